@@ -1,0 +1,49 @@
+"""Users and tokens in the admin site. Secrets are not here: only their hashes are stored."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.http import HttpRequest
+
+from apps.accounts.models import ApiToken, User
+from apps.accounts.operations import revoke_token
+from apps.common.admin import OwnedAdmin
+
+
+@admin.register(User)
+class AccountAdmin(UserAdmin):
+    ordering = ("email",)
+    list_display = ("email", "name", "is_active", "is_staff", "date_joined", "last_login")
+    list_filter = ("is_active", "is_staff", "is_superuser")
+    search_fields = ("email", "name")
+    readonly_fields = ("date_joined", "last_login")
+    fieldsets = (
+        (None, {"fields": ("email", "name", "password")}),
+        ("Access", {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")}),
+        ("Dates", {"fields": ("date_joined", "last_login")}),
+    )
+    add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(OwnedAdmin):
+    list_display = (
+        "name",
+        "owner",
+        "hint",
+        "scope",
+        "created_at",
+        "last_used_at",
+        "expires_at",
+        "revoked_at",
+    )
+    list_filter = ("scope",)
+    search_fields = ("name", "owner__email")
+    fields = readonly_fields = ("owner", *("name", "hint", "scope"), *list_display[4:])
+    actions = ("revoke",)
+
+    @admin.action(description="Revoke", permissions=["change"])
+    def revoke(self, request: HttpRequest, queryset: Any) -> None:
+        for token in queryset:
+            revoke_token(token)

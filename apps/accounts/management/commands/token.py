@@ -1,0 +1,25 @@
+"""``manage.py token EMAIL [--create] [--scope write]``: prints a new API token, and nothing else."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from apps.accounts.models import ApiToken, User
+from apps.accounts.operations import create_token
+
+
+class Command(BaseCommand):
+    help = "Makes an API token for a user and prints it alone."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("email")
+        parser.add_argument("--create", action="store_true", help="Make the user if there is none.")
+        parser.add_argument("--scope", choices=ApiToken.Scope.values, default=ApiToken.Scope.WRITE)
+
+    def handle(self, *args: Any, email: str, create: bool, scope: str, **options: Any) -> None:
+        user = User.objects.filter(email__iexact=email).first()
+        if user is None and not create:
+            raise CommandError(f"There is no user {email}; add --create to make one.")
+        user = user or User.objects.create_user(email)
+        _, secret = create_token(user, name="manage.py token", scope=scope)
+        self.stdout.write(secret)

@@ -1,0 +1,12 @@
+"""Routes of the settings pages, below ``/settings/``."""
+
+from django.urls import path
+
+from apps.accounts import views
+
+app_name = "settings"
+urlpatterns = [
+    path("", views.index, name="index"),
+    path("tokens/", views.tokens, name="tokens"),
+    path("tokens/<uuid:token_id>/revoke/", views.revoke_token, name="revoke-token"),
+]

@@ -1,0 +1,55 @@
+"""The settings pages: profile, security, API tokens."""
+
+from typing import cast
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from apps.accounts import operations
+from apps.accounts.forms import ProfileForm, TokenForm
+from apps.accounts.models import ApiToken, User
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def index(request: HttpRequest) -> HttpResponse:
+    """Profile and security."""
+    user = cast(User, request.user)
+    form = ProfileForm(request.POST or None, initial={"name": user.name})
+    if form.is_valid():
+        operations.rename_user(user, form.cleaned_data["name"])
+        messages.success(request, "Saved.")
+        return redirect("settings:index")
+    return render(request, "accounts/settings.html", {"form": form}, status=400 if form.errors else 200)
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "POST"])
+def tokens(request: HttpRequest) -> HttpResponse:
+    """The list of API tokens; a POST makes one and shows its secret, this once."""
+    form = TokenForm(request.POST or None)
+    secret = None
+    if form.is_valid():
+        _, secret = operations.create_token(request.user, **form.token_fields())
+        form = TokenForm()
+    context = {
+        "form": form,
+        "secret": secret,
+        "tokens": ApiToken.objects.for_owner(request.user).filter(revoked_at=None).order_by("-pk"),
+    }
+    return render(request, "accounts/tokens.html", context, status=400 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def revoke_token(request: HttpRequest, token_id: UUID) -> HttpResponse:
+    token = get_object_or_404(ApiToken.objects.for_owner(request.user), pk=token_id)
+    operations.revoke_token(token)
+    messages.success(request, f"The token “{token.name}” is revoked. Programs that use it are signed out.")
+    return redirect("settings:tokens")

@@ -1,0 +1,68 @@
+"""Chat files taken in over HTTP."""
+
+from typing import Any
+
+from django.conf import settings
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.chats.api.serializers import ChatSerializer, OwnCharacter
+from apps.chats.imports import import_chat
+from apps.chats.wire import chat_document
+from apps.common.problems import TooLarge
+from apps.common.serializer_fields import StrictSerializer, Text
+
+# What the other fields and the boundaries of a multipart body may take.
+ENVELOPE_BYTES = 64 * 1024
+
+
+class ImportSerializer(StrictSerializer):
+    file = serializers.FileField(allow_empty_file=True)
+    title = Text(max_length=200, default="", help_text="Left out: the name of the file.")
+    character = OwnCharacter(default=None, help_text="Left out: the one that the file names.")
+
+
+class SkippedLineSerializer(serializers.Serializer[Any]):
+    line = serializers.IntegerField()
+    reason = serializers.CharField()
+
+
+class ReportSerializer(serializers.Serializer[Any]):
+    format = serializers.CharField()
+    messages = serializers.IntegerField()
+    skipped_lines = SkippedLineSerializer(many=True)
+    warnings = serializers.ListField(child=serializers.CharField())
+
+
+class ImportedSerializer(serializers.Serializer[Any]):
+    chats = ChatSerializer(many=True)
+    report = ReportSerializer()
+
+
+class ChatImportView(APIView):
+    parser_classes = [MultiPartParser]
+
+    @extend_schema(request={"multipart/form-data": ImportSerializer}, responses={201: ImportedSerializer})
+    def post(self, request: Request) -> Response:
+        _refuse_large(request)
+        body = ImportSerializer(data=request.data, context={"request": request})
+        body.is_valid(raise_exception=True)
+        fields = body.validated_data
+        file = fields.pop("file")
+        result = import_chat(request.user, file, filename=file.name, **fields)
+        document = {
+            "chats": [chat_document(chat) for chat in result.chats],
+            "report": result.report.as_dict(),
+        }
+        return Response(document, status=status.HTTP_201_CREATED)
+
+
+def _refuse_large(request: Request) -> None:
+    """Before the body is read, by the length that it declares."""
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    if length.isdecimal() and int(length) > settings.IMPORT_MAX_BYTES + ENVELOPE_BYTES:
+        raise TooLarge(f"The file is larger than {settings.IMPORT_MAX_BYTES} bytes.")

@@ -1,0 +1,133 @@
+"""Characters, chats and windows of messages over HTTP."""
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import generics, serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.chats import operations
+from apps.chats.api.serializers import (
+    CharacterSerializer,
+    ChatCreateSerializer,
+    ChatSerializer,
+    ChatUpdateSerializer,
+    WindowSerializer,
+)
+from apps.chats.models import Character, Chat
+from apps.chats.queries import MAX_WINDOW, access_chat, message_window
+from apps.chats.wire import chat_document, message_document
+from apps.common.pagination import NewestFirst
+
+
+class ByActivity(NewestFirst):
+    ordering = ("-last_active", "-id")
+
+
+class ChatQuery(serializers.Serializer[Any]):
+    q = serializers.CharField(required=False, allow_blank=True, max_length=500)
+    character = serializers.UUIDField(required=False)
+
+
+class CharacterListView(generics.ListCreateAPIView[Character]):
+    serializer_class = CharacterSerializer
+    pagination_class = NewestFirst
+
+    def get_queryset(self) -> Any:
+        return Character.objects.for_owner(self.request.user)
+
+    def perform_create(self, serializer: Any) -> None:
+        serializer.instance = operations.create_character(self.request.user, **serializer.validated_data)
+
+
+class CharacterView(generics.RetrieveUpdateDestroyAPIView[Character]):
+    serializer_class = CharacterSerializer
+    http_method_names = ["get", "patch", "delete", "head", "options"]
+
+    def get_queryset(self) -> Any:
+        return Character.objects.for_owner(self.request.user)
+
+    def perform_update(self, serializer: Any) -> None:
+        operations.update_character(serializer.instance, **serializer.validated_data)
+
+    def perform_destroy(self, instance: Character) -> None:
+        operations.delete_character(instance)
+
+
+class ChatListView(generics.ListAPIView[Chat]):
+    serializer_class = ChatSerializer
+    pagination_class = ByActivity
+
+    def get_queryset(self) -> Any:
+        query = ChatQuery(data=self.request.query_params)
+        query.is_valid(raise_exception=True)
+        chats = Chat.objects.for_owner(self.request.user)
+        if query.validated_data.get("character"):
+            chats = chats.filter(character=query.validated_data["character"])
+        words = query.validated_data.get("q")
+        return chats.matching(words) if words else chats
+
+    @extend_schema(parameters=[ChatQuery])
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        return super().get(request, *args, **kwargs)
+
+    @extend_schema(request=ChatCreateSerializer, responses={201: ChatSerializer})
+    def post(self, request: Request) -> Response:
+        body = ChatCreateSerializer(data=request.data, context={"request": request})
+        body.is_valid(raise_exception=True)
+        chat = operations.create_chat(request.user, **body.validated_data)
+        return Response(chat_document(chat), status=status.HTTP_201_CREATED)
+
+
+class ChatView(APIView):
+    @extend_schema(responses=ChatSerializer)
+    def get(self, request: Request, chat_id: UUID) -> Response:
+        return Response(chat_document(access_chat(request.user, chat_id)))
+
+    @extend_schema(request=ChatUpdateSerializer, responses=ChatSerializer)
+    def patch(self, request: Request, chat_id: UUID) -> Response:
+        chat = access_chat(request.user, chat_id)
+        body = ChatUpdateSerializer(data=request.data, context={"request": request})
+        body.is_valid(raise_exception=True)
+        return Response(chat_document(operations.update_chat(chat, **body.validated_data)))
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, chat_id: UUID) -> Response:
+        operations.delete_chat(access_chat(request.user, chat_id))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class WindowQuery(serializers.Serializer[Any]):
+    limit = serializers.IntegerField(default=50, min_value=1, max_value=MAX_WINDOW)
+
+    def get_fields(self) -> dict[str, Any]:
+        largest = 2**31 - 1 - MAX_WINDOW
+        start = serializers.IntegerField(default=0, min_value=-largest, max_value=largest)
+        return super().get_fields() | {"from": start}
+
+
+class MessageWindowView(APIView):
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("from", OpenApiTypes.INT, description="Negative counts from the end."),
+            OpenApiParameter("limit", OpenApiTypes.INT, description=f"Up to {MAX_WINDOW}."),
+        ],
+        responses=WindowSerializer,
+    )
+    def get(self, request: Request, chat_id: UUID) -> Response:
+        query = WindowQuery(data=request.query_params)
+        query.is_valid(raise_exception=True)
+        window = message_window(request.user, chat_id, query.validated_data["from"], query.validated_data["limit"])
+        return Response(
+            {
+                "integrity": str(window.chat.integrity),
+                "rev": window.chat.rev,
+                "total": window.chat.message_count,
+                "from": window.start,
+                "results": [message_document(message) for message in window.messages],
+            }
+        )

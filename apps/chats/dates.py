@@ -1,0 +1,81 @@
+"""Reads the dates of chat files, in every shape that SillyTavern and its relatives have written."""
+
+import datetime as dt
+import re
+from typing import Any
+
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+# 2024-07-12@01h31m37s123ms and 2023-6-5 @14h 56m 50s 682ms
+_HUMANIZED = re.compile(
+    r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})\s*@\s*"
+    r"(?P<hour>\d{1,2})h\s*(?P<minute>\d{1,2})m\s*(?P<second>\d{1,2})s\s*(?:(?P<ms>\d{1,3})ms)?",
+    re.ASCII,
+)
+_CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})\s*(?P<half>[ap]m)"
+# June 19, 2023 2:20pm
+_MONTH_FIRST = re.compile(
+    rf"(?P<month>[a-z]+) (?P<day>\d{{1,2}}), (?P<year>\d{{4}}) {_CLOCK}", re.ASCII | re.IGNORECASE
+)
+# 11:01 am on 17 December, 2022
+_CLOCK_FIRST = re.compile(
+    rf"{_CLOCK} on (?P<day>\d{{1,2}}) (?P<month>[a-z]+),? (?P<year>\d{{4}})", re.ASCII | re.IGNORECASE
+)
+
+
+def parse_date(value: Any) -> dt.datetime | None:
+    """The moment that a JSON value from a chat file means, aware and in UTC; None when it means none.
+
+    Numbers, and strings of digits, are milliseconds since 1970. Without an offset, UTC is assumed: the file
+    doesn't say where it was written. Never raises, whatever the value.
+    """
+    try:
+        if isinstance(value, str):
+            return _from_text(value.strip())
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return _from_milliseconds(value)
+    except (ValueError, OverflowError):
+        pass
+    return None
+
+
+def humanized(moment: dt.datetime) -> str:
+    """An aware `moment` as SillyTavern names files and dates chats: `2024-07-12@01h31m37s123ms`, in UTC."""
+    utc = moment.astimezone(dt.UTC)
+    return f"{utc:%Y-%m-%d@%Hh%Mm%Ss}{utc.microsecond // 1000:03}ms"
+
+
+def _from_text(text: str) -> dt.datetime | None:
+    if text.isascii() and text.isdigit():
+        return _from_milliseconds(int(text))
+    if match := _HUMANIZED.fullmatch(text):
+        return _from_humanized(match)
+    if match := _MONTH_FIRST.fullmatch(text) or _CLOCK_FIRST.fullmatch(text):
+        return _from_meridiem(match)
+    moment = dt.datetime.fromisoformat(text)
+    return moment.astimezone(dt.UTC) if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
+
+
+def _from_milliseconds(milliseconds: float) -> dt.datetime | None:
+    return _EPOCH + dt.timedelta(milliseconds=milliseconds) if milliseconds > 0 else None
+
+
+def _from_humanized(match: re.Match[str]) -> dt.datetime:
+    year, month, day, hour, minute, second = (
+        int(match[part]) for part in ("year", "month", "day", "hour", "minute", "second")
+    )
+    microsecond = int(match["ms"] or 0) * 1000
+    return dt.datetime(year, month, day, hour, minute, second, microsecond, dt.UTC)
+
+
+def _from_meridiem(match: re.Match[str]) -> dt.datetime:
+    month = _MONTHS.index(match["month"].lower()) + 1
+    hour = int(match["hour"])
+    if not 1 <= hour <= 12:
+        raise ValueError("an hour of a twelve-hour clock")
+    hour = hour % 12 + (12 if match["half"].lower() == "pm" else 0)
+    return dt.datetime(int(match["year"]), month, int(match["day"]), hour, int(match["minute"]), tzinfo=dt.UTC)

@@ -1,0 +1,113 @@
+"""What every chat format is parsed into, and the report of what could not be used."""
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+# A report lists this many skipped lines and counts the rest: a damaged file may hold millions.
+LISTED_SKIPS = 1000
+
+
+class UnreadableFile(ValueError):
+    """The file as a whole is not a chat; `reason` says why, in words for a person."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class ParsedSwipe:
+    """One version of a message: its text, its `extra`, and its `swipe_info` without `extra`."""
+
+    mes: str
+    extra: dict[str, Any] = field(default_factory=dict)
+    info: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ParsedMessage:
+    """A message in the form in which it is stored.
+
+    `send_date` is the date as the file wrote it (empty for none), `sent_at` what it means (UTC). There is at
+    least one swipe, and `swipe_id` is the index of the active one. For `layout` see the module of that name.
+    """
+
+    name: str
+    is_user: bool
+    is_system: bool
+    send_date: Any
+    sent_at: dt.datetime | None
+    swipe_id: int
+    swipes: tuple[ParsedSwipe, ...]
+    layout: str
+
+    @property
+    def active(self) -> ParsedSwipe:
+        return self.swipes[self.swipe_id]
+
+
+@dataclass(frozen=True)
+class ParsedHeader:
+    """What a file says about the chat; names are empty when it doesn't say them."""
+
+    user_name: str
+    character_name: str
+    created_at: dt.datetime | None
+    metadata: dict[str, Any]
+    layout: str
+
+
+@dataclass
+class Report:
+    """What was read, and what was skipped, repaired or replaced on the way."""
+
+    format: str
+    messages: int = 0
+    skipped: int = 0
+    skipped_lines: list[dict[str, Any]] = field(default_factory=list)
+    _warnings: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def skip(self, line: int, reason: str) -> None:
+        """Line number `line`, counted from 1, was left out."""
+        self.skipped += 1
+        if self.skipped <= LISTED_SKIPS:
+            self.skipped_lines.append({"line": line, "reason": reason})
+
+    def warn(self, line: int, text: str) -> None:
+        """Something on `line` was repaired. The same text is reported once, with its count."""
+        first, count = self._warnings.get(text, (line, 0))
+        self._warnings[text] = (first, count + 1)
+
+    @property
+    def warnings(self) -> list[str]:
+        warnings = [_counted(text, *where) for text, where in self._warnings.items()]
+        if self.skipped > LISTED_SKIPS:
+            warnings.append(f"{self.skipped - LISTED_SKIPS} more lines were skipped.")
+        return warnings
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as JSON: format, messages, skipped_lines, warnings."""
+        return {
+            "format": self.format,
+            "messages": self.messages,
+            "skipped_lines": self.skipped_lines,
+            "warnings": self.warnings,
+        }
+
+
+def _counted(text: str, first: int, count: int) -> str:
+    return f"{text} (line {first})" if count == 1 else f"{text} ({count} times, first on line {first})"
+
+
+@dataclass(frozen=True)
+class ParsedChat:
+    """A chat being read: the header is there, the messages come as they are asked for.
+
+    The report is complete when the messages are used up.
+    """
+
+    header: ParsedHeader
+    messages: Iterator[ParsedMessage]
+    report: Report

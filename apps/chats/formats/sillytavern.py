@@ -1,0 +1,177 @@
+"""SillyTavern's chat files: one JSON object a line, a header and then the messages, from 2022 to now.
+
+Reads every shape they have had and repairs what is odd, a line at a time, so that memory is bounded by one
+line. What can't be used is left out and said in the report. The messages and the header carry a `layout` with
+which the file is written again as it was.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from itertools import chain
+from typing import Any, BinaryIO
+
+from apps.chats.formats.json_lines import MAX_LINE_BYTES, BrokenLine, bounded_lines, loads
+from apps.chats.formats.parsed import ParsedChat, ParsedHeader, ParsedMessage, Report, UnreadableFile
+from apps.chats.formats.sillytavern_lines import parse_header, parse_message
+
+FORMAT = "sillytavern"
+# A person swipes some dozen times; more than this in one message is not a chat.
+MAX_SWIPES = 10_000
+
+_HEADER_KEYS = {"chat_metadata", "user_name", "character_name"}
+_TEXT_KEYS = {"mes", "swipes"}
+_TURN_KEYS = {"is_user", "is_system", "send_date"}
+# What TavernAI called the person in the chats of 2022, before the name could be set.
+_DEFAULT_USER = "You"
+
+_BINARY = {
+    b"\x89PNG": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"GIF8": "a GIF image",
+    b"RIFF": "a media file",
+    b"PK\x03\x04": "a ZIP archive",
+    b"PK\x05\x06": "a ZIP archive",
+    b"\x1f\x8b": "a gzip archive",
+    b"%PDF": "a PDF document",
+    b"SQLite format 3": "a database",
+    b"\xff\xfe": "text in UTF-16; save it as UTF-8",
+    b"\xfe\xff": "text in UTF-16; save it as UTF-8",
+}
+
+NO_HEADER = ParsedHeader("", "", None, {}, layout="{}")
+
+Line = tuple[int, bytes | None]
+Record = tuple[int, dict[str, Any]]
+
+
+def parse(source: BinaryIO | Iterable[bytes]) -> ParsedChat:
+    """The chat in `source`, a binary file or its lines.
+
+    Reads up to the first message at once, and the rest as the messages are asked for. Raises `UnreadableFile`
+    when there is neither a header nor a message in it.
+    """
+    report = Report(FORMAT)
+    records = _records(_lines(source), report)
+    first = next(records, None)
+    if first is None:
+        raise UnreadableFile(_nothing_in_it(report))
+    number, line = first
+    if _is_header(line):
+        header = parse_header(line, partial(report.warn, number))
+    else:
+        header, records = NO_HEADER, chain([first], records)
+    return ParsedChat(header, _messages(records, header, report), report)
+
+
+def _nothing_in_it(report: Report) -> str:
+    if not report.skipped:
+        return "The file is empty."
+    return f"No line of the file is a chat message. Line 1: {report.skipped_lines[0]['reason']}"
+
+
+def _lines(source: BinaryIO | Iterable[bytes]) -> Iterator[Line]:
+    """The lines with their numbers, from 1, without the blank ones."""
+    for number, line in enumerate(bounded_lines(source), 1):
+        if number == 1 and line is not None:
+            _refuse_binary(line)
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if line is None or line.strip():
+            yield number, line
+
+
+def _refuse_binary(line: bytes) -> None:
+    for magic, kind in _BINARY.items():
+        if line.startswith(magic):
+            raise UnreadableFile(f"The file is not a chat: it is {kind}.")
+
+
+def _records(lines: Iterator[Line], report: Report) -> Iterator[Record]:
+    """The objects that are messages or the header."""
+    first = next(lines, None)
+    if first is None:
+        return
+    candidates: Iterator[Line] = chain([first], lines)
+    if first[1] is not None and first[1].lstrip().startswith(b"["):
+        values, candidates = _read_array(candidates, report)
+        yield from _usable(enumerate(values, 1), report)
+    yield from _usable(_values(candidates, report), report)
+
+
+def _values(lines: Iterable[Line], report: Report) -> Iterator[tuple[int, Any]]:
+    for number, line in lines:
+        if line is None:
+            report.skip(number, f"Longer than {MAX_LINE_BYTES // 2**20} MB.")
+            continue
+        try:
+            yield number, loads(line, partial(report.warn, number))
+        except BrokenLine as broken:
+            report.skip(number, str(broken))
+
+
+def _usable(values: Iterable[tuple[int, Any]], report: Report) -> Iterator[Record]:
+    may_be_header = True
+    for number, value in values:
+        reason = _why_unusable(value, may_be_header)
+        if reason:
+            report.skip(number, reason)
+        else:
+            may_be_header = False
+            yield number, value
+
+
+def _why_unusable(value: Any, may_be_header: bool) -> str | None:
+    if not isinstance(value, dict):
+        return "Not a JSON object."
+    if _is_header(value):
+        return None if may_be_header else "A second header."
+    if not _is_message(value):
+        return "Neither a message nor a header: it has no mes."
+    swipes = value.get("swipes")
+    if isinstance(swipes, list) and len(swipes) > MAX_SWIPES:
+        return f"More than {MAX_SWIPES} swipes."
+    return None
+
+
+def _is_header(value: Mapping[str, Any]) -> bool:
+    return bool(_HEADER_KEYS & value.keys()) and not _is_message(value)
+
+
+def _is_message(value: Mapping[str, Any]) -> bool:
+    """Whether it has a text, or at least somebody who said nothing: a character card has a name too."""
+    return bool(_TEXT_KEYS & value.keys()) or ("name" in value and bool(_TURN_KEYS & value.keys()))
+
+
+def _read_array(lines: Iterator[Line], report: Report) -> tuple[list[Any], Iterator[Line]]:
+    """A file from before JSON lines is one array, of strings "Name: text": its values as messages.
+
+    When it isn't one after all, no values, and the lines again.
+    """
+    read: list[Line] = []
+    warnings: list[str] = []
+    size = 0
+    for line in lines:
+        read.append(line)
+        size += len(line[1] or b"")
+        if line[1] is None or size > MAX_LINE_BYTES:
+            return [], chain(read, lines)
+    try:
+        values = loads(b"".join(text for _, text in read if text), warnings.append)
+    except BrokenLine:
+        return [], iter(read)
+    for warning in warnings:
+        report.warn(1, warning)
+    return [_message_of_string(v) if isinstance(v, str) else v for v in values], iter(())
+
+
+def _message_of_string(text: str) -> dict[str, Any]:
+    name, colon, mes = text.partition(":")
+    if not colon:
+        name, mes = "", text
+    return {"name": name, "is_user": name == _DEFAULT_USER, "is_system": False, "mes": mes.strip()}
+
+
+def _messages(records: Iterator[Record], header: ParsedHeader, report: Report) -> Iterator[ParsedMessage]:
+    for number, line in records:
+        message = parse_message(line, header, partial(report.warn, number))
+        report.messages += 1
+        yield message

@@ -1,0 +1,147 @@
+"""One line of a SillyTavern chat file: read, repaired, and written again as it was."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from apps.chats.dates import parse_date
+from apps.chats.formats.json_lines import Warn
+from apps.chats.formats.layout import apply_layout, dump, make_layout
+from apps.chats.formats.parsed import ParsedHeader, ParsedMessage, ParsedSwipe
+from apps.chats.formats.repairs import as_integer, as_name, as_text, flag_at, object_at
+
+# Files since 2025 say "unused" instead of names.
+_NO_NAME = "unused"
+
+
+def parse_header(line: Mapping[str, Any], warn: Warn) -> ParsedHeader:
+    """The header on `line`.
+
+    What it says of the character, or where it names nobody, goes out as it came: the chat may be filed under
+    another name.
+    """
+    user_name = _name_in_header(line.get("user_name"), warn)
+    metadata = object_at(line, "chat_metadata", warn)
+    known: dict[str, Any] = {"chat_metadata": metadata} | ({"user_name": user_name} if user_name else {})
+    return ParsedHeader(
+        user_name=user_name,
+        character_name=_name_in_header(line.get("character_name"), warn),
+        created_at=parse_date(line.get("create_date")),
+        metadata=metadata,
+        layout=make_layout(line, known),
+    )
+
+
+def _name_in_header(value: Any, warn: Warn) -> str:
+    name = as_name(value, warn)
+    return "" if name == _NO_NAME else name
+
+
+def parse_message(line: Mapping[str, Any], header: ParsedHeader, warn: Warn) -> ParsedMessage:
+    """The message on `line`, an object without NUL characters or lone surrogates.
+
+    Whatever is odd in it is repaired, and said to `warn`. A message without a name gets that of the header.
+    """
+    is_user = flag_at(line, "is_user", warn)
+    fallback = header.user_name if is_user else header.character_name
+    swipe_id, swipes = _swipes(line, object_at(line, "extra", warn), warn)
+    message = ParsedMessage(
+        name=as_name(line["name"], warn) if line.get("name") is not None else fallback,
+        is_user=is_user,
+        is_system=flag_at(line, "is_system", warn),
+        send_date="" if line.get("send_date") is None else line["send_date"],
+        sent_at=parse_date(line.get("send_date")),
+        swipe_id=swipe_id,
+        swipes=swipes,
+        layout="",
+    )
+    return replace(message, layout=make_layout(line, _columns(message)))
+
+
+def _swipes(line: Mapping[str, Any], extra: dict[str, Any], warn: Warn) -> tuple[int, tuple[ParsedSwipe, ...]]:
+    """The index of the active swipe, and all of them. `mes` is the truth about the active one's text."""
+    written = line.get("swipes")
+    if not isinstance(written, list) or not written:
+        if written not in (None, []):
+            warn("swipes was no array: the text in mes was taken.")
+        return 0, (ParsedSwipe(as_text(line.get("mes"), warn), extra),)
+    texts = [as_text(text, warn) for text in written]
+    active = _active(line, texts, warn)
+    if line.get("mes") is not None:
+        texts[active : active + 1] = [as_text(line["mes"], warn)]
+    infos = _infos(line.get("swipe_info"), len(texts), warn)
+    swipes = [_swipe(text, info) for text, info in zip(texts, infos, strict=True)]
+    swipes[active] = ParsedSwipe(texts[active], extra, swipes[active].info)
+    return active, tuple(swipes)
+
+
+def _active(line: Mapping[str, Any], texts: list[str], warn: Warn) -> int:
+    """Where the active swipe is, or belongs: one past the end when no swipe is the text of the message."""
+    swipe_id = as_integer(line.get("swipe_id"))
+    if swipe_id is not None and 0 <= swipe_id < len(texts):
+        return swipe_id
+    if line.get("swipe_id") is not None:
+        warn("swipe_id named no swipe: the one with the text of mes was taken.")
+    if line.get("mes") is None:
+        return 0
+    mes = as_text(line["mes"], warn)
+    return texts.index(mes) if mes in texts else len(texts)
+
+
+def _infos(value: Any, count: int, warn: Warn) -> list[dict[str, Any]]:
+    """`swipe_info` as exactly `count` objects; those that are missing are empty."""
+    if value is not None and not isinstance(value, list):
+        warn("swipe_info was no array: it was left out.")
+    infos = value if isinstance(value, list) else []
+    known = [info if isinstance(info, dict) else {} for info in infos[:count]]
+    return known + [{}] * (count - len(known))
+
+
+def _swipe(text: str, info: dict[str, Any]) -> ParsedSwipe:
+    extra = info.get("extra")
+    rest = {key: value for key, value in info.items() if key != "extra"}
+    return ParsedSwipe(text, extra if isinstance(extra, dict) else {}, rest)
+
+
+def swipe_info(swipe: ParsedSwipe) -> dict[str, Any]:
+    """The entry of `swipe_info` for a swipe."""
+    return {**swipe.info, "extra": swipe.extra}
+
+
+def _columns(message: ParsedMessage) -> dict[str, Any]:
+    """What the stored columns give for each key of a message, in the order in which it is usually written."""
+    return {
+        "name": message.name,
+        "is_user": message.is_user,
+        "is_system": message.is_system,
+        "send_date": message.send_date,
+        "mes": message.active.mes,
+        "extra": message.active.extra,
+        "swipe_id": message.swipe_id,
+        "swipes": [swipe.mes for swipe in message.swipes],
+        "swipe_info": [swipe_info(swipe) for swipe in message.swipes],
+    }
+
+
+def render_message(message: ParsedMessage) -> str:
+    """The line of `message`, without its end; one without a layout has swipes only if there are several."""
+    columns = _columns(message)
+    if message.layout:
+        return dump(apply_layout(message.layout, columns))
+    if len(message.swipes) == 1:
+        columns = {key: value for key, value in columns.items() if not key.startswith("swipe")}
+    return dump(columns)
+
+
+def render_header(
+    *, user_name: str, character_name: str, create_date: str, metadata: Mapping[str, Any], layout: str
+) -> str | None:
+    """The first line of a file, without its end; None when the chat came from a file without one."""
+    columns = {
+        "user_name": user_name,
+        "character_name": character_name,
+        "create_date": create_date,
+        "chat_metadata": metadata,
+    }
+    line = apply_layout(layout, columns) if layout else columns
+    return dump(line) if line else None

@@ -1,0 +1,158 @@
+"""Characters, chats, messages, their swipes, and the log of changes."""
+
+import uuid
+from typing import Any
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+from apps.chats.querysets import ChatQuerySet, MessageQuerySet
+from apps.common import clock
+from apps.common.fields import OrderedJSONField
+from apps.common.scoping import OwnedManager, OwnedModel
+
+
+class Character(OwnedModel):
+    """Somebody to talk to. The fields are those of a character card, version 2."""
+
+    name = models.CharField(max_length=200)
+    description = models.TextField(blank=True, default="")
+    personality = models.TextField(blank=True, default="")
+    scenario = models.TextField(blank=True, default="")
+    first_mes = models.TextField(blank=True, default="")
+    mes_example = models.TextField(blank=True, default="")
+    system_prompt = models.TextField(blank=True, default="")
+    post_history_instructions = models.TextField(blank=True, default="")
+    creator_notes = models.TextField(blank=True, default="")
+    extensions = OrderedJSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        indexes = [models.Index("owner", "name", name="character_owner_name")]  # the list; lookup at import
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Chat(OwnedModel):
+    """A conversation. ``integrity`` and ``rev`` change with every write; both name one state of it."""
+
+    character = models.ForeignKey(Character, on_delete=models.SET_NULL, null=True, blank=True, related_name="chats")
+    title = models.CharField(max_length=200)
+    user_name = models.CharField(max_length=200, blank=True, default="")
+    metadata = OrderedJSONField(default=dict, blank=True)
+    header_layout = models.TextField(blank=True, default="", help_text="How the imported header was laid out.")
+    integrity = models.UUIDField(default=uuid.uuid4, editable=False)
+    rev = models.PositiveBigIntegerField(default=0, editable=False)
+    message_count = models.PositiveIntegerField(default=0, editable=False)
+    last_active = models.DateTimeField(default=clock.now)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    objects = OwnedManager.from_queryset(ChatQuerySet)()  # type: ignore[assignment, misc]
+
+    class Meta:
+        indexes = [models.Index(fields=["owner", "-last_active", "-id"], name="chat_owner_active")]  # the list
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Message(OwnedModel):
+    """One turn. Its text and ``extra`` are those of the active swipe, and stand nowhere else."""
+
+    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="messages", db_index=False)
+    index = models.PositiveIntegerField(help_text="Its place in the chat, from 0, without gaps.")
+    rev = models.PositiveIntegerField(default=1, help_text="How often it was written.")
+    name = models.CharField(max_length=200, blank=True, default="")
+    is_user = models.BooleanField(default=False)
+    is_system = models.BooleanField(default=False, help_text="Hidden from the prompt, not deleted.")
+    send_date = OrderedJSONField(default=str, blank=True, help_text="As it was given.")
+    sent_at = models.DateTimeField(null=True, blank=True, help_text="send_date, where it could be read.")
+    swipe_id = models.PositiveIntegerField(default=0, help_text="The position of the active swipe.")
+    layout = models.TextField(blank=True, default="", help_text="How the imported line was laid out.")
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    updated_at = models.DateTimeField(default=clock.now)
+
+    objects = OwnedManager.from_queryset(MessageQuerySet)()  # type: ignore[assignment, misc]
+
+    class Meta:
+        constraints = [
+            # Deferred, so that a shift of many messages passes through states with equal indexes.
+            models.UniqueConstraint(
+                fields=["chat", "index"], name="message_chat_index", deferrable=models.Deferrable.DEFERRED
+            ),
+        ]
+        indexes = [models.Index("owner", "chat", name="message_owner_chat")]  # counts and scopes by owner
+
+    def __str__(self) -> str:
+        return f"{self.name} #{self.index}"
+
+    @property
+    def ordered_swipes(self) -> list["Swipe"]:
+        return sorted(self.swipes.all(), key=lambda swipe: swipe.position)
+
+    @property
+    def active_swipe(self) -> "Swipe":
+        return next(swipe for swipe in self.swipes.all() if swipe.position == self.swipe_id)
+
+    @property
+    def mes(self) -> str:
+        return self.active_swipe.mes
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        return self.active_swipe.extra
+
+
+class Swipe(OwnedModel):
+    """One of the alternative texts of a message."""
+
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="swipes", db_index=False)
+    position = models.PositiveIntegerField()
+    mes = models.TextField(blank=True, default="")
+    extra = OrderedJSONField(default=dict, blank=True)
+    info = OrderedJSONField(default=dict, blank=True, help_text="Its swipe_info without extra.")
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["message", "position"],
+                name="swipe_message_position",
+                deferrable=models.Deferrable.DEFERRED,
+            ),
+        ]
+        indexes = [models.Index("owner", "message", name="swipe_owner_message")]  # search within the owner
+
+
+class ChatChange(OwnedModel):
+    """One write to a chat: what it touched, and the integrity and rev that it led to."""
+
+    class Kind(models.TextChoices):
+        CREATE = "create"
+        IMPORT = "import"
+        APPEND = "append"
+        PATCH = "patch"
+        METADATA = "metadata"
+
+    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="changes", db_index=False)
+    rev = models.PositiveBigIntegerField()
+    integrity = models.UUIDField()
+    kind = models.CharField(max_length=16, choices=Kind.choices)
+    at = models.DateTimeField(default=clock.now, editable=False)
+    message_ids = ArrayField(models.UUIDField(), default=list, help_text="Messages added or changed.")
+    deleted_ids = ArrayField(models.UUIDField(), default=list)
+    metadata = OrderedJSONField(null=True, blank=True, help_text="The metadata keys that it set.")
+    forced = models.BooleanField(default=False, help_text="Written without a check of integrity.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["chat", "rev"], name="change_chat_rev"),
+            models.UniqueConstraint(fields=["chat", "integrity"], name="change_chat_integrity"),
+        ]
+        indexes = [models.Index(fields=["owner", "-id"], name="change_owner")]  # the admin site's list
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.rev}"

@@ -1,0 +1,30 @@
+from django.db import migrations, models
+from pgmq.install import get_embedded_install_sql
+from pgvector.django import VectorExtension
+
+
+def install_queues(apps, schema_editor):
+    """The tables and functions of the default broker, unless the server has them already."""
+    with schema_editor.connection.cursor() as cursor:
+        cursor.execute("SELECT to_regclass('pgmq.meta')")
+        if cursor.fetchone() == (None,):
+            cursor.execute(get_embedded_install_sql())
+
+
+class Migration(migrations.Migration):
+    initial = True
+
+    dependencies = []
+    run_before = [("memories", "__first__")]  # its columns are vectors
+
+    operations = [
+        VectorExtension(),
+        migrations.RunPython(install_queues, migrations.RunPython.noop),
+        migrations.CreateModel(
+            name="Heartbeat",
+            fields=[
+                ("part", models.CharField(max_length=40, primary_key=True, serialize=False)),
+                ("at", models.DateTimeField()),
+            ],
+        ),
+    ]

@@ -1,0 +1,13 @@
+"""What the installation knows of itself."""
+
+from django.db import models
+
+
+class Heartbeat(models.Model):
+    """When a part of the installation was last seen at work; one row a part."""
+
+    part = models.CharField(primary_key=True, max_length=40)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.part} at {self.at:%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,111 @@
+"""JSON as Loci takes it: what Postgres could not hold, or two readers would read differently, is refused by name."""
+
+import codecs
+import json
+import math
+from collections.abc import Iterator
+from typing import IO, Any
+
+from django.conf import settings
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import JSONRenderer
+
+from apps.common.problems import FieldError, Invalid, TooLarge, pointer_of
+
+MAX_DEPTH = 64
+MAX_DIGITS = 4300  # what Python's own int() takes
+
+
+class JSONError(ValueError):
+    """The text is not acceptable JSON."""
+
+
+def loads(text: str) -> Any:
+    """Parse JSON. Raises JSONError for what is not JSON: NaN, duplicate keys and endless nesting included."""
+    try:
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+    except RecursionError:
+        raise JSONError(f"It is nested more than {MAX_DEPTH} levels deep.") from None
+    except ValueError as error:
+        raise JSONError(str(error)) from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        seen: set[str] = set()
+        name = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise JSONError(f"The key {name!r} stands twice in one object.")
+    return result
+
+
+def _no_constant(name: str) -> Any:
+    raise JSONError(f"{name} is not JSON.")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise JSONError(f"The number {text[:40]} is too large.")
+    return value
+
+
+def unstorable(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[FieldError]:
+    """Every place in a parsed document that Postgres cannot hold: NUL, a lone surrogate, too deep nesting."""
+    if isinstance(value, str):
+        reason = _unstorable_text(value)
+        if reason:
+            yield FieldError(pointer_of(path), reason)
+    elif len(path) >= MAX_DEPTH and isinstance(value, dict | list):
+        yield FieldError(pointer_of(path[:8]), f"It is nested more than {MAX_DEPTH} levels deep.")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if _unstorable_text(key):
+                yield FieldError(pointer_of(path), f"One of its keys: {_unstorable_text(key)}")
+            else:
+                yield from unstorable(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from unstorable(item, (*path, index))
+
+
+def _unstorable_text(text: str) -> str | None:
+    if "\x00" in text:
+        return "It contains a NUL character."
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return "It contains a lone surrogate."
+    return None
+
+
+def parse_document(body: bytes) -> Any:
+    """The document in a request's body. Raises Invalid with pointers, or ParseError when it is not JSON."""
+    try:
+        document = loads(body.removeprefix(codecs.BOM_UTF8).decode("utf-8"))
+    except UnicodeDecodeError:
+        raise ParseError("The body is not UTF-8.") from None
+    except JSONError as error:
+        raise ParseError(f"The body is not JSON: {error}") from None
+    errors = list(unstorable(document))
+    if errors:
+        raise Invalid(errors[0].detail, errors=errors)
+    return document
+
+
+class StrictJSONParser(BaseParser):
+    media_type = "application/json"
+
+    def parse(self, stream: IO[bytes], media_type: Any = None, parser_context: Any = None) -> Any:
+        limit: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        body = stream.read(limit + 1)
+        if len(body) > limit:
+            raise TooLarge(f"The body is larger than {limit} bytes.")
+        return parse_document(body)
+
+
+class CompactJSONRenderer(JSONRenderer):
+    """JSON in UTF-8 without a charset parameter, which the media type does not have."""
+
+    charset = None

@@ -1,0 +1,33 @@
+"""The table of slots: where each kind of memory stands in a prompt, and how many tokens it may cost."""
+
+from dataclasses import dataclass
+
+IN_PROMPT = "in_prompt"
+IN_CHAT = "in_chat"
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A named block of the prompt.
+
+    ``depth`` of an ``in_chat`` slot is the number of messages that follow it; of an ``in_prompt`` slot it orders
+    the blocks before the conversation. ``budget`` is in tokens and holds for the rendered text, heading included.
+    """
+
+    name: str
+    macro: str
+    position: str
+    depth: int
+    budget: int
+    heading: str
+    role: str = "system"
+
+
+LONG_TERM = Slot("long_term", "smartmemory-longterm", IN_PROMPT, 2, 500, "What is known from before:")
+SESSION = Slot("session", "smartmemory-session", IN_CHAT, 3, 400, "What happened earlier in this conversation:")
+TRIGGERED = Slot(
+    "triggered", "smartmemory-triggered", IN_CHAT, 4, 250, "What the last words bring to mind:"
+)
+
+# Stable blocks first, what changes with every turn last: a provider's prompt cache then holds for longer.
+SLOTS = (LONG_TERM, SESSION, TRIGGERED)

@@ -1,0 +1,31 @@
+"""Counts tokens as the models do."""
+
+from functools import cache
+from typing import Protocol
+
+from bpe_openai import get_encoding
+
+
+class TokenCounter(Protocol):
+    def count(self, text: str) -> int: ...
+
+
+class BpeTokenCounter:
+    """Counts by a published vocabulary: ``o200k_base`` of current models, ``cl100k_base`` of older ones."""
+
+    def __init__(self, encoding: str = "o200k_base") -> None:
+        self._encoding = get_encoding(encoding)
+
+    def count(self, text: str) -> int:
+        """Special tokens such as ``<|endoftext|>`` count as the plain text that they are in a message."""
+        return len(self._encoding.encode_ordinary(text))
+
+
+@cache
+def get_token_counter(encoding: str = "o200k_base") -> TokenCounter:
+    return BpeTokenCounter(encoding)
+
+
+def count_tokens(text: str) -> int:
+    """How many tokens ``text`` costs in a prompt."""
+    return get_token_counter().count(text)

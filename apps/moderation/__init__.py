@@ -1,0 +1,2 @@
+"""Reports, holds and actions of moderators and their audit; the admin site's own pages.
+"""

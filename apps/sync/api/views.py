@@ -1,0 +1,99 @@
+"""Append, patch and the change feed over HTTP."""
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.chats.models import Chat, Message
+from apps.chats.queries import HistoryGone, access_chat, changes_since, rev_of
+from apps.chats.wire import change_documents
+from apps.common.problems import Invalid
+from apps.sync import operations
+from apps.sync.api.serializers import (
+    AppendedSerializer,
+    AppendSerializer,
+    ChangesSerializer,
+    PatchedSerializer,
+    PatchesSerializer,
+)
+from apps.sync.idempotency import HEADER, reply_once
+
+IDEMPOTENCY_KEY = OpenApiParameter(HEADER, OpenApiTypes.STR, OpenApiParameter.HEADER)
+
+
+def places(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    return [{"index": row.index, "id": str(row.pk), "rev": row.rev} for row in messages]
+
+
+def state(chat: Chat) -> dict[str, Any]:
+    return {"integrity": str(chat.integrity), "rev": chat.rev}
+
+
+class AppendView(APIView):
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=AppendSerializer, responses={201: AppendedSerializer})
+    def post(self, request: Request, chat_id: UUID) -> Response:
+        chat = access_chat(request.user, chat_id)
+        body = AppendSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        return reply_once(request, lambda: self.append(request, chat, body))
+
+    def append(self, request: Request, chat: Chat, body: AppendSerializer) -> Response:
+        done = operations.append(request.user, chat.pk, body.parsed(chat), body.guard())
+        document = state(done.chat) | {
+            "message_count": done.chat.message_count,
+            "appended": places(done.messages),
+            "deduplicated": done.deduplicated,
+        }
+        return Response(document, status=status.HTTP_201_CREATED)
+
+
+class PatchView(APIView):
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=PatchesSerializer, responses=PatchedSerializer)
+    def post(self, request: Request, chat_id: UUID) -> Response:
+        chat = access_chat(request.user, chat_id)
+        body = PatchesSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        return reply_once(request, lambda: self.patch_messages(request, chat, body))
+
+    def patch_messages(self, request: Request, chat: Chat, body: PatchesSerializer) -> Response:
+        done = operations.patch(request.user, chat.pk, body.parsed(), body.guard())
+        document = state(done.chat) | {
+            "applied": done.applied,
+            "skipped": done.skipped,
+            "messages": places(done.messages),
+        }
+        return Response(document)
+
+
+class ChangesView(APIView):
+    @extend_schema(parameters=[OpenApiParameter("since", OpenApiTypes.STR, required=True)], responses=ChangesSerializer)
+    def get(self, request: Request, chat_id: UUID) -> Response:
+        chat = access_chat(request.user, chat_id)
+        changes = changes_since(chat, _rev_since(chat, request.query_params.get("since", "")))
+        return Response(state(chat) | {"changes": change_documents(changes)})
+
+
+def _rev_since(chat: Chat, since: str) -> int:
+    """The rev that ``since``, a rev or an integrity, names. Raises Invalid, HistoryGone."""
+    if since.isascii() and since.isdigit() and len(since) < 19:
+        if int(since) > chat.rev:
+            raise Invalid.at("/since", f"The chat is at rev {chat.rev}.")
+        return int(since)
+    try:
+        rev = rev_of(chat, UUID(since))
+    except ValueError:
+        raise Invalid.at("/since", "It must be a rev or an integrity.") from None
+    if rev is None:
+        raise HistoryGone("The log does not know this integrity. Read the chat anew.", **_current(chat))
+    return rev
+
+
+def _current(chat: Chat) -> dict[str, Any]:
+    return {"current_integrity": str(chat.integrity), "current_rev": chat.rev}

@@ -1,0 +1,40 @@
+"""Writes of the wire protocol: those of ``chats``, and a snapshot before one that is forced."""
+
+import gzip
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from apps.chats import operations as chats
+from apps.chats.exports import export_jsonl
+from apps.chats.formats.parsed import ParsedMessage
+from apps.chats.integrity import Guard
+from apps.chats.models import Chat
+from apps.sync.models import ChatSnapshot
+
+
+def append(owner: Any, chat_id: UUID, messages: Sequence[ParsedMessage], guard: Guard) -> chats.Appended:
+    """As ``chats.operations.append_messages``, after a snapshot if it is forced."""
+    with transaction.atomic():
+        _snapshot_if_forced(owner, chat_id, guard)
+        return chats.append_messages(owner, chat_id, messages, guard)
+
+
+def patch(owner: Any, chat_id: UUID, patches: Sequence[chats.Patch], guard: Guard) -> chats.Patched:
+    """As ``chats.operations.patch_messages``, after a snapshot if it is forced."""
+    with transaction.atomic():
+        _snapshot_if_forced(owner, chat_id, guard)
+        return chats.patch_messages(owner, chat_id, patches, guard)
+
+
+def _snapshot_if_forced(owner: Any, chat_id: UUID, guard: Guard) -> None:
+    if guard.force:
+        take_snapshot(chats.lock_chat(owner, chat_id), reason="before a forced write")
+
+
+def take_snapshot(chat: Chat, *, reason: str) -> ChatSnapshot:
+    """The locked chat as it is now."""
+    content = gzip.compress(b"".join(export_jsonl(chat)), mtime=0)
+    return ChatSnapshot.objects.create(owner_id=chat.owner_id, chat=chat, rev=chat.rev, reason=reason, content=content)

@@ -1,0 +1,73 @@
+"""The environment, read in one place: `NAME`, or the file that `NAME_FILE` points to."""
+
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import environ
+
+from apps.common import embedded_postgres
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class StrippedFiles(environ.FileAwareMapping):  # type: ignore[misc]
+    """Values from `NAME_FILE` without the line break that editors and `echo` leave at the end."""
+
+    def __getitem__(self, key: str) -> str:
+        return super().__getitem__(key).strip()
+
+
+class Environment(environ.FileAwareEnv):  # type: ignore[misc]
+    """django-environ, reading `NAME_FILE` before `NAME`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ENVIRON: Mapping[str, str] = StrippedFiles()
+
+
+env = Environment()
+
+
+def loci_home() -> Path:
+    """The data folder, absolute; it need not exist yet."""
+    return Path(env.str("LOCI_HOME", default="") or ROOT / "var").expanduser().absolute()
+
+
+def database_home() -> Path | None:
+    """Where the embedded database lives, or None where `DATABASE_URL` names another one."""
+    return None if env.str("DATABASE_URL", default="") else loci_home()
+
+
+def database() -> dict[str, Any]:
+    """Django's settings of the database: `DATABASE_URL`, or else the embedded server."""
+    home = database_home()
+    if home is None:
+        return dict(env.db_url("DATABASE_URL"))
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": "loci",
+        "USER": embedded_postgres.ROLE,
+        "HOST": str(embedded_postgres.socket_folder(home)),
+        "PORT": str(embedded_postgres.PORT),
+    }
+
+
+def secret_key() -> str:
+    """`SECRET_KEY`, or one made on first use and kept in the data folder, readable by its owner only."""
+    given = env.str("SECRET_KEY", default="")
+    return given or embedded_postgres.private_file(loci_home() / "secret_key", secrets.token_urlsafe(64))
+
+
+def demo_password() -> str:
+    """`DEMO_PASSWORD`, or one made on first use and kept in the data folder."""
+    given = env.str("DEMO_PASSWORD", default="")
+    return given or embedded_postgres.private_file(loci_home() / "demo_password", secrets.token_urlsafe(9))
+
+
+def public_hosts(url: str) -> list[str]:
+    """The host names that this server answers to: those of `ALLOWED_HOSTS`, its own URL's, and the loopback."""
+    own = urlsplit(url).hostname or ""
+    return [*env.list("ALLOWED_HOSTS", default=[]), own, "localhost", "127.0.0.1", "[::1]"]

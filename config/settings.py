@@ -1,0 +1,261 @@
+"""Django's settings. Everything that an installation may change comes from the environment."""
+
+from urllib.parse import urlsplit
+
+from csp.constants import NONE, SELF
+from psycopg.conninfo import make_conninfo
+
+from config.env import (
+    ROOT,
+    database,
+    database_home,
+    demo_password,
+    env,
+    loci_home,
+    public_hosts,
+    secret_key,
+)
+from config.logging import configure_structlog, logging_settings
+
+# The installation
+
+LOCI_HOME = loci_home()
+LOCI_PORT = env.int("LOCI_PORT", default=8000)
+LOCI_HOST = env.str("LOCI_HOST", default="127.0.0.1")
+LOCI_URL = env.str("LOCI_URL", default="") or f"http://127.0.0.1:{LOCI_PORT}"
+WEB_CONCURRENCY = env.int("WEB_CONCURRENCY", default=2)
+SERVED_OVER_TLS = urlsplit(LOCI_URL).scheme == "https"
+
+DEBUG = env.bool("DEBUG", default=False)
+SECRET_KEY = secret_key()
+ALLOWED_HOSTS = public_hosts(LOCI_URL)
+CSRF_TRUSTED_ORIGINS = [LOCI_URL.rstrip("/")]
+ADMIN_PATH = env.str("ADMIN_PATH", default="admin/").strip("/") + "/"
+DEMO = env.bool("DEMO", default=True)
+DEMO_EMAIL = "demo@loci.example"
+DEMO_PASSWORD = demo_password()
+MAX_UPLOAD_BYTES = env.int("MAX_UPLOAD_BYTES", default=64 * 1024 * 1024)
+IMPORT_MAX_BYTES = env.int("IMPORT_MAX_BYTES", default=200 * 1024 * 1024)
+
+# Applications
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "allauth",
+    "allauth.account",
+    "csp",
+    "django_filters",
+    "django_htmx",
+    "django_structlog",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "rest_framework",
+    "apps.common",
+    "apps.accounts",
+    "apps.llm",
+    "apps.chats",
+    "apps.memories",
+    "apps.sync",
+    "apps.injection",
+    "apps.moderation",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_structlog.middlewares.RequestMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "config.urls"
+ASGI_APPLICATION = "config.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [ROOT / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# Database
+
+EMBEDDED_DATABASE = database_home() is not None
+DATABASES = {"default": database()}
+DATABASE_POOL_SIZE = env.int("DATABASE_POOL_SIZE", default=8)
+if DATABASE_POOL_SIZE:
+    DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {"min_size": 1, "max_size": DATABASE_POOL_SIZE}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# Accounts
+
+AUTH_USER_MODEL = "accounts.User"
+SILENCED_SYSTEM_CHECKS = ["auth.W004"]  # addresses are unique, by a constraint that ignores case
+AUTHENTICATION_BACKENDS = [
+    "django.contrib.auth.backends.ModelBackend",
+    "allauth.account.auth_backends.AuthenticationBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "account_login"
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_UNIQUE_EMAIL = True
+ACCOUNT_EMAIL_VERIFICATION = env.str("EMAIL_VERIFICATION", default="optional")
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_LOGOUT_REDIRECT_URL = LOGOUT_REDIRECT_URL
+
+# Mail: printed on the console unless EMAIL_URL names a server
+
+EMAIL_CONFIG = env.email_url("EMAIL_URL", default="consolemail://")
+EMAIL_BACKEND = EMAIL_CONFIG["EMAIL_BACKEND"]
+EMAIL_HOST = EMAIL_CONFIG["EMAIL_HOST"] or "localhost"
+EMAIL_PORT = EMAIL_CONFIG["EMAIL_PORT"] or 25
+EMAIL_HOST_USER = EMAIL_CONFIG["EMAIL_HOST_USER"] or ""
+EMAIL_HOST_PASSWORD = EMAIL_CONFIG["EMAIL_HOST_PASSWORD"] or ""
+EMAIL_USE_TLS = EMAIL_CONFIG.get("EMAIL_USE_TLS", False)
+EMAIL_USE_SSL = EMAIL_CONFIG.get("EMAIL_USE_SSL", False)
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Loci <loci@localhost>")
+
+# Security headers and cookies
+
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = SERVED_OVER_TLS
+# The container's own health check speaks plain HTTP to the process itself.
+SECURE_REDIRECT_EXEMPT = [r"^healthz/$", r"^readyz/$"]
+if SERVED_OVER_TLS:
+    SECURE_HSTS_SECONDS = 365 * 24 * 3600
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_UPLOAD_BYTES
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "base-uri": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "object-src": [NONE],
+    },
+}
+
+# Language, time, files
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = True
+USE_TZ = True
+STATIC_URL = "static/"
+STATIC_ROOT = LOCI_HOME / "static"
+STATICFILES_DIRS = [ROOT / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "apps.common.static_files.HashedStaticFiles"},
+}
+MEDIA_ROOT = LOCI_HOME / "media"
+
+# API
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "apps.accounts.authentication.BearerAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": [
+        "rest_framework.permissions.IsAuthenticated",
+        "apps.accounts.authentication.TokenScope",
+    ],
+    "DEFAULT_RENDERER_CLASSES": ["apps.common.strict_json.CompactJSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["apps.common.strict_json.StrictJSONParser"],
+    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "apps.common.problem_replies.exception_handler",
+    # `?format=` is a parameter of the export, not a choice of renderer.
+    "URL_FORMAT_OVERRIDE": None,
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Loci",
+    "DESCRIPTION": "Memory for long conversations with language models.",
+    "VERSION": "0.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "COMPONENT_SPLIT_REQUEST": True,
+}
+
+# Background work
+
+CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="") or "pgmq://localhost"
+CELERY_VISIBILITY_TIMEOUT = env.int("CELERY_VISIBILITY_TIMEOUT", default=900)
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": CELERY_VISIBILITY_TIMEOUT}
+if CELERY_BROKER_URL.startswith("pgmq:"):
+    # The transport reads a URL with a socket folder wrongly; libpq's keyword form it passes on as it is.
+    CELERY_BROKER_TRANSPORT_OPTIONS |= {
+        "conn_string": make_conninfo(
+            dbname=DATABASES["default"]["NAME"],
+            user=DATABASES["default"]["USER"],
+            password=DATABASES["default"].get("PASSWORD") or None,
+            host=DATABASES["default"]["HOST"] or None,
+            port=DATABASES["default"]["PORT"] or None,
+        ),
+        "init_extension": False,
+        "use_notify": True,
+        "polling_interval": 0.1,
+        # A long poll would hold its lock on the queue against the first publication of every other process.
+        "wait_time_seconds": 0,
+    }
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_DEFAULT_QUEUE = "loci"
+CELERY_TASK_TIME_LIMIT = CELERY_VISIBILITY_TIMEOUT - 60
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
+CELERY_WORKER_CONCURRENCY = env.int("WORKER_CONCURRENCY", default=2)
+CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # in memory: a static schedule needs no file
+CELERY_BEAT_SCHEDULE = {
+    "worker-heartbeat": {"task": "apps.common.tasks.record_heartbeat", "schedule": 15.0},
+    "sweep-runs": {"task": "apps.memories.tasks.sweep_runs", "schedule": 30.0},
+}
+
+# Logs
+
+configure_structlog()
+LOG_FORMAT = env.str("LOG_FORMAT", default="json")
+LOGGING = logging_settings(level=env.str("LOG_LEVEL", default="INFO"), log_format=LOG_FORMAT)
+DJANGO_STRUCTLOG_CELERY_ENABLED = True

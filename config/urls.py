@@ -1,0 +1,27 @@
+"""All routes: pages, API, health, admin."""
+
+from django.conf import settings
+from django.contrib import admin
+from django.urls import include, path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+
+from apps.common import health
+
+urlpatterns = [
+    path("healthz/", health.alive, name="healthz"),
+    path("readyz/", health.ready, name="readyz"),
+    path("accounts/", include("allauth.urls")),
+    path("settings/", include("apps.accounts.urls")),
+    path(settings.ADMIN_PATH, admin.site.urls),
+    path("api/v1/", include("config.api_urls")),
+    path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="api-docs"),
+    path("memories/", include("apps.memories.urls")),
+    path("", include("apps.injection.urls")),
+    path("", include("apps.chats.urls")),
+]
+
+handler400 = "apps.common.problem_replies.bad_request"
+handler403 = "apps.common.problem_replies.permission_denied"
+handler404 = "apps.common.problem_replies.page_not_found"
+handler500 = "apps.common.problem_replies.server_error"

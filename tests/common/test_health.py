@@ -1,0 +1,38 @@
+"""The health routes prove what they say."""
+
+import pytest
+from django.test import Client
+
+from apps.common.health import HEARTBEAT_MAX_AGE, note_heartbeat
+from apps.common.models import Heartbeat
+
+
+def test_alive_needs_nothing(client: Client) -> None:
+    assert client.get("/healthz/").json() == {"status": "ok"}
+
+
+def test_health_is_read_only(client: Client) -> None:
+    assert client.post("/healthz/").status_code == 405
+
+
+@pytest.mark.django_db
+def test_not_ready_without_a_worker(client: Client) -> None:
+    response = client.get("/readyz/")
+
+    assert response.status_code == 503
+    assert response.json()["checks"] == {"database": True, "broker": True, "worker": False}
+
+
+@pytest.mark.django_db
+def test_ready_after_a_heartbeat(client: Client) -> None:
+    note_heartbeat()
+
+    assert client.get("/readyz/").status_code == 200
+
+
+@pytest.mark.django_db
+def test_an_old_heartbeat_does_not_count(client: Client) -> None:
+    note_heartbeat()
+    Heartbeat.objects.update(at=Heartbeat.objects.get().at - HEARTBEAT_MAX_AGE * 2)
+
+    assert client.get("/readyz/").json()["checks"]["worker"] is False

@@ -1,0 +1,27 @@
+"""What every test may use: the embedded Postgres, a real Celery worker, a browser."""
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from django.conf import settings
+
+from apps.common import embedded_postgres
+from config.env import database_home
+from tests.settings import TEST_HOME
+
+
+@pytest.fixture(scope="session")
+def embedded_database() -> Iterator[None]:
+    """The test run's own Postgres, up until the last test; nothing where `DATABASE_URL` names another."""
+    with embedded_postgres.running(database_home(), durable=False):
+        yield
+    if not TEST_HOME:
+        shutil.rmtree(settings.LOCI_HOME, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(embedded_database: None) -> None:
+    """Have the database up before pytest-django creates the test database in it."""

@@ -1,0 +1,158 @@
+"""Chats and windows over HTTP, as api.md has them."""
+
+import uuid
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from tests.contract.conftest import client_of
+
+CHAT_FIELDS = set(
+    "id title character user_name metadata integrity rev message_count last_active created_at updated_at".split()
+)
+MESSAGE_FIELDS = set(
+    "id index rev name is_user is_system send_date mes extra swipe_id swipes swipe_info hidden "
+    "created_at updated_at".split()
+)
+
+
+def test_a_chat_is_created_listed_changed_and_deleted(alice: APIClient) -> None:
+    created = alice.post("/api/v1/chats/", {"title": "One", "metadata": {"mood": "calm"}})
+    assert created.status_code == 201
+    assert set(created.json()) == CHAT_FIELDS
+    assert created.json()["metadata"] == {"mood": "calm"}
+    url = f"/api/v1/chats/{created.json()['id']}/"
+    assert [chat["id"] for chat in alice.get("/api/v1/chats/").json()["results"]] == [created.json()["id"]]
+    assert alice.patch(url, {"title": "Two"}).json()["title"] == "Two"
+    assert alice.delete(url).status_code == 204
+    assert alice.get(url).status_code == 404
+
+
+def test_the_list_begins_with_the_newest_activity_and_pages_by_cursor(alice: APIClient) -> None:
+    ids = [alice.post("/api/v1/chats/", {"title": str(n)}).json()["id"] for n in range(5)]
+    alice.post(f"/api/v1/chats/{ids[1]}/append/", {"message": {"mes": "hello"}})
+    first = alice.get("/api/v1/chats/", {"limit": 3}).json()
+    second = alice.get(first["next"]).json()
+    listed = [chat["id"] for page in (first, second) for chat in page["results"]]
+    assert listed == [ids[1], ids[4], ids[3], ids[2], ids[0]]
+    assert first["previous"] is None
+    assert second["next"] is None
+
+
+def test_the_list_searches_titles_and_texts(alice: APIClient, chat: dict[str, Any]) -> None:
+    alice.post("/api/v1/chats/", {"title": "Another"})
+    for words in ("heist", "blue STONE"):
+        found = alice.get("/api/v1/chats/", {"q": words}).json()["results"]
+        assert [item["id"] for item in found] == [chat["id"]]
+    assert alice.get("/api/v1/chats/", {"q": "nowhere"}).json()["results"] == []
+
+
+def test_a_chat_without_a_title_is_named_for_its_character(alice: APIClient) -> None:
+    mira = alice.post("/api/v1/characters/", {"name": "Mira"}).json()
+    chat = alice.post("/api/v1/chats/", {"character": mira["id"]}).json()
+    assert (chat["title"], chat["character"]) == ("Mira", mira["id"])
+    assert [c["id"] for c in alice.get("/api/v1/chats/", {"character": mira["id"]}).json()["results"]] == [chat["id"]]
+
+
+def test_a_window_of_messages(alice: APIClient, chat: dict[str, Any]) -> None:
+    url = f"/api/v1/chats/{chat['id']}/messages/"
+    window = alice.get(url, {"from": 1, "limit": 1}).json()
+    assert {key: window[key] for key in ("integrity", "rev", "total", "from")} == {
+        "integrity": chat["integrity"],
+        "rev": chat["rev"],
+        "total": 3,
+        "from": 1,
+    }
+    (message,) = window["results"]
+    assert set(message) == MESSAGE_FIELDS
+    assert message["mes"] == "Under the blue stone."
+    assert message["extra"] == {"model": "m"}
+    assert message["swipes"] == ["Under the blue stone."]
+
+
+@pytest.mark.parametrize(
+    ("start", "indexes"), [(0, [0, 1, 2]), (-2, [1, 2]), (-9, [0, 1, 2]), (2, [2]), (3, []), (99, [])]
+)
+def test_a_window_begins_where_it_is_asked_to(
+    alice: APIClient, chat: dict[str, Any], start: int, indexes: list[int]
+) -> None:
+    window = alice.get(f"/api/v1/chats/{chat['id']}/messages/", {"from": start}).json()
+    assert [message["index"] for message in window["results"]] == indexes
+
+
+def test_a_window_costs_the_same_queries_whatever_its_size(
+    alice: APIClient, chat: dict[str, Any], django_assert_num_queries: Any
+) -> None:
+    alice.post(f"/api/v1/chats/{chat['id']}/append/", {"messages": [{"mes": str(n)} for n in range(100)]})
+    for limit in (2, 100):
+        with django_assert_num_queries(4):  # token, chat, messages, swipes
+            alice.get(f"/api/v1/chats/{chat['id']}/messages/", {"limit": limit})
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"title": 5}, "/title"),
+        ({"title": "x" * 201}, "/title"),
+        ({"title": "a\x00b"}, "/title"),
+        ({"title": "x", "metadata": []}, "/metadata"),
+        ({"title": "x", "metadata": {"k": ["\x00"]}}, "/metadata/k/0"),
+        ({"title": "x", "character": "nobody"}, "/character"),
+        ({"title": "x", "character": str(uuid.uuid4())}, "/character"),
+        ({"title": "x", "colour": "red"}, "/colour"),
+    ],
+)
+def test_a_bad_chat_names_the_field(alice: APIClient, body: dict[str, Any], pointer: str) -> None:
+    reply = alice.post("/api/v1/chats/", body)
+    assert reply.status_code == 400
+    assert reply["Content-Type"] == "application/problem+json"
+    assert [error["pointer"] for error in reply.json()["errors"]] == [pointer]
+    assert alice.get("/api/v1/chats/").json()["results"] == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"", b"{", b"nul", b"\xff\xfe", b'{"title": NaN}', b'{"title": "a", "title": "b"}', b"[" * 100_000,
+        b'{"title": ' + b"9" * 10_000 + b"}", b"[1]", b'"text"',
+    ],
+)  # fmt: skip
+def test_a_body_that_is_no_object_is_a_400(alice: APIClient, body: bytes) -> None:
+    reply = alice.generic("POST", "/api/v1/chats/", body, content_type="application/json")
+    assert reply.status_code == 400, reply.content
+    assert reply["Content-Type"] == "application/problem+json"
+
+
+def test_a_lone_surrogate_is_named(alice: APIClient) -> None:
+    body = b'{"title": "x", "metadata": {"a": "\\ud800"}}'
+    reply = alice.generic("POST", "/api/v1/chats/", body, content_type="application/json")
+    assert reply.status_code == 400
+    assert reply.json()["errors"][0]["pointer"] == "/metadata/a"
+
+
+def test_other_content_types_are_refused(alice: APIClient) -> None:
+    assert alice.generic("POST", "/api/v1/chats/", b"<a/>", content_type="text/xml").status_code == 415
+
+
+@pytest.mark.parametrize("query", [{"limit": "many"}, {"limit": 0}, {"from": "x"}, {"from": 2**70}])
+def test_a_bad_window_is_a_400(alice: APIClient, chat: dict[str, Any], query: dict[str, Any]) -> None:
+    assert alice.get(f"/api/v1/chats/{chat['id']}/messages/", query).status_code == 400
+
+
+def test_nobody_signed_in_is_a_401(client: Any, db: None) -> None:
+    reply = client.get("/api/v1/chats/")
+    assert reply.status_code == 401
+    assert reply["WWW-Authenticate"].startswith("Bearer")
+    assert reply["Content-Type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize("header", ["Bearer", "Bearer nonsense", "Bearer a b", "Bearer \xff"])
+def test_a_broken_token_is_a_401(client: Any, db: None, header: str) -> None:
+    assert client.get("/api/v1/chats/", headers={"Authorization": header}).status_code == 401
+
+
+def test_a_token_for_reading_does_not_write(alice: APIClient, chat: dict[str, Any]) -> None:
+    reader = client_of(alice.user, scope="read")
+    assert reader.get(f"/api/v1/chats/{chat['id']}/").status_code == 200
+    assert reader.patch(f"/api/v1/chats/{chat['id']}/", {"title": "x"}).status_code == 403

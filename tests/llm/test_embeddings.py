@@ -1,0 +1,60 @@
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from apps.llm.embeddings import get_embedder
+
+
+def test_vectors_are_unit_float32_rows_in_the_order_of_the_texts():
+    texts = ["A long sentence about a ship that left the harbour at dawn.", "", "Dog", "海"]
+    vectors = get_embedder().embed(texts)
+    assert vectors.shape == (4, get_embedder().dimensions)
+    assert vectors.dtype == np.float32
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(4), abs=1e-5)
+    for text, vector in zip(texts, vectors, strict=True):
+        assert get_embedder().embed([text])[0] == pytest.approx(vector, abs=1e-4)
+
+
+def test_nothing_in_nothing_out():
+    assert get_embedder().embed([]).shape == (0, 384)
+
+
+def test_near_in_meaning_is_near_in_space():
+    dog, puppy, tax = get_embedder().embed(["a dog", "a puppy", "a tax form"])
+    assert dog @ puppy > 0.6 > 0.3 > dog @ tax
+
+
+def test_published_similarity_of_the_model():
+    """The example of the model's card, within what int8 weights change."""
+    one, two = get_embedder().embed(["That is a happy person", "That is a happy dog"])
+    assert one @ two == pytest.approx(0.6946, abs=0.05)
+
+
+def test_what_stands_after_the_256th_token_is_cut_off():
+    head = "ship " * 300
+    vectors = get_embedder().embed([head, head + "a tax form is due in April"])
+    assert vectors[0] @ vectors[1] == pytest.approx(1, abs=1e-5)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.text(max_size=60), min_size=1, max_size=20))
+def test_any_text_can_be_embedded(texts):
+    vectors = get_embedder().embed(texts)
+    assert np.isfinite(vectors).all()
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(len(texts)), abs=1e-4)
+
+
+def test_a_forked_child_embeds_with_a_session_of_its_own():
+    expected = get_embedder().embed(["a dog"])[0]
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(write, get_embedder().embed(["a dog"])[0].tobytes())
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert np.frombuffer(os.read(read, 4096), dtype=np.float32) == pytest.approx(expected, abs=1e-5)
