@@ -7,10 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 from django.conf import settings
+from hypothesis import settings as hypothesis_settings
 
 from apps.common import embedded_postgres
 from config.env import database_home
 from tests.settings import TEST_HOME
+
+# On a machine with two busy cores an example may take any time.
+hypothesis_settings.register_profile("loci", deadline=None)
+hypothesis_settings.load_profile("loci")
 
 
 @pytest.fixture(scope="session")

@@ -52,6 +52,10 @@ class OwnedManager(models.Manager[M]):
         """The rows of ``owner``, a user or the id of one."""
         return self._writable().owned_by(owner)
 
+    def none(self) -> Any:
+        """No rows, of nobody: what a schema generator asks for to learn the model."""
+        return super().get_queryset().none()
+
     def create(self, **kwargs: Any) -> Any:
         """As Django's; writing needs no scope, since the row names its owner."""
         return self._writable().create(**kwargs)

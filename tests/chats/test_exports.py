@@ -89,16 +89,14 @@ class TestRoundTrip:
 
     def test_a_chat_begun_here(self, alice: Any) -> None:
         character = operations.create_character(alice, name="Anselm")
-        chat = operations.create_chat(
-            alice, title="New", character=character, user_name="Wanda", metadata={"k": 1}
-        )
+        chat = operations.create_chat(alice, title="New", character=character, user_name="Wanda", metadata={"k": 1})
         operations.append_messages(alice, chat.pk, [parsed(PLAIN)])
         header, message = map(json.loads, exported(chat))
         assert (header["user_name"], header["character_name"]) == ("Wanda", "Anselm")
         assert header["chat_metadata"] == {"k": 1}
         assert message == PLAIN
 
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=30)
     @given(lines=st.lists(message_lines(), min_size=1, max_size=8))
     def test_whatever_a_line_holds(self, lines: list[dict[str, Any]]) -> None:
         owner, _ = get_user_model().objects.get_or_create(email="bob@example.com")
@@ -118,8 +116,8 @@ class TestApi:
         chat = take_in(alice, HEADER, PLAIN)
         api = APIClient()
         api.force_authenticate(alice)
-        for query in ("", "?format=jsonl"):
-            reply = api.get(f"/api/v1/chats/{chat.pk}/export/{query}")
+        for query, accept in [("", "*/*"), ("?format=jsonl", "application/jsonl")]:
+            reply = api.get(f"/api/v1/chats/{chat.pk}/export/{query}", headers={"Accept": accept})
             assert reply.status_code == 200
             assert reply["Content-Disposition"] == 'attachment; filename="The gate.jsonl"'
             assert reply.getvalue().decode().split("\n")[1] == json.dumps(PLAIN, separators=(",", ":"))

@@ -16,9 +16,19 @@ from rest_framework.views import APIView
 from apps.chats.exports import export_filename, export_jsonl
 from apps.chats.queries import access_chat
 from apps.common.problems import Invalid
+from apps.common.strict_json import CompactJSONRenderer
+
+
+class JSONLinesRenderer(CompactJSONRenderer):
+    """Lets a client accept just what the export is. The file is streamed past it; it writes the problems."""
+
+    media_type = "application/jsonl"
+    format = "jsonl"
 
 
 class ChatExportView(APIView):
+    renderer_classes = [CompactJSONRenderer, JSONLinesRenderer]
+
     @extend_schema(
         parameters=[OpenApiParameter("format", OpenApiTypes.STR, enum=["jsonl"], default="jsonl")],
         responses={(200, "application/jsonl"): OpenApiTypes.BINARY},

@@ -5,7 +5,8 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.chats.api.serializers import MessageInputSerializer, MessageSerializer, SendDate
-from apps.chats.formats.parsed import ParsedHeader, ParsedMessage
+from apps.chats.formats.parsed import ParsedMessage
+from apps.chats.formats.sillytavern import NO_HEADER
 from apps.chats.formats.sillytavern_lines import parse_message
 from apps.chats.integrity import Guard
 from apps.chats.models import Chat
@@ -53,8 +54,7 @@ def _parsed(line: dict[str, Any], chat: Chat) -> ParsedMessage:
         "name": chat.user_name if line["is_user"] else character,
         "send_date": timestamp(clock.now().replace(microsecond=0)),
     } | line
-    header = ParsedHeader(chat.user_name, character, None, {}, "")
-    return parse_message(given, header, _ignore)
+    return parse_message(given, NO_HEADER, _ignore)
 
 
 def _ignore(warning: str) -> None:
