@@ -5,3 +5,13 @@ class MemoriesConfig(AppConfig):
     name = "apps.memories"
     label = "memories"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from apps.chats.events import subscribe
+        from apps.llm.builtin import register_task
+        from apps.memories.builtin_extraction.picking import TASKS
+        from apps.memories.tasks import keep_up_when_changed
+
+        for name, task in TASKS.items():
+            register_task(name, task)
+        subscribe(keep_up_when_changed)

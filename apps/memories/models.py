@@ -5,7 +5,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import Q
-from pgvector.django import VectorField
+from pgvector.django import HalfVectorField, VectorField
 
 from apps.chats.models import Character, Chat, Message, Swipe
 from apps.common import clock
@@ -35,8 +35,12 @@ class Entity(OwnedModel):
         verbose_name_plural = "entities"
         constraints = [
             models.UniqueConstraint(
-                "owner", "character", "chat", models.functions.Lower("name"),
-                name="entity_name_unique", nulls_distinct=False,
+                "owner",
+                "character",
+                "chat",
+                models.functions.Lower("name"),
+                name="entity_name_unique",
+                nulls_distinct=False,
             ),
         ]
 
@@ -71,12 +75,8 @@ class Memory(OwnedModel):
         SESSION = "session"
         PERMANENT = "permanent"
 
-    character = models.ForeignKey(
-        Character, on_delete=models.CASCADE, null=True, blank=True, related_name="memories"
-    )
-    chat = models.ForeignKey(
-        Chat, on_delete=models.SET_NULL, null=True, blank=True, related_name="memories"
-    )
+    character = models.ForeignKey(Character, on_delete=models.CASCADE, null=True, blank=True, related_name="memories")
+    chat = models.ForeignKey(Chat, on_delete=models.SET_NULL, null=True, blank=True, related_name="memories")
     tier = models.CharField(max_length=16, choices=Tier.choices)
     kind = models.CharField(max_length=16, choices=Kind.choices)
     text = models.TextField()
@@ -85,9 +85,7 @@ class Memory(OwnedModel):
     confidence = models.FloatField(default=0.7)
     unconfirmed = models.PositiveIntegerField(default=0, help_text="Passes since it was last confirmed.")
     entities = models.ManyToManyField(Entity, blank=True, related_name="memories")
-    valid_from = models.ForeignKey(
-        Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
-    )
+    valid_from = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     valid_to = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     state = models.CharField(max_length=16, choices=State.choices, default=State.ACTIVE)
     retired_reason = models.CharField(max_length=32, blank=True, default="")
@@ -103,9 +101,7 @@ class Memory(OwnedModel):
     embedding = VectorField(null=True, blank=True)
     embedding_model = models.CharField(max_length=100, blank=True, default="")
     lexemes = SearchVectorField(null=True, editable=False)
-    run = models.ForeignKey(
-        "ExtractionRun", on_delete=models.SET_NULL, null=True, blank=True, related_name="memories"
-    )
+    run = models.ForeignKey("ExtractionRun", on_delete=models.SET_NULL, null=True, blank=True, related_name="memories")
     candidate_hash = models.CharField(max_length=64, blank=True, default="", editable=False)
     deleted_at = models.DateTimeField(null=True, blank=True, help_text="Set: this row is a tombstone.")
     created_at = models.DateTimeField(default=clock.now, editable=False)
@@ -139,6 +135,10 @@ class Memory(OwnedModel):
     def __str__(self) -> str:
         return self.text[:80]
 
+    @property
+    def is_active(self) -> bool:
+        return self.state == self.State.ACTIVE and self.deleted_at is None
+
 
 class MemorySource(OwnedModel):
     """A message, in one of its swipes, that a memory came from."""
@@ -157,22 +157,25 @@ class Passage(OwnedModel):
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="passages", db_index=False)
     message = models.OneToOneField(Message, on_delete=models.CASCADE, related_name="passage")
     message_rev = models.PositiveIntegerField(help_text="The message's rev that was indexed.")
+    fingerprint = models.CharField(max_length=32, help_text="Of all that the row was made from.")
     speaker = models.CharField(max_length=200, blank=True, default="")
     is_user = models.BooleanField(default=False)
+    is_question = models.BooleanField(default=False)
     session = models.PositiveIntegerField(default=0, help_text="Which sitting of the chat it belongs to.")
     sent_at = models.DateTimeField(null=True, blank=True)
     length = models.PositiveIntegerField(default=0, help_text="Words of the text.")
-    embedding = VectorField(null=True)
-    window_embedding = VectorField(null=True)
+    window_length = models.PositiveIntegerField(default=0, help_text="Words of the text and the turns around it.")
+    embedding = HalfVectorField(null=True, help_text="Of the text, without the speaker's name.")
+    window_embedding = HalfVectorField(null=True)
     embedding_model = models.CharField(max_length=100, blank=True, default="")
-    lexemes = SearchVectorField(null=True)
+    lexemes = SearchVectorField(null=True, help_text="Of the date, the speaker and the text.")
     window_lexemes = SearchVectorField(null=True)
 
     class Meta:
-        indexes = [
-            models.Index("owner", "chat", name="passage_owner_chat"),  # search within a chat
-            GinIndex(fields=["lexemes"], name="passage_lexemes"),
-        ]
+        indexes = [models.Index("owner", "chat", name="passage_owner_chat")]  # search reads a whole scope
+
+    def __str__(self) -> str:
+        return f"{self.speaker} in {self.chat_id}"
 
 
 class ExtractionRun(OwnedModel):
@@ -198,6 +201,7 @@ class ExtractionRun(OwnedModel):
     llm = models.JSONField(default=dict)
     error = models.TextField(blank=True, default="")
     cancel_requested = models.BooleanField(default=False)
+    claim = models.UUIDField(null=True, blank=True, help_text="Names the worker that is at it.")
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -213,6 +217,10 @@ class ExtractionRun(OwnedModel):
             models.Index(fields=["owner", "chat", "-id"], name="run_owner_chat"),  # the chat's latest run
             models.Index("heartbeat_at", condition=Q(state__in=["queued", "running"]), name="run_alive"),
         ]
+
+    @property
+    def is_active(self) -> bool:
+        return self.state in (self.State.QUEUED, self.State.RUNNING)
 
 
 class RunStep(OwnedModel):

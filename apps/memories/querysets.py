@@ -1,14 +1,24 @@
 """Chainable reads of memories."""
 
+from collections.abc import Sequence
 from typing import Self
+
+from django.db import models
 
 from apps.common.scoping import OwnedQuerySet
 
 
-class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]  # noqa: F821
+class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
     def present(self) -> Self:
         """Without tombstones."""
         return self.filter(deleted_at=None)
+
+    def comparable(self, hashes: Sequence[str]) -> Self:
+        """What candidates are compared with: what is remembered now, what a person deleted, and what was kept
+        before in the words that ``hashes`` stand for."""
+        return self.filter(
+            models.Q(state="active") | models.Q(deleted_at__isnull=False) | models.Q(candidate_hash__in=hashes)
+        )
 
     def active(self) -> Self:
         """What is remembered now: neither superseded, retired nor deleted."""
@@ -17,3 +27,13 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]  # 
     def recallable(self) -> Self:
         """What may come back in a search or a prompt."""
         return self.active().filter(hidden=False)
+
+    def with_history(self) -> Self:
+        """With all that a page or a document shows: sources, entities, what it replaced and what replaced it."""
+        sources = models.Prefetch("sources", self._related("sources").select_related("message"))
+        older = models.Prefetch("supersedes", self._related("supersedes").select_related("valid_to"))
+        return self.select_related("superseded_by").prefetch_related(sources, older, "entities")
+
+    def _related(self, name: str) -> models.QuerySet[models.Model]:
+        """The rows behind a reverse relation, which the rows of this queryset scope."""
+        return self.model._meta.get_field(name).related_model._base_manager.order_by("pk")

@@ -1,5 +1,9 @@
-"""Routes."""
+"""Routes of memories, below ``/api/v1/``."""
 
-from django.urls import URLPattern, URLResolver
+from django.urls import path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from apps.memories.api import search
+
+urlpatterns = [
+    path("memories/search/", search.SearchView.as_view(), name="api-search"),
+]

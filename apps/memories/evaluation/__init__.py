@@ -1,0 +1,1 @@
+"""Measures the search on conversations with questions whose answers' places are known."""

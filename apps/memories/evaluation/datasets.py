@@ -1,0 +1,161 @@
+"""Reads evaluation data into stores: documents, and queries with the documents that answer them. Pure."""
+
+import datetime as dt
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from apps.chats.dates import parse_date
+
+ANSWERABLE = {1, 2, 3, 4}  # LoCoMo's categories; the fifth asks what was never said
+
+_SESSION = re.compile(r"session_(\d+)")
+_TURN = re.compile(r"D:?(\d+):0*(\d+)")
+_WEEKDAY = re.compile(r"\s*\([A-Za-z]+\)\s*")
+_SECONDS = 1e11  # a number below it counts seconds since 1970, above it milliseconds
+
+
+class UnusableDataset(ValueError):
+    """The data is not in the format; the message says where."""
+
+
+@dataclass(frozen=True)
+class Document:
+    id: str
+    speaker: str
+    is_user: bool
+    text: str
+    at: dt.datetime | None
+    session: str | None
+
+
+@dataclass(frozen=True)
+class Query:
+    text: str
+    gold: frozenset[str]
+    category: str
+
+
+@dataclass(frozen=True)
+class Store:
+    """A conversation, and what is asked about it."""
+
+    id: str
+    documents: list[Document]
+    queries: list[Query]
+
+
+def read_locomo(data: Any) -> list[Store]:
+    """LoCoMo's file: conversations of sessions of turns, with the turns that hold each answer's evidence."""
+    samples = data if isinstance(data, list) else [data]
+    if not samples:
+        raise UnusableDataset("The file holds no conversation.")
+    return [_locomo_store(sample, f"[{number}]", number) for number, sample in enumerate(samples)]
+
+
+def _locomo_store(sample: Any, where: str, number: int) -> Store:
+    conversation = _get(sample, "conversation", dict, where)
+    documents = list(_locomo_turns(conversation, where))
+    known = {document.id for document in documents}
+    queries = [
+        _locomo_query(item, f"{where}.qa[{place}]")
+        for place, item in enumerate(_get(sample, "qa", list, where))
+        if isinstance(item, dict) and item.get("category") in ANSWERABLE
+    ]
+    return Store(str(sample.get("sample_id", number)), documents, _answerable(queries, known))
+
+
+def _locomo_turns(conversation: Mapping[str, Any], where: str) -> Iterator[Document]:
+    numbers = sorted(int(match[1]) for key in conversation if (match := _SESSION.fullmatch(key)))
+    user = conversation.get("speaker_a")
+    for number in numbers:
+        at = _moment(conversation.get(f"session_{number}_date_time"))
+        for place, turn in enumerate(_get(conversation, f"session_{number}", list, where)):
+            here = f"{where}.session_{number}[{place}]"
+            speaker = _get(turn, "speaker", str, here)
+            turn_id = _turn_ids(_get(turn, "dia_id", str, here)) or [turn["dia_id"]]
+            yield Document(turn_id[0], speaker, speaker == user, _locomo_text(turn, here), at, str(number))
+
+
+def _locomo_text(turn: Mapping[str, Any], where: str) -> str:
+    """What was said, and what the picture shown with it is of."""
+    text, caption = _get(turn, "text", str, where), turn.get("blip_caption")
+    return f"{text} [{caption}]" if caption else text
+
+
+def _locomo_query(item: Mapping[str, Any], where: str) -> Query:
+    gold = [turn for entry in _get(item, "evidence", list, where) for turn in _turn_ids(str(entry))]
+    return Query(_get(item, "question", str, where), frozenset(gold), str(item["category"]))
+
+
+def _turn_ids(text: str) -> list[str]:
+    """The turns named in a string, which may hold several, one way of writing for all."""
+    return [f"D{session}:{turn}" for session, turn in _TURN.findall(text)]
+
+
+def read_stores(data: Any) -> list[Store]:
+    """Any other data: ``{"stores": [{"id", "docs": [...], "queries": [...]}]}``. Only a document's id and text, and a
+    query's ``q`` and ``gold``, must be there.
+    """
+    stores = _get(data, "stores", list, "the file")
+    if not stores:
+        raise UnusableDataset("The file holds no store.")
+    return [_store(store, f"stores[{number}]", number) for number, store in enumerate(stores)]
+
+
+def _store(store: Any, where: str, number: int) -> Store:
+    documents = [_document(item, f"{where}.docs[{n}]") for n, item in enumerate(_get(store, "docs", list, where))]
+    known = {document.id for document in documents}
+    if len(known) < len(documents):
+        raise UnusableDataset(f"{where}.docs: two documents have the same id.")
+    queries = [_query(item, f"{where}.queries[{n}]") for n, item in enumerate(_get(store, "queries", list, where))]
+    return Store(str(store.get("id", number)), documents, _answerable(queries, known))
+
+
+def _document(item: Any, where: str) -> Document:
+    speaker, session = item.get("speaker") if isinstance(item, dict) else None, None
+    text = _get(item, "text", str, where)
+    session = item.get("session")
+    return Document(
+        id=str(_get(item, "id", (str, int), where)),
+        speaker=str(speaker or ""),
+        is_user=item.get("is_user") is True,
+        text=text,
+        at=_moment(item.get("at")),
+        session=None if session is None else str(session),
+    )
+
+
+def _query(item: Any, where: str) -> Query:
+    gold = _get(item, "gold", (list, str, int), where)
+    gold = gold if isinstance(gold, list) else [gold]
+    return Query(_get(item, "q", str, where), frozenset(map(str, gold)), str(item.get("category", "")))
+
+
+FORMATS: dict[str, Callable[[Any], list[Store]]] = {"locomo": read_locomo, "stores": read_stores}
+
+
+def _answerable(queries: list[Query], known: set[str]) -> list[Query]:
+    """The queries with an answer in the store, and of their answers those that are there."""
+    present = [Query(query.text, query.gold & known, query.category) for query in queries]
+    return [query for query in present if query.gold and query.text.strip()]
+
+
+def _moment(value: Any) -> dt.datetime | None:
+    """A date in any way of writing that data sets use, or None."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return parse_date(value * 1000 if value < _SECONDS else value)
+    if not isinstance(value, str):
+        return None
+    plain = _WEEKDAY.sub(" ", value).strip()
+    return parse_date(value) or parse_date(plain) or parse_date(plain.replace("/", "-"))
+
+
+def _get(mapping: Any, key: str, kind: type | tuple[type, ...], where: str) -> Any:
+    if not isinstance(mapping, dict):
+        raise UnusableDataset(f"{where} is not an object.")
+    if not isinstance(mapping.get(key), kind):
+        problem = "is missing" if key not in mapping else f"has the wrong type ({type(mapping[key]).__name__})"
+        raise UnusableDataset(f"{where}: {key!r} {problem}.")
+    return mapping[key]

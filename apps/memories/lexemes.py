@@ -1,0 +1,35 @@
+"""Text as Postgres's full-text search sees it: stemmed, without stop words."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib.postgres.search import SearchVectorField
+from django.db import connection
+from django.db.models import Func, Value
+
+LANGUAGE = "english"
+MAX_CHARACTERS = 200_000  # a tsvector may take 1 MB
+
+
+class Lexemes(Func):
+    """The value of a column of lexemes, made from a text or from another expression."""
+
+    function = "to_tsvector"
+    template = f"%(function)s('{LANGUAGE}', %(expressions)s)"
+    output_field = SearchVectorField()
+
+    def __init__(self, text: Any) -> None:
+        super().__init__(Value(text[:MAX_CHARACTERS]) if isinstance(text, str) else text)
+
+
+def lexemes_of(text: str) -> list[str]:
+    """The distinct lexemes of a text, in alphabetical order."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT tsvector_to_array(to_tsvector('{LANGUAGE}', %s))", [text[:MAX_CHARACTERS]])
+        (lexemes,) = cursor.fetchone()
+    return list(lexemes)
+
+
+def any_of(lexemes: Iterable[str]) -> str:
+    """The tsquery that one of the lexemes is enough for."""
+    return " | ".join("'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'" for lexeme in lexemes)

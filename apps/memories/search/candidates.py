@@ -1,0 +1,204 @@
+"""Fetches what may answer a query, with its measured signals, from Postgres."""
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from django.db import connection
+from django.db.models import Value
+from django.db.models.functions import Lower, StrIndex
+
+from apps.common import clock
+from apps.memories.lexemes import any_of
+from apps.memories.models import Entity, Memory
+from apps.memories.search.presets import Preset
+from apps.memories.search.questions import Participant, Question, mentions
+from apps.memories.search.ranking import Candidate, Turn, recency, relative_length
+from apps.memories.search.statements import Source, search_sql
+
+MESSAGES = "messages"
+PASSAGES = Source(
+    table="memories_passage",
+    vector_type="halfvec",
+    vectors={"vector": "embedding", "window_vector": "window_embedding"},
+    words={"lexical": ("lexemes", "p.length"), "window_lexical": ("window_lexemes", "p.window_length")},
+    columns="m.id, p.chat_id, p.session, m.index, p.speaker, p.is_user, p.is_question, p.length,"
+    " coalesce(m.sent_at, m.created_at) AS at",
+    joins="JOIN chats_message m ON m.id = p.message_id AND NOT m.is_system",
+)
+MEMORIES = Source(
+    table="memories_memory",
+    vector_type="vector",
+    vectors={"vector": "embedding"},
+    words={"lexical": ("lexemes", "length(p.lexemes)")},
+    columns="p.id, p.tier, p.text, p.importance, p.pinned, p.source_instance, p.participating_instances,"
+    " p.created_at AS at",
+)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Whose rows are searched, and which: those of a chat, of a character, or of a chat with its character's
+    long-term memories. ``before`` leaves out messages from this index on.
+    """
+
+    owner_id: UUID
+    tiers: Collection[str]
+    chat_id: UUID | None = None
+    character_id: UUID | None = None
+    instance: str | None = None
+    before: int | None = None
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return {
+            "owner": self.owner_id,
+            "chat": self.chat_id,
+            "character": self.character_id,
+            "tiers": list(self.tiers),
+            "before": self.before,
+        }
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What is looked for: the query's lexemes, and unit vectors of the whole and of its sentences."""
+
+    lexemes: Sequence[str]
+    model: str = ""
+    vectors: Sequence[np.ndarray] = ()
+
+    @property
+    def values(self) -> dict[str, Any]:
+        texts = ["[" + ",".join(map(str, vector.tolist())) + "]" for vector in self.vectors]
+        named = {f"sentence_{number}": text for number, text in enumerate(texts[1:])}
+        common = {"lexemes": list(self.lexemes), "any": any_of(self.lexemes), "model": self.model}
+        return common | named | ({"whole": texts[0]} if texts else {})
+
+
+def participants_of(scope: Scope) -> list[Participant]:
+    """Who speaks in the messages of the scope."""
+    sql = f"""
+        SELECT p.speaker, p.is_user, count(*), sum(p.length)
+        FROM memories_passage p WHERE {_passages_of(scope)} GROUP BY p.speaker, p.is_user ORDER BY 3 DESC
+    """  # noqa: S608 - composed of our own constants
+    with connection.cursor() as cursor:
+        cursor.execute(sql, scope.values)
+        return [Participant(*row) for row in cursor.fetchall()]
+
+
+def find_messages(
+    scope: Scope, probe: Probe, preset: Preset, question: Question, participants: Sequence[Participant]
+) -> list[Candidate]:
+    """The messages of the scope that any arm finds."""
+    if MESSAGES not in scope.tiers:
+        return []
+    usual = _usual_lengths(participants)
+    rows = _rows(PASSAGES, _passages_of(scope), probe, preset, scope)
+    rows = [row for row in rows if scope.before is None or row["index"] < scope.before]
+    return [_message(row, question, usual) for row in rows]
+
+
+def _usual_lengths(participants: Sequence[Participant]) -> dict[bool, float]:
+    """Words a turn, of the user's side and of the other."""
+    turns: dict[bool, int] = defaultdict(int)
+    words: dict[bool, int] = defaultdict(int)
+    for participant in participants:
+        turns[participant.is_user] += participant.turns
+        words[participant.is_user] += participant.words
+    return {side: words[side] / turns[side] for side in turns}
+
+
+def _message(row: dict[str, Any], question: Question, usual: dict[bool, float]) -> Candidate:
+    traits = {
+        "subject": float(row["speaker"] in question.subjects),
+        "length": relative_length(row["length"], usual.get(row["is_user"], 0)),
+        "question": float(row["is_question"]),
+        "recency": recency(_age(row["at"])),
+        "graph": 0.0,
+        "instance": 0.0,
+        "importance": 0.0,
+    }
+    turn = Turn(row["chat_id"], row["session"], row["index"], row["speaker"], row["is_question"])
+    return Candidate(row["id"], MESSAGES, row["arms"], traits, turn)
+
+
+def find_memories(scope: Scope, probe: Probe, preset: Preset, question: Question, query: str) -> list[Candidate]:
+    """The memories of the scope that any arm finds. They have no turns around them: their windows are themselves."""
+    if not set(scope.tiers) & set(Memory.Tier.values):
+        return []
+    rows = _rows(MEMORIES, _memories_of(scope), probe, preset, scope)
+    linked = _linked_entities(scope, query, [row["id"] for row in rows])
+    return [_memory(row, question, linked.get(row["id"], 0.0), scope.instance) for row in rows]
+
+
+def _memory(row: dict[str, Any], question: Question, graph: float, instance: str | None) -> Candidate:
+    instances = {row["source_instance"], *row["participating_instances"]}
+    windows = {f"window_{arm}": value for arm, value in row["arms"].items()}
+    traits = {
+        "subject": float(any(mentions(row["text"], name) for name in question.subjects)),
+        "recency": recency(_age(row["at"])),
+        "graph": graph,
+        "instance": float(bool(instance) and instance in instances),
+        "importance": (row["importance"] - 1) / 2,
+        "pinned": float(row["pinned"]),
+    }
+    return Candidate(row["id"], row["tier"], row["arms"] | windows, traits)
+
+
+def _linked_entities(scope: Scope, query: str, memory_ids: Sequence[UUID]) -> dict[UUID, float]:
+    """For each memory, which share of the entities that the query names it speaks of."""
+    entities = Entity.objects.for_owner(scope.owner_id).alias(place=StrIndex(Value(query.lower()), Lower("name")))
+    named = {pk for pk, name in entities.filter(place__gt=0).values_list("pk", "name") if mentions(query, name)}
+    counts: dict[UUID, int] = defaultdict(int)
+    links = Memory.entities.through.objects.filter(memory_id__in=memory_ids, entity_id__in=named)
+    for memory_id in links.values_list("memory_id", flat=True):
+        counts[memory_id] += 1
+    return {memory_id: count / len(named) for memory_id, count in counts.items()}
+
+
+def _age(at: dt.datetime) -> float:
+    return (clock.now() - at).total_seconds() / 86400
+
+
+# Rows
+
+
+def _passages_of(scope: Scope) -> str:
+    parts = ["p.owner_id = %(owner)s"]
+    if scope.chat_id:
+        parts.append("p.chat_id = %(chat)s")
+    elif scope.character_id:
+        chats = "SELECT id FROM chats_chat WHERE owner_id = %(owner)s AND character_id = %(character)s"
+        parts.append(f"p.chat_id IN ({chats})")
+    return " AND ".join(parts)
+
+
+def _memories_of(scope: Scope) -> str:
+    recallable = "p.state = 'active' AND NOT p.hidden AND p.deleted_at IS NULL"
+    parts = [f"p.owner_id = %(owner)s AND p.tier = ANY(%(tiers)s) AND {recallable}"]
+    if scope.chat_id and scope.character_id:
+        parts.append("(p.chat_id = %(chat)s OR (p.character_id = %(character)s AND p.tier = 'long_term'))")
+    elif scope.chat_id:
+        parts.append("p.chat_id = %(chat)s")
+    elif scope.character_id:
+        parts.append("p.character_id = %(character)s")
+    return " AND ".join(parts)
+
+
+def _rows(source: Source, where: str, probe: Probe, preset: Preset, scope: Scope) -> list[dict[str, Any]]:
+    """What the statement returns, by column, with the arms apart under ``arms``."""
+    sentences = len(probe.vectors) - 1
+    sql = search_sql(source, where, preset, vectors=bool(probe.vectors), words=bool(probe.lexemes), sentences=sentences)
+    if not sql:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(sql, scope.values | probe.values)
+        names = [column.name for column in cursor.description]
+        rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    arms = [name for name in names if name in preset.arms]
+    return [row | {"arms": {arm: float(row[arm]) for arm in arms}} for row in rows]

@@ -1,0 +1,160 @@
+"""The pages of what is remembered: the memory book, search, corrections, a chat's rail, and the progress of runs."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from apps.chats.models import Chat
+from apps.memories import operations, pipeline
+from apps.memories.forms import FilterForm, MemoryForm
+from apps.memories.models import ExtractionRun, Memory
+from apps.memories.search import SearchQuery, search
+
+PAGE = 50
+RAIL = 12
+
+
+def access_memory(owner: Any, memory_id: UUID) -> Memory:
+    """The owner's memory with its history; tombstones too, since a deletion can be undone."""
+    return get_object_or_404(Memory.objects.for_owner(owner).with_history(), pk=memory_id)
+
+
+@login_required
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
+    """The memory book: every memory that the filters in the URL let through, pinned ones and newest first."""
+    form = FilterForm(request.GET)
+    mine = Memory.objects.for_owner(request.user)
+    page = Paginator(form.apply(mine.with_history()).order_by("-pinned", "-pk"), PAGE).get_page(request.GET.get("page"))
+    context = {"form": form, "page": page, "any": mine.present().exists(), "chat": _chat_of(request, form)}
+    partial = request.htmx and not request.htmx.boosted  # type: ignore[attr-defined]
+    return render(request, "memories/_list.html" if partial else "memories/index.html", context)
+
+
+def _chat_of(request: HttpRequest, form: FilterForm) -> Chat | None:
+    chat_id = form.values().get("chat")
+    return Chat.objects.for_owner(request.user).filter(pk=chat_id).first() if chat_id else None
+
+
+@login_required
+@require_safe
+def search_everything(request: HttpRequest) -> HttpResponse:
+    """Memories and messages that answer the words in ``?q=``."""
+    words = request.GET.get("q", "").replace("\x00", "").strip()[:500]
+    reply = search(request.user, SearchQuery(query=words, limit=30)) if words else None
+    return render(request, "memories/search.html", {"words": words, "reply": reply})
+
+
+@login_required
+@require_safe
+def detail(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    memory = access_memory(request.user, memory_id)
+    return render(request, _template(request, "memory"), {"memory": memory})
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def edit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    """Correct a memory in place. What a person wrote is never overwritten by a run."""
+    memory = access_memory(request.user, memory_id)
+    form = MemoryForm(request.POST) if request.method == "POST" else MemoryForm.of(memory)
+    if request.method == "POST" and form.is_valid():
+        operations.edit_memory(memory, editor=request.user.email, **form.cleaned_data)  # type: ignore[union-attr]
+        return _shown(request, memory)
+    status = 400 if request.method == "POST" else 200
+    return render(request, _template(request, "edit"), {"memory": memory, "form": form}, status=status)
+
+
+@login_required
+@require_POST
+def delete(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    memory = access_memory(request.user, memory_id)
+    operations.delete_memory(memory)
+    return _shown(request, memory)
+
+
+@login_required
+@require_POST
+def restore(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    """Undo a deletion."""
+    memory = access_memory(request.user, memory_id)
+    operations.restore_memory(memory)
+    return _shown(request, memory)
+
+
+@login_required
+@require_POST
+def pin(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    memory = access_memory(request.user, memory_id)
+    operations.edit_memory(memory, editor=request.user.email, pinned=not memory.pinned)  # type: ignore[union-attr]
+    return _shown(request, memory)
+
+
+@login_required
+@require_POST
+def hide(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    memory = access_memory(request.user, memory_id)
+    operations.edit_memory(memory, editor=request.user.email, hidden=not memory.hidden)  # type: ignore[union-attr]
+    return _shown(request, memory)
+
+
+def _shown(request: HttpRequest, memory: Memory) -> HttpResponse:
+    """After a change: the entry for htmx, its page for a browser without."""
+    if not request.htmx:  # type: ignore[attr-defined]
+        return redirect("memories:detail", memory_id=memory.pk)
+    return render(request, "memories/_memory.html", {"memory": access_memory(request.user, memory.pk)})
+
+
+def _template(request: HttpRequest, name: str) -> str:
+    return f"memories/_{name}.html" if request.htmx else f"memories/{name}.html"  # type: ignore[attr-defined]
+
+
+@login_required
+@require_safe
+def rail(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """What is remembered of a chat and its character, beside the conversation."""
+    chat = access_chat_or_404(request.user, chat_id)
+    memories = Memory.objects.for_owner(request.user).recallable().with_history()
+    context = {
+        "chat": chat,
+        "session": memories.filter(chat=chat, tier=Memory.Tier.SESSION).order_by("-pinned", "-pk")[:RAIL],
+        "long_term": memories.filter(_known_in(chat), tier=Memory.Tier.LONG_TERM).order_by("-pinned", "-pk")[:RAIL],
+        "run": latest_run(request.user, chat),
+    }
+    return render(request, _template(request, "rail"), context)
+
+
+@login_required
+@require_safe
+def progress(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """The chat's latest run; while it goes on, the partial asks again by itself."""
+    chat = access_chat_or_404(request.user, chat_id)
+    return render(request, "memories/_progress.html", {"chat": chat, "run": latest_run(request.user, chat)})
+
+
+@login_required
+@require_POST
+def extract(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """Start a run over what is new; one under way goes on as it is."""
+    chat = access_chat_or_404(request.user, chat_id)
+    run, _ = pipeline.start_run(request.user, chat)
+    return _progressed(request, run)
+
+
+@login_required
+@require_POST
+def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    run = get_object_or_404(ExtractionRun.objects.for_owner(request.user), pk=run_id)
+    operations.cancel_run(run)
+    return _progressed(request, run)
+
+
+def _progressed(request: HttpRequest, run: ExtractionRun) -> HttpResponse:
+    if not request.htmx:  # type: ignore[attr-defined]
+        return redirect("chats:detail", chat_id=run.chat_id)
+    return progress(request, run.chat_id)
