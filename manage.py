@@ -10,31 +10,35 @@ WITHOUT_DATABASE = {"help", "version", "collectstatic", "diffsettings", "spectac
 
 
 def main() -> None:
-    """Start the embedded database unless the command has no use for it, then run the command."""
+    """Run the command, with the embedded database unless the command has no use for it."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from django.core.management import execute_from_command_line
 
     if len(sys.argv) < 2 or sys.argv[1].lstrip("-") in WITHOUT_DATABASE or "--help" in sys.argv:
         execute_from_command_line(sys.argv)
-        return
-    with embedded_database():
-        execute_from_command_line(sys.argv)
+    else:
+        execute_with_database()
 
 
-def embedded_database():  # noqa: ANN201
-    """The embedded server as a context, or nothing where `DATABASE_URL` names another one."""
+def execute_with_database() -> None:
+    """Run the command while the embedded server is up; with `DATABASE_URL` set there is none to start."""
+    from django.core.management import execute_from_command_line
+
     from apps.common.embedded_postgres import EmbeddedPostgresError, running
     from config.env import database_home
 
     signal.signal(signal.SIGTERM, leave)
     try:
-        return running(database_home())
+        with running(database_home()):
+            execute_from_command_line(sys.argv)
     except EmbeddedPostgresError as error:
-        sys.exit(f"The embedded database cannot start: {error}")
+        sys.exit(f"The embedded database cannot run: {error}")
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
 
 
 def leave(signum: int, frame: FrameType | None) -> None:
-    """Turn SIGTERM into an ordinary exit, so that contexts are closed."""
+    """Turn SIGTERM into an ordinary exit, so that the database is stopped."""
     sys.exit(128 + signum)
 
 

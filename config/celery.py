@@ -2,8 +2,10 @@
 
 import os
 import warnings
+from logging.config import dictConfig
+from typing import Any
 
-from celery import Celery
+from celery import Celery, bootsteps
 from celery.signals import setup_logging, worker_ready
 from django.conf import settings
 from django_structlog.celery.steps import DjangoStructLogInitStep
@@ -13,21 +15,41 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # The warning is about pickled messages; ours are JSON.
 warnings.filterwarnings("ignore", message="You're running the worker with superuser privileges")
 
+PULSE_INTERVAL = 15  # seconds
+
 app = Celery("loci")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.steps["worker"].add(DjangoStructLogInitStep)
 app.autodiscover_tasks()
+
+
+class Pulse(bootsteps.StartStopStep):
+    """Notes a worker's heartbeat in its main process, since tasks may keep all others busy for minutes."""
+
+    requires = {"celery.worker.components:Timer"}
+
+    def start(self, worker: Any) -> None:
+        self.timer = worker.timer.call_repeatedly(PULSE_INTERVAL, beat_once)
+
+    def stop(self, worker: Any) -> None:
+        self.timer.cancel()
+
+
+app.steps["worker"] |= {DjangoStructLogInitStep, Pulse}
+
+
+@worker_ready.connect
+def beat_once(**kwargs: object) -> None:
+    """Note that this worker is alive, first of all when it begins to take tasks."""
+    # Models can be imported only when Django is set up, which the worker does after this module.
+    from django.db import close_old_connections
+
+    from apps.common.health import note_heartbeat
+
+    note_heartbeat()
+    close_old_connections()
 
 
 @setup_logging.connect
 def keep_our_logging(**kwargs: object) -> None:
     """Stop Celery from replacing the logging that Django's settings describe."""
-    from logging.config import dictConfig
-
     dictConfig(settings.LOGGING)
-
-
-@worker_ready.connect
-def show_up(**kwargs: object) -> None:
-    """Ask for a first sign of life at once, not only when beat's first interval is over."""
-    app.send_task("apps.common.tasks.record_heartbeat")

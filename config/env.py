@@ -7,20 +7,22 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import environ
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from apps.common import embedded_postgres
 
+DJANGO_NAMES = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
 ROOT = Path(__file__).resolve().parent.parent
 
 
-class StrippedFiles(environ.FileAwareMapping):  # type: ignore[misc]
+class StrippedFiles(environ.FileAwareMapping):
     """Values from `NAME_FILE` without the line break that editors and `echo` leave at the end."""
 
     def __getitem__(self, key: str) -> str:
         return super().__getitem__(key).strip()
 
 
-class Environment(environ.FileAwareEnv):  # type: ignore[misc]
+class Environment(environ.FileAwareEnv):
     """django-environ, reading `NAME_FILE` before `NAME`."""
 
     def __init__(self) -> None:
@@ -44,15 +46,29 @@ def database_home() -> Path | None:
 def database() -> dict[str, Any]:
     """Django's settings of the database: `DATABASE_URL`, or else the embedded server."""
     home = database_home()
-    if home is None:
-        return dict(env.db_url("DATABASE_URL"))
-    return {
-        "ENGINE": "django.db.backends.postgresql",
-        "NAME": "loci",
-        "USER": embedded_postgres.ROLE,
-        "HOST": str(embedded_postgres.socket_folder(home)),
-        "PORT": str(embedded_postgres.PORT),
-    }
+    return django_database(
+        conninfo_to_dict(env.str("DATABASE_URL"))
+        if home is None
+        else {
+            "dbname": embedded_postgres.DATABASE,
+            "user": embedded_postgres.ROLE,
+            "host": str(embedded_postgres.socket_folder(home)),
+            "port": embedded_postgres.PORT,
+        }
+    )
+
+
+def django_database(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Django's names for libpq's connection parameters; those without one become options."""
+    options = {name: value for name, value in parameters.items() if name not in DJANGO_NAMES}
+    named = {DJANGO_NAMES[name]: str(value) for name, value in parameters.items() if name in DJANGO_NAMES}
+    return {"ENGINE": "django.db.backends.postgresql", **named, "OPTIONS": options}
+
+
+def broker_conninfo(database: dict[str, Any]) -> str:
+    """The same database in libpq's keyword form, for the queues in it."""
+    parameters = {name: database[key] for name, key in DJANGO_NAMES.items() if key in database}
+    return make_conninfo("", **parameters, **database["OPTIONS"])
 
 
 def secret_key() -> str:

@@ -14,8 +14,17 @@ SHARED_PROCESSORS: list[Any] = [
     structlog.processors.StackInfoRenderer(),
 ]
 
-# Tasks that the scheduler sends all day long, and whose success is no news.
-ROUTINE_TASKS = {"apps.common.tasks.record_heartbeat", "apps.memories.tasks.sweep_runs"}
+# What the scheduler sends all day long, and whose success is no news.
+ROUTINE_TASKS = {"apps.memories.tasks.sweep_runs"}
+
+# What probes ask for every few seconds; they report on the answers themselves.
+ROUTINE_REQUESTS = ("/healthz/", "/readyz/")
+
+
+def is_no_probe(record: logging.LogRecord) -> bool:
+    """Whether a record of the request log is about more than a health check."""
+    subject = record.msg.get("request", "") if isinstance(record.msg, dict) else record.getMessage()
+    return not subject.endswith(ROUTINE_REQUESTS)
 
 
 def is_news(record: logging.LogRecord) -> bool:
@@ -48,15 +57,18 @@ def logging_settings(level: str, log_format: str) -> dict[str, Any]:
             ),
             "console": formatter(structlog.dev.ConsoleRenderer()),
         },
-        "filters": {"news": {"()": lambda: is_news}},
+        "filters": {"news": {"()": lambda: is_news}, "no-probe": {"()": lambda: is_no_probe}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": log_format}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             "django": {"handlers": []},
+            "django.request": {"filters": ["no-probe"]},
+            "django_structlog.middlewares.request": {"filters": ["no-probe"]},
             "django.server": {"handlers": [], "propagate": True},
             # One line a task, from Celery's own log, is enough.
             "celery.app.trace": {"filters": ["news"]},
             "celery.beat": {"level": "WARNING"},
+            "celery.worker.consumer.connection": {"level": "WARNING"},
             "celery.worker.strategy": {"level": "WARNING"},
             "django_structlog.celery": {"level": "WARNING"},
         },

@@ -1,12 +1,13 @@
 """Django's settings. Everything that an installation may change comes from the environment."""
 
+import sys
 from urllib.parse import urlsplit
 
 from csp.constants import NONE, SELF
-from psycopg.conninfo import make_conninfo
 
 from config.env import (
     ROOT,
+    broker_conninfo,
     database,
     database_home,
     demo_password,
@@ -34,7 +35,7 @@ ADMIN_PATH = env.str("ADMIN_PATH", default="admin/").strip("/") + "/"
 DEMO = env.bool("DEMO", default=True)
 DEMO_EMAIL = "demo@loci.example"
 DEMO_PASSWORD = demo_password()
-MAX_UPLOAD_BYTES = env.int("MAX_UPLOAD_BYTES", default=64 * 1024 * 1024)
+REQUEST_MAX_BYTES = env.int("REQUEST_MAX_BYTES", default=64 * 1024 * 1024)
 IMPORT_MAX_BYTES = env.int("IMPORT_MAX_BYTES", default=200 * 1024 * 1024)
 
 # Applications
@@ -103,9 +104,10 @@ TEMPLATES = [
 
 EMBEDDED_DATABASE = database_home() is not None
 DATABASES = {"default": database()}
+BROKER_CONNINFO = broker_conninfo(DATABASES["default"])
 DATABASE_POOL_SIZE = env.int("DATABASE_POOL_SIZE", default=8)
 if DATABASE_POOL_SIZE:
-    DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {"min_size": 1, "max_size": DATABASE_POOL_SIZE}
+    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": DATABASE_POOL_SIZE}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Accounts
@@ -160,7 +162,7 @@ SECURE_REDIRECT_EXEMPT = [r"^healthz/$", r"^readyz/$"]
 if SERVED_OVER_TLS:
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_UPLOAD_BYTES
+DATA_UPLOAD_MAX_MEMORY_SIZE = REQUEST_MAX_BYTES
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [SELF],
@@ -216,6 +218,10 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "apps.common.schema.describe_problems",
+    ],
 }
 
 # Background work
@@ -226,13 +232,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": CELERY_VISIBILITY_TIMEO
 if CELERY_BROKER_URL.startswith("pgmq:"):
     # The transport reads a URL with a socket folder wrongly; libpq's keyword form it passes on as it is.
     CELERY_BROKER_TRANSPORT_OPTIONS |= {
-        "conn_string": make_conninfo(
-            dbname=DATABASES["default"]["NAME"],
-            user=DATABASES["default"]["USER"],
-            password=DATABASES["default"].get("PASSWORD") or None,
-            host=DATABASES["default"]["HOST"] or None,
-            port=DATABASES["default"]["PORT"] or None,
-        ),
+        "conn_string": BROKER_CONNINFO,
         "init_extension": False,
         "use_notify": True,
         "polling_interval": 0.1,
@@ -248,14 +248,15 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_CONCURRENCY = env.int("WORKER_CONCURRENCY", default=2)
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # in memory: a static schedule needs no file
+# A run whose worker has given no sign of life for this many seconds is taken up by another.
+RUN_HEARTBEAT_TIMEOUT = env.int("RUN_HEARTBEAT_TIMEOUT", default=60)
 CELERY_BEAT_SCHEDULE = {
-    "worker-heartbeat": {"task": "apps.common.tasks.record_heartbeat", "schedule": 15.0},
     "sweep-runs": {"task": "apps.memories.tasks.sweep_runs", "schedule": 30.0},
 }
 
 # Logs
 
 configure_structlog()
-LOG_FORMAT = env.str("LOG_FORMAT", default="json")
+LOG_FORMAT = env.str("LOG_FORMAT", default="console" if sys.stderr.isatty() else "json")
 LOGGING = logging_settings(level=env.str("LOG_LEVEL", default="INFO"), log_format=LOG_FORMAT)
 DJANGO_STRUCTLOG_CELERY_ENABLED = True

@@ -5,11 +5,12 @@ from django.contrib import admin
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from apps.common import health
+from apps.common import health, theme
 
 urlpatterns = [
     path("healthz/", health.alive, name="healthz"),
     path("readyz/", health.ready, name="readyz"),
+    path("theme/", theme.choose, name="theme"),
     path("accounts/", include("allauth.urls")),
     path("settings/", include("apps.accounts.urls")),
     path(settings.ADMIN_PATH, admin.site.urls),

@@ -1,21 +1,36 @@
 """What every test may use: the embedded Postgres, a real Celery worker, a browser."""
 
-import contextlib
 import os
 import shutil
-from collections.abc import Iterator
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
 
 import pytest
 from django.conf import settings
 from hypothesis import settings as hypothesis_settings
+from kombu import pools
+from pytest_django.live_server_helper import LiveServer
 
 from apps.common import embedded_postgres
-from config.env import database_home
+from apps.common.models import Heartbeat
+from config.celery import app
+from config.env import ROOT, database_home
 from tests.settings import TEST_HOME
 
 # On a machine with two busy cores an example may take any time.
 hypothesis_settings.register_profile("loci", deadline=None)
 hypothesis_settings.load_profile("loci")
+
+WORKER_TIMEOUT = 30  # seconds
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the data folder of this test run."""
+    if not TEST_HOME:
+        shutil.rmtree(settings.LOCI_HOME, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
@@ -23,10 +38,99 @@ def embedded_database() -> Iterator[None]:
     """The test run's own Postgres, up until the last test; nothing where `DATABASE_URL` names another."""
     with embedded_postgres.running(database_home(), durable=False):
         yield
-    if not TEST_HOME:
-        shutil.rmtree(settings.LOCI_HOME, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(embedded_database: None) -> None:
-    """Have the database up before pytest-django creates the test database in it."""
+    """Have the server up before pytest-django creates the test database in it."""
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    """Let go of the broker's connections before the test database is dropped."""
+    yield
+    app.close()
+    pools.reset()
+
+
+# A real worker
+
+
+@pytest.fixture
+def start_celery_worker(transactional_db: None) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
+    """A function that starts a Celery worker on the test database; what still runs is killed at the end."""
+    started: list[subprocess.Popen[bytes]] = []
+    app.control.purge()
+
+    def start() -> subprocess.Popen[bytes]:
+        started.append(run_worker())
+        wait_for_heartbeat(started[-1])
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def celery_worker_process(
+    start_celery_worker: Callable[[], subprocess.Popen[bytes]],
+) -> subprocess.Popen[bytes]:
+    """A Celery worker that takes its tasks from the test database's queue."""
+    return start_celery_worker()
+
+
+def run_worker() -> subprocess.Popen[bytes]:
+    """Start the worker as `manage.py up` does, with the settings of the tests."""
+    environment = {
+        "DJANGO_SETTINGS_MODULE": "tests.worker_settings",
+        "LOCI_TEST_HOME": str(settings.LOCI_HOME),
+        "LOG_LEVEL": "WARNING",
+    }
+    return subprocess.Popen(
+        [sys.executable, "-m", "celery", "--quiet", "-A", "config", "worker"],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+    )
+
+
+def wait_for_heartbeat(worker: subprocess.Popen[bytes]) -> None:
+    """Wait until the worker begins to take tasks."""
+    Heartbeat.objects.all().delete()
+    deadline = time.monotonic() + WORKER_TIMEOUT
+    while not Heartbeat.objects.exists():
+        assert worker.poll() is None, "the worker has ended"
+        assert time.monotonic() < deadline, "the worker does not take tasks"
+        time.sleep(0.05)
+
+
+# A real browser
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    """Debian's Chromium, without a sandbox, so that it runs as root too, and quiet on the network."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        missing("Chromium is not installed (apt install chromium).")
+    # Playwright's loop runs in our own thread, where Django would refuse to use the database.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    return {
+        **browser_type_launch_args,
+        "executable_path": chromium,
+        "args": ["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+    }
+
+
+def missing(reason: str) -> NoReturn:
+    """Skip, except where the browser tests have to run."""
+    if os.environ.get("REQUIRE_BROWSER"):
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+@pytest.fixture
+def browser_context_args(browser_context_args: dict[str, Any], live_server: LiveServer) -> dict[str, Any]:
+    """Pages are given as paths below the live server: `page.goto("/")`."""
+    return {**browser_context_args, "base_url": live_server.url}

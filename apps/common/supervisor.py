@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
 
+from django.conf import settings
+
 POLL_INTERVAL = 0.2  # seconds
 RESTART_DELAY = 1.0  # seconds
 CRASHES_ALLOWED, CRASH_WINDOW = 5, 60.0  # times in seconds; past that a service is broken, not unlucky
@@ -116,9 +118,10 @@ def raise_stopped(signum: int, frame: FrameType | None) -> None:
 
 
 def spawn(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start a child that a Ctrl-C on our terminal does not reach, and that ends if we are killed."""
+    """Start a child that no Ctrl-C on our terminal reaches, and that ends if we are killed."""
     return subprocess.Popen(  # noqa: S603
         command,
+        cwd=settings.ROOT,
         env={**os.environ, **environment},
         stdin=subprocess.DEVNULL,
         start_new_session=True,

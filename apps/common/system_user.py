@@ -28,10 +28,10 @@ class SystemUser:
             return {}
         return {"user": self.uid, "group": self.gid, "extra_groups": []}
 
-    def run(self, command: Sequence[str | Path], **options: Any) -> subprocess.CompletedProcess[str]:
+    def run(self, command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
         """Run a program as this user, in `/`, since our working folder may be closed to it."""
         return subprocess.run(  # noqa: S603
-            [str(part) for part in command],
+            command,
             cwd="/",
             text=True,
             stdin=subprocess.DEVNULL,
@@ -43,7 +43,7 @@ class SystemUser:
         """Whether this user may pass through every folder down to `path`, and read it."""
         if not self.switch:
             return os.access(path, os.R_OK | os.X_OK)
-        check = ["/bin/sh", "-c", 'test -r "$0" && test -x "$0"', path]
+        check = ["/bin/sh", "-c", 'test -r "$0" && test -x "$0"', str(path)]
         return self.run(check, capture_output=True).returncode == 0
 
 

@@ -25,9 +25,8 @@ class Slot:
 
 LONG_TERM = Slot("long_term", "smartmemory-longterm", IN_PROMPT, 2, 500, "What is known from before:")
 SESSION = Slot("session", "smartmemory-session", IN_CHAT, 3, 400, "What happened earlier in this conversation:")
-TRIGGERED = Slot(
-    "triggered", "smartmemory-triggered", IN_CHAT, 4, 250, "What the last words bring to mind:"
-)
+TRIGGERED = Slot("triggered", "smartmemory-triggered", IN_CHAT, 4, 250, "What the last words bring to mind:")
 
 # Stable blocks first, what changes with every turn last: a provider's prompt cache then holds for longer.
 SLOTS = (LONG_TERM, SESSION, TRIGGERED)
+BUDGETS = {slot.name: slot.budget for slot in SLOTS}

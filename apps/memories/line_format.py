@@ -48,7 +48,7 @@ class Parsed:
 _WIDE = str.maketrans({"［": "[", "］": "]", "【": "[", "】": "]", "：": ":", "＝": "=", "，": ",", "／": "/"})
 # What stands before a line's content: quotes, bullets, numbers, and the marks of bold and code.
 _LEAD = re.compile(r"^(?:\s|[-*•·‣▪–—+>]|`+|\d{1,3}[.)](?=\s|\[|\*))*")
-_TAG = re.compile(r"^\[\s*(?P<tag>[^\[\]\n]*?)\s*\]\W{0,2}?[*_`\s]*(?P<text>.*)$", re.DOTALL)
+_TAG = re.compile(r"^\[\s*(?P<tag>[^\[\]\n]*?)\s*\][*_`\s:–—-]*(?P<text>.*)$", re.DOTALL)
 _FENCE = re.compile(r"^\s*(?:```|~~~)\w*\s*$")
 _NONE = re.compile(r"^\W*none\W*$", re.IGNORECASE)
 

@@ -222,6 +222,11 @@ class ExtractionRun(OwnedModel):
     def is_active(self) -> bool:
         return self.state in (self.State.QUEUED, self.State.RUNNING)
 
+    @property
+    def kept(self) -> int:
+        """How many new memories it made."""
+        return self.counts.get("passed", 0) + self.counts.get("superseded", 0)
+
 
 class RunStep(OwnedModel):
     """A finished stage of a run over one chunk of messages, with the model's reply as it came."""

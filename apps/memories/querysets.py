@@ -5,6 +5,7 @@ from typing import Self
 
 from django.db import models
 
+from apps.chats.models import Chat
 from apps.common.scoping import OwnedQuerySet
 
 
@@ -27,6 +28,18 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
     def recallable(self) -> Self:
         """What may come back in a search or a prompt."""
         return self.active().filter(hidden=False)
+
+    def as_of(self, index: int) -> Self:
+        """What held when the message at ``index`` had been said: learnt by then, and not yet replaced."""
+        begun = models.Q(valid_from=None) | models.Q(valid_from__index__lte=index)
+        return self.filter(begun, models.Q(valid_to=None) | models.Q(valid_to__index__gt=index))
+
+    def known_in(self, chat: Chat) -> Self:
+        """What bears on a chat: long-term memories of its character, and everything that came from it."""
+        from_chat = models.Q(chat=chat)
+        if chat.character_id is None:
+            return self.filter(from_chat)
+        return self.filter(from_chat | models.Q(tier="long_term", character_id=chat.character_id))
 
     def with_history(self) -> Self:
         """With all that a page or a document shows: sources, entities, what it replaced and what replaced it."""

@@ -142,10 +142,10 @@ FRAMES = [
     Frame(
         "keeping",
         _compile(
-            r"\b(?:lost|stolen|stole|took|gave (?:it|her|him|them|back)|given back|returned|recovered|found|hid|hidden|"
-            r"kept|keeps?|carr(?:y|ies|ied)|moved)\b"
+            r"\b(?:lost|stolen|stole|gave away|sold|recovered|given back|gave (?:it|her|him|them) back|returned|found|"
+            r"hid|hidden|kept|keeps?|carr(?:y|ies|ied)|owns?)\b"
         ),
-        _words_found,
+        _either(r"lost|stole|gave away|sold", "gone", "there"),
     ),
     Frame(
         "promise",

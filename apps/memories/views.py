@@ -10,10 +10,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.chats.models import Chat
-from apps.memories import operations, pipeline
+from apps.memories import operations, runs
 from apps.memories.forms import FilterForm, MemoryForm
 from apps.memories.models import ExtractionRun, Memory
 from apps.memories.search import SearchQuery, search
+from apps.memories.tasks import request_run
 
 PAGE = 50
 RAIL = 12
@@ -118,13 +119,12 @@ def _template(request: HttpRequest, name: str) -> str:
 @require_safe
 def rail(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """What is remembered of a chat and its character, beside the conversation."""
-    chat = access_chat_or_404(request.user, chat_id)
-    memories = Memory.objects.for_owner(request.user).recallable().with_history()
+    chat = _own_chat(request, chat_id)
+    memories = Memory.objects.for_owner(request.user).recallable().with_history().order_by("-pinned", "-pk")
     context = {
         "chat": chat,
-        "session": memories.filter(chat=chat, tier=Memory.Tier.SESSION).order_by("-pinned", "-pk")[:RAIL],
-        "long_term": memories.filter(_known_in(chat), tier=Memory.Tier.LONG_TERM).order_by("-pinned", "-pk")[:RAIL],
-        "run": latest_run(request.user, chat),
+        "session": memories.filter(tier=Memory.Tier.SESSION).known_in(chat)[:RAIL],
+        "long_term": memories.filter(tier=Memory.Tier.LONG_TERM).known_in(chat)[:RAIL],
     }
     return render(request, _template(request, "rail"), context)
 
@@ -133,28 +133,40 @@ def rail(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 @require_safe
 def progress(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """The chat's latest run; while it goes on, the partial asks again by itself."""
-    chat = access_chat_or_404(request.user, chat_id)
-    return render(request, "memories/_progress.html", {"chat": chat, "run": latest_run(request.user, chat)})
+    return _progress(request, _own_chat(request, chat_id), was_active="watching" in request.GET)
+
+
+def _progress(request: HttpRequest, chat: Chat, *, was_active: bool = False) -> HttpResponse:
+    run = runs.latest_run(request.user, chat)
+    reply = render(request, "memories/_progress.html", {"chat": chat, "run": run, "was_active": was_active})
+    if was_active and run and not run.is_active:
+        reply["HX-Trigger"] = "remembered"  # the rail reads itself anew
+    return reply
 
 
 @login_required
 @require_POST
 def extract(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """Start a run over what is new; one under way goes on as it is."""
-    chat = access_chat_or_404(request.user, chat_id)
-    run, _ = pipeline.start_run(request.user, chat)
-    return _progressed(request, run)
+    chat = _own_chat(request, chat_id)
+    request_run(request.user, chat)
+    return _progressed(request, chat)
 
 
 @login_required
 @require_POST
 def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    run = get_object_or_404(ExtractionRun.objects.for_owner(request.user), pk=run_id)
-    operations.cancel_run(run)
-    return _progressed(request, run)
+    mine = ExtractionRun.objects.for_owner(request.user).select_related("chat")
+    run = get_object_or_404(mine, pk=run_id)
+    runs.cancel_run(run)
+    return _progressed(request, run.chat)
 
 
-def _progressed(request: HttpRequest, run: ExtractionRun) -> HttpResponse:
+def _progressed(request: HttpRequest, chat: Chat) -> HttpResponse:
     if not request.htmx:  # type: ignore[attr-defined]
-        return redirect("chats:detail", chat_id=run.chat_id)
-    return progress(request, run.chat_id)
+        return redirect("chats:detail", chat_id=chat.pk)
+    return _progress(request, chat, was_active=True)
+
+
+def _own_chat(request: HttpRequest, chat_id: UUID) -> Chat:
+    return get_object_or_404(Chat.objects.for_owner(request.user).select_related("character"), pk=chat_id)

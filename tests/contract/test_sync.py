@@ -8,8 +8,14 @@ import pytest
 from django.db import connection
 from rest_framework.test import APIClient
 
+from apps.accounts.models import User
+from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.sync.models import ChatSnapshot
 from tests.contract.conftest import client_of
+
+
+def parsed_message(mes: str, *, is_user: bool = False) -> ParsedMessage:
+    return ParsedMessage("Alice" if is_user else "Mira", is_user, False, "", None, 0, (ParsedSwipe(mes),), "")
 
 
 def append(client: APIClient, chat: dict[str, Any], *texts: str, **envelope: Any) -> Any:
@@ -248,8 +254,6 @@ def test_a_key_is_its_owners(alice: APIClient, charlie: APIClient, chat: dict[st
 @pytest.mark.django_db(transaction=True)
 def test_writers_at_the_same_time_lose_nothing() -> None:
     """Eight writers with connections of their own, each rebasing: every append is there exactly once."""
-    from apps.accounts.models import User
-
     user = User.objects.create_user("alice@example.com")
     alice = client_of(user)
     chat = alice.post("/api/v1/chats/", {"title": "Busy"}).json()

@@ -1,5 +1,14 @@
-"""Routes."""
+"""Routes of prompts and recalls, below ``/api/v1/``."""
 
-from django.urls import URLPattern, URLResolver
+from django.urls import path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from apps.injection.api import views
+
+RECALL = "chats/<uuid:chat_id>/messages/<uuid:message_id>/recall/"
+
+urlpatterns = [
+    path("chats/<uuid:chat_id>/prompt/", views.PromptView.as_view(), name="api-prompt"),
+    path("chats/<uuid:chat_id>/recalls/", views.RecallListView.as_view(), name="api-recalls"),
+    path(RECALL, views.RecallView.as_view(), name="api-recall"),
+    path(f"{RECALL}rerun/", views.RecallRerunView.as_view(), name="api-recall-rerun"),
+]

@@ -22,8 +22,10 @@ from apps.common.health import forget_heartbeat
 from apps.common.static_files import collect_if_changed
 from apps.common.supervisor import Service, ServiceFailed, Stopped, keep_running, say, spawn, stopping
 
-READY_TIMEOUT = 90  # seconds
+READY_TIMEOUT, READY_INTERVAL = 90, 0.25  # seconds
 PYTHON = sys.executable
+CELERY = [PYTHON, "-m", "celery", "--quiet", "-A", "config"]
+NO_POOL = {"DATABASE_POOL_SIZE": "0"}  # a task has one connection, and a pool's threads do not outlive a fork
 
 
 class Command(BaseCommand):
@@ -75,16 +77,14 @@ def web() -> Service:
 
 
 def worker() -> Service:
-    """The Celery worker."""
-    return Service(
-        "worker",
-        [PYTHON, "-m", "celery", "--quiet", "-A", "config", "worker", "--without-gossip", "--without-mingle"],
-    )
+    """The Celery worker, without the chatter between workers and to monitors."""
+    options = ["worker", "--without-gossip", "--without-mingle", "--without-heartbeat"]
+    return Service("worker", [*CELERY, *options], NO_POOL)
 
 
 def beat() -> Service:
     """The Celery scheduler; its schedule is static, so there is nothing to keep on disk."""
-    return Service("beat", [PYTHON, "-m", "celery", "--quiet", "-A", "config", "beat", "--pidfile="])
+    return Service("beat", [*CELERY, "beat", "--pidfile="], NO_POOL)
 
 
 def database_watch() -> Callable[[], None]:
@@ -143,7 +143,7 @@ def wait_until_ready(services: Sequence[Service]) -> None:
         if dead or time.monotonic() > deadline:
             reason = f"{dead[0]} has stopped" if dead else f"no answer within {READY_TIMEOUT} s"
             raise ServiceFailed(f"Loci did not get ready: {reason}; see the output above.")
-        time.sleep(0.2)
+        time.sleep(READY_INTERVAL)
 
 
 def answers_ready() -> bool:

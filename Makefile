@@ -1,0 +1,61 @@
+# `make up` runs Loci, `make test` tests it; both set up what they need first.
+
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
+
+.PHONY: up test lint format bench e2e chromium clean
+
+up: $(VENV)/.installed
+	@exec $(RUN) manage.py up
+
+test: $(VENV)/.installed-dev chromium
+	$(RUN) -m pytest
+
+e2e: $(VENV)/.installed-dev chromium
+	$(RUN) -m pytest -m e2e
+
+lint: $(VENV)/.installed-dev
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+	$(VENV)/bin/lint-imports
+	$(RUN) -m djlint templates --check --lint --quiet
+	$(RUN) manage.py makemigrations --check --dry-run
+
+format: $(VENV)/.installed-dev
+	$(RUN) -m ruff check --fix .
+	$(RUN) -m ruff format .
+	$(RUN) -m djlint templates --reformat --quiet
+
+bench: $(VENV)/.installed-dev
+	$(RUN) -m benchmarks
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+$(VENV)/.installed: requirements.lock | $(VENV)/bin/python
+	@echo "Installing dependencies into $(VENV) ..."
+	@$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	@touch $@
+
+$(VENV)/.installed-dev: requirements-dev.lock $(VENV)/.installed
+	@echo "Installing development dependencies into $(VENV) ..."
+	@$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements-dev.lock
+	@touch $@
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Loci needs Python 3.11 or newer; name one with make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) \
+	  || { rm -rf $(VENV); echo "Python's venv module is missing; on Debian: apt install python3-venv"; exit 1; }
+
+# The browser tests use Debian's Chromium; where it cannot be had they are skipped.
+chromium:
+	@command -v chromium > /dev/null || { \
+	  command -v apt-get > /dev/null && $(AS_ROOT) true 2> /dev/null \
+	  && echo "Installing Chromium ..." \
+	  && $(AS_ROOT) apt-get update -qq \
+	  && DEBIAN_FRONTEND=noninteractive $(AS_ROOT) apt-get install -qq -y --no-install-recommends chromium > /dev/null; \
+	} || echo "Chromium cannot be installed here: the browser tests will be skipped."

@@ -1,0 +1,107 @@
+"""Forms of the chat pages."""
+
+from typing import Any, cast
+from uuid import UUID
+
+from django import forms
+
+from apps.accounts.models import User
+from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
+from apps.chats.models import Chat, Message
+from apps.chats.operations import Patch
+from apps.chats.wire import timestamp
+from apps.common import clock
+
+
+class TextField(forms.CharField):
+    """Long text. Browsers send line ends as CR LF; stored text has the LF that everything else writes."""
+
+    widget = forms.Textarea
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(strip=False, **kwargs)
+
+    def to_python(self, value: Any) -> str:
+        return str(super().to_python(value)).replace("\r\n", "\n")
+
+    def validate(self, value: str) -> None:
+        super().validate(value.strip())
+
+
+class SearchForm(forms.Form):
+    """The words in ``?q=``; what can't be searched for is no words."""
+
+    q = forms.CharField(required=False, max_length=200)
+
+    def words(self) -> str:
+        return str(self.cleaned_data["q"]) if self.is_valid() else ""
+
+
+class NewChatForm(forms.Form):
+    title = forms.CharField(max_length=200, required=False, help_text="Left out: the character's name.")
+    character = forms.CharField(max_length=200, required=False, label="Who do you talk to?")
+    user_name = forms.CharField(max_length=200, required=False, label="Your name in it")
+
+
+class ChatForm(forms.Form):
+    title = forms.CharField(max_length=200)
+    user_name = forms.CharField(max_length=200, required=False, label="Your name in it")
+
+    @classmethod
+    def of(cls, chat: Chat) -> "ChatForm":
+        return cls(initial={"title": chat.title, "user_name": chat.user_name})
+
+
+class PlaceForm(forms.Form):
+    """Where in a chat to go: ``?at=`` an index, or ``?on=`` a date."""
+
+    at = forms.IntegerField(required=False, min_value=0)
+    on = forms.DateField(required=False)
+
+    def place(self, name: str) -> Any:
+        self.is_valid()
+        return self.cleaned_data.get(name)
+
+
+class MessageForm(forms.Form):
+    """A message as it is written: as oneself, or as the one whose reply is pasted."""
+
+    text = TextField(error_messages={"required": "Write something first."})
+    speaker = forms.ChoiceField(required=False, label="Write as")
+
+    def __init__(self, *args: Any, chat: Chat, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.names = {"user": chat.user_name or user.get_short_name()}
+        self.names["character"] = chat.character.name if chat.character else "the other"
+        cast(forms.ChoiceField, self.fields["speaker"]).choices = list(self.names.items())
+
+    def parsed(self) -> ParsedMessage:
+        """What ``operations.append_messages`` takes; sent now."""
+        now = clock.now()
+        speaker = self.cleaned_data["speaker"] or "user"
+        return ParsedMessage(
+            name=self.names[speaker],
+            is_user=speaker == "user",
+            is_system=False,
+            send_date=timestamp(now),
+            sent_at=now,
+            swipe_id=0,
+            swipes=(ParsedSwipe(self.cleaned_data["text"].strip()),),
+            layout="",
+        )
+
+
+class EditForm(forms.Form):
+    """A message's new text, and the state of the chat in which the old one was read."""
+
+    text = TextField(error_messages={"required": "A message has to say something."})
+    integrity = forms.UUIDField(widget=forms.HiddenInput)
+
+    @classmethod
+    def of(cls, message: Message, integrity: UUID) -> "EditForm":
+        return cls(initial={"text": message.mes, "integrity": integrity})
+
+    def patch(self, message: Message) -> Patch | None:
+        """What ``operations.patch_messages`` takes; None where nothing but line ends differs."""
+        text = self.cleaned_data["text"]
+        return None if text == message.mes.replace("\r\n", "\n") else Patch({"mes": text}, id=message.pk)

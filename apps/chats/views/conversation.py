@@ -1,0 +1,165 @@
+"""One chat: read it in windows, go anywhere in it, write to it, correct it."""
+
+from typing import Any, cast
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from apps.accounts.models import User
+from apps.chats import reading
+from apps.chats.forms import EditForm, MessageForm, PlaceForm
+from apps.chats.integrity import Guard, IntegrityConflict, PatchConflict
+from apps.chats.models import Chat, Message
+from apps.chats.operations import append_messages, patch_messages
+from apps.chats.queries import HistoryGone, access_chat
+from apps.chats.shelf import entries_of, shelf
+from apps.chats.views.access import own_chat, own_message, wants_partial
+
+BESIDE = 30  # chats in the column beside the conversation
+CONFLICTS = (IntegrityConflict, PatchConflict, HistoryGone)
+
+
+@login_required
+@require_safe
+def detail(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """The chat: at its end, around ``?at=`` an index, or at the first message ``?on=`` a date."""
+    chat = own_chat(request, chat_id)
+    form = MessageForm(chat=chat, user=cast(User, request.user))
+    return _page(request, chat, form)
+
+
+def _page(request: HttpRequest, chat: Chat, form: MessageForm, status: int = 200) -> HttpResponse:
+    at = _place(request, chat)
+    excerpt = reading.end_of(request.user, chat) if at is None else reading.around(request.user, chat, at)
+    context = {
+        "chat": chat,
+        "excerpt": excerpt,
+        "at": at,
+        "form": form,
+        "entries": entries_of(request.user, shelf(request.user)[:BESIDE]),
+    }
+    return render(request, "chats/detail.html", context, status=status)
+
+
+def _place(request: HttpRequest, chat: Chat) -> int | None:
+    """The index that the URL asks for, kept within the chat; None for the end."""
+    form = PlaceForm(request.GET)
+    at, on = form.place("at"), form.place("on")
+    if not chat.message_count or (at is None and on is None):
+        return None
+    index = reading.index_at(request.user, chat, on) if at is None else at
+    return min(int(index), chat.message_count - 1)
+
+
+@login_required
+@require_safe
+def window(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """The turns ``?before=`` or ``?after=`` an index; for a browser without htmx, the page around it."""
+    chat = own_chat(request, chat_id)
+    before, after = (_index(request.GET.get(name), chat) for name in ("before", "after"))
+    if not wants_partial(request):
+        return redirect(f"{reverse('chats:detail', args=[chat.pk])}?at={before or after or 0}")
+    if before is not None:
+        context = {"excerpt": reading.earlier_than(request.user, chat, before), "edge": "before"}
+    else:
+        start = 0 if after is None else after + 1
+        context = {"excerpt": reading.excerpt_of(request.user, chat.pk, start), "edge": "after"}
+    return render(request, "chats/_window.html", {"chat": chat} | context)
+
+
+def _index(value: Any, chat: Chat) -> int | None:
+    """An index from outside, kept within the chat; None when it is none."""
+    text = str(value or "")
+    return min(int(text), chat.message_count) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+@login_required
+@require_POST
+def write(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """Add a message at the end; appends commute, so that nothing written meanwhile is in the way."""
+    chat = own_chat(request, chat_id)
+    form = MessageForm(request.POST, chat=chat, user=cast(User, request.user))
+    if not form.is_valid():
+        return _refused(request, chat, form)
+    chat = append_messages(request.user, chat.pk, [form.parsed()]).chat
+    after = _index(request.POST.get("after"), chat)
+    url = reverse("chats:detail", args=[chat.pk])
+    shown_to = -1 if request.POST.get("after") == "-1" else after
+    if not wants_partial(request):
+        return redirect(url)
+    if shown_to is None or chat.message_count - shown_to > reading.WINDOW:
+        return HttpResponse(headers={"HX-Redirect": url})
+    excerpt = reading.excerpt_of(request.user, chat.pk, shown_to + 1)
+    context = {"chat": chat, "excerpt": excerpt, "edge": "after"}
+    reply = render(request, "chats/_window.html", context)
+    reply["HX-Trigger"] = "written"
+    return reply
+
+
+def _refused(request: HttpRequest, chat: Chat, form: MessageForm) -> HttpResponse:
+    """Say what is wrong; the text stays where it was written."""
+    if not wants_partial(request):
+        return _page(request, chat, form, status=400)
+    reply = render(request, "chats/_composer_errors.html", {"form": form}, status=400)
+    reply["HX-Retarget"], reply["HX-Reswap"] = "#composer-errors", "innerHTML"
+    return reply
+
+
+@login_required
+@require_safe
+def message(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
+    """A turn as it is now."""
+    return _turn(request, own_message(request, chat_id, message_id))
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def edit(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
+    """Correct a message in place. If somebody else did so since, both texts are shown, and none is lost."""
+    chat = own_chat(request, chat_id)
+    row = own_message(request, chat_id, message_id)
+    if request.method == "GET":
+        return _editor(request, chat, row, EditForm.of(row, chat.integrity))
+    form = EditForm(request.POST)
+    if not form.is_valid():
+        return _editor(request, chat, row, form, status=400)
+    guard = Guard(form.cleaned_data["integrity"], rebase=True)
+    try:
+        if patch := form.patch(row):
+            patch_messages(request.user, chat.pk, [patch], guard)
+    except CONFLICTS:
+        return _conflict(request, chat_id, message_id, form)
+    return _turn(request, own_message(request, chat_id, message_id))
+
+
+def _conflict(request: HttpRequest, chat_id: UUID, message_id: UUID, form: EditForm) -> HttpResponse:
+    """The editor with one's own text, and the other one above; saved again, it knows the other one."""
+    chat = access_chat(request.user, chat_id)
+    data = {"text": form.cleaned_data["text"], "integrity": chat.integrity}
+    row = own_message(request, chat_id, message_id)
+    return _editor(request, chat, row, EditForm(data), theirs=row.mes, status=409)
+
+
+def _editor(
+    request: HttpRequest,
+    chat: Chat,
+    row: Message,
+    form: EditForm,
+    *,
+    theirs: str | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    template = "chats/_edit.html" if wants_partial(request) else "chats/edit.html"
+    context = {"chat": chat, "message": row, "form": form, "theirs": theirs}
+    return render(request, template, context, status=status)
+
+
+def _turn(request: HttpRequest, row: Message) -> HttpResponse:
+    if not wants_partial(request):
+        return redirect(f"{reverse('chats:detail', args=[row.chat_id])}?at={row.index}#m-{row.index}")
+    context = {"chat": row.chat, "turn": reading.turn_of(request.user, row)}
+    return render(request, "chats/_turn.html", context)

@@ -1,0 +1,80 @@
+"""The list of chats: find, start, import, rename and delete them."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from apps.chats import operations
+from apps.chats.activity import activities_of
+from apps.chats.forms import ChatForm, NewChatForm, SearchForm
+from apps.chats.models import Character
+from apps.chats.shelf import entries_of, shelf
+from apps.chats.views.access import own_chat, wants_partial
+
+PAGE = 40
+
+
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
+    """The chats; for somebody who isn't signed in, what Loci is."""
+    if not request.user.is_authenticated:
+        return render(request, "chats/landing.html")
+    query = SearchForm(request.GET).words()
+    page = Paginator(shelf(request.user, query), PAGE).get_page(request.GET.get("page"))
+    context = {"page": page, "entries": entries_of(request.user, page), "query": query}
+    return render(request, "chats/_list.html" if wants_partial(request) else "chats/index.html", context)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    """Start an empty chat."""
+    form = NewChatForm(request.POST or None)
+    if form.is_valid():
+        fields = form.cleaned_data
+        name = fields["character"]
+        character = operations.find_or_create_character(request.user, name) if name else None
+        chat = operations.create_chat(
+            request.user, title=fields["title"], character=character, user_name=fields["user_name"]
+        )
+        return redirect("chats:detail", chat_id=chat.pk)
+    names = Character.objects.for_owner(request.user).order_by("name").values_list("name", flat=True).distinct()
+    context = {"form": form, "names": names[:100]}
+    return render(request, "chats/new.html", context, status=400 if form.errors else 200)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def rename(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    chat = own_chat(request, chat_id)
+    form = ChatForm(request.POST) if request.method == "POST" else ChatForm.of(chat)
+    if form.is_bound and form.is_valid():
+        operations.update_chat(chat, **form.cleaned_data)
+        return redirect("chats:detail", chat_id=chat.pk)
+    return render(request, "chats/rename.html", {"chat": chat, "form": form}, status=400 if form.errors else 200)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def delete(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """Ask, then delete the chat for good."""
+    chat = own_chat(request, chat_id)
+    if request.method == "GET":
+        return render(request, "chats/delete.html", {"chat": chat})
+    operations.delete_chat(chat)
+    messages.success(request, f"“{chat.title}” is deleted.")
+    return redirect("chats:index")
+
+
+@login_required
+@require_safe
+def activity(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """The ring of a chat in the list, which asks again by itself while something goes on."""
+    chat = own_chat(request, chat_id)
+    found = activities_of(request.user, [chat.pk]).get(chat.pk)
+    return render(request, "chats/_ring.html", {"chat": chat, "activity": found})

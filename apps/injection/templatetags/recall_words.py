@@ -1,0 +1,11 @@
+"""How the recall card writes numbers."""
+
+from django import template
+
+register = template.Library()
+
+
+@register.filter
+def score(value: float) -> str:
+    """0.7134 as ".71"."""
+    return f"{value:.2f}".removeprefix("0")

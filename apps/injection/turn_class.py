@@ -1,0 +1,75 @@
+"""What kind of turn it is, told from its words, and what that does to the budgets."""
+
+import re
+from collections.abc import Mapping
+from math import floor
+
+DIALOGUE, ACTION, TRANSITION, INTIMATE = "dialogue", "action", "transition", "intimate"
+
+# What is said aloud does not count: whoever talks of a battle is not in one.
+_SPOKEN = re.compile(r"\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」")
+
+
+def _words(*patterns: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(patterns)})\b", re.IGNORECASE)
+
+
+_PATTERNS = {
+    ACTION: _words(
+        r"attack\w*", r"fight\w*|fought", r"str(?:ikes?|uck|iking)", r"slash\w*", r"stab\w*", r"punch\w*",
+        r"kick\w*", r"dodg\w+", r"parr(?:y|ies|ied|ying)", r"block(?:s|ed|ing)? (?:the|his|her|a) \w+",
+        r"charg(?:es?|ed|ing)", r"lung(?:es?|ed|ing)", r"(?:leap|jump|sprint)\w*",
+        r"(?:dash|chas)(?:e|es|ed|ing)", r"flee(?:s|ing)?|fled",
+        r"(?:run|runs|ran|running) (?!late|out of|low|a |the )\w+", r"swords?", r"blades?", r"daggers?",
+        r"arrows?", r"shields?", r"blood\w*", r"explo(?:de|sion)\w*", r"gun(?:s|shot|shots|fire)?",
+        r"fir(?:es|ed) (?:at|upon)", r"battle", r"ambush\w*", r"scream\w*", r"grabs?|grabbed",
+        r"shov(?:es?|ed|ing)", r"draws? (?:his|her|their|my|a|the) (?:sword|blade|bow|gun|knife|weapon)",
+    ),
+    TRANSITION: _words(
+        r"(?:the )?next (?:morning|day|evening|night|week|month|year)", r"meanwhile",
+        r"after (?:a|some) (?:while|time)",
+        r"(?:hours?|days?|weeks?|months?|years?|minutes?) (?:later|pass\w*|went by|go by)",
+        r"time (?:skip|passes|passed)",
+        r"(?:later that|that same|by) (?:morning|day|evening|night|afternoon)",
+        r"at (?:dawn|dusk|sunrise|nightfall)", r"arriv(?:e|es|ed|ing) (?:at|in|home)", r"journey\w*",
+        r"travel(?:s|led|ed|ling|ing)?", r"sets? (?:out|off)", r"the road to",
+        r"(?:reach|reaches|reached) the \w+",
+    ),
+    INTIMATE: _words(
+        r"kiss\w*", r"embrac\w+", r"cuddl\w+", r"snuggl\w+", r"caress\w*", r"whisper\w*", r"tender\w*",
+        r"nuzzl\w+", r"strok(?:es?|ed|ing) (?:his|her|their|my)",
+        r"hold(?:s|ing)? (?:him|her|them|me|you|hands)", r"lips", r"blush\w*",
+        r"held (?:him|her|them|me|hands)", r"in (?:his|her|their|my|your) arms",
+        r"gaz(?:e|es|ed|ing) into", r"loving\w*",
+        r"heart(?:beat)? (?:races?|raced|flutters?|fluttered|pound\w*)",
+        r"(?:lean|leans|leaned|leaning) (?:against|into|closer)",
+    ),
+}  # fmt: skip
+
+_MULTIPLIERS = {
+    DIALOGUE: {"long_term": 1.2, "session": 0.8},
+    ACTION: {"long_term": 0.8, "session": 1.3},
+    TRANSITION: {"long_term": 1.0, "session": 0.9},
+    INTIMATE: {"long_term": 0.9, "session": 1.2},
+}
+
+
+def classify(text: str) -> str:
+    """The class with the most different signs in the narration; where two are even, the earlier in the table.
+
+    Without any sign it is dialogue.
+    """
+    narration = _SPOKEN.sub(" ", text)
+    signs = {name: len({hit.casefold() for hit in pattern.findall(narration)}) for name, pattern in _PATTERNS.items()}
+    best = max(signs, key=lambda name: signs[name])
+    return best if signs[best] else DIALOGUE
+
+
+def adapted_budgets(turn_class: str, budgets: Mapping[str, int]) -> dict[str, int]:
+    """Budgets by slot name for a turn of this class, in tokens; the sum of those that change never grows."""
+    multipliers = _MULTIPLIERS[turn_class]
+    wanted = {name: budget * multipliers[name] for name, budget in budgets.items() if name in multipliers}
+    base, total = sum(budgets[name] for name in wanted), sum(wanted.values())
+    scale = min(1.0, base / total) if total else 1.0
+    # The small number makes up for 0.1 * 3 < 0.3 and its like.
+    return {**budgets, **{name: floor(value * scale + 1e-9) for name, value in wanted.items()}}

@@ -1,0 +1,159 @@
+"""What the API takes and gives of memories and runs."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from apps.chats.api.serializers import OwnCharacter
+from apps.chats.models import Chat, Message
+from apps.common.serializer_fields import Flag, Integer, JSONObject, StrictSerializer, Text
+from apps.memories.models import Memory
+from apps.memories.runs import TIERS
+
+MAX_TEXT = 4000
+
+
+class OwnChat(serializers.PrimaryKeyRelatedField[Chat]):
+    """The id of one of the requester's chats, or null."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(pk_field=serializers.UUIDField(), allow_null=True, **kwargs)
+
+    def get_queryset(self) -> Any:
+        return Chat.objects.for_owner(self.context["request"].user).select_related("character")
+
+
+class OwnMessage(serializers.PrimaryKeyRelatedField[Message]):
+    """The id of one of the requester's messages."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(pk_field=serializers.UUIDField(), **kwargs)
+
+    def get_queryset(self) -> Any:
+        return Message.objects.for_owner(self.context["request"].user).with_swipes()
+
+
+class MemorySerializer(serializers.Serializer[Memory]):
+    """A memory as it is replied; made by ``wire.memory_document``."""
+
+    id = serializers.UUIDField()
+    chat = serializers.UUIDField(allow_null=True)
+    character = serializers.UUIDField(allow_null=True)
+    tier = serializers.CharField()
+    kind = serializers.CharField()
+    text = serializers.CharField()
+    importance = serializers.IntegerField()
+    expiration = serializers.CharField()
+    confidence = serializers.FloatField()
+    unconfirmed = serializers.IntegerField()
+    entities = serializers.ListField(child=serializers.CharField())
+    source_messages = serializers.ListField(child=serializers.UUIDField())
+    valid_from = serializers.UUIDField(allow_null=True)
+    valid_to = serializers.UUIDField(allow_null=True)
+    state = serializers.CharField()
+    retired_reason = serializers.CharField()
+    supersedes = serializers.ListField(child=serializers.UUIDField())
+    superseded_by = serializers.UUIDField(allow_null=True)
+    source_instance = serializers.CharField()
+    participating_instances = serializers.ListField(child=serializers.CharField())
+    pinned = serializers.BooleanField()
+    hidden = serializers.BooleanField()
+    edited_by = serializers.CharField()
+    version = serializers.IntegerField()
+    embedding_model = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+
+
+class MemoryUpdateSerializer(StrictSerializer):
+    """A person's correction."""
+
+    text = Text(max_length=MAX_TEXT, allow_blank=False, required=False)
+    kind = serializers.ChoiceField(Memory.Kind.choices, required=False)
+    importance = Integer(min_value=1, max_value=3, required=False)
+    pinned = Flag(required=False)
+    hidden = Flag(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if not attrs:
+            raise serializers.ValidationError("Name at least one field to change.")
+        return attrs
+
+
+class MemoryCreateSerializer(StrictSerializer):
+    text = Text(max_length=MAX_TEXT, allow_blank=False)
+    tier = serializers.ChoiceField(Memory.Tier.choices, default=Memory.Tier.LONG_TERM)
+    kind = serializers.ChoiceField(Memory.Kind.choices, default=Memory.Kind.FACT)
+    importance = Integer(min_value=1, max_value=3, default=2)
+    chat = OwnChat(default=None)
+    character = OwnCharacter(default=None)
+    source_messages = serializers.ListField(child=OwnMessage(), default=list, max_length=100)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs["tier"] == Memory.Tier.SESSION and attrs["chat"] is None:
+            raise serializers.ValidationError({"chat": ["A session memory belongs to a chat."]})
+        return attrs
+
+    def fields_of_memory(self) -> dict[str, Any]:
+        """What ``operations.create_memory`` takes."""
+        data = dict(self.validated_data)
+        return data | {"sources": data.pop("source_messages")}
+
+
+class MemoryQuery(serializers.Serializer[Any]):
+    """The filters of the list; ``at`` asks for the state at a message, and needs a chat."""
+
+    chat = serializers.UUIDField(required=False)
+    character = serializers.UUIDField(required=False)
+    tier = serializers.ChoiceField([*Memory.Tier.values, "journal"], required=False)
+    kind = serializers.ChoiceField(Memory.Kind.choices, required=False)
+    entity = serializers.CharField(required=False, max_length=200)
+    state = serializers.ChoiceField(Memory.State.choices, required=False)
+    at = serializers.IntegerField(required=False, min_value=0, max_value=2**31 - 1)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if "at" in attrs and "chat" not in attrs:
+            raise serializers.ValidationError({"at": ["It needs a chat."]})
+        return attrs
+
+    def apply(self, memories: Any) -> Any:
+        """Narrow a queryset of one owner's memories."""
+        chosen = dict(self.validated_data)
+        at, entity = chosen.pop("at", None), chosen.pop("entity", None)
+        if at is not None:
+            memories = memories.as_of(at)
+        if entity:
+            memories = memories.filter(entities__name__iexact=entity).distinct()
+        return memories.filter(**chosen)
+
+
+class ExtractSerializer(StrictSerializer):
+    tiers = serializers.ListField(child=serializers.ChoiceField(TIERS), required=False, allow_empty=False)
+
+    def get_fields(self) -> dict[str, Any]:
+        return super().get_fields() | {"from": Integer(min_value=0, max_value=2**31 - 1, required=False)}
+
+    def options(self) -> dict[str, Any]:
+        """What ``runs.start_run`` takes."""
+        data = self.validated_data
+        return {"tiers": data.get("tiers", ()), "from_index": data.get("from")}
+
+
+class RunSerializer(serializers.Serializer[Any]):
+    """A run as it is replied; made by ``wire.run_document``."""
+
+    id = serializers.UUIDField()
+    chat = serializers.UUIDField()
+    state = serializers.CharField()
+    stage = serializers.CharField()
+    done = serializers.IntegerField()
+    total = serializers.IntegerField()
+    counts = JSONObject()
+    error = serializers.CharField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    finished_at = serializers.DateTimeField(allow_null=True)
+    llm = JSONObject()
+
+
+class StartedSerializer(serializers.Serializer[Any]):
+    run = RunSerializer()

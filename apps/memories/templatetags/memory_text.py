@@ -1,0 +1,32 @@
+"""How search results are shown."""
+
+from collections.abc import Mapping
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+register = template.Library()
+
+SIMILAR = 0.25  # cosine below which all-MiniLM-L6-v2's likeness is noise
+WORDS = {
+    "lexical": "shares its words",
+    "speaker": "said by whom you ask about",
+    "session": "from a sitting that fits",
+    "graph": "names the same",
+}
+
+
+@register.filter
+def mark_sentence(text: str, sentence: str) -> SafeString | str:
+    """The text with the sentence that matched marked, where it stands in it."""
+    before, found, after = text.partition(sentence) if sentence else (text, "", "")
+    return format_html("{}<mark>{}</mark>{}", before, found, after) if found and (before or after) else text
+
+
+@register.filter
+def in_words(signals: Mapping[str, float]) -> str:
+    """Why something was found, in words: "similar .71 · shares its words"."""
+    reasons = [f"similar {signals['vector']:.2f}".replace(" 0.", " .")] if signals.get("vector", 0) >= SIMILAR else []
+    reasons += [words for name, words in WORDS.items() if signals.get(name, 0) > 0]
+    return " · ".join(reasons)

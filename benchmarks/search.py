@@ -1,0 +1,105 @@
+"""A search over 18,000 memories of one owner, a lifetime of days, against its own SQL run bare.
+
+The ratio says what everything besides the database costs: reading and embedding the query, ranking, and loading rows.
+"""
+
+import random
+from collections.abc import Callable, Iterator
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+from django.db import connection
+
+from apps.accounts.models import User
+from apps.llm.embeddings import get_embedder
+from apps.memories.lexemes import Lexemes
+from apps.memories.models import Memory
+from apps.memories.search import SearchQuery, search
+from benchmarks.timing import interleaved, ratio, summary
+
+MEMORIES, BATCH, ROUNDS, WARM_UP = 18_000, 1000, 60, 10
+PEOPLE = "Mira Tom Anna Old Bertram Captain Hale the smith her sister the ferryman".split()
+WORDS = (
+    "harbour letter garden winter lantern promise market violin illness journey bread shadow wedding cellar river"
+    " debt horse window storm mountain key brother ship forest song fever mirror train orchard knife dream bridge"
+).split()
+VERBS = "found lost repaired sold painted hid remembered feared visited inherited burned described borrowed".split()
+QUESTIONS = (
+    "Who sold the violin before the winter journey?",
+    "What did Mira hide in the cellar?",
+    "Tell me about the storm at the bridge.",
+    "When was the letter about the wedding found?",
+    "Does Anna still fear the forest and the river?",
+)
+
+
+def main() -> None:
+    owner = User.objects.create_user("bench-search@example.com")
+    store_memories(owner)
+    statements = {question: recorded(owner, question) for question in QUESTIONS}
+    whole, bare = cycle(QUESTIONS), cycle(QUESTIONS)
+    calls: dict[str, Callable[[], object]] = {
+        "search": lambda: search(owner, SearchQuery(next(whole))),
+        "sql": lambda: replay(statements[next(bare)]),
+    }
+    interleaved(calls, WARM_UP)
+    times = interleaved(calls, ROUNDS)
+    print(f"search over {MEMORIES} memories: {summary(times['search'])}")
+    print(f"its SQL run bare:           {summary(times['sql'])}")
+    print(f"search ratio of medians {ratio(times['search'], times['sql']):.2f}")
+
+
+def store_memories(owner: User) -> None:
+    rng, noise = random.Random(7), np.random.default_rng(7)
+    texts = list(sentences(rng))
+    anchors = get_embedder().embed(texts[:500])
+    for start in range(0, MEMORIES, BATCH):
+        Memory.objects.bulk_create(
+            memory(owner, text, anchors[rng.randrange(500)] + noise.normal(0, 0.03, anchors.shape[1]))
+            for text in texts[start : start + BATCH]
+        )
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE memories_memory")
+
+
+def sentences(rng: random.Random) -> Iterator[str]:
+    for _ in range(MEMORIES):
+        clauses = [
+            f"{rng.choice(PEOPLE)} {rng.choice(VERBS)} the {rng.choice(WORDS)} by the {rng.choice(WORDS)}"
+            for _ in range(rng.randint(1, 3))
+        ]
+        yield " and ".join(clauses) + f" on day {rng.randrange(5000)}."
+
+
+def memory(owner: User, text: str, vector: np.ndarray) -> Memory:
+    """A memory with a vector near that of a real text: only its place matters here, not its meaning."""
+    return Memory(
+        owner=owner,
+        tier=Memory.Tier.LONG_TERM,
+        kind=Memory.Kind.FACT,
+        text=text,
+        embedding=vector / np.linalg.norm(vector),
+        embedding_model=get_embedder().model,
+        lexemes=Lexemes(text),
+    )
+
+
+def recorded(owner: User, question: str) -> list[tuple[str, Any]]:
+    """The statements of one search, with their parameters."""
+    statements = []
+
+    def record(execute: Callable[..., Any], sql: str, parameters: Any, many: bool, context: Any) -> Any:
+        statements.append((sql, parameters))
+        return execute(sql, parameters, many, context)
+
+    with connection.execute_wrapper(record):
+        search(owner, SearchQuery(question))
+    return statements
+
+
+def replay(statements: list[tuple[str, Any]]) -> None:
+    with connection.cursor() as cursor:
+        for sql, parameters in statements:
+            cursor.execute(sql, parameters)
+            cursor.fetchall()

@@ -1,0 +1,106 @@
+// The conversation: opens where it was asked to, loads windows before one reaches their edge, and keeps its place.
+const room = document.querySelector(".room");
+const scroller = document.getElementById("scroller");
+const AHEAD = "1500px 0px";
+
+function watchEdges() {
+  const observer = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      observer.unobserve(target);
+      window.htmx.trigger(target, "near");
+    }
+  }, { root: scroller, rootMargin: AHEAD });
+  const watch = () => scroller.querySelectorAll("[data-near]:not([data-watched])").forEach((edge) => {
+    edge.dataset.watched = "";
+    observer.observe(edge);
+  });
+  watch();
+  return watch;
+}
+
+function firstInView() {
+  const top = scroller.getBoundingClientRect().top;
+  return [...scroller.querySelectorAll(".turn")].find((turn) => turn.getBoundingClientRect().bottom > top);
+}
+
+function isAtEnd() {
+  const messages = document.getElementById("messages").getBoundingClientRect();
+  return messages.bottom - scroller.getBoundingClientRect().bottom < 40;
+}
+
+function toEnd() {
+  scroller.scrollTop = scroller.scrollHeight;
+}
+
+function keepPlace() {
+  let kept;
+  document.body.addEventListener("htmx:beforeSwap", (event) => {
+    if (!scroller.contains(event.detail.target)) return;
+    const turn = firstInView();
+    const sent = event.detail.requestConfig?.verb === "post" && event.detail.target.id === "tail";
+    kept = { turn, top: turn?.getBoundingClientRect().top, end: sent || isAtEnd() && event.detail.target.id === "tail" };
+  });
+  document.body.addEventListener("htmx:afterSwap", (event) => {
+    if (!kept) return;
+    const { turn, top, end } = kept;
+    kept = undefined;
+    if (end) toEnd();
+    else if (turn?.isConnected) scroller.scrollTop += turn.getBoundingClientRect().top - top;
+  });
+}
+
+function openPlace() {
+  const index = scroller.dataset.at;
+  const message = index && document.getElementById(`m-${index}`);
+  if (message) {
+    message.scrollIntoView({ block: "center" });
+    message.focus({ preventScroll: true });
+  }
+}
+
+function watchViews() {
+  room.addEventListener("click", (event) => {
+    const tab = event.target.closest("[data-view-of]");
+    if (!tab || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    const again = tab.matches(".to-memory") && room.dataset.view === "memory";
+    room.dataset.view = again ? "chat" : tab.dataset.viewOf;
+    for (const other of room.querySelectorAll(".bottom-tabs [data-view-of]")) {
+      if (other.dataset.viewOf === room.dataset.view) other.setAttribute("aria-current", "page");
+      else other.removeAttribute("aria-current");
+    }
+  });
+}
+
+// When a run has ended, what stands beside the conversation is told.
+function watchRun() {
+  let active = false;
+  document.body.addEventListener("htmx:afterSettle", () => {
+    const now = Boolean(document.querySelector(".run-progress.active"));
+    if (active && !now) window.htmx.trigger(document.body, "remembered");
+    active = now;
+  });
+}
+
+function watchEditors() {
+  document.addEventListener("keydown", (event) => {
+    const editor = event.key === "Escape" && event.target.closest?.(".editor");
+    if (editor) editor.querySelector("[data-cancel]").click();
+  });
+  document.body.addEventListener("htmx:afterSwap", (event) => {
+    const field = event.detail.elt.querySelector?.("textarea[autofocus]");
+    field?.focus({ preventScroll: true });
+    if (event.detail.elt.matches?.(".turn")) event.detail.elt.querySelector(".message")?.focus({ preventScroll: true });
+  });
+}
+
+if (scroller) {
+  const watch = watchEdges();
+  document.body.addEventListener("htmx:afterSettle", watch);
+  keepPlace();
+  openPlace();
+  watchViews();
+  watchRun();
+  watchEditors();
+}

@@ -1,0 +1,32 @@
+// Forms: ask before what can't be undone, send by Ctrl+Enter, empty the composer once its text is stored.
+
+document.addEventListener("submit", (event) => {
+  const question = event.submitter?.dataset.confirm ?? event.target.dataset.confirm;
+  if (question && !window.confirm(question)) {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }
+}, true);
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+  const form = event.target.closest?.("form");
+  if (form && event.target.matches("textarea")) form.requestSubmit();
+});
+
+document.addEventListener("change", (event) => {
+  if (event.target.matches("[data-submit-on-change]")) event.target.form.requestSubmit();
+});
+
+document.body.addEventListener("htmx:afterRequest", (event) => {
+  const form = event.target.closest?.("form[data-reset]");
+  if (form && event.detail.successful && event.detail.elt === form) form.reset();
+});
+
+window.addEventListener("beforeunload", (event) => {
+  const unsent = [...document.querySelectorAll("textarea[data-keep]")];
+  if (unsent.some((field) => field.value !== field.defaultValue && !field.form.matches(".sending"))) event.preventDefault();
+});
+
+document.addEventListener("submit", (event) => event.target.classList.add("sending"));
+document.body.addEventListener("htmx:afterRequest", (event) => event.target.closest?.("form")?.classList.remove("sending"));

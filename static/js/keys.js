@@ -1,0 +1,55 @@
+// The keyboard: `/` search, `j` `k` through the messages, and letters for what the page marks with data-key.
+const MESSAGE = ".message";
+
+function typing(target) {
+  return target.matches?.("input, textarea, select, [contenteditable]");
+}
+
+function current() {
+  return document.activeElement.closest?.(MESSAGE);
+}
+
+function firstVisible(messages) {
+  return messages.find((message) => message.getBoundingClientRect().bottom > 120) ?? messages.at(-1);
+}
+
+function step(by) {
+  const messages = [...document.querySelectorAll(MESSAGE)];
+  const at = messages.indexOf(current());
+  const next = at < 0 ? firstVisible(messages) : messages[at + by];
+  next?.focus({ preventScroll: true });
+  next?.scrollIntoView({ block: "nearest" });
+}
+
+function press(key) {
+  const scope = current() ?? document;
+  const target = scope.querySelector(`[data-key="${CSS.escape(key)}"]`);
+  if (!target) return false;
+  target.closest("details.menu")?.setAttribute("open", "");
+  if (target.matches("input, textarea, select")) {
+    target.focus();
+    target.select?.();
+  } else if (target.matches("details")) {
+    target.open = !target.open;
+    target.querySelector("input")?.focus();
+  } else {
+    target.click();
+  }
+  return true;
+}
+
+function recall() {
+  const card = current()?.closest("li")?.querySelector("details.recall");
+  if (card) card.open = !card.open;
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  if (event.key === "Escape" && typing(event.target)) return event.target.blur();
+  if (typing(event.target) || document.querySelector("dialog[open]")) return;
+  if (event.key === "j") return step(1);
+  if (event.key === "k") return step(-1);
+  if (event.key === "r") return recall();
+  if (event.key === "?") return document.getElementById("keys").showModal();
+  if (press(event.key)) event.preventDefault();
+});

@@ -1,0 +1,8 @@
+// What the pages do beyond links and forms. Each module looks for its own data attributes and minds nothing else.
+import "./theme.js";
+import "./menus.js";
+import "./requests.js";
+import "./forms.js";
+import "./keys.js";
+import "./drop.js";
+import "./conversation.js";

@@ -1,0 +1,40 @@
+// Menus close when one looks elsewhere; dialogs open by a button; toasts can be closed, and leave by themselves.
+const TOAST_MS = 8000;
+
+document.addEventListener("click", (event) => {
+  for (const menu of document.querySelectorAll(".menu[open]")) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+  const opener = event.target.closest("[data-open]");
+  if (opener) {
+    opener.closest(".menu")?.removeAttribute("open");
+    document.getElementById(opener.dataset.open).showModal();
+  }
+  event.target.closest("[data-dismiss]")?.closest(".toast, .notice").remove();
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  const menu = document.querySelector(".menu[open]");
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+});
+
+for (const opener of document.querySelectorAll("[data-open]")) opener.hidden = false;
+
+export function leaveLater(toast) {
+  if (toast.matches(".error, .warning")) return;
+  setTimeout(() => toast.matches(":hover, :focus-within") ? leaveLater(toast) : toast.remove(), TOAST_MS);
+}
+
+export function say(text, level = "info") {
+  const toast = document.createElement("li");
+  toast.className = `toast ${level}`;
+  toast.append(text);
+  document.getElementById("toasts").append(toast);
+  const long = level === "error" ? 2 * TOAST_MS : TOAST_MS;
+  setTimeout(() => toast.remove(), long);
+}
+
+document.querySelectorAll(".toast").forEach(leaveLater);

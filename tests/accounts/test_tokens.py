@@ -1,0 +1,103 @@
+"""API tokens: made, used, revoked, expired; by page and by command."""
+
+import datetime as dt
+from io import StringIO
+
+import pytest
+import time_machine
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from apps.accounts.models import ApiToken, User
+from apps.accounts.operations import create_token, revoke_token
+from apps.common import clock
+
+LIST = "/api/v1/chats/"
+
+
+def bearer(secret: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {secret}"}
+
+
+@pytest.fixture
+def alice(db: None) -> User:
+    return User.objects.create_user("alice@example.com", "alice-password")
+
+
+def test_a_token_opens_the_api_until_it_is_revoked(client: Client, alice: User) -> None:
+    token, secret = create_token(alice, name="laptop")
+    assert client.get(LIST, headers=bearer(secret)).status_code == 200
+    revoke_token(token)
+    assert client.get(LIST, headers=bearer(secret)).status_code == 401
+
+
+def test_a_token_expires(client: Client, alice: User) -> None:
+    _, secret = create_token(alice, name="brief", expires_at=clock.now() + dt.timedelta(days=1))
+    assert client.get(LIST, headers=bearer(secret)).status_code == 200
+    with time_machine.travel(clock.now() + dt.timedelta(days=2)):
+        assert client.get(LIST, headers=bearer(secret)).status_code == 401
+
+
+def test_a_token_of_somebody_who_was_locked_out_opens_nothing(client: Client, alice: User) -> None:
+    _, secret = create_token(alice, name="laptop")
+    User.objects.filter(pk=alice.pk).update(is_active=False)
+    assert client.get(LIST, headers=bearer(secret)).status_code == 401
+
+
+def test_the_secret_is_nowhere_in_the_database(alice: User) -> None:
+    token, secret = create_token(alice, name="laptop")
+    row = ApiToken.objects.for_owner(alice).values().get(pk=token.pk)
+    assert secret not in {str(value) for value in row.values()}
+    assert secret.startswith(token.hint)
+
+
+def test_its_use_is_noted(client: Client, alice: User) -> None:
+    token, secret = create_token(alice, name="laptop")
+    client.get(LIST, headers=bearer(secret))
+    token.refresh_from_db()
+    assert token.last_used_at is not None
+
+
+def test_the_page_makes_one_shows_it_once_and_revokes_it(client: Client, alice: User) -> None:
+    client.force_login(alice)
+    made = client.post("/settings/tokens/", {"name": "laptop", "scope": "read", "days": "30"})
+    token = ApiToken.objects.for_owner(alice).get()
+    secret = made.context["secret"]
+    assert secret in made.content.decode()
+    assert secret not in client.get("/settings/tokens/").content.decode()
+    assert (token.scope, token.expires_at is not None) == ("read", True)
+    client.post(f"/settings/tokens/{token.pk}/revoke/", follow=True)
+    assert "laptop" not in client.get("/settings/tokens/").content.decode().split("Your tokens")[1]
+    assert client.get(LIST, headers=bearer(secret)).status_code == 401
+
+
+def test_a_token_without_a_name_is_refused(client: Client, alice: User) -> None:
+    client.force_login(alice)
+    assert client.post("/settings/tokens/", {"name": "", "scope": "write"}).status_code == 400
+    assert not ApiToken.objects.for_owner(alice).exists()
+
+
+def test_the_command_prints_the_token_alone(client: Client, db: None) -> None:
+    out = StringIO()
+    call_command("token", "new@example.com", "--create", stdout=out)
+    assert client.get(LIST, headers=bearer(out.getvalue().strip())).status_code == 200
+    with pytest.raises(CommandError):
+        call_command("token", "nobody@example.com")
+
+
+def test_the_settings_need_a_sign_in(client: Client, db: None) -> None:
+    for url in ("/settings/", "/settings/tokens/"):
+        reply = client.get(url)
+        assert (reply.status_code, reply["Location"].split("?")[0]) == (302, "/accounts/login/")
+
+
+def test_the_name_is_changed(client: Client, alice: User) -> None:
+    client.force_login(alice)
+    client.post("/settings/", {"name": "Alice L."})
+    alice.refresh_from_db()
+    assert alice.name == "Alice L."
+
+
+def test_addresses_are_unique_whatever_their_case(alice: User) -> None:
+    with pytest.raises(Exception, match="user_email_unique"):
+        User.objects.create_user("ALICE@example.com")

@@ -1,0 +1,137 @@
+"""`manage.py up` in earnest: it gets ready, keeps its services running, and leaves nothing behind."""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+import pytest
+
+from config.env import ROOT
+
+pytestmark = pytest.mark.worker
+
+TIMEOUT = 90  # seconds, on a busy machine
+NOT_INHERITED = {"DATABASE_URL", "CELERY_BROKER_URL", "DJANGO_SETTINGS_MODULE", "SECRET_KEY", "DATABASE_POOL_SIZE"}
+
+
+@dataclass
+class Installation:
+    """A data folder, a port, and the processes of `manage.py up` on them."""
+
+    folder: Path
+    port: int
+    process: subprocess.Popen[str] | None = None
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        inherited = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
+        return {**inherited, "LOCI_HOME": str(self.folder / "home"), "LOCI_PORT": str(self.port), "DEMO": "off"}
+
+    def up(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "manage.py", "up"], cwd=ROOT, env=self.environment, stderr=subprocess.PIPE, text=True
+        )
+
+    def wait_for(self, pattern: str) -> str:
+        """Read the output up to the line that matches."""
+        assert self.process is not None
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.lines.append(line)
+            if re.search(pattern, line):
+                return line
+        raise AssertionError(f"{pattern!r} did not come:\n{''.join(self.lines)}")
+
+    def stop(self) -> int:
+        assert self.process is not None
+        self.process.terminate()
+        self.lines.append(self.process.communicate(timeout=TIMEOUT)[1])
+        return self.process.returncode
+
+    def processes(self) -> list[psutil.Process]:
+        """All that run for this installation: the services by their environment, Postgres by its arguments."""
+        return [process for process in psutil.process_iter() if self.owns(process)]
+
+    def owns(self, process: psutil.Process) -> bool:
+        home = str(self.folder / "home")
+        with contextlib.suppress(psutil.Error):
+            return process.status() != psutil.STATUS_ZOMBIE and (
+                process.environ().get("LOCI_HOME") == home or any(home in part for part in process.cmdline())
+            )
+        return False
+
+    def get(self, path: str) -> int:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as response:
+            return int(response.status)
+
+
+@pytest.fixture
+def installation() -> Iterator[Installation]:
+    folder = Path(tempfile.mkdtemp(prefix="loci-up-"))
+    folder.chmod(0o755)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    installation = Installation(folder, port)
+    yield installation
+    for process in installation.processes():
+        process.kill()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_it_gets_ready_restarts_a_killed_worker_and_stops_without_a_trace(installation: Installation) -> None:
+    installation.up()
+    line = installation.wait_for("Loci is ready")
+    assert f"http://127.0.0.1:{installation.port}/" in line
+    assert installation.get("/readyz/") == 200
+    assert installation.get("/accounts/login/") == 200
+
+    worker = next(p for p in installation.processes() if "worker" in p.cmdline())
+    worker.send_signal(signal.SIGKILL)
+    installation.wait_for("worker was ended by SIGKILL")
+    installation.wait_for("ready")
+
+    assert installation.stop() == 0
+    assert installation.processes() == []
+
+
+def test_after_the_supervisor_was_killed_the_services_end_and_it_starts_again(installation: Installation) -> None:
+    installation.up()
+    installation.wait_for("Loci is ready")
+    assert installation.process is not None
+    installation.process.kill()
+    deadline = time.monotonic() + 30
+    while any("config" in " ".join(process.cmdline()) for process in installation.processes()):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+    started = time.monotonic()
+    installation.up()
+    installation.wait_for("Loci is ready")
+    assert time.monotonic() - started < 15
+    assert installation.stop() == 0
+    assert installation.processes() == []
+
+
+def test_a_busy_port_is_named(installation: Installation) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", installation.port))
+        other.listen()
+        installation.up()
+        line = installation.wait_for("Cannot listen")
+
+    assert str(installation.port) in line
+    assert "LOCI_PORT" in line

@@ -1,0 +1,17 @@
+"""The worker that other tests use is a real one, and counts as one."""
+
+import subprocess
+
+import pytest
+from django.test import Client
+
+pytestmark = pytest.mark.worker
+
+
+def test_a_running_worker_makes_the_installation_ready(
+    celery_worker_process: subprocess.Popen[bytes], client: Client
+) -> None:
+    response = client.get("/readyz/")
+
+    assert response.json()["checks"] == {"database": True, "broker": True, "worker": True}
+    assert response.status_code == 200

@@ -1,0 +1,102 @@
+"""Nobody gets at what is somebody else's: every route with an id is asked with another user's ids."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+from rest_framework.test import APIClient
+
+from apps.accounts.models import User
+from apps.accounts.operations import create_token
+from apps.chats.models import Message
+from apps.chats.operations import append_messages, create_character, create_chat
+from apps.common.scoping import UnscopedQuery, system_scope
+from apps.injection.models import Recall
+from apps.memories.models import ExtractionRun, Memory
+from tests.contract.conftest import client_of
+from tests.contract.test_sync import parsed_message
+
+METHODS = ("get", "post", "put", "patch", "delete")
+# Other projects' pages, and static files, which have no owner.
+ELSEWHERE = ("admin/", "accounts/", "static/")
+
+
+def routes(resolver: URLResolver, prefix: str = "") -> Iterator[str]:
+    for pattern in resolver.url_patterns:
+        path = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from routes(pattern, path)
+        elif isinstance(pattern, URLPattern):
+            yield path
+
+
+def routes_with_ids() -> list[str]:
+    found = sorted(set(routes(get_resolver())))
+    return [route for route in found if "<" in route and not route.startswith(ELSEWHERE)]
+
+
+@pytest.fixture
+def alices(db: None) -> dict[str, Any]:
+    """The ids of one thing of each kind that is Alice's, by the name that routes give them."""
+    alice = User.objects.create_user("alice@example.com")
+    character = create_character(alice, name="Mira")
+    chat = create_chat(alice, title="Hers", character=character)
+    turn = append_messages(alice, chat.pk, [parsed_message("Where is the key?", is_user=True)]).messages[0]
+    memory = Memory.objects.create(
+        owner_id=alice.pk, chat=chat, character=character, tier="long_term", kind="fact", text="The key is hidden."
+    )
+    run = ExtractionRun.objects.create(owner_id=alice.pk, chat=chat)
+    Recall.objects.create(owner_id=alice.pk, chat=chat, message=turn, text="x", turn_hash="x")
+    token, _ = create_token(alice, name="hers")
+    return {
+        "user": alice,
+        "chat_id": chat.pk,
+        "message_id": turn.pk,
+        "memory_id": memory.pk,
+        "run_id": run.pk,
+        "token_id": token.pk,
+        "pk": character.pk,
+        "index": 0,
+    }
+
+
+def url_of(route: str, ids: dict[str, Any]) -> str:
+    """Raises KeyError for a parameter that the fixture has nothing for: add it there."""
+    return "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda match: str(ids[match[1]]), route)
+
+
+@pytest.mark.parametrize("route", routes_with_ids())
+def test_a_stranger_finds_nothing(alices: dict[str, Any], route: str) -> None:
+    stranger = User.objects.create_user("charlie@example.com")
+    page, api = Client(raise_request_exception=True), client_of(stranger)
+    page.force_login(stranger)
+    client: Any = api if route.startswith("api/") else page
+    for method in METHODS:
+        reply = getattr(client, method)(url_of(route, alices))
+        assert reply.status_code in (404, 405), f"{method} {route}: {reply.status_code} {reply.content[:200]!r}"
+
+
+@pytest.mark.parametrize("route", routes_with_ids())
+def test_the_owner_finds_it(alices: dict[str, Any], route: str) -> None:
+    """Without this the test above would pass for routes that answer nobody."""
+    page, api = Client(), client_of(alices["user"])
+    page.force_login(alices["user"])
+    client: Any = api if route.startswith("api/") else page
+    statuses = [getattr(client, method)(url_of(route, alices)).status_code for method in METHODS]
+    assert any(status not in (404, 405) for status in statuses), statuses
+    assert all(status < 500 for status in statuses), statuses
+
+
+def test_a_read_that_names_no_owner_is_refused(db: None) -> None:
+    with pytest.raises(UnscopedQuery):
+        Message.objects.filter(name="Alice")
+    with system_scope():
+        assert not Message.objects.filter(name="Alice").exists()
+
+
+def test_lists_hold_only_what_is_ones_own(alices: dict[str, Any], charlie: APIClient) -> None:
+    for path in ("chats/", "characters/", "memories/"):
+        assert charlie.get(f"/api/v1/{path}").json()["results"] == []

@@ -1,0 +1,64 @@
+"""The OpenAPI document describes what there is, and what there is bears what the document allows."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+import schemathesis
+from django.test import Client
+from django.urls import get_resolver
+from drf_spectacular.drainage import GENERATOR_STATS
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.validation import validate_schema
+from hypothesis import HealthCheck, Phase, settings
+from rest_framework.test import APIClient
+
+from tests.contract.test_owner_scope import routes
+
+
+def document() -> dict[str, Any]:
+    return SchemaGenerator().get_schema(request=None, public=True)
+
+
+schema = schemathesis.openapi.from_dict(document())
+
+
+def test_the_document_is_valid_and_complete() -> None:
+    GENERATOR_STATS.reset()
+    generated = document()
+    validate_schema(generated)
+    GENERATOR_STATS.emit_summary()
+    assert not GENERATOR_STATS
+    described = {path.replace("{id}", "{pk}") for path in generated["paths"]}
+    served = {
+        "/" + route.replace("<uuid:", "{").replace(">", "}")
+        for route in routes(get_resolver())
+        if route.startswith("api/v1/")
+    }
+    assert described == served
+
+
+def test_its_pages_are_served(client: Client, db: None) -> None:
+    assert client.get("/api/schema/").status_code == 200
+    assert client.get("/api/docs/").status_code == 200
+
+
+@schema.parametrize()
+@settings(
+    max_examples=12,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+    deadline=None,
+)
+def test_no_request_makes_the_server_fail(case: Any, alice: APIClient) -> None:
+    path = case.formatted_path
+    body = case.body if isinstance(case.body, dict | list) else None
+    reply = alice.generic(
+        case.method,
+        path if path.startswith("/") else f"/{path}",
+        data=alice._encode_data(body, "json")[0] if body is not None else b"",
+        content_type="application/json",
+        QUERY_STRING=urlencode(case.query or {}, doseq=True, errors="surrogatepass"),
+    )
+    assert reply.status_code < 500, reply.content
+    if reply.status_code >= 400:
+        assert reply["Content-Type"] == "application/problem+json"

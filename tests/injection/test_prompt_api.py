@@ -1,0 +1,180 @@
+"""POST chats/{id}/prompt/ as a client sees it."""
+
+import uuid
+
+import pytest
+
+from apps.injection.models import Recall
+from apps.injection.slots import SLOTS
+from apps.llm.tokens import count_tokens
+from apps.memories.passages import index_messages
+from tests.factories import UserFactory, make_character, make_chat
+
+NAMES = ["long_term", "session", "triggered"]
+
+
+def ask(api, chat, **body):
+    return api.post(f"/api/v1/chats/{chat.pk}/prompt/", body)
+
+
+def slots_of(reply):
+    return {slot["name"]: slot for slot in reply.json()["slots"]}
+
+
+def test_the_shape(api, chat, memories):
+    reply = ask(api, chat)
+    assert reply.status_code == 200, reply.content
+    body = reply.json()
+    assert [slot["name"] for slot in body["slots"]] == NAMES
+    assert set(body["slots"][0]) == {
+        "name", "role", "position", "depth", "text", "tokens", "full_tokens", "trimmed", "budget"
+    }  # fmt: skip
+    assert set(body["macros"]) == {"smartmemory-longterm", "smartmemory-session", "smartmemory-triggered"}
+    assert body["macros"]["smartmemory-longterm"] == body["slots"][0]["text"]
+    assert (body["unified"], body["messages"], body["turn_class"]) == (None, None, "dialogue")
+    assert body["total_tokens"] == sum(slot["tokens"] for slot in body["slots"])
+    assert "The silver key lies under the blue stone." in slots_of(reply)["long_term"]["text"]
+    assert "They left the city at dawn." in slots_of(reply)["session"]["text"]
+
+
+def test_the_recall_is_left_on_the_last_user_turn(api, chat, memories):
+    recall = ask(api, chat).json()["recall"]
+    last = chat.messages.order_by("index").last()
+    assert recall["message"] == str(last.pk)
+    assert (recall["source"], recall["edited"]) == ("fresh", False)
+    assert recall["memories"][0]["id"] == str(memories[0].pk)
+    assert {"id", "score", "signals"} <= set(recall["memories"][0])
+    assert recall["tokens"] == count_tokens(recall["text"])
+    stored = api.get(f"/api/v1/chats/{chat.pk}/messages/{last.pk}/recall/").json()
+    assert {**stored, "updated_at": None} == {**recall, "updated_at": None}
+
+
+def test_a_turn_that_is_not_sent_yet_leaves_nothing_behind(api, alice, chat, memories):
+    body = ask(api, chat, text="Does Mira like plums?", history=True).json()
+    assert body["recall"]["message"] is None
+    assert body["messages"][-1] == {"role": "user", "content": "Does Mira like plums?"}
+    assert not Recall.objects.for_owner(alice).exists()
+
+
+def test_a_turn_that_was_just_sent_is_not_said_twice(api, chat, memories):
+    body = ask(api, chat, text="What about the key?", history=True).json()
+    said = [message for message in body["messages"] if message["content"] == "What about the key?"]
+    assert len(said) == 1
+    assert body["recall"]["message"] == str(chat.messages.order_by("index").last().pk)
+
+
+@pytest.mark.parametrize("context_tokens", [60, 150, 400, 4000])
+def test_the_prompt_keeps_within_the_context(api, chat, memories, context_tokens):
+    body = ask(api, chat, context_tokens=context_tokens, history=True).json()
+    assert body["total_tokens"] == sum(count_tokens(message["content"]) for message in body["messages"])
+    assert body["total_tokens"] <= context_tokens
+    assert body["messages"][-1]["content"] == "What about the key?"
+
+
+def test_history_is_cut_from_its_beginning_and_without_what_is_hidden(api, chat, memories):
+    chat.messages.filter(index=29).update(is_system=True)
+    contents = [m["content"] for m in ask(api, chat, history=True).json()["messages"]]
+    assert "We walk on for mile 26 of the road." in contents
+    assert "We walk on for mile 27 of the road." not in contents
+    short = [m["content"] for m in ask(api, chat, history=True, context_tokens=120).json()["messages"]]
+    assert "Where is the silver key?" in contents
+    assert "Where is the silver key?" not in short
+
+
+def test_slots_stand_where_their_depth_says(api, chat, memories):
+    body = ask(api, chat, history=True).json()
+    contents = [message["content"] for message in body["messages"]]
+    slots = {slot["name"]: slot for slot in body["slots"]}
+    assert contents[0] == slots["long_term"]["text"]
+    assert contents.index(slots["session"]["text"]) == len(contents) - 1 - slots["session"]["depth"]
+    assert body["messages"][0]["role"] == "system"
+
+
+def test_budgets_hold_on_the_rendered_text(api, chat, remember):
+    for number in range(60):
+        remember(f"Fact number {number}: the road to the coast has {number} milestones and an old inn beside it.")
+    for slot in slots_of(ask(api, chat)).values():
+        assert slot["tokens"] == count_tokens(slot["text"]) <= slot["budget"]
+    long_term = slots_of(ask(api, chat))["long_term"]
+    assert long_term["trimmed"] == 60 - (len(long_term["text"].splitlines()) - 1) > 0
+    assert long_term["full_tokens"] > long_term["budget"]
+
+
+def test_the_text_is_the_same_bytes_while_nothing_changed(api, chat, memories):
+    assert ask(api, chat).json()["slots"] == ask(api, chat).json()["slots"]
+
+
+def test_a_passage_comes_back_word_for_word_and_nothing_twice(api, alice, chat, memories):
+    index_messages(alice, chat)
+    reply = ask(api, chat)
+    assert "the frayed rope" in slots_of(reply)["triggered"]["text"]
+    lines = [line for slot in reply.json()["slots"] for line in slot["text"].splitlines()]
+    assert len(lines) == len(set(lines))
+    assert not any("mile 27" in line for line in lines)  # it still stands in the history
+    ids = [item["id"] for item in reply.json()["recall"]["memories"]]
+    assert len(ids) == len(set(ids))
+
+
+def test_what_is_hidden_superseded_or_deleted_stays_out(api, chat, remember):
+    remember("The key is made of hidden silver.", hidden=True)
+    remember("The key is made of retired silver.", state="retired")
+    body = ask(api, chat).json()
+    assert body["recall"] is None
+    assert all(slot["text"] == "" for slot in body["slots"])
+
+
+def test_pinned_memories_come_before_more_alike_ones(api, chat, remember):
+    pinned = remember("Her brother keeps bees.", pinned=True, importance=1)
+    for number in range(40):
+        remember(f"The silver key number {number} lies under the blue stone beside the other keys of the house.")
+    assert pinned.text in slots_of(ask(api, chat))["long_term"]["text"]
+
+
+def test_an_empty_chat_has_an_empty_prompt(api, alice):
+    body = ask(api, make_chat(alice), history=True).json()
+    assert (body["messages"], body["recall"], body["total_tokens"]) == ([], None, 0)
+
+
+def test_another_character_brings_its_own_memories(api, alice, chat, remember):
+    other = make_character(alice, "Tolly")
+    remember("Tolly has an iron rake.", character=other)
+    assert "iron rake" in slots_of(ask(api, chat, character=str(other.pk)))["long_term"]["text"]
+    assert "iron rake" not in slots_of(ask(api, chat))["long_term"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"text": 5}, "/text"),
+        ({"text": "x" * 100_001}, "/text"),
+        ({"context_tokens": "many"}, "/context_tokens"),
+        ({"context_tokens": 0}, "/context_tokens"),
+        ({"context_tokens": True}, "/context_tokens"),
+        ({"history": "yes"}, "/history"),
+        ({"character": "nobody"}, "/character"),
+        ({"charakter": None}, "/charakter"),
+        ({"text": "nul \x00"}, "/text"),
+        ({"history": True, "text": "word " * 500, "context_tokens": 100}, "/context_tokens"),
+    ],
+)
+def test_bad_input_is_named(api, chat, body, pointer):
+    reply = ask(api, chat, **body)
+    assert reply.status_code == 400, reply.content
+    assert reply["Content-Type"] == "application/problem+json"
+    assert pointer in [error["pointer"] for error in reply.json()["errors"]]
+
+
+def test_what_is_somebody_elses_does_not_exist(api, stranger, chat):
+    assert ask(stranger, chat).status_code == 404
+    assert api.post(f"/api/v1/chats/{uuid.uuid4()}/prompt/", {}).status_code == 404
+
+
+def test_somebody_elses_character_cannot_be_named(api, chat):
+    theirs = make_character(UserFactory(), "Other")
+    reply = ask(api, chat, character=str(theirs.pk))
+    assert reply.status_code == 400
+    assert reply.json()["errors"][0]["pointer"] == "/character"
+
+
+def test_budgets_are_those_of_the_table():
+    assert {slot.name: slot.budget for slot in SLOTS} == {"long_term": 500, "session": 400, "triggered": 250}

@@ -1,0 +1,140 @@
+"""The recall of a turn: made, edited, kept, run again, deleted, and made when a turn is sent."""
+
+import pytest
+
+from apps.chats.operations import Guard, Patch, append_messages, delete_chat, patch_messages
+from apps.injection import assembly
+from apps.injection.models import Recall
+from apps.injection.tasks import recall_sent_turn
+from apps.llm.embeddings import EmbeddingUnavailable
+from tests.factories import make_chat, parsed
+
+
+@pytest.fixture
+def turn(chat, memories):
+    return chat.messages.order_by("index").last()
+
+
+@pytest.fixture
+def url(chat, turn):
+    return f"/api/v1/chats/{chat.pk}/messages/{turn.pk}/recall/"
+
+
+def prompt(api, chat, **body):
+    reply = api.post(f"/api/v1/chats/{chat.pk}/prompt/", body)
+    assert reply.status_code == 200, reply.content
+    return reply.json()
+
+
+def test_an_edit_survives_until_it_is_run_again(api, chat, url):
+    fresh = prompt(api, chat)["recall"]
+    edited = api.patch(url, {"text": "The key is made of glass."}).json()
+    assert (edited["text"], edited["edited"]) == ("The key is made of glass.", True)
+    again = prompt(api, chat)
+    assert (again["recall"]["text"], again["recall"]["source"]) == ("The key is made of glass.", "persistent")
+    assert [slot["text"] for slot in again["slots"]] == ["", "", "The key is made of glass."]
+    rerun = api.post(f"{url}rerun/").json()
+    assert (rerun["text"], rerun["edited"], rerun["source"]) == (fresh["text"], False, "fresh")
+
+
+def test_an_edited_block_stays_in_its_slot_and_its_budget(api, chat, url):
+    text = prompt(api, chat)["recall"]["text"]
+    api.patch(url, {"text": text.replace("plums", "pears") + "\n- more" * 1000})
+    slots = {slot["name"]: slot for slot in prompt(api, chat)["slots"]}
+    assert "Mira likes pears." in slots["long_term"]["text"]
+    assert all(slot["tokens"] <= slot["budget"] for slot in slots.values())
+    assert sum(slot["trimmed"] for slot in slots.values()) > 0
+
+
+def test_a_failed_recall_falls_back_to_the_stored_one(api, chat, url, monkeypatch):
+    stored = prompt(api, chat)["recall"]
+
+    def unavailable(*args):
+        raise EmbeddingUnavailable
+
+    monkeypatch.setattr(assembly, "recall", unavailable)
+    again = prompt(api, chat)
+    assert (again["recall"]["text"], again["recall"]["source"]) == (stored["text"], "persistent")
+    assert again["slots"][0]["text"] in stored["text"]
+
+
+def test_a_stored_recall_is_not_used_for_other_words(api, alice, chat, turn, url, monkeypatch):
+    prompt(api, chat)
+    api.patch(url, {"text": "The key is made of glass."})
+    patch_messages(alice, chat.pk, [Patch({"mes": "Let us sleep."}, id=turn.pk)], Guard(force=True))
+    again = prompt(api, chat)
+    assert "glass" not in again["recall"]["text"]
+    monkeypatch.setattr(assembly, "recall", lambda *args: (_ for _ in ()).throw(EmbeddingUnavailable))
+    patch_messages(alice, chat.pk, [Patch({"mes": "Let us wake."}, id=turn.pk)], Guard(force=True))
+    nothing = prompt(api, chat)
+    assert nothing["recall"] is None
+    assert all(slot["text"] == "" for slot in nothing["slots"])
+
+
+def test_a_recall_knows_only_what_came_before_its_turn(api, chat, remember):
+    messages = list(chat.messages.order_by("index"))
+    remember("Early: the key is silver.", valid_from=messages[1])
+    remember("Late: the key is lost.", valid_from=messages[25])
+    remember("Then: the key is in the well.", valid_from=messages[2], valid_to=messages[26], state="superseded")
+    url = f"/api/v1/chats/{chat.pk}/messages/{messages[20].pk}/recall/"
+    text = api.post(f"{url}rerun/").json()["text"]
+    assert "Early" in text
+    assert "Then" in text
+    assert "Late" not in text
+    now = prompt(api, chat)["recall"]["text"]
+    assert "Late" in now
+    assert "Then" not in now
+
+
+def test_list_get_and_delete(api, chat, url):
+    assert api.get(url).status_code == 404
+    prompt(api, chat)
+    listed = api.get(f"/api/v1/chats/{chat.pk}/recalls/").json()
+    assert listed["results"] == [api.get(url).json()]
+    assert {"next", "previous"} <= set(listed)
+    assert api.delete(url).status_code == 204
+    assert api.delete(url).status_code == 404
+
+
+def test_only_a_users_turn_has_a_recall(api, chat):
+    theirs = chat.messages.get(index=1)
+    reply = api.post(f"/api/v1/chats/{chat.pk}/messages/{theirs.pk}/recall/rerun/")
+    assert reply.status_code == 400
+    assert not chat.recalls.exists()
+
+
+@pytest.mark.parametrize("body", [{}, {"text": None}, {"text": 3}, {"text": "x", "edited": True}])
+def test_bad_edits_are_refused(api, chat, url, body):
+    prompt(api, chat)
+    before = api.get(url).json()
+    assert api.patch(url, body).status_code == 400
+    assert api.get(url).json() == before
+
+
+def test_a_stranger_finds_nothing(api, stranger, chat, url):
+    prompt(api, chat)
+    requests = [("get", url), ("patch", url), ("delete", url), ("post", f"{url}rerun/")]
+    for method, path in [*requests, ("get", f"/api/v1/chats/{chat.pk}/recalls/")]:
+        assert getattr(stranger, method)(path, {"text": "x"}).status_code == 404
+    assert api.get(url).status_code == 200
+
+
+def test_the_last_user_turn_of_an_append_is_recalled(
+    alice, chat, memories, django_capture_on_commit_callbacks, monkeypatch
+):
+    sent = []
+    monkeypatch.setattr(recall_sent_turn, "delay", lambda **ids: sent.append(ids))
+    with django_capture_on_commit_callbacks(execute=True):
+        texts = [("One?", True), ("Yes.", False), ("And the key?", True), ("Wait.", False)]
+        done = append_messages(alice, chat.pk, [parsed(text, is_user=is_user) for text, is_user in texts])
+    assert [ids["message_id"] for ids in sent] == [str(done.messages[2].pk)]
+    recall_sent_turn(**sent[0])
+    recall_sent_turn(**sent[0])
+    assert [row.message_id for row in Recall.objects.for_owner(alice)] == [done.messages[2].pk]
+
+
+def test_a_turn_that_is_gone_needs_no_recall(alice, memories):
+    chat = make_chat(alice, "Hello?")
+    ids = {"owner_id": str(alice.pk), "chat_id": str(chat.pk), "message_id": str(chat.messages.get().pk)}
+    delete_chat(chat)
+    recall_sent_turn(**ids)

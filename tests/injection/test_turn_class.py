@@ -1,0 +1,44 @@
+"""The class of a turn, and the budgets that follow from it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apps.injection.turn_class import adapted_budgets, classify
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("What did your brother say about the key?", "dialogue"),
+        ("", "dialogue"),
+        ("She left the room.", "dialogue"),
+        ("Sorry, I am running late.", "dialogue"),
+        ("“I will kill you with this sword,” he says.", "dialogue"),
+        ("I draw my sword and slash at the wolf.", "action"),
+        ("She whispers a warning as arrows fly and blood spills.", "action"),
+        ("The next morning we set out for the coast.", "transition"),
+        ("Hours later, we arrive at the inn.", "transition"),
+        ("He leans closer and kisses her softly.", "intimate"),
+        ("I hold her and stroke her hair. *whispers* stay", "intimate"),
+    ],
+)
+def test_classify(text, expected):
+    assert classify(text) == expected
+
+
+def test_multipliers_of_a_dialogue_are_scaled_to_the_base_sum():
+    budgets = {"long_term": 500, "session": 400, "triggered": 250}
+    assert adapted_budgets("dialogue", budgets) == {"long_term": 586, "session": 313, "triggered": 250}
+    assert adapted_budgets("transition", budgets) == {"long_term": 500, "session": 360, "triggered": 250}
+
+
+@given(
+    st.sampled_from(["dialogue", "action", "transition", "intimate"]),
+    st.dictionaries(st.sampled_from(["long_term", "session", "triggered"]), st.integers(0, 5000)),
+)
+def test_the_sum_never_grows(turn_class, budgets):
+    adapted = adapted_budgets(turn_class, budgets)
+    assert adapted.keys() == budgets.keys()
+    assert sum(adapted.values()) <= sum(budgets.values())
+    assert all(value >= 0 for value in adapted.values())

@@ -1,0 +1,86 @@
+"""What an installation sets by its environment has its effect, and stands in the documentation."""
+
+import re
+from pathlib import Path
+
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from config import env as environment
+from config.env import ROOT, Environment
+
+
+def variables_read() -> set[str]:
+    """The names that the configuration asks the environment for."""
+    sources = [ROOT / "config" / "env.py", ROOT / "config" / "settings.py"]
+    return {name for path in sources for name in re.findall(r'env\.\w+\(\s*"(\w+)"', path.read_text())}
+
+
+def variables_documented() -> set[str]:
+    """The names in the first column of the tables of `docs/configuration.md`."""
+    text = (ROOT / "docs" / "configuration.md").read_text()
+    return set(re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE))
+
+
+def test_every_variable_is_documented_and_nothing_else() -> None:
+    assert variables_documented() == variables_read()
+
+
+@pytest.fixture
+def fresh_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment whose files have not been read yet."""
+    monkeypatch.setattr(environment, "env", Environment())
+
+
+def test_a_value_comes_from_the_file_that_name_file_points_to(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fresh_environment: None
+) -> None:
+    (tmp_path / "key").write_text("from the file\n")
+    monkeypatch.setenv("SECRET_KEY", "from the variable")
+    monkeypatch.setenv("SECRET_KEY_FILE", str(tmp_path / "key"))
+
+    assert environment.secret_key() == "from the file"
+
+
+def test_an_empty_secret_key_counts_as_none_and_one_is_made_and_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fresh_environment: None
+) -> None:
+    monkeypatch.setenv("SECRET_KEY", "")
+    monkeypatch.setenv("LOCI_HOME", str(tmp_path / "home"))
+
+    made = environment.secret_key()
+
+    assert len(made) > 60
+    assert environment.secret_key() == made
+    assert (tmp_path / "home" / "secret_key").read_text() == made
+
+
+def test_a_database_url_replaces_the_embedded_server(monkeypatch: pytest.MonkeyPatch, fresh_environment: None) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgres://me:sec%20ret@db.example:5433/loci?sslmode=require")
+
+    assert environment.database_home() is None
+    database = environment.database()
+    assert (database["HOST"], database["PORT"], database["PASSWORD"]) == ("db.example", "5433", "sec ret")
+    assert database["OPTIONS"] == {"sslmode": "require"}
+    assert conninfo_to_dict(environment.broker_conninfo(database))["sslmode"] == "require"
+
+
+def test_a_database_url_may_name_a_socket_folder(monkeypatch: pytest.MonkeyPatch, fresh_environment: None) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgres://me@%2Frun%2Fpostgresql/loci")
+
+    assert environment.database()["HOST"] == "/run/postgresql"
+
+
+def test_a_relative_data_folder_becomes_absolute(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fresh_environment: None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LOCI_HOME", "data")
+
+    assert environment.loci_home() == tmp_path / "data"
+
+
+def test_the_host_of_the_public_url_is_answered_to(monkeypatch: pytest.MonkeyPatch, fresh_environment: None) -> None:
+    monkeypatch.setenv("ALLOWED_HOSTS", "a.example,b.example")
+
+    assert environment.public_hosts("https://loci.example/")[:3] == ["a.example", "b.example", "loci.example"]
