@@ -51,7 +51,6 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "csp",
-    "django_filters",
     "django_htmx",
     "django_structlog",
     "drf_spectacular",
@@ -202,7 +201,6 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_RENDERER_CLASSES": ["apps.common.strict_json.CompactJSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["apps.common.strict_json.StrictJSONParser"],
-    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "apps.common.problem_replies.exception_handler",
     # `?format=` is a parameter of the export, not a choice of renderer.

@@ -1,4 +1,4 @@
-"""Message text as HTML: Markdown as chats use it, *actions* in italics, speech in its own ink, and no HTML of its own."""
+"""Message text as HTML: Markdown as chats use it, *actions* in italics, speech in its own ink, no raw HTML."""
 
 import re
 from collections.abc import MutableMapping, Sequence
@@ -27,7 +27,8 @@ def render_text(text: str) -> SafeString:
     """The text of a message as safe HTML."""
     if len(text) > LONG:
         return mark_safe(f'<p class="raw">{escape(text)}</p>')  # noqa: S308 - escaped
-    html = nh3.clean(_markdown.render(text), tags=_TAGS, attributes=_ATTRIBUTES, link_rel="noopener noreferrer nofollow")
+    rendered = _markdown.render(text)
+    html = nh3.clean(rendered, tags=_TAGS, attributes=_ATTRIBUTES, link_rel="noopener noreferrer nofollow")
     return mark_safe(html)  # noqa: S308 - cleaned
 
 

@@ -15,16 +15,25 @@ from apps.chats.queries import message_window
 
 WINDOW = 50
 LEAD = 8  # turns shown before the one that was asked for
+PAUSE = dt.timedelta(hours=4)  # after so long, one sat down to it anew
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """One comes back to a chat: at ``moment`` (local), on a new day or after a pause on the same one."""
+
+    moment: dt.datetime
+    new_day: bool
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A message with its text as HTML, the panels under it, and ``day`` where it is the first of one."""
+    """A message with its text as HTML, the panels under it, and the ``sitting`` that begins with it, if one does."""
 
     message: Message
     html: SafeString
     panels: list[str]
-    day: dt.date | None
+    sitting: Sitting | None
 
     @property
     def swipe_number(self) -> int:
@@ -44,9 +53,14 @@ class Excerpt:
     turns: list[Turn]
 
     @property
+    def end(self) -> int:
+        """The index after that of the last turn."""
+        return self.start + len(self.turns)
+
+    @property
     def last(self) -> int:
         """The index of the last turn; one before ``start`` when there is none."""
-        return self.start + len(self.turns) - 1
+        return self.end - 1
 
     @property
     def has_earlier(self) -> bool:
@@ -54,7 +68,7 @@ class Excerpt:
 
     @property
     def has_later(self) -> bool:
-        return self.last + 1 < self.chat.message_count
+        return self.end < self.chat.message_count
 
 
 def excerpt_of(owner: Any, chat_id: UUID, start: int, count: int = WINDOW) -> Excerpt:
@@ -63,9 +77,9 @@ def excerpt_of(owner: Any, chat_id: UUID, start: int, count: int = WINDOW) -> Ex
     window = message_window(owner, chat_id, start - before, count + before)
     messages = window.messages[before:]
     panels = panels_for(owner, messages)
-    days = _first_of_days(window.messages)
+    sittings = _sittings(window.messages)
     turns = [
-        Turn(message, render_text(message.mes), panels.get(message.pk, []), days.get(message.pk))
+        Turn(message, render_text(message.mes), panels.get(message.pk, []), sittings.get(message.pk))
         for message in messages
     ]
     return Excerpt(window.chat, start, turns)
@@ -86,7 +100,7 @@ def earlier_than(owner: Any, chat: Chat, index: int) -> Excerpt:
 
 
 def turn_of(owner: Any, message: Message) -> Turn:
-    """One message by itself, without the day above it."""
+    """One message by itself, without the divider above it."""
     return Turn(message, render_text(message.mes), panels_for(owner, [message]).get(message.pk, []), None)
 
 
@@ -98,15 +112,16 @@ def index_at(owner: Any, chat: Chat, day: dt.date) -> int:
     return chat.message_count - 1 if found is None else found
 
 
-def _first_of_days(messages: list[Message]) -> dict[UUID, dt.date]:
-    """By message id, the day that begins with the message."""
-    days: dict[UUID, dt.date] = {}
-    current: dt.date | None = None
+def _sittings(messages: list[Message]) -> dict[UUID, Sitting]:
+    """By message id, the sitting that begins with the message."""
+    found: dict[UUID, Sitting] = {}
+    before: dt.datetime | None = None
     for message in messages:
         if message.sent_at is None:
             continue
-        day = timezone.localdate(message.sent_at)
-        if day != current:
-            days[message.pk] = day
-        current = day
-    return days
+        moment = timezone.localtime(message.sent_at)
+        new_day = before is None or moment.date() != before.date()
+        if new_day or (before and moment - before > PAUSE):
+            found[message.pk] = Sitting(moment, new_day)
+        before = moment
+    return found

@@ -43,13 +43,11 @@ class Card:
 
     @property
     def title(self) -> str:
-        """ "Recalled 4 memories"."""
+        """Such as "Recalled 4 memories"."""
         if not self.recall.text:
             return "Nothing recalled"
-        if not self.triggered:
-            return f"{len(self.standing)} kept in mind"
         count = len(self.triggered)
-        return f"Recalled {count} {'memory' if count == 1 else 'memories'}"
+        return f"Recalled {count} {'memory' if count == 1 else 'memories'}" if count else "Nothing new recalled"
 
 
 def recall_panel(owner: Any, messages: Iterable[Message]) -> dict[UUID, str]:

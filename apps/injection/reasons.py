@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-SIMILAR = 0.25  # cosine below which all-MiniLM-L6-v2's likeness is noise
+SIMILAR = 0.2  # cosine below which all-MiniLM-L6-v2's likeness is noise
 NAMES_SHOWN = 3
 
 

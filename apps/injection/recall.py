@@ -17,12 +17,14 @@ from apps.injection.standing import Standing, known_before, standing_memories
 from apps.injection.turns import Turn
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory
-from apps.memories.search import SearchQuery, SearchResult, search
+from apps.memories.search import SearchQuery, SearchReply, SearchResult, search
 
 VISIBLE_TURNS = 20  # what was said within them still stands in the history
 POOL = 100  # results of the search that are looked through
 FOUND = {"memories": 6, "messages": 4}  # how many of them count as brought to mind
-NEAR = {"vector": 0.35, "lexical": 0.5}  # cosine, and share of the turn's words, below which a result is chance
+NEAR = 0.2  # cosine below which all-MiniLM-L6-v2's likeness is chance
+NEAR_BEST = 0.6  # of the best cosine, below which the rest is beside the point
+SHARED_WORDS = 0.3  # share of the turn's words that counts as near where there are no vectors
 MESSAGES = "messages"
 
 
@@ -82,16 +84,19 @@ def _search(turn: Turn, character: Character | None) -> list[SearchResult]:
         before=max(turn.index - VISIBLE_TURNS, 0),
         limit=POOL,
     )
-    results = [result for result in search(turn.owner_id, query).results if _is_near(result)]
+    results = _near(search(turn.owner_id, query))
     known = known_before(turn, [result.id for result in results if result.memory])
     memories = [result for result in results if result.id in known][: FOUND["memories"]]
     messages = [result for result in results if result.message][: FOUND["messages"]]
     return memories + messages
 
 
-def _is_near(result: SearchResult) -> bool:
-    """Whether it has to do with the turn at all: scores are relative to the best hit, however bad that is."""
-    return any(result.signals.get(name, 0) >= least for name, least in NEAR.items())
+def _near(reply: SearchReply) -> list[SearchResult]:
+    """The results that have to do with the turn at all: scores are relative to the best, however bad that is."""
+    signal = "lexical" if reply.method == "text" else "vector"
+    values = [result.signals.get(signal, 0.0) for result in reply.results]
+    least = SHARED_WORDS if reply.method == "text" else max(NEAR, NEAR_BEST * max(values, default=0.0))
+    return [result for result, value in zip(reply.results, values, strict=True) if value >= least]
 
 
 # Entries
@@ -125,7 +130,8 @@ def _said_in(turn: Turn, memory: Memory) -> Message | None:
     """The latest message before the turn that the memory came from; else the latest of another chat."""
     messages = [source.message for source in memory.sources.all()]
     here = [message for message in messages if message.chat_id == turn.chat.pk and message.index < turn.index]
-    return max(here or messages, key=lambda message: message.index, default=None)
+    elsewhere = [message for message in messages if message.chat_id != turn.chat.pk]
+    return max(here or elsewhere, key=lambda message: message.index, default=None)
 
 
 def _said_when(turn: Turn, message: Message | None) -> str:

@@ -165,6 +165,7 @@ def _inside(name: str) -> str:
     return " ".join(re.sub(r"[\[\]:,/=［］【】：，／＝]", " ", name).split())
 
 
-def candidate_hash(kind: str, text: str) -> str:
-    """What makes the same line of a reply the same, so that no run can write it twice."""
-    return hashlib.sha256(f"{kind}\n{' '.join(text.split())}".encode()).hexdigest()
+def candidate_hash(candidate: Candidate, source_ids: Iterable[object]) -> str:
+    """What makes a line about the same messages the same, so that it is written once however often it is read."""
+    parts = [candidate.kind, " ".join(candidate.text.split()), *sorted(map(str, source_ids))]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -9,34 +9,37 @@ from pgvector import Vector
 
 from apps.chats.models import Chat
 from apps.memories.dedup import Neighbour, jaccard
-from apps.memories.line_format import Candidate, candidate_hash
 from apps.memories.models import Memory
 
 NEAREST = 6
 
 # `+ 0` keeps the search exact: no index on the distance is used, whatever indexes there are.
 _SQL = """
-SELECT batch.number, near.id, near.kind, near.text, near.similarity, near.forgotten
-FROM unnest(%(vectors)s::vector[]) WITH ORDINALITY AS batch (vector, number)
+SELECT batch.number, near.id, near.kind, near.text, near.similarity, near.forgotten, source.index,
+       near.same_line
+FROM unnest(%(vectors)s::vector[], %(hashes)s::text[]) WITH ORDINALITY AS batch (vector, hash, number)
 CROSS JOIN LATERAL (
-    SELECT id, kind, text, state <> 'active' OR deleted_at IS NOT NULL AS forgotten, 1 - (embedding <=> batch.vector) AS similarity
+    SELECT id, kind, text, valid_from_id, 1 - (embedding <=> batch.vector) AS similarity,
+           state <> 'active' OR deleted_at IS NOT NULL AS forgotten, candidate_hash = batch.hash AS same_line
     FROM memories_memory
     WHERE owner_id = %(owner)s AND {scope} AND tier = %(tier)s AND embedding_model = %(model)s
-      AND (state = 'active' OR deleted_at IS NOT NULL OR candidate_hash = ANY(%(hashes)s))
-    ORDER BY (embedding <=> batch.vector) + 0
+      AND (state = 'active' OR deleted_at IS NOT NULL OR candidate_hash = batch.hash)
+    ORDER BY candidate_hash = batch.hash DESC, (embedding <=> batch.vector) + 0
     LIMIT %(nearest)s
 ) AS near
-ORDER BY batch.number, near.similarity DESC
+LEFT JOIN chats_message AS source ON source.id = near.valid_from_id AND source.chat_id = %(chat)s
+ORDER BY batch.number, near.same_line DESC, near.similarity DESC
 """
 
 
 def find_neighbours(
-    chat: Chat, tier: str, candidates: Sequence[Candidate], vectors: np.ndarray[Any, Any], model: str
+    chat: Chat, tier: str, hashes: Sequence[str], vectors: np.ndarray[Any, Any], model: str
 ) -> list[list[Neighbour]]:
-    """For each candidate the nearest entries of the tier, nearest first, in one query for the whole batch.
+    """For each candidate, given by its hash and its vector, the nearest entries of the tier, nearest first, in one
+    query for the whole batch.
 
     Long-term memories are the character's, session memories the chat's. What a person deleted is among them, and
-    what was kept before in the very same words, so that a text read again teaches nothing.
+    what was kept before from the very same lines, so that a text read again teaches nothing.
     """
     found: list[list[Neighbour]] = [[] for _ in vectors]
     if not len(vectors):
@@ -50,7 +53,7 @@ def find_neighbours(
                 "character": chat.character_id,
                 "chat": chat.pk,
                 "tier": tier,
-                "hashes": [candidate_hash(candidate.kind, candidate.text) for candidate in candidates],
+                "hashes": list(hashes),
                 "model": model,
                 "nearest": NEAREST,
             },
@@ -65,17 +68,26 @@ def _scope(chat: Chat, tier: str) -> str:
     return "character_id = %(character)s" if by_character else "chat_id = %(chat)s"
 
 
-def neighbours_by_words(chat: Chat, tier: str, candidates: Sequence[Candidate]) -> list[list[Neighbour]]:
+def neighbours_by_words(chat: Chat, tier: str, hashes: Sequence[str], texts: Sequence[str]) -> list[list[Neighbour]]:
     """The same by common words, for when there are no vectors."""
     scope = {"character_id": chat.character_id} if "character" in _scope(chat, tier) else {"chat_id": chat.pk}
-    hashes = [candidate_hash(candidate.kind, candidate.text) for candidate in candidates]
-    known = list(Memory.objects.for_owner(chat.owner_id).comparable(hashes).filter(tier=tier, **scope))
-    return [_nearest_by_words(candidate.text, known) for candidate in candidates]
+    mine = Memory.objects.for_owner(chat.owner_id).comparable(hashes).filter(tier=tier, **scope)
+    known = list(mine.select_related("valid_from"))
+    return [_nearest_by_words(chat, line, text, known) for line, text in zip(hashes, texts, strict=True)]
 
 
-def _nearest_by_words(text: str, memories: Sequence[Memory]) -> list[Neighbour]:
+def _nearest_by_words(chat: Chat, line: str, text: str, memories: Sequence[Memory]) -> list[Neighbour]:
     near = [
-        Neighbour(memory.pk, memory.kind, memory.text, jaccard(text, memory.text), forgotten=not memory.is_active)
+        Neighbour(
+            id=memory.pk,
+            kind=memory.kind,
+            text=memory.text,
+            similarity=jaccard(text, memory.text),
+            forgotten=not memory.is_active,
+            since=memory.valid_from.index if memory.valid_from and memory.valid_from.chat_id == chat.pk else None,
+            same_line=memory.candidate_hash == line,
+        )
         for memory in memories
+        if memory.candidate_hash == line or memory.is_active or memory.deleted_at
     ]
-    return sorted(near, key=lambda neighbour: -neighbour.similarity)[:NEAREST]
+    return sorted(near, key=lambda neighbour: (not neighbour.same_line, -neighbour.similarity))[:NEAREST]

@@ -46,6 +46,7 @@ class Stage:
 class _Written:
     counts: Counter[str] = field(default_factory=Counter)
     touched: set[UUID] = field(default_factory=set)
+    made: dict[int, UUID] = field(default_factory=dict)  # by the number of the verdict
 
 
 @transaction.atomic
@@ -61,8 +62,10 @@ def write_stage(stage: Stage) -> dict[str, int]:
         if verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED):
             memory = _remember(stage, number, verdict)
             written.touched.add(memory.pk)
-            if verdict.target:
-                _supersede(stage.chat.owner_id, verdict.target, memory)
+            written.made[number] = memory.pk
+            target = verdict.target if verdict.earlier is None else written.made[verdict.earlier]
+            if target:
+                _supersede(stage.chat.owner_id, target, memory)
         elif verdict.outcome == Outcome.RECONFIRMED and verdict.target:
             _confirm(stage.chat.owner_id, verdict.target)
             written.touched.add(verdict.target)
@@ -87,7 +90,7 @@ def _remember(stage: Stage, number: int, verdict: Verdict) -> Memory:
         embedding_model=stage.model if stage.vectors is not None else "",
         lexemes=Lexemes(candidate.text),
         run_id=stage.run_id,
-        candidate_hash=candidate_hash(candidate.kind, candidate.text),
+        candidate_hash=candidate_hash(candidate, [message.pk for message in sources]),
     )
     MemorySource.objects.bulk_create(
         MemorySource(owner_id=memory.owner_id, memory=memory, message=message, swipe=message.active_swipe)

@@ -19,7 +19,7 @@ from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.llm.generation import Completion, GenerationFailed, GenerationRequest, get_backend
 from apps.memories import runs
 from apps.memories.dedup import judge
-from apps.memories.line_format import Candidate, Parsed, parse_memories
+from apps.memories.line_format import Candidate, Parsed, candidate_hash, parse_memories
 from apps.memories.models import ExtractionRun, Memory
 from apps.memories.neighbours import find_neighbours, neighbours_by_words
 from apps.memories.operations import Stage, write_stage
@@ -154,11 +154,13 @@ def _offered_only(parsed: Parsed, turns: dict[int, Message]) -> Parsed:
 
 
 def _judged(run: ExtractionRun, step: Step, turns: dict[int, Message], candidates: Sequence[Candidate]) -> Stage:
-    vectors, model = _vectors([candidate.text for candidate in candidates])
+    texts = [candidate.text for candidate in candidates]
+    hashes = [candidate_hash(item, [turns[number].pk for number in item.sources]) for item in candidates]
+    vectors, model = _vectors(texts)
     if vectors is None:
-        near = neighbours_by_words(run.chat, step.tier, candidates)
+        near = neighbours_by_words(run.chat, step.tier, hashes, texts)
     else:
-        near = find_neighbours(run.chat, step.tier, candidates, vectors, model)
+        near = find_neighbours(run.chat, step.tier, hashes, vectors, model)
     return Stage(run.chat, step.tier, turns, judge(candidates, near, vectors), vectors, model, run.pk)
 
 

@@ -120,7 +120,8 @@ def _template(request: HttpRequest, name: str) -> str:
 def rail(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """What is remembered of a chat and its character, beside the conversation."""
     chat = _own_chat(request, chat_id)
-    memories = Memory.objects.for_owner(request.user).recallable().with_history().order_by("-pinned", "-pk")
+    best_first = ("-pinned", "-importance", "-pk")
+    memories = Memory.objects.for_owner(request.user).recallable().with_history().order_by(*best_first)
     context = {
         "chat": chat,
         "session": memories.filter(tier=Memory.Tier.SESSION).known_in(chat)[:RAIL],

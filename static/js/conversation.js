@@ -24,11 +24,6 @@ function firstInView() {
   return [...scroller.querySelectorAll(".turn")].find((turn) => turn.getBoundingClientRect().bottom > top);
 }
 
-function isAtEnd() {
-  const messages = document.getElementById("messages").getBoundingClientRect();
-  return messages.bottom - scroller.getBoundingClientRect().bottom < 40;
-}
-
 function toEnd() {
   scroller.scrollTop = scroller.scrollHeight;
 }
@@ -38,16 +33,24 @@ function keepPlace() {
   document.body.addEventListener("htmx:beforeSwap", (event) => {
     if (!scroller.contains(event.detail.target)) return;
     const turn = firstInView();
-    const sent = event.detail.requestConfig?.verb === "post" && event.detail.target.id === "tail";
-    kept = { turn, top: turn?.getBoundingClientRect().top, end: sent || isAtEnd() && event.detail.target.id === "tail" };
+    const written = event.detail.requestConfig.elt.matches(".composer");
+    kept = { turn, top: turn?.getBoundingClientRect().top, written };
   });
   document.body.addEventListener("htmx:afterSwap", (event) => {
     if (!kept) return;
-    const { turn, top, end } = kept;
+    const { turn, top, written } = kept;
     kept = undefined;
-    if (end) toEnd();
+    if (written) toEnd();
     else if (turn?.isConnected) scroller.scrollTop += turn.getBoundingClientRect().top - top;
   });
+}
+
+// Without this script the list is laid out upside down, which opens it at its end. With it, what opens in the
+// list should push down what is below, not up what is above.
+function turnUpright() {
+  if (scroller.matches(".from-top")) return;
+  scroller.classList.add("from-top");
+  toEnd();
 }
 
 function openPlace() {
@@ -98,6 +101,7 @@ function watchEditors() {
 if (scroller) {
   const watch = watchEdges();
   document.body.addEventListener("htmx:afterSettle", watch);
+  turnUpright();
   keepPlace();
   openPlace();
   watchViews();

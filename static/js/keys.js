@@ -22,15 +22,14 @@ function step(by) {
 }
 
 function press(key) {
-  const scope = current() ?? document;
-  const target = scope.querySelector(`[data-key="${CSS.escape(key)}"]`);
+  const marked = `[data-key="${CSS.escape(key)}"]`;
+  const target = current()?.querySelector(marked) ?? document.querySelector(`${marked}:not(${MESSAGE} *)`);
   if (!target) return false;
-  target.closest("details.menu")?.setAttribute("open", "");
   if (target.matches("input, textarea, select")) {
     target.focus();
     target.select?.();
   } else if (target.matches("details")) {
-    target.open = !target.open;
+    target.open = true;
     target.querySelector("input")?.focus();
   } else {
     target.click();

@@ -19,7 +19,9 @@ KINDS = ("fact", "relationship", "preference", "event")
 
 words = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=12)
 names = st.lists(words, min_size=1, max_size=3).map(" ".join)
-texts = st.lists(st.one_of(words, st.sampled_from(["[sic]", "“no”", "3:15", "a/b", "—", "(x)"])), min_size=1, max_size=20)
+texts = st.lists(
+    st.one_of(words, st.sampled_from(["[sic]", "“no”", "3:15", "a/b", "—", "(x)"])), min_size=1, max_size=20
+)
 entities = st.lists(
     st.builds(NamedEntity, names, st.sampled_from([*ENTITY_KINDS, UNKNOWN])),
     max_size=MAX_ENTITIES,
@@ -99,9 +101,9 @@ def test_modifiers_come_in_any_order_and_nonsense_gets_the_default() -> None:
         (NamedEntity("Mira", "character"), NamedEntity("Port Salt", "place"), NamedEntity("Bob", "unknown")),
     )
     assert [item.importance for item in read("[fact:13] One.\n[fact:0] Two.\n[fact:high] Three.")] == [2, 2, 2]
-    assert [item.expiration for item in parse_memories("[fact:2:forever] One.", KINDS, expiration="session").candidates] == [
-        "session"
-    ]
+    assert [
+        item.expiration for item in parse_memories("[fact:2:forever] One.", KINDS, expiration="session").candidates
+    ] == ["session"]
 
 
 def test_lines_that_cannot_be_used_are_named() -> None:

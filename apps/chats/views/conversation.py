@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import HttpResponseClientRedirect
 
 from apps.accounts.models import User
 from apps.chats import reading
@@ -86,16 +87,16 @@ def write(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     if not form.is_valid():
         return _refused(request, chat, form)
     chat = append_messages(request.user, chat.pk, [form.parsed()]).chat
-    after = _index(request.POST.get("after"), chat)
-    url = reverse("chats:detail", args=[chat.pk])
-    shown_to = -1 if request.POST.get("after") == "-1" else after
-    if not wants_partial(request):
-        return redirect(url)
-    if shown_to is None or chat.message_count - shown_to > reading.WINDOW:
-        return HttpResponse(headers={"HX-Redirect": url})
-    excerpt = reading.excerpt_of(request.user, chat.pk, shown_to + 1)
-    context = {"chat": chat, "excerpt": excerpt, "edge": "after"}
-    reply = render(request, "chats/_window.html", context)
+    return _written(request, chat) if wants_partial(request) else redirect("chats:detail", chat_id=chat.pk)
+
+
+def _written(request: HttpRequest, chat: Chat) -> HttpResponse:
+    """The turns from ``next`` on, which the page doesn't show yet; where they are too many, the page anew."""
+    start = _index(request.POST.get("next"), chat)
+    if start is None or chat.message_count - start > reading.WINDOW:
+        return HttpResponseClientRedirect(reverse("chats:detail", args=[chat.pk]))
+    context = {"chat": chat, "excerpt": reading.excerpt_of(request.user, chat.pk, start), "edge": "after"}
+    reply = render(request, "chats/_written.html", context)
     reply["HX-Trigger"] = "written"
     return reply
 
@@ -155,7 +156,9 @@ def _editor(
 ) -> HttpResponse:
     template = "chats/_edit.html" if wants_partial(request) else "chats/edit.html"
     context = {"chat": chat, "message": row, "form": form, "theirs": theirs}
-    return render(request, template, context, status=status)
+    reply = render(request, template, context, status=status)
+    reply["HX-Retarget"] = f"#m-{row.index}"  # what was not saved takes the editor's place, not the turn's
+    return reply
 
 
 def _turn(request: HttpRequest, row: Message) -> HttpResponse:

@@ -4,13 +4,16 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.template.defaultfilters import pluralize
+from django.urls import reverse
 from django.views.decorators.http import require_POST
+from django_htmx.http import HttpResponseClientRedirect
 
 from apps.chats.formats.parsed import Report
 from apps.chats.imports import ImportResult, import_chat
 from apps.chats.samples import first_sample
+from apps.chats.views.access import wants_partial
 from apps.common.problems import Problem
 
 LISTED = 3  # reasons in a message; more would not be read
@@ -24,9 +27,11 @@ def import_files(request: HttpRequest) -> HttpResponse:
     if not files:
         messages.error(request, "No file came with that. Choose one, or drop it on the page.")
     chats = [chat for file in files if (result := _import(request, file)) for chat in result.chats]
-    if len(chats) == len(files) == 1:
-        return redirect("chats:detail", chat_id=chats[0].pk)
-    return redirect("chats:index")
+    if not chats and wants_partial(request):
+        return render(request, "components/toasts.html", status=400)
+    alone = len(chats) == len(files) == 1
+    target = reverse("chats:detail", args=[chats[0].pk]) if alone else reverse("chats:index")
+    return HttpResponseClientRedirect(target) if wants_partial(request) else redirect(target)
 
 
 @login_required

@@ -1,0 +1,79 @@
+"""The demo, loaded as `make up` loads it."""
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from apps.accounts.models import User
+from apps.chats.models import Character, Chat, Message
+from apps.injection.demo import seeding
+from apps.injection.models import Recall
+from apps.memories import pipeline
+from apps.memories.models import ExtractionRun, Memory, Passage
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Only the shorter of the stories."""
+    title, path = list(seeding.STORIES.items())[-1]
+    monkeypatch.setattr(seeding, "STORIES", {title: path})
+    return title
+
+
+def seed(capsys, **options) -> str:
+    call_command("seed_demo", **options)
+    return capsys.readouterr().out
+
+
+def demo() -> User:
+    return User.objects.get(email="demo@loci.example")
+
+
+def test_the_story_is_imported_extracted_and_recalled(db, capsys, settings):
+    seed(capsys)
+    user = demo()
+    assert user.check_password(settings.DEMO_PASSWORD)
+    story = Chat.objects.for_owner(user).get(title="The Salt Road")
+    assert story.message_count >= 120
+    assert Memory.objects.for_owner(user).filter(chat=story, state="superseded").exists()
+    assert Passage.objects.for_owner(user).filter(chat=story).count() == story.message_count
+    recalls = list(Recall.objects.for_owner(user).filter(chat=story).select_related("message"))
+    assert sum(any(item["triggered"] for item in row.memories) for row in recalls) >= 12
+    places = Message.objects.for_owner(user).filter(chat=story).values_list("pk", "index")
+    where = {str(pk): index for pk, index in places}
+    for row in recalls:
+        said = [where[item["message"]] for item in row.memories if item["message"] in where]
+        assert all(index < row.message.index for index in said)
+
+
+def test_a_second_run_changes_nothing(db, capsys, short):
+    assert short in seed(capsys)
+    before = set(Recall.objects.for_owner(demo()).values_list("pk", "updated_at"))
+    assert seed(capsys) == ""
+    assert set(Recall.objects.for_owner(demo()).values_list("pk", "updated_at")) == before
+
+
+def test_what_was_interrupted_is_finished(db, capsys, short):
+    seed(capsys)
+    Recall.objects.for_owner(demo()).delete()
+    ExtractionRun.objects.for_owner(demo()).delete()
+    assert "Remembered" in seed(capsys)
+    assert Recall.objects.for_owner(demo()).exists()
+    assert Chat.objects.for_owner(demo()).count() == 1
+
+
+def test_reset_begins_anew(db, capsys, short):
+    seed(capsys, reset=True)
+    first = Chat.objects.for_owner(demo()).get()
+    assert "Imported" in seed(capsys, reset=True)
+    assert Chat.objects.for_owner(demo()).get().pk != first.pk
+    assert Character.objects.for_owner(demo()).count() == 1
+    assert not Memory.objects.for_owner(demo()).filter(chat=None).exists()
+
+
+def test_a_failed_extraction_is_said(db, capsys, short, monkeypatch):
+    def fail(run_id):
+        ExtractionRun.objects.for_owner(demo()).filter(pk=run_id).update(state="failed")
+
+    monkeypatch.setattr(pipeline, "execute", fail)
+    with pytest.raises(CommandError, match="could not be extracted"):
+        call_command("seed_demo")
