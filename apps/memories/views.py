@@ -65,7 +65,7 @@ def edit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     memory = access_memory(request.user, memory_id)
     form = MemoryForm(request.POST) if request.method == "POST" else MemoryForm.of(memory)
     if request.method == "POST" and form.is_valid():
-        operations.edit_memory(memory, editor=request.user.email, **form.cleaned_data)  # type: ignore[union-attr]
+        operations.edit_memory(memory, editor=str(request.user), **form.cleaned_data)
         return _shown(request, memory)
     status = 400 if request.method == "POST" else 200
     return render(request, _template(request, "edit"), {"memory": memory, "form": form}, status=status)
@@ -92,7 +92,7 @@ def restore(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 @require_POST
 def pin(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     memory = access_memory(request.user, memory_id)
-    operations.edit_memory(memory, editor=request.user.email, pinned=not memory.pinned)  # type: ignore[union-attr]
+    operations.edit_memory(memory, editor=str(request.user), pinned=not memory.pinned)
     return _shown(request, memory)
 
 
@@ -100,7 +100,7 @@ def pin(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 @require_POST
 def hide(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     memory = access_memory(request.user, memory_id)
-    operations.edit_memory(memory, editor=request.user.email, hidden=not memory.hidden)  # type: ignore[union-attr]
+    operations.edit_memory(memory, editor=str(request.user), hidden=not memory.hidden)
     return _shown(request, memory)
 
 

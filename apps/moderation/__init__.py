@@ -1,2 +1,1 @@
-"""Reports, holds and actions of moderators and their audit; the admin site's own pages.
-"""
+"""Reports, holds and actions of moderators and their audit; the admin site's own pages."""

@@ -99,8 +99,8 @@ function watchEditors() {
 }
 
 if (scroller) {
-  const watch = watchEdges();
-  document.body.addEventListener("htmx:afterSettle", watch);
+  // Not before htmx has found the edges, which it does at this same event.
+  document.addEventListener("DOMContentLoaded", () => document.body.addEventListener("htmx:afterSettle", watchEdges()));
   turnUpright();
   keepPlace();
   openPlace();

@@ -112,9 +112,7 @@ class TestImport:
         [chat] = take_in(alice, UNUSED, *GATE, turn("Ilse", "Hush.")).chats
         assert chat.character is None
 
-    def test_a_character_of_that_name_is_taken_again_but_not_somebody_elses(
-        self, alice: Any, charlie: Any
-    ) -> None:
+    def test_a_character_of_that_name_is_taken_again_but_not_somebody_elses(self, alice: Any, charlie: Any) -> None:
         [first], [second] = take_in(alice, NAMED, *GATE).chats, take_in(alice, NAMED, *GATE).chats
         [other] = take_in(charlie, NAMED, *GATE).chats
         assert first.character == second.character != other.character
@@ -224,9 +222,7 @@ class TestApi:
     def test_a_stranger_is_not_signed_in(self) -> None:
         assert post(APIClient(), text(*GATE)).status_code == 401
 
-    def test_a_line_above_the_limit_is_in_the_report(
-        self, api: APIClient, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_line_above_the_limit_is_in_the_report(self, api: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(json_lines, "MAX_LINE_BYTES", 1000)
         report = post(api, text(NAMED, turn("A", "x" * 2000), *GATE)).json()["report"]
         assert [skip["line"] for skip in report["skipped_lines"]] == [2]

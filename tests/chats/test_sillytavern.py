@@ -249,9 +249,7 @@ class TestRepairs:
             (5, None, 0, ["a", "b"]),
         ],
     )
-    def test_the_text_of_the_message_is_the_truth(
-        self, swipe_id: Any, mes: Any, active: int, texts: list[str]
-    ) -> None:
+    def test_the_text_of_the_message_is_the_truth(self, swipe_id: Any, mes: Any, active: int, texts: list[str]) -> None:
         line = {"name": "A", "mes": mes, "swipes": ["a", "b"], "swipe_id": swipe_id}
         message = read_one(line)
         assert message.swipe_id == active
@@ -363,9 +361,7 @@ class TestLayout:
     def test_a_header_that_was_changed(self) -> None:
         chat, _ = read(text(HEADER | {"user_name": "unused"}, PLAIN))
         layout = forget_layout(chat.header.layout, ["user_name", "chat_metadata"])
-        line = render_header(
-            user_name="Wanda", character_name="x", create_date="", metadata={"a": 1}, layout=layout
-        )
+        line = render_header(user_name="Wanda", character_name="x", create_date="", metadata={"a": 1}, layout=layout)
         assert json.loads(line or "") == HEADER | {"chat_metadata": {"a": 1}}
 
 

@@ -61,7 +61,7 @@ class MemoryListView(generics.GenericAPIView[Memory]):
     def post(self, request: Request) -> Response:
         body = MemoryCreateSerializer(data=request.data, context={"request": request})
         body.is_valid(raise_exception=True)
-        memory = operations.create_memory(request.user, editor=request.user.email, **body.fields_of_memory())
+        memory = operations.create_memory(request.user, editor=str(request.user), **body.fields_of_memory())
         return Response(memory_document(memory), status=status.HTTP_201_CREATED)
 
 
@@ -75,7 +75,7 @@ class MemoryView(APIView):
         memory = access_memory(request.user, memory_id)
         body = MemoryUpdateSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        operations.edit_memory(memory, editor=request.user.email, **body.validated_data)
+        operations.edit_memory(memory, editor=str(request.user), **body.validated_data)
         return Response(memory_document(access_memory(request.user, memory_id)))
 
     @extend_schema(responses={204: None})
