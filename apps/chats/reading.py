@@ -75,7 +75,7 @@ def excerpt_of(owner: Any, chat_id: UUID, start: int, count: int = WINDOW) -> Ex
     """``count`` turns from index ``start`` on. Raises Missing."""
     before = 1 if start else 0
     window = message_window(owner, chat_id, start - before, count + before)
-    messages = window.messages[before:]
+    messages = window.messages[before : before + count]
     panels = panels_for(owner, messages)
     sittings = _sittings(window.messages)
     turns = [
@@ -96,7 +96,7 @@ def around(owner: Any, chat: Chat, index: int) -> Excerpt:
 
 def earlier_than(owner: Any, chat: Chat, index: int) -> Excerpt:
     start = max(0, index - WINDOW)
-    return excerpt_of(owner, chat.pk, start, max(1, index - start))
+    return excerpt_of(owner, chat.pk, start, index - start)
 
 
 def turn_of(owner: Any, message: Message) -> Turn:

@@ -12,7 +12,8 @@ from uuid import UUID
 import numpy as np
 
 from apps.memories.line_format import Candidate
-from apps.memories.state_change import Change, change_between, content_words
+from apps.memories.state_change import Change, change_between
+from apps.memories.wording import jaccard
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,7 @@ def _change(old: str, new: str, similarity: float, thresholds: Thresholds) -> Ch
     if similarity < thresholds.same_frame:
         return None
     change = change_between(old, new)
-    needs_the_same_topic = change is not None and change.reason in ("over", "number", "name")
+    needs_the_same_topic = change is not None and change.reason in ("over", "exposed", "number", "name")
     return None if needs_the_same_topic and similarity < thresholds.same_topic else change
 
 
@@ -176,9 +177,3 @@ def _is_kept(verdict: Verdict) -> bool:
 
 def _is_duplicate(kind: str, other: str, similarity: float, thresholds: Thresholds) -> bool:
     return similarity >= (thresholds.duplicate if kind == other else thresholds.cross_kind_duplicate)
-
-
-def jaccard(first: str, second: str) -> float:
-    """The share of the words of both that both have; punctuation, case and common words don't count."""
-    one, two = content_words(first), content_words(second)
-    return len(one & two) / len(one | two) if one | two else 1.0

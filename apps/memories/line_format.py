@@ -46,9 +46,10 @@ class Parsed:
 
 
 _WIDE = str.maketrans({"［": "[", "］": "]", "【": "[", "】": "]", "：": ":", "＝": "=", "，": ",", "／": "/"})
+_OPENINGS = ("[", "［", "【")
 # What stands before a line's content: quotes, bullets, numbers, and the marks of bold and code.
 _LEAD = re.compile(r"^(?:\s|[-*•·‣▪–—+>]|`+|\d{1,3}[.)](?=\s|\[|\*))*")
-_TAG = re.compile(r"^\[\s*(?P<tag>[^\[\]\n]*?)\s*\][*_`\s:–—-]*(?P<text>.*)$", re.DOTALL)
+_TAG = re.compile(r"^\[(?P<tag>[^\[\]\n]*)\][*_`\s:–—-]*(?P<text>.*)$", re.DOTALL)
 _FENCE = re.compile(r"^\s*(?:```|~~~)\w*\s*$")
 _NONE = re.compile(r"^\W*none\W*$", re.IGNORECASE)
 
@@ -76,9 +77,8 @@ def _records(reply: str) -> Iterable[str]:
         if _FENCE.match(raw):
             continue
         line = _LEAD.sub("", raw)
-        starts = line.translate(_WIDE).startswith("[")
-        continues = bool(record) and record.translate(_WIDE).startswith("[") and bool(line) and not _NONE.match(line)
-        if not starts and continues:
+        continues = record.startswith(_OPENINGS) and bool(line) and not _NONE.match(line)
+        if continues and not line.startswith(_OPENINGS):
             record = f"{record} {line.strip()}"
             continue
         if record:
@@ -92,7 +92,7 @@ def _candidate(record: str, kinds: Sequence[str], expiration: str) -> Candidate 
     match = _TAG.match(_narrow_tag(record))
     if match is None:
         return None
-    kind, *modifiers = re.split(r"\s*:\s*", match["tag"])
+    kind, *modifiers = (part.strip() for part in match["tag"].split(":"))
     name = _kind(kind, kinds)
     text = _clean(match["text"])
     if name is None or not text:
@@ -120,10 +120,11 @@ def _kind(word: str, kinds: Sequence[str]) -> str | None:
 
 
 def _clean(text: str) -> str:
-    text = " ".join(text.split()).strip()
-    for mark in ("**", "__", "`"):
+    """The text in one line, without closing marks whose opening ones stood before the tag."""
+    text = " ".join(text.split())[:MAX_TEXT].strip()
+    while mark := next((mark for mark in ("**", "__", "`") if text.endswith(mark) and text.count(mark) % 2), ""):
         text = text.removesuffix(mark).strip()
-    return text[:MAX_TEXT].strip()
+    return text
 
 
 def _importance(modifiers: Iterable[str]) -> int:
@@ -144,7 +145,7 @@ def _entities(modifiers: Iterable[str]) -> tuple[NamedEntity, ...]:
     found: dict[str, NamedEntity] = {}
     for item in _value_of(modifiers, "entity").split(","):
         name, _, kind = item.partition("/")
-        name, kind = " ".join(name.split()), kind.strip().lower()
+        name, kind = _inside(name), kind.strip().lower()
         if name:
             found.setdefault(name.casefold(), NamedEntity(name, kind if kind in ENTITY_KINDS else UNKNOWN))
     return tuple(found.values())[:MAX_ENTITIES]

@@ -1,15 +1,17 @@
 """What is remembered that a batch of candidates is near to."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 from django.db import connection
 from pgvector import Vector
 
-from apps.chats.models import Chat
-from apps.memories.dedup import Neighbour, jaccard
-from apps.memories.models import Memory
+from apps.chats.models import Chat, Message
+from apps.memories.dedup import Neighbour
+from apps.memories.models import Memory, MemorySource
+from apps.memories.wording import jaccard
 
 NEAREST = 6
 
@@ -23,7 +25,7 @@ CROSS JOIN LATERAL (
            state <> 'active' OR deleted_at IS NOT NULL AS forgotten, candidate_hash = batch.hash AS same_line
     FROM memories_memory
     WHERE owner_id = %(owner)s AND {scope} AND tier = %(tier)s AND embedding_model = %(model)s
-      AND (state = 'active' OR deleted_at IS NOT NULL OR candidate_hash = batch.hash)
+      AND (state = 'active' OR deleted_at IS NOT NULL OR candidate_hash = batch.hash OR id = ANY(%(learnt)s))
     ORDER BY candidate_hash = batch.hash DESC, (embedding <=> batch.vector) + 0
     LIMIT %(nearest)s
 ) AS near
@@ -33,13 +35,13 @@ ORDER BY batch.number, near.same_line DESC, near.similarity DESC
 
 
 def find_neighbours(
-    chat: Chat, tier: str, hashes: Sequence[str], vectors: np.ndarray[Any, Any], model: str
+    chat: Chat, tier: str, hashes: Sequence[str], learnt: Sequence[UUID], vectors: np.ndarray[Any, Any], model: str
 ) -> list[list[Neighbour]]:
     """For each candidate, given by its hash and its vector, the nearest entries of the tier, nearest first, in one
     query for the whole batch.
 
     Long-term memories are the character's, session memories the chat's. What a person deleted is among them, and
-    what was kept before from the very same lines, so that a text read again teaches nothing.
+    what was ``learnt`` from the same messages before, so that a text read again teaches nothing.
     """
     found: list[list[Neighbour]] = [[] for _ in vectors]
     if not len(vectors):
@@ -54,6 +56,7 @@ def find_neighbours(
                 "chat": chat.pk,
                 "tier": tier,
                 "hashes": list(hashes),
+                "learnt": list(learnt),
                 "model": model,
                 "nearest": NEAREST,
             },
@@ -68,10 +71,18 @@ def _scope(chat: Chat, tier: str) -> str:
     return "character_id = %(character)s" if by_character else "chat_id = %(chat)s"
 
 
-def neighbours_by_words(chat: Chat, tier: str, hashes: Sequence[str], texts: Sequence[str]) -> list[list[Neighbour]]:
+def learnt_from(chat: Chat, messages: Iterable[Message]) -> list[UUID]:
+    """The memories that were made or confirmed from any of the messages."""
+    sources = MemorySource.objects.for_owner(chat.owner_id).filter(message__in=list(messages))
+    return list(sources.values_list("memory_id", flat=True).distinct())
+
+
+def neighbours_by_words(
+    chat: Chat, tier: str, hashes: Sequence[str], learnt: Sequence[UUID], texts: Sequence[str]
+) -> list[list[Neighbour]]:
     """The same by common words, for when there are no vectors."""
     scope = {"character_id": chat.character_id} if "character" in _scope(chat, tier) else {"chat_id": chat.pk}
-    mine = Memory.objects.for_owner(chat.owner_id).comparable(hashes).filter(tier=tier, **scope)
+    mine = Memory.objects.for_owner(chat.owner_id).comparable(hashes, learnt).filter(tier=tier, **scope)
     known = list(mine.select_related("valid_from"))
     return [_nearest_by_words(chat, line, text, known) for line, text in zip(hashes, texts, strict=True)]
 
@@ -88,6 +99,5 @@ def _nearest_by_words(chat: Chat, line: str, text: str, memories: Sequence[Memor
             same_line=memory.candidate_hash == line,
         )
         for memory in memories
-        if memory.candidate_hash == line or memory.is_active or memory.deleted_at
     ]
     return sorted(near, key=lambda neighbour: (not neighbour.same_line, -neighbour.similarity))[:NEAREST]

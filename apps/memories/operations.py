@@ -17,7 +17,7 @@ from apps.common import clock
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.memories.dedup import Outcome, Verdict
 from apps.memories.lexemes import Lexemes
-from apps.memories.line_format import NamedEntity, candidate_hash
+from apps.memories.line_format import Candidate, NamedEntity, candidate_hash
 from apps.memories.models import Entity, Memory, MemorySource
 
 CONFIRMATION = 0.05  # what a repetition adds to the confidence
@@ -67,7 +67,7 @@ def write_stage(stage: Stage) -> dict[str, int]:
             if target:
                 _supersede(stage.chat.owner_id, target, memory)
         elif verdict.outcome == Outcome.RECONFIRMED and verdict.target:
-            _confirm(stage.chat.owner_id, verdict.target)
+            _confirm(stage, verdict.target, verdict.candidate)
             written.touched.add(verdict.target)
     _scope_of(stage.chat, stage.tier).exclude(pk__in=written.touched).update(unconfirmed=F("unconfirmed") + 1)
     _retire_beyond_caps(stage.chat, stage.tier)
@@ -92,10 +92,7 @@ def _remember(stage: Stage, number: int, verdict: Verdict) -> Memory:
         run_id=stage.run_id,
         candidate_hash=candidate_hash(candidate, [message.pk for message in sources]),
     )
-    MemorySource.objects.bulk_create(
-        MemorySource(owner_id=memory.owner_id, memory=memory, message=message, swipe=message.active_swipe)
-        for message in sources
-    )
+    _link_sources(memory.owner_id, memory.pk, sources)
     memory.entities.set(_entities(stage.chat, candidate.entities))
     return memory
 
@@ -109,8 +106,20 @@ def _supersede(owner_id: UUID, target: UUID, successor: Memory) -> None:
     )
 
 
-def _confirm(owner_id: UUID, target: UUID) -> None:
-    Memory.objects.for_owner(owner_id).filter(pk=target).update(
+def _link_sources(owner_id: UUID, memory_id: UUID, messages: Iterable[Message]) -> None:
+    MemorySource.objects.bulk_create(
+        (
+            MemorySource(owner_id=owner_id, memory_id=memory_id, message=message, swipe=message.active_swipe)
+            for message in messages
+        ),
+        ignore_conflicts=True,
+    )
+
+
+def _confirm(stage: Stage, target: UUID, candidate: Candidate) -> None:
+    """The memory is surer, and stems from what said it again too."""
+    _link_sources(stage.chat.owner_id, target, [stage.turns[number] for number in candidate.sources])
+    Memory.objects.for_owner(stage.chat.owner_id).filter(pk=target).update(
         confidence=Least(F("confidence") + CONFIRMATION, Value(1.0), output_field=FloatField()),
         unconfirmed=0,
         updated_at=clock.now(),
@@ -195,10 +204,7 @@ def create_memory(
     )
     _set_text(memory, text)
     memory.save()
-    MemorySource.objects.bulk_create(
-        MemorySource(owner_id=memory.owner_id, memory=memory, message=message, swipe=message.active_swipe)
-        for message in sources
-    )
+    _link_sources(memory.owner_id, memory.pk, sources)
     return memory
 
 

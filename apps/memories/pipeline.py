@@ -21,7 +21,7 @@ from apps.memories import runs
 from apps.memories.dedup import judge
 from apps.memories.line_format import Candidate, Parsed, candidate_hash, parse_memories
 from apps.memories.models import ExtractionRun, Memory
-from apps.memories.neighbours import find_neighbours, neighbours_by_words
+from apps.memories.neighbours import find_neighbours, learnt_from, neighbours_by_words
 from apps.memories.operations import Stage, write_stage
 
 CHUNK = 20  # messages read at a time
@@ -156,11 +156,12 @@ def _offered_only(parsed: Parsed, turns: dict[int, Message]) -> Parsed:
 def _judged(run: ExtractionRun, step: Step, turns: dict[int, Message], candidates: Sequence[Candidate]) -> Stage:
     texts = [candidate.text for candidate in candidates]
     hashes = [candidate_hash(item, [turns[number].pk for number in item.sources]) for item in candidates]
+    learnt = learnt_from(run.chat, turns.values())
     vectors, model = _vectors(texts)
     if vectors is None:
-        near = neighbours_by_words(run.chat, step.tier, hashes, texts)
+        near = neighbours_by_words(run.chat, step.tier, hashes, learnt, texts)
     else:
-        near = find_neighbours(run.chat, step.tier, hashes, vectors, model)
+        near = find_neighbours(run.chat, step.tier, hashes, learnt, vectors, model)
     return Stage(run.chat, step.tier, turns, judge(candidates, near, vectors), vectors, model, run.pk)
 
 

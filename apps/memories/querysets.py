@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Self
+from uuid import UUID
 
 from django.db import models
 
@@ -14,12 +15,11 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         """Without tombstones."""
         return self.filter(deleted_at=None)
 
-    def comparable(self, hashes: Sequence[str]) -> Self:
-        """What candidates are compared with: what is remembered now, what a person deleted, and what was kept
-        before in the words that ``hashes`` stand for."""
-        return self.filter(
-            models.Q(state="active") | models.Q(deleted_at__isnull=False) | models.Q(candidate_hash__in=hashes)
-        )
+    def comparable(self, hashes: Sequence[str], learnt: Sequence[UUID]) -> Self:
+        """What candidates are compared with: what is remembered now, what a person deleted, and what was ``learnt``
+        before from the same messages or the same lines of them."""
+        before = models.Q(candidate_hash__in=hashes) | models.Q(pk__in=learnt)
+        return self.filter(models.Q(state="active") | models.Q(deleted_at__isnull=False) | before)
 
     def active(self) -> Self:
         """What is remembered now: neither superseded, retired nor deleted."""

@@ -29,19 +29,16 @@ function toEnd() {
 }
 
 function keepPlace() {
-  let kept;
   document.body.addEventListener("htmx:beforeSwap", (event) => {
     if (!scroller.contains(event.detail.target)) return;
     const turn = firstInView();
+    const top = turn?.getBoundingClientRect().top;
     const written = event.detail.requestConfig.elt.matches(".composer");
-    kept = { turn, top: turn?.getBoundingClientRect().top, written };
-  });
-  document.body.addEventListener("htmx:afterSwap", (event) => {
-    if (!kept) return;
-    const { turn, top, written } = kept;
-    kept = undefined;
-    if (written) toEnd();
-    else if (turn?.isConnected) scroller.scrollTop += turn.getBoundingClientRect().top - top;
+    // The swap follows at once, but its event does not come where the reply is empty.
+    queueMicrotask(() => {
+      if (written) toEnd();
+      else if (turn?.isConnected) scroller.scrollTop += turn.getBoundingClientRect().top - top;
+    });
   });
 }
 

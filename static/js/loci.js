@@ -6,3 +6,4 @@ import "./forms.js";
 import "./keys.js";
 import "./drop.js";
 import "./conversation.js";
+import "./progress.js";

@@ -106,3 +106,13 @@ def test_others_find_nothing(chat, turn, site, url):
         assert stranger.post(f"{url}{action}/", {"text": "x"}).status_code == 404
     theirs = chat.messages.get(index=1)
     assert site.get(f"/chats/{chat.pk}/messages/{theirs.pk}/recall/").status_code == 404
+
+
+def test_without_htmx_the_card_has_a_page_of_its_own(turn, site, url):
+    reply = site.get(url)
+    assert "What was recalled" in reply.content.decode()
+    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', reply.content.decode())[1]
+    saved = site.post(f"{url}edit/", {"text": "Glass.", "csrfmiddlewaretoken": token})
+    assert saved.status_code == 302
+    assert saved["Location"].endswith(f"?at={turn.index}")
+    assert "Glass." in site.get(url).content.decode()

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.memories.dedup import Neighbour, Outcome, Verdict, jaccard, judge
+from apps.memories.dedup import Neighbour, Outcome, Verdict, judge
 from apps.memories.line_format import Candidate
+from apps.memories.wording import jaccard
 
 
 def line(text: str, kind: str = "fact", source: int = 0) -> Candidate:

@@ -1,5 +1,7 @@
 """Lines in which memories come: what models really write reads well, and what is printed reads the same."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,6 +58,26 @@ def test_no_reply_makes_it_raise_and_what_it_reads_is_printable(reply: str) -> N
         assert candidate.importance in (1, 2, 3)
         assert candidate.text.strip() == candidate.text != ""
         assert len(candidate.entities) <= MAX_ENTITIES
+
+
+tags = st.text(alphabet="[]fact:23 =,/entitysource*_`-#【】：ab", max_size=40)
+
+
+@given(st.lists(st.builds("[fact{}]{}".format, tags, st.one_of(st.text(), tags)), max_size=3))
+def test_whatever_was_read_is_printed_and_reads_the_same_again(lines: list[str]) -> None:
+    found = read("\n".join(lines))
+    assert read("\n".join(map(print_memory, found))) == found
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["[" * 100_000, "[fact" + " " * 100_000 + "x] y", "[fact] x\n" + "y\n" * 10_000, "-" * 100_000, "*`" * 50_000],
+    ids=["brackets", "spaces", "continuations", "dashes", "marks"],
+)
+def test_a_reply_run_wild_takes_no_time(reply: str) -> None:
+    began = time.process_time()
+    parse_memories(reply, KINDS)
+    assert time.process_time() - began < 3  # seconds
 
 
 @given(st.text(alphabet="[]fact:23 =,/entity*`-\n1.#【】：ab", max_size=60))
@@ -124,6 +146,11 @@ def test_a_remark_after_a_blank_line_is_no_part_of_a_memory() -> None:
     parsed = parse_memories("[fact] Mira is tall.\n\nLet me know if you need more.", KINDS)
     assert [item.text for item in parsed.candidates] == ["Mira is tall."]
     assert parsed.unused == ["Let me know if you need more."]
+
+
+def test_marks_that_belong_to_the_text_stay() -> None:
+    assert read("[fact] Mira is **tall**")[0].text == "Mira is **tall**"
+    assert read("**[fact] Mira is tall**")[0].text == "Mira is tall"
 
 
 def test_a_text_keeps_its_full_width_punctuation() -> None:

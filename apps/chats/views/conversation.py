@@ -29,18 +29,24 @@ CONFLICTS = (IntegrityConflict, PatchConflict, HistoryGone)
 def detail(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """The chat: at its end, around ``?at=`` an index, or at the first message ``?on=`` a date."""
     chat = own_chat(request, chat_id)
-    form = MessageForm(chat=chat, user=cast(User, request.user))
-    return _page(request, chat, form)
-
-
-def _page(request: HttpRequest, chat: Chat, form: MessageForm, status: int = 200) -> HttpResponse:
     at = _place(request, chat)
     excerpt = reading.end_of(request.user, chat) if at is None else reading.around(request.user, chat, at)
+    return _page(request, excerpt, at=at)
+
+
+def _page(
+    request: HttpRequest,
+    excerpt: reading.Excerpt,
+    *,
+    at: int | None = None,
+    form: MessageForm | None = None,
+    status: int = 200,
+) -> HttpResponse:
     context = {
-        "chat": chat,
+        "chat": excerpt.chat,
         "excerpt": excerpt,
         "at": at,
-        "form": form,
+        "form": form or MessageForm(chat=excerpt.chat, user=cast(User, request.user)),
         "entries": entries_of(request.user, shelf(request.user)[:BESIDE]),
     }
     return render(request, "chats/detail.html", context, status=status)
@@ -59,17 +65,17 @@ def _place(request: HttpRequest, chat: Chat) -> int | None:
 @login_required
 @require_safe
 def window(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """The turns ``?before=`` or ``?after=`` an index; for a browser without htmx, the page around it."""
+    """The turns ``?before=`` or ``?after=`` an index; without htmx, as a page."""
     chat = own_chat(request, chat_id)
     before, after = (_index(request.GET.get(name), chat) for name in ("before", "after"))
-    if not wants_partial(request):
-        return redirect(f"{reverse('chats:detail', args=[chat.pk])}?at={before or after or 0}")
     if before is not None:
-        context = {"excerpt": reading.earlier_than(request.user, chat, before), "edge": "before"}
+        excerpt, edge, at = reading.earlier_than(request.user, chat, before), "before", None
     else:
         start = 0 if after is None else after + 1
-        context = {"excerpt": reading.excerpt_of(request.user, chat.pk, start), "edge": "after"}
-    return render(request, "chats/_window.html", {"chat": chat} | context)
+        excerpt, edge, at = reading.excerpt_of(request.user, chat.pk, start), "after", start
+    if not wants_partial(request):
+        return _page(request, excerpt, at=at)
+    return render(request, "chats/_window.html", {"chat": chat, "excerpt": excerpt, "edge": edge})
 
 
 def _index(value: Any, chat: Chat) -> int | None:
@@ -104,7 +110,7 @@ def _written(request: HttpRequest, chat: Chat) -> HttpResponse:
 def _refused(request: HttpRequest, chat: Chat, form: MessageForm) -> HttpResponse:
     """Say what is wrong; the text stays where it was written."""
     if not wants_partial(request):
-        return _page(request, chat, form, status=400)
+        return _page(request, reading.end_of(request.user, chat), form=form, status=400)
     reply = render(request, "chats/_composer_errors.html", {"form": form}, status=400)
     reply["HX-Retarget"], reply["HX-Reswap"] = "#composer-errors", "innerHTML"
     return reply

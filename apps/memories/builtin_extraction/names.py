@@ -8,8 +8,9 @@ from apps.memories.line_format import UNKNOWN, NamedEntity
 
 _WORD = r"[^\W\d_a-zß-öø-ÿ][\w'’-]*"
 _TITLE = r"(?:(?:Mr|Mrs|Ms|Dr|St)\.\s+)?"
-_NAME = re.compile(rf"{_TITLE}{_WORD}(?:\s+(?:of\s+the\s+|of\s+|the\s+|de\s+|von\s+|van\s+)?{_WORD})*")
+_NAME = re.compile(rf"{_TITLE}{_WORD}(?:\s+(?:of\s+the\s+|of\s+|the\s+|de\s+|von\s+|van\s+)?{_WORD}){{0,5}}")
 _START = re.compile(r"(?:^|[.!?:;…\"“”«»*\n]\s*|(?<!\w)['‘])$")
+_NEAR = 8  # characters before a name that tell whether it begins a sentence
 
 # Capitalised in English without being anybody's name.
 NOT_NAMES = frozenset(
@@ -36,10 +37,14 @@ def names_in(text: str, known: Iterable[str] = ()) -> list[str]:
     certain = {name.casefold() for name in known}
     found: dict[str, str] = {}
     for match in _NAME.finditer(text):
-        name = _trim(match[0], begins=bool(_START.search(text[: match.start()])), certain=certain)
+        name = _trim(match[0], begins=_begins(text, match.start()), certain=certain)
         if len(name) > 1:
             found.setdefault(name.casefold(), name)
     return list(found.values())
+
+
+def _begins(text: str, start: int) -> bool:
+    return bool(_START.search(text, max(start - _NEAR, 0), start))
 
 
 def _trim(name: str, *, begins: bool, certain: set[str]) -> str:

@@ -1,16 +1,25 @@
 """The tasks ``long_term`` and ``session``, as the built-in backend does them."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from re import Pattern
 from typing import Any
 
 from apps.llm.generation import GenerationRequest
 from apps.memories.builtin_extraction.names import entity, known_names, names_in
-from apps.memories.builtin_extraction.salience import LONG_TERM_KINDS, SESSION_KINDS, importance, kind_of, salience
+from apps.memories.builtin_extraction.salience import (
+    LONG_TERM_KINDS,
+    SESSION_KINDS,
+    importance,
+    kind_of,
+    salience,
+    tells_of_a_change,
+)
 from apps.memories.builtin_extraction.sentences import Sentence, sentences_of
 from apps.memories.line_format import Candidate, print_memory
 
 LEAST_SALIENCE = 2.0
+_PRONOUN = re.compile(r"(?:i|we|he|she|they|it|my|our|his|her|their|its)\b", re.IGNORECASE)
 
 
 def long_term(request: GenerationRequest) -> str:
@@ -24,14 +33,15 @@ def session(request: GenerationRequest) -> str:
 
 
 def _pick(material: Mapping[str, Any], kinds: Mapping[str, Pattern[str]], otherwise: str, expiration: str) -> str:
-    """The best sentences of each kind, ``material["per_kind"]`` at most, as lines in the order of the chat."""
+    """The best sentences of each kind, as lines in the order of the chat: ``material["per_kind"]`` at most, and as many
+    again of those that tell of a change, since what they end would go on being remembered."""
     turns, participants = material["turns"], material["participants"]
     known = known_names((turn["text"] for turn in turns), participants)
     chosen: dict[str, list[tuple[float, Candidate]]] = {}
     for score, sentence, names in sorted(_scored(turns, known), key=lambda item: -item[0]):
         kind = kind_of(sentence, kinds, otherwise)
         taken = chosen.setdefault(kind, [])
-        if len(taken) < material["per_kind"]:
+        if len(taken) < material["per_kind"] * (1 + tells_of_a_change(sentence.text)):
             taken.append((score, _candidate(sentence, kind, names, participants, score, expiration)))
     picked = [candidate for taken in chosen.values() for _, candidate in taken]
     return "\n".join(print_memory(item) for item in sorted(picked, key=lambda item: item.sources)) or "NONE"
@@ -61,8 +71,8 @@ def _candidate(
 
 
 def attributed(sentence: Sentence, names: list[str]) -> str:
-    """The sentence with the name of who says it, unless it is narration that names whom it is about."""
-    if not sentence.speaker or (not sentence.spoken and names):
+    """The sentence with the name of who says it, unless it is narration that begins with whom it is about."""
+    if not sentence.speaker or (not sentence.spoken and names and not _PRONOUN.match(sentence.text)):
         return sentence.text
     quoted = f"“{sentence.text}”" if sentence.spoken else sentence.text
     return f"{sentence.speaker}: {quoted}"

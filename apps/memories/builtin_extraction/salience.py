@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from apps.memories.builtin_extraction.sentences import Sentence
+from apps.memories.claims import claims
 
 
 def _words(*alternatives: str) -> re.Pattern[str]:
@@ -23,10 +24,12 @@ _DATE = _words(
     "monday tuesday wednesday thursday friday saturday sunday january february march april june july august",
     "september october november december spring summer autumn winter year years month months week weeks",
 )
-PREFERENCE = _words(
-    "likes? liked loves? loved hates? hated prefers? preferred favou?rites? enjoys? enjoyed adores? dislikes? afraid",
+_TASTE = _words(
+    "likes liked loves? loved hates? hated prefers? preferred favou?rites? enjoys? enjoyed adores? dislikes? afraid",
     "fears? feared scared allergic fond detests? loathes? despises?",
 )
+# "like" after a person is a taste; after anything else, a comparison.
+PREFERENCE = re.compile(rf"{_TASTE.pattern}|\b(?:i|we|they|you|also|really|n['’]t|not) like\b", re.IGNORECASE)
 RELATIONSHIP = _words(
     "friends? friendship trusts? trusted distrusts? married marry marries wife husband spouse engaged divorced fianc[eé]e?",
     "mother father mom mum dad sister brother daughter son aunt uncle cousin grandmother grandfather grandma grandpa",
@@ -38,7 +41,7 @@ EVENT = _words(
     "won died dead killed born married signed joined quit resigned fired hired promoted started began finished ended",
     "opened closed broke broken built burned burnt wounded hurt healed cured recovered adopted graduated visited met",
     "travell?ed attended planned hid hidden buried drowned escaped captured freed paid repaid saved made painted wrote",
-    "ran raised passed celebrated received sent volunteered completed learned learnt created happened",
+    "ran raised passed failed celebrated received sent volunteered completed learned learnt created happened",
 )
 STATE = _words(
     "is are was were am has have had i'm he's she's it's lives? lived works? worked keeps? kept owns? owned called named",
@@ -46,7 +49,7 @@ STATE = _words(
 )
 REVELATION = _words(
     "secret secrets lie lies lied lying truth true confess(?:es|ed)? admits? admitted reveal(?:s|ed)? discover(?:s|ed)?",
-    "realis(?:es|ed) realiz(?:es|ed) actually really turns? false hidden pretend(?:s|ed)? alive traitor betrayed knew",
+    "realis(?:es|ed) realiz(?:es|ed) actually false hidden pretend(?:s|ed)? alive traitor betrayed knew",
     "never told",
 )
 DEVELOPMENT = _words(
@@ -59,7 +62,18 @@ SCENE = _words(
     "morning evening fire harbour road bridge table window light dark wind sea street house kitchen market",
 )
 _PERSONAL = _words("i my me mine we our us i'm i've i'd we're we've")
-_HEDGE = _words("maybe might perhaps possibly probably guess wonder would could should if unless whether suppose wish")
+# "Just started aerial yoga": chat leaves the "I" out.
+_ELIDED = re.compile(
+    r"^(?:just|been|got|had|went|took|started|finished|finally|still|working|planning|moved|bought|joined)\b", re.I
+)
+_HEDGE = _words(
+    "maybe might perhaps possibly probably guess wonder would could should can let's if unless whether suppose wish hope"
+)
+# "It really fired me up": nobody knows later what "it" was.
+_DANGLING = re.compile(
+    r"^(?:and |but |so |yeah,? )?(?:it|it['’]s|that|that['’]s|this|these|those|they|they['’]re|there)\b", re.I
+)
+_PRAISE = _words("inspiring inspires? amazing incredible impact difference proud appreciate support important matters")
 _SMALL_TALK = _words(
     "hey hi hello bye thanks thank wow awesome cool great amazing congrats congratulations sorry sure okay ok yeah yes",
     "welcome glad sounds haha lol please",
@@ -70,6 +84,18 @@ _COMMAND = re.compile(
 _YOU = re.compile(r"\b(?:you|your|yours|you're|you’re)\b", re.IGNORECASE)
 
 
+_WEAK_CLAIMS = {"having", "taste", "opening"}
+
+
+def _states(text: str) -> set[str]:
+    """What the sentence tells of that can change: where somebody lives, what they do, who has a thing ..."""
+    return {claim.attribute for claim in claims(text)} - _WEAK_CLAIMS
+
+
+def tells_of_a_change(text: str) -> bool:
+    return any(claim.moves for claim in claims(text) if claim.attribute not in _WEAK_CLAIMS)
+
+
 def salience(sentence: Sentence, names: Sequence[str]) -> float:
     """What the sentence is worth remembering; below 0, nothing."""
     text = sentence.text
@@ -78,17 +104,21 @@ def salience(sentence: Sentence, names: Sequence[str]) -> float:
     score += 1.0 * bool(EVENT.search(text)) + 0.6 * bool(STATE.search(text))
     score += 0.8 * bool(RELATIONSHIP.search(text)) + 0.8 * bool(PREFERENCE.search(text))
     score += 0.8 * bool(REVELATION.search(text)) + 0.4 * bool(DEVELOPMENT.search(text))
-    score += 0.7 * bool(sentence.spoken and _PERSONAL.search(text)) + 0.04 * min(length, 20)
-    score -= 2.5 * text.rstrip("\"'”’*) ").endswith("?") + 1.0 * bool(_HEDGE.search(text))
-    score -= 1.2 * bool(_SMALL_TALK.search(text)) + 1.5 * bool(sentence.spoken and _COMMAND.match(text))
+    score += 0.6 * min(len(_states(text)), 2) + 0.8 * tells_of_a_change(text)
+    personal = bool(_PERSONAL.search(text) or (sentence.spoken and _ELIDED.match(text)))
+    score += 0.7 * (sentence.spoken and personal) + 0.04 * min(length, 20)
+    score -= 5.0 * text.rstrip("\"'”’*) ").endswith("?") + 1.0 * bool(_HEDGE.search(text))
+    score -= 1.2 * bool(_SMALL_TALK.match(text)) + 0.4 * bool(_SMALL_TALK.search(text))
+    score -= 1.5 * bool(sentence.spoken and _COMMAND.match(text))
     score -= 0.5 * bool(_YOU.search(text)) + 0.8 * text.endswith("!")
-    return score - 2.0 * (not names and not _PERSONAL.search(text)) - 1.0 * (length < 6)
+    score -= 1.0 * bool(not names and _DANGLING.match(text)) + 0.8 * bool(sentence.spoken and _PRAISE.search(text))
+    return score - 2.0 * (not names and not personal) - 1.0 * (length < 6)
 
 
 LONG_TERM_KINDS: Mapping[str, re.Pattern[str]] = {
+    "event": EVENT,
     "preference": PREFERENCE,
     "relationship": RELATIONSHIP,
-    "event": EVENT,
 }
 SESSION_KINDS: Mapping[str, re.Pattern[str]] = {
     "revelation": REVELATION,

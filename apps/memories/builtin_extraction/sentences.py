@@ -7,13 +7,21 @@ from dataclasses import dataclass
 from sentencex import segment
 
 MIN_WORDS, MAX_WORDS = 4, 45
+PIECE = 20_000  # characters of a paragraph that are cut into sentences at once; the time grows with their square
 
-_QUOTED = re.compile(r'"([^"\n]+)"|“([^”\n]+)”|«([^»\n]+)»|„([^“”\n]+)[“”]')
+# No mark of the same kind stands within, so that what is never closed is not read again and again.
+_QUOTED = re.compile(r'"([^"\n]+)"|“([^“”\n]+)”|«([^«»\n]+)»|„([^„“”\n]+)[“”]')
 _ACTION = re.compile(r"(?<![*\w])\*{1,3}([^*\n]+?)\*{1,3}(?![*\w])")
-_MARKUP = re.compile(r"[*_`#>~]+|!?\[([^\]]*)\]\([^)]*\)")
-_VERB = r"(?:said|says|asked|asks|answered|replied|whispered|called|shouted|told)"
-_WHO = r"[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*"
-_SAID_BY = re.compile(rf"\b{_VERB} (?P<after>{_WHO})|\b(?P<before>{_WHO}) {_VERB}\b")
+# A word or two stressed within a sentence, which is not torn apart for it.
+_STRESS = r"\*{1,3}([^*\s]+(?: [^*\s]+)?)\*{1,3}"
+_STRESSED = re.compile(rf"(?<=[\w,] ){_STRESS}(?!\w)|(?<![*\w]){_STRESS}(?= [a-z])")
+_MARKUP = re.compile(r"[*_`#>~]+|!?\[([^\[\]]*)\]\([^()]*\)")
+_VERB = r"(?:said|says|asked|asks|answered|replied|replies|whispered|called|shouted|told|added|muttered)"
+_WHO = r"[A-Z][\w'’-]+(?: [A-Z][\w'’-]+){0,3}"
+_SAID_AFTER = re.compile(rf"^\W*(?:{_VERB} (?P<who>{_WHO})|(?P<subject>{_WHO}) {_VERB}\b)")
+_SAID_BEFORE = re.compile(rf"\b(?P<who>{_WHO}) {_VERB}\b[^.!?]*$")
+_INTRODUCED = re.compile(rf"(?:^|[.,:;!?…—*)\]”\"»]|(?<![\w-]){_VERB})\s*$")
+_NEAR = 12  # characters before a quotation that tell whether they introduce it
 _PRONOUNS = frozenset("he she they it we you i the then and but so".split())
 
 
@@ -34,53 +42,77 @@ class Sentence:
 def sentences_of(turn: int, speaker: str, message: str) -> Iterator[Sentence]:
     """The message's sentences in order; what is too short to tell anything, or too long to quote, is left out."""
     for text, spoken, voice in _parts(message, speaker):
-        for raw in segment("en", text):
+        for raw in _raw_sentences(text):
             sentence = Sentence(turn, voice, _clean(raw), spoken)
             if MIN_WORDS <= len(sentence.words) <= MAX_WORDS:
                 yield sentence
 
 
+def _raw_sentences(text: str) -> Iterator[str]:
+    for start in range(0, len(text), PIECE):
+        yield from segment("en", text[start : start + PIECE])
+
+
 def _clean(text: str) -> str:
     text = _MARKUP.sub(lambda match: match[1] or "", text)
-    return " ".join(text.split()).strip("-–— ")
+    return " ".join(text.split()).strip('-–— ,"“”«»')
 
 
 def _parts(message: str, speaker: str) -> Iterator[tuple[str, bool, str]]:
     """(text, spoken, voice). Where a message marks its speech by quotes, the rest is narration; where it marks its
     actions by asterisks, the rest is speech; where it marks nothing, it is all speech."""
-    quotes, actions = _QUOTED.search(message), _ACTION.search(message)
-    for paragraph in message.splitlines():
-        if quotes:
-            yield from _quoted_parts(paragraph, speaker)
-        elif actions:
-            yield from _split(paragraph, _ACTION, speaker, marked_is_spoken=False)
-        elif paragraph.strip():
-            yield paragraph, True, speaker
+    paragraphs = [_STRESSED.sub(lambda match: match[1] or match[2], line) for line in message.splitlines()]
+    quotes = any(_speech(paragraph) for paragraph in paragraphs)
+    for paragraph in paragraphs:
+        yield from _quoted_parts(paragraph, speaker) if quotes else _acted_parts(paragraph, speaker)
+
+
+def _speech(paragraph: str) -> list[re.Match[str]]:
+    """The quotations that somebody says; a title or a word in quotes is part of the sentence around it."""
+    return [
+        match
+        for match in _QUOTED.finditer(paragraph)
+        if _inner(match).rstrip().endswith((".", ",", "!", "?", "…", "—", "-"))
+        or _INTRODUCED.search(paragraph, max(match.start() - _NEAR, 0), match.start())
+    ]
+
+
+def _inner(match: re.Match[str]) -> str:
+    return next(filter(None, match.groups()))
 
 
 def _quoted_parts(paragraph: str, speaker: str) -> Iterator[tuple[str, bool, str]]:
-    """Speech goes to the person whom a tag such as ``said Mira`` names, else to the speaker."""
-    voice = _voice(_QUOTED.sub(" ", paragraph), speaker)
-    for text, spoken, _ in _split(paragraph, _QUOTED, speaker, marked_is_spoken=True):
-        yield text, spoken, voice if spoken else speaker
+    """Speech goes to whom a tag such as ``said Mira`` beside it names, else to the voice before it in the paragraph,
+    the speaker's at first."""
+    speech = _speech(paragraph)
+    ends = [*(match.start() for match in speech[1:]), len(paragraph)]
+    position, voice = 0, speaker
+    for match, end in zip(speech, ends, strict=False):
+        before, after = paragraph[position : match.start()], paragraph[match.end() : end]
+        voice = _voice(before, _inner(match), after, speaker) or voice
+        yield before, False, speaker
+        yield _inner(match), True, voice
+        position = match.end()
+    yield paragraph[position:], False, speaker
 
 
-def _voice(narration: str, speaker: str) -> str:
-    tag = _SAID_BY.search(narration)
-    name = (tag["after"] or tag["before"]) if tag else ""
-    words = name.split()
+def _voice(before: str, quotation: str, after: str, speaker: str) -> str:
+    """Whom the tags around a quotation name; empty where they name nobody."""
+    tag = _SAID_AFTER.search(after)
+    if tag and tag["subject"] and quotation.endswith(".") and after.rstrip().endswith((",", ":")):
+        tag = None  # it introduces what comes next
+    said = (tag["who"] or tag["subject"]) if tag else (found["who"] if (found := _SAID_BEFORE.search(before)) else "")
+    words = said.split()
     while words and words[0].lower() in _PRONOUNS:
         words = words[1:]
-    is_the_speaker = set(words) <= set(speaker.split())
-    return speaker if is_the_speaker else " ".join(words)
+    return speaker if words and set(words) <= set(speaker.split()) else " ".join(words)
 
 
-def _split(
-    paragraph: str, marks: re.Pattern[str], speaker: str, *, marked_is_spoken: bool
-) -> Iterator[tuple[str, bool, str]]:
+def _acted_parts(paragraph: str, speaker: str) -> Iterator[tuple[str, bool, str]]:
+    """What stands between asterisks is done, the rest said."""
     position = 0
-    for match in marks.finditer(paragraph):
-        yield paragraph[position : match.start()], not marked_is_spoken, speaker
-        yield next(filter(None, match.groups())), marked_is_spoken, speaker
+    for match in _ACTION.finditer(paragraph):
+        yield paragraph[position : match.start()], True, speaker
+        yield match[1], False, speaker
         position = match.end()
-    yield paragraph[position:], not marked_is_spoken, speaker
+    yield paragraph[position:], True, speaker

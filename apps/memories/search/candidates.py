@@ -119,9 +119,6 @@ def _message(row: dict[str, Any], question: Question, usual: dict[bool, float]) 
         "length": relative_length(row["length"], usual.get(row["is_user"], 0)),
         "question": float(row["is_question"]),
         "recency": recency(_age(row["at"])),
-        "graph": 0.0,
-        "instance": 0.0,
-        "importance": 0.0,
     }
     turn = Turn(row["chat_id"], row["session"], row["index"], row["speaker"], row["is_question"])
     return Candidate(row["id"], MESSAGES, row["arms"], traits, turn)
@@ -153,12 +150,14 @@ def _memory(row: dict[str, Any], question: Question, graph: float, instance: str
 def _linked_entities(scope: Scope, query: str, memory_ids: Sequence[UUID]) -> dict[UUID, float]:
     """For each memory, which share of the entities that the query names it speaks of."""
     entities = Entity.objects.for_owner(scope.owner_id).alias(place=StrIndex(Value(query.lower()), Lower("name")))
-    named = {pk for pk, name in entities.filter(place__gt=0).values_list("pk", "name") if mentions(query, name)}
-    counts: dict[UUID, int] = defaultdict(int)
+    rows = entities.filter(place__gt=0).values_list("pk", "name")
+    # Of one name there can be several, in different chats. Things are often written without capital letters.
+    named = {pk: name.casefold() for pk, name in rows if mentions(query.casefold(), name.casefold())}
     links = Memory.entities.through.objects.filter(memory_id__in=memory_ids, entity_id__in=named)
-    for memory_id in links.values_list("memory_id", flat=True):
-        counts[memory_id] += 1
-    return {memory_id: count / len(named) for memory_id, count in counts.items()}
+    names: dict[UUID, set[str]] = defaultdict(set)
+    for memory_id, entity_id in links.values_list("memory_id", "entity_id"):
+        names[memory_id].add(named[entity_id])
+    return {memory_id: len(found) / len(set(named.values())) for memory_id, found in names.items()}
 
 
 def _age(at: dt.datetime) -> float:

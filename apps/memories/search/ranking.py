@@ -23,6 +23,9 @@ from apps.memories.search.presets import ARMS, Preset
 RECENCY_DECAY = 0.007  # a day; from entity-core: half after about 143 days
 LEAD_SHIFT = 0.2  # of the words' weight goes to the vectors where these lead
 LEXICAL = ("lexical", "window_lexical")
+TRAITS = ("subject", "length", "question", "recency", "graph", "instance", "importance", "pinned")
+SIGNALS = (*ARMS, *TRAITS, "answer", "session")
+NOTHING = dict.fromkeys(SIGNALS, 0.0)
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,8 @@ class Candidate:
 
     id: UUID
     tier: str
-    arms: Mapping[str, float]
-    traits: Mapping[str, float] = field(default_factory=dict)
+    arms: dict[str, float]
+    traits: dict[str, float] = field(default_factory=dict)
     turn: Turn | None = None
 
 
@@ -53,7 +56,7 @@ class Ranked:
 
     candidate: Candidate
     score: float
-    signals: Mapping[str, float]
+    signals: dict[str, float]
 
 
 def recency(age_days: float) -> float:
@@ -83,7 +86,7 @@ def rank(candidates: Sequence[Candidate], preset: Preset, lead: float = 0.0) -> 
         Ranked(
             candidate,
             min(max((score + weights.get("session", 0) * session) / reach, 0.0), 1.0),
-            {**candidate.arms, **signals, "session": session},
+            NOTHING | candidate.arms | signals | {"session": session},
         )
         for candidate, score, session, signals in zip(candidates, own, sessions, traits, strict=True)
     ]

@@ -21,7 +21,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, file: Path, format: str, **options: Any) -> None:
         stores = load(file, format)
-        results = document(run(stores, self.stderr.write))
+        results = document(run(stores, lambda line: self.stderr.write(line, style_func=str)))
         self.stdout.write(json.dumps(results, indent=2) if options["json"] else table(results))
 
 

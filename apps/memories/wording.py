@@ -1,0 +1,158 @@
+"""How a statement is worded: who says it, its clauses, its names, numbers and words of meaning. Pure.
+
+First and third person pronouns are put back to whom they stand for, as far as that is certain, so that ``Mira: “I live
+in Paris.”`` and ``Mira lives in Paris.`` read alike.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+STOP_WORDS = frozenset(
+    """a an the and or but so then of in on at to from by for with as is are was were be been being am has have had do
+    does did it its this that these those there here he she they we i you his her their our my your him them me us not
+    no never now again still just only very too also who whom which what when where while will would shall should can
+    could may might must s t re ve ll d m after before since until into out up down over under about than more most
+    some any all both each every own same said says told finally already really well yes oh ago last next week month
+    year day today yesterday tomorrow recently soon later longer anymore""".split()
+)
+_NOT_NAMES = STOP_WORDS | frozenset(
+    """peace nobody everybody everyone someone one old young people turns hey hi hello thanks monday tuesday wednesday
+    thursday friday saturday sunday""".split()
+)
+TITLES = frozenset("mr mrs ms dr captain brother sister father mother madame lord lady sir king queen aunt".split())
+NUMBER_WORDS = dict(
+    zip(
+        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+        "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand".split(),
+        map(str, [*range(1, 21), 30, 40, 50, 60, 70, 80, 90, 100, 1000]),
+        strict=True,
+    )
+)
+MAY = "may-month"  # not the verb
+CALENDAR = frozenset(
+    f"""monday tuesday wednesday thursday friday saturday sunday january february march april {MAY} june july august
+    september october november december""".split()
+)
+_SPEAKER = re.compile(r"^(?P<name>[^:“\"\n]{1,60}): (?P<said>.*)$", re.DOTALL)
+_WORD = re.compile(r"\w+(?:['’-]\w+)*")
+_CONTRACTIONS = [
+    (re.compile(pattern, re.IGNORECASE), full)
+    for pattern, full in [
+        (r"\bcan['’]t\b|\bcannot\b", "can not"),
+        (r"\bwon['’]t\b", "will not"),
+        (r"n['’]t\b", " not"),
+        (r"\b(i)['’]m\b", r"\1 am"),
+        (r"['’]re\b", " are"),
+        (r"['’]ve\b", " have"),
+        (r"['’]ll\b", " will"),
+        (r"\b(he|she|it|that|there|who|what)['’]s\b", r"\1 is"),
+    ]
+]
+# A clause ends at these signs and before these words.
+_BREAK = re.compile(
+    r"[.,;:!?()“”\"–—]+\s*|\s+(?=(?:but|because|when|while|which|who|although|though|since)\b)", re.IGNORECASE
+)
+_ANAPHORA = frozenset("he she they who".split())
+_POSSESSIVE_ANAPHORA = frozenset("his her their".split())
+_AFTER_AN_OBJECT = frozenset("to from in on at for with and or by back away again about of as".split())
+
+
+@dataclass(frozen=True)
+class Clause:
+    """The words of a clause in lower case, possessives as ``mira's``, and those among them that are names."""
+
+    words: tuple[str, ...]
+    names: frozenset[str]
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.words)
+
+
+def split_speaker(text: str) -> tuple[str, str]:
+    """Who says it, or nothing, and what is said."""
+    match = _SPEAKER.match(text)
+    return (match["name"], match["said"].strip("“”\"' ")) if match else ("", text)
+
+
+@lru_cache(maxsize=4096)
+def clauses(text: str) -> tuple[Clause, ...]:
+    """The statement's clauses in order."""
+    speaker, said = split_speaker(text)
+    for pattern, full in _CONTRACTIONS:
+        said = pattern.sub(full, said)
+    found: list[Clause] = []
+    who, subject = _key(speaker), ""  # "she", said by Mira, is not Mira
+    for part in filter(None, map(str.strip, _BREAK.split(said))):
+        clause = _clause(part, who or "self", subject, begins=not found)
+        subject = next((word for word in clause.words if word in clause.names - CALENDAR), subject)
+        found.append(clause)
+    return tuple(found)
+
+
+def _key(name: str) -> str:
+    """The one word of a name by which a person is known."""
+    words = [word for word in name.lower().split() if word.strip(".") not in TITLES] or name.lower().split()
+    return words[0] if words else ""
+
+
+def _clause(part: str, speaker: str, subject: str, *, begins: bool) -> Clause:
+    words: list[str] = []
+    names: set[str] = set()
+    raw = _WORD.findall(part.replace("’", "'"))
+    for position, written in enumerate(raw):
+        spoken = MAY if written == "May" and position else written.lower()
+        word = _resolved(spoken, raw[position + 1 : position + 2], speaker, subject)
+        if _is_name(written, first=begins and position == 0) or word != spoken or word == MAY:
+            names.add(word.removesuffix("'s"))
+            subject = subject if word in CALENDAR else word.removesuffix("'s")
+        words.append(_number(word))
+    return Clause(tuple(words), frozenset(names))
+
+
+def _number(word: str) -> str:
+    """A number in words as digits, from one to a hundred; anything else as it is."""
+    tens, _, ones = word.partition("-")
+    if tens in NUMBER_WORDS and ones in NUMBER_WORDS:
+        return str(int(NUMBER_WORDS[tens]) + int(NUMBER_WORDS[ones]))
+    return NUMBER_WORDS.get(word, word)
+
+
+def _resolved(word: str, following: list[str], speaker: str, subject: str) -> str:
+    if word in ("i", "me", "myself", "we", "us"):
+        return speaker
+    if word in ("my", "mine", "our", "ours"):
+        return f"{speaker}'s"
+    if word in _ANAPHORA and subject:
+        return subject
+    if word in _POSSESSIVE_ANAPHORA and following and following[0].lower() not in _AFTER_AN_OBJECT:
+        return f"{subject or word}'s"
+    return word
+
+
+def _is_name(token: str, *, first: bool) -> bool:
+    word = token.lower().removesuffix("'s")
+    return token[0].isupper() and len(word) > 1 and word not in (_NOT_NAMES if first else STOP_WORDS)
+
+
+def stem(word: str) -> str:
+    """A word without its commonest English endings."""
+    word = word.removesuffix("'s")
+    for ending in ("ing", "ied", "ies", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            return word.removesuffix(ending).removesuffix("e") + ("y" if ending in ("ied", "ies") else "")
+    return word.removesuffix("e") if len(word) > 3 else word
+
+
+@lru_cache(maxsize=4096)
+def content_words(text: str) -> frozenset[str]:
+    """The words that carry meaning, in lower case and roughly stemmed; punctuation and common words don't."""
+    words = (match[0].lower().replace("’", "'") for match in _WORD.finditer(text))
+    return frozenset(stem(word) for word in words if word not in STOP_WORDS)
+
+
+def jaccard(first: str, second: str) -> float:
+    """The share of the words of both that both have; punctuation, case and common words don't count."""
+    one, two = content_words(first), content_words(second)
+    return len(one & two) / len(one | two) if one | two else 1.0

@@ -1,0 +1,180 @@
+"""A person brings a chat, reads it, writes to it and corrects it, in a real browser."""
+
+import json
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from apps.accounts.models import User
+from apps.chats.integrity import Guard
+from apps.chats.models import Chat
+from apps.chats.operations import Patch, patch_messages
+from tests.factories import make_character, make_chat
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+PASSWORD = "alice-password"
+# What a file dropped by hand does, in the page's own words.
+DROP = """([name, text]) => {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([text], name));
+  for (const type of ["dragenter", "dragover", "drop"]) {
+    document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+  }
+}"""
+TOP_OF = "turn => turn.getBoundingClientRect().top"
+
+
+@pytest.fixture
+def alice(transactional_db) -> User:
+    return User.objects.create_user("alice@example.com", PASSWORD)
+
+
+@pytest.fixture
+def signed_in(page: Page, alice: User) -> Page:
+    """A page on which nothing may go wrong unseen: a script's error, or what the content policy refuses."""
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda message: complaints.append(message.text) if "Content Security" in message.text else None)
+    page.goto("/accounts/login/")
+    sign_in(page, alice)
+    page.wait_for_url("/")
+    yield page
+    assert complaints == []
+
+
+@pytest.fixture
+def chat(alice) -> Chat:
+    return make_chat(alice, *[f"This is turn {number}." for number in range(160)], character=make_character(alice))
+
+
+def sign_in(page: Page, user: User) -> None:
+    page.get_by_label("Email").fill(user.email)
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_label("Password", exact=True).press("Enter")
+
+
+def chat_file(count: int) -> str:
+    header = {"user_name": "Alice", "character_name": "Mira", "chat_metadata": {}}
+    messages = [{"name": "Mira", "is_user": False, "mes": f"Line {number}"} for number in range(count)]
+    return "\n".join(json.dumps(line) for line in [header, *messages])
+
+
+def turn(page: Page, index: int) -> Locator:
+    return page.locator(f"#turn-{index}")
+
+
+def test_a_file_dropped_on_the_page_becomes_a_chat(signed_in: Page):
+    page = signed_in
+    page.evaluate(DROP, ["The heist.jsonl", chat_file(3) + "\nbroken"])
+    expect(page.get_by_role("heading", name="The heist")).to_be_visible()
+    expect(page.get_by_text("3 messages imported. 1 line skipped")).to_be_visible()
+    expect(turn(page, 2)).to_contain_text("Line 2")
+
+
+def test_a_file_that_is_no_chat_is_refused_where_one_is(signed_in: Page):
+    page = signed_in
+    page.evaluate(DROP, ["photo.jsonl", "\x00\x01"])
+    expect(page.get_by_text("photo.jsonl was not imported.")).to_be_visible()
+    expect(page.locator("#drop-veil")).to_be_hidden()
+    page.set_input_files(
+        "#import-file", {"name": "Good.jsonl", "mimeType": "text/plain", "buffer": chat_file(1).encode()}
+    )
+    expect(page.get_by_role("heading", name="Good")).to_be_visible()
+
+
+def test_windows_come_as_one_scrolls_and_the_text_stays_where_it_is(signed_in: Page, chat: Chat):
+    page = signed_in
+    page.goto(f"/chats/{chat.pk}/")
+    expect(turn(page, 159)).to_be_in_viewport()
+    for earliest in (60, 10, 0):
+        first = page.locator(".turn").first
+        first.scroll_into_view_if_needed()
+        expect(turn(page, earliest)).to_be_attached()
+    page.goto(f"/chats/{chat.pk}/?at=80")
+    expect(turn(page, 80)).to_be_in_viewport()
+    expect(turn(page, 22)).to_be_attached()
+    before = turn(page, 80).evaluate(TOP_OF)
+    page.locator("#scroller").evaluate("scroller => scroller.scrollBy(0, -100)")
+    page.wait_for_timeout(500)
+    assert turn(page, 80).evaluate(TOP_OF) == pytest.approx(before + 100, abs=2)
+
+
+def test_a_message_is_written(signed_in: Page, chat: Chat):
+    page = signed_in
+    page.goto(f"/chats/{chat.pk}/")
+    page.get_by_label("Your message").fill("Where is *the key*?")
+    page.get_by_label("Your message").press("Control+Enter")
+    expect(turn(page, 160)).to_contain_text("Where is the key?")
+    expect(turn(page, 160)).to_be_in_viewport()
+    expect(page.get_by_label("Your message")).to_have_value("")
+    page.get_by_label("Write as").select_option("Mira")
+    page.get_by_label("Your message").fill("Under the stone.")
+    page.get_by_role("button", name="Send").click()
+    expect(turn(page, 161).locator(".speaker")).to_have_text("Mira")
+
+
+def test_a_message_is_edited_by_keyboard(signed_in: Page, chat: Chat):
+    page = signed_in
+    page.goto(f"/chats/{chat.pk}/?at=80")
+    expect(page.locator("#m-80")).to_be_focused()
+    page.keyboard.press("j")
+    expect(page.locator("#m-81")).to_be_focused()
+    page.keyboard.press("e")
+    field = turn(page, 81).get_by_role("textbox")
+    expect(field).to_be_focused()
+    field.fill("This turn is new.")
+    field.press("Control+Enter")
+    expect(turn(page, 81).locator(".prose")).to_have_text("This turn is new.")
+    expect(page.locator("#m-81")).to_be_focused()
+
+
+def test_a_conflict_loses_neither_text(signed_in: Page, chat: Chat, alice: User):
+    page = signed_in
+    page.goto(f"/chats/{chat.pk}/?at=80")
+    page.locator("#m-80").hover()
+    turn(page, 80).get_by_role("link", name="Edit").click()
+    field = turn(page, 80).get_by_role("textbox")
+    field.fill("Mine.")
+    patch_messages(alice, chat.pk, [Patch({"mes": "Theirs."}, index=80)], Guard(chat.integrity))
+    page.get_by_role("button", name="Save").click()
+    expect(turn(page, 80).get_by_role("alert")).to_contain_text("Theirs.")
+    expect(field).to_have_value("Mine.")
+    page.get_by_role("button", name="Save").click()
+    expect(turn(page, 80).locator(".prose")).to_have_text("Mine.")
+
+
+def test_keys_and_their_help(signed_in: Page, chat: Chat):
+    page = signed_in
+    page.goto(f"/chats/{chat.pk}/")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox", name="Search everything")).to_be_focused()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_wider_than_the_window(signed_in: Page, chat: Chat, width: int):
+    page = signed_in
+    page.set_viewport_size({"width": width, "height": 800})
+    for path in ("/", "/chats/new/", f"/chats/{chat.pk}/", f"/chats/{chat.pk}/delete/"):
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+def test_without_scripts_one_reads_and_writes(browser: Browser, live_server: LiveServer, alice: User, chat: Chat):
+    with browser.new_context(java_script_enabled=False, base_url=live_server.url) as context:
+        page = context.new_page()
+        page.goto(f"/chats/{chat.pk}/")
+        sign_in(page, alice)
+        expect(turn(page, 159)).to_be_visible()
+        page.get_by_label("Your message").fill("Hello there")
+        page.get_by_role("button", name="Send").click()
+        expect(turn(page, 160)).to_contain_text("Hello there")
+        page.get_by_role("link", name="Earlier messages").click()
+        expect(turn(page, 61)).to_be_attached()
+        page.get_by_role("link", name="Later messages").click()
+        expect(turn(page, 111)).to_be_attached()

@@ -1,0 +1,182 @@
+import datetime as dt
+import uuid
+
+import numpy as np
+import pytest
+from django.db import connection
+
+from apps.accounts.models import User
+from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
+from apps.chats.integrity import Guard
+from apps.chats.models import Chat
+from apps.chats.operations import Patch, append_messages, create_chat, delete_chat, patch_messages
+from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
+from apps.memories import passages
+from apps.memories.models import Passage
+from apps.memories.passages import index_messages, is_question
+
+START = dt.datetime(2026, 5, 8, 12, tzinfo=dt.UTC)
+
+
+def said(text, name="Mira", *, minutes=0, is_user=False, is_system=False, extra=None):
+    at = START + dt.timedelta(minutes=minutes)
+    return ParsedMessage(name, is_user, is_system, at.isoformat(), at, 0, (ParsedSwipe(text, extra or {}),), "")
+
+
+@pytest.fixture
+def owner(db):
+    return User.objects.create_user("alice@example.com")
+
+
+@pytest.fixture
+def chat(owner):
+    chat = create_chat(owner, title="The heist")
+    talk = ["Where is the key?", "Under the blue stone.", "Then let us go.", "Wait for the tide."]
+    append_messages(owner, chat.pk, [said(text, minutes=n) for n, text in enumerate(talk)])
+    chat.refresh_from_db()
+    return chat
+
+
+def edit(owner, chat, index, **values):
+    patch_messages(owner, chat.pk, [Patch(values, index=index)], Guard(force=True))
+
+
+def rows(owner):
+    return list(Passage.objects.for_owner(owner).select_related("message").order_by("message__index"))
+
+
+def vector(values):
+    return np.array(values, dtype=np.float32)
+
+
+def test_every_message_becomes_a_passage(owner, chat):
+    assert index_messages(owner, chat) == 4
+    first, second, *_ = rows(owner)
+    assert (first.speaker, first.is_question, first.length, first.session) == ("Mira", True, 4, 0)
+    assert first.embedding_model == get_embedder().model
+    (own,) = get_embedder().embed(["Under the blue stone."])
+    assert vector(second.embedding) @ own == pytest.approx(1, abs=1e-3)
+    assert np.linalg.norm(vector(second.window_embedding)) == pytest.approx(1, abs=1e-2)
+
+
+def test_lexemes_hold_date_speaker_and_text_and_the_windows_those_of_the_neighbours(owner, chat):
+    index_messages(owner, chat)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT tsvector_to_array(lexemes), tsvector_to_array(window_lexemes) FROM memories_passage p"
+            " JOIN chats_message m ON m.id = p.message_id WHERE m.index = 1"
+        )
+        own, window = map(set, cursor.fetchone())
+    assert own == {"8", "may", "2026", "mira", "blue", "stone"}
+    assert window == own | {"key", "let", "us", "go"}
+
+
+def test_indexing_again_writes_nothing(owner, chat):
+    index_messages(owner, chat)
+    before = rows(owner)
+    assert index_messages(owner, chat) == 0
+    assert rows(owner) == before
+
+
+def test_a_changed_message_is_indexed_again_with_its_neighbours_only(owner, chat):
+    index_messages(owner, chat)
+    before = {row.message.index: vector(row.window_embedding) for row in rows(owner)}
+    edit(owner, chat, 0, mes="The violin was sold in winter.")
+    assert index_messages(owner, chat) == 2
+    after = {row.message.index: vector(row.window_embedding) for row in rows(owner)}
+    changed = [index for index in before if not np.array_equal(before[index], after[index])]
+    assert changed == [0, 1]
+
+
+def test_an_append_touches_the_last_message_before_it(owner, chat):
+    index_messages(owner, chat)
+    append_messages(owner, chat.pk, [said("And then?", minutes=5)])
+    assert index_messages(owner, chat) == 2
+
+
+def test_a_message_that_is_hidden_later_is_dropped(owner, chat):
+    index_messages(owner, chat)
+    edit(owner, chat, 1, is_system=True)
+    index_messages(owner, chat)
+    assert [row.message.index for row in rows(owner)] == [0, 2, 3]
+
+
+def test_a_deleted_chat_takes_its_passages_along(owner, chat):
+    index_messages(owner, chat)
+    delete_chat(chat)
+    assert rows(owner) == []
+
+
+class Interrupted:
+    """The embedder, with something that happens while it is at work."""
+
+    def __init__(self, meanwhile):
+        self.meanwhile, self.model = meanwhile, get_embedder().model
+
+    def embed(self, texts):
+        self.meanwhile()
+        return get_embedder().embed(texts)
+
+
+def test_what_changes_while_it_is_indexed_is_left_to_the_next_call(owner, chat, monkeypatch):
+    with monkeypatch.context() as patched:
+        embedder = Interrupted(lambda: edit(owner, chat, 0, mes="The violin was sold in winter."))
+        patched.setattr(passages, "get_embedder", lambda: embedder)
+        assert index_messages(owner, chat) == 2
+    assert [row.message.index for row in rows(owner)] == [2, 3]
+    assert index_messages(owner, chat) == 2
+
+
+def test_a_chat_that_is_deleted_while_it_is_indexed_is_left_alone(owner, chat, monkeypatch):
+    same = Chat.objects.for_owner(owner).get(pk=chat.pk)
+    embedder = Interrupted(lambda: delete_chat(same))
+    monkeypatch.setattr(passages, "get_embedder", lambda: embedder)
+    assert index_messages(owner, chat) == 0
+    assert rows(owner) == []
+
+
+def test_a_silence_of_hours_or_another_session_key_starts_a_new_sitting(owner):
+    chat = create_chat(owner, title="Sittings")
+    messages = [
+        said("one", minutes=0),
+        said("two", minutes=5),
+        said("three", minutes=600),
+        said("four", minutes=601, extra={"session": "x"}),
+        said("five", minutes=602, extra={"session": "x"}),
+    ]
+    append_messages(owner, chat.pk, messages)
+    index_messages(owner, chat)
+    assert [row.session for row in rows(owner)] == [0, 0, 1, 2, 2]
+
+
+def test_without_a_model_words_are_indexed_and_vectors_follow_later(owner, chat, monkeypatch):
+    def unavailable():
+        raise EmbeddingUnavailable("no model")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(passages, "get_embedder", unavailable)
+        assert index_messages(owner, chat) == 4
+        assert {row.embedding for row in rows(owner)} == {None}
+        assert index_messages(owner, chat) == 0
+    assert index_messages(owner, chat) == 4
+    assert all(row.embedding for row in rows(owner))
+
+
+def test_another_owner_indexes_nothing_of_it(owner, chat):
+    stranger = User.objects.create_user("charlie@example.com")
+    assert index_messages(stranger, chat) == 0
+    assert rows(owner) == []
+
+
+def test_a_very_long_message_is_indexed(owner):
+    chat = create_chat(owner, title="Long")
+    append_messages(owner, chat.pk, [said("".join(f"{uuid.uuid4().hex} " for _ in range(20_000)))])
+    assert index_messages(owner, chat) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [("Where?", True), ('"Where is it?" ', True), ("*looks up* Really?*", True), ("Why? Because.", False), ("", False)],
+)
+def test_what_counts_as_a_question(text, asks):
+    assert is_question(text) is asks

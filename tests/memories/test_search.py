@@ -1,0 +1,198 @@
+"""The search at its surface: what is found, what never is, and what serves when there are no vectors."""
+
+import pytest
+
+from apps.accounts.models import User
+from apps.chats.integrity import Guard
+from apps.chats.operations import Patch, append_messages, patch_messages
+from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
+from apps.memories.lexemes import Lexemes
+from apps.memories.models import Entity, Memory
+from apps.memories.passages import index_messages
+from apps.memories.search import PRESETS, SearchQuery, search, service
+from apps.memories.search.ranking import SIGNALS
+from tests.factories import UserFactory, make_character, make_chat, make_memory, parsed
+
+TALK = [
+    "Did you ever learn to play an instrument?",
+    "My grandfather taught me the violin when I was six.",
+    "I spent the whole winter repairing the roof of the boat house.",
+    "That sounds cold! Where did you sleep?",
+    "In a tent beside the frozen lake, with two dogs to keep me warm.",
+    "Yeah, Alice, you were brave.",
+]
+TIERS = ("long_term", "session")
+
+
+@pytest.fixture
+def owner(db: None) -> User:
+    return UserFactory()
+
+
+@pytest.fixture
+def chat(owner):
+    chat = make_chat(owner, *TALK)
+    index_messages(owner, chat)
+    return chat
+
+
+def remember(chat, text, **fields):
+    vector = get_embedder().embed([text])[0]
+    given = {"embedding": vector, "embedding_model": get_embedder().model, "lexemes": Lexemes(text)} | fields
+    return make_memory(chat, text, **given)
+
+
+def found(owner, query, **options):
+    reply = search(owner, SearchQuery(query, **options))
+    return [result.memory.text if result.memory else result.message.mes for result in reply.results]
+
+
+def test_words_that_are_not_said_are_found_by_their_meaning(owner, chat):
+    assert found(owner, "camping outdoors in freezing temperatures")[0] == TALK[4]
+
+
+def test_the_subject_of_the_question_comes_before_those_who_address_them(owner, chat):
+    assert found(owner, "Where did Alice sleep in the cold?")[0] == TALK[4]
+    assert found(owner, "What can Mira play?")[0] == TALK[1]
+
+
+def test_a_result_says_how_it_was_found(owner, chat):
+    reply = search(owner, SearchQuery("Who taught Mira the violin?", limit=3))
+    assert reply.method == "hybrid"
+    best = reply.results[0]
+    assert (best.tier, best.memory, best.message.mes) == ("messages", None, TALK[1])
+    assert best.id == best.message.pk
+    assert best.matched_sentence == best.excerpt == TALK[1]
+    assert set(best.signals) == set(SIGNALS)
+    assert best.signals["vector"] > 0.4
+    assert best.signals["lexical"] > 0.3
+    assert best.signals["subject"] == 1
+    assert best.signals["answer"] > 0
+    scores = [result.score for result in reply.results]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+
+
+def test_memories_and_messages_come_in_one_list(owner, chat):
+    memory = remember(chat, "Mira learned the violin from her grandfather.")
+    assert set(found(owner, "Who taught Mira the violin?")[:2]) == {memory.text, TALK[1]}
+    assert found(owner, "Who taught Mira the violin?", tiers=TIERS) == [memory.text]
+    assert memory.text not in found(owner, "Who taught Mira the violin?", tiers=("messages",))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"hidden": True}, {"state": "retired"}, {"state": "superseded"}, {"deleted_at": "2026-01-01T00:00Z"}],
+)
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_what_must_not_come_back_does_not(owner, chat, fields, preset):
+    remember(chat, "Mira learned the violin from her grandfather.", **fields)
+    assert found(owner, "Who taught Mira the violin?", tiers=TIERS, preset=preset) == []
+
+
+def test_a_message_hidden_since_it_was_indexed_does_not_come_back(owner, chat):
+    patch_messages(owner, chat.pk, [Patch({"is_system": True}, index=1)], Guard(force=True))
+    assert TALK[1] not in found(owner, "Who taught Mira the violin?")
+
+
+def test_nobody_finds_what_is_anothers(owner, chat):
+    remember(chat, "Mira learned the violin from her grandfather.")
+    assert found(UserFactory(), "Who taught Mira the violin?") == []
+    assert found(UserFactory(), "Who taught Mira the violin?", chat=chat.pk) == []
+
+
+def test_a_search_in_a_chat_or_of_a_character_stays_there(owner):
+    mira, tom = make_character(owner, "Mira"), make_character(owner, "Tom")
+    first = make_chat(owner, "The violin is red.", character=mira)
+    second = make_chat(owner, "The violin is blue.", character=mira)
+    third = make_chat(owner, "The violin is green.", character=tom)
+    for chat in (first, second, third):
+        index_messages(owner, chat)
+        remember(chat, f"Remembered: {chat.messages.get().mes}")
+    remember(first, "In this sitting: the violin is red.", tier="session")
+    one, everything = "violin", set(found(owner, "violin"))
+    assert len(everything) == 7
+    assert {text.rpartition(" ")[2] for text in found(owner, one, chat=first.pk)} == {"red."}
+    assert {text.rpartition(" ")[2] for text in found(owner, one, character=mira.pk)} == {"red.", "blue."}
+    both = found(owner, one, chat=second.pk, character=mira.pk)
+    assert sorted(both) == [
+        "Remembered: The violin is blue.", "Remembered: The violin is red.", "The violin is blue.",
+    ]  # fmt: skip
+
+
+def test_messages_from_an_index_on_can_be_left_out(owner, chat):
+    assert TALK[1] not in found(owner, "Who taught Mira the violin?", before=1)
+
+
+def test_limit_and_least_score(owner, chat):
+    everything = search(owner, SearchQuery("violin winter lake"))
+    assert len(everything.results) == 6
+    assert len(search(owner, SearchQuery("violin winter lake", limit=2)).results) == 2
+    second = everything.results[1].score
+    assert len(search(owner, SearchQuery("violin winter lake", min_score=second - 1e-6)).results) == 2
+
+
+def test_signals_of_a_memory(owner, chat):
+    memory = remember(
+        chat, "The silver key opens the vault.", importance=3, pinned=True, source_instance="phone",
+    )  # fmt: skip
+    memory.entities.add(Entity.objects.create(owner=owner, name="Silver Key"))
+    Entity.objects.create(owner=owner, name="Vault")
+    query = SearchQuery("What does the silver key in the vault do?", tiers=TIERS, instance="phone")
+    (result,) = search(owner, query).results
+    expected = {"graph": 0.5, "instance": 1, "importance": 1, "pinned": 1}
+    assert {name: result.signals[name] for name in expected} == expected
+    assert result.signals["recency"] == pytest.approx(1, abs=0.01)
+
+
+def test_the_seed_preset_scores_by_the_published_formula(owner, chat):
+    remember(chat, "The silver key opens the vault.")
+    (result,) = search(owner, SearchQuery("silver key", tiers=TIERS, preset="seed", instance="phone")).results
+    signals = result.signals
+    score = 0.8 * signals["vector"] + 0.05 * signals["recency"] + 0.05 * signals["graph"] + 0.1 * signals["instance"]
+    assert result.score == pytest.approx(score)
+
+
+def test_of_a_long_message_one_question_is_enough(owner, chat):
+    chatter = "What a day it was today. The bus came late again. I had soup for lunch. "
+    assert found(owner, chatter + "Who taught Mira the violin? Well, good night then.")[0] == TALK[1]
+
+
+def test_rows_of_another_model_are_still_found_by_words(owner, chat):
+    remember(chat, "The silver key opens the vault.", embedding=[0.5, 0.5], embedding_model="another")
+    reply = search(owner, SearchQuery("silver key", tiers=TIERS))
+    assert [result.signals["vector"] for result in reply.results] == [0]
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_without_a_model_words_take_over(owner, chat, monkeypatch, preset):
+    def unavailable():
+        raise EmbeddingUnavailable("no model")
+
+    monkeypatch.setattr(service, "get_embedder", unavailable)
+    reply = search(owner, SearchQuery("violin grandfather", preset=preset))
+    assert reply.method == "text"
+    assert reply.results[0].message.mes == TALK[1]
+
+
+def test_a_query_of_stop_words_is_served_by_vectors(owner, chat):
+    reply = search(owner, SearchQuery("who was it?"))
+    assert reply.method == "vector"
+    assert reply.results
+
+
+@pytest.mark.parametrize("query", ["'", "\\", "a' | b & !c:*", "%s %(x)s %", "?" * 3000, "海 🎻", "violin " * 4000])
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_any_query_is_served(owner, chat, query, preset):
+    search(owner, SearchQuery(query, preset=preset))
+
+
+def test_a_store_without_names_dates_or_sessions_is_served(owner):
+    chat = make_chat(owner)
+    append_messages(owner, chat.pk, [parsed("The violin is red.", name=" "), parsed("", name=" ")])
+    index_messages(owner, chat)
+    assert found(owner, "Which colour has the violin?")[0] == "The violin is red."
+
+
+def test_the_tiers_are_those_of_memories_and_the_messages():
+    assert {*Memory.Tier.values, "messages"} == set(service.TIERS)
