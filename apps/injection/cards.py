@@ -12,7 +12,7 @@ from django.urls import reverse
 from apps.chats.models import Message
 from apps.common import clock
 from apps.injection.models import Recall
-from apps.injection.queries import places_of, recalls_among
+from apps.injection.queries import is_newest_turn, places_of, recalls_among
 from apps.injection.turns import hash_of
 
 JUST_SENT = dt.timedelta(minutes=1)  # how long a turn without a recall is thought to get one
@@ -57,9 +57,14 @@ def recall_panel(owner: Any, messages: Iterable[Message]) -> dict[UUID, str]:
     template = get_template("injection/_card.html")
     shown = {pk: template.render({"card": card}) for pk, card in cards.items() if card.recall.text}
     newest = max(turns.values(), key=lambda message: message.index, default=None)
-    if newest and newest.pk not in cards and clock.now() - newest.created_at < JUST_SENT:
+    if newest and newest.pk not in cards and _was_just_sent(newest):
         shown[newest.pk] = get_template("injection/_pending.html").render({"message": newest})
     return shown
+
+
+def _was_just_sent(turn: Message) -> bool:
+    """Whether it is the chat's newest turn, and so new that its recall may still be on its way."""
+    return clock.now() - turn.created_at < JUST_SENT and is_newest_turn(turn)
 
 
 def cards_of(owner: Any, recalls: Iterable[Recall]) -> list[Card]:

@@ -50,3 +50,9 @@ def named_in(owner: Any, recalls: Iterable[Recall]) -> dict[str, list[Named]]:
         if str(memory) in ids:
             named.setdefault(str(memory), []).append(Named(str(pk), kind, name))
     return named
+
+
+def is_newest_turn(turn: Message) -> bool:
+    """Whether no user's turn comes after it in its chat."""
+    later = Message.objects.for_owner(turn.owner_id).filter(chat_id=turn.chat_id, index__gt=turn.index, is_user=True)
+    return not later.exists()

@@ -88,10 +88,11 @@ function watchEditors() {
     const editor = event.key === "Escape" && event.target.closest?.(".editor");
     if (editor) editor.querySelector("[data-cancel]").click();
   });
-  document.body.addEventListener("htmx:afterSwap", (event) => {
-    const field = event.detail.elt.querySelector?.("textarea[autofocus]");
-    field?.focus({ preventScroll: true });
-    if (event.detail.elt.matches?.(".turn")) event.detail.elt.querySelector(".message")?.focus({ preventScroll: true });
+  document.body.addEventListener("htmx:afterSwap", ({ detail: { elt, requestConfig } }) => {
+    elt.querySelector?.("textarea[autofocus]")?.focus({ preventScroll: true });
+    // Only a turn that was an editor: those of a window must not take the focus from where one writes.
+    const edited = elt.matches?.(".turn") && requestConfig.elt.closest(".editor");
+    if (edited) elt.querySelector(".message")?.focus({ preventScroll: true });
   });
 }
 

@@ -118,6 +118,7 @@ def test_a_message_is_written(signed_in: Page, chat: Chat):
 def test_a_message_is_edited_by_keyboard(signed_in: Page, chat: Chat):
     page = signed_in
     page.goto(f"/chats/{chat.pk}/?at=80")
+    expect(turn(page, 22)).to_be_attached()  # what loads meanwhile takes nobody's focus
     expect(page.locator("#m-80")).to_be_focused()
     page.keyboard.press("j")
     expect(page.locator("#m-81")).to_be_focused()
