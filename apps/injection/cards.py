@@ -9,6 +9,7 @@ from uuid import UUID
 from django.template.loader import get_template
 from django.urls import reverse
 
+from apps.chats.markup import plain_text
 from apps.chats.models import Message
 from apps.common import clock
 from apps.injection.models import Recall
@@ -86,4 +87,4 @@ def _card(row: Recall, places: Mapping[str, tuple[UUID, int]]) -> Card:
 def _line(item: Mapping[str, Any], places: Mapping[str, tuple[UUID, int]]) -> CardLine:
     place = places.get(item["message"] or "")
     url = f"{reverse('chats:detail', args=[place[0]])}?at={place[1]}" if place else ""
-    return CardLine(item["kind"], item["text"], item["why"], item["score"], url)
+    return CardLine(item["kind"], plain_text(item["text"]), item["why"], item["score"], url)

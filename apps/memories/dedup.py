@@ -43,7 +43,8 @@ class Neighbour:
     """A memory that is remembered, or was and is ``forgotten``, and how similar it is, 0 to 1.
 
     ``since`` is the number of the turn that it stems from, where it stems from the candidates' own chat.
-    ``same_line``: it was made from the candidate's very words, whatever a person has made of it since.
+    ``same_line``: it was made from the candidate's very words, whatever a person has made of it since. ``evicted``: it
+    had to make room, but nothing has replaced it.
     """
 
     id: UUID
@@ -53,6 +54,7 @@ class Neighbour:
     forgotten: bool = False
     since: int | None = None
     same_line: bool = False
+    evicted: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,8 @@ def _nearness(candidates: Sequence[Candidate], vectors: np.ndarray[Any, Any] | N
 def _repeated_memory(candidate: Candidate, neighbours: Sequence[Neighbour], thresholds: Thresholds) -> Verdict | None:
     for neighbour in neighbours:
         alike = _is_duplicate(candidate.kind, neighbour.kind, neighbour.similarity, thresholds)
+        if neighbour.evicted:
+            continue
         if neighbour.same_line or (alike and change_between(neighbour.text, candidate.text) is None):
             outcome = Outcome.REJECTED if neighbour.forgotten else Outcome.RECONFIRMED
             return Verdict(candidate, outcome, neighbour.id, reason="says the same")
@@ -152,7 +156,7 @@ def _replaced_memory(
 ) -> Verdict | None:
     said = max(candidate.sources, default=None)
     for neighbour in neighbours:
-        if neighbour.forgotten or neighbour.id in taken:
+        if (neighbour.forgotten and not neighbour.evicted) or neighbour.id in taken:
             continue
         change = _change(neighbour.text, candidate.text, neighbour.similarity, thresholds)
         if change and said is not None and neighbour.since is not None and said < neighbour.since:

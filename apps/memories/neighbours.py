@@ -1,6 +1,6 @@
 """What is remembered that a batch of candidates is near to."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 from uuid import UUID
 
@@ -13,19 +13,21 @@ from apps.memories.dedup import Neighbour
 from apps.memories.models import Memory, MemorySource
 from apps.memories.wording import jaccard
 
-NEAREST = 6
+NEAREST = 12
 
 # `+ 0` keeps the search exact: no index on the distance is used, whatever indexes there are.
 _SQL = """
 SELECT batch.number, near.id, near.kind, near.text, near.similarity, near.forgotten, source.index,
-       near.same_line
+       near.same_line, near.evicted
 FROM unnest(%(vectors)s::vector[], %(hashes)s::text[]) WITH ORDINALITY AS batch (vector, hash, number)
 CROSS JOIN LATERAL (
     SELECT id, kind, text, valid_from_id, 1 - (embedding <=> batch.vector) AS similarity,
-           state <> 'active' OR deleted_at IS NOT NULL AS forgotten, candidate_hash = batch.hash AS same_line
+           state <> 'active' OR deleted_at IS NOT NULL AS forgotten, candidate_hash = batch.hash AS same_line,
+           retired_reason = 'capacity' AND deleted_at IS NULL AND NOT id = ANY(%(learnt)s) AS evicted
     FROM memories_memory
     WHERE owner_id = %(owner)s AND {scope} AND tier = %(tier)s AND embedding_model = %(model)s
-      AND (state = 'active' OR deleted_at IS NOT NULL OR candidate_hash = batch.hash OR id = ANY(%(learnt)s))
+      AND (state = 'active' OR retired_reason = 'capacity' OR deleted_at IS NOT NULL
+           OR candidate_hash = batch.hash OR id = ANY(%(learnt)s))
     ORDER BY candidate_hash = batch.hash DESC, (embedding <=> batch.vector) + 0
     LIMIT %(nearest)s
 ) AS near
@@ -41,7 +43,8 @@ def find_neighbours(
     query for the whole batch.
 
     Long-term memories are the character's, session memories the chat's. What a person deleted is among them, and
-    what was ``learnt`` from the same messages before, so that a text read again teaches nothing.
+    what was ``learnt`` from the same messages before, so that a text read again teaches nothing; and what had to make
+    room, which can still be replaced.
     """
     found: list[list[Neighbour]] = [[] for _ in vectors]
     if not len(vectors):
@@ -84,10 +87,13 @@ def neighbours_by_words(
     scope = {"character_id": chat.character_id} if "character" in _scope(chat, tier) else {"chat_id": chat.pk}
     mine = Memory.objects.for_owner(chat.owner_id).comparable(hashes, learnt).filter(tier=tier, **scope)
     known = list(mine.select_related("valid_from"))
-    return [_nearest_by_words(chat, line, text, known) for line, text in zip(hashes, texts, strict=True)]
+    read = set(learnt)
+    return [_nearest_by_words(chat, line, text, known, read) for line, text in zip(hashes, texts, strict=True)]
 
 
-def _nearest_by_words(chat: Chat, line: str, text: str, memories: Sequence[Memory]) -> list[Neighbour]:
+def _nearest_by_words(
+    chat: Chat, line: str, text: str, memories: Sequence[Memory], learnt: Set[UUID]
+) -> list[Neighbour]:
     near = [
         Neighbour(
             id=memory.pk,
@@ -97,6 +103,7 @@ def _nearest_by_words(chat: Chat, line: str, text: str, memories: Sequence[Memor
             forgotten=not memory.is_active,
             since=memory.valid_from.index if memory.valid_from and memory.valid_from.chat_id == chat.pk else None,
             same_line=memory.candidate_hash == line,
+            evicted=memory.retired_reason == "capacity" and not memory.deleted_at and memory.pk not in learnt,
         )
         for memory in memories
     ]

@@ -100,6 +100,7 @@ def _remember(stage: Stage, number: int, verdict: Verdict) -> Memory:
 def _supersede(owner_id: UUID, target: UUID, successor: Memory) -> None:
     Memory.objects.for_owner(owner_id).filter(pk=target, superseded_by=None).update(
         state=Memory.State.SUPERSEDED,
+        retired_reason="",
         superseded_by=successor,
         valid_to=successor.valid_from,
         updated_at=clock.now(),
@@ -209,14 +210,17 @@ def create_memory(
 
 
 def edit_memory(memory: Memory, *, editor: str, **changes: Any) -> Memory:
-    """A person's correction: text, kind, importance, pinned, hidden. It overwrites and counts the version."""
+    """A person's correction: text, kind, importance, pinned, hidden. It overwrites and counts the version, and leaves
+    alone what a run may have made of the memory meanwhile."""
+    changed = [*changes, "edited_by", "version", "updated_at"]
     if "text" in changes:
         _set_text(memory, changes.pop("text"))
+        changed += ["lexemes", "embedding", "embedding_model"]
     for name, value in changes.items():
         setattr(memory, name, value)
     memory.edited_by = editor
     memory.version += 1
-    memory.save()
+    memory.save(update_fields=changed)
     return memory
 
 

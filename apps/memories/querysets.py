@@ -16,9 +16,9 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         return self.filter(deleted_at=None)
 
     def comparable(self, hashes: Sequence[str], learnt: Sequence[UUID]) -> Self:
-        """What candidates are compared with: what is remembered now, what a person deleted, and what was ``learnt``
-        before from the same messages or the same lines of them."""
-        before = models.Q(candidate_hash__in=hashes) | models.Q(pk__in=learnt)
+        """What candidates are compared with: what is remembered now, what had to make room, what a person deleted,
+        and what was ``learnt`` before from the same messages or the same lines of them."""
+        before = models.Q(candidate_hash__in=hashes) | models.Q(pk__in=learnt) | models.Q(retired_reason="capacity")
         return self.filter(models.Q(state="active") | models.Q(deleted_at__isnull=False) | before)
 
     def active(self) -> Self:
@@ -30,9 +30,11 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         return self.active().filter(hidden=False)
 
     def as_of(self, index: int) -> Self:
-        """What held when the message at ``index`` had been said: learnt by then, and not yet replaced."""
+        """What held when the message at ``index`` of the memories' chat had been said: learnt by then, and not yet
+        replaced. What another chat replaced stood to the end of its own."""
         begun = models.Q(valid_from=None) | models.Q(valid_from__index__lte=index)
-        return self.filter(begun, models.Q(valid_to=None) | models.Q(valid_to__index__gt=index))
+        replaced = models.Q(valid_to__index__lte=index, valid_to__chat=models.F("chat"))
+        return self.filter(begun).exclude(replaced)
 
     def known_in(self, chat: Chat) -> Self:
         """What bears on a chat: long-term memories of its character, and everything that came from it."""

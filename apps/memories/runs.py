@@ -58,7 +58,7 @@ def start_run(
     if under_way:
         return under_way, False
     wanted = [tier for tier in TIERS if not tiers or tier in tiers]
-    start = first_new_index(chat) if from_index is None else from_index
+    start = first_new_index(chat, wanted) if from_index is None else from_index
     window = Message.objects.for_owner(owner).filter(chat=chat, index__gte=start, index__lt=end_of_window(chat))
     first, last = window.order_by("index").first(), window.order_by("-index").first()
     run = ExtractionRun.objects.create(
@@ -67,11 +67,11 @@ def start_run(
     return run, True
 
 
-def first_new_index(chat: Chat) -> int:
-    """The index from which no run has gone through all of its stages."""
-    steps = RunStep.objects.for_owner(chat.owner_id).filter(run__chat=chat, stage=TIERS[-1])
-    last = steps.aggregate(last=Max("last__index"))["last"]
-    return 0 if last is None else last + 1
+def first_new_index(chat: Chat, tiers: Sequence[str] = TIERS) -> int:
+    """The index from which one of the tiers has not been read yet."""
+    steps = RunStep.objects.for_owner(chat.owner_id).filter(run__chat=chat, stage__in=tiers)
+    read = dict(steps.values_list("stage").annotate(Max("last__index")))
+    return min(0 if read.get(tier) is None else read[tier] + 1 for tier in tiers)
 
 
 def end_of_window(chat: Chat) -> int:

@@ -8,7 +8,8 @@ import re
 from dataclasses import dataclass
 from itertools import product
 
-from apps.memories.claims import Claim, Words, claims, content
+from apps.memories.claims import Claim, claims
+from apps.memories.claims.claim import Words, content, owners
 from apps.memories.wording import TITLES, Clause, clauses, content_words, split_speaker, stem
 
 SAME_WORDS = 0.6  # share of the shorter statement's words from which two are nearly the same
@@ -54,7 +55,7 @@ def _same_subject(before: Claim, after: Claim) -> bool:
     one, two = before.subject, after.subject
     if not one and not two:
         return bool(before.thing)
-    owners_one, owners_two = _owners(one), _owners(two)
+    owners_one, owners_two = owners(one), owners(two)
     if owners_one and owners_two and not owners_one & owners_two:
         return False
     shared = (one - owners_one) & (two - owners_two)
@@ -67,10 +68,10 @@ def _same_thing(before: Claim, after: Claim) -> bool:
     one, two = before.thing, after.thing
     if not one or not two:
         return before.attribute in ("work", "health") or (not one and not two)
-    owners = _owners(one), _owners(two)
-    if owners[0] and owners[1] and not owners[0] & owners[1]:
+    hers, his = owners(one), owners(two)
+    if hers and his and not hers & his:
         return False
-    return bool((one - owners[0]) & (two - owners[1])) and not _conflict(one - owners[0], two - owners[1])
+    return bool((one - hers) & (two - his)) and not _conflict(one - hers, two - his)
 
 
 def _same_hands(before: Claim, after: Claim) -> bool:
@@ -78,10 +79,6 @@ def _same_hands(before: Claim, after: Claim) -> bool:
     if not after.moves or not after.subject:
         return True
     return bool(before.value & after.subject) or before.value == after.subject or bool(before.subject & after.subject)
-
-
-def _owners(words: Words) -> Words:
-    return frozenset(word for word in words if word.endswith("'s"))
 
 
 def _conflict(one: Words, two: Words) -> bool:
@@ -100,7 +97,8 @@ def _exclude(before: Claim, after: Claim) -> bool:
 
 
 _ENDS = re.compile(
-    r"\b(?:stopped|quit|gave up|given up|no longer|ceased|dropped out of|graduated from|finished|left|closed|sold|lost|"
+    r"\b(?:stopped|quit|gave up|given up|no longer|ceased|dropped out of|graduated from|finished|left|closed|"
+    r"sold|lost|"
     r"cancelled|canceled|called off|postponed|put off|abandoned|gave(?= (?:\S+ ){1,3}away)|threw away|got rid of|"
     r"resigned from|ended(?! up)|deserted|"
     r"retired from|broke off|cut off|shaved off|let go of|switched from|away from)\b"
@@ -135,7 +133,7 @@ def _ended(old: str, new: str) -> Change | None:
 def _what_is_over(clause: Clause, match: re.Match[str]) -> Words:
     rest = clause.text[match.end() :].strip()
     named = content(rest if match[0] in _WIDE_ENDS else _PREPOSITION.split(rest)[0])
-    return named - _owners(named)
+    return named - owners(named)
 
 
 def _changed_detail(old: str, new: str) -> Change | None:
@@ -177,7 +175,7 @@ _SAYS_LITTLE = content("know think say want feel go get see tell come look let m
 def _same_predicate(one: Clause, two: Clause) -> bool:
     """Something in common beside the person, or beside the thing, that both begin with."""
     shared = content(one.text) & content(two.text)
-    told = shared - _owners(shared) - content(" ".join(one.names | two.names)) - _SAYS_LITTLE
+    told = shared - owners(shared) - content(" ".join(one.names | two.names)) - _SAYS_LITTLE
     return len(told) >= (1 if _head(one) in one.names else 2)
 
 
@@ -195,7 +193,8 @@ def _head(clause: Clause) -> str:
 
 _NOT = re.compile(r"\b(?:not|never|no longer|without|nobody|nothing|isn|no)\b")
 _EXPOSES = re.compile(
-    r"\b(?:lied|lie|lies|lying|was never|never was|were never|truth is|pretended|pretending|made (?:it|that) up|false|"
+    r"\b(?:lied|lie|lies|lying|was never|never was|were never|truth is|pretended|pretending|made (?:it|that) up|"
+    r"false|"
     r"impostor|real name|faked|forged|admitted|confessed)\b"
 )
 
@@ -205,7 +204,7 @@ def _exposed(old: str, new: str) -> Change | None:
     text = " ".join(clause.text for clause in clauses(new))
     people = frozenset(name for clause in (*clauses(old), *clauses(new)) for name in clause.names)
     shared = content(_plain(old)) & content(_plain(new))
-    about_the_same = shared & content(" ".join(people)) and shared - content(" ".join(people)) - _owners(shared)
+    about_the_same = shared & content(" ".join(people)) and shared - content(" ".join(people)) - owners(shared)
     exposes = _EXPOSES.search(text) and not _EXPOSES.search(_plain(old))
     return Change("exposed") if exposes and about_the_same and _copula(old) else None
 

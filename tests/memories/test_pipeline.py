@@ -1,14 +1,8 @@
 """Runs: what they remember and replace, how they end, and that a killed worker costs nothing and doubles nothing."""
 
 import datetime as dt
-import os
-import signal
-import subprocess
-import time
-from collections.abc import Callable
 from typing import Any
 
-import psutil
 import pytest
 
 from apps.accounts.models import User
@@ -259,52 +253,3 @@ def test_a_queue_that_lost_a_run_is_swept(owner: User, monkeypatch: pytest.Monke
     ExtractionRun.objects.for_owner(owner).update(created_at=clock.now() - dt.timedelta(minutes=5))
     tasks.sweep_runs()
     assert sent == [str(run.pk)]
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "nothing happened"
-        time.sleep(0.02)
-
-
-def kill_hard(worker: subprocess.Popen[bytes]) -> None:
-    """-9 to the worker and to the processes that it works with."""
-    children = psutil.Process(worker.pid).children(recursive=True)
-    for process in [worker.pid, *(child.pid for child in children)]:
-        os.kill(process, signal.SIGKILL)
-    worker.wait()
-
-
-@pytest.mark.worker
-def test_a_run_whose_worker_was_killed_is_taken_up_and_doubles_nothing(
-    start_celery_worker: Callable[[], subprocess.Popen[bytes]],
-) -> None:
-    owner = UserFactory()
-    texts = [
-        f"My cousin number {n} is called Anna{n} and moved to a village in {1700 + n} with {n + 2} dogs."
-        for n in range(400)
-    ]
-    chat = make_chat(owner, *texts, "And now?", character=make_character(owner))
-    worker = start_celery_worker()
-    run, _ = tasks.request_run(owner, chat)
-
-    def now() -> ExtractionRun:
-        return ExtractionRun.objects.for_owner(owner).get(pk=run.pk)
-
-    wait_until(lambda: now().done >= 3)
-    kill_hard(worker)
-    stopped = now()
-    assert stopped.state == "running"
-    assert 3 <= stopped.done < stopped.total
-    ExtractionRun.objects.for_owner(owner).update(heartbeat_at=clock.now() - dt.timedelta(minutes=5))
-    tasks.sweep_runs()
-    start_celery_worker()
-    wait_until(lambda: now().state != "running")
-
-    done = now()
-    assert (done.state, done.error, done.done) == ("succeeded", "", done.total)
-    positions = list(done.steps.order_by("position").values_list("position", flat=True))
-    assert positions == list(range(done.total))
-    kept = [(memory.tier, memory.kind, memory.text) for memory in memories(chat)]
-    assert len(kept) == len(set(kept)) == done.counts.get("passed", 0) + done.counts.get("superseded", 0)

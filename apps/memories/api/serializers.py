@@ -65,10 +65,15 @@ class MemorySerializer(serializers.Serializer[Memory]):
     updated_at = serializers.DateTimeField()
 
 
+def not_blank(text: str) -> None:
+    if not text.strip():
+        raise serializers.ValidationError("It must hold words.")
+
+
 class MemoryUpdateSerializer(StrictSerializer):
     """A person's correction."""
 
-    text = Text(max_length=MAX_TEXT, allow_blank=False, required=False)
+    text = Text(max_length=MAX_TEXT, allow_blank=False, validators=[not_blank], required=False)
     kind = serializers.ChoiceField(Memory.Kind.choices, required=False)
     importance = Integer(min_value=1, max_value=3, required=False)
     pinned = Flag(required=False)
@@ -81,7 +86,7 @@ class MemoryUpdateSerializer(StrictSerializer):
 
 
 class MemoryCreateSerializer(StrictSerializer):
-    text = Text(max_length=MAX_TEXT, allow_blank=False)
+    text = Text(max_length=MAX_TEXT, allow_blank=False, validators=[not_blank])
     tier = serializers.ChoiceField(Memory.Tier.choices, default=Memory.Tier.LONG_TERM)
     kind = serializers.ChoiceField(Memory.Kind.choices, default=Memory.Kind.FACT)
     importance = Integer(min_value=1, max_value=3, default=2)

@@ -31,9 +31,11 @@ _TASTE = _words(
 # "like" after a person is a taste; after anything else, a comparison.
 PREFERENCE = re.compile(rf"{_TASTE.pattern}|\b(?:i|we|they|you|also|really|n['’]t|not) like\b", re.IGNORECASE)
 RELATIONSHIP = _words(
-    "friends? friendship trusts? trusted distrusts? married marry marries wife husband spouse engaged divorced fianc[eé]e?",
+    "friends? friendship trusts? trusted distrusts? married marry marries wife husband spouse engaged divorced "
+    "fianc[eé]e?",
     "mother father mom mum dad sister brother daughter son aunt uncle cousin grandmother grandfather grandma grandpa",
-    "niece nephew parents? family girlfriend boyfriend partner lover betrayed betrays? all(?:y|ies) enem(?:y|ies) rivals?",
+    "niece nephew parents? family girlfriend boyfriend partner lover betrayed betrays? all(?:y|ies) "
+    "enem(?:y|ies) rivals?",
     "apprentice mentor boss colleague neighbou?r dating loyal owes? owed forgave forgives? forgiven",
 )
 EVENT = _words(
@@ -44,17 +46,21 @@ EVENT = _words(
     "ran raised passed failed celebrated received sent volunteered completed learned learnt created happened",
 )
 STATE = _words(
-    "is are was were am has have had i'm he's she's it's lives? lived works? worked keeps? kept owns? owned called named",
+    "is are was were am has have had i'm he's she's it's lives? lived works? worked keeps? kept owns? owned "
+    "called named",
     "belongs? stands? stays? stayed means? knows? knew wears? carries carried holds? costs? contains? needs? wants?",
 )
 REVELATION = _words(
-    "secret secrets lie lies lied lying truth true confess(?:es|ed)? admits? admitted reveal(?:s|ed)? discover(?:s|ed)?",
+    "secret secrets lie lies lied lying truth true confess(?:es|ed)? admits? admitted reveal(?:s|ed)? "
+    "discover(?:s|ed)?",
     "realis(?:es|ed) realiz(?:es|ed) actually false hidden pretend(?:s|ed)? alive traitor betrayed knew",
     "never told",
 )
 DEVELOPMENT = _words(
-    "decided? decides agrees? agreed promise[sd]? swear swears swore sworn vow(?:s|ed)? plans? planned going will shall",
-    "resigned quit joins? joined starts? started begins? began becomes? became changes? changed moves? moved leaves? left",
+    "decided? decides agrees? agreed promise[sd]? swear swears swore sworn vow(?:s|ed)? plans? planned going "
+    "will shall",
+    "resigned quit joins? joined starts? started begins? began becomes? became changes? changed moves? moved "
+    "leaves? left",
     "signs? signed pays? paid heals? healed returns? returned breaks? broke burns? burned ends? ended gave given took",
 )
 SCENE = _words(
@@ -67,7 +73,8 @@ _ELIDED = re.compile(
     r"^(?:just|been|got|had|went|took|started|finished|finally|still|working|planning|moved|bought|joined)\b", re.I
 )
 _HEDGE = _words(
-    "maybe might perhaps possibly probably guess wonder would could should can let's if unless whether suppose wish hope"
+    "maybe might perhaps possibly probably guess wonder would could should can let's if unless whether suppose "
+    "wish hope"
 )
 # "It really fired me up": nobody knows later what "it" was.
 _DANGLING = re.compile(

@@ -103,9 +103,9 @@ def _shifted(weights: Mapping[str, float], lead: float) -> dict[str, float]:
 def _matches(candidates: Sequence[Candidate], weights: Mapping[str, float], relative: bool) -> list[float]:
     """The weighted sum of the arms; ``relative`` measures each arm against its best hit."""
     best = {arm: max((candidate.arms.get(arm, 0) for candidate in candidates), default=0) for arm in ARMS}
-    scale = {arm: 1 / best[arm] if relative and best[arm] > 0 else 1 for arm in ARMS}
+    scale = {arm: best[arm] if relative and best[arm] > 0 else 1 for arm in ARMS}
     return [
-        sum(weights.get(arm, 0) * max(value, 0) * scale[arm] for arm, value in candidate.arms.items())
+        sum(weights.get(arm, 0) * max(value, 0) / scale[arm] for arm, value in candidate.arms.items())
         for candidate in candidates
     ]
 

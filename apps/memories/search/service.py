@@ -126,9 +126,10 @@ def _method(probe: Probe) -> str:
 
 def _results(owner: Any, ranked: Sequence[Ranked], query: str) -> list[SearchResult]:
     """The rows of what was ranked; what was deleted in the meantime is left out."""
-    ids = [one.candidate.id for one in ranked]
-    memories = Memory.objects.for_owner(owner).recallable().prefetch_related("entities", "sources").in_bulk(ids)
-    messages = Message.objects.for_owner(owner).with_swipes().select_related("chat").in_bulk(ids)
+    said = [one.candidate.id for one in ranked if one.candidate.turn]
+    kept = [one.candidate.id for one in ranked if not one.candidate.turn]
+    memories = Memory.objects.for_owner(owner).recallable().with_history().in_bulk(kept)
+    messages = Message.objects.for_owner(owner).with_swipes().select_related("chat").in_bulk(said)
     return [
         _result(one, memories.get(one.candidate.id), messages.get(one.candidate.id), query)
         for one in ranked

@@ -1,0 +1,179 @@
+"""What statements claim of things: who has them, where they are, when they take place, what they are called. Pure."""
+
+import re
+from collections.abc import Iterator
+
+from apps.memories.claims.claim import (
+    NOTHING,
+    Claim,
+    after,
+    before,
+    claim,
+    content,
+    negated,
+    without_people,
+)
+from apps.memories.wording import STOP_WORDS, Clause, stem
+
+# What is had or given only in a manner of speaking.
+_ABSTRACT = content(
+    "strength energy purpose hope love chance idea advice help support joy peace courage attention permission "
+    "hold hand "
+    "hands look kiss hug thought thoughts luck fun feeling sense word words name faith trust heart life eye eyes fire"
+)
+_GIVES = re.compile(
+    r"\b(?:gave|gives|handed|lent|returned|passed|brought|sent|donated|traded|sold|bequeathed)\b(?! (?:birth|up|"
+    r"in)\b)"
+)
+_GONE = re.compile(r"\b(?:lost|dropped|threw away|gave away|got rid of|let go of|crashed|totalled|donated|sold)\b")
+_HAS = re.compile(
+    r"\b(?:has|have|owns?|keeps?|kept|carr(?:y|ies|ied)|wears?|wore|holds?|bought|got|received|found|inherited|"
+    r"recovered)\b"
+    r"(?! (?:been|to|not)\b)"
+)
+_PASSIVE_GONE = re.compile(r"\b(?:was|were|is|has been|got) (?:stolen|lost|sold|given away|taken)\b")
+_BELONGS = re.compile(r"\bbelongs? to\b")
+_PREPOSITION = re.compile(r"\b(?:to|from|in|on|at|for|with|under|into|behind|near|by|of|away|called|named|back|and)\b")
+
+
+def read_keeping(clause: Clause) -> Iterator[Claim]:
+    passive, belongs = _PASSIVE_GONE.search(clause.text), _BELONGS.search(clause.text)
+    if passive or belongs:
+        match = passive or belongs
+        assert match is not None
+        holder = frozenset(["gone"]) if passive else after(clause, match)
+        yield claim(clause, "keeping", NOTHING, holder, thing=without_people(before(clause, match), clause), moves=True)
+        return
+    for pattern, moves in ((_GIVES, True), (_GONE, True), (_HAS, False)):
+        match = pattern.search(clause.text)
+        if match:
+            yield from _held(clause, match, moves)
+            return
+
+
+def _held(clause: Clause, match: re.Match[str], moves: bool) -> Iterator[Claim]:
+    rest = clause.text[match.end() :]
+    direct = _PREPOSITION.split(rest)[0]
+    giver = before(clause, match)
+    thing = without_people(content(direct), clause) or content(direct)
+    receiver = re.search(r"\b(?:to|back to) (?P<name>\S+)", rest)
+    people = [word for word in direct.split() if word in clause.names]
+    taker = (receiver["name"] if receiver else "") or (people[0] if people and len(content(direct)) > 1 else "")
+    if not thing - _ABSTRACT:
+        return
+    given = frozenset([stem(taker) if taker in clause.names else "gone"])
+    holder = given if moves else giver & frozenset(map(stem, clause.names)) or giver
+    definite = moves or bool(re.search(r"\bthe\b|'s\b", direct)) or bool(thing & content(" ".join(clause.names)))
+    yield claim(clause, "keeping" if definite else "having", giver, holder, thing=thing, moves=moves)
+
+
+_PLACE = re.compile(
+    r"(?P<verb>\b(?:is|lies|stands|hangs|(?:is )?(?:hidden|buried|kept|stored|locked)|hid|buried|put|moved|"
+    r"placed|keeps|kept|"
+    r"stored|hides))\b(?P<object>(?: (?!in\b|under\b|into\b|to\b|on\b|behind\b)\S+){0,4}) "
+    r"(?:in|under|into|to|on|behind|inside|beneath|at)\b"
+)
+
+
+def read_place(clause: Clause) -> Iterator[Claim]:
+    match = _PLACE.search(clause.text)
+    if match is None:
+        return
+    direct = content(match["object"])
+    subject = before(clause, match)
+    thing = without_people(direct or subject, clause)
+    active = match["verb"].split()[-1] in (
+        "hid",
+        "put",
+        "moved",
+        "placed",
+        "keeps",
+        "buried",
+        "stored",
+        "kept",
+        "hides",
+    )
+    if not thing or (direct and not active) or (not direct and subject & frozenset(map(stem, clause.names))):
+        return
+    value = after(clause, match)
+    if value and not _WHEN.search(clause.text):
+        yield claim(clause, "place", NOTHING, value, thing=thing)
+
+
+_WHEN = re.compile(
+    r"\b(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may-month|june|"
+    r"july|august|"
+    r"september|october|november|december|noon|midnight|\d{1,2}(?::\d\d)?(?: ?[ap]m)?)\b"
+)
+_SET = re.compile(
+    r"\b(?:is|was|are|been|takes place|starts|begins|happens)\b(?: now| moved| postponed| rescheduled| set| planned)*"
+    r" (?:on|to|at|until|for)\b|\b(?:moved|postponed|rescheduled) (?:to|until)\b"
+)
+_OFF = re.compile(r"\b(?:cancelled|canceled|called off)\b")
+
+
+def read_when(clause: Clause) -> Iterator[Claim]:
+    off, date, at = _OFF.search(clause.text), _WHEN.search(clause.text), _SET.search(clause.text)
+    if off:
+        yield claim(clause, "when", NOTHING, frozenset(["off"]), thing=before(clause, off) or after(clause, off))
+    elif at and date and at.start() < date.start():
+        thing = without_people(before(clause, at), clause)
+        value = frozenset(found[0] for found in _WHEN.finditer(clause.text))
+        if thing:
+            yield claim(clause, "when", NOTHING, value, thing=thing)
+
+
+_NAMED = re.compile(
+    r"\b(?:names? (?:is|are)|(?:is|was|are)(?: now)? (?:called|named|renamed)|renamed|goes by|called|named)\b"
+)
+
+
+def read_name(clause: Clause) -> Iterator[Claim]:
+    match = _NAMED.search(clause.text)
+    if match and match.start() > 0:
+        subject = before(clause, match)
+        own = "names" if match[0].startswith("name") else ""
+        value = content(" ".join(clause.text[match.end() :].split()[:3]))
+        thing = subject if own else without_people(subject, clause)
+        yield claim(clause, "name", subject if own else NOTHING, value, thing=thing or subject)
+
+
+_COUNTS = re.compile(r"\b(?:has|have|got|owns?|there are|guarded by|left|is home to)\b")
+_UNITS = STOP_WORDS | {"years", "months", "weeks", "days", "hours", "times", "year"}
+_COUNTED = re.compile(r"\b(?P<number>\d+) (?P<noun>[a-z-]{3,})\b")
+
+
+def read_count(clause: Clause) -> Iterator[Claim]:
+    has = _COUNTS.search(clause.text)
+    if has is None:
+        return
+    subject = content(clause.text[: has.start()])
+    for match in _COUNTED.finditer(clause.text):
+        if match["noun"] not in _UNITS:
+            yield claim(clause, "count", subject, frozenset([match["number"]]), thing=content(match["noun"]))
+
+
+_HEADS = content(
+    "favourite favorite colour color password number address birthday age job capital leader captain owner plan "
+    "price boss "
+    "teacher mentor king queen weapon code motto goal dream mission task enemy partner deadline destination "
+    "phone height "
+    "weight title rank size team crush hairstyle mayor president chief"
+)
+_IS = re.compile(
+    r"\b(?:is|are|was changed to|were changed to|changed to|has become)\b(?: now)?(?! (?:not|in|on|at|under|"
+    r"behind|with)\b)"
+)
+
+
+def read_quality(clause: Clause) -> Iterator[Claim]:
+    """The captain of the ship is Mira, Mira is the captain of the ship; a favourite colour; a password."""
+    match = _IS.search(clause.text)
+    if match is None or negated(clause):
+        return
+    left, right = clause.text[: match.start()], clause.text[match.end() :]
+    holder = re.match(r"^(?P<who>\S+) (?:is|am|are)(?: now)? the (?P<role>[\w-]+ of (?:the )?[\w'-]+)", clause.text)
+    if holder:
+        yield claim(clause, "role", NOTHING, content(holder["who"]), thing=content(holder["role"]))
+    elif content(left) & _HEADS and 0 < len(content(right)) <= 4:
+        yield claim(clause, "quality", NOTHING, content(right), thing=content(left))
