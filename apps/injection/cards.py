@@ -16,6 +16,7 @@ from apps.injection.models import Recall
 from apps.injection.queries import is_newest_turn, places_of, recalls_among
 from apps.injection.turns import hash_of
 
+LINE = 600  # characters of a memory that a card shows
 JUST_SENT = dt.timedelta(minutes=1)  # how long a turn without a recall is thought to get one
 
 
@@ -87,4 +88,4 @@ def _card(row: Recall, places: Mapping[str, tuple[UUID, int]]) -> Card:
 def _line(item: Mapping[str, Any], places: Mapping[str, tuple[UUID, int]]) -> CardLine:
     place = places.get(item["message"] or "")
     url = f"{reverse('chats:detail', args=[place[0]])}?at={place[1]}" if place else ""
-    return CardLine(item["kind"], plain_text(item["text"]), item["why"], item["score"], url)
+    return CardLine(item["kind"], plain_text(item["text"], LINE), item["why"], item["score"], url)
