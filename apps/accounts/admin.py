@@ -25,6 +25,11 @@ class AccountAdmin(UserAdmin):
     )
     add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
 
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """An account goes with all that is its own, whatever of that may be deleted alone; figures, no contents."""
+        _, counts, _, protected = super().get_deleted_objects(objs, request)
+        return [str(user) for user in objs], counts, set(), protected
+
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(OwnedAdmin):

@@ -31,9 +31,6 @@ class Character(OwnedModel):
     class Meta:
         indexes = [models.Index("owner", "name", name="character_owner_name")]  # the list; lookup at import
 
-    def __str__(self) -> str:
-        return self.name
-
 
 class Chat(OwnedModel):
     """A conversation. ``integrity`` and ``rev`` change with every write; both name one state of it."""
@@ -54,9 +51,6 @@ class Chat(OwnedModel):
 
     class Meta:
         indexes = [models.Index(fields=["owner", "-last_active", "-id"], name="chat_owner_active")]  # the list
-
-    def __str__(self) -> str:
-        return self.title
 
 
 class Message(OwnedModel):
@@ -85,9 +79,6 @@ class Message(OwnedModel):
             ),
         ]
         indexes = [models.Index("owner", "chat", name="message_owner_chat")]  # counts and scopes by owner
-
-    def __str__(self) -> str:
-        return f"{self.name} #{self.index}"
 
     @property
     def ordered_swipes(self) -> list["Swipe"]:
@@ -153,6 +144,3 @@ class ChatChange(OwnedModel):
             models.UniqueConstraint(fields=["chat", "integrity"], name="change_chat_integrity"),
         ]
         indexes = [models.Index(fields=["owner", "-id"], name="change_owner")]  # the admin site's list
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.rev}"

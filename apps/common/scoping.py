@@ -78,3 +78,7 @@ class OwnedModel(models.Model):
 
     class Meta:
         abstract = True
+
+    def __str__(self) -> str:
+        """Nothing that somebody wrote: this is what the admin site and its log show."""
+        return f"{self._meta.verbose_name} {self.pk}"

@@ -44,9 +44,6 @@ class Entity(OwnedModel):
             ),
         ]
 
-    def __str__(self) -> str:
-        return self.name
-
 
 class Memory(OwnedModel):
     """One thing remembered. Nothing automatic deletes it: it is superseded or retired, and says why."""
@@ -132,9 +129,6 @@ class Memory(OwnedModel):
             GinIndex(fields=["lexemes"], name="memory_lexemes"),
         ]
 
-    def __str__(self) -> str:
-        return self.text[:80]
-
     @property
     def is_active(self) -> bool:
         return self.state == self.State.ACTIVE and self.deleted_at is None
@@ -173,9 +167,6 @@ class Passage(OwnedModel):
 
     class Meta:
         indexes = [models.Index("owner", "chat", name="passage_owner_chat")]  # search reads a whole scope
-
-    def __str__(self) -> str:
-        return f"{self.speaker} in {self.chat_id}"
 
 
 class ExtractionRun(OwnedModel):

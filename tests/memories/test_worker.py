@@ -1,4 +1,4 @@
-"""With real workers: what is imported is remembered by itself, and a killed worker costs nothing and doubles nothing."""
+"""With real workers: an imported chat is remembered by itself; a killed worker costs nothing and doubles nothing."""
 
 import io
 import json
