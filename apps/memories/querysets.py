@@ -45,7 +45,7 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
 
     def with_history(self) -> Self:
         """With all that a page or a document shows: sources, entities, what it replaced and what replaced it."""
-        sources = models.Prefetch("sources", self._related("sources").select_related("message"))
+        sources = models.Prefetch("sources", self._related("sources").select_related("message__chat"))
         older = models.Prefetch("supersedes", self._related("supersedes").select_related("valid_to"))
         return self.select_related("superseded_by").prefetch_related(sources, older, "entities")
 

@@ -90,17 +90,10 @@ def restore(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
-def pin(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+def toggle(request: HttpRequest, memory_id: UUID, mark: str) -> HttpResponse:
+    """Set or take away a mark: ``pinned`` or ``hidden``."""
     memory = access_memory(request.user, memory_id)
-    operations.edit_memory(memory, editor=str(request.user), pinned=not memory.pinned)
-    return _shown(request, memory)
-
-
-@login_required
-@require_POST
-def hide(request: HttpRequest, memory_id: UUID) -> HttpResponse:
-    memory = access_memory(request.user, memory_id)
-    operations.edit_memory(memory, editor=str(request.user), hidden=not memory.hidden)
+    operations.edit_memory(memory, editor=str(request.user), **{mark: not getattr(memory, mark)})
     return _shown(request, memory)
 
 

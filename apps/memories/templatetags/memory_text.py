@@ -6,20 +6,19 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from apps.chats.markup import plain_text
+
 register = template.Library()
 
 SIMILAR = 0.25  # cosine below which all-MiniLM-L6-v2's likeness is noise
-WORDS = {
-    "lexical": "shares its words",
-    "speaker": "said by whom you ask about",
-    "session": "from a sitting that fits",
-    "graph": "names the same",
-}
+LONGEST = 4000  # characters of a result
+WORDS = {"lexical": "shares its words", "speaker": "said by whom you ask about", "graph": "names the same"}
 
 
 @register.filter
 def mark_sentence(text: str, sentence: str) -> SafeString | str:
-    """The text with the sentence that matched marked, where it stands in it."""
+    """The text without its markup, with the sentence that matched marked, where it stands in it."""
+    text, sentence = plain_text(text, LONGEST), plain_text(sentence, LONGEST)
     before, found, after = text.partition(sentence) if sentence else (text, "", "")
     return format_html("{}<mark>{}</mark>{}", before, found, after) if found and (before or after) else text
 
