@@ -11,6 +11,9 @@ BENCHMARKS = ["sync", "search"]
 
 def main(names: list[str]) -> None:
     with tempfile.TemporaryDirectory(prefix="loci-bench-") as home:
+        # Open to passing through, so that the database's own user gets in where we are root.
+        Path(home).chmod(0o711)
+        (Path(home) / "static").mkdir()
         os.environ |= {"LOCI_HOME": home, "DJANGO_SETTINGS_MODULE": "config.settings", "LOG_LEVEL": "WARNING"}
         import django
         from django.core.management import call_command

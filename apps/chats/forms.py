@@ -8,7 +8,7 @@ from django import forms
 from apps.accounts.models import User
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.models import Chat, Message
-from apps.chats.operations import Patch
+from apps.chats.patches import Patch
 from apps.chats.wire import timestamp
 from apps.common import clock
 

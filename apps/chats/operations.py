@@ -4,8 +4,8 @@ A write to a chat is always the same beats: lock the chat's row, check the guard
 """
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 from uuid import UUID
@@ -16,12 +16,13 @@ from apps.chats.dates import parse_date
 from apps.chats.events import ChatChanged, announce_on_commit
 from apps.chats.formats.layout import forget_layout
 from apps.chats.formats.parsed import ParsedMessage
-from apps.chats.integrity import Guard, IntegrityConflict, IntegrityRequired, PatchConflict
+from apps.chats.integrity import Guard, IntegrityConflict, IntegrityRequired
 from apps.chats.models import Character, Chat, ChatChange, Message, Swipe
-from apps.chats.queries import changes_since, rev_of
-from apps.chats.wire import message_document
+from apps.chats.patches import Patch, check_rebase, check_revs, find_targets, without_effect
+from apps.chats.queries import rev_of
+from apps.chats.wire import timestamp
 from apps.common import clock
-from apps.common.problems import Invalid, Missing
+from apps.common.problems import Missing
 
 BATCH = 1000
 UNGUARDED = Guard()
@@ -34,16 +35,6 @@ class Appended:
     chat: Chat
     messages: list[Message]
     deduplicated: int = 0
-
-
-@dataclass(frozen=True)
-class Patch:
-    """Changes to one message, named by ``id`` or ``index``; ``values`` are of mes, name, is_system, send_date."""
-
-    values: Mapping[str, Any]
-    id: UUID | None = None
-    index: int | None = None
-    if_rev: int | None = None
 
 
 @dataclass(frozen=True)
@@ -212,10 +203,18 @@ def append_messages(owner: Any, chat_id: UUID, parsed: Sequence[ParsedMessage], 
             return Appended(chat, repeated, deduplicated=len(repeated))
         if not guard.rebase:
             raise IntegrityConflict.over(chat, guard)
-    messages = [message for batch in store_messages(chat, parsed) for message in batch]
+    messages = [message for batch in store_messages(chat, map(_dated, parsed)) for message in batch]
     chat.last_active = clock.now()
     record_change(chat, ChatChange.Kind.APPEND, messages=messages, forced=guard.force)
     return Appended(chat, messages)
+
+
+def _dated(parsed: ParsedMessage) -> ParsedMessage:
+    """A message whose date is None is sent now."""
+    if parsed.send_date is not None:
+        return parsed
+    now = clock.now().replace(microsecond=0)
+    return replace(parsed, send_date=timestamp(now), sent_at=now)
 
 
 def _already_appended(chat: Chat, parsed: Sequence[ParsedMessage], guard: Guard) -> list[Message]:
@@ -237,8 +236,10 @@ def _already_appended(chat: Chat, parsed: Sequence[ParsedMessage], guard: Guard)
 
 
 def _equals(message: Message, parsed: ParsedMessage) -> bool:
-    columns = (message.name, message.is_user, message.is_system, message.send_date, message.swipe_id)
-    given = (parsed.name, parsed.is_user, parsed.is_system, parsed.send_date, parsed.swipe_id)
+    columns = (message.name, message.is_user, message.is_system, message.swipe_id)
+    given = (parsed.name, parsed.is_user, parsed.is_system, parsed.swipe_id)
+    if parsed.send_date not in (None, message.send_date):
+        return False
     swipes = [(swipe.mes, swipe.extra, swipe.info) for swipe in message.ordered_swipes]
     return columns == given and swipes == [(swipe.mes, swipe.extra, swipe.info) for swipe in parsed.swipes]
 
@@ -253,14 +254,12 @@ def patch_messages(owner: Any, chat_id: UUID, patches: Sequence[Patch], guard: G
     if guard.integrity is None and not guard.force:
         raise IntegrityRequired
     chat = lock_chat(owner, chat_id)
-    targets = _targets(chat, patches)
-    waiting = [
-        (patch, message) for patch, message in zip(patches, targets, strict=True) if not _in_effect(patch, message)
-    ]
+    targets = find_targets(chat, patches)
+    waiting = without_effect(zip(patches, targets, strict=True))
     stale = guard.is_stale(chat)
     if stale and (waiting or rev_of(chat, guard.integrity) is None):  # type: ignore[arg-type]
-        _check_rebase(chat, guard, [message for _, message in waiting])
-    _check_revs(chat, waiting)
+        check_rebase(chat, guard, [message for _, message in waiting])
+    check_revs(chat, waiting)
     if not waiting:
         return Patched(chat, targets, skipped=len(patches))
     touched = list({message.pk: message for _, message in waiting}.values())
@@ -271,62 +270,6 @@ def patch_messages(owner: Any, chat_id: UUID, patches: Sequence[Patch], guard: G
     chat.last_active = clock.now()
     record_change(chat, ChatChange.Kind.PATCH, messages=touched, forced=guard.force)
     return Patched(chat, touched, skipped=len(patches) - len(waiting), applied=len(waiting))
-
-
-def _targets(chat: Chat, patches: Sequence[Patch]) -> list[Message]:
-    """The message of each patch; the same object where two patches name the same message."""
-    from_ids = [patch.id for patch in patches if patch.id]
-    from_indexes = [patch.index for patch in patches if patch.id is None]
-    rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat).with_swipes()
-    found = list(rows.filter(pk__in=from_ids)) if from_ids else []
-    known = {message.index for message in found}
-    missing = [index for index in from_indexes if index not in known]
-    found += list(rows.filter(index__in=missing)) if missing else []
-    by_id = {message.pk: message for message in found}
-    by_index = {message.index: message for message in found}
-    return [_target(chat, n, patch, by_id, by_index) for n, patch in enumerate(patches)]
-
-
-def _target(chat: Chat, n: int, patch: Patch, by_id: dict[UUID, Message], by_index: dict[int, Message]) -> Message:
-    if patch.id is None:
-        if patch.index not in by_index:
-            raise Invalid.at(f"/patches/{n}/index", f"The chat has {chat.message_count} messages.")
-        return by_index[patch.index]
-    if patch.id not in by_id:
-        raise Invalid.at(f"/patches/{n}/id", "There is no such message in this chat.")
-    message = by_id[patch.id]
-    if patch.index is not None and patch.index != message.index:
-        theirs = [{"id": str(message.pk), "theirs": message_document(message)}]
-        detail = f"/patches/{n}: this message has the index {message.index}, not {patch.index}."
-        raise PatchConflict.between(chat, theirs, detail)
-    return message
-
-
-def _in_effect(patch: Patch, message: Message) -> bool:
-    return all(getattr(message, name) == value for name, value in patch.values.items())
-
-
-def _check_rebase(chat: Chat, guard: Guard, messages: Iterable[Message]) -> None:
-    """Raises unless the guard allows a rebase, and nobody else has touched ``messages`` since."""
-    assert guard.integrity is not None
-    known = rev_of(chat, guard.integrity)
-    if not guard.rebase or known is None:
-        raise IntegrityConflict.over(chat, guard)
-    changed = {pk for entry in changes_since(chat, known).entries for pk in entry.message_ids}
-    conflicts = [message for message in messages if message.pk in changed]
-    if conflicts:
-        raise _patch_conflict(chat, conflicts, "These messages were changed since.")
-
-
-def _check_revs(chat: Chat, waiting: Iterable[tuple[Patch, Message]]) -> None:
-    late = [message for patch, message in waiting if patch.if_rev not in (None, message.rev)]
-    if late:
-        raise _patch_conflict(chat, late, "These messages are not at the rev that the patch names.")
-
-
-def _patch_conflict(chat: Chat, messages: Iterable[Message], detail: str) -> PatchConflict:
-    theirs = [{"id": str(message.pk), "theirs": message_document(message)} for message in messages]
-    return PatchConflict.between(chat, theirs, detail)
 
 
 def _apply(patch: Patch, message: Message) -> None:

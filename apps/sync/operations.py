@@ -12,6 +12,7 @@ from apps.chats.exports import export_jsonl
 from apps.chats.formats.parsed import ParsedMessage
 from apps.chats.integrity import Guard
 from apps.chats.models import Chat
+from apps.chats.patches import Patch
 from apps.sync.models import ChatSnapshot
 
 
@@ -22,7 +23,7 @@ def append(owner: Any, chat_id: UUID, messages: Sequence[ParsedMessage], guard: 
         return chats.append_messages(owner, chat_id, messages, guard)
 
 
-def patch(owner: Any, chat_id: UUID, patches: Sequence[chats.Patch], guard: Guard) -> chats.Patched:
+def patch(owner: Any, chat_id: UUID, patches: Sequence[Patch], guard: Guard) -> chats.Patched:
     """As ``chats.operations.patch_messages``, after a snapshot if it is forced."""
     with transaction.atomic():
         _snapshot_if_forced(owner, chat_id, guard)

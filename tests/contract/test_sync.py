@@ -5,6 +5,7 @@ import uuid
 from typing import Any
 
 import pytest
+import time_machine
 from django.db import connection
 from rest_framework.test import APIClient
 
@@ -86,6 +87,18 @@ def test_the_retry_of_an_append_stores_nothing(alice: APIClient, chat: dict[str,
     assert texts(alice, chat) == [*STORED, "One", "Two"]
 
 
+def test_the_retry_of_a_message_without_a_date_stores_nothing(alice: APIClient, chat: dict[str, Any]) -> None:
+    body = {"integrity": chat["integrity"], "message": {"mes": "once", "is_user": True}}
+    url = f"/api/v1/chats/{chat['id']}/append/"
+    with time_machine.travel("2026-05-01T10:00:00Z", tick=False):
+        first = alice.post(url, body).json()
+    with time_machine.travel("2026-05-01T10:00:09Z", tick=False):
+        again = alice.post(url, body).json()
+    assert (again["deduplicated"], again["appended"]) == (1, first["appended"])
+    stored = alice.get(f"/api/v1/chats/{chat['id']}/messages/", {"from": -1}).json()["results"][0]
+    assert (stored["name"], stored["send_date"]) == ("Alice", "2026-05-01T10:00:00Z")
+
+
 def test_two_equal_messages_that_are_meant_are_both_kept(alice: APIClient, chat: dict[str, Any]) -> None:
     first = append(alice, chat, "ok", integrity=chat["integrity"]).json()
     second = append(alice, chat, "ok", integrity=first["integrity"]).json()
@@ -139,6 +152,12 @@ def test_a_patch_in_effect_sent_again_is_skipped(alice: APIClient, chat: dict[st
     assert again.status_code == 200
     assert (again.json()["applied"], again.json()["skipped"]) == (0, 1)
     assert again.json()["integrity"] == first["integrity"]
+
+
+def test_patches_of_one_message_apply_in_their_order(alice: APIClient, chat: dict[str, Any]) -> None:
+    there_and_back = [{"index": 0, "set": {"mes": "new"}}, {"index": 0, "set": {"mes": STORED[0]}}]
+    assert patch(alice, chat, *there_and_back, integrity=chat["integrity"]).json()["applied"] == 2
+    assert texts(alice, chat) == STORED
 
 
 def test_if_rev_makes_one_patch_conditional(alice: APIClient, chat: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """The envelopes of append and patch."""
 
+from dataclasses import replace
 from typing import Any
 
 from rest_framework import serializers
@@ -10,9 +11,7 @@ from apps.chats.formats.sillytavern import NO_HEADER
 from apps.chats.formats.sillytavern_lines import parse_message
 from apps.chats.integrity import Guard
 from apps.chats.models import Chat
-from apps.chats.operations import Patch
-from apps.chats.wire import timestamp
-from apps.common import clock
+from apps.chats.patches import Patch
 from apps.common.serializer_fields import Flag, Integer, StrictSerializer, Text
 
 MAX_BATCH = 1000
@@ -42,7 +41,7 @@ class AppendSerializer(GuardedSerializer):
         return attrs
 
     def parsed(self, chat: Chat) -> list[ParsedMessage]:
-        """The messages as they will be stored, with the names and the date that they left out."""
+        """The messages as they will be stored, with the names that they left out; a date left out is None."""
         data = self.validated_data
         lines = data["messages"] if "messages" in data else [data["message"]]
         return [_parsed(line, chat) for line in lines]
@@ -50,11 +49,9 @@ class AppendSerializer(GuardedSerializer):
 
 def _parsed(line: dict[str, Any], chat: Chat) -> ParsedMessage:
     character = chat.character.name if chat.character else ""
-    given = {
-        "name": chat.user_name if line["is_user"] else character,
-        "send_date": timestamp(clock.now().replace(microsecond=0)),
-    } | line
-    return parse_message(given, NO_HEADER, _ignore)
+    given = {"name": chat.user_name if line["is_user"] else character, "send_date": ""} | line
+    message = parse_message(given, NO_HEADER, _ignore)
+    return message if "send_date" in line else replace(message, send_date=None)
 
 
 def _ignore(warning: str) -> None:
