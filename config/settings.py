@@ -37,6 +37,7 @@ DEMO_EMAIL = "demo@loci.example"
 DEMO_PASSWORD = demo_password()
 REQUEST_MAX_BYTES = env.int("REQUEST_MAX_BYTES", default=64 * 1024 * 1024)
 IMPORT_MAX_BYTES = env.int("IMPORT_MAX_BYTES", default=200 * 1024 * 1024)
+MESSAGE_DATA_MAX_BYTES = env.int("MESSAGE_DATA_MAX_BYTES", default=256 * 1024)
 
 # Applications
 

@@ -16,6 +16,7 @@ class ChatChanged:
     chat_id: UUID
     kind: str
     rev: int
+    integrity: UUID
     message_ids: list[UUID] = field(default_factory=list)
     deleted_ids: list[UUID] = field(default_factory=list)
 

@@ -13,7 +13,7 @@ from apps.common.scoping import OwnedManager, OwnedModel
 
 
 class Character(OwnedModel):
-    """Somebody to talk to. The fields are those of a character card, version 2."""
+    """Somebody to talk to. The fields are those of a character card, version 3."""
 
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True, default="")
@@ -24,12 +24,82 @@ class Character(OwnedModel):
     system_prompt = models.TextField(blank=True, default="")
     post_history_instructions = models.TextField(blank=True, default="")
     creator_notes = models.TextField(blank=True, default="")
+    alternate_greetings = OrderedJSONField(default=list, blank=True)
+    group_only_greetings = OrderedJSONField(default=list, blank=True)
+    tags = OrderedJSONField(default=list, blank=True)
+    creator = models.TextField(blank=True, default="")
+    character_version = models.TextField(blank=True, default="")
+    nickname = models.TextField(blank=True, default="")
+    creator_notes_multilingual = OrderedJSONField(default=dict, blank=True)
+    source = OrderedJSONField(default=list, blank=True)
     extensions = OrderedJSONField(default=dict, blank=True)
+    card = OrderedJSONField(default=dict, blank=True, help_text="The imported card as it came.")
     created_at = models.DateTimeField(default=clock.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         indexes = [models.Index("owner", "name", name="character_owner_name")]  # the list; lookup at import
+
+
+class CharacterImage(OwnedModel):
+    """A character's picture, as it was given."""
+
+    character = models.OneToOneField(Character, on_delete=models.CASCADE, related_name="image")
+    media_type = models.CharField(max_length=32)
+    content = models.BinaryField()
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+
+
+class Lorebook(OwnedModel):
+    """What is told where its keys are spoken of; a character's own, or by itself."""
+
+    name = models.CharField(max_length=200)
+    character = models.ForeignKey(
+        Character, on_delete=models.CASCADE, null=True, blank=True, related_name="lorebooks", db_index=False
+    )
+    document = OrderedJSONField(default=dict, help_text="As a lorebook of card version 3.")
+    source_format = models.CharField(max_length=32, blank=True, default="")
+    original = OrderedJSONField(null=True, blank=True, help_text="The imported book as it came.")
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        indexes = [
+            models.Index("owner", "name", name="lorebook_owner_name"),  # the list
+            models.Index("character", name="lorebook_character"),  # what goes with a character
+        ]
+
+
+class ImportJob(OwnedModel):
+    """A file that is being taken in, in the background; its chats are there when it has succeeded."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        SUCCEEDED = "succeeded"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    filename = models.CharField(max_length=255)
+    file = models.FileField(upload_to="imports/", blank=True, help_text="Removed when the job has ended.")
+    title = models.CharField(max_length=200, blank=True, default="")
+    character = models.ForeignKey(Character, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    state = models.CharField(max_length=16, choices=State.choices, default=State.QUEUED)
+    bytes_done = models.PositiveBigIntegerField(default=0)
+    bytes_total = models.PositiveBigIntegerField(default=0)
+    messages = models.PositiveBigIntegerField(default=0, help_text="Read so far.")
+    report = OrderedJSONField(default=dict, blank=True)
+    error = models.TextField(blank=True, default="")
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["owner", "-id"], name="import_owner_newest"),  # the list
+            models.Index("state", "heartbeat_at", name="import_state"),  # the sweep, over all owners
+        ]
 
 
 class Chat(OwnedModel):
@@ -44,6 +114,15 @@ class Chat(OwnedModel):
     rev = models.PositiveBigIntegerField(default=0, editable=False)
     message_count = models.PositiveIntegerField(default=0, editable=False)
     last_active = models.DateTimeField(default=clock.now)
+    is_group = models.BooleanField(default=False, help_text="Whether it has participants.")
+    parent = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="branches", editable=False
+    )
+    parent_index = models.PositiveIntegerField(null=True, blank=True, help_text="The last message that it took along.")
+    is_checkpoint = models.BooleanField(default=False, help_text="A branch kept to come back to.")
+    import_job = models.ForeignKey(
+        ImportJob, on_delete=models.SET_NULL, null=True, blank=True, related_name="chats", editable=False
+    )
     created_at = models.DateTimeField(default=clock.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -53,6 +132,30 @@ class Chat(OwnedModel):
         indexes = [models.Index(fields=["owner", "-last_active", "-id"], name="chat_owner_active")]  # the list
 
 
+class Participant(OwnedModel):
+    """Somebody who speaks in a group chat, beside the user."""
+
+    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="participants", db_index=False)
+    character = models.ForeignKey(
+        Character, on_delete=models.SET_NULL, null=True, blank=True, related_name="participations"
+    )
+    name = models.CharField(max_length=200)
+    position = models.PositiveIntegerField()
+    muted = models.BooleanField(default=False, help_text="Takes no turn of its own.")
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["chat", "name"], name="participant_chat_name"),
+            models.UniqueConstraint(
+                fields=["chat", "position"],
+                name="participant_chat_position",
+                deferrable=models.Deferrable.DEFERRED,
+            ),
+        ]
+        indexes = [models.Index("owner", "chat", name="participant_owner_chat")]  # counts and scopes by owner
+
+
 class Message(OwnedModel):
     """One turn. Its text and ``extra`` are those of the active swipe, and stand nowhere else."""
 
@@ -60,11 +163,15 @@ class Message(OwnedModel):
     index = models.PositiveIntegerField(help_text="Its place in the chat, from 0, without gaps.")
     rev = models.PositiveIntegerField(default=1, help_text="How often it was written.")
     name = models.CharField(max_length=200, blank=True, default="")
+    participant = models.ForeignKey(
+        Participant, on_delete=models.SET_NULL, null=True, blank=True, related_name="messages", db_index=False
+    )
     is_user = models.BooleanField(default=False)
     is_system = models.BooleanField(default=False, help_text="Hidden from the prompt, not deleted.")
     send_date = OrderedJSONField(default=str, blank=True, help_text="As it was given.")
     sent_at = models.DateTimeField(null=True, blank=True, help_text="send_date, where it could be read.")
     swipe_id = models.PositiveIntegerField(default=0, help_text="The position of the active swipe.")
+    ends_scene = models.BooleanField(default=False, help_text="Whether the active swipe's data says scene_break.")
     layout = models.TextField(blank=True, default="", help_text="How the imported line was laid out.")
     created_at = models.DateTimeField(default=clock.now, editable=False)
     updated_at = models.DateTimeField(default=clock.now)
@@ -78,7 +185,13 @@ class Message(OwnedModel):
                 fields=["chat", "index"], name="message_chat_index", deferrable=models.Deferrable.DEFERRED
             ),
         ]
-        indexes = [models.Index("owner", "chat", name="message_owner_chat")]  # counts and scopes by owner
+        indexes = [
+            models.Index("owner", "chat", name="message_owner_chat"),  # counts and scopes by owner
+            models.Index("chat", "index", name="message_scene_ends", condition=models.Q(ends_scene=True)),  # scenes
+            models.Index(
+                "participant", name="message_participant", condition=models.Q(participant__isnull=False)
+            ),  # one who leaves
+        ]
 
     @property
     def ordered_swipes(self) -> list["Swipe"]:
@@ -127,6 +240,9 @@ class ChatChange(OwnedModel):
         APPEND = "append"
         PATCH = "patch"
         METADATA = "metadata"
+        UNDO = "undo"
+        BRANCH = "branch"
+        PARTICIPANTS = "participants"
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="changes", db_index=False)
     rev = models.PositiveBigIntegerField()
@@ -135,7 +251,12 @@ class ChatChange(OwnedModel):
     at = models.DateTimeField(default=clock.now, editable=False)
     message_ids = ArrayField(models.UUIDField(), default=list, help_text="Messages added or changed.")
     deleted_ids = ArrayField(models.UUIDField(), default=list)
-    metadata = OrderedJSONField(null=True, blank=True, help_text="The metadata keys that it set.")
+    metadata = OrderedJSONField(null=True, blank=True, help_text="What it changed, as a merge patch.")
+    metadata_replaced = models.BooleanField(default=False, help_text="metadata is the whole, no merge patch.")
+    before = OrderedJSONField(null=True, blank=True, help_text="What it changed, as it was: for undo.")
+    undone = models.BooleanField(default=False)
+    reordered = models.BooleanField(default=False, help_text="It changed the index of messages it doesn't name.")
+    fingerprint = models.CharField(max_length=64, blank=True, default="", help_text="Of the request: for retries.")
     forced = models.BooleanField(default=False, help_text="Written without a check of integrity.")
 
     class Meta:
@@ -143,4 +264,7 @@ class ChatChange(OwnedModel):
             models.UniqueConstraint(fields=["chat", "rev"], name="change_chat_rev"),
             models.UniqueConstraint(fields=["chat", "integrity"], name="change_chat_integrity"),
         ]
-        indexes = [models.Index(fields=["owner", "-id"], name="change_owner")]  # the admin site's list
+        indexes = [
+            models.Index(fields=["owner", "-id"], name="change_owner"),  # the admin site's list
+            models.Index("at", name="change_age"),  # what the log need not keep, over all owners
+        ]

@@ -1,88 +1,158 @@
-"""Patches to messages before they are written: what each of them names, and whether it may go through."""
+"""Patches to messages, and a message while they are applied to it. Nothing here reads or writes the database."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from apps.chats.integrity import Guard, IntegrityConflict, PatchConflict
-from apps.chats.models import Chat, Message
-from apps.chats.queries import changes_since, rev_of
-from apps.chats.wire import message_document
+from apps.chats.dates import parse_date
+from apps.chats.formats.layout import dump, forget_layout
+from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
+from apps.chats.images import message_image
+from apps.chats.message_data import check_extra, ends_scene
+from apps.chats.models import Message, Swipe
+from apps.common import merge_patch
 from apps.common.problems import Invalid
 
 
 @dataclass(frozen=True)
-class Patch:
-    """Changes to one message, named by ``id`` or ``index``; ``values`` are of mes, name, is_system, send_date."""
+class Splice:
+    """Replaces ``delete`` code points of a text, from position ``at`` on, by ``insert``."""
 
-    values: Mapping[str, Any]
+    at: int
+    delete: int
+    insert: str
+
+
+@dataclass(frozen=True)
+class Patch:
+    """Changes to one message, named by ``id`` or ``index``.
+
+    ``values`` are of mes, name, participant, is_system and send_date. The parts apply in the order in which they
+    stand here, so that text and data are those of the swipe that is active after the patch. ``delete`` stands alone.
+    """
+
+    values: Mapping[str, Any] = field(default_factory=dict)
     id: UUID | None = None
     index: int | None = None
     if_rev: int | None = None
+    add_swipe: ParsedSwipe | None = None
+    delete_swipe: int | None = None
+    swipe_order: tuple[int, ...] | None = None
+    swipe_id: int | None = None
+    extra: Mapping[str, Any] | None = None
+    splice: Splice | None = None
+    insert_before: ParsedMessage | None = None
+    move_to: int | None = None
+    delete: bool = False
 
 
-def find_targets(chat: Chat, patches: Sequence[Patch]) -> list[Message]:
-    """The message of each patch; the same object where two patches name the same message."""
-    from_ids = [patch.id for patch in patches if patch.id]
-    from_indexes = [patch.index for patch in patches if patch.id is None]
-    rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat).with_swipes()
-    found = list(rows.filter(pk__in=from_ids)) if from_ids else []
-    known = {message.index for message in found}
-    missing = [index for index in from_indexes if index not in known]
-    found += list(rows.filter(index__in=missing)) if missing else []
-    by_id = {message.pk: message for message in found}
-    by_index = {message.index: message for message in found}
-    return [_target(chat, n, patch, by_id, by_index) for n, patch in enumerate(patches)]
+class Draft:
+    """A message with patches applied in memory. ``swipes`` are in their order; the active one is ``active``."""
+
+    def __init__(self, message: Message) -> None:
+        self.message = message
+        self.swipes = message.ordered_swipes
+        self.active = message.active_swipe
+        self.before = message_image(message, self.swipes)
+        self.is_changed = False
+        self._stored = {swipe.pk for swipe in self.swipes}
+        self._written: set[str] = set()
+
+    @property
+    def added_swipes(self) -> list[Swipe]:
+        return [swipe for swipe in self.swipes if swipe.pk not in self._stored]
+
+    @property
+    def kept_swipes(self) -> list[Swipe]:
+        return [swipe for swipe in self.swipes if swipe.pk in self._stored]
+
+    @property
+    def removed_swipe_ids(self) -> set[UUID]:
+        return self._stored - {swipe.pk for swipe in self.swipes}
+
+    def apply(self, patch: Patch, at: str) -> None:
+        """Apply the parts of ``patch`` that stay within the message; ``at`` is its pointer. Raises Invalid."""
+        before = self._content()
+        self._change_swipes(patch, at)
+        self._set(patch.values)
+        if patch.extra is not None:
+            self._merge_extra(patch.extra, at)
+        if patch.splice is not None:
+            self._set({"mes": spliced(self.active.mes, patch.splice, at)})
+        self._settle()
+        self.is_changed |= self._content() != before
+
+    def _change_swipes(self, patch: Patch, at: str) -> None:
+        if patch.add_swipe is not None:
+            self._add_swipe(patch.add_swipe)
+        if patch.delete_swipe is not None:
+            self._delete_swipe(patch.delete_swipe, f"{at}/delete_swipe")
+        if patch.swipe_order is not None:
+            self._reorder(patch.swipe_order, f"{at}/swipe_order")
+        if patch.swipe_id is not None:
+            self.active = self._swipe_at(patch.swipe_id, f"{at}/swipe_id")
+            self._written.add("swipes")
+
+    def _add_swipe(self, swipe: ParsedSwipe) -> None:
+        owner_id = self.message.owner_id
+        self.active = Swipe(owner_id=owner_id, message=self.message, mes=swipe.mes, extra=swipe.extra, info=swipe.info)
+        self.swipes.append(self.active)
+        self._written.add("swipes")
+
+    def _delete_swipe(self, position: int, at: str) -> None:
+        gone = self._swipe_at(position, at)
+        if len(self.swipes) == 1:
+            raise Invalid.at(at, "The only swipe of a message can't be deleted. Delete the message.")
+        self.swipes.remove(gone)
+        if gone is self.active:
+            self.active = self.swipes[min(position, len(self.swipes) - 1)]
+        self._written.add("swipes")
+
+    def _reorder(self, order: tuple[int, ...], at: str) -> None:
+        if sorted(order) != list(range(len(self.swipes))):
+            raise Invalid.at(at, f"It must name each of the {len(self.swipes)} swipes once.")
+        self.swipes = [self.swipes[position] for position in order]
+        self._written.add("swipes")
+
+    def _swipe_at(self, position: int, at: str) -> Swipe:
+        if position >= len(self.swipes):
+            raise Invalid.at(at, f"The message has {len(self.swipes)} swipes.")
+        return self.swipes[position]
+
+    def _set(self, values: Mapping[str, Any]) -> None:
+        for name, value in values.items():
+            if name == "mes":
+                self.active.mes = value
+            else:
+                setattr(self.message, name, value)
+        if "send_date" in values:
+            self.message.sent_at = parse_date(self.message.send_date)
+        self._written.update(values.keys() - {"participant_id"})  # chat files know the speaker by name
+
+    def _merge_extra(self, changes: Mapping[str, Any], at: str) -> None:
+        self.active.extra = merge_patch.apply(self.active.extra, dict(changes))
+        check_extra(self.active.extra, changes, f"{at}/extra")
+        self._written.add("extra")
+
+    def _content(self) -> str:
+        """All that a patch can change but the place, as text: equal only where it is the same to JSON."""
+        return dump(message_image(self.message, self.swipes))
+
+    def _settle(self) -> None:
+        """Bring what follows from the rest in line with it."""
+        message = self.message
+        for position, swipe in enumerate(self.swipes):
+            swipe.position = position
+        message.swipe_id = self.active.position
+        message.ends_scene = ends_scene(self.active.extra)
+        message.layout = forget_layout(message.layout, self._written)
 
 
-def _target(chat: Chat, n: int, patch: Patch, by_id: dict[UUID, Message], by_index: dict[int, Message]) -> Message:
-    if patch.id is None:
-        if patch.index not in by_index:
-            raise Invalid.at(f"/patches/{n}/index", f"The chat has {chat.message_count} messages.")
-        return by_index[patch.index]
-    if patch.id not in by_id:
-        raise Invalid.at(f"/patches/{n}/id", "There is no such message in this chat.")
-    message = by_id[patch.id]
-    if patch.index is not None and patch.index != message.index:
-        theirs = [{"id": str(message.pk), "theirs": message_document(message)}]
-        detail = f"/patches/{n}: this message has the index {message.index}, not {patch.index}."
-        raise PatchConflict.between(chat, theirs, detail)
-    return message
-
-
-def without_effect(pairs: Iterable[tuple[Patch, Message]]) -> list[tuple[Patch, Message]]:
-    """The patches that are not in effect yet, in their order.
-
-    Where one of a message's patches is not, all of them wait: they apply one after the other.
-    """
-    pairs = list(pairs)
-    changing = {message.pk for patch, message in pairs if not _in_effect(patch, message)}
-    return [(patch, message) for patch, message in pairs if message.pk in changing]
-
-
-def _in_effect(patch: Patch, message: Message) -> bool:
-    return all(getattr(message, name) == value for name, value in patch.values.items())
-
-
-def check_rebase(chat: Chat, guard: Guard, messages: Iterable[Message]) -> None:
-    """Raises unless the guard allows a rebase, and nobody else has touched ``messages`` since."""
-    assert guard.integrity is not None
-    known = rev_of(chat, guard.integrity)
-    if not guard.rebase or known is None:
-        raise IntegrityConflict.over(chat, guard)
-    changed = {pk for entry in changes_since(chat, known).entries for pk in entry.message_ids}
-    conflicts = [message for message in messages if message.pk in changed]
-    if conflicts:
-        raise _patch_conflict(chat, conflicts, "These messages were changed since.")
-
-
-def check_revs(chat: Chat, waiting: Iterable[tuple[Patch, Message]]) -> None:
-    late = [message for patch, message in waiting if patch.if_rev not in (None, message.rev)]
-    if late:
-        raise _patch_conflict(chat, late, "These messages are not at the rev that the patch names.")
-
-
-def _patch_conflict(chat: Chat, messages: Iterable[Message], detail: str) -> PatchConflict:
-    theirs = [{"id": str(message.pk), "theirs": message_document(message)} for message in messages]
-    return PatchConflict.between(chat, theirs, detail)
+def spliced(text: str, splice: Splice, at: str) -> str:
+    """``text`` with the splice in it. Raises Invalid where it reaches past the end."""
+    if splice.at > len(text):
+        raise Invalid.at(f"{at}/splice/at", f"The text has {len(text)} code points.")
+    if splice.at + splice.delete > len(text):
+        raise Invalid.at(f"{at}/splice/delete", f"From {splice.at} on, the text has {len(text) - splice.at} more.")
+    return text[: splice.at] + splice.insert + text[splice.at + splice.delete :]

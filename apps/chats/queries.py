@@ -1,6 +1,7 @@
 """Reads of chats that return rows or dataclasses."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -8,6 +9,8 @@ from apps.chats.models import Chat, ChatChange, Message
 from apps.common.problems import Missing, Problem
 
 MAX_WINDOW = 200
+# Writes that stored a whole chat: their line in the log names no message.
+WHOLE = {ChatChange.Kind.IMPORT, ChatChange.Kind.BRANCH}
 
 
 class HistoryGone(Problem):
@@ -33,11 +36,24 @@ class Window:
 
 @dataclass(frozen=True)
 class Changes:
-    """The log since a state, and the messages that it names as they are now."""
+    """The log since a state."""
 
     chat: Chat
     entries: list[ChatChange]
-    messages: dict[UUID, Message]
+
+    @cached_property
+    def messages(self) -> dict[UUID, Message]:
+        """Those added or changed that are still there, as they are now."""
+        rows = Message.objects.for_owner(self.chat.owner_id).filter(chat=self.chat, pk__in=self.message_ids)
+        return {message.pk: message for message in rows.with_swipes()}
+
+    @cached_property
+    def message_ids(self) -> set[UUID]:
+        return {pk for entry in self.entries for pk in entry.message_ids}
+
+    @cached_property
+    def deleted_ids(self) -> set[UUID]:
+        return {pk for entry in self.entries for pk in entry.deleted_ids}
 
 
 def access_chat(owner: Any, chat_id: UUID) -> Chat:
@@ -76,8 +92,6 @@ def changes_since(chat: Chat, rev: int) -> Changes:
     """What was written after ``rev``. Raises HistoryGone where the log does not hold all of it."""
     entries = list(chat.changes.filter(rev__gt=rev).order_by("rev"))
     complete = len(entries) == chat.rev - rev and rev >= 0
-    if not complete or any(entry.kind == ChatChange.Kind.IMPORT for entry in entries):
+    if not complete or any(entry.kind in WHOLE for entry in entries):
         raise HistoryGone("Read the chat anew.", current_integrity=str(chat.integrity), current_rev=chat.rev)
-    named = {message_id for entry in entries for message_id in entry.message_ids}
-    messages = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=named).with_swipes()
-    return Changes(chat, entries, {message.pk: message for message in messages})
+    return Changes(chat, entries)

@@ -3,8 +3,9 @@
 import datetime as dt
 from typing import Any
 
-from apps.chats.models import Chat, Message, Swipe
+from apps.chats.models import Chat, Message, Participant, Swipe
 from apps.chats.queries import Changes
+from apps.chats.rounds import Round
 
 
 def timestamp(moment: dt.datetime | None) -> str | None:
@@ -22,6 +23,10 @@ def chat_document(chat: Chat) -> dict[str, Any]:
         "integrity": str(chat.integrity),
         "rev": chat.rev,
         "message_count": chat.message_count,
+        "is_group": chat.is_group,
+        "parent": str(chat.parent_id) if chat.parent_id else None,
+        "parent_index": chat.parent_index,
+        "is_checkpoint": chat.is_checkpoint,
         "last_active": timestamp(chat.last_active),
         "created_at": timestamp(chat.created_at),
         "updated_at": timestamp(chat.updated_at),
@@ -37,6 +42,7 @@ def message_document(message: Message) -> dict[str, Any]:
         "index": message.index,
         "rev": message.rev,
         "name": message.name,
+        "participant": str(message.participant_id) if message.participant_id else None,
         "is_user": message.is_user,
         "is_system": message.is_system,
         "send_date": message.send_date,
@@ -55,6 +61,33 @@ def _swipe_info(swipe: Swipe) -> dict[str, Any]:
     return swipe.info | {"extra": swipe.extra}
 
 
+def participant_document(participant: Participant) -> dict[str, Any]:
+    return {
+        "id": str(participant.pk),
+        "name": participant.name,
+        "character": str(participant.character_id) if participant.character_id else None,
+        "position": participant.position,
+        "muted": participant.muted,
+    }
+
+
+def round_document(one: Round) -> dict[str, Any]:
+    return {
+        "round": one.number,
+        "user": [_spoken(message) for message in one.user],
+        "turns": [_spoken(message) for message in one.turns],
+    }
+
+
+def _spoken(message: Message) -> dict[str, Any]:
+    return {
+        "id": str(message.pk),
+        "index": message.index,
+        "name": message.name,
+        "participant": str(message.participant_id) if message.participant_id else None,
+    }
+
+
 def change_documents(changes: Changes) -> list[dict[str, Any]]:
     """The log's entries, oldest first, each with the messages that it touched as they are now."""
     return [
@@ -70,6 +103,7 @@ def change_documents(changes: Changes) -> list[dict[str, Any]]:
             ],
             "deleted": [str(message_id) for message_id in entry.deleted_ids],
             "metadata": entry.metadata,
+            "metadata_replaced": entry.metadata_replaced,
         }
         for entry in changes.entries
     ]

@@ -35,6 +35,13 @@ class Integer(serializers.IntegerField):
         return super().to_internal_value(data)
 
 
+class Position(Integer):
+    """A place in a list or a text: a whole number from 0 on, as large as the database takes."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"min_value": 0, "max_value": 2**31 - 1} | kwargs)
+
+
 class JSONObject(serializers.DictField):
     """A JSON object with any content."""
 

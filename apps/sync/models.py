@@ -1,9 +1,13 @@
-"""Replies kept for retries, and snapshots taken before a forced write."""
+"""Replies kept for retries, snapshots taken before a forced write, and settings documents."""
 
+import uuid
+
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from apps.chats.models import Chat
 from apps.common import clock
+from apps.common.fields import OrderedJSONField
 from apps.common.scoping import OwnedModel
 
 
@@ -32,3 +36,42 @@ class ChatSnapshot(OwnedModel):
 
     class Meta:
         indexes = [models.Index(fields=["owner", "chat", "-id"], name="snapshot_owner_chat")]
+
+
+class SettingsDocument(OwnedModel):
+    """A user's settings: their integrity and rev. What they say stands in ``Setting``, a row for a top-level key."""
+
+    integrity = models.UUIDField(default=uuid.uuid4, editable=False)
+    rev = models.PositiveBigIntegerField(default=0, editable=False)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["owner"], name="settings_owner")]
+
+
+class Setting(OwnedModel):
+    """One top-level key of a settings document; ``rev`` is that of the write that changed it last."""
+
+    key = models.CharField(max_length=255)
+    value = OrderedJSONField(null=True, blank=True)
+    rev = models.PositiveBigIntegerField()
+    deleted = models.BooleanField(default=False, help_text="The key is gone; the row keeps when.")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["owner", "key"], name="setting_owner_key")]
+
+
+class SettingsChange(OwnedModel):
+    """One write to a settings document: the keys it touched, and the integrity and rev that it led to."""
+
+    rev = models.PositiveBigIntegerField()
+    integrity = models.UUIDField()
+    keys = ArrayField(models.TextField(), default=list)
+    at = models.DateTimeField(default=clock.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["owner", "rev"], name="settings_change_rev"),
+            models.UniqueConstraint(fields=["owner", "integrity"], name="settings_change_integrity"),
+        ]

@@ -30,6 +30,13 @@ def patch(owner: Any, chat_id: UUID, patches: Sequence[Patch], guard: Guard) -> 
         return chats.patch_messages(owner, chat_id, patches, guard)
 
 
+def undo(owner: Any, chat_id: UUID, guard: Guard) -> chats.Undone:
+    """As ``chats.operations.undo_last_change``, after a snapshot if it is forced."""
+    with transaction.atomic():
+        _snapshot_if_forced(owner, chat_id, guard)
+        return chats.undo_last_change(owner, chat_id, guard)
+
+
 def _snapshot_if_forced(owner: Any, chat_id: UUID, guard: Guard) -> None:
     if guard.force:
         take_snapshot(chats.lock_chat(owner, chat_id), reason="before a forced write")

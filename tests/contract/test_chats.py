@@ -20,7 +20,7 @@ MESSAGE_FIELDS = set(
 def test_a_chat_is_created_listed_changed_and_deleted(alice: APIClient) -> None:
     created = alice.post("/api/v1/chats/", {"title": "One", "metadata": {"mood": "calm"}})
     assert created.status_code == 201
-    assert set(created.json()) == CHAT_FIELDS
+    assert set(created.json()) >= CHAT_FIELDS
     assert created.json()["metadata"] == {"mood": "calm"}
     url = f"/api/v1/chats/{created.json()['id']}/"
     assert [chat["id"] for chat in alice.get("/api/v1/chats/").json()["results"]] == [created.json()["id"]]
@@ -65,7 +65,7 @@ def test_a_window_of_messages(alice: APIClient, chat: dict[str, Any]) -> None:
         "from": 1,
     }
     (message,) = window["results"]
-    assert set(message) == MESSAGE_FIELDS
+    assert set(message) >= MESSAGE_FIELDS
     assert message["mes"] == "Under the blue stone."
     assert message["extra"] == {"model": "m"}
     assert message["swipes"] == ["Under the blue stone."]

@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
 from apps.chats.models import Message
-from apps.chats.operations import append_messages, create_character, create_chat
+from apps.chats.operations import add_participant, append_messages, create_character, create_chat
 from apps.common.scoping import UnscopedQuery, system_scope
 from apps.injection.models import Recall
 from apps.memories.models import ExtractionRun, Memory
@@ -50,6 +50,7 @@ def alices(db: None) -> dict[str, Any]:
     )
     run = ExtractionRun.objects.create(owner_id=alice.pk, chat=chat)
     Recall.objects.create(owner_id=alice.pk, chat=chat, message=turn, text="x", turn_hash="x")
+    participant = add_participant(alice, chat.pk, name="Mira", character=character)
     token, _ = create_token(alice, name="hers")
     return {
         "user": alice,
@@ -57,6 +58,7 @@ def alices(db: None) -> dict[str, Any]:
         "message_id": turn.pk,
         "memory_id": memory.pk,
         "run_id": run.pk,
+        "participant_id": participant.pk,
         "token_id": token.pk,
         "pk": character.pk,
         "index": 0,

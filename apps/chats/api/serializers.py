@@ -52,6 +52,10 @@ class ChatSerializer(serializers.Serializer[Chat]):
     integrity = serializers.UUIDField()
     rev = serializers.IntegerField()
     message_count = serializers.IntegerField()
+    is_group = serializers.BooleanField()
+    parent = serializers.UUIDField(allow_null=True)  # type: ignore[assignment]
+    parent_index = serializers.IntegerField(allow_null=True)
+    is_checkpoint = serializers.BooleanField()
     last_active = serializers.DateTimeField()
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
@@ -90,6 +94,7 @@ class MessageSerializer(serializers.Serializer[Message]):
     index = serializers.IntegerField()
     rev = serializers.IntegerField()
     name = serializers.CharField()
+    participant = serializers.UUIDField(allow_null=True)
     is_user = serializers.BooleanField()
     is_system = serializers.BooleanField()
     send_date = serializers.JSONField()
@@ -134,6 +139,7 @@ class MessageInputSerializer(serializers.Serializer[Any]):
     ASSIGNED = ("id", "index", "rev", "hidden", "created_at", "updated_at")
 
     name = Text(max_length=200, required=False)
+    participant = serializers.UUIDField(required=False, allow_null=True)
     is_user = Flag(default=False)
     is_system = Flag(default=False)
     send_date = SendDate(required=False)

@@ -2,17 +2,19 @@
 
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 from rest_framework import serializers
 
 from apps.chats.api.serializers import MessageInputSerializer, MessageSerializer, SendDate
-from apps.chats.formats.parsed import ParsedMessage
-from apps.chats.formats.sillytavern import NO_HEADER
+from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
+from apps.chats.formats.sillytavern import MAX_SWIPES, NO_HEADER
 from apps.chats.formats.sillytavern_lines import parse_message
 from apps.chats.integrity import Guard
-from apps.chats.models import Chat
-from apps.chats.patches import Patch
-from apps.common.serializer_fields import Flag, Integer, StrictSerializer, Text
+from apps.chats.models import Chat, Participant
+from apps.chats.patches import Patch, Splice
+from apps.common.problems import Invalid
+from apps.common.serializer_fields import Flag, Integer, JSONObject, Position, StrictSerializer, Text
 
 MAX_BATCH = 1000
 
@@ -44,14 +46,24 @@ class AppendSerializer(GuardedSerializer):
         """The messages as they will be stored, with the names that they left out; a date left out is None."""
         data = self.validated_data
         lines = data["messages"] if "messages" in data else [data["message"]]
-        return [_parsed(line, chat) for line in lines]
+        at = "/messages/{}" if "messages" in data else "/message"
+        return [_parsed(line, chat, at.format(n)) for n, line in enumerate(lines)]
 
 
-def _parsed(line: dict[str, Any], chat: Chat) -> ParsedMessage:
-    character = chat.character.name if chat.character else ""
-    given = {"name": chat.user_name if line["is_user"] else character, "send_date": ""} | line
+def _parsed(line: dict[str, Any], chat: Chat, at: str) -> ParsedMessage:
+    given = {"name": _name(line, chat, at), "send_date": ""} | line
+    given.pop("participant", None)
     message = parse_message(given, NO_HEADER, _ignore)
     return message if "send_date" in line else replace(message, send_date=None)
+
+
+def _name(line: dict[str, Any], chat: Chat, at: str) -> str:
+    """Who speaks where the message doesn't say."""
+    if line["is_user"]:
+        return chat.user_name
+    if line.get("participant") is not None:
+        return _participant(line["participant"], chat, f"{at}/participant").name
+    return chat.character.name if chat.character else ""
 
 
 def _ignore(warning: str) -> None:
@@ -61,37 +73,100 @@ def _ignore(warning: str) -> None:
 class PatchSetSerializer(StrictSerializer):
     mes = Text(required=False)
     name = Text(max_length=200, required=False)
+    participant = serializers.UUIDField(required=False, allow_null=True)
     is_system = Flag(required=False)
     send_date = SendDate(required=False)
 
 
+class NewSwipeSerializer(StrictSerializer):
+    mes = Text()
+    extra = JSONObject(required=False)
+
+
+class SpliceSerializer(StrictSerializer):
+    at = Position(help_text="In Unicode code points.")
+    delete = Position(default=0)
+    insert = Text(default="")
+
+
 class PatchSerializer(StrictSerializer):
+    """Changes to one message. ``delete`` stands alone; the others apply in the order that the protocol names."""
+
+    NAMES = {"id", "index", "if_rev"}
+
     id = serializers.UUIDField(required=False)
-    index = Integer(min_value=0, max_value=2**31 - 1, required=False)
+    index = Position(required=False)
     if_rev = Integer(min_value=1, required=False)
-    set = PatchSetSerializer()
+    add_swipe = NewSwipeSerializer(required=False)
+    delete_swipe = Position(required=False)
+    swipe_order = serializers.ListField(child=Position(), required=False, max_length=MAX_SWIPES)
+    swipe_id = Position(required=False)
+    set = PatchSetSerializer(required=False)
+    extra = JSONObject(required=False)
+    splice = SpliceSerializer(required=False)
+    insert_before = MessageInputSerializer(required=False)
+    move_to = Position(required=False)
+    delete = Flag(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if "id" not in attrs and "index" not in attrs:
             raise serializers.ValidationError({"id": ["Name the message by id or by index."]})
-        if not attrs["set"]:
+        if "set" in attrs and not attrs["set"]:
             raise serializers.ValidationError({"set": ["Name at least one field to set."]})
+        changes = set(attrs) - self.NAMES
+        if attrs.get("delete") is False:
+            raise serializers.ValidationError({"delete": ["It can only be true."]})
+        if "delete" in changes and len(changes) > 1:
+            raise serializers.ValidationError({"delete": ["A patch that deletes its message changes nothing else."]})
+        if not changes:
+            raise serializers.ValidationError({"set": ["Say what to change."]})
         return attrs
 
 
 class PatchesSerializer(GuardedSerializer):
     patches = serializers.ListField(child=PatchSerializer(), allow_empty=False, max_length=MAX_BATCH)
 
-    def parsed(self) -> list[Patch]:
-        return [
-            Patch(
-                values=item["set"],
-                id=item.get("id"),
-                index=item.get("index"),
-                if_rev=item.get("if_rev"),
-            )
-            for item in self.validated_data["patches"]
-        ]
+    def parsed(self, chat: Chat) -> list[Patch]:
+        """The patches; a participant that one of them names comes with the name. Raises Invalid."""
+        items = self.validated_data["patches"]
+        return [_patch(item, chat, f"/patches/{n}") for n, item in enumerate(items)]
+
+
+def _patch(item: dict[str, Any], chat: Chat, at: str) -> Patch:
+    new_swipe, splice, message = item.get("add_swipe"), item.get("splice"), item.get("insert_before")
+    return Patch(
+        values=_values(item.get("set", {}), chat, at),
+        id=item.get("id"),
+        index=item.get("index"),
+        if_rev=item.get("if_rev"),
+        add_swipe=ParsedSwipe(new_swipe["mes"], new_swipe.get("extra", {})) if new_swipe else None,
+        delete_swipe=item.get("delete_swipe"),
+        swipe_order=tuple(item["swipe_order"]) if "swipe_order" in item else None,
+        swipe_id=item.get("swipe_id"),
+        extra=item.get("extra"),
+        splice=Splice(**splice) if splice else None,
+        insert_before=_parsed(message, chat, f"{at}/insert_before") if message else None,
+        move_to=item.get("move_to"),
+        delete=item.get("delete", False),
+    )
+
+
+def _values(given: dict[str, Any], chat: Chat, at: str) -> dict[str, Any]:
+    """What to set; whoever is named as the speaker gives the message a name, unless one is given."""
+    if "participant" not in given:
+        return given
+    values = {key: value for key, value in given.items() if key != "participant"}
+    if given["participant"] is None:
+        return values | {"participant_id": None}
+    participant = _participant(given["participant"], chat, f"{at}/set/participant")
+    return {"name": participant.name} | values | {"participant_id": participant.pk}
+
+
+def _participant(participant_id: UUID, chat: Chat, at: str) -> Participant:
+    found = chat.participants.filter(pk=participant_id).first()
+    if found is None:
+        raise Invalid.at(at, "There is no such participant in this chat.")
+    return found
 
 
 class WrittenSerializer(serializers.Serializer[Any]):
@@ -117,12 +192,22 @@ class PatchedSerializer(WrittenSerializer):
     messages = PlaceSerializer(many=True)
 
 
+class UndoneSerializer(WrittenSerializer):
+    undone = serializers.IntegerField(help_text="The rev of the write that was taken back.")
+    kind = serializers.CharField(help_text="What kind of write that was.")
+    messages = PlaceSerializer(many=True)
+    deleted = serializers.ListField(child=serializers.UUIDField())
+    metadata = serializers.DictField(allow_null=True)
+    metadata_replaced = serializers.BooleanField()
+
+
 class ChangeSerializer(WrittenSerializer):
     kind = serializers.CharField()
     at = serializers.DateTimeField()
     messages = MessageSerializer(many=True)
     deleted = serializers.ListField(child=serializers.UUIDField())
-    metadata = serializers.DictField(allow_null=True)
+    metadata = serializers.DictField(allow_null=True, help_text="An RFC 7396 merge patch.")
+    metadata_replaced = serializers.BooleanField(help_text="Whether metadata is the whole instead.")
 
 
 class ChangesSerializer(WrittenSerializer):

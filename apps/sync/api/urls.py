@@ -7,5 +7,6 @@ from apps.sync.api import views
 urlpatterns = [
     path("chats/<uuid:chat_id>/append/", views.AppendView.as_view(), name="api-append"),
     path("chats/<uuid:chat_id>/patch/", views.PatchView.as_view(), name="api-patch"),
+    path("chats/<uuid:chat_id>/undo/", views.UndoView.as_view(), name="api-undo"),
     path("chats/<uuid:chat_id>/changes/", views.ChangesView.as_view(), name="api-changes"),
 ]

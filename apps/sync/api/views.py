@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from apps.chats.integrity import Guard
 from apps.chats.models import Chat, Message
 from apps.chats.queries import HistoryGone, access_chat, changes_since, rev_of
 from apps.chats.wire import change_documents
@@ -20,8 +21,10 @@ from apps.sync.api.serializers import (
     AppendedSerializer,
     AppendSerializer,
     ChangesSerializer,
+    GuardedSerializer,
     PatchedSerializer,
     PatchesSerializer,
+    UndoneSerializer,
 )
 from apps.sync.idempotency import HEADER, reply_once
 
@@ -63,11 +66,33 @@ class PatchView(APIView):
         return reply_once(request, lambda: self.patch_messages(request, chat, body))
 
     def patch_messages(self, request: Request, chat: Chat, body: PatchesSerializer) -> Response:
-        done = operations.patch(request.user, chat.pk, body.parsed(), body.guard())
+        done = operations.patch(request.user, chat.pk, body.parsed(chat), body.guard())
         document = state(done.chat) | {
             "applied": done.applied,
             "skipped": done.skipped,
             "messages": places(done.messages),
+        }
+        return Response(document)
+
+
+class UndoView(APIView):
+    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=GuardedSerializer, responses=UndoneSerializer)
+    def post(self, request: Request, chat_id: UUID) -> Response:
+        """Take back the last write to the messages or the metadata; again, the one before it."""
+        chat = access_chat(request.user, chat_id)
+        body = GuardedSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        return reply_once(request, lambda: self.undo(request, chat, body.guard()))
+
+    def undo(self, request: Request, chat: Chat, guard: Guard) -> Response:
+        done = operations.undo(request.user, chat.pk, guard)
+        document = state(done.chat) | {
+            "undone": done.change.rev,
+            "kind": done.change.kind,
+            "messages": places(done.messages),
+            "deleted": [str(pk) for pk in done.undo.deleted_ids],
+            "metadata": done.undo.metadata,
+            "metadata_replaced": done.undo.metadata_replaced,
         }
         return Response(document)
 

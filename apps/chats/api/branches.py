@@ -1,0 +1,36 @@
+"""Branches and checkpoints over HTTP."""
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.chats import operations
+from apps.chats.api.serializers import ChatSerializer
+from apps.chats.queries import access_chat
+from apps.chats.wire import chat_document
+from apps.common.serializer_fields import Flag, Position, StrictSerializer, Text
+
+
+class BranchSerializer(StrictSerializer):
+    at = Position(help_text="The index of the last message that the branch takes along.")
+    title = Text(max_length=200, default="", help_text="Left out: the chat's, with a number.")
+    checkpoint = Flag(default=False)
+
+
+class BranchView(APIView):
+    @extend_schema(request=BranchSerializer, responses={201: ChatSerializer})
+    def post(self, request: Request, chat_id: UUID) -> Response:
+        """A new chat that begins as this one, up to a message."""
+        chat = access_chat(request.user, chat_id)
+        body = BranchSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        data: dict[str, Any] = body.validated_data
+        branch = operations.branch_chat(
+            request.user, chat.pk, data["at"], title=data["title"], is_checkpoint=data["checkpoint"]
+        )
+        return Response(chat_document(branch), status=status.HTTP_201_CREATED)

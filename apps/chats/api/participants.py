@@ -1,0 +1,133 @@
+"""Who takes part in a group chat, and its rounds, over HTTP."""
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.chats import operations
+from apps.chats.api.serializers import OwnCharacter
+from apps.chats.models import Participant
+from apps.chats.queries import access_chat
+from apps.chats.rounds import MAX_ROUNDS, rounds_of
+from apps.chats.wire import participant_document, round_document
+from apps.common.serializer_fields import Flag, Position, StrictSerializer, Text
+
+
+class ParticipantSerializer(serializers.Serializer[Participant]):
+    """A participant as it is replied. Its representation is ``wire.participant_document``."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    character = serializers.UUIDField(allow_null=True)
+    position = serializers.IntegerField()
+    muted = serializers.BooleanField()
+
+    def to_representation(self, instance: Participant) -> dict[str, Any]:
+        return participant_document(instance)
+
+
+class ParticipantsSerializer(serializers.Serializer[Any]):
+    results = ParticipantSerializer(many=True)
+
+
+class NewParticipantSerializer(StrictSerializer):
+    name = Text(max_length=200, allow_blank=False, required=False, help_text="Left out: the character's.")
+    character = OwnCharacter(default=None)
+    muted = Flag(default=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if "name" not in attrs:
+            if attrs["character"] is None:
+                raise serializers.ValidationError({"name": ["Give a name or a character."]})
+            attrs["name"] = attrs["character"].name
+        return attrs
+
+
+class ParticipantUpdateSerializer(StrictSerializer):
+    name = Text(max_length=200, allow_blank=False, required=False)
+    character = OwnCharacter(required=False)
+    position = Position(required=False)
+    muted = Flag(required=False)
+
+
+class RoundQuery(serializers.Serializer[Any]):
+    limit = serializers.IntegerField(default=20, min_value=1, max_value=MAX_ROUNDS)
+
+    def get_fields(self) -> dict[str, Any]:
+        start = serializers.IntegerField(default=0, min_value=0, max_value=2**31 - 1)
+        return super().get_fields() | {"from": start}
+
+
+class SpokenSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    index = serializers.IntegerField()
+    name = serializers.CharField()
+    participant = serializers.UUIDField(allow_null=True)
+
+
+class RoundSerializer(serializers.Serializer[Any]):
+    round = serializers.IntegerField()
+    user = SpokenSerializer(many=True)
+    turns = SpokenSerializer(many=True)
+
+
+class RoundsSerializer(serializers.Serializer[Any]):
+    total = serializers.IntegerField()
+    results = RoundSerializer(many=True)
+
+
+class ParticipantListView(APIView):
+    @extend_schema(responses=ParticipantsSerializer)
+    def get(self, request: Request, chat_id: UUID) -> Response:
+        """In the order of their turns."""
+        chat = access_chat(request.user, chat_id)
+        participants = chat.participants.order_by("position")
+        return Response({"results": [participant_document(one) for one in participants]})
+
+    @extend_schema(request=NewParticipantSerializer, responses={201: ParticipantSerializer})
+    def post(self, request: Request, chat_id: UUID) -> Response:
+        """Somebody joins; the chat becomes a group chat."""
+        chat = access_chat(request.user, chat_id)
+        body = NewParticipantSerializer(data=request.data, context={"request": request})
+        body.is_valid(raise_exception=True)
+        participant = operations.add_participant(request.user, chat.pk, **body.validated_data)
+        return Response(participant_document(participant), status=status.HTTP_201_CREATED)
+
+
+class ParticipantView(APIView):
+    @extend_schema(request=ParticipantUpdateSerializer, responses=ParticipantSerializer)
+    def patch(self, request: Request, chat_id: UUID, participant_id: UUID) -> Response:
+        chat = access_chat(request.user, chat_id)
+        body = ParticipantUpdateSerializer(data=request.data, context={"request": request})
+        body.is_valid(raise_exception=True)
+        participant = operations.update_participant(request.user, chat.pk, participant_id, **body.validated_data)
+        return Response(participant_document(participant))
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, chat_id: UUID, participant_id: UUID) -> Response:
+        """Somebody leaves; what they said stays."""
+        operations.remove_participant(request.user, access_chat(request.user, chat_id).pk, participant_id)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class RoundView(APIView):
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("from", OpenApiTypes.INT, description="The first round, from 0."),
+            OpenApiParameter("limit", OpenApiTypes.INT, description=f"Up to {MAX_ROUNDS}."),
+        ],
+        responses=RoundsSerializer,
+    )
+    def get(self, request: Request, chat_id: UUID) -> Response:
+        """What the user said, and the turns that followed it, round by round."""
+        chat = access_chat(request.user, chat_id)
+        query = RoundQuery(data=request.query_params)
+        query.is_valid(raise_exception=True)
+        total, rounds = rounds_of(chat, query.validated_data["from"], query.validated_data["limit"])
+        return Response({"total": total, "results": [round_document(one) for one in rounds]})

@@ -1,0 +1,92 @@
+"""The writes to who takes part in a group chat."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from apps.chats.models import Character, Chat, ChatChange, Message, Participant
+from apps.chats.operations.door import lock_chat, record_change
+from apps.common.problems import Conflict, Missing
+
+
+class NameTaken(Conflict):
+    type = "/problems/name-taken"
+    title = "Somebody of this name takes part already"
+
+
+@transaction.atomic
+def add_participant(
+    owner: Any, chat_id: UUID, *, name: str, character: Character | None = None, muted: bool = False
+) -> Participant:
+    """Somebody joins, last in the order of turns; what was said under the name counts as said by them.
+
+    Raises Missing, NameTaken.
+    """
+    chat = lock_chat(owner, chat_id)
+    _check_name(chat, name)
+    participant = Participant.objects.create(
+        owner_id=chat.owner_id,
+        chat=chat,
+        character=character,
+        name=name,
+        position=chat.participants.count(),
+        muted=muted,
+    )
+    said = Message.objects.for_owner(chat.owner_id).filter(chat=chat, name=name, is_user=False, participant=None)
+    said.update(participant=participant)
+    _record(chat, is_group=True)
+    return participant
+
+
+@transaction.atomic
+def update_participant(owner: Any, chat_id: UUID, participant_id: UUID, **fields: Any) -> Participant:
+    """Change name, character, muted or ``position`` (the others make room). Raises Missing, NameTaken."""
+    chat = lock_chat(owner, chat_id)
+    participant = _find(chat, participant_id)
+    if fields.get("name", participant.name) != participant.name:
+        _check_name(chat, fields["name"])
+    position = fields.pop("position", participant.position)
+    for name, value in fields.items():
+        setattr(participant, name, value)
+    participant.save()
+    order = [one for one in chat.participants.order_by("position") if one.pk != participant.pk]
+    order.insert(min(position, len(order)), participant)
+    _place(order)
+    _record(chat, is_group=True)
+    return participant
+
+
+@transaction.atomic
+def remove_participant(owner: Any, chat_id: UUID, participant_id: UUID) -> None:
+    """Somebody leaves; what they said stays. Raises Missing."""
+    chat = lock_chat(owner, chat_id)
+    _find(chat, participant_id).delete()
+    left = list(chat.participants.order_by("position"))
+    _place(left)
+    _record(chat, is_group=bool(left))
+
+
+def _find(chat: Chat, participant_id: UUID) -> Participant:
+    participant = chat.participants.filter(pk=participant_id).first()
+    if participant is None:
+        raise Missing("There is no such participant in this chat.")
+    return participant
+
+
+def _check_name(chat: Chat, name: str) -> None:
+    if chat.participants.filter(name=name).exists():
+        raise NameTaken(f"{name} takes part in this chat already.")
+
+
+def _place(order: list[Participant]) -> None:
+    for position, participant in enumerate(order):
+        if participant.position != position:
+            participant.position = position
+            participant.save(update_fields=["position"])
+
+
+def _record(chat: Chat, *, is_group: bool) -> None:
+    chat.is_group = is_group
+    chat.save(update_fields=["is_group"])
+    record_change(chat, ChatChange.Kind.PARTICIPANTS)
