@@ -19,4 +19,6 @@ def fingerprint_of(kind: str, parts: Iterable[Any]) -> str:
 def _plain(value: Any) -> Any:
     if is_dataclass(value):
         return {item.name: _plain(getattr(value, item.name)) for item in fields(value) if item.name not in _LEFT_OUT}
+    if isinstance(value, frozenset):
+        return sorted(value)
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

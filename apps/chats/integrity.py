@@ -15,11 +15,18 @@ from apps.common.problems import Conflict, Problem
 @dataclass(frozen=True)
 class Guard:
     """``integrity`` names the state that the client knew. With ``rebase`` the write goes through where nothing
-    that it touches has changed since; with ``force`` it goes through unchecked."""
+    that it touches has changed since; with ``force`` it goes through unchecked. ``optional`` says of a kind of
+    write that it may come without an integrity."""
 
     integrity: UUID | None = None
     rebase: bool = False
     force: bool = False
+    optional: bool = False
+
+    def check(self) -> None:
+        """Raises IntegrityRequired."""
+        if self.integrity is None and not self.force and not self.optional:
+            raise IntegrityRequired
 
     def is_stale(self, chat: Chat) -> bool:
         return not self.force and self.integrity is not None and self.integrity != chat.integrity

@@ -9,7 +9,7 @@ from apps.chats.dates import parse_date
 from apps.chats.formats.layout import dump, forget_layout
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.images import message_image
-from apps.chats.message_data import check_extra, ends_scene
+from apps.chats.message_data import check_extra, check_size, check_values, ends_scene, namespace_of
 from apps.chats.models import Message, Swipe
 from apps.common import merge_patch
 from apps.common.problems import Invalid
@@ -22,6 +22,15 @@ class Splice:
     at: int
     delete: int
     insert: str
+
+
+@dataclass(frozen=True)
+class DataChange:
+    """Sets keys of a namespace of a message's data to ``values``, null being one, and deletes those in ``clear``."""
+
+    namespace: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    clear: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,7 @@ class Patch:
     swipe_order: tuple[int, ...] | None = None
     swipe_id: int | None = None
     extra: Mapping[str, Any] | None = None
+    data: DataChange | None = None
     splice: Splice | None = None
     insert_before: ParsedMessage | None = None
     move_to: int | None = None
@@ -78,6 +88,8 @@ class Draft:
         self._set(patch.values)
         if patch.extra is not None:
             self._merge_extra(patch.extra, at)
+        if patch.data is not None:
+            self._change_data(patch.data)
         if patch.splice is not None:
             self._set({"mes": spliced(self.active.mes, patch.splice, at)})
         self._settle()
@@ -133,6 +145,15 @@ class Draft:
     def _merge_extra(self, changes: Mapping[str, Any], at: str) -> None:
         self.active.extra = merge_patch.apply(self.active.extra, dict(changes))
         check_extra(self.active.extra, changes, f"{at}/extra")
+        self._written.add("extra")
+
+    def _change_data(self, change: DataChange) -> None:
+        known = namespace_of(self.active.extra, change.namespace)
+        data = {key: value for key, value in (known | dict(change.values)).items() if key not in change.clear}
+        check_values(change.namespace, change.values, "/data")
+        check_size(change.namespace, data, "/data")
+        rest = {key: value for key, value in self.active.extra.items() if key != change.namespace}
+        self.active.extra = self.active.extra | {change.namespace: data} if data else rest
         self._written.add("extra")
 
     def _content(self) -> str:

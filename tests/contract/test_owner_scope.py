@@ -12,7 +12,15 @@ from rest_framework.test import APIClient
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
 from apps.chats.models import Message
-from apps.chats.operations import add_participant, append_messages, create_character, create_chat
+from apps.chats.operations import (
+    Guard,
+    Patch,
+    add_participant,
+    append_messages,
+    create_character,
+    create_chat,
+    patch_messages,
+)
 from apps.common.scoping import UnscopedQuery, system_scope
 from apps.injection.models import Recall
 from apps.memories.models import ExtractionRun, Memory
@@ -45,6 +53,8 @@ def alices(db: None) -> dict[str, Any]:
     character = create_character(alice, name="Mira")
     chat = create_chat(alice, title="Hers", character=character)
     turn = append_messages(alice, chat.pk, [parsed_message("Where is the key?", is_user=True)]).messages[0]
+    data = {"auto_recap_memory": {"scene_break": True, "memory": "A key is missing."}}
+    patch_messages(alice, chat.pk, [Patch(id=turn.pk, extra=data)], Guard(optional=True))
     memory = Memory.objects.create(
         owner_id=alice.pk, chat=chat, character=character, tier="long_term", kind="fact", text="The key is hidden."
     )
@@ -59,6 +69,9 @@ def alices(db: None) -> dict[str, Any]:
         "memory_id": memory.pk,
         "run_id": run.pk,
         "participant_id": participant.pk,
+        "scene_id": turn.pk,
+        "namespace": "auto_recap_memory",
+        "key": "memory",
         "token_id": token.pk,
         "pk": character.pk,
         "index": 0,

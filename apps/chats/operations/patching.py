@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import transaction
 
 from apps.chats.fingerprints import fingerprint_of
-from apps.chats.integrity import Guard, IntegrityConflict, IntegrityRequired, PatchConflict
+from apps.chats.integrity import Guard, IntegrityConflict, PatchConflict
 from apps.chats.models import Chat, ChatChange, Message
 from apps.chats.operations.batches import Batch
 from apps.chats.operations.door import lock_chat, record_change, write_after
@@ -35,8 +35,7 @@ def patch_messages(owner: Any, chat_id: UUID, patches: Sequence[Patch], guard: G
     was lost. Raises IntegrityRequired, IntegrityConflict, PatchConflict, Missing, and Invalid where a patch names
     no message or doesn't fit it.
     """
-    if guard.integrity is None and not guard.force:
-        raise IntegrityRequired
+    guard.check()
     chat = lock_chat(owner, chat_id)
     fingerprint = fingerprint_of(ChatChange.Kind.PATCH, patches)
     stale = guard.is_stale(chat)

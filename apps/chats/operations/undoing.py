@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import transaction
 
 from apps.chats.images import message_of, swipes_of
-from apps.chats.integrity import Guard, IntegrityConflict, IntegrityRequired
+from apps.chats.integrity import Guard, IntegrityConflict
 from apps.chats.models import Chat, ChatChange, Message, Swipe
 from apps.chats.operations.door import lock_chat, record_change, write_after
 from apps.chats.operations.storing import order_of, place
@@ -42,8 +42,7 @@ def undo_last_change(owner: Any, chat_id: UUID, guard: Guard) -> Undone:
 
     The undo is a write of its own in the log. Raises IntegrityRequired, IntegrityConflict, NothingToUndo, Missing.
     """
-    if guard.integrity is None and not guard.force:
-        raise IntegrityRequired
+    guard.check()
     chat = lock_chat(owner, chat_id)
     if guard.is_stale(chat):
         return _undone_before(chat, guard)

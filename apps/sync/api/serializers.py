@@ -26,9 +26,10 @@ class GuardedSerializer(StrictSerializer):
     on_conflict = serializers.ChoiceField(choices=["fail", "rebase"], default="fail")
     force = Flag(default=False)
 
-    def guard(self) -> Guard:
+    def guard(self, *, optional: bool = False) -> Guard:
         data = self.validated_data
-        return Guard(data.get("integrity"), rebase=data["on_conflict"] == "rebase", force=data["force"])
+        rebase = data["on_conflict"] == "rebase"
+        return Guard(data.get("integrity"), rebase=rebase, force=data["force"], optional=optional)
 
 
 class AppendSerializer(GuardedSerializer):

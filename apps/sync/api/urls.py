@@ -2,11 +2,18 @@
 
 from django.urls import path
 
-from apps.sync.api import views
+from apps.sync.api import message_data, scenes, views
+
+MESSAGE = "chats/<uuid:chat_id>/messages/<uuid:message_id>/"
 
 urlpatterns = [
     path("chats/<uuid:chat_id>/append/", views.AppendView.as_view(), name="api-append"),
     path("chats/<uuid:chat_id>/patch/", views.PatchView.as_view(), name="api-patch"),
     path("chats/<uuid:chat_id>/undo/", views.UndoView.as_view(), name="api-undo"),
     path("chats/<uuid:chat_id>/changes/", views.ChangesView.as_view(), name="api-changes"),
+    path("chats/<uuid:chat_id>/scenes/", scenes.SceneListView.as_view(), name="api-scenes"),
+    path("chats/<uuid:chat_id>/scenes/<uuid:scene_id>/", scenes.SceneView.as_view(), name="api-scene"),
+    path(f"{MESSAGE}data/<str:namespace>/", message_data.NamespaceView.as_view(), name="api-message-data"),
+    path(f"{MESSAGE}data/<str:namespace>/<str:key>/", message_data.KeyView.as_view(), name="api-message-key"),
+    path(f"{MESSAGE}recap/", message_data.RecapView.as_view(), name="api-message-recap"),
 ]

@@ -1,0 +1,184 @@
+"""Data that programs keep with a message, and its recap, over HTTP."""
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.chats.integrity import Guard
+from apps.chats.message_data import namespace_of
+from apps.chats.models import Message, Swipe
+from apps.chats.patches import DataChange, Patch
+from apps.chats.queries import access_message
+from apps.chats.recaps import Recap, cleared_recap, edited_recap, recap_of
+from apps.common.problems import Invalid, Missing
+from apps.common.serializer_fields import JSONObject, Text
+from apps.common.strict_json import unstorable
+from apps.sync import operations
+from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
+from apps.sync.api.views import state
+
+MAX_NAMESPACE, MAX_KEY = 96, 255  # characters
+SWIPE = OpenApiParameter(
+    "swipe", OpenApiTypes.STR, description="The position of a swipe, or `previous`; left out, the active one."
+)
+
+
+class DataSerializer(GuardedSerializer):
+    data = JSONObject(default=dict)
+    clear = serializers.ListField(child=Text(), default=list, max_length=1000, help_text="Keys to delete.")
+
+
+class ValueSerializer(GuardedSerializer):
+    value = serializers.JSONField(allow_null=True)
+
+
+class RecapTextSerializer(GuardedSerializer):
+    text = Text()
+
+
+class DataWrittenSerializer(WrittenSerializer):
+    data = JSONObject()
+
+
+class OneValueSerializer(serializers.Serializer[Any]):
+    value = serializers.JSONField(allow_null=True)
+
+
+class ValueWrittenSerializer(WrittenSerializer):
+    value = serializers.JSONField(allow_null=True)
+
+
+class RecapSerializer(serializers.Serializer[Any]):
+    text = serializers.CharField(allow_null=True)
+    memory = serializers.CharField(allow_null=True)
+    prefill = serializers.CharField(allow_null=True)
+    include = serializers.CharField(allow_null=True)
+    exclude = serializers.BooleanField()
+    edited = serializers.BooleanField()
+    error = serializers.CharField(allow_null=True)
+    reasoning = serializers.CharField(allow_null=True)
+
+
+class RecapWrittenSerializer(WrittenSerializer):
+    recap = RecapSerializer()
+
+
+class NamespaceView(APIView):
+    @extend_schema(operation_id="chats_messages_data_list", parameters=[SWIPE], responses=OpenApiTypes.OBJECT)
+    def get(self, request: Request, chat_id: UUID, message_id: UUID, namespace: str) -> Response:
+        """All keys of the namespace."""
+        message = access_message(request.user, chat_id, message_id)
+        return Response(namespace_of(_swipe(request, message).extra, namespace))
+
+    @extend_schema(request=DataSerializer, responses=DataWrittenSerializer)
+    def patch(self, request: Request, chat_id: UUID, message_id: UUID, namespace: str) -> Response:
+        """Set keys, null being a value, and delete those in ``clear``. It belongs to the swipe that is active."""
+        body = _body(DataSerializer, request, chat_id, message_id)
+        change = DataChange(
+            _named(namespace, MAX_NAMESPACE),
+            {_named(key, MAX_KEY): value for key, value in body.validated_data["data"].items()},
+            frozenset(body.validated_data["clear"]),
+        )
+        written, message = _write(request, chat_id, message_id, change, body.guard())
+        return Response(written | {"data": namespace_of(message.extra, namespace)})
+
+
+class KeyView(APIView):
+    @extend_schema(parameters=[SWIPE], responses=OneValueSerializer)
+    def get(self, request: Request, chat_id: UUID, message_id: UUID, namespace: str, key: str) -> Response:
+        """One key; 404 where it was never set."""
+        message = access_message(request.user, chat_id, message_id)
+        data = namespace_of(_swipe(request, message).extra, namespace)
+        if key not in data:
+            raise Missing("This key was never set.")
+        return Response({"value": data[key]})
+
+    @extend_schema(request=ValueSerializer, responses=ValueWrittenSerializer)
+    def put(self, request: Request, chat_id: UUID, message_id: UUID, namespace: str, key: str) -> Response:
+        body = _body(ValueSerializer, request, chat_id, message_id)
+        value = body.validated_data["value"]
+        change = DataChange(_named(namespace, MAX_NAMESPACE), {_named(key, MAX_KEY): value})
+        written, _ = _write(request, chat_id, message_id, change, body.guard(optional=True))
+        return Response(written | {"value": value})
+
+    @extend_schema(request=GuardedSerializer, responses=WrittenSerializer)
+    def delete(self, request: Request, chat_id: UUID, message_id: UUID, namespace: str, key: str) -> Response:
+        """As if it had never been set."""
+        body = _body(GuardedSerializer, request, chat_id, message_id)
+        change = DataChange(namespace, clear=frozenset([key]))
+        return Response(_write(request, chat_id, message_id, change, body.guard(optional=True))[0])
+
+
+class RecapView(APIView):
+    @extend_schema(parameters=[SWIPE], responses=RecapSerializer)
+    def get(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
+        """The recap of the message: `text` is prefill and memory together."""
+        message = access_message(request.user, chat_id, message_id)
+        return Response(_recap_document(recap_of(_swipe(request, message).extra)))
+
+    @extend_schema(request=RecapTextSerializer, responses=RecapWrittenSerializer)
+    def put(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
+        """A person's own text: it is marked as edited; error, reasoning and prefill are cleared."""
+        body = _body(RecapTextSerializer, request, chat_id, message_id)
+        return _write_recap(request, chat_id, message_id, edited_recap(body.validated_data["text"]), body)
+
+    @extend_schema(request=GuardedSerializer, responses=RecapWrittenSerializer)
+    def delete(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
+        """Clear the recap."""
+        body = _body(GuardedSerializer, request, chat_id, message_id)
+        return _write_recap(request, chat_id, message_id, cleared_recap(), body)
+
+
+def _body(kind: type[GuardedSerializer], request: Request, chat_id: UUID, message_id: UUID) -> Any:
+    """The request's body, of a request about a message that is there. Raises Missing, Invalid."""
+    access_message(request.user, chat_id, message_id)
+    body = kind(data=request.data)
+    body.is_valid(raise_exception=True)
+    return body
+
+
+def _named(name: str, longest: int) -> str:
+    """A namespace or key from the URL or the body. Raises Invalid for one that can't be stored."""
+    wrong = next(unstorable(name), None)
+    if wrong or not 0 < len(name) <= longest:
+        raise Invalid(wrong.detail if wrong else f"A name here has 1 to {longest} characters.")
+    return name
+
+
+def _swipe(request: Request, message: Message) -> Swipe:
+    """The swipe that ``?swipe=`` names. Raises Invalid, and Missing where there is no such swipe."""
+    asked = request.query_params.get("swipe")
+    if asked is None:
+        return message.active_swipe
+    if asked == "previous":
+        position = message.swipe_id - 1
+    elif asked.isascii() and asked.isdigit() and len(asked) < 10:
+        position = int(asked)
+    else:
+        raise Invalid.at("/swipe", "It must be the position of a swipe, or previous.")
+    if not 0 <= position < len(message.ordered_swipes):
+        raise Missing("The message has no such swipe.")
+    return message.ordered_swipes[position]
+
+
+def _write(
+    request: Request, chat_id: UUID, message_id: UUID, change: DataChange, guard: Guard
+) -> tuple[dict[str, Any], Message]:
+    """Integrity and rev of the chat, and the message, after the change."""
+    done = operations.patch(request.user, chat_id, [Patch(id=message_id, data=change)], guard)
+    return state(done.chat), access_message(request.user, chat_id, message_id)
+
+
+def _write_recap(request: Request, chat_id: UUID, message_id: UUID, change: DataChange, body: Any) -> Response:
+    written, message = _write(request, chat_id, message_id, change, body.guard(optional=True))
+    return Response(written | {"recap": _recap_document(recap_of(message.extra))})
+
+
+def _recap_document(recap: Recap) -> dict[str, Any]:
+    return {name: getattr(recap, name) for name in RecapSerializer().fields}

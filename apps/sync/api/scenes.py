@@ -1,0 +1,149 @@
+"""Scene breaks over HTTP. A scene goes by the id of the message that ends it."""
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.chats.models import Chat
+from apps.chats.patches import Patch
+from apps.chats.queries import access_chat
+from apps.chats.scenes import Scene, access_scene, no_scene_break, scene_break, scene_changes, scenes_of
+from apps.common.problems import Missing
+from apps.common.serializer_fields import Flag, JSONObject, Position, Text
+from apps.sync import operations
+from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
+from apps.sync.api.views import state
+
+GUARD = {"integrity", "on_conflict", "force"}
+
+
+class SceneSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField(help_text="That of the message that ends the scene.")
+    start = serializers.IntegerField()
+    end = serializers.IntegerField()
+    name = serializers.CharField(allow_null=True)
+    visible = serializers.BooleanField()
+    collapsed = serializers.BooleanField()
+    recap = serializers.CharField(allow_null=True)
+    versions = serializers.ListField(child=serializers.JSONField())
+    current = serializers.IntegerField(allow_null=True, help_text="Which version is the recap.")
+    hash = serializers.CharField(allow_null=True)
+    include = serializers.BooleanField()
+    metadata = JSONObject()
+
+
+class ScenesSerializer(WrittenSerializer):
+    results = SceneSerializer(many=True)
+
+
+class SceneWrittenSerializer(WrittenSerializer):
+    scene = SceneSerializer()
+
+
+class SceneFieldsSerializer(GuardedSerializer):
+    name = Text(max_length=200, allow_null=True, required=False)
+    visible = Flag(required=False)
+    collapsed = Flag(required=False)
+    include = Flag(required=False, help_text="Whether the recap may go into the prompt.")
+    metadata = JSONObject(required=False)
+
+    def changes(self) -> dict[str, Any]:
+        """What is to change, without the envelope."""
+        data: dict[str, Any] = self.validated_data
+        return {key: value for key, value in data.items() if key not in GUARD}
+
+
+class NewSceneSerializer(SceneFieldsSerializer):
+    message = serializers.UUIDField(required=False, help_text="The message that ends the scene,")
+    index = Position(required=False, help_text="or its index.")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if ("message" in attrs) == ("index" in attrs):
+            raise serializers.ValidationError({"message": ["Name the message that ends the scene, or its index."]})
+        return attrs
+
+
+class SceneUpdateSerializer(SceneFieldsSerializer):
+    recap = Text(required=False, help_text="A new version of the recap, which becomes the current one.")
+    current = Position(required=False, help_text="Makes another version the current one.")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if "recap" in attrs and "current" in attrs:
+            raise serializers.ValidationError({"current": ["A new version is the current one."]})
+        return attrs
+
+
+class SceneListView(APIView):
+    @extend_schema(responses=ScenesSerializer)
+    def get(self, request: Request, chat_id: UUID) -> Response:
+        """The scenes that have ended, in their order."""
+        chat = access_chat(request.user, chat_id)
+        return Response(state(chat) | {"results": [_document(scene) for scene in scenes_of(chat)]})
+
+    @extend_schema(request=NewSceneSerializer, responses={201: SceneWrittenSerializer})
+    def post(self, request: Request, chat_id: UUID) -> Response:
+        """End a scene with a message."""
+        chat = access_chat(request.user, chat_id)
+        body = NewSceneSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        fields = body.changes()
+        message_id = _message_id(chat, fields.pop("message", None), fields.pop("index", None))
+        patch = Patch(id=message_id, data=scene_break(**fields))
+        return _written(request, chat, patch, body, status.HTTP_201_CREATED)
+
+
+class SceneView(APIView):
+    @extend_schema(request=SceneUpdateSerializer, responses=SceneWrittenSerializer)
+    def patch(self, request: Request, chat_id: UUID, scene_id: UUID) -> Response:
+        chat = access_chat(request.user, chat_id)
+        scene = access_scene(chat, scene_id)
+        body = SceneUpdateSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        patch = Patch(id=scene_id, data=scene_changes(scene, **body.changes()))
+        return _written(request, chat, patch, body, status.HTTP_200_OK)
+
+    @extend_schema(request=GuardedSerializer, responses=WrittenSerializer)
+    def delete(self, request: Request, chat_id: UUID, scene_id: UUID) -> Response:
+        """The scene goes on. What was kept of it comes back when it is ended there again."""
+        chat = access_chat(request.user, chat_id)
+        access_scene(chat, scene_id)
+        body = GuardedSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        patch = Patch(id=scene_id, data=no_scene_break())
+        return Response(state(operations.patch(request.user, chat.pk, [patch], body.guard(optional=True)).chat))
+
+
+def _message_id(chat: Chat, message_id: UUID | None, index: int | None) -> UUID:
+    named = {"index": index} if message_id is None else {"pk": message_id}
+    message = chat.messages.filter(**named).first()
+    if message is None:
+        raise Missing("There is no such message in this chat.")
+    return message.pk
+
+
+def _written(request: Request, chat: Chat, patch: Patch, body: SceneFieldsSerializer, code: int) -> Response:
+    done = operations.patch(request.user, chat.pk, [patch], body.guard(optional=True))
+    assert patch.id is not None
+    return Response(state(done.chat) | {"scene": _document(access_scene(done.chat, patch.id))}, status=code)
+
+
+def _document(scene: Scene) -> dict[str, Any]:
+    return {
+        "id": str(scene.last.pk),
+        "start": scene.start,
+        "end": scene.last.index,
+        "name": scene.name,
+        "visible": scene.is_visible,
+        "collapsed": scene.is_collapsed,
+        "recap": scene.recap,
+        "versions": scene.versions,
+        "current": scene.current,
+        "hash": scene.hash,
+        "include": scene.is_included,
+        "metadata": scene.metadata,
+    }

@@ -1,0 +1,210 @@
+"""Data of messages, kept for each swipe; recaps and scene breaks in it."""
+
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from rest_framework.test import APIClient
+
+from tests.contract.test_patch_operations import messages, now, patch, undo, url
+
+
+@pytest.fixture
+def data(alice: APIClient, chat: dict[str, Any]) -> str:
+    """The URL of the data of the chat's second message."""
+    return f"{url(chat, 'messages')}{messages(alice, chat)[1]['id']}/data"
+
+
+def put_recap(client: APIClient, chat: dict[str, Any], data: str, **values: Any) -> Any:
+    body = {"integrity": now(client, chat)["integrity"], "data": values}
+    return client.patch(f"{data}/auto_recap_memory/", body)
+
+
+def test_keys_are_set_and_null_is_a_value(alice: APIClient, chat: dict[str, Any], data: str) -> None:
+    assert alice.get(f"{data}/notes/").json() == {}
+    reply = alice.patch(f"{data}/notes/", {"integrity": chat["integrity"], "data": {"a": [1], "b": None}})
+    assert reply.status_code == 200
+    assert reply.json()["data"] == {"a": [1], "b": None}
+    assert reply.json()["integrity"] == now(alice, chat)["integrity"] != chat["integrity"]
+    assert alice.get(f"{data}/notes/b/").json() == {"value": None}
+    assert alice.get(f"{data}/notes/c/").status_code == 404
+    assert messages(alice, chat)[1]["extra"] == {"model": "m", "notes": {"a": [1], "b": None}}
+
+
+def test_one_key_is_put_and_deleted(alice: APIClient, chat: dict[str, Any], data: str) -> None:
+    assert alice.put(f"{data}/notes/a/", {"value": {"x": 1}}).json()["value"] == {"x": 1}
+    assert alice.get(f"{data}/notes/a/").json() == {"value": {"x": 1}}
+    assert alice.delete(f"{data}/notes/a/").status_code == 200
+    assert alice.get(f"{data}/notes/a/").status_code == 404
+    assert messages(alice, chat)[1]["extra"] == {"model": "m"}
+
+
+def test_clear_deletes(alice: APIClient, chat: dict[str, Any], data: str) -> None:
+    alice.patch(f"{data}/notes/", {"integrity": chat["integrity"], "data": {"a": 1, "b": 2}})
+    body = {"integrity": now(alice, chat)["integrity"], "data": {"c": 3}, "clear": ["a"]}
+    assert alice.patch(f"{data}/notes/", body).json()["data"] == {"b": 2, "c": 3}
+
+
+def test_a_write_of_many_keys_needs_the_integrity(alice: APIClient, chat: dict[str, Any], data: str) -> None:
+    assert alice.patch(f"{data}/notes/", {"data": {"a": 1}}).status_code == 428
+    alice.put(f"{data}/notes/a/", {"value": 1})
+    stale = {"integrity": chat["integrity"], "data": {"a": 2}}
+    assert alice.patch(f"{data}/notes/", stale).status_code == 409
+    assert alice.put(f"{data}/notes/a/", {"integrity": chat["integrity"], "value": 2}).status_code == 409
+
+
+def test_each_swipe_keeps_its_own_and_none_reads_another_ones(
+    alice: APIClient, chat: dict[str, Any], data: str
+) -> None:
+    put_recap(alice, chat, data, memory="of the first")
+    patch(alice, chat, {"index": 1, "add_swipe": {"mes": "b"}})
+    assert alice.get(f"{data}/auto_recap_memory/").json() == {}
+    put_recap(alice, chat, data, memory="of the second")
+    assert alice.get(f"{data}/auto_recap_memory/memory/?swipe=previous").json() == {"value": "of the first"}
+    patch(alice, chat, {"index": 1, "swipe_id": 0})
+    assert alice.get(f"{data}/auto_recap_memory/memory/").json() == {"value": "of the first"}
+    assert alice.get(f"{data}/auto_recap_memory/memory/?swipe=1").json() == {"value": "of the second"}
+    assert alice.get(f"{data}/auto_recap_memory/?swipe=previous").status_code == 404
+    assert alice.get(f"{data}/auto_recap_memory/?swipe=2").status_code == 404
+    assert alice.get(f"{data}/auto_recap_memory/?swipe=x").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong", "right"),
+    [
+        ("memory", 1, "She left."),
+        ("include", False, None),
+        ("exclude", "true", True),
+        ("error", [], None),
+        ("reasoning", {}, "because"),
+        ("prefill", 0, "In this scene: "),
+        ("edited", 1, False),
+        ("scene_break", None, True),
+        ("scene_break_visible", "no", False),
+        ("scene_break_name", 2, None),
+        ("scene_break_collapsed", 0, True),
+        ("scene_recap_memory", [], None),
+        ("scene_recap_versions", [1], [{"memory": "x"}]),
+        ("scene_recap_current_index", -1, 0),
+        ("scene_recap_current_index", True, 2),
+        ("scene_recap_hash", None, "abc"),
+        ("scene_recap_metadata", None, {"model": "m"}),
+        ("scene_recap_include", None, False),
+        ("auto_scene_break_checked", "", True),
+        ("is_auto_recap_system_memory", 0, False),
+    ],
+)
+def test_what_recaps_keep_has_a_type(
+    alice: APIClient, chat: dict[str, Any], data: str, key: str, wrong: Any, right: Any
+) -> None:
+    reply = put_recap(alice, chat, data, **{key: wrong})
+    assert reply.status_code == 400
+    assert [error["pointer"] for error in reply.json()["errors"]] == [f"/data/{key}"]
+    assert put_recap(alice, chat, data, **{key: right}).json()["data"] == {key: right}
+    assert alice.put(f"{data}/elsewhere/{key}/", {"value": wrong}).status_code == 200
+
+
+def test_a_namespace_has_a_limit(alice: APIClient, chat: dict[str, Any], data: str, settings: Any) -> None:
+    settings.MESSAGE_DATA_MAX_BYTES = 50
+    assert alice.put(f"{data}/notes/a/", {"value": "x" * 20}).status_code == 200
+    reply = alice.put(f"{data}/notes/b/", {"value": "x" * 20})
+    assert reply.status_code == 413
+    assert "notes" in reply.json()["detail"] and "50" in reply.json()["detail"]
+    assert alice.get(f"{data}/notes/").json() == {"a": "x" * 20}
+
+
+# Recaps
+
+
+def test_a_recap_is_read_with_its_prefill_edited_and_cleared(alice: APIClient, chat: dict[str, Any], data: str) -> None:
+    recap = data.removesuffix("data") + "recap/"
+    put_recap(alice, chat, data, memory="Mira came.", prefill="In this scene: ", reasoning="hm", error="e")
+    assert alice.get(recap).json()["text"] == "In this scene: Mira came."
+    edited = alice.put(recap, {"text": "Mira went."}).json()["recap"]
+    assert edited == {
+        "text": "Mira went.",
+        "memory": "Mira went.",
+        "prefill": None,
+        "include": None,
+        "exclude": False,
+        "edited": True,
+        "error": None,
+        "reasoning": None,
+    }
+    assert alice.delete(recap).json()["recap"]["text"] is None
+    assert alice.get(f"{data}/auto_recap_memory/edited/").json() == {"value": False}
+
+
+# Scenes
+
+
+def scenes(client: APIClient, chat: dict[str, Any]) -> list[dict[str, Any]]:
+    return client.get(url(chat, "scenes")).json()["results"]
+
+
+def test_a_scene_is_ended_named_and_goes_on(alice: APIClient, chat: dict[str, Any], data: str) -> None:
+    made = alice.post(url(chat, "scenes"), {"integrity": chat["integrity"], "index": 1, "name": "The stone"})
+    assert made.status_code == 201
+    scene = made.json()["scene"]
+    assert (scene["start"], scene["end"], scene["name"], scene["visible"]) == (0, 1, "The stone", True)
+    one = f"{url(chat, 'scenes')}{scene['id']}/"
+    changed = alice.patch(one, {"name": None, "collapsed": True, "visible": False, "include": False}).json()["scene"]
+    assert (changed["name"], changed["collapsed"], changed["visible"], changed["include"]) == (None, True, False, False)
+    assert alice.get(f"{data}/auto_recap_memory/scene_break/").json() == {"value": True}
+    assert alice.delete(one).status_code == 200
+    assert scenes(alice, chat) == []
+    assert alice.patch(one, {"name": "x"}).status_code == 404
+
+
+def test_recaps_of_a_scene_have_versions(alice: APIClient, chat: dict[str, Any]) -> None:
+    scene = alice.post(url(chat, "scenes"), {"index": 1}).json()["scene"]
+    one = f"{url(chat, 'scenes')}{scene['id']}/"
+    first = alice.patch(one, {"recap": "A key was hidden."}).json()["scene"]
+    second = alice.patch(one, {"recap": "Mira hid a key."}).json()["scene"]
+    assert (first["recap"], first["current"], second["recap"], second["current"]) == (
+        *("A key was hidden.", 0),
+        *("Mira hid a key.", 1),
+    )
+    back = alice.patch(one, {"current": 0}).json()["scene"]
+    assert (back["recap"], back["current"], len(back["versions"])) == ("A key was hidden.", 0, 2)
+    assert back["hash"] == first["hash"]
+    assert alice.patch(one, {"current": 2}).json()["errors"][0]["pointer"] == "/current"
+
+
+def test_the_hash_of_a_recap_tells_that_the_scene_has_changed(alice: APIClient, chat: dict[str, Any]) -> None:
+    scene = alice.post(url(chat, "scenes"), {"index": 1}).json()["scene"]
+    one = f"{url(chat, 'scenes')}{scene['id']}/"
+    first = alice.patch(one, {"recap": "a"}).json()["scene"]["hash"]
+    assert alice.patch(one, {"recap": "b"}).json()["scene"]["hash"] == first
+    patch(alice, chat, {"index": 0, "set": {"mes": "changed"}})
+    assert alice.patch(one, {"recap": "c"}).json()["scene"]["hash"] != first
+
+
+def test_scenes_follow_the_active_swipe_and_undo(alice: APIClient, chat: dict[str, Any]) -> None:
+    alice.post(url(chat, "scenes"), {"index": 0})
+    alice.post(url(chat, "scenes"), {"index": 1})
+    assert [(scene["start"], scene["end"]) for scene in scenes(alice, chat)] == [(0, 0), (1, 1)]
+    patch(alice, chat, {"index": 0, "add_swipe": {"mes": "b"}})
+    assert [(scene["start"], scene["end"]) for scene in scenes(alice, chat)] == [(0, 1)]
+    undo(alice, chat)
+    assert len(scenes(alice, chat)) == 2
+    undo(alice, chat)
+    assert len(scenes(alice, chat)) == 1
+
+
+def test_scenes_come_in_with_a_file(alice: APIClient) -> None:
+    lines = b"\n".join(
+        [
+            b'{"name":"A","is_user":true,"mes":"a"}',
+            b'{"name":"B","mes":"b","extra":{"auto_recap_memory":{"scene_break":true,"scene_break_name":"One"}}}',
+        ]
+    )
+    file = SimpleUploadedFile("a.jsonl", lines)
+    chat = alice.post("/api/v1/chats/import/", {"file": file}, format="multipart").json()["chats"][0]
+    assert [scene["name"] for scene in scenes(alice, chat)] == ["One"]
+
+
+@pytest.mark.parametrize("body", [{}, {"index": 9}, {"index": 0, "message": "x"}, {"index": 0, "name": 3}])
+def test_a_scene_that_can_not_be(alice: APIClient, chat: dict[str, Any], body: dict[str, Any]) -> None:
+    assert alice.post(url(chat, "scenes"), body).status_code in (400, 404)
+    assert scenes(alice, chat) == []
