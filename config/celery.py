@@ -6,7 +6,7 @@ from logging.config import dictConfig
 from typing import Any
 
 from celery import Celery, bootsteps
-from celery.signals import setup_logging, worker_ready
+from celery.signals import celeryd_init, setup_logging, worker_process_init, worker_ready
 from django.conf import settings
 from django_structlog.celery.steps import DjangoStructLogInitStep
 
@@ -47,6 +47,20 @@ def beat_once(**kwargs: object) -> None:
 
     note_heartbeat()
     close_old_connections()
+
+
+@celeryd_init.connect
+def declare_queue(**kwargs: object) -> None:
+    """Let the worker's main process, and nobody else, declare the queue.
+
+    To do so replaces the trigger that wakes it, which deadlocks with others who declare or publish.
+    """
+    app.amqp.queues[app.conf.task_default_queue].no_declare = False
+
+
+@worker_process_init.connect
+def leave_queue_alone(**kwargs: object) -> None:
+    app.amqp.queues[app.conf.task_default_queue].no_declare = True
 
 
 @setup_logging.connect

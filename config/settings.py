@@ -4,6 +4,7 @@ import sys
 from urllib.parse import urlsplit
 
 from csp.constants import NONE, SELF
+from kombu import Queue
 
 from config.env import (
     ROOT,
@@ -242,6 +243,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_DEFAULT_QUEUE = "loci"
+CELERY_TASK_QUEUES = [Queue(CELERY_TASK_DEFAULT_QUEUE, no_declare=True)]  # it is made by a migration
 CELERY_TASK_TIME_LIMIT = CELERY_VISIBILITY_TIMEOUT - 60
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False

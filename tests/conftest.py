@@ -1,20 +1,26 @@
 """What every test may use: the embedded Postgres, a real Celery worker, a browser."""
 
+import contextlib
 import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import pytest
 from django.conf import settings
+from django.test import override_settings
 from hypothesis import settings as hypothesis_settings
 from kombu import pools
 from pytest_django.live_server_helper import LiveServer
 
 from apps.common import embedded_postgres
+from apps.common.management.commands.up import web
 from apps.common.models import Heartbeat
 from config.celery import app
 from config.env import ROOT, database_home
@@ -103,6 +109,59 @@ def wait_for_heartbeat(worker: subprocess.Popen[bytes]) -> None:
         assert worker.poll() is None, "the worker has ended"
         assert time.monotonic() < deadline, "the worker does not take tasks"
         time.sleep(0.05)
+
+
+# A real web server
+
+
+class WebServer:
+    """The web server as `manage.py up` runs it, on the test database; killed, it can be started again."""
+
+    def __init__(self) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        environment = {
+            "DJANGO_SETTINGS_MODULE": "tests.web_settings",
+            "LOCI_TEST_HOME": str(settings.LOCI_HOME),
+            "LOG_LEVEL": "ERROR",
+        }
+        with override_settings(LOCI_HOST="127.0.0.1", LOCI_PORT=self.port):
+            command = web().command
+        # In a session of its own, so that a kill reaches its worker processes too.
+        self.process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environment}, start_new_session=True)
+        self._wait()
+
+    def kill(self) -> None:
+        """As when the machine loses power: nothing of it gets to say goodbye."""
+        if self.process is not None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+            self.process = None
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + WORKER_TIMEOUT
+        while time.monotonic() < deadline:
+            assert self.process is not None
+            assert self.process.poll() is None, "the web server has ended"
+            with contextlib.suppress(OSError):
+                urllib.request.urlopen(f"{self.url}/healthz/", timeout=5).close()
+                return
+            time.sleep(0.05)
+        pytest.fail("the web server does not answer")
+
+
+@pytest.fixture
+def web_server(transactional_db: None) -> Iterator[WebServer]:
+    """A running web server."""
+    server = WebServer()
+    server.start()
+    yield server
+    server.kill()
 
 
 # A real browser

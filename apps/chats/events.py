@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, update_wrapper
 from uuid import UUID
 
 from django.db import transaction
@@ -33,4 +33,5 @@ def subscribe(subscriber: Subscriber) -> None:
 def announce_on_commit(event: ChatChanged) -> None:
     """Tell every subscriber once the transaction is committed. What one raises does not stop the others."""
     for subscriber in _subscribers:
-        transaction.on_commit(partial(subscriber, event), robust=True)
+        # Named as the subscriber, since Django logs the name of what raises, which a partial doesn't have.
+        transaction.on_commit(update_wrapper(partial(subscriber, event), subscriber), robust=True)

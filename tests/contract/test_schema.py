@@ -1,5 +1,6 @@
 """The OpenAPI document describes what there is, and what there is bears what the document allows."""
 
+import re
 from typing import Any
 from urllib.parse import urlencode
 
@@ -30,7 +31,7 @@ def test_the_document_is_valid_and_complete() -> None:
     assert not GENERATOR_STATS
     described = {path.replace("{id}", "{pk}") for path in generated["paths"]}
     served = {
-        "/" + route.replace("<uuid:", "{").replace(">", "}")
+        "/" + re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", route)
         for route in routes(get_resolver())
         if route.startswith("api/v1/")
     }

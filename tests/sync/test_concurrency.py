@@ -1,0 +1,141 @@
+"""Many clients write to one chat at the same time, through real HTTP, to a web server that may die."""
+
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from apps.accounts.models import User
+from apps.accounts.operations import create_token
+from apps.chats.operations import create_chat
+from tests.conftest import WebServer
+
+CLIENTS = 50
+WRITERS = 8
+PATIENCE = 120  # seconds
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Chat:
+    """A chat of a new user, spoken to over HTTP."""
+
+    def __init__(self, server: WebServer) -> None:
+        owner = User.objects.create_user("alice@example.com")
+        _, secret = create_token(owner, name="test")
+        self.chat = create_chat(owner, title="The heist")
+        self.path = f"/api/v1/chats/{self.chat.pk}/"
+        self.open = lambda: httpx.Client(
+            base_url=server.url, headers={"Authorization": f"Bearer {secret}"}, timeout=60, trust_env=False
+        )
+
+    def messages(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        with self.open() as client:
+            while window := client.get(f"{self.path}messages/?from={len(found)}&limit=200").json()["results"]:
+                found += window
+        return found
+
+
+def until_accepted(client: httpx.Client, url: str, content: dict[str, Any], integrity: str) -> httpx.Response:
+    """Send a write; on a conflict, take over the state that the reply names, and send it again."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        reply = client.post(url, json=content | {"integrity": integrity})
+        if reply.status_code != 409:
+            return reply
+        assert reply.json()["changes"], reply.text
+        integrity = reply.json()["current_integrity"]
+        time.sleep(random.random() * 0.6)
+    raise AssertionError("never accepted")
+
+
+def at_once(work: Callable[[int], Any], count: int) -> list[Any]:
+    """``work(n)`` in ``count`` threads that begin at the same time."""
+    barrier = threading.Barrier(count)
+
+    def begin(n: int) -> Any:
+        barrier.wait()
+        return work(n)
+
+    with ThreadPoolExecutor(count) as threads:
+        return list(threads.map(begin, range(count)))
+
+
+def test_fifty_clients_that_rebase_and_retry_lose_nothing_and_write_nothing_twice(web_server: WebServer) -> None:
+    chat = Chat(web_server)
+
+    def write(n: int) -> None:
+        with chat.open() as client:
+            message = {"name": "Alice", "is_user": True, "mes": f"{n} said"}
+            appended = until_accepted(
+                client, f"{chat.path}append/", {"messages": [message]}, str(chat.chat.integrity)
+            ).json()
+            edit = {"id": appended["appended"][0]["id"], "set": {"mes": f"{n} said and edited"}}
+            reply = until_accepted(client, f"{chat.path}patch/", {"patches": [edit]}, appended["integrity"])
+            assert reply.json()["applied"] == 1
+
+    at_once(write, CLIENTS)
+    messages = chat.messages()
+    assert Counter(message["mes"] for message in messages) == Counter(f"{n} said and edited" for n in range(CLIENTS))
+    assert [message["index"] for message in messages] == list(range(CLIENTS))
+    chat.chat.refresh_from_db()
+    assert chat.chat.rev == 1 + 2 * CLIENTS
+    revs = list(chat.chat.changes.order_by("rev").values_list("rev", flat=True))
+    assert revs == list(range(1, chat.chat.rev + 1))
+
+
+def test_a_server_killed_under_load_loses_no_acknowledged_write(web_server: WebServer) -> None:
+    chat = Chat(web_server)
+    stop = threading.Event()
+    acknowledged: list[str] = []
+
+    def write(writer: int) -> None:
+        with chat.open() as client:
+            for number in range(10_000):
+                if stop.is_set():
+                    return
+                send_until_answered(client, f"{writer}.{number}")
+
+    def send_until_answered(client: httpx.Client, text: str) -> None:
+        message = {"name": "Alice", "is_user": True, "mes": text}
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            try:
+                reply = client.post(
+                    f"{chat.path}append/", json={"messages": [message]}, headers={"Idempotency-Key": text}
+                )
+            except httpx.TransportError:
+                time.sleep(0.1)
+                continue
+            assert reply.status_code == 201, reply.text
+            acknowledged.append(text)
+            return
+        raise AssertionError("never answered")
+
+    with ThreadPoolExecutor(WRITERS) as threads:
+        writers = [threads.submit(write, n) for n in range(WRITERS)]
+        for _ in range(2):
+            wait_for_more(acknowledged, 60)
+            web_server.kill()
+            web_server.start()
+        wait_for_more(acknowledged, 60)
+        stop.set()
+        for writer in writers:
+            writer.result()
+    stored = [message["mes"] for message in chat.messages()]
+    assert Counter(stored) == Counter(acknowledged)
+
+
+def wait_for_more(found: list[str], count: int) -> None:
+    enough = len(found) + count
+    deadline = time.monotonic() + PATIENCE
+    while len(found) < enough:
+        assert time.monotonic() < deadline, f"only {len(found)} writes"
+        time.sleep(0.02)

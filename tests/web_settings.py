@@ -1,0 +1,6 @@
+"""Settings of a web server that a test starts: as workers have them, with a pool of connections as in service."""
+
+from tests.worker_settings import *  # noqa: F403
+from tests.worker_settings import DATABASES
+
+DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": 8}
