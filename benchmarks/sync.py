@@ -1,32 +1,41 @@
-"""Append and one-message edit over the API, in a chat of 50 and in one of 20,000 messages.
+"""Append and one-message edit over the API: in a chat of 50 and in one of 20,000 messages, and against bare SQL.
 
-Both must cost the same: what a write costs must not grow with the chat. Target: a ratio of medians of at most 1.25.
+What a write costs must not grow with the chat (target: a ratio of medians of at most 1.25), and the product around
+the transaction must not cost too much (target: at most 6 times the same transaction in bare psycopg, at p50).
 """
 
+import json
+import uuid
 from itertools import count
 from typing import Any
 
+import psycopg
+from django.db import connection
 from django.test import Client
 
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
+from apps.chats.models import Chat
 from apps.chats.operations import append_messages, create_chat
+from apps.common.ids import uuid7
 from benchmarks.timing import interleaved, ratio, summary
 
 SMALL, LARGE, ROUNDS, WARM_UP = 50, 20_000, 200, 20
 TEXT = "The tide had gone out further than either of them remembered, and the bell lay bare on the sand. " * 4
 
 
+def stored_chat(owner: User, size: int) -> Chat:
+    chat = create_chat(owner, title=f"{size} messages")
+    return append_messages(owner, chat.pk, [_message(n) for n in range(size)]).chat
+
+
 class Writer:
     """A client that writes to one chat and keeps its integrity."""
 
-    def __init__(self, client: Client, owner: User, size: int) -> None:
-        chat = create_chat(owner, title=f"{size} messages")
-        messages = [_message(n) for n in range(size)]
-        done = append_messages(owner, chat.pk, messages)
-        self.client, self.url, self.integrity, self.size = client, f"/api/v1/chats/{chat.pk}", "", size
-        self.integrity = str(done.chat.integrity)
+    def __init__(self, client: Client, chat: Chat) -> None:
+        self.client, self.url = client, f"/api/v1/chats/{chat.pk}"
+        self.integrity, self.size = str(chat.integrity), chat.message_count
         self.numbers = count()
 
     def append(self) -> None:
@@ -41,6 +50,76 @@ class Writer:
         body["integrity"] = self.integrity
         reply = self.client.post(f"{self.url}/{call}/", body, content_type="application/json")
         self.integrity = reply.json()["integrity"]
+
+
+class BareWriter:
+    """The same transactions in SQL alone: lock, change, count, log, commit; nothing checked, nobody told."""
+
+    def __init__(self, connection: psycopg.Connection, chat: Chat) -> None:
+        self.connection, self.chat, self.index = connection, chat, chat.message_count
+        self.edited = chat.messages.get(index=chat.message_count // 2)
+        self.swipe = self.edited.swipes.get()
+        self.numbers = count()
+
+    def append(self) -> None:
+        message, swipe = uuid7(), uuid7()
+        with self.connection.transaction():
+            self._lock()
+            self.connection.execute(
+                """
+                INSERT INTO chats_message (id, owner_id, chat_id, index, rev, name, is_user, is_system, send_date,
+                                           swipe_id, ends_scene, layout, created_at, updated_at)
+                VALUES (%s, %s, %s, %s, 1, 'Alice', true, false, '""', 0, false, '', now(), now())
+                """,
+                [message, self.chat.owner_id, self.chat.pk, self.index],
+            )
+            self.connection.execute(
+                """
+                INSERT INTO chats_swipe (id, owner_id, message_id, position, mes, extra, info, created_at)
+                VALUES (%s, %s, %s, 0, %s, '{}', '{}', now())
+                """,
+                [swipe, self.chat.owner_id, message, f"{next(self.numbers)} {TEXT}"],
+            )
+            self.index += 1
+            self._record("append", message, "{}")
+
+    def edit(self) -> None:
+        with self.connection.transaction():
+            self._lock()
+            self.connection.execute(
+                "SELECT * FROM chats_message JOIN chats_swipe ON message_id = chats_message.id WHERE message_id = %s",
+                [self.edited.pk],
+            ).fetchall()
+            self.connection.execute(
+                "UPDATE chats_swipe SET mes = %s WHERE id = %s", [f"{next(self.numbers)} {TEXT}", self.swipe.pk]
+            )
+            self.connection.execute(
+                "UPDATE chats_message SET rev = rev + 1, updated_at = now() WHERE id = %s", [self.edited.pk]
+            )
+            self._record("patch", self.edited.pk, json.dumps({"mes": TEXT}))
+
+    def _lock(self) -> None:
+        self.connection.execute("SELECT * FROM chats_chat WHERE id = %s FOR UPDATE", [self.chat.pk]).fetchone()
+
+    def _record(self, kind: str, message: uuid.UUID, before: str) -> None:
+        integrity = uuid.uuid4()
+        self.connection.execute(
+            """
+            UPDATE chats_chat SET rev = rev + 1, integrity = %s, message_count = %s, last_active = now(),
+                                  updated_at = now()
+            WHERE id = %s
+            """,
+            [integrity, self.index, self.chat.pk],
+        )
+        self.connection.execute(
+            """
+            INSERT INTO chats_chatchange (id, owner_id, chat_id, rev, integrity, kind, at, message_ids, deleted_ids,
+                                          metadata_replaced, before, undone, reordered, fingerprint, forced)
+            SELECT %s, owner_id, id, rev, integrity, %s, now(), %s, '{}', false, %s, false, false, '', false
+            FROM chats_chat WHERE id = %s
+            """,
+            [uuid7(), kind, [message], before, self.chat.pk],
+        )
 
 
 def _message(number: int) -> ParsedMessage:
@@ -60,11 +139,17 @@ def main() -> None:
     owner = User.objects.create_user("bench-sync@example.com")
     _, secret = create_token(owner, name="bench")
     client = Client(SERVER_NAME="localhost", headers={"Authorization": f"Bearer {secret}"})
-    small, large = Writer(client, owner, SMALL), Writer(client, owner, LARGE)
-    for name in ("append", "edit"):
-        calls = {"small": getattr(small, name), "large": getattr(large, name)}
-        interleaved(calls, WARM_UP)
-        times = interleaved(calls, ROUNDS)
-        print(f"{name:6} at {SMALL:6} messages: {summary(times['small'])}")
-        print(f"{name:6} at {LARGE:6} messages: {summary(times['large'])}")
-        print(f"{name:6} ratio of medians {ratio(times['large'], times['small']):.2f} (target: at most 1.25)")
+    small, large = Writer(client, stored_chat(owner, SMALL)), Writer(client, stored_chat(owner, LARGE))
+    with psycopg.connect(**connection.get_connection_params() | {"autocommit": True}) as bare_connection:
+        bare = BareWriter(bare_connection, stored_chat(owner, SMALL))
+        for name in ("append", "edit"):
+            calls = {"small": getattr(small, name), "large": getattr(large, name), "bare": getattr(bare, name)}
+            interleaved(calls, WARM_UP)
+            times = interleaved(calls, ROUNDS)
+            print(f"{name:6} at {SMALL:6} messages: {summary(times['small'])}")
+            print(f"{name:6} at {LARGE:6} messages: {summary(times['large'])}")
+            print(f"{name:6} bare psycopg:       {summary(times['bare'])}")
+            print(
+                f"{name:6} ratio of medians, large to small {ratio(times['large'], times['small']):.2f} (target: 1.25)"
+            )
+            print(f"{name:6} ratio of medians, API to bare    {ratio(times['small'], times['bare']):.2f} (target: 6)")

@@ -11,7 +11,7 @@ class InjectionConfig(AppConfig):
     def ready(self) -> None:
         from apps.chats import events, panels, samples
         from apps.injection.cards import recall_panel
-        from apps.injection.tasks import recall_when_sent
+        from apps.injection.recalling import recall_when_sent
 
         events.subscribe(recall_when_sent)
         panels.register(recall_panel)

@@ -1,11 +1,13 @@
 """Makes the recall of a turn that has been sent."""
 
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
-from apps.chats.models import Chat, Message
+from apps.chats.events import ChatChanged
+from apps.chats.models import Chat, ChatChange, Message
 from apps.chats.queries import access_chat, access_message
-from apps.common.problems import Invalid
+from apps.common.problems import Invalid, Missing
 from apps.injection.models import Recall
 from apps.injection.operations import store_recall
 from apps.injection.recall import recall
@@ -38,3 +40,14 @@ def ensure_recall(owner: Any, chat_id: UUID, message_id: UUID) -> Recall:
     message = access_message(owner, chat_id, message_id)
     rows = Recall.objects.for_owner(owner).filter(message=message, turn_hash=turn_of(chat, message).hash)
     return rows.select_related("message").first() or recall_turn(chat, message)
+
+
+def recall_when_sent(event: ChatChanged) -> None:
+    """Subscriber: of the messages appended at once, the last user turn gets its recall. One that is gone needs none."""
+    if event.kind != ChatChange.Kind.APPEND:
+        return
+    appended = Message.objects.for_owner(event.owner_id).filter(pk__in=event.message_ids)
+    last = appended.filter(is_user=True, is_system=False).order_by("-index").values_list("pk", flat=True).first()
+    if last is not None:
+        with suppress(Missing):
+            ensure_recall(event.owner_id, event.chat_id, last)

@@ -12,9 +12,9 @@ class MemoriesConfig(AppConfig):
         from apps.llm.builtin import register_task
         from apps.memories.activity import runs_under_way
         from apps.memories.builtin_extraction.picking import TASKS
-        from apps.memories.tasks import keep_up_when_changed
+        from apps.memories.tasks import keep_up
 
         for name, task in TASKS.items():
             register_task(name, task)
-        subscribe(keep_up_when_changed)
+        subscribe(keep_up)
         activity.register(runs_under_way)

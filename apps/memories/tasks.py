@@ -16,10 +16,9 @@ from apps.memories.passages import index_messages
 EXTRACT_EVERY = 3  # new messages
 
 
-@shared_task
-def keep_up(*, owner_id: str, chat_id: str, **kwargs: Any) -> None:
-    """After a write: bring the index of the chat's messages up to date, and extract if enough is new."""
-    chat = Chat.objects.for_owner(UUID(owner_id)).filter(pk=UUID(chat_id)).first()
+def keep_up(event: ChatChanged) -> None:
+    """Subscriber: bring the index of the chat's messages up to date, and extract if enough is new."""
+    chat = Chat.objects.for_owner(event.owner_id).filter(pk=event.chat_id).first()
     if chat is not None:
         extract_if_due(chat)
         index_messages(chat.owner_id, chat)
@@ -49,8 +48,3 @@ def sweep_runs(**kwargs: Any) -> None:
     """Send runs that were lost to a worker again."""
     for run_id in runs.runs_to_revive():
         run_extraction.delay(run_id=str(run_id))
-
-
-def keep_up_when_changed(event: ChatChanged) -> None:
-    """Subscriber: what was written is soon found and remembered."""
-    keep_up.delay(owner_id=str(event.owner_id), chat_id=str(event.chat_id))

@@ -1,8 +1,8 @@
 """Writes of the wire protocol: those of ``chats``, and a snapshot before one that is forced."""
 
 import gzip
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import transaction
@@ -15,31 +15,31 @@ from apps.chats.models import Chat
 from apps.chats.patches import Patch
 from apps.sync.models import ChatSnapshot
 
+T = TypeVar("T")
+
 
 def append(owner: Any, chat_id: UUID, messages: Sequence[ParsedMessage], guard: Guard) -> chats.Appended:
     """As ``chats.operations.append_messages``, after a snapshot if it is forced."""
-    with transaction.atomic():
-        _snapshot_if_forced(owner, chat_id, guard)
-        return chats.append_messages(owner, chat_id, messages, guard)
+    return _after_snapshot(owner, chat_id, guard, lambda: chats.append_messages(owner, chat_id, messages, guard))
 
 
 def patch(owner: Any, chat_id: UUID, patches: Sequence[Patch], guard: Guard) -> chats.Patched:
     """As ``chats.operations.patch_messages``, after a snapshot if it is forced."""
-    with transaction.atomic():
-        _snapshot_if_forced(owner, chat_id, guard)
-        return chats.patch_messages(owner, chat_id, patches, guard)
+    return _after_snapshot(owner, chat_id, guard, lambda: chats.patch_messages(owner, chat_id, patches, guard))
 
 
 def undo(owner: Any, chat_id: UUID, guard: Guard) -> chats.Undone:
     """As ``chats.operations.undo_last_change``, after a snapshot if it is forced."""
+    return _after_snapshot(owner, chat_id, guard, lambda: chats.undo_last_change(owner, chat_id, guard))
+
+
+def _after_snapshot(owner: Any, chat_id: UUID, guard: Guard, write: Callable[[], T]) -> T:
+    """What ``write`` returns; if it is forced, a snapshot is stored with it."""
+    if not guard.force:
+        return write()
     with transaction.atomic():
-        _snapshot_if_forced(owner, chat_id, guard)
-        return chats.undo_last_change(owner, chat_id, guard)
-
-
-def _snapshot_if_forced(owner: Any, chat_id: UUID, guard: Guard) -> None:
-    if guard.force:
         take_snapshot(chats.lock_chat(owner, chat_id), reason="before a forced write")
+        return write()
 
 
 def take_snapshot(chat: Chat, *, reason: str) -> ChatSnapshot:

@@ -2,10 +2,11 @@
 
 import pytest
 
+from apps.chats.events import ChatChanged
 from apps.chats.operations import Guard, Patch, append_messages, delete_chat, patch_messages
 from apps.injection import assembly
 from apps.injection.models import Recall
-from apps.injection.tasks import recall_sent_turn
+from apps.injection.recalling import recall_when_sent
 from apps.llm.embeddings import EmbeddingUnavailable
 from tests.factories import make_chat, parsed
 
@@ -119,22 +120,29 @@ def test_a_stranger_finds_nothing(api, stranger, chat, url):
     assert api.get(url).status_code == 200
 
 
-def test_the_last_user_turn_of_an_append_is_recalled(
-    alice, chat, memories, django_capture_on_commit_callbacks, monkeypatch
-):
-    sent = []
-    monkeypatch.setattr(recall_sent_turn, "delay", lambda **ids: sent.append(ids))
-    with django_capture_on_commit_callbacks(execute=True):
-        texts = [("One?", True), ("Yes.", False), ("And the key?", True), ("Wait.", False)]
-        done = append_messages(alice, chat.pk, [parsed(text, is_user=is_user) for text, is_user in texts])
-    assert [ids["message_id"] for ids in sent] == [str(done.messages[2].pk)]
-    recall_sent_turn(**sent[0])
-    recall_sent_turn(**sent[0])
+def appended(chat, messages):
+    """What is said of an append to those who want to know."""
+    return ChatChanged(
+        owner_id=chat.owner_id,
+        chat_id=chat.pk,
+        kind="append",
+        rev=chat.rev,
+        integrity=chat.integrity,
+        message_ids=[message.pk for message in messages],
+    )
+
+
+def test_the_last_user_turn_of_an_append_is_recalled(alice, chat, memories):
+    texts = [("One?", True), ("Yes.", False), ("And the key?", True), ("Wait.", False)]
+    done = append_messages(alice, chat.pk, [parsed(text, is_user=is_user) for text, is_user in texts])
+    for _ in range(2):
+        recall_when_sent(appended(done.chat, done.messages))
     assert [row.message_id for row in Recall.objects.for_owner(alice)] == [done.messages[2].pk]
 
 
 def test_a_turn_that_is_gone_needs_no_recall(alice, memories):
     chat = make_chat(alice, "Hello?")
-    ids = {"owner_id": str(alice.pk), "chat_id": str(chat.pk), "message_id": str(chat.messages.get().pk)}
+    event = appended(chat, chat.messages.all())
     delete_chat(chat)
-    recall_sent_turn(**ids)
+    recall_when_sent(event)
+    assert not Recall.objects.for_owner(alice).exists()

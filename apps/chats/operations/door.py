@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from apps.chats.events import ChatChanged, announce_on_commit
+from apps.chats.events import ChatChanged, announce
 from apps.chats.integrity import Guard
 from apps.chats.models import Chat, ChatChange, Message
 from apps.chats.queries import rev_of
@@ -48,7 +48,7 @@ def record_change(
         deleted_ids=list(deleted_ids),
         **fields,
     )
-    announce_on_commit(
+    announce(
         ChatChanged(
             owner_id=chat.owner_id,
             chat_id=chat.pk,

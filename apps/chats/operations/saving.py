@@ -18,7 +18,8 @@ def save_batch(chat: Chat, batch: Batch) -> list[Message]:
     touched = [draft.message for draft in batch.changed] + [row for row, _ in batch.inserted.values()]
     for draft in batch.changed:
         _save(draft)
-    Message.objects.for_owner(chat.owner_id).filter(pk__in=batch.deleted).delete()
+    if batch.deleted:
+        Message.objects.for_owner(chat.owner_id).filter(pk__in=batch.deleted).delete()
     Message.objects.bulk_create([row for row, _ in batch.inserted.values()])
     Swipe.objects.bulk_create([swipe for _, swipes in batch.inserted.values() for swipe in swipes])
     if batch.order is not None:
