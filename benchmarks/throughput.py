@@ -43,9 +43,8 @@ def main() -> None:
         os.killpg(server.pid, signal.SIGTERM)
         server.wait()
     failed = counts.pop("failed", 0)
-    print(
-        f"{CLIENTS} clients, {settings.WEB_CONCURRENCY} web processes: {sum(counts.values()) / seconds:.0f} writes a second"
-    )
+    rate = sum(counts.values()) / seconds
+    print(f"{CLIENTS} clients, {settings.WEB_CONCURRENCY} web processes: {rate:.0f} writes a second")
     print(f"{dict(counts)} in {seconds:.1f} s, {failed} failed")
 
 

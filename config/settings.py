@@ -39,6 +39,14 @@ DEMO_PASSWORD = demo_password()
 REQUEST_MAX_BYTES = env.int("REQUEST_MAX_BYTES", default=64 * 1024 * 1024)
 IMPORT_MAX_BYTES = env.int("IMPORT_MAX_BYTES", default=200 * 1024 * 1024)
 MESSAGE_DATA_MAX_BYTES = env.int("MESSAGE_DATA_MAX_BYTES", default=256 * 1024)
+CHAT_METADATA_MAX_BYTES = env.int("CHAT_METADATA_MAX_BYTES", default=4 * 1024 * 1024)
+SETTINGS_KEY_MAX_BYTES = env.int("SETTINGS_KEY_MAX_BYTES", default=4 * 1024 * 1024)
+SETTINGS_MAX_BYTES = env.int("SETTINGS_MAX_BYTES", default=16 * 1024 * 1024)
+IDEMPOTENCY_HOURS = env.int("IDEMPOTENCY_HOURS", default=24)
+CHANGE_LOG_DAYS = env.int("CHANGE_LOG_DAYS", default=30)
+CHANGE_LOG_MIN = env.int("CHANGE_LOG_MIN", default=1000)
+SSE_MAX_PER_USER = env.int("SSE_MAX_PER_USER", default=20)
+SSE_HEARTBEAT = env.float("SSE_HEARTBEAT", default=15.0)  # seconds
 
 # Applications
 
@@ -81,6 +89,8 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "apps.common.request_bodies.RequestBodyMiddleware",
+    "apps.sync.idempotency.IdempotencyMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -211,7 +221,9 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Loci",
-    "DESCRIPTION": "Memory for long conversations with language models.",
+    "DESCRIPTION": (
+        "Memory for long conversations with language models. Bodies may come with `Content-Encoding: gzip`."
+    ),
     "VERSION": "0.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1",
@@ -220,6 +232,7 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
+        "apps.common.schema.describe_idempotency",
         "apps.common.schema.describe_problems",
     ],
 }
@@ -253,6 +266,9 @@ CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # in memory: a static schedule 
 RUN_HEARTBEAT_TIMEOUT = env.int("RUN_HEARTBEAT_TIMEOUT", default=60)
 CELERY_BEAT_SCHEDULE = {
     "sweep-runs": {"task": "apps.memories.tasks.sweep_runs", "schedule": 30.0},
+    "sweep-replies": {"task": "apps.sync.tasks.sweep_replies", "schedule": 3600.0},
+    "trim-chat-logs": {"task": "apps.chats.tasks.trim_change_logs", "schedule": 3600.0},
+    "trim-settings-logs": {"task": "apps.sync.tasks.trim_settings_logs", "schedule": 3600.0},
 }
 
 # Logs

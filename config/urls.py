@@ -19,6 +19,7 @@ urlpatterns = [
     path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="api-docs"),
     path("memories/", include("apps.memories.urls")),
     path("", include("apps.injection.urls")),
+    path("", include("apps.chats.character_urls")),
     path("", include("apps.chats.urls")),
 ]
 

@@ -46,7 +46,7 @@ class ChatChanged:
 
 Subscriber = Callable[[ChatChanged], None]
 _subscribers: list[Subscriber] = []
-_witnesses: list[Subscriber] = []
+_participants: list[Subscriber] = []
 TASK = "apps.chats.tasks.tell_subscribers"
 
 
@@ -56,19 +56,19 @@ def subscribe(subscriber: Subscriber) -> None:
         _subscribers.append(subscriber)
 
 
-def witness(subscriber: Subscriber) -> None:
+def take_part(subscriber: Subscriber) -> None:
     """``subscriber`` is called in the transaction of each write, at its end, and has to be quick."""
-    if subscriber not in _witnesses:
-        _witnesses.append(subscriber)
+    if subscriber not in _participants:
+        _participants.append(subscriber)
 
 
 def announce(event: ChatChanged) -> None:
-    """Tell every witness now, and every subscriber in the background, once the transaction is committed.
+    """Tell those who take part now, and every subscriber in the background, once the transaction is committed.
 
     One task for all subscribers: to publish it takes half as long as the write. A broker that is down fails no write.
     """
-    for subscriber in _witnesses:
-        subscriber(event)
+    for participant in _participants:
+        participant(event)
     transaction.on_commit(partial(_publish, event))
 
 

@@ -4,11 +4,13 @@ from typing import Any, cast
 from uuid import UUID
 
 from django import forms
+from django.core.validators import MaxValueValidator
 
 from apps.accounts.models import User
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.models import Chat, Message
 from apps.chats.patches import Patch
+from apps.chats.scenes import SceneBreak
 from apps.chats.wire import timestamp
 from apps.common import clock
 
@@ -71,8 +73,7 @@ class MessageForm(forms.Form):
 
     def __init__(self, *args: Any, chat: Chat, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.names = {"user": chat.user_name or user.get_short_name()}
-        self.names["character"] = chat.character.name if chat.character else "the other"
+        self.names = {"user": chat.user_name or user.get_short_name()} | _others(chat)
         cast(forms.ChoiceField, self.fields["speaker"]).choices = list(self.names.items())
 
     def parsed(self) -> ParsedMessage:
@@ -89,6 +90,70 @@ class MessageForm(forms.Form):
             swipes=(ParsedSwipe(self.cleaned_data["text"].strip()),),
             layout="",
         )
+
+
+def _others(chat: Chat) -> dict[str, str]:
+    """Who speaks beside the user: the participants of a group chat, else the character."""
+    if chat.is_group:
+        return {str(one.pk): one.name for one in chat.participants.order_by("position")}
+    return {"character": chat.character.name if chat.character else "the other"}
+
+
+class SwipeForm(forms.Form):
+    """Which version to show: ``to`` its position; or ``delete`` the one that is shown."""
+
+    to = forms.IntegerField(required=False, min_value=0)
+    delete = forms.BooleanField(required=False)
+
+    def parts(self, message: Message) -> dict[str, int]:
+        """What a patch takes. A position past the end is the last one: it may have been deleted meanwhile."""
+        last = len(message.ordered_swipes) - 1
+        if self.cleaned_data["delete"]:
+            return {"delete_swipe": message.swipe_id} if last else {}
+        return {"swipe_id": min(self.cleaned_data["to"] or 0, last)}
+
+
+class VersionForm(forms.Form):
+    """Another text for a message."""
+
+    text = TextField(error_messages={"required": "A message has to say something."})
+
+    def parsed(self) -> ParsedSwipe:
+        return ParsedSwipe(self.cleaned_data["text"].strip(), info={"send_date": timestamp(clock.now())})
+
+
+class MoveForm(forms.Form):
+    to = forms.IntegerField(min_value=0)
+
+    def __init__(self, *args: Any, last: int, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        cast(forms.IntegerField, self.fields["to"]).validators.append(MaxValueValidator(last))
+
+
+class BranchForm(forms.Form):
+    title = forms.CharField(max_length=200, required=False)
+    checkpoint = forms.BooleanField(required=False)
+
+
+class SceneForm(forms.Form):
+    name = forms.CharField(max_length=200, required=False)
+
+
+class SceneEditForm(SceneForm):
+    recap = forms.CharField(required=False, strip=False)
+    include = forms.BooleanField(required=False)
+    visible = forms.BooleanField(required=False)
+
+    def changes(self, scene: SceneBreak) -> dict[str, Any]:
+        """What ``scenes.scene_changes`` takes; the recap only where it is another."""
+        data = self.cleaned_data
+        fields = {"name": data["name"] or None, "include": data["include"], "visible": data["visible"]}
+        recap = data["recap"].replace("\r\n", "\n").strip()
+        return fields if recap == (scene.recap or "").strip() else fields | {"recap": recap}
+
+
+class ParticipantForm(forms.Form):
+    name = forms.CharField(max_length=200, label="Who joins?")
 
 
 class EditForm(forms.Form):

@@ -35,7 +35,7 @@ class Guard:
 class IntegrityRequired(Problem):
     status = 428
     type = "/problems/integrity-required"
-    title = "The integrity of the chat is required"
+    title = "An integrity is required"
 
     def __init__(self) -> None:
         super().__init__('Send the "integrity" that you know, or "force": true.')

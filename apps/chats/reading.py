@@ -12,6 +12,7 @@ from apps.chats.markup import render_text
 from apps.chats.models import Chat, Message
 from apps.chats.panels import panels_for
 from apps.chats.queries import message_window
+from apps.chats.scenes import SceneBreak, break_after
 
 WINDOW = 50
 LEAD = 8  # turns shown before the one that was asked for
@@ -34,6 +35,10 @@ class Turn:
     html: SafeString
     panels: list[str]
     sitting: Sitting | None
+
+    @property
+    def scene_break(self) -> SceneBreak | None:
+        return break_after(self.message)
 
     @property
     def swipe_number(self) -> int:

@@ -18,10 +18,9 @@ from apps.common.problems import Invalid, Missing
 
 
 @dataclass(frozen=True)
-class Scene:
-    """The messages from index ``start`` to that of ``last``, both included; ``data`` is what the last one keeps."""
+class SceneBreak:
+    """What ``last``, the message that ends a scene, keeps of it in ``data``."""
 
-    start: int
     last: Message
     data: dict[str, Any]
 
@@ -66,6 +65,21 @@ class Scene:
         return self.data.get("scene_recap_include") is not False
 
 
+@dataclass(frozen=True)
+class Scene(SceneBreak):
+    """The messages from index ``start`` to that of ``last``, both included."""
+
+    start: int
+
+
+def break_after(message: Message) -> SceneBreak | None:
+    """The end of a scene with this message, if one ends here and is meant to be seen."""
+    if not message.ends_scene:
+        return None
+    found = SceneBreak(message, namespace_of(message.extra, RECAP_NAMESPACE))
+    return found if found.is_visible else None
+
+
 def _of_type(value: Any, kind: type, otherwise: Any) -> Any:
     return value if isinstance(value, kind) else otherwise
 
@@ -76,7 +90,7 @@ def scenes_of(chat: Chat) -> list[Scene]:
     last = list(ends.with_swipes().order_by("index"))
     starts = [0, *(message.index + 1 for message in last)]
     return [
-        Scene(start, message, namespace_of(message.extra, RECAP_NAMESPACE))
+        Scene(message, namespace_of(message.extra, RECAP_NAMESPACE), start)
         for (start, _), message in zip(pairwise(starts), last, strict=True)
     ]
 

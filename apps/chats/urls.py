@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from apps.chats.views import conversation, importing, shelf
+from apps.chats.views import conversation, importing, people, scenes, shelf, tools
 
 app_name = "chats"
 CHAT = "chats/<uuid:chat_id>/"
@@ -19,6 +19,20 @@ urlpatterns = [
     path(f"{CHAT}rename/", shelf.rename, name="rename"),
     path(f"{CHAT}delete/", shelf.delete, name="delete"),
     path(f"{CHAT}activity/", shelf.activity, name="activity"),
+    path(f"{CHAT}undo/", tools.undo, name="undo"),
+    path(f"{CHAT}scenes/", scenes.index, name="scenes"),
+    path(f"{CHAT}scenes/<uuid:scene_id>/", scenes.edit, name="scene"),
+    path(f"{CHAT}people/", people.index, name="people"),
+    path(f"{CHAT}people/<uuid:participant_id>/", people.change, name="participant"),
     path(MESSAGE, conversation.message, name="message"),
     path(f"{MESSAGE}edit/", conversation.edit, name="edit"),
+    path(f"{MESSAGE}tools/", tools.index, name="tools"),
+    path(f"{MESSAGE}swipe/", tools.swipe, name="swipe"),
+    path(f"{MESSAGE}version/", tools.version, name="version"),
+    path(f"{MESSAGE}hide/", tools.hide, name="hide"),
+    path(f"{MESSAGE}remove/", tools.remove, name="remove"),
+    path(f"{MESSAGE}move/", tools.move, name="move"),
+    path(f"{MESSAGE}insert/", tools.insert, name="insert"),
+    path(f"{MESSAGE}branch/", tools.branch, name="branch"),
+    path(f"{MESSAGE}scene/", tools.scene, name="end-scene"),
 ]

@@ -83,6 +83,11 @@ def _respond(document: dict[str, Any], headers: dict[str, str]) -> Response:
     return Response(document, status=document["status"], headers=headers, content_type=CONTENT_TYPE)
 
 
+def problem_reply(problem: Problem) -> HttpResponse:
+    """The reply to an error that is raised outside a view of REST framework."""
+    return JsonResponse(problem.document(), status=problem.status, headers=problem.headers, content_type=CONTENT_TYPE)
+
+
 # Error pages: a problem document below /api/, a page for a person.
 
 

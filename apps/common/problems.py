@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
+MAX_ERRORS = 100  # that a reply tells; whoever makes more has seen enough
+
 
 @dataclass(frozen=True)
 class FieldError:
@@ -38,7 +40,7 @@ class Problem(Exception):
             "detail": self.detail,
         }
         if self.errors:
-            body["errors"] = [{"pointer": error.pointer, "detail": error.detail} for error in self.errors]
+            body["errors"] = [{"pointer": error.pointer, "detail": error.detail} for error in self.errors[:MAX_ERRORS]]
         return body | self.extra
 
 

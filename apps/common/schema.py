@@ -25,6 +25,23 @@ PROBLEM = {
 }
 
 
+IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "description": "The same key and body again get the same reply again, and nothing is written twice.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+}
+WRITES = {"post", "put", "patch", "delete"}
+
+
+def describe_idempotency(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """Give every write its Idempotency-Key; a hook of drf-spectacular."""
+    for path in result["paths"].values():
+        for method in path.keys() & WRITES:
+            path[method].setdefault("parameters", []).append(IDEMPOTENCY_KEY)
+    return result
+
+
 def describe_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     """Give every call its problem document as the default reply; a hook of drf-spectacular."""
     result["components"]["schemas"]["Problem"] = PROBLEM

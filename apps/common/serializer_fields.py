@@ -1,6 +1,7 @@
 """REST framework's fields without their guesses: a number is no string, and a string no number."""
 
 from typing import Any
+from uuid import UUID
 
 from rest_framework import serializers
 
@@ -32,6 +33,15 @@ class Integer(serializers.IntegerField):
     def to_internal_value(self, data: Any) -> int:
         if isinstance(data, bool) or not isinstance(data, int):
             self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class Identifier(serializers.UUIDField):
+    """A UUID, as a JSON string."""
+
+    def to_internal_value(self, data: Any) -> UUID:
+        if not isinstance(data, str):
+            self.fail("invalid", value=type(data).__name__)
         return super().to_internal_value(data)
 
 

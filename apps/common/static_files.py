@@ -14,10 +14,17 @@ class HashedStaticFiles(CompressedManifestStaticFilesStorage):
     """Names with content hashes, inside the imports of our own ES modules (`static/js`) too."""
 
     support_js_module_import_aggregation = True
-    # Django would do so for every script, and fail on packages that bundlers are meant to resolve.
+    # A module's name changes with those of the modules it imports: as many passes as imports are deep.
+    max_post_process_passes = 15
+    # Django would do so for every script, and fail on packages that bundlers are meant to resolve. And it takes
+    # the types in comments, `import("./edits.js").Edit`, for imports, which may go round in circles.
     _js_module_import_aggregation_patterns = (
         "js/*.js",
-        HashedFilesMixin._js_module_import_aggregation_patterns[1],  # type: ignore[attr-defined]
+        tuple(
+            pattern
+            for pattern in HashedFilesMixin._js_module_import_aggregation_patterns[1]  # type: ignore[attr-defined]
+            if "import\\(" not in pattern[0]
+        ),
     )
 
 

@@ -10,11 +10,13 @@ from django.conf import settings
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
 
 from apps.common.problems import FieldError, Invalid, TooLarge, pointer_of
 
 MAX_DEPTH = 64
 MAX_DIGITS = 4300  # what Python's own int() takes
+JSON_PATCH = "application/json-patch+json"
 
 
 class JSONError(ValueError):
@@ -24,7 +26,9 @@ class JSONError(ValueError):
 def loads(text: str) -> Any:
     """Parse JSON. Raises JSONError for what is not JSON: NaN, duplicate keys and endless nesting included."""
     try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+        return json.loads(
+            text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite, parse_int=_integer
+        )
     except RecursionError:
         raise JSONError(f"It is nested more than {MAX_DEPTH} levels deep.") from None
     except ValueError as error:
@@ -42,6 +46,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> Any:
     raise JSONError(f"{name} is not JSON.")
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise JSONError(f"The number {digits[:20]}… has more than {MAX_DIGITS} digits.")
+    return int(digits)
 
 
 def _finite(text: str) -> float:
@@ -103,6 +113,17 @@ class StrictJSONParser(BaseParser):
         if len(body) > limit:
             raise TooLarge(f"The body is larger than {limit} bytes.")
         return parse_document(body)
+
+
+class JSONPatchParser(StrictJSONParser):
+    """The envelope of an RFC 6902 patch."""
+
+    media_type = JSON_PATCH
+
+
+def is_json_patch(request: Request) -> bool:
+    """Whether the body says that it holds ``operations``."""
+    return request.content_type.partition(";")[0].strip().lower() == JSON_PATCH
 
 
 class CompactJSONRenderer(JSONRenderer):

@@ -1,15 +1,24 @@
-"""A write that is sent again gets the reply that it got before."""
+"""A write that is sent again gets the reply that it got before, on every route of the API."""
 
+import copy
+import datetime as dt
 import hashlib
-import json
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
 from django.db import connection, transaction
+from django.http import HttpRequest, HttpResponse
+from rest_framework.exceptions import APIException
+from rest_framework.parsers import BaseParser
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
-from rest_framework.response import Response
+from rest_framework.settings import api_settings
 
+from apps.common.problem_replies import problem_reply
 from apps.common.problems import Invalid, Problem
+from apps.common.request_bodies import API, CHUNK_BYTES, is_multipart, rewindable_body
+from apps.common.scoping import system_scope
 from apps.sync.models import IdempotencyRecord
 
 HEADER = "Idempotency-Key"
@@ -22,31 +31,71 @@ class KeyReused(Problem):
     title = "This Idempotency-Key was used for another request"
 
 
-def reply_once(request: Request, write: Callable[[], Response]) -> Response:
-    """The reply of ``write()``, or the stored one where the request's Idempotency-Key was answered before.
+class IdempotencyMiddleware:
+    """Stores the reply to a write that carries an Idempotency-Key in the transaction of the write, and gives it again.
 
-    The reply is stored in the transaction of the write. What raises is not stored: a retry is tried anew.
-    Raises KeyReused where the key came with another request.
+    A reply that is an error undoes the write and is not stored: a retry is tried anew.
     """
-    key = request.headers.get(HEADER)
-    if key is None:
-        return write()
-    if not 0 < len(key) <= MAX_KEY:
-        raise Invalid(f"The header {HEADER} must have 1 to {MAX_KEY} characters.")
-    with transaction.atomic():
-        _lock_key(request.user.pk, key)
-        record = IdempotencyRecord.objects.for_owner(request.user).filter(key=key).first()
-        if record is not None:
-            return _replay(record, _fingerprint(request))
-        reply = write()
-        IdempotencyRecord.objects.create(
-            owner_id=request.user.pk,
-            key=key,
-            fingerprint=_fingerprint(request),
-            status=reply.status_code,
-            body=json.dumps(reply.data, ensure_ascii=False),
-        )
-        return reply
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        key = request.headers.get(HEADER)
+        if key is None or request.method in SAFE_METHODS or not request.path.startswith(API):
+            return self.get_response(request)
+        owner_id = _owner_id(request)
+        if owner_id is None:
+            return self.get_response(request)  # which says what is missing
+        try:
+            return self._reply_once(request, owner_id, key)
+        except Problem as problem:
+            return problem_reply(problem)
+
+    def _reply_once(self, request: HttpRequest, owner_id: Any, key: str) -> HttpResponse:
+        """Raises Invalid, KeyReused."""
+        if not 0 < len(key) <= MAX_KEY:
+            raise Invalid(f"The header {HEADER} must have 1 to {MAX_KEY} characters.")
+        fingerprint = _fingerprint(request)
+        with transaction.atomic():
+            _lock_key(owner_id, key)
+            record = IdempotencyRecord.objects.for_owner(owner_id).filter(key=key).first()
+            if record is not None:
+                return _replay(record, fingerprint)
+            reply = self.get_response(request)
+            if 200 <= reply.status_code < 300:
+                _store(owner_id, key, fingerprint, reply)
+            else:
+                transaction.set_rollback(True)
+            return reply
+
+
+def delete_old_replies(now: dt.datetime) -> int:
+    """Forget the replies that were kept for IDEMPOTENCY_HOURS; how many they were."""
+    with system_scope():
+        old = IdempotencyRecord.objects.filter(created_at__lt=now - dt.timedelta(hours=settings.IDEMPOTENCY_HOURS))
+        return old.delete()[0]
+
+
+def _owner_id(request: HttpRequest) -> Any:
+    """Whose request it is, by the API's own authenticators; None where it is nobody's."""
+    classes: Any = api_settings.DEFAULT_AUTHENTICATION_CLASSES
+    authenticators = [authenticator() for authenticator in classes]
+    # A copy, so that the view finds the request as it came.
+    asked = Request(copy.copy(request), parsers=[Unread()], authenticators=authenticators)
+    try:
+        return asked.user.pk
+    except APIException:
+        return None
+
+
+class Unread(BaseParser):
+    """Leaves the body to the view: who sends a key can send a CSRF token as a header, too."""
+
+    media_type = "*/*"
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> dict[str, Any]:
+        return {}
 
 
 def _lock_key(owner_id: Any, key: str) -> None:
@@ -55,13 +104,29 @@ def _lock_key(owner_id: Any, key: str) -> None:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{owner_id}:{key}"])
 
 
-def _fingerprint(request: Request) -> str:
-    document = json.dumps(request.data, ensure_ascii=False, sort_keys=True)
-    text = f"{request.method} {request.get_full_path()}\n{document}"
-    return hashlib.sha256(text.encode()).hexdigest()
+def _fingerprint(request: HttpRequest) -> str:
+    """SHA-256, in hexadecimal, of method, path and body, whatever the boundary of a form: it changes each time."""
+    digest = hashlib.sha256(f"{request.method} {request.get_full_path()} {request.content_type}\n".encode())
+    boundary = b"--" + (request.content_params or {}).get("boundary", "").encode() if is_multipart(request) else None
+    body = rewindable_body(request)
+    begins = True  # a line
+    while part := body.readline(CHUNK_BYTES):
+        at_boundary = begins and boundary is not None and part.startswith(boundary)
+        digest.update(b"--" if at_boundary else part)
+        begins = part.endswith(b"\n")
+    body.seek(0)
+    return digest.hexdigest()
 
 
-def _replay(record: IdempotencyRecord, fingerprint: str) -> Response:
+def _store(owner_id: Any, key: str, fingerprint: str, reply: HttpResponse) -> None:
+    IdempotencyRecord.objects.create(
+        owner_id=owner_id, key=key, fingerprint=fingerprint, status=reply.status_code, body=reply.content.decode()
+    )
+
+
+def _replay(record: IdempotencyRecord, fingerprint: str) -> HttpResponse:
+    """The reply of ``record``: JSON, as that of every write, or empty. Raises KeyReused."""
     if record.fingerprint != fingerprint:
         raise KeyReused("Use a new key for a new request.")
-    return Response(json.loads(record.body), status=record.status, headers={"Idempotent-Replayed": "true"})
+    headers = {"Idempotent-Replayed": "true"}
+    return HttpResponse(record.body, status=record.status, headers=headers, content_type="application/json")

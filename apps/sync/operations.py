@@ -13,6 +13,7 @@ from apps.chats.formats.parsed import ParsedMessage
 from apps.chats.integrity import Guard
 from apps.chats.models import Chat
 from apps.chats.patches import Patch
+from apps.common.document_patches import DocumentPatch
 from apps.sync.models import ChatSnapshot
 
 T = TypeVar("T")
@@ -26,6 +27,11 @@ def append(owner: Any, chat_id: UUID, messages: Sequence[ParsedMessage], guard: 
 def patch(owner: Any, chat_id: UUID, patches: Sequence[Patch], guard: Guard) -> chats.Patched:
     """As ``chats.operations.patch_messages``, after a snapshot if it is forced."""
     return _after_snapshot(owner, chat_id, guard, lambda: chats.patch_messages(owner, chat_id, patches, guard))
+
+
+def patch_metadata(owner: Any, chat_id: UUID, patch: DocumentPatch, guard: Guard) -> chats.MetadataPatched:
+    """As ``chats.operations.patch_metadata``, after a snapshot if it is forced."""
+    return _after_snapshot(owner, chat_id, guard, lambda: chats.patch_metadata(owner, chat_id, patch, guard))
 
 
 def undo(owner: Any, chat_id: UUID, guard: Guard) -> chats.Undone:

@@ -21,6 +21,11 @@ document.addEventListener("keydown", (event) => {
   menu.querySelector("summary").focus();
 });
 
+// A menu that is fetched when it opens may reach below what is in view.
+document.body.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
+  if (target.closest?.(".menu[open]")) target.scrollIntoView({ block: "nearest" });
+});
+
 for (const opener of document.querySelectorAll("[data-open]")) opener.hidden = false;
 
 export function leaveLater(toast) {

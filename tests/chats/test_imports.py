@@ -91,7 +91,7 @@ class TestImport:
         self, alice: Any, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
     ) -> None:
         heard: list[events.ChatChanged] = []
-        monkeypatch.setattr(events, "_subscribers", [heard.append])
+        monkeypatch.setattr(events, "_publish", heard.append)
         with django_capture_on_commit_callbacks(execute=True):
             [chat] = take_in(alice, *GATE).chats
         assert [change.kind for change in chat.changes.all()] == ["import"]

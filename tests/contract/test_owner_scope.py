@@ -19,11 +19,14 @@ from apps.chats.operations import (
     append_messages,
     create_character,
     create_chat,
+    create_lorebook,
     patch_messages,
+    set_character_image,
 )
 from apps.common.scoping import UnscopedQuery, system_scope
 from apps.injection.models import Recall
 from apps.memories.models import ExtractionRun, Memory
+from tests.chats.cards_made import png
 from tests.contract.conftest import client_of
 from tests.contract.test_sync import parsed_message
 
@@ -60,6 +63,8 @@ def alices(db: None) -> dict[str, Any]:
     )
     run = ExtractionRun.objects.create(owner_id=alice.pk, chat=chat)
     Recall.objects.create(owner_id=alice.pk, chat=chat, message=turn, text="x", turn_hash="x")
+    set_character_image(character, png(), "image/png")
+    book = create_lorebook(alice, name="Hers", character=character)
     participant = add_participant(alice, chat.pk, name="Mira", character=character)
     token, _ = create_token(alice, name="hers")
     return {
@@ -74,6 +79,8 @@ def alices(db: None) -> dict[str, Any]:
         "key": "memory",
         "token_id": token.pk,
         "pk": character.pk,
+        "character_id": character.pk,
+        "lorebook_id": book.pk,
         "index": 0,
     }
 
@@ -113,5 +120,5 @@ def test_a_read_that_names_no_owner_is_refused(db: None) -> None:
 
 
 def test_lists_hold_only_what_is_ones_own(alices: dict[str, Any], charlie: APIClient) -> None:
-    for path in ("chats/", "characters/", "memories/"):
+    for path in ("chats/", "characters/", "lorebooks/", "memories/"):
         assert charlie.get(f"/api/v1/{path}").json()["results"] == []

@@ -9,6 +9,9 @@ from apps.chats.models import Character, Chat, Message
 from apps.chats.wire import chat_document, message_document
 from apps.common.serializer_fields import Flag, Integer, JSONObject, StrictSerializer, Text
 
+# Greetings, tags or sources of one character.
+MAX_LISTED = 1000
+
 
 class CharacterSerializer(serializers.ModelSerializer[Character]):
     name = Text(max_length=200, allow_blank=False)
@@ -20,6 +23,16 @@ class CharacterSerializer(serializers.ModelSerializer[Character]):
     system_prompt = Text(required=False)
     post_history_instructions = Text(required=False)
     creator_notes = Text(required=False)
+    alternate_greetings = serializers.ListField(child=Text(), required=False, max_length=MAX_LISTED)
+    group_only_greetings = serializers.ListField(child=Text(), required=False, max_length=MAX_LISTED)
+    tags = serializers.ListField(child=Text(), required=False, max_length=MAX_LISTED)
+    creator = Text(required=False)
+    character_version = Text(required=False)
+    nickname = Text(required=False)
+    creator_notes_multilingual = JSONObject(required=False)
+    source = serializers.ListField(  # type: ignore[assignment]
+        child=Text(), required=False, max_length=MAX_LISTED, help_text="Where the card comes from."
+    )
     extensions = JSONObject(required=False)
 
     class Meta:
@@ -35,6 +48,14 @@ class CharacterSerializer(serializers.ModelSerializer[Character]):
             "system_prompt",
             "post_history_instructions",
             "creator_notes",
+            "alternate_greetings",
+            "group_only_greetings",
+            "tags",
+            "creator",
+            "character_version",
+            "nickname",
+            "creator_notes_multilingual",
+            "source",
             "extensions",
             "created_at",
             "updated_at",

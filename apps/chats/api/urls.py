@@ -1,12 +1,19 @@
-"""Routes of characters and chats, below ``/api/v1/``."""
+"""Routes of characters, lorebooks and chats, below ``/api/v1/``."""
 
 from django.urls import path
 
-from apps.chats.api import branches, exports, imports, participants, views
+from apps.chats.api import branches, characters, exports, imports, lorebooks, participants, views
 
 urlpatterns = [
-    path("characters/", views.CharacterListView.as_view(), name="api-characters"),
-    path("characters/<uuid:pk>/", views.CharacterView.as_view(), name="api-character"),
+    path("characters/", characters.CharacterListView.as_view(), name="api-characters"),
+    path("characters/import/", characters.CharacterImportView.as_view(), name="api-character-import"),
+    path("characters/<uuid:pk>/", characters.CharacterView.as_view(), name="api-character"),
+    path("characters/<uuid:pk>/export/", characters.CharacterExportView.as_view(), name="api-character-export"),
+    path("characters/<uuid:pk>/image/", characters.CharacterImageView.as_view(), name="api-character-image"),
+    path("lorebooks/", lorebooks.LorebookListView.as_view(), name="api-lorebooks"),
+    path("lorebooks/import/", lorebooks.LorebookImportView.as_view(), name="api-lorebook-import"),
+    path("lorebooks/<uuid:lorebook_id>/", lorebooks.LorebookView.as_view(), name="api-lorebook"),
+    path("lorebooks/<uuid:lorebook_id>/export/", lorebooks.LorebookExportView.as_view(), name="api-lorebook-export"),
     path("chats/", views.ChatListView.as_view(), name="api-chats"),
     path("chats/import/", imports.ChatImportView.as_view(), name="api-chat-import"),
     path("chats/<uuid:chat_id>/", views.ChatView.as_view(), name="api-chat"),

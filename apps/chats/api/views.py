@@ -1,4 +1,4 @@
-"""Characters, chats and windows of messages over HTTP."""
+"""Chats and windows of messages over HTTP."""
 
 from typing import Any
 from uuid import UUID
@@ -12,13 +12,12 @@ from rest_framework.views import APIView
 
 from apps.chats import operations
 from apps.chats.api.serializers import (
-    CharacterSerializer,
     ChatCreateSerializer,
     ChatSerializer,
     ChatUpdateSerializer,
     WindowSerializer,
 )
-from apps.chats.models import Character, Chat
+from apps.chats.models import Chat
 from apps.chats.queries import MAX_WINDOW, access_chat, message_window
 from apps.chats.wire import chat_document, message_document
 from apps.common.pagination import NewestFirst
@@ -31,31 +30,6 @@ class ByActivity(NewestFirst):
 class ChatQuery(serializers.Serializer[Any]):
     q = serializers.CharField(required=False, allow_blank=True, max_length=500)
     character = serializers.UUIDField(required=False)
-
-
-class CharacterListView(generics.ListCreateAPIView[Character]):
-    serializer_class = CharacterSerializer
-    pagination_class = NewestFirst
-
-    def get_queryset(self) -> Any:
-        return Character.objects.for_owner(self.request.user)
-
-    def perform_create(self, serializer: Any) -> None:
-        serializer.instance = operations.create_character(self.request.user, **serializer.validated_data)
-
-
-class CharacterView(generics.RetrieveUpdateDestroyAPIView[Character]):
-    serializer_class = CharacterSerializer
-    http_method_names = ["get", "patch", "delete", "head", "options"]
-
-    def get_queryset(self) -> Any:
-        return Character.objects.for_owner(self.request.user)
-
-    def perform_update(self, serializer: Any) -> None:
-        operations.update_character(serializer.instance, **serializer.validated_data)
-
-    def perform_destroy(self, instance: Character) -> None:
-        operations.delete_character(instance)
 
 
 class ChatListView(generics.ListAPIView[Chat]):

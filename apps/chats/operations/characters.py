@@ -1,12 +1,28 @@
-"""The writes to characters."""
+"""The writes to characters and their pictures."""
 
 from typing import Any
 
-from apps.chats.models import Character
+from django.db import transaction
+
+from apps.chats.formats.cards.reading import ParsedCard
+from apps.chats.models import Character, CharacterImage
+from apps.chats.operations.lorebooks import store_book
 
 
 def create_character(owner: Any, *, name: str, **fields: Any) -> Character:
     return Character.objects.create(owner_id=owner.pk, name=name, **fields)
+
+
+@transaction.atomic
+def create_character_from_card(owner: Any, parsed: ParsedCard, name: str) -> Character:
+    """A character with its picture and its lorebook; ``name`` is for a card that says none."""
+    fields = parsed.fields | {"name": parsed.fields["name"] or name}
+    character = create_character(owner, **fields, card=parsed.card)
+    if parsed.picture is not None:
+        set_character_image(character, parsed.picture, parsed.media_type)
+    if parsed.book is not None:
+        store_book(owner, parsed.book, character.name, character)
+    return character
 
 
 def update_character(character: Character, **fields: Any) -> Character:
@@ -17,8 +33,21 @@ def update_character(character: Character, **fields: Any) -> Character:
 
 
 def delete_character(character: Character) -> None:
-    """Its chats stay."""
+    """With its picture and its lorebook; its chats stay."""
     character.delete()
+
+
+@transaction.atomic
+def set_character_image(character: Character, content: bytes, media_type: str) -> CharacterImage:
+    """The character's picture, in place of the one it had."""
+    delete_character_image(character)
+    return CharacterImage.objects.create(
+        owner_id=character.owner_id, character=character, content=content, media_type=media_type
+    )
+
+
+def delete_character_image(character: Character) -> None:
+    CharacterImage.objects.for_owner(character.owner_id).filter(character=character).delete()
 
 
 def find_or_create_character(owner: Any, name: str) -> Character:

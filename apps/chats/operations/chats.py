@@ -7,6 +7,7 @@ from django.db import transaction
 from apps.chats.formats.layout import forget_layout
 from apps.chats.models import Character, Chat, ChatChange
 from apps.chats.operations.door import record_change
+from apps.chats.operations.metadata import check_size
 
 # Where a chat's fields stand in the header of its file.
 HEADER_KEYS = {"user_name": "user_name", "character": "character_name"}
@@ -21,7 +22,11 @@ def create_chat(
     user_name: str = "",
     metadata: dict[str, Any] | None = None,
 ) -> Chat:
-    """A new chat, empty; its creation is its first write. Without a title it is named for its character."""
+    """A new chat, empty; its creation is its first write. Without a title it is named for its character.
+
+    Raises TooLarge for metadata beyond CHAT_METADATA_MAX_BYTES.
+    """
+    check_size(metadata or {}, {})
     chat = Chat.objects.create(
         owner_id=owner.pk,
         title=title or (character.name if character else "New chat"),

@@ -4,7 +4,8 @@ from uuid import UUID
 
 from django.http import Http404, HttpRequest
 
-from apps.chats.models import Chat, Message
+from apps.chats.gallery import access_character, access_lorebook
+from apps.chats.models import Character, Chat, Lorebook, Message
 from apps.chats.queries import access_chat, access_message
 from apps.common.problems import Missing
 
@@ -19,6 +20,20 @@ def own_chat(request: HttpRequest, chat_id: UUID) -> Chat:
 def own_message(request: HttpRequest, chat_id: UUID, message_id: UUID) -> Message:
     try:
         return access_message(request.user, chat_id, message_id)
+    except Missing as error:
+        raise Http404(error.detail) from error
+
+
+def own_character(request: HttpRequest, character_id: UUID) -> Character:
+    try:
+        return access_character(request.user, character_id)
+    except Missing as error:
+        raise Http404(error.detail) from error
+
+
+def own_lorebook(request: HttpRequest, lorebook_id: UUID) -> Lorebook:
+    try:
+        return access_lorebook(request.user, lorebook_id)
     except Missing as error:
         raise Http404(error.detail) from error
 

@@ -120,7 +120,7 @@ def _refused(request: HttpRequest, chat: Chat, form: MessageForm) -> HttpRespons
 @require_safe
 def message(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     """A turn as it is now."""
-    return _turn(request, own_message(request, chat_id, message_id))
+    return turn_reply(request, own_message(request, chat_id, message_id))
 
 
 @login_required
@@ -140,7 +140,7 @@ def edit(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
             patch_messages(request.user, chat.pk, [patch], guard)
     except CONFLICTS:
         return _conflict(request, chat_id, message_id, form)
-    return _turn(request, own_message(request, chat_id, message_id))
+    return turn_reply(request, own_message(request, chat_id, message_id))
 
 
 def _conflict(request: HttpRequest, chat_id: UUID, message_id: UUID, form: EditForm) -> HttpResponse:
@@ -167,7 +167,8 @@ def _editor(
     return reply
 
 
-def _turn(request: HttpRequest, row: Message) -> HttpResponse:
+def turn_reply(request: HttpRequest, row: Message) -> HttpResponse:
+    """The turn as it is now; without htmx, the conversation around it."""
     if not wants_partial(request):
         return redirect(f"{reverse('chats:detail', args=[row.chat_id])}?at={row.index}#m-{row.index}")
     context = {"chat": row.chat, "turn": reading.turn_of(request.user, row)}

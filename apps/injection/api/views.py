@@ -24,7 +24,6 @@ from apps.injection.queries import access_recall, recalls_of
 from apps.injection.recalling import rerun_recall
 from apps.injection.turns import hash_of
 from apps.injection.wire import prompt_document, recall_documents
-from apps.sync.idempotency import reply_once
 
 
 class PromptView(APIView):
@@ -69,7 +68,7 @@ class RecallView(APIView):
         body.is_valid(raise_exception=True)
         turn_hash = hash_of(access_message(request.user, chat_id, message_id).mes)
         text = body.validated_data["text"]
-        return reply_once(request, lambda: _respond(request, operations.edit_recall(row, text, turn_hash=turn_hash)))
+        return _respond(request, operations.edit_recall(row, text, turn_hash=turn_hash))
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
@@ -80,7 +79,7 @@ class RecallView(APIView):
 class RecallRerunView(APIView):
     @extend_schema(request=None, responses=RecallSerializer)
     def post(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
-        return reply_once(request, lambda: _respond(request, rerun_recall(request.user, chat_id, message_id)))
+        return _respond(request, rerun_recall(request.user, chat_id, message_id))
 
 
 def _respond(request: Request, row: Recall) -> Response:

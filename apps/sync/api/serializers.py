@@ -15,7 +15,7 @@ from apps.chats.integrity import Guard
 from apps.chats.models import Chat, Participant
 from apps.chats.patches import Patch, Splice
 from apps.common.problems import Invalid
-from apps.common.serializer_fields import Flag, Integer, JSONObject, Position, StrictSerializer, Text
+from apps.common.serializer_fields import Flag, Identifier, Integer, JSONObject, Position, StrictSerializer, Text
 
 MAX_BATCH = 1000
 
@@ -28,7 +28,7 @@ class GuardedSerializer(StrictSerializer):
         """Built once for the class: to copy them for each request takes longer than the write itself."""
         return _fields_of(type(self))
 
-    integrity = serializers.UUIDField(required=False, allow_null=True)
+    integrity = Identifier(required=False, allow_null=True)
     on_conflict = serializers.ChoiceField(choices=["fail", "rebase"], default="fail")
     force = Flag(default=False)
 
@@ -85,7 +85,7 @@ def _ignore(warning: str) -> None:
 class PatchSetSerializer(StrictSerializer):
     mes = Text(required=False)
     name = Text(max_length=200, required=False)
-    participant = serializers.UUIDField(required=False, allow_null=True)
+    participant = Identifier(required=False, allow_null=True)
     is_system = Flag(required=False)
     send_date = SendDate(required=False)
 
@@ -106,7 +106,7 @@ class PatchSerializer(StrictSerializer):
 
     NAMES = {"id", "index", "if_rev"}
 
-    id = serializers.UUIDField(required=False)
+    id = Identifier(required=False)
     index = Position(required=False)
     if_rev = Integer(min_value=1, required=False)
     add_swipe = NewSwipeSerializer(required=False)

@@ -2,13 +2,14 @@
 
 from django.urls import path
 
-from apps.sync.api import message_data, scenes, views
+from apps.sync.api import events, message_data, metadata, scenes, settings, views
 
 MESSAGE = "chats/<uuid:chat_id>/messages/<uuid:message_id>/"
 
 urlpatterns = [
     path("chats/<uuid:chat_id>/append/", views.AppendView.as_view(), name="api-append"),
     path("chats/<uuid:chat_id>/patch/", views.PatchView.as_view(), name="api-patch"),
+    path("chats/<uuid:chat_id>/patch-metadata/", metadata.MetadataView.as_view(), name="api-patch-metadata"),
     path("chats/<uuid:chat_id>/undo/", views.UndoView.as_view(), name="api-undo"),
     path("chats/<uuid:chat_id>/changes/", views.ChangesView.as_view(), name="api-changes"),
     path("chats/<uuid:chat_id>/scenes/", scenes.SceneListView.as_view(), name="api-scenes"),
@@ -16,4 +17,6 @@ urlpatterns = [
     path(f"{MESSAGE}data/<str:namespace>/", message_data.NamespaceView.as_view(), name="api-message-data"),
     path(f"{MESSAGE}data/<str:namespace>/<str:key>/", message_data.KeyView.as_view(), name="api-message-key"),
     path(f"{MESSAGE}recap/", message_data.RecapView.as_view(), name="api-message-recap"),
+    path("events/", events.EventsView.as_view(), name="api-events"),
+    path("settings/", settings.SettingsView.as_view(), name="api-settings"),
 ]

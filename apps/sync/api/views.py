@@ -26,9 +26,6 @@ from apps.sync.api.serializers import (
     PatchesSerializer,
     UndoneSerializer,
 )
-from apps.sync.idempotency import HEADER, reply_once
-
-IDEMPOTENCY_KEY = OpenApiParameter(HEADER, OpenApiTypes.STR, OpenApiParameter.HEADER)
 
 
 def places(messages: Iterable[Message]) -> list[dict[str, Any]]:
@@ -40,12 +37,12 @@ def state(chat: Chat) -> dict[str, Any]:
 
 
 class AppendView(APIView):
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=AppendSerializer, responses={201: AppendedSerializer})
+    @extend_schema(request=AppendSerializer, responses={201: AppendedSerializer})
     def post(self, request: Request, chat_id: UUID) -> Response:
         chat = access_chat(request.user, chat_id)
         body = AppendSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        return reply_once(request, lambda: self.append(request, chat, body))
+        return self.append(request, chat, body)
 
     def append(self, request: Request, chat: Chat, body: AppendSerializer) -> Response:
         done = operations.append(request.user, chat.pk, body.parsed(chat), body.guard())
@@ -58,12 +55,12 @@ class AppendView(APIView):
 
 
 class PatchView(APIView):
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=PatchesSerializer, responses=PatchedSerializer)
+    @extend_schema(request=PatchesSerializer, responses=PatchedSerializer)
     def post(self, request: Request, chat_id: UUID) -> Response:
         chat = access_chat(request.user, chat_id)
         body = PatchesSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        return reply_once(request, lambda: self.patch_messages(request, chat, body))
+        return self.patch_messages(request, chat, body)
 
     def patch_messages(self, request: Request, chat: Chat, body: PatchesSerializer) -> Response:
         done = operations.patch(request.user, chat.pk, body.parsed(chat), body.guard())
@@ -76,13 +73,13 @@ class PatchView(APIView):
 
 
 class UndoView(APIView):
-    @extend_schema(parameters=[IDEMPOTENCY_KEY], request=GuardedSerializer, responses=UndoneSerializer)
+    @extend_schema(request=GuardedSerializer, responses=UndoneSerializer)
     def post(self, request: Request, chat_id: UUID) -> Response:
         """Take back the last write to the messages or the metadata; again, the one before it."""
         chat = access_chat(request.user, chat_id)
         body = GuardedSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        return reply_once(request, lambda: self.undo(request, chat, body.guard()))
+        return self.undo(request, chat, body.guard())
 
     def undo(self, request: Request, chat: Chat, guard: Guard) -> Response:
         done = operations.undo(request.user, chat.pk, guard)

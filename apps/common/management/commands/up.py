@@ -70,7 +70,7 @@ def run(services: Sequence[Service]) -> None:
 
 def web() -> Service:
     """The ASGI web server; the number of its processes is gunicorn's own `WEB_CONCURRENCY`."""
-    options = ["--worker-class", "asgi", "--asgi-lifespan", "off", "--no-control-socket"]
+    options = ["--worker-class", "config.web_worker.WebWorker", "--asgi-lifespan", "off", "--no-control-socket"]
     options += ["--bind", f"{settings.LOCI_HOST}:{settings.LOCI_PORT}", "--log-level", "warning"]
     options += ["--workers", str(settings.WEB_CONCURRENCY), "--graceful-timeout", "5"]
     return Service("web", [PYTHON, "-m", "gunicorn", *options, "config.asgi:application"])

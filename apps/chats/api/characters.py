@@ -1,0 +1,157 @@
+"""Characters, their cards and their pictures over HTTP."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.utils.cache import get_conditional_response
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import generics, serializers, status
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.chats import cards, operations
+from apps.chats.api.lorebooks import LorebookSerializer
+from apps.chats.api.serializers import CharacterSerializer
+from apps.chats.api.uploads import (
+    FileReportSerializer,
+    FileSerializer,
+    PictureParser,
+    PictureRenderer,
+    download,
+    refuse_larger,
+)
+from apps.chats.formats.cards.pictures import MAX_PICTURE_BYTES, BrokenPicture, media_type_of
+from apps.chats.formats.cards.png import BrokenPNG
+from apps.chats.gallery import access_character, image_of
+from apps.chats.models import Character, CharacterImage
+from apps.common.pagination import NewestFirst
+from apps.common.problems import Invalid, Missing, TooLarge
+from apps.common.strict_json import CompactJSONRenderer
+
+
+class ImportedCardsSerializer(serializers.Serializer[Any]):
+    characters = CharacterSerializer(many=True)
+    lorebooks = LorebookSerializer(many=True)
+    report = FileReportSerializer()
+
+
+class CharacterListView(generics.ListCreateAPIView[Character]):
+    serializer_class = CharacterSerializer
+    pagination_class = NewestFirst
+
+    def get_queryset(self) -> Any:
+        return Character.objects.for_owner(self.request.user)
+
+    def perform_create(self, serializer: Any) -> None:
+        serializer.instance = operations.create_character(self.request.user, **serializer.validated_data)
+
+
+class CharacterView(generics.RetrieveUpdateDestroyAPIView[Character]):
+    serializer_class = CharacterSerializer
+    http_method_names = ["get", "patch", "delete", "head", "options"]
+
+    def get_queryset(self) -> Any:
+        return Character.objects.for_owner(self.request.user)
+
+    def perform_update(self, serializer: Any) -> None:
+        operations.update_character(serializer.instance, **serializer.validated_data)
+
+    def perform_destroy(self, instance: Character) -> None:
+        operations.delete_character(instance)
+
+
+class CharacterImportView(APIView):
+    parser_classes = [MultiPartParser]
+
+    @extend_schema(request={"multipart/form-data": FileSerializer}, responses={201: ImportedCardsSerializer})
+    def post(self, request: Request) -> Response:
+        """A character card of any version: PNG, JSON, CHARX or YAML; or a lorebook alone."""
+        refuse_larger(request, cards.MAX_FILE_BYTES)
+        body = FileSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        file = body.validated_data["file"]
+        imported = cards.import_card(request.user, file, filename=file.name)
+        return Response(ImportedCardsSerializer(imported).data, status=status.HTTP_201_CREATED)
+
+
+class CharacterExportView(APIView):
+    renderer_classes = [CompactJSONRenderer, PictureRenderer]
+
+    @extend_schema(
+        parameters=[OpenApiParameter("format", OpenApiTypes.STR, enum=["json", "png"], default="json")],
+        responses={
+            (200, "application/json"): OpenApiTypes.OBJECT,
+            (200, "image/png"): OpenApiTypes.BINARY,
+        },
+    )
+    def get(self, request: Request, pk: UUID) -> HttpResponse:
+        """The card: as it came, with what was changed since; as PNG, in the versions 2 and 3."""
+        character = access_character(request.user, pk)
+        form = request.query_params.get("format", "json")
+        if form == "json":
+            filename = cards.card_filename(character.name, "json")
+            return download(cards.export_json(character), "application/json", filename)
+        if form == "png":
+            return download(cards.export_png(character), "image/png", cards.card_filename(character.name, "png"))
+        raise Invalid.at("/format", "The formats are json and png.")
+
+
+class CharacterImageView(APIView):
+    parser_classes = [PictureParser, MultiPartParser]
+    renderer_classes = [CompactJSONRenderer, PictureRenderer]
+
+    @extend_schema(
+        responses={(200, media_type): OpenApiTypes.BINARY for media_type in ("image/png", "image/jpeg", "image/webp")}
+    )
+    def get(self, request: Request, pk: UUID) -> HttpResponse:
+        """The picture as it was given."""
+        image = _image(access_character(request.user, pk))
+        etag = f'"{image.pk}"'
+        headers = {"ETag": etag, "Cache-Control": "private, no-cache", "X-Content-Type-Options": "nosniff"}
+        reply = HttpResponse(bytes(image.content), content_type=image.media_type, headers=headers)
+        return get_conditional_response(request._request, etag=etag, response=reply) or reply
+
+    @extend_schema(
+        request={"image/*": OpenApiTypes.BINARY, "multipart/form-data": FileSerializer}, responses={204: None}
+    )
+    def put(self, request: Request, pk: UUID) -> Response:
+        """A PNG, JPEG or WebP picture, as the body or as the field `file` of a form."""
+        character = access_character(request.user, pk)
+        refuse_larger(request, MAX_PICTURE_BYTES)
+        content = _picture(request)
+        try:
+            operations.set_character_image(character, content, media_type_of(content))
+        except (BrokenPicture, BrokenPNG) as error:
+            raise Invalid.at("/file", str(error)) from None
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, pk: UUID) -> Response:
+        character = access_character(request.user, pk)
+        _image(character)
+        operations.delete_character_image(character)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+def _image(character: Character) -> CharacterImage:
+    image = image_of(character)
+    if image is None:
+        raise Missing("This character has no picture.")
+    return image
+
+
+def _picture(request: Request) -> bytes:
+    """The picture in the body: parsed, it is bytes, or the fields of a form."""
+    data: Any = request.data
+    if isinstance(data, bytes):
+        return data
+    body = FileSerializer(data=data)
+    body.is_valid(raise_exception=True)
+    file = body.validated_data["file"]
+    if file.size > MAX_PICTURE_BYTES:
+        raise TooLarge(f"The picture is larger than {MAX_PICTURE_BYTES} bytes.")
+    return bytes(file.read())

@@ -1,0 +1,180 @@
+"""Lorebooks over HTTP."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import generics, serializers, status
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.chats import cards, operations
+from apps.chats.api.serializers import OwnCharacter
+from apps.chats.api.uploads import FileReportSerializer, FileSerializer, download, refuse_larger
+from apps.chats.formats import lorebooks
+from apps.chats.formats.layout import dump
+from apps.chats.formats.lorebooks.entries import AFTER, BEFORE, MAX_ENTRIES
+from apps.chats.gallery import access_lorebook
+from apps.chats.models import Lorebook
+from apps.chats.wire import timestamp
+from apps.common.pagination import NewestFirst
+from apps.common.problems import Invalid
+from apps.common.serializer_fields import Flag, JSONObject, Position, StrictSerializer, Text
+
+
+class Number(serializers.FloatField):
+    """A JSON number, kept as it is: 1 does not become 1.0."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, bool) or not isinstance(data, int | float):
+            self.fail("invalid")
+        return data
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+class EntrySerializer(serializers.Serializer[Any]):
+    """An entry as in cards of version 3; what Loci doesn't know of it is kept."""
+
+    id = serializers.JSONField(required=False)
+    keys = serializers.ListField(child=Text(), required=False)
+    secondary_keys = serializers.ListField(child=Text(), required=False)
+    name = Text(required=False)
+    comment = Text(required=False)
+    content = Text(required=False)
+    enabled = Flag(required=False)
+    constant = Flag(required=False)
+    selective = Flag(required=False)
+    insertion_order = Number(required=False)
+    priority = Number(required=False, allow_null=True)
+    position = serializers.ChoiceField([BEFORE, AFTER], required=False)
+    case_sensitive = Flag(required=False, allow_null=True)
+    use_regex = Flag(required=False)
+    extensions = JSONObject(required=False)
+
+    def to_internal_value(self, data: Any) -> Any:
+        return (
+            {**data, **super().to_internal_value(data)} if isinstance(data, dict) else super().to_internal_value(data)
+        )
+
+    def to_representation(self, instance: Any) -> Any:
+        return instance
+
+
+class BookSerializer(StrictSerializer):
+    """What is written of a lorebook. `entries` are replaced as a whole."""
+
+    name = Text(max_length=200, allow_blank=False)
+    character = OwnCharacter(required=False)
+    description = Text(required=False)
+    scan_depth = Position(required=False, allow_null=True)
+    token_budget = Position(required=False, allow_null=True)
+    recursive_scanning = Flag(required=False)
+    extensions = JSONObject(required=False)
+    entries = serializers.ListField(child=EntrySerializer(), required=False, max_length=MAX_ENTRIES)
+
+
+class LorebookSerializer(serializers.Serializer[Lorebook]):
+    """A lorebook as it is replied, with every field of its entries."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    character = serializers.UUIDField(allow_null=True)
+    source_format = serializers.CharField()
+    description = serializers.CharField()
+    scan_depth = serializers.IntegerField(allow_null=True)
+    token_budget = serializers.IntegerField(allow_null=True)
+    recursive_scanning = serializers.BooleanField()
+    extensions = JSONObject()
+    entries = EntrySerializer(many=True)
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+
+    def to_representation(self, instance: Lorebook) -> dict[str, Any]:
+        members = ("description", "scan_depth", "token_budget", "recursive_scanning", "extensions", "entries")
+        return {
+            "id": str(instance.pk),
+            "name": instance.name,
+            "character": str(instance.character_id) if instance.character_id else None,
+            "source_format": instance.source_format,
+            **{key: instance.document[key] for key in members},
+            "created_at": timestamp(instance.created_at),
+            "updated_at": timestamp(instance.updated_at),
+        }
+
+
+class ImportedLorebooksSerializer(serializers.Serializer[Any]):
+    lorebooks = LorebookSerializer(many=True)
+    report = FileReportSerializer()
+
+
+class LorebookListView(generics.ListAPIView[Lorebook]):
+    serializer_class = LorebookSerializer
+    pagination_class = NewestFirst
+
+    def get_queryset(self) -> Any:
+        return Lorebook.objects.for_owner(self.request.user)
+
+    @extend_schema(request=BookSerializer, responses={201: LorebookSerializer})
+    def post(self, request: Request) -> Response:
+        body = BookSerializer(data=request.data, context={"request": request})
+        body.is_valid(raise_exception=True)
+        fields: dict[str, Any] = dict(body.validated_data)
+        book = operations.create_lorebook(
+            request.user, name=fields.pop("name"), character=fields.pop("character", None), document=fields
+        )
+        return Response(LorebookSerializer(book).data, status=status.HTTP_201_CREATED)
+
+
+class LorebookView(APIView):
+    @extend_schema(responses=LorebookSerializer)
+    def get(self, request: Request, lorebook_id: UUID) -> Response:
+        return Response(LorebookSerializer(access_lorebook(request.user, lorebook_id)).data)
+
+    @extend_schema(request=BookSerializer(partial=True), responses=LorebookSerializer)
+    def patch(self, request: Request, lorebook_id: UUID) -> Response:
+        book = access_lorebook(request.user, lorebook_id)
+        body = BookSerializer(data=request.data, partial=True, context={"request": request})
+        body.is_valid(raise_exception=True)
+        return Response(LorebookSerializer(operations.update_lorebook(book, **body.validated_data)).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, lorebook_id: UUID) -> Response:
+        operations.delete_lorebook(access_lorebook(request.user, lorebook_id))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class LorebookImportView(APIView):
+    parser_classes = [MultiPartParser]
+
+    @extend_schema(request={"multipart/form-data": FileSerializer}, responses={201: ImportedLorebooksSerializer})
+    def post(self, request: Request) -> Response:
+        """A lorebook of SillyTavern, NovelAI, Agnai, Risu, or of a card."""
+        refuse_larger(request, cards.MAX_FILE_BYTES)
+        body = FileSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        file = body.validated_data["file"]
+        imported = cards.import_lorebook(request.user, file, filename=file.name)
+        return Response(ImportedLorebooksSerializer(imported).data, status=status.HTTP_201_CREATED)
+
+
+class LorebookExportView(APIView):
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("format", OpenApiTypes.STR, enum=list(lorebooks.FORMATS), default="sillytavern"),
+        ],
+        responses={(200, "application/json"): OpenApiTypes.OBJECT},
+    )
+    def get(self, request: Request, lorebook_id: UUID) -> HttpResponse:
+        """The book as a file; in the form in which it came, and unchanged, just as it came."""
+        book = access_lorebook(request.user, lorebook_id)
+        form = request.query_params.get("format", "sillytavern")
+        if form not in lorebooks.FORMATS:
+            raise Invalid.at("/format", f"The formats are {', '.join(lorebooks.FORMATS)}.")
+        content = dump(lorebooks.write(book.document, form, book.original)).encode()
+        return download(content, "application/json", cards.card_filename(book.name, "json"))

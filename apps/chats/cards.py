@@ -1,0 +1,110 @@
+"""Character cards and lorebooks, from files to characters and back."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any, BinaryIO
+
+from django.db import transaction
+
+from apps.chats.formats.cards.document import FIELDS
+from apps.chats.formats.cards.laying import Card
+from apps.chats.formats.cards.pictures import PNG
+from apps.chats.formats.cards.reading import ParsedFile, UnreadableCard, read
+from apps.chats.formats.cards.writing import as_png, blank_picture, write_png
+from apps.chats.formats.layout import dump
+from apps.chats.gallery import image_of, lorebook_of
+from apps.chats.models import Character, Lorebook
+from apps.chats.operations import create_character_from_card, store_book
+from apps.common.problems import Invalid, TooLarge
+
+# A card with its picture takes a few megabytes, an archive with many assets some tens.
+MAX_FILE_BYTES = 64 * 2**20
+MAX_NAME = 200
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What came of a file, and the report of it."""
+
+    report: dict[str, Any]
+    characters: list[Character] = field(default_factory=list)
+    lorebooks: list[Lorebook] = field(default_factory=list)
+
+
+@transaction.atomic
+def import_card(owner: Any, file: BinaryIO, *, filename: str) -> Imported:
+    """The character in a file, with its lorebook and its picture; a file that is a lorebook becomes one.
+
+    Raises Invalid where the file is neither, TooLarge beyond 64 MiB.
+    """
+    parsed = _read(file)
+    if parsed.card is None:
+        return _import_book(owner, parsed, filename)
+    character = create_character_from_card(owner, parsed.card, _name_of(filename, "Unnamed"))
+    return Imported(_report(parsed), [character], list(character.lorebooks.all()))
+
+
+@transaction.atomic
+def import_lorebook(owner: Any, file: BinaryIO, *, filename: str) -> Imported:
+    """The lorebook in a file; of a card, the one that it carries. Raises as ``import_card``."""
+    return _import_book(owner, _read(file), filename)
+
+
+def _import_book(owner: Any, parsed: ParsedFile, filename: str) -> Imported:
+    book = parsed.card.book if parsed.card else parsed.book
+    if book is None:
+        raise Invalid.at("/file", "There is no lorebook in this card.")
+    return Imported(_report(parsed), [], [store_book(owner, book, _name_of(filename, "Lorebook"))])
+
+
+def _read(file: BinaryIO) -> ParsedFile:
+    size = file.seek(0, os.SEEK_END)
+    if size > MAX_FILE_BYTES:
+        raise TooLarge(f"The file is larger than {MAX_FILE_BYTES} bytes.")
+    file.seek(0)
+    try:
+        return read(file.read())
+    except UnreadableCard as error:
+        raise Invalid.at("/file", str(error)) from None
+
+
+def _report(parsed: ParsedFile) -> dict[str, Any]:
+    return {"format": parsed.format, "warnings": parsed.warnings}
+
+
+def _name_of(filename: str, otherwise: str) -> str:
+    stem = PurePath(filename.replace("\\", "/")).stem
+    printable = "".join(char if char.isprintable() else " " for char in stem)
+    return printable.strip()[:MAX_NAME] or otherwise
+
+
+# Back to files
+
+
+def card_of(character: Character) -> Card:
+    """The character as a card: the one that it came with, and what was changed since."""
+    book = lorebook_of(character)
+    fields = {name: getattr(character, name) for name in FIELDS}
+    return Card(character.card, fields, book.document if book else None)
+
+
+def export_json(character: Character) -> bytes:
+    return dump(card_of(character).document()).encode()
+
+
+def export_png(character: Character) -> bytes:
+    """The character's picture, or a plain one, with its card in it."""
+    image = image_of(character)
+    if image is None:
+        picture = blank_picture(character.name)
+    else:
+        content = bytes(image.content)
+        picture = content if image.media_type == PNG else as_png(content)
+    return write_png(picture, card_of(character))
+
+
+def card_filename(name: str, extension: str) -> str:
+    """A file name: ``name`` without what file systems don't take."""
+    safe = "".join(char if char.isprintable() and char not in '/\\:*?"<>|' else "_" for char in name)
+    return f"{safe.strip(' .') or 'card'}.{extension}"

@@ -1,0 +1,120 @@
+"""Forms of the character pages."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+
+from apps.chats.formats.cards.pictures import MAX_PICTURE_BYTES, BrokenPicture, media_type_of
+from apps.chats.formats.cards.png import BrokenPNG
+from apps.chats.models import Character
+
+TEXTS = (
+    *("name", "nickname", "description", "personality", "scenario", "first_mes", "mes_example"),
+    *("system_prompt", "post_history_instructions", "creator_notes", "creator", "character_version"),
+)
+LISTS = ("alternate_greetings", "group_only_greetings", "tags")
+NAME = 200  # characters
+
+
+class Areas(forms.Widget):
+    """A text area for each text of a list, and an empty one for a further text."""
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> list[str]:
+        return list(data.getlist(name))
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        texts = [text for text in value or [] if text] + [""]
+        label = str(self.attrs.get("label", ""))
+        rows = ((name, f"{label} {number}", text) for number, text in enumerate(texts, start=1))
+        return format_html_join("", '<textarea name="{}" aria-label="{}" rows="3">\n{}</textarea>', rows)
+
+
+class TextsField(forms.Field):
+    """A list of texts; the empty ones are left out."""
+
+    def __init__(self, label: str, **kwargs: Any) -> None:
+        super().__init__(label=label, required=False, widget=Areas({"label": label}), **kwargs)
+
+    def to_python(self, value: Any) -> list[str]:
+        return [_unix(text) for text in value or [] if text.strip()]
+
+
+class TagsField(forms.CharField):
+    """Words with commas between them."""
+
+    def prepare_value(self, value: Any) -> Any:
+        return ", ".join(value) if isinstance(value, list) else value
+
+    def clean(self, value: Any) -> Any:
+        return [tag.strip() for tag in super().clean(value).split(",") if tag.strip()]
+
+
+def _area(label: str, help_text: str = "") -> forms.CharField:
+    return forms.CharField(label=label, required=False, strip=False, widget=forms.Textarea, help_text=help_text)
+
+
+class CharacterForm(forms.Form):
+    """A character as it is written by hand."""
+
+    name = forms.CharField(max_length=NAME)
+    nickname = forms.CharField(required=False, help_text="What the character is called in the story, if not the name.")
+    picture = forms.FileField(required=False, help_text="PNG, JPEG or WebP.")
+    description = _area("Description")
+    personality = _area("Personality")
+    scenario = _area("Scenario")
+    first_mes = _area("First message", "How a chat opens.")
+    alternate_greetings = TextsField("Other greetings", help_text="Other ways to open a chat. Empty one to remove it.")
+    group_only_greetings = TextsField("Greetings in groups")
+    mes_example = _area("Examples of dialogue")
+    system_prompt = _area("System prompt")
+    post_history_instructions = _area("Instructions after the history")
+    tags = TagsField(required=False, help_text="With commas between them.")
+    creator = forms.CharField(required=False)
+    character_version = forms.CharField(required=False, label="Version")
+    creator_notes = _area("Notes of the creator")
+
+    @classmethod
+    def of(cls, character: Character) -> "CharacterForm":
+        return cls(initial={name: getattr(character, name) for name in (*TEXTS, *LISTS)})
+
+    def clean_picture(self) -> tuple[bytes, str] | None:
+        """The picture and its media type."""
+        file: UploadedFile | None = self.cleaned_data["picture"]
+        if file is None:
+            return None
+        if (file.size or 0) > MAX_PICTURE_BYTES:
+            raise forms.ValidationError("The picture is too large.")
+        content = file.read()
+        try:
+            return content, media_type_of(content)
+        except (BrokenPicture, BrokenPNG) as error:
+            raise forms.ValidationError(str(error)) from None
+
+    def fields_said(self) -> dict[str, Any]:
+        """What the form says of each field of a character, with the line ends that are stored."""
+        texts = {name: _unix(self.cleaned_data[name]) for name in TEXTS}
+        return texts | {name: self.cleaned_data[name] for name in LISTS}
+
+    def changes(self, character: Character) -> dict[str, Any]:
+        """The fields that say something else: a browser's line ends alone are no change."""
+        said = self.fields_said()
+        return {name: value for name, value in said.items() if value != _shown(getattr(character, name))}
+
+
+def _shown(value: Any) -> Any:
+    """A stored value as it comes back from a form in which nothing was changed."""
+    if isinstance(value, str):
+        return _unix(value)
+    return [_unix(text) for text in _said(value)] if isinstance(value, list) else value
+
+
+def _said(texts: Iterable[str]) -> list[str]:
+    return [text for text in texts if text.strip()]
+
+
+def _unix(text: str) -> str:
+    return text.replace("\r\n", "\n")

@@ -1,0 +1,138 @@
+"""PNG files at the level of their chunks: texts are read, taken out and put in; the picture is never touched."""
+
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+# Of one text, unpacked. Cards with many assets reach a few megabytes.
+MAX_TEXT_BYTES = 16 * 2**20
+# A side, and all pixels: past them a browser that shows the picture runs out of memory.
+MAX_SIDE = 16_384
+MAX_PIXELS = 64_000_000
+
+TEXT_TYPES = {b"tEXt", b"zTXt", b"iTXt"}
+
+
+class BrokenPNG(ValueError):
+    """Not a PNG, or a damaged one; its text is the reason, in words for a person."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A chunk's type, four letters, and its data."""
+
+    type: bytes
+    data: bytes
+
+    def encode(self) -> bytes:
+        """The chunk as it stands in a file: length, type, data, CRC-32 of type and data."""
+        return struct.pack(">I", len(self.data)) + self.type + self.data + struct.pack(">I", self._crc)
+
+    @property
+    def _crc(self) -> int:
+        return zlib.crc32(self.data, zlib.crc32(self.type))
+
+
+def is_png(content: bytes) -> bool:
+    return content.startswith(SIGNATURE)
+
+
+def read_chunks(content: bytes) -> list[Chunk]:
+    """All chunks up to IEND; what some programs append behind it is left out.
+
+    Raises BrokenPNG where the file is cut off, a checksum is wrong, or the picture is larger than is shown.
+    """
+    if not is_png(content):
+        raise BrokenPNG("It is no PNG picture.")
+    chunks = list(_chunks(content))
+    _check_size(chunks[0] if chunks else None)
+    if chunks[-1].type != b"IEND":
+        raise BrokenPNG("The picture is cut off: its end is missing.")
+    if not any(chunk.type == b"IDAT" for chunk in chunks):
+        raise BrokenPNG("The picture is damaged: there is no image in it.")
+    return chunks
+
+
+def _chunks(content: bytes) -> Iterator[Chunk]:
+    at = len(SIGNATURE)
+    while at < len(content):
+        length, kind = struct.unpack_from(">I4s", content, at) if at + 8 <= len(content) else (0, b"")
+        end = at + 12 + length
+        if end > len(content):
+            raise BrokenPNG("The picture is cut off in the middle.")
+        chunk = Chunk(kind, content[at + 8 : at + 8 + length])
+        if content[end - 4 : end] != chunk.encode()[-4:]:
+            raise BrokenPNG(f"The picture is damaged: the checksum of its {_name(kind)} chunk is wrong.")
+        yield chunk
+        if kind == b"IEND":
+            return
+        at = end
+
+
+def _name(kind: bytes) -> str:
+    return kind.decode("ascii", "replace") if kind.isalpha() else "next"
+
+
+def _check_size(header: Chunk | None) -> None:
+    if header is None or header.type != b"IHDR" or len(header.data) != 13:
+        raise BrokenPNG("The picture is damaged: it has no header.")
+    width, height = struct.unpack_from(">II", header.data)
+    if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE and width * height <= MAX_PIXELS):
+        raise BrokenPNG(
+            f"The picture is {width} by {height} pixels; {MAX_SIDE} a side and {MAX_PIXELS} in all is most."
+        )
+
+
+def encode_chunks(chunks: list[Chunk]) -> bytes:
+    return SIGNATURE + b"".join(chunk.encode() for chunk in chunks)
+
+
+# Texts
+
+
+def keyword_of(chunk: Chunk) -> str:
+    """A text chunk's keyword in lower case; of any other chunk, the empty text."""
+    if chunk.type not in TEXT_TYPES:
+        return ""
+    return chunk.data.split(b"\0", 1)[0].decode("latin-1").lower()
+
+
+def text_of(chunk: Chunk) -> bytes:
+    """What a tEXt, zTXt or iTXt chunk says, unpacked. Raises BrokenPNG where it can't be, or would be too large."""
+    _, separator, rest = chunk.data.partition(b"\0")
+    if not separator:
+        raise BrokenPNG("A text in the picture has no keyword.")
+    if chunk.type == b"tEXt":
+        return _bounded(rest)
+    if chunk.type == b"zTXt":
+        return _unpack(rest[:1], rest[1:])
+    packed, method, fields = rest[:1], rest[1:2], rest[2:].split(b"\0", 2)
+    if len(fields) != 3:
+        raise BrokenPNG("A text in the picture is damaged.")
+    return _unpack(method, fields[2]) if packed == b"\1" else _bounded(fields[2])
+
+
+def _bounded(text: bytes) -> bytes:
+    if len(text) > MAX_TEXT_BYTES:
+        raise BrokenPNG(f"A text in the picture is larger than {MAX_TEXT_BYTES} bytes.")
+    return text
+
+
+def _unpack(method: bytes, packed: bytes) -> bytes:
+    if method != b"\0":
+        raise BrokenPNG("A text in the picture is packed in an unknown way.")
+    inflater = zlib.decompressobj()
+    try:
+        text = inflater.decompress(packed, MAX_TEXT_BYTES + 1)
+    except zlib.error:
+        raise BrokenPNG("A text in the picture is packed, and damaged.") from None
+    if len(text) <= MAX_TEXT_BYTES and not inflater.eof:
+        raise BrokenPNG("A text in the picture is packed, and cut off.")
+    return _bounded(text)
+
+
+def text_chunk(keyword: str, text: bytes) -> Chunk:
+    """A tEXt chunk; ``text`` is Latin-1, say base64."""
+    return Chunk(b"tEXt", keyword.encode("latin-1") + b"\0" + text)

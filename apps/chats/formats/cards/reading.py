@@ -1,0 +1,218 @@
+"""Reads a card, or a lorebook, out of any file that may hold one."""
+
+import base64
+import binascii
+import codecs
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from apps.chats.formats import lorebooks
+from apps.chats.formats.cards.charx import BrokenArchive, Charx
+from apps.chats.formats.cards.document import V2, V3, as_version, check_version, format_of, is_card, read_fields
+from apps.chats.formats.cards.pictures import BrokenPicture, media_type_of
+from apps.chats.formats.cards.png import MAX_TEXT_BYTES, BrokenPNG, Chunk, is_png, keyword_of, read_chunks, text_of
+from apps.chats.formats.json_lines import BrokenLine, Warn, loads
+from apps.chats.formats.layout import dump
+
+# The newest first: a `ccv3` says more than a `chara`.
+CARD_KEYWORDS = ("ccv3", "chara")
+BOOK_KEYWORD = "naidata"
+# oobabooga's cards are short; what is longer takes the YAML parser seconds.
+MAX_YAML_BYTES = 2**19
+
+CHAT_KEYS = {"mes", "user_name", "chat_metadata", "histories", "data_visible", "messages", "savedsettings"}
+CHAT = "This looks like a chat. Import it with your chats."
+NO_CARD = "It is no character card: it says nothing that a card says."
+NOTHING = "It is no character card: neither a picture, nor an archive, JSON or YAML."
+
+
+class UnreadableCard(ValueError):
+    """The file holds no card and no lorebook; its text is the reason, in words for a person."""
+
+
+@dataclass(frozen=True)
+class ParsedCard:
+    """A card as it came, its fields as they are stored, its lorebook, and its picture."""
+
+    format: str
+    card: dict[str, Any]
+    fields: dict[str, Any]
+    book: lorebooks.ParsedBook | None = None
+    picture: bytes | None = None
+    media_type: str = ""
+
+
+@dataclass
+class ParsedFile:
+    """What a file held: a card, or a lorebook alone; and what was repaired on the way, each said once."""
+
+    card: ParsedCard | None = None
+    book: lorebooks.ParsedBook | None = None
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def format(self) -> str:
+        found = self.card or self.book
+        return found.format if found else ""
+
+    def warn(self, text: str) -> None:
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+
+def read(content: bytes) -> ParsedFile:
+    """The card or lorebook in a file: PNG, CHARX, JSON or YAML. Raises UnreadableCard."""
+    result = ParsedFile()
+    try:
+        _read(content, result)
+    except (BrokenPNG, BrokenArchive, BrokenPicture) as error:
+        raise UnreadableCard(str(error)) from None
+    return result
+
+
+def _read(content: bytes, result: ParsedFile) -> None:
+    if is_png(content):
+        _take_png(content, result)
+    elif content.startswith(b"PK\x03\x04") or (b"PK\x05\x06" in content[-70_000:] and b"PK\x03\x04" in content):
+        _take_charx(Charx(content), result)
+    else:
+        _take_text(content, result)
+
+
+# Containers
+
+
+def _take_png(content: bytes, result: ParsedFile) -> None:
+    chunks = read_chunks(content)
+    found = {keyword: _first(chunks, keyword, result.warn) for keyword in (*CARD_KEYWORDS, BOOK_KEYWORD)}
+    cards = [found[keyword] for keyword in CARD_KEYWORDS if is_card(found[keyword])]
+    book = lorebooks.read(found[BOOK_KEYWORD], result.warn) if found[BOOK_KEYWORD] is not None else None
+    if cards:
+        order = [keyword_of(chunk) for chunk in chunks]
+        older_first = "chara" in order and "ccv3" in order and order.index("chara") < order.index("ccv3")
+        card = _source(cards) if older_first else cards[0]
+        result.card = _card(card, result.warn, content)
+    elif book:
+        result.book = book
+    else:
+        raise UnreadableCard("There is no character card in this picture.")
+
+
+def _first(chunks: list[Chunk], keyword: str, warn: Warn) -> Any:
+    """The JSON value of the first chunk of a keyword that can be read, or None."""
+    for chunk in chunks:
+        if keyword_of(chunk) == keyword:
+            try:
+                return loads(_decoded(text_of(chunk)), warn)
+            except (BrokenPNG, BrokenLine, binascii.Error) as error:
+                warn(f"The picture's {keyword} text can't be read: {error}")
+    return None
+
+
+def _decoded(text: bytes) -> bytes:
+    """Base64 as programs write it: with line breaks, without padding; or the JSON itself."""
+    packed = b"".join(text.split())
+    if packed.startswith((b"{", b"[")):
+        return text
+    return base64.b64decode(packed.rstrip(b"=") + b"=" * (-len(packed.rstrip(b"=")) % 4), validate=True)
+
+
+def _source(cards: list[Any]) -> Any:
+    """Of a version 3 and the version 2 before it: version 2 where the other is merely made from it."""
+    newest, oldest = cards[0], cards[-1]
+    derived = oldest.get("spec") == V2["spec"] and dump(as_version(oldest, V3)) == dump(newest)
+    return oldest if derived else newest
+
+
+def _take_charx(archive: Charx, result: ParsedFile) -> None:
+    card = _json(archive.card(), result.warn)
+    if not is_card(card):
+        raise UnreadableCard("The card.json in the archive is no character card.")
+    if len(archive.names) > 2:
+        result.warn("Of the archive's assets the card's picture is kept, and no other.")
+    result.card = _card(card, result.warn, _icon(archive, card, result.warn))
+
+
+def _icon(archive: Charx, card: dict[str, Any], warn: Warn) -> bytes | None:
+    try:
+        picture = archive.icon(card)
+        if picture is not None:
+            media_type_of(picture)
+    except (BrokenArchive, BrokenPicture, BrokenPNG) as error:
+        warn(f"The card's picture was left out. {error}")
+        return None
+    return picture
+
+
+def _take_text(content: bytes, result: ParsedFile) -> None:
+    if len(content) > MAX_TEXT_BYTES:
+        raise UnreadableCard(f"The text is larger than {MAX_TEXT_BYTES} bytes.")
+    value = _value(content.removeprefix(codecs.BOM_UTF8), result.warn)
+    if is_card(value):
+        result.card = _card(value, result.warn)
+    else:
+        result.book = lorebooks.read(value, result.warn)
+    if result.card is None and result.book is None:
+        raise UnreadableCard(_what_else(value))
+
+
+def _value(content: bytes, warn: Warn) -> Any:
+    """The value of a JSON or YAML text."""
+    return _json(content, warn) if content.lstrip().startswith((b"{", b"[")) else _yaml(content, warn)
+
+
+def _json(content: bytes, warn: Warn) -> Any:
+    try:
+        return loads(content, warn)
+    except BrokenLine as error:
+        raise UnreadableCard(CHAT if _is_chat_line(content) else str(error)) from None
+
+
+def _card(card: dict[str, Any], warn: Warn, picture: bytes | None = None) -> ParsedCard:
+    check_version(card, warn)
+    data = card["data"] if isinstance(card.get("data"), dict) else card
+    book = lorebooks.read_card_book(data["character_book"], warn) if data.get("character_book") else None
+    media_type = media_type_of(picture) if picture else ""
+    return ParsedCard(format_of(card), card, read_fields(card, warn), book, picture, media_type)
+
+
+# What is no card
+
+
+def _yaml(content: bytes, warn: Warn) -> Any:
+    """Raises UnreadableCard for what is no plain YAML: an alias could stand for more than memory holds."""
+    if len(content) > MAX_YAML_BYTES:
+        raise UnreadableCard(NOTHING)
+    try:
+        text = content.decode()
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
+            raise UnreadableCard("YAML with aliases is not read here.")
+        return loads(dump(yaml.load(text, Loader=_Texts)).encode(), warn)  # noqa: S506 - a subclass of SafeLoader
+    except (ValueError, TypeError, yaml.YAMLError, RecursionError) as error:
+        reason = error if isinstance(error, UnreadableCard) else NOTHING
+        raise UnreadableCard(str(reason)) from None
+
+
+class _Texts(yaml.SafeLoader):
+    """The safe loader, to which dates and numbers are texts too: a card says nothing else."""
+
+
+_Texts.yaml_implicit_resolvers = {}
+
+
+def _what_else(value: Any) -> str:
+    return CHAT if isinstance(value, list) or _is_chat(value) else NO_CARD
+
+
+def _is_chat_line(content: bytes) -> bool:
+    """Whether the first line is that of a chat file."""
+    try:
+        return _is_chat(loads(content.lstrip().partition(b"\n")[0], lambda text: None))
+    except BrokenLine:
+        return False
+
+
+def _is_chat(value: Any) -> bool:
+    return isinstance(value, dict) and (not CHAT_KEYS.isdisjoint(value) or value.get("type") == "risuChat")

@@ -1,0 +1,132 @@
+"""The normalised lorebook: a card's ``character_book`` of version 3, with every field and its default.
+
+What only SillyTavern has stands in an entry's ``extensions``, under the names that SillyTavern gives it there.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from apps.chats.formats.json_lines import Warn
+from apps.chats.formats.repairs import as_integer, as_text, object_at
+
+MAX_ENTRIES = 20_000
+BEFORE, AFTER = "before_char", "after_char"
+_REGEX = re.compile(r"/.+/[a-z]*", re.DOTALL)
+
+# SillyTavern's fields beside those of the specification, and their defaults.
+EXTENSIONS: dict[str, Any] = {
+    "position": 0,
+    "exclude_recursion": False,
+    "prevent_recursion": False,
+    "delay_until_recursion": False,
+    "display_index": 0,
+    "probability": 100,
+    "useProbability": True,
+    "depth": 4,
+    "selectiveLogic": 0,
+    "outlet_name": "",
+    "group": "",
+    "group_override": False,
+    "group_weight": 100,
+    "scan_depth": None,
+    "case_sensitive": None,
+    "match_whole_words": None,
+    "use_group_scoring": None,
+    "match_persona_description": False,
+    "match_character_description": False,
+    "match_character_personality": False,
+    "match_character_depth_prompt": False,
+    "match_scenario": False,
+    "match_creator_notes": False,
+    "automation_id": "",
+    "role": None,
+    "vectorized": False,
+    "sticky": None,
+    "cooldown": None,
+    "delay": None,
+    "triggers": [],
+    "ignore_budget": False,
+}
+# A book's own numbers; null leaves them to the program.
+NUMBERS = ("scan_depth", "token_budget")
+
+
+def normalised_book(book: Mapping[str, Any], warn: Warn) -> dict[str, Any]:
+    """A book in the form of cards, with every field; unknown ones stay behind them."""
+    known: dict[str, Any] = {key: text_at(book, key, warn) for key in ("name", "description")}
+    known |= {key: as_integer(book.get(key)) for key in NUMBERS}
+    known["recursive_scanning"] = flag(book.get("recursive_scanning"), False)
+    known["extensions"] = object_at(book, "extensions", warn)
+    entries = [normalised_entry(entry, place, warn) for place, entry in enumerate(entries_of(book, warn))]
+    others = {key: value for key, value in book.items() if key not in known and key != "entries"}
+    return known | others | {"entries": entries}
+
+
+def entries_of(book: Mapping[str, Any], warn: Warn, key: str = "entries") -> list[dict[str, Any]]:
+    """A book's entries, which some programs number in an object and others keep in a list."""
+    given = book.get(key)
+    entries = list(given.values()) if isinstance(given, dict) else given if isinstance(given, list) else []
+    if len(entries) > MAX_ENTRIES:
+        warn(f"Of the lorebook's {len(entries)} entries the first {MAX_ENTRIES} are kept.")
+    if not all(isinstance(entry, dict) for entry in entries):
+        warn("An entry of the lorebook was no object: it was left out.")
+    return [entry for entry in entries[:MAX_ENTRIES] if isinstance(entry, dict)]
+
+
+def normalised_entry(entry: Mapping[str, Any], place: int, warn: Warn) -> dict[str, Any]:
+    """An entry in the form of cards, with every field; ``place`` is its id where it has none."""
+    extensions = EXTENSIONS | {"display_index": place} | object_at(entry, "extensions", warn)
+    known: dict[str, Any] = {
+        "id": entry.get("id", place),
+        "keys": texts(entry.get("keys"), warn),
+        "secondary_keys": texts(entry.get("secondary_keys"), warn),
+        "name": text_at(entry, "name", warn),
+        "comment": text_at(entry, "comment", warn),
+        "content": text_at(entry, "content", warn),
+        "enabled": flag(entry.get("enabled"), True),
+        "constant": flag(entry.get("constant"), False),
+        "selective": flag(entry.get("selective"), False),
+        "insertion_order": number(entry.get("insertion_order"), 100),
+        "priority": number(entry.get("priority"), None),
+        "position": entry.get("position") if entry.get("position") in (BEFORE, AFTER) else BEFORE,
+        "case_sensitive": flag(entry.get("case_sensitive"), None),
+        "use_regex": flag(entry.get("use_regex"), False),
+    }
+    given = entry.get("extensions")
+    if not (isinstance(given, dict) and "position" in given):
+        extensions["position"] = 1 if known["position"] == AFTER else 0
+    return known | {key: value for key, value in entry.items() if key not in known} | {"extensions": extensions}
+
+
+def is_regex(key: str) -> bool:
+    """Whether SillyTavern reads a key as a regular expression: it is written /like this/i."""
+    return bool(_REGEX.fullmatch(key))
+
+
+# Values in another type than they should be
+
+
+def text_at(value: Mapping[str, Any], key: str, warn: Warn) -> str:
+    return "" if value.get(key) is None else as_text(value[key], warn)
+
+
+def texts(value: Any, warn: Warn) -> list[str]:
+    """A list of texts, or one text with commas between them."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return [as_text(item, warn) for item in value if item is not None] if isinstance(value, list) else []
+
+
+def flag(value: Any, default: Any) -> Any:
+    """A boolean, also where it was written as 0, 1, or in words."""
+    if isinstance(value, str):
+        return {"true": True, "1": True, "false": False, "0": False}.get(value.strip().lower(), default)
+    return bool(value) if isinstance(value, bool | int) else default
+
+
+def number(value: Any, default: Any) -> Any:
+    """A number; one in a text counts."""
+    if isinstance(value, str):
+        value = as_integer(value)
+    return default if value is None or isinstance(value, bool) or not isinstance(value, int | float) else value

@@ -1,0 +1,109 @@
+"""SillyTavern's world info: which of its names stand for which of the normalised ones."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from apps.chats.formats.json_lines import Warn
+from apps.chats.formats.lorebooks.entries import (
+    AFTER,
+    BEFORE,
+    EXTENSIONS,
+    entries_of,
+    flag,
+    is_regex,
+    normalised_book,
+    normalised_entry,
+    texts,
+)
+
+# Fields of the specification, with SillyTavern's names.
+FIELDS = {
+    "key": "keys",
+    "keysecondary": "secondary_keys",
+    "comment": "comment",
+    "content": "content",
+    "constant": "constant",
+    "order": "insertion_order",
+}
+# Fields that only SillyTavern has, by their names in its own files and in a card's extensions.
+EXTRAS = {
+    "position": "position",
+    "excludeRecursion": "exclude_recursion",
+    "preventRecursion": "prevent_recursion",
+    "delayUntilRecursion": "delay_until_recursion",
+    "displayIndex": "display_index",
+    "probability": "probability",
+    "useProbability": "useProbability",
+    "depth": "depth",
+    "selectiveLogic": "selectiveLogic",
+    "outletName": "outlet_name",
+    "group": "group",
+    "groupOverride": "group_override",
+    "groupWeight": "group_weight",
+    "scanDepth": "scan_depth",
+    "caseSensitive": "case_sensitive",
+    "matchWholeWords": "match_whole_words",
+    "useGroupScoring": "use_group_scoring",
+    "matchPersonaDescription": "match_persona_description",
+    "matchCharacterDescription": "match_character_description",
+    "matchCharacterPersonality": "match_character_personality",
+    "matchCharacterDepthPrompt": "match_character_depth_prompt",
+    "matchScenario": "match_scenario",
+    "matchCreatorNotes": "match_creator_notes",
+    "automationId": "automation_id",
+    "role": "role",
+    "vectorized": "vectorized",
+    "sticky": "sticky",
+    "cooldown": "cooldown",
+    "delay": "delay",
+    "triggers": "triggers",
+    "ignoreBudget": "ignore_budget",
+}
+# 0 stands before the character's description; everything else the specification can only call after it.
+BEFORE_CHARACTER = 0
+_OWN = {"uid", "disable", "selective", "extensions", "addMemo"}
+
+
+def read_book(book: Mapping[str, Any], warn: Warn) -> dict[str, Any]:
+    """World info, with its entries in an object or a list, as a normalised book."""
+    entries = [read_entry(entry, place, warn) for place, entry in enumerate(entries_of(book, warn))]
+    rest = {key: value for key, value in book.items() if key not in ("entries", "originalData")}
+    return normalised_book(rest, warn) | {"entries": entries}
+
+
+def read_entry(entry: Mapping[str, Any], place: int, warn: Warn) -> dict[str, Any]:
+    """An entry; of those of 2023 most fields are absent. What is unknown goes into its extensions."""
+    unknown = {key: value for key, value in entry.items() if key not in {*FIELDS, *EXTRAS, *_OWN}}
+    given = entry.get("extensions")
+    extras = {name: entry[key] for key, name in EXTRAS.items() if key in entry and entry[key] is not None}
+    keys = texts(entry.get("key"), warn)
+    return normalised_entry(
+        {
+            **{name: entry.get(key) for key, name in FIELDS.items()},
+            "id": entry.get("uid", place),
+            "enabled": not flag(entry.get("disable"), False),
+            "selective": flag(entry.get("selective"), True),
+            "position": BEFORE if extras.get("position", BEFORE_CHARACTER) == BEFORE_CHARACTER else AFTER,
+            "case_sensitive": extras.get("case_sensitive"),
+            "use_regex": any(map(is_regex, keys)),
+            "extensions": unknown | (given if isinstance(given, dict) else {}) | {"position": 0} | extras,
+        },
+        place,
+        warn,
+    )
+
+
+def write_book(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The file that SillyTavern would write of a normalised book: its entries under their uids."""
+    rest = {key: value for key, value in document.items() if key != "entries" and value not in (None, "", {}, False)}
+    return {"entries": {str(uid): write_entry(entry, uid) for uid, entry in enumerate(document["entries"])}} | rest
+
+
+def write_entry(entry: Mapping[str, Any], uid: int) -> dict[str, Any]:
+    extensions = EXTENSIONS | entry["extensions"]
+    if extensions["case_sensitive"] is None:
+        extensions["case_sensitive"] = entry["case_sensitive"]
+    written = {"uid": uid} | {key: entry[name] for key, name in FIELDS.items()}
+    written |= {"selective": entry["selective"], "addMemo": bool(entry["comment"]), "disable": not entry["enabled"]}
+    written |= {key: extensions[name] for key, name in EXTRAS.items()}
+    return written | {key: value for key, value in extensions.items() if key not in EXTRAS.values()}

@@ -1,0 +1,21 @@
+"""Writes normalised lorebooks in the forms that other programs read."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from apps.chats.formats.layout import dump
+from apps.chats.formats.lorebooks import reading, sillytavern
+
+FORMATS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    reading.SILLYTAVERN: sillytavern.write_book,
+    reading.CARD: lambda document: dict(document),
+    reading.V3: lambda document: {"spec": "lorebook_v3", "data": dict(document)},
+}
+
+
+def write(document: Mapping[str, Any], form: str, original: Any = None) -> dict[str, Any]:
+    """The book in one of `FORMATS`; in the form in which it came it goes out as it came, where nothing was changed."""
+    read = reading.read(original, lambda text: None)
+    if read is None or dump(read.document) != dump(document):
+        return FORMATS[form](document)
+    return original if read.format == form else FORMATS[form](document)

@@ -1,0 +1,148 @@
+"""The characters: find, import, write, show and delete them, and start a chat with one."""
+
+from typing import cast
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.files.uploadedfile import UploadedFile
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.template.defaultfilters import pluralize
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import HttpResponseClientRedirect
+
+from apps.accounts.models import User
+from apps.chats import operations
+from apps.chats.cards import Imported, import_card
+from apps.chats.character_forms import CharacterForm
+from apps.chats.forms import SearchForm
+from apps.chats.gallery import gallery, image_of, lorebook_of
+from apps.chats.models import Lorebook
+from apps.chats.shelf import entries_of, shelf
+from apps.chats.views.access import own_character, wants_partial
+from apps.common.problems import Problem
+
+PAGE = 48
+CHATS = 20  # on a character's page
+
+
+@login_required
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
+    """The gallery, and the lorebooks that belong to nobody."""
+    query = SearchForm(request.GET).words()
+    page = Paginator(gallery(request.user, query), PAGE).get_page(request.GET.get("page"))
+    books = Lorebook.objects.for_owner(request.user).filter(character=None).order_by("name", "pk")
+    context = {"page": page, "query": query, "books": [] if query else books}
+    template = "_list.html" if wants_partial(request) else "index.html"
+    return render(request, f"chats/characters/{template}", context)
+
+
+@login_required
+@require_safe
+def detail(request: HttpRequest, character_id: UUID) -> HttpResponse:
+    character = own_character(request, character_id)
+    chats = shelf(request.user).filter(character=character)[:CHATS]
+    context = {
+        "character": character,
+        "image": image_of(character),
+        "book": lorebook_of(character),
+        "greetings": [text for text in (character.first_mes, *character.alternate_greetings) if text.strip()],
+        # Not by the template, which would take a language called "items" for the method.
+        "notes": [(key, note) for key, note in character.creator_notes_multilingual.items() if isinstance(note, str)],
+        "entries": entries_of(request.user, chats),
+    }
+    return render(request, "chats/characters/detail.html", context)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    form = CharacterForm(request.POST, request.FILES) if request.method == "POST" else CharacterForm()
+    if form.is_bound and form.is_valid():
+        character = operations.create_character(request.user, **form.fields_said())
+        if form.cleaned_data["picture"]:
+            operations.set_character_image(character, *form.cleaned_data["picture"])
+        return redirect("characters:detail", character_id=character.pk)
+    return render(request, "chats/characters/new.html", {"form": form}, status=400 if form.errors else 200)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def edit(request: HttpRequest, character_id: UUID) -> HttpResponse:
+    character = own_character(request, character_id)
+    form = CharacterForm(request.POST, request.FILES) if request.method == "POST" else CharacterForm.of(character)
+    if form.is_bound and form.is_valid():
+        operations.update_character(character, **form.changes(character))
+        if form.cleaned_data["picture"]:
+            operations.set_character_image(character, *form.cleaned_data["picture"])
+        return redirect("characters:detail", character_id=character.pk)
+    context = {"character": character, "form": form}
+    return render(request, "chats/characters/edit.html", context, status=400 if form.errors else 200)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def delete(request: HttpRequest, character_id: UUID) -> HttpResponse:
+    """Ask, then delete the character for good. Its chats stay."""
+    character = own_character(request, character_id)
+    if request.method == "GET":
+        context = {"character": character, "book": lorebook_of(character), "chat_count": character.chats.count()}
+        return render(request, "chats/characters/delete.html", context)
+    operations.delete_character(character)
+    messages.success(request, f"{character.name} is deleted.")
+    return redirect("characters:index")
+
+
+@login_required
+@require_POST
+def start(request: HttpRequest, character_id: UUID) -> HttpResponse:
+    """A chat that opens with the character's greeting."""
+    character = own_character(request, character_id)
+    user_name = cast(User, request.user).get_short_name()[:200]
+    chat = operations.start_conversation(request.user, character, user_name=user_name)
+    return redirect("chats:detail", chat_id=chat.pk)
+
+
+@login_required
+@require_POST
+def import_files(request: HttpRequest) -> HttpResponse:
+    """Each file becomes a character or a lorebook, or a message that says why not. A single one is opened."""
+    files = request.FILES.getlist("file")
+    if not files:
+        messages.error(request, "No file came with that. Choose one, or drop it on the page.")
+    came = [imported for file in files if (imported := _import(request, file))]
+    if not came and wants_partial(request):
+        return render(request, "components/toasts.html", status=400)
+    target = _address(came[0]) if len(came) == len(files) == 1 else reverse("characters:index")
+    return HttpResponseClientRedirect(target) if wants_partial(request) else redirect(target)
+
+
+def _address(imported: Imported) -> str:
+    if imported.characters:
+        return reverse("characters:detail", args=[imported.characters[0].pk])
+    return reverse("characters:lorebook", args=[imported.lorebooks[0].pk])
+
+
+def _import(request: HttpRequest, file: UploadedFile) -> Imported | None:
+    name = (file.name or "The file")[-80:]
+    try:
+        imported = import_card(request.user, file, filename=name)  # type: ignore[arg-type]
+    except Problem as problem:
+        messages.error(request, f"{name} was not imported. {problem.detail} Nothing of it was stored.")
+        return None
+    warnings = imported.report["warnings"]
+    messages.add_message(request, messages.WARNING if warnings else messages.SUCCESS, _told(imported))
+    return imported
+
+
+def _told(imported: Imported) -> str:
+    """What came, in words, and what was repaired on the way."""
+    books = [f"{len(book.document['entries'])}" for book in imported.lorebooks]
+    parts = [f"{character.name} is here" for character in imported.characters]
+    parts += [f"a lorebook of {count} entr{pluralize(count, 'y,ies')}" for count in books]
+    told = ", with ".join(parts) + "."
+    return "\n".join([told[:1].upper() + told[1:], *imported.report["warnings"][:3]])

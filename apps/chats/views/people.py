@@ -1,0 +1,58 @@
+"""Who takes part in a group chat."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from apps.chats.forms import ParticipantForm
+from apps.chats.models import Character
+from apps.chats.operations import add_participant, remove_participant, update_participant
+from apps.chats.views.access import own_chat
+from apps.common.problems import Missing, Problem
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def index(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """Those who take part, in the order of their turns; POST: somebody joins."""
+    chat = own_chat(request, chat_id)
+    form = ParticipantForm(request.POST or None)
+    if form.is_valid():
+        name = form.cleaned_data["name"]
+        character = Character.objects.for_owner(request.user).filter(name=name).order_by("pk").first()
+        try:
+            add_participant(request.user, chat.pk, name=name, character=character)
+        except Problem as problem:
+            form.add_error("name", problem.detail)
+        else:
+            return redirect("chats:people", chat_id=chat.pk)
+    names = Character.objects.for_owner(request.user).order_by("name").values_list("name", flat=True).distinct()
+    context = {"chat": chat, "people": chat.participants.order_by("position"), "form": form, "names": names[:100]}
+    return render(request, "chats/people.html", context, status=400 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def change(request: HttpRequest, chat_id: UUID, participant_id: UUID) -> HttpResponse:
+    """One of: mute, unmute, earlier, later, remove."""
+    chat = own_chat(request, chat_id)
+    participant = chat.participants.filter(pk=participant_id).first()
+    if participant is None:
+        raise Http404("There is no such participant in this chat.")
+    places = {"earlier": max(0, participant.position - 1), "later": participant.position + 1}
+    action = request.POST.get("action", "")
+    try:
+        if action == "remove":
+            remove_participant(request.user, chat.pk, participant.pk)
+            messages.success(request, f"{participant.name} has left. What they said stays.")
+        elif action in places:
+            update_participant(request.user, chat.pk, participant.pk, position=places[action])
+        elif action in ("mute", "unmute"):
+            update_participant(request.user, chat.pk, participant.pk, muted=action == "mute")
+    except Missing as error:
+        raise Http404(error.detail) from error
+    return redirect("chats:people", chat_id=chat.pk)

@@ -1,0 +1,176 @@
+"""What one can do with a message beside correcting its text, and undo.
+
+Each of these is one write that can be taken back, so none of them asks first.
+"""
+
+from typing import Any, cast
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import HttpResponseClientRedirect
+
+from apps.accounts.models import User
+from apps.chats.forms import BranchForm, MessageForm, MoveForm, SceneForm, SwipeForm, VersionForm
+from apps.chats.integrity import Guard
+from apps.chats.models import Chat, Message
+from apps.chats.operations import Patch, branch_chat, patch_messages, undo_last_change
+from apps.chats.scenes import no_scene_break, scene_break
+from apps.chats.views.access import own_chat, own_message, wants_partial
+from apps.chats.views.conversation import turn_reply
+from apps.common.problems import Problem
+
+# A tool names one message and what to make of it: there is no older state that it could write over.
+UNCHECKED = Guard(optional=True)
+
+
+@login_required
+@require_safe
+def index(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
+    """All that can be done with the message: a menu, or without htmx a page."""
+    row = own_message(request, chat_id, message_id)
+    template = "chats/_tools.html" if wants_partial(request) else "chats/tools.html"
+    return render(request, template, {"chat": row.chat, "message": row, "last": row.chat.message_count - 1})
+
+
+@login_required
+@require_POST
+def swipe(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
+    """Show another version, or delete the one that is shown."""
+    row = own_message(request, chat_id, message_id)
+    form = SwipeForm(request.POST)
+    if form.is_valid():
+        _patch(request, row, **form.parts(row))
+    return turn_reply(request, own_message(request, chat_id, message_id))
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def version(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
+    """Write another version of the message; the others stay."""
+    row = own_message(request, chat_id, message_id)
+    form = VersionForm(request.POST or None)
+    if form.is_valid():
+        _patch(request, row, add_swipe=form.parsed())
+        return turn_reply(request, own_message(request, chat_id, message_id))
+    return _form(request, row, form, "Another version", "The versions that are there stay.", "version")
+
+
+@login_required
+@require_POST
+def hide(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
+    """Leave the message out of the prompt, or take it in again."""
+    row = own_message(request, chat_id, message_id)
+    _patch(request, row, values={"is_system": not row.is_system})
+    return turn_reply(request, own_message(request, chat_id, message_id))
+
+
+@login_required
+@require_POST
+def remove(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
+    row = own_message(request, chat_id, message_id)
+    _patch(request, row, delete=True)
+    return _back(request, row.chat, row.index - 1, f"Message {row.index} is deleted.")
+
+
+@login_required
+@require_POST
+def move(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
+    row = own_message(request, chat_id, message_id)
+    form = MoveForm(request.POST, last=row.chat.message_count - 1)
+    if not form.is_valid():
+        return _wrong(request, row, f"Name a place from 0 to {row.chat.message_count - 1}.")
+    to = form.cleaned_data["to"]
+    _patch(request, row, move_to=to)
+    return _back(request, row.chat, to, f"Message {row.index} is now message {to}.")
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def insert(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
+    """Write a message before this one."""
+    row = own_message(request, chat_id, message_id)
+    form = MessageForm(request.POST or None, chat=row.chat, user=cast(User, request.user))
+    if form.is_valid():
+        _patch(request, row, insert_before=form.parsed())
+        return _back(request, row.chat, row.index, "The message is inserted.")
+    return _form(request, row, form, f"Insert before message {row.index}", "", "insert")
+
+
+@login_required
+@require_POST
+def branch(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
+    """A new chat that begins as this one, up to the message."""
+    row = own_message(request, chat_id, message_id)
+    form = BranchForm(request.POST)
+    fields = form.cleaned_data if form.is_valid() else {}
+    made = branch_chat(
+        request.user,
+        chat_id,
+        row.index,
+        title=fields.get("title", ""),
+        is_checkpoint=fields.get("checkpoint", False),
+    )
+    messages.success(request, f"“{made.title}” begins here, with {made.message_count} messages.")
+    target = chat_id if made.is_checkpoint else made.pk
+    return _go(request, reverse("chats:detail", args=[target]) + (f"?at={row.index}" if made.is_checkpoint else ""))
+
+
+@login_required
+@require_POST
+def scene(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
+    """End a scene with this message, or let it go on."""
+    row = own_message(request, chat_id, message_id)
+    form = SceneForm(request.POST)
+    name = (form.cleaned_data["name"] or None) if form.is_valid() else None
+    _patch(request, row, data=no_scene_break() if row.ends_scene else scene_break(name=name))
+    return turn_reply(request, own_message(request, chat_id, message_id))
+
+
+@login_required
+@require_POST
+def undo(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """Take back the last write to the chat; again, the one before it."""
+    chat = own_chat(request, chat_id)
+    try:
+        done = undo_last_change(request.user, chat_id, Guard(chat.integrity))
+    except Problem as problem:
+        messages.error(request, problem.detail)
+        return _go(request, reverse("chats:detail", args=[chat_id]))
+    at = done.messages[0].index if done.messages else done.chat.message_count
+    return _back(request, done.chat, at, "The last change is undone.")
+
+
+def _patch(request: HttpRequest, row: Message, **parts: Any) -> None:
+    patch_messages(request.user, row.chat_id, [Patch(id=row.pk, **parts)], UNCHECKED)
+
+
+def _back(request: HttpRequest, chat: Chat, index: int, text: str) -> HttpResponse:
+    """The conversation around a place, with a word on what was done, and the way back."""
+    messages.success(request, text, extra_tags=f"undo {reverse('chats:undo', args=[chat.pk])}")
+    return _go(request, f"{reverse('chats:detail', args=[chat.pk])}?at={max(0, index)}")
+
+
+def _go(request: HttpRequest, url: str) -> HttpResponse:
+    return HttpResponseClientRedirect(url) if wants_partial(request) else redirect(url)
+
+
+def _wrong(request: HttpRequest, row: Message, text: str) -> HttpResponse:
+    messages.error(request, text)
+    return _go(request, f"{reverse('chats:detail', args=[row.chat_id])}?at={row.index}")
+
+
+def _form(request: HttpRequest, row: Message, form: Any, title: str, note: str, action: str) -> HttpResponse:
+    context = {
+        "chat": row.chat,
+        "message": row,
+        "form": form,
+        "title": title,
+        "note": note,
+        "action": reverse(f"chats:{action}", args=[row.chat_id, row.pk]),
+    }
+    return render(request, "chats/tool_form.html", context, status=400 if form.errors else 200)

@@ -1,0 +1,122 @@
+"""JSON Patch (RFC 6902): applies the operations of a request, all or none, to a copy of a document."""
+
+import copy
+import json
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jsonpatch import JsonPatch, JsonPatchException, JsonPatchTestFailed
+from jsonpointer import EndOfList, JsonPointer, JsonPointerException
+
+from apps.common.problems import Conflict, FieldError, Invalid
+from apps.common.strict_json import MAX_DEPTH, unstorable
+
+MAX_OPERATIONS = 1000
+MAX_REASON = 200  # characters; the library's reasons quote documents whole
+MEMBERS = {
+    "add": ("path", "value"),
+    "remove": ("path",),
+    "replace": ("path", "value"),
+    "move": ("from", "path"),
+    "copy": ("from", "path"),
+    "test": ("path", "value"),
+}
+
+
+class PatchTestFailed(Conflict):
+    """A ``test`` operation found another value."""
+
+    type = "/problems/patch-test-failed"
+    title = "A test of the patch failed"
+
+
+def apply(document: Any, operations: Sequence[Any], *, max_copied: int, at: str = "/operations") -> Any:
+    """``document`` after ``operations``, as a new value.
+
+    ``copy`` operations may add ``max_copied`` bytes of JSON in all, so that a short patch can't make a huge document.
+    Raises Invalid and PatchTestFailed, which name the operation by its pointer below ``at``.
+    """
+    check_form(operations, at)
+    result, left = copy.deepcopy(document), max_copied
+    for number, operation in enumerate(operations):
+        place = f"{at}/{number}"
+        try:
+            left -= _copied_bytes(result, operation)
+            if left < 0:
+                raise Invalid.at(f"{place}/from", f"The operations copy more than {max_copied} bytes.")
+            result = _apply_one(result, operation, place)
+        except RecursionError:
+            raise Invalid.at(place, "It would nest the document too deeply.") from None
+    wrong = next(unstorable(result), None)
+    if wrong is not None:
+        raise Invalid.at(at, f"The result can't be stored: {wrong.pointer}: {wrong.detail}")
+    return result
+
+
+def check_form(operations: Sequence[Any], at: str = "/operations") -> None:
+    """Raises Invalid where something is no operation of RFC 6902, whatever it is applied to."""
+    if len(operations) > MAX_OPERATIONS:
+        raise Invalid.at(at, f"A patch has at most {MAX_OPERATIONS} operations.")
+    for number, operation in enumerate(operations):
+        _check_operation(operation, f"{at}/{number}")
+
+
+def parts_of(pointer: str) -> list[str]:
+    """The keys and indexes that an RFC 6901 pointer names, unescaped; the whole document has none."""
+    return list(JsonPointer(pointer).parts)
+
+
+def pointers_of(operation: Mapping[str, Any]) -> dict[str, str]:
+    """The places that an operation touches, by the member that names them."""
+    return {member: operation[member] for member in MEMBERS[operation["op"]] if member != "value"}
+
+
+def _check_operation(operation: Any, place: str) -> None:
+    if not isinstance(operation, dict):
+        raise Invalid.at(place, "It must be an object.")
+    op = operation.get("op")
+    if not isinstance(op, str) or op not in MEMBERS:
+        raise Invalid.at(f"{place}/op", f"It must be one of {', '.join(MEMBERS)}.")
+    for member in MEMBERS[op]:
+        if member not in operation:
+            raise Invalid.at(f"{place}/{member}", f"The operation {op} needs it.")
+    for member, pointer in pointers_of(operation).items():
+        _check_pointer(pointer, f"{place}/{member}")
+
+
+def _check_pointer(pointer: Any, place: str) -> None:
+    try:
+        parts = parts_of(pointer)
+    except (JsonPointerException, TypeError):
+        raise Invalid.at(place, "It must be a JSON Pointer (RFC 6901).") from None
+    if len(parts) > MAX_DEPTH:
+        raise Invalid.at(place, f"It leads more than {MAX_DEPTH} levels deep.")
+
+
+def _copied_bytes(document: Any, operation: Mapping[str, Any]) -> int:
+    """How much a copy operation adds; nothing where there is nothing at its source, or for another operation."""
+    if operation["op"] != "copy" or not _leads_somewhere(document, operation["from"]):
+        return 0
+    return len(json.dumps(JsonPointer(operation["from"]).resolve(document), ensure_ascii=False).encode())
+
+
+def _apply_one(document: Any, operation: Mapping[str, Any], place: str) -> Any:
+    try:
+        return JsonPatch([operation]).apply(document, in_place=True)
+    except JsonPatchTestFailed:
+        path = f"{place}/path"
+        reason = (
+            "The value there is another one." if _leads_somewhere(document, operation["path"]) else "Nothing there."
+        )
+        raise PatchTestFailed(f"{path}: {reason}", errors=[FieldError(path, reason)]) from None
+    except (JsonPatchException, JsonPointerException) as error:
+        lost = "from" in pointers_of(operation) and not _leads_somewhere(document, operation["from"])
+        raise Invalid.at(f"{place}/{'from' if lost else 'path'}", textwrap.shorten(str(error), MAX_REASON)) from None
+
+
+def _leads_somewhere(document: Any, pointer: str) -> bool:
+    try:
+        return not isinstance(JsonPointer(pointer).resolve(document), EndOfList)
+    except JsonPointerException:
+        return False

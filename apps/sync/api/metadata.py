@@ -1,0 +1,59 @@
+"""The metadata of a chat over HTTP."""
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.chats.queries import access_chat
+from apps.common.document_patches import DocumentPatch
+from apps.common.json_patch import check_form
+from apps.common.serializer_fields import JSONObject
+from apps.common.strict_json import JSON_PATCH, JSONPatchParser, StrictJSONParser, is_json_patch
+from apps.sync import operations
+from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
+from apps.sync.api.views import state
+
+
+class MetadataMergeSerializer(GuardedSerializer):
+    metadata = JSONObject(help_text="An RFC 7396 merge patch.")
+
+    def parsed(self) -> DocumentPatch:
+        return DocumentPatch(merge=self.validated_data["metadata"])
+
+
+class MetadataOperationsSerializer(GuardedSerializer):
+    operations = serializers.ListField(child=JSONObject(), help_text="The operations of an RFC 6902 patch.")
+
+    def parsed(self) -> DocumentPatch:
+        """Raises Invalid."""
+        check_form(self.validated_data["operations"])
+        return DocumentPatch(operations=self.validated_data["operations"])
+
+
+class MetadataPatchedSerializer(WrittenSerializer):
+    metadata = serializers.DictField()
+    applied = serializers.IntegerField()
+    skipped = serializers.IntegerField(help_text="1 where the patch was in effect already.")
+
+
+class MetadataView(APIView):
+    parser_classes = [StrictJSONParser, JSONPatchParser]
+
+    @extend_schema(
+        request={"application/json": MetadataMergeSerializer, JSON_PATCH: MetadataOperationsSerializer},
+        responses=MetadataPatchedSerializer,
+    )
+    def post(self, request: Request, chat_id: UUID) -> Response:
+        """Change the metadata: deep, by a merge patch, or by operations."""
+        chat = access_chat(request.user, chat_id)
+        kind = MetadataOperationsSerializer if is_json_patch(request) else MetadataMergeSerializer
+        body: Any = kind(data=request.data)
+        body.is_valid(raise_exception=True)
+        done = operations.patch_metadata(request.user, chat.pk, body.parsed(), body.guard())
+        counts = {"applied": int(done.applied), "skipped": int(not done.applied)}
+        return Response(state(done.chat) | {"metadata": done.chat.metadata} | counts)

@@ -1,0 +1,66 @@
+"""A person's settings over HTTP."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.common.document_patches import DocumentPatch
+from apps.common.json_patch import check_form
+from apps.common.serializer_fields import JSONObject
+from apps.common.strict_json import JSON_PATCH, JSONPatchParser, StrictJSONParser, is_json_patch
+from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
+from apps.sync.settings_documents import Settings, patch_settings, read_settings
+
+
+class SettingsGuardSerializer(GuardedSerializer):
+    # Keys stand alone, so that two devices need not know of each other; "fail" asks for the stricter check.
+    on_conflict = serializers.ChoiceField(choices=["fail", "rebase"], default="rebase")
+
+
+class SettingsMergeSerializer(SettingsGuardSerializer):
+    settings = JSONObject(help_text="An RFC 7396 merge patch.")
+
+    def parsed(self) -> DocumentPatch:
+        return DocumentPatch(merge=self.validated_data["settings"])
+
+
+class SettingsOperationsSerializer(SettingsGuardSerializer):
+    operations = serializers.ListField(child=JSONObject(), help_text="The operations of an RFC 6902 patch.")
+
+    def parsed(self) -> DocumentPatch:
+        """Raises Invalid."""
+        check_form(self.validated_data["operations"])
+        return DocumentPatch(operations=self.validated_data["operations"])
+
+
+class SettingsSerializer(WrittenSerializer):
+    settings = serializers.DictField()
+    revs = serializers.DictField(child=serializers.IntegerField(), help_text="When each key was changed last.")
+
+
+class SettingsView(APIView):
+    parser_classes = [StrictJSONParser, JSONPatchParser]
+
+    @extend_schema(responses=SettingsSerializer)
+    def get(self, request: Request) -> Response:
+        return _respond(read_settings(request.user))
+
+    @extend_schema(
+        request={"application/json": SettingsMergeSerializer, JSON_PATCH: SettingsOperationsSerializer},
+        responses=SettingsSerializer,
+    )
+    def patch(self, request: Request) -> Response:
+        """Change settings: deep, by a merge patch, or by operations. What others changed elsewhere stays."""
+        kind = SettingsOperationsSerializer if is_json_patch(request) else SettingsMergeSerializer
+        body: Any = kind(data=request.data)
+        body.is_valid(raise_exception=True)
+        return _respond(patch_settings(request.user, body.parsed(), body.guard()))
+
+
+def _respond(now: Settings) -> Response:
+    revs = {key: now.revs[key] for key in now.values}
+    return Response({"integrity": str(now.integrity), "rev": now.rev, "settings": now.values, "revs": revs})

@@ -1,0 +1,296 @@
+// The state of a chat as the server has it, with the unsent edits over it, and how writes and changes move it on.
+import { mergePatch, patchAt, same } from "./documents.js";
+import { follow } from "./live.js";
+import { currentOf, edited, locateSwipe } from "./messages.js";
+import { Outbox } from "./outbox.js";
+import { firstBatch, mergePatchOf, patchesOf } from "./patches.js";
+import { readMessages } from "./reading.js";
+import { rebase } from "./rebase.js";
+import { Replica } from "./replica.js";
+import { Delay } from "./transport.js";
+
+const MAX_TRIES = 10; // of reading a window that is being written
+const COMPLETED = new Set(["append", "insert", "add_swipe"]); // by the server, with what was left out
+const SWIPES = new Set(["delete_swipe", "swipe_order"]);
+const REPEATABLE = new Set(["field", "extra", "delete"]);
+
+/** All of ChatSync but the writing. */
+export class ChatState extends Outbox {
+  replica = new Replica();
+  #metadata = null;
+  #wanted = null; // the window to be read: {from, limit}
+  #unfollow = () => {};
+
+  /** @param {import("./edits.js").SyncOptions & {chatId: string}} options */
+  constructor(options) {
+    super(options, options.chatId);
+    this.chatId = options.chatId;
+    this.path = `chats/${options.chatId}/`;
+  }
+
+  /**
+   * Take up unsent edits of earlier visits, learn the state of the chat, and follow changes.
+   * @param {{integrity?: string, rev?: number}} [shown] the state that the page shows already: `changed` then tells
+   *   what was written since. @returns {Promise<this>}
+   */
+  async open({ integrity, rev } = {}) {
+    if (integrity !== undefined && rev !== undefined) this.state = { integrity, rev };
+    await this.restore();
+    if (this.options.live !== false) {
+      const changed = (event, word) =>
+        event === "chat" && word.chat === this.chatId && !(word.rev <= this.state?.rev) && this.lookForChanges();
+      this.#unfollow = follow(this.options, changed, () => this.lookForChanges());
+    }
+    await this.reach();
+    return this;
+  }
+
+  async close() {
+    this.#unfollow();
+    await super.close();
+  }
+
+  // Reading
+
+  /**
+   * Read a window of messages and keep it up to date.
+   * @param {{from?: number, limit?: number}} [window] from: negative counts from the end; limit: Infinity for the rest
+   * @returns {Promise<object[]>} the messages, with unsent edits in them
+   */
+  async load({ from = -50, limit = from < 0 ? -from : 50 } = {}) {
+    this.#wanted = { from, limit };
+    await this.lookForChanges();
+    return this.messages;
+  }
+
+  /** Have `count` more messages before those of the window. @returns {Promise<object[]>} */
+  loadEarlier(count = 50) {
+    const { from, messages } = this.replica;
+    const more = Math.min(count, from);
+    return this.load({ from: from - more, limit: messages.length + more });
+  }
+
+  /**
+   * Messages that the front end shows without having loaded them here, as documents with at least `id` and `mes`.
+   * They make for smaller and safer edits. @param {object[]} messages
+   */
+  track(messages) {
+    this.replica.track(messages);
+  }
+
+  /** The window as it will be once all edits have arrived. Messages not stored yet have the id null. @returns {object[]} */
+  get messages() {
+    return this.laid.reduce(layOver, this.replica.messages);
+  }
+
+  /** The index of the window's first message, and the messages of the whole chat. */
+  get from() { return this.replica.from; }
+  get total() { return this.replica.total; }
+
+  /** The chat's metadata, with unsent edits in them. */
+  get metadata() {
+    return this.laid.filter(({ type }) => type === "metadata")
+      .reduce((all, { path, value }) => mergePatch(all, patchAt(path, value)), this.#metadata ?? {});
+  }
+
+  get knowsMetadata() {
+    return this.#metadata !== null;
+  }
+
+  /** A known message with its unsent edits. @param {string} id @returns {object | undefined} */
+  message(id) {
+    const known = this.replica.get(id);
+    return known && this.#laidOver(known);
+  }
+
+  #laidOver(message) {
+    return this.laid.filter((edit) => edit.id === message.id).reduce(edited, message);
+  }
+
+  /** What stands where `edit` writes, with the unsent edits; undefined where that isn't known. */
+  nowOf(edit) {
+    const message = this.message(edit.id);
+    return message ? currentOf(message, edit) : this.laid.findLast((other) => samePlace(other, edit))?.value;
+  }
+
+  /** Where the swipe of an edit that was set aside is by now; its `swipe` is undefined where that is gone. */
+  swipeNow(edit) {
+    const message = this.message(edit.id);
+    if (!message?.swipes || (edit.swipe ?? null) === null) return {};
+    const text = edit.type === "field" ? edit.theirs : edit.text;
+    return { swipe: locateSwipe(message, edit.swipe, text) ?? undefined, active: message.swipe_id };
+  }
+
+  // What the outbox asks
+
+  batchOf(edits, leaving) {
+    const batch = firstBatch(edits);
+    const [{ type, key, value, before }] = batch;
+    const { integrity } = this.state;
+    const post = (route, body, more) => ({ method: "POST", path: this.path + route, body, edits: batch, ...more });
+    if (type === "append" || (type === "insert" && before === null)) {
+      // Without an integrity, or a message that somebody else wrote alike would pass for this one.
+      const messages = [value].flat();
+      return post("append/", { messages }, { key, late: { integrity, on_conflict: "rebase", messages } });
+    }
+    if (type === "metadata") return post("patch-metadata/", { integrity, metadata: mergePatchOf(batch) });
+    const patches = patchesOf(batch, (edit) => this.#placeOf(edit));
+    // A page that is being left can't answer a conflict over what doesn't concern it.
+    const rebased = leaving && batch.every((edit) => REPEATABLE.has(edit.type)) ? { on_conflict: "rebase" } : {};
+    return post("patch/", { integrity, ...rebased, patches }, COMPLETED.has(type) ? { key } : {});
+  }
+
+  #placeOf({ id, before, value }) {
+    if (before === undefined) return value;
+    const [own, anchor] = [this.replica.get(id)?.index, before && this.replica.get(before)?.index];
+    if (before === null) return this.replica.total - 1;
+    return own < anchor ? anchor - 1 : anchor;
+  }
+
+  accepted(edits, reply) {
+    if (reply.rev <= this.state.rev) return true;
+    if (reply.rev !== this.state.rev + 1 || edits.some(({ type }) => COMPLETED.has(type))) return false;
+    if (!edits.map((edit) => this.#applyOwn(edit)).every(Boolean)) {
+      this.#wantAgain();
+      return false;
+    }
+    for (const { id, rev } of reply.messages ?? []) this.#revise(id, rev);
+    if (reply.metadata) this.#metadata = reply.metadata;
+    this.state = { integrity: reply.integrity, rev: reply.rev };
+    return true;
+  }
+
+  #applyOwn(edit) {
+    if (edit.type === "delete") return this.#deleted(edit);
+    if (edit.type === "move") return this.replica.move(edit.id, this.#placeOf(edit));
+    const message = edit.id && this.replica.get(edit.id);
+    if (message) this.replica.replace(edited(message, edit));
+    for (const other of this.edits) if (other.state === "conflict") this.#follow(other, edit);
+    return true;
+  }
+
+  /** Keep an edit that was set aside in line with what was written after it. */
+  #follow(parked, edit) {
+    if (samePlace(parked, edit)) parked.theirs = edit.value;
+    else if (parked.id === edit.id && SWIPES.has(edit.type)) Object.assign(parked, this.swipeNow(parked));
+  }
+
+  #deleted(edit) {
+    for (const other of this.edits) {
+      if (other.id === edit.id && other.state === "conflict") Object.assign(other, { theirs: null, gone: true });
+    }
+    return this.replica.remove(edit.id);
+  }
+
+  #revise(id, rev) {
+    const message = this.replica.get(id);
+    if (message) this.replica.replace({ ...message, rev });
+  }
+
+  async conflicted(sent, problem) {
+    if (problem.current_integrity === undefined || problem.current_integrity === sent.integrity) return false;
+    if (problem.changes && this.#metadata && sent.integrity === this.state.integrity) {
+      this.#take({ integrity: problem.current_integrity, rev: problem.current_rev, changes: problem.changes });
+      if (this.#wanted) await this.readChanges();
+    } else await this.readChanges();
+    return true;
+  }
+
+  async readChanges() {
+    if (!this.#metadata) await this.#readChat();
+    for (let tries = 0; tries < MAX_TRIES && !this.blocked; tries += 1) {
+      const { status, body } = await this.ask("GET", `${this.path}changes/?since=${this.state.integrity}`);
+      if (status === 200) this.#take(body);
+      else if (![400, 410].includes(status)) this.block({ status, body });
+      else if (!(await this.#readAnew())) continue;
+      if (!this.#wanted || this.blocked || (await this.#readWanted())) return;
+    }
+    if (!this.blocked) throw new Delay();
+  }
+
+  async #readChat() {
+    const { status, body } = await this.ask("GET", this.path);
+    if (status !== 200) return this.block({ status, body });
+    this.#metadata = body.metadata;
+    this.state ??= { integrity: body.integrity, rev: body.rev };
+  }
+
+  /** Read the window; whether it is of the known state. */
+  async #readWanted() {
+    const window = await readMessages(this, this.path, this.#wanted);
+    if (window?.integrity !== this.state.integrity) return false;
+    this.#wanted = null;
+    this.replica.show(window);
+    this.emit("changed", { messages: this.messages, deleted: [], metadata: null, reload: true });
+    return true;
+  }
+
+  #wantAgain() {
+    const { from, total, toEnd, messages } = this.replica;
+    if (total !== null) this.#wanted ??= { from, limit: toEnd ? Infinity : messages.length };
+  }
+
+  /** Take in changes, all of them at once. */
+  #take({ integrity, rev, changes }) {
+    const touched = new Map(changes.flatMap((change) => change.messages).map((message) => [message.id, message]));
+    const deleted = new Set(changes.flatMap((change) => change.deleted).filter((id) => !touched.has(id)));
+    const written = changes.filter((change) => change.metadata !== null && change.metadata !== undefined);
+    const metadata = written.length ? written.reduce(withMetadata, this.#metadata) : null;
+    this.#bring({ touched, deleted, metadata, survivor: (id) => this.replica.survivor(id, deleted) });
+    if (!this.replica.apply(touched, deleted)) this.#wantAgain();
+    this.state = { integrity, rev };
+    if (changes.length === 0) return;
+    const messages = [...touched.values()].map((message) => this.#laidOver(message));
+    this.emit("changed", { messages, deleted: [...deleted], metadata: metadata && this.metadata, reload: false });
+  }
+
+  /** Bring the unsent edits onto a newer state. */
+  #bring(delta) {
+    this.dropStored();
+    const { done, conflicts } = rebase(this.edits, delta);
+    if (delta.metadata) this.#metadata = delta.metadata;
+    for (const edit of done) this.drop(edit);
+    for (const edit of conflicts) this.park(edit, "conflict");
+  }
+
+  /** The log doesn't reach back to the known state: read the whole chat. Whether it stood still meanwhile. */
+  async #readAnew() {
+    const window = await readMessages(this, this.path, { from: 0, limit: Infinity });
+    const chat = await this.ask("GET", this.path);
+    if (!window || chat.body?.integrity !== window.integrity) return false;
+    const touched = new Map(window.messages.map((message) => [message.id, message]));
+    const named = this.edits.flatMap(({ id, before }) => [id, before]).filter(Boolean);
+    const deleted = new Set(named.filter((id) => !touched.has(id)));
+    this.#bring({ touched, deleted, metadata: chat.body.metadata, survivor: (id) => this.replica.survivor(id, deleted) });
+    this.replica.refresh(touched);
+    this.#wantAgain();
+    this.state = { integrity: window.integrity, rev: window.rev };
+    const metadata = this.metadata;
+    this.emit("changed", { messages: this.messages, deleted: [...deleted], metadata, reload: true });
+    return true;
+  }
+}
+
+
+const samePlace = (a, b) => a.type === b.type && a.id === b.id && a.field === b.field && a.swipe === b.swipe
+  && same(a.path, b.path);
+
+const withMetadata = (metadata, change) =>
+  change.metadata_replaced ? change.metadata : mergePatch(metadata, change.metadata);
+
+/** The list of messages with one more edit in it. */
+function layOver(messages, edit) {
+  if (edit.type === "append") return [...messages, ...edit.value.map((message) => unsent(message, edit))];
+  if (edit.type === "delete") return messages.filter(({ id }) => id !== edit.id);
+  if (edit.type === "insert") return placed(messages, unsent(edit.value, edit), edit);
+  if (edit.type !== "move") return messages.map((message) => (message.id === edit.id ? edited(message, edit) : message));
+  const message = messages.find(({ id }) => id === edit.id);
+  return message ? placed(messages.filter((other) => other !== message), message, edit) : messages;
+}
+
+const unsent = (message, { key }) => ({ ...message, id: null, unsent: key });
+
+function placed(messages, message, { before, value }) {
+  const at = before ? messages.findIndex(({ id }) => id === before) : before === null ? -1 : value - (messages[0]?.index ?? 0);
+  return at < 0 ? [...messages, message] : messages.toSpliced(at, 0, message);
+}

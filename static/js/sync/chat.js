@@ -1,0 +1,183 @@
+// A chat, kept in step with the server.
+import { ChatState } from "./chat-state.js";
+import { leavesOf, same, valueAt } from "./documents.js";
+import { activeSwipe, extraOf, textOf } from "./messages.js";
+import { writeLeaf } from "./settings.js";
+import { mergeText } from "./text.js";
+
+/**
+ * One chat. Edits return at once and are sent by themselves; `await flush()` waits until they have arrived.
+ * Messages are named by their id. Events: see sync-client.js.
+ */
+export class ChatSync extends ChatState {
+  /**
+   * Change fields of a message: mes, name, is_system, send_date, participant. The text is that of its active swipe.
+   * @param {string} id @param {object} values
+   * @param {{base?: object}} [options] base: the fields as they were when the person began to edit; needed for messages
+   *   that are not known here
+   */
+  edit(id, values, { base = {} } = {}) {
+    for (const [field, value] of Object.entries(values)) this.#editField(id, field, value, base[field]);
+  }
+
+  #editField(id, field, value, began) {
+    const message = this.message(id);
+    const active = activeSwipe(message);
+    this.#write({ type: "field", id, field, swipe: field === "mes" ? active : null, active, value, text: null }, began);
+  }
+
+  /**
+   * Take in a new value, written by a person who began with `began`; undefined: with what stands there. `known`:
+   * what stands there as far as is known without the message.
+   */
+  #write(edit, began, known) {
+    const now = this.nowOf(edit) ?? known;
+    const base = now ?? began;
+    if (this.laid.some(({ type, id }) => type === "delete" && id === edit.id)) {
+      return this.contest({ ...edit, base, theirs: null, gone: true });
+    }
+    if (edit.field === "mes") edit.text = base ?? null;
+    if (began !== undefined && now !== undefined && !same(began, now)) {
+      const both = [began, edit.value, now].every((it) => typeof it === "string") ? mergeText(began, edit.value, now) : null;
+      if (both === null && !same(now, edit.value)) return this.contest({ ...edit, base: began, theirs: now });
+      edit.value = both ?? edit.value;
+    }
+    const earlier = this.#earlier(edit);
+    if (earlier) this.#editAgain(earlier, edit.value);
+    else if (base === undefined || !same(base, edit.value)) this.add({ ...edit, base });
+  }
+
+  rewrite(parked, value, theirs) {
+    const edit = { ...parked, ...this.swipeNow(parked) };
+    const { type, id, path } = edit;
+    const gone = Object.hasOwn(edit, "swipe") && edit.swipe === undefined;
+    if (gone) this.contest({ ...bare(edit), value, theirs: null, gone });
+    else if (type === "field") this.#write({ ...bare(edit), value }, theirs, edit.theirs);
+    else if (type === "extra") this.#writeOver(edit, value, theirs, this.nowOf(edit) ?? edit.theirs);
+    else if (type === "metadata") this.#writeOver(edit, value, theirs, valueAt(this.metadata, path));
+    else this.#deleteSeen(id, [theirs, ...edit.texts]);
+  }
+
+  #writeOver(edit, value, theirs, now) {
+    if (same(now, theirs)) writeLeaf(this, { ...bare(edit), value }, now);
+    else this.contest({ ...bare(edit), value, base: theirs, theirs: now });
+  }
+
+  /** Delete a message of which a person has seen `texts`. */
+  #deleteSeen(id, texts) {
+    const message = this.message(id);
+    const unseen = message?.swipes?.find((text) => !texts.includes(text));
+    const edit = { type: "delete", id, base: message?.mes, texts, value: null };
+    if (unseen === undefined) this.add(edit, { now: true });
+    else this.contest({ ...edit, theirs: unseen });
+  }
+
+  /** The edit of the same place that hasn't gone out, with nothing after it that would change its meaning. */
+  #earlier({ id, field, swipe }) {
+    for (const other of this.edits.toReversed()) {
+      if (other.id !== id || other.state === "conflict") continue;
+      if (this.isSent(other) || other.state === "stored") return null;
+      if (other.type === "field" && other.field === field && other.swipe === swipe) return other;
+      if (other.type !== "field" && other.type !== "extra") return null;
+    }
+    return null;
+  }
+
+  #editAgain(earlier, value) {
+    earlier.value = value;
+    if (earlier.state === "refused") earlier.state = "waiting";
+    if (earlier.state === "waiting" && same(earlier.base, value)) this.drop(earlier);
+    this.edited();
+  }
+
+  /** Deep merge (RFC 7396) into the data of a message's active swipe. @param {string} id @param {object} changes */
+  editExtra(id, changes) {
+    const message = this.message(id);
+    const swipe = activeSwipe(message);
+    const text = message ? textOf(message, swipe) : null;
+    for (const { path, value } of leavesOf(changes)) {
+      const now = message ? valueAt(extraOf(message, swipe), path) : undefined;
+      writeLeaf(this, { type: "extra", id, swipe, active: swipe, text, path, value }, now);
+    }
+  }
+
+  /** Deep merge (RFC 7396) into the chat's metadata. @param {object} changes */
+  editMetadata(changes) {
+    for (const { path, value } of leavesOf(changes)) {
+      writeLeaf(this, { type: "metadata", path, value }, this.knowsMetadata ? valueAt(this.metadata, path) : undefined);
+    }
+  }
+
+  /**
+   * Add messages at the end: at once, behind everything written here before.
+   * @param {object | object[]} messages
+   * @returns {Promise<{index: number, id: string, rev: number}[]>} when they are stored; rejects with the problem where
+   *   they are refused. Empty where they arrived with an earlier try whose reply was lost: `changed` tells of them.
+   */
+  async append(messages) {
+    const reply = await this.#now({ type: "append", value: [messages].flat() });
+    return reply?.appended ?? [];
+  }
+
+  /** Put a message before another. @param {string} before an id @param {object} message @returns {Promise<void>} */
+  async insert(before, message) {
+    await this.#now({ type: "insert", before, value: message });
+  }
+
+  /**
+   * Put a message elsewhere. @param {string} id
+   * @param {{before: string | null} | {index: number}} place before: an id of the window, null for the end
+   */
+  move(id, { before, index }) {
+    return this.#now({ type: "move", id, before, value: index ?? null });
+  }
+
+  /** @param {string} id */
+  delete(id) {
+    const { mes, swipes = [mes] } = this.message(id) ?? {};
+    return this.#now({ type: "delete", id, base: mes, texts: swipes, value: null });
+  }
+
+  /** Add a swipe, which becomes the active one. @param {string} id @param {{mes: string, extra?: object}} swipe */
+  addSwipe(id, swipe) {
+    return this.#now({ type: "add_swipe", id, value: swipe });
+  }
+
+  /** Make another swipe the active one. @param {string} id @param {number} position */
+  selectSwipe(id, position) {
+    return this.#now({ type: "swipe_id", id, value: position, text: this.#swipeText(id, position) });
+  }
+
+  /** @param {string} id @param {number} position */
+  deleteSwipe(id, position) {
+    return this.#now({ type: "delete_swipe", id, value: position, text: this.#swipeText(id, position) });
+  }
+
+  /** @param {string} id @param {number[]} order the old positions in their new order */
+  orderSwipes(id, order) {
+    return this.#now({ type: "swipe_order", id, value: order, texts: this.message(id)?.swipes ?? order.map(() => null) });
+  }
+
+  #swipeText(id, position) {
+    return this.message(id)?.swipes?.[position] ?? null;
+  }
+
+  #now(edit) {
+    return this.whenSent(this.add(edit, { now: true }));
+  }
+
+  /**
+   * Undo the last write to the chat, after sending what is unsent.
+   * @returns {Promise<{undone: number, kind: string} | null>} null where nothing is left, or others wrote meanwhile
+   */
+  async undo() {
+    await this.flush();
+    const body = JSON.stringify({ integrity: this.state.integrity });
+    const reply = await this.ask("POST", `${this.path}undo/`, { body });
+    await this.lookForChanges();
+    return reply.status === 200 ? reply.body : null;
+  }
+}
+
+/** What an edit says, without what became of it. */
+const bare = ({ n, key, state, theirs, gone, problem, alone, patch, ...edit }) => edit;

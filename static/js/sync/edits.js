@@ -1,0 +1,174 @@
+// Unsent edits: in storage from the moment they are made, and told of where a person has to decide.
+import { IndexedStorage, MemoryStorage } from "./storage.js";
+import { holdName } from "./tabs.js";
+import { newKey } from "./transport.js";
+
+/**
+ * @typedef {object} SyncOptions
+ * @property {string} [baseUrl] of the API; "/api/v1/" unless given
+ * @property {string} [user] whose edits these are, where several people use one browser: part of their name in storage
+ * @property {object | (() => object | Promise<object>)} [headers] sent with every request: X-CSRFToken or Authorization
+ * @property {number} [debounce] ms without a further edit before edits are sent; 1000 unless given
+ * @property {boolean} [live] whether to follow what others write; true unless given
+ * @property {number} [pollInterval] ms between looks at the server where it can't tell by itself; 15000 unless given
+ * @property {{base: number, max: number}} [backoff] ms of the first and the longest wait between tries; 500 and 30000
+ * @property {number} [timeout] ms before a request counts as lost; 30000 unless given
+ * @property {typeof fetch} [fetch]
+ * @property {{get, put, delete, names}} [storage] as IndexedStorage, which it is unless given
+ * @property {LockManager | null} [locks] navigator.locks unless given
+ * @property {() => number} [random] of 0 to 1; Math.random unless given
+ */
+
+/**
+ * @typedef {object} Edit
+ * @property {number} n its place in the order of edits
+ * @property {string} key a UUID of its own
+ * @property {string} type
+ * @property {"waiting" | "stored" | "conflict" | "refused"} state stored: on the server, in a state not read yet
+ */
+
+/** The edits of one tab to one chat, or to the settings. */
+export class KeptEdits extends EventTarget {
+  /** The state of the server that is known here. @type {{integrity: string, rev: number} | null} */
+  state = null;
+  /** Those that the server hasn't got, in their order. @type {Edit[]} */
+  edits = [];
+  /** The write whose reply is not known: {key, method, path, body, late, edits: [n], since}. */
+  sending = null;
+  /** The `n` of the last edit. */
+  last = 0;
+  closed = false;
+
+  #sent = new Map(); // n -> {resolve, reject} of those who wait for it
+  #writing = Promise.resolve();
+  #release; // gives the record up; null when that was done
+
+  /** @param {SyncOptions} options @param {string} name of what is synchronised, in storage */
+  constructor(options, name) {
+    super();
+    this.storage = options.storage ?? (globalThis.indexedDB ? new IndexedStorage() : new MemoryStorage());
+    this.locks = options.locks === undefined ? globalThis.navigator?.locks : options.locks;
+    this.scope = `${options.user ?? ""}/${name}/`;
+    this.name = this.scope + newKey();
+  }
+
+  /** The edits that wait to be sent, in their order; those of a conflict or refused are not among them. */
+  get waiting() {
+    return this.edits.filter((edit) => edit.state === "waiting");
+  }
+
+  /** The edits that the known state does not have yet but should. */
+  get laid() {
+    return this.edits.filter((edit) => edit.state === "waiting" || edit.state === "stored");
+  }
+
+  /** The known state has caught up. */
+  dropStored() {
+    this.edits = this.edits.filter((edit) => edit.state !== "stored");
+  }
+
+  /** Whether a write with this edit has gone out whose reply is not known. */
+  isSent(edit) {
+    return this.sending?.edits.includes(edit.n) ?? false;
+  }
+
+  /**
+   * Take in an edit. It is in storage from here on, and sent after the debounce, or `now`.
+   * @param {Partial<Edit>} edit @param {{now?: boolean}} [when] @returns {Edit}
+   */
+  add(edit, { now = false } = {}) {
+    const whole = { n: (this.last += 1), key: newKey(), state: "waiting", ...edit };
+    this.edits.push(whole);
+    this.edited(now);
+    return whole;
+  }
+
+  /** @param {Edit} edit @returns {Promise<any>} its reply; rejects with the problem where it is refused */
+  whenSent(edit) {
+    const sent = new Promise((resolve, reject) => this.#sent.set(edit.n, { resolve, reject }));
+    sent.catch(() => {}); // the event says it too
+    return sent;
+  }
+
+  /** Forget an edit. @param {Edit} edit */
+  drop(edit, reply) {
+    this.edits = this.edits.filter((other) => other !== edit);
+    this.answer(edit, reply);
+  }
+
+  answer(edit, reply) {
+    this.#sent.get(edit.n)?.resolve(reply);
+    this.#sent.delete(edit.n);
+  }
+
+  /** Set an edit aside: later ones go on. */
+  park(edit, state, more) {
+    Object.assign(edit, { state }, more);
+    this.announce(edit);
+  }
+
+  /** Take in an edit that meets another one from the start. */
+  contest(edit) {
+    this.park(this.add(edit), "conflict");
+    this.save();
+  }
+
+  /** Tell of an edit that was set aside. */
+  announce(edit) {
+    const discard = () => { this.drop(edit); this.edited(); };
+    if (edit.state === "refused") {
+      this.#sent.get(edit.n)?.reject(edit.problem);
+      this.#sent.delete(edit.n);
+      const retry = () => { edit.state = "waiting"; this.edited(true); };
+      return this.emit("refused", { edit, problem: edit.problem, retry, discard });
+    }
+    const { id = null, field, path, base, value: mine, theirs } = edit;
+    // Decided by who saw this `theirs`; what came later is merged with it.
+    const resolve = (value) => this.#resolve(edit, value, theirs);
+    return this.emit("conflict", { id, field: field ?? edit.type, path, base, mine, theirs, edit, resolve, discard });
+  }
+
+  /** Tell of all that were set aside. */
+  announceParked() {
+    for (const edit of this.edits) if (["conflict", "refused"].includes(edit.state)) this.announce(edit);
+  }
+
+  #resolve(edit, value, theirs) {
+    if (this.closed || !this.edits.includes(edit)) return;
+    if (edit.gone) throw new Error("What this belongs to is gone. Discard it, or append its text anew.");
+    this.drop(edit);
+    this.rewrite(edit, value, theirs);
+    this.edited(true);
+  }
+
+  /** Put the edits into storage as they are now. */
+  save() {
+    // What was let go may be another tab's by now.
+    if (this.#release === null) return this.#writing;
+    const next = this.#writing.then(() => this.#store());
+    this.#writing = next.catch((error) => this.emit("error", { error }));
+    return this.#writing;
+  }
+
+  #store() {
+    if (this.edits.length === 0 && !this.sending) return this.storage.delete(this.name);
+    return this.storage.put(this.name, {
+      state: this.state, edits: this.edits, sending: this.sending, last: this.last, seen: Date.now(),
+    });
+  }
+
+  /** Own the record in storage, until `letGo`. */
+  hold() {
+    this.#release = holdName(this.name, this.locks, () => this.edits.length && this.save());
+  }
+
+  async letGo() {
+    await this.#writing;
+    this.#release?.();
+    this.#release = null;
+  }
+
+  emit(type, detail) {
+    this.dispatchEvent(new CustomEvent(type, { detail }));
+  }
+}

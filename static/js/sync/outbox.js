@@ -1,0 +1,301 @@
+// Edits that the server hasn't got yet: kept in storage, sent one write at a time, tried again until they arrive.
+import { KeptEdits } from "./edits.js";
+import { LeftBehind } from "./left.js";
+import { Delay, Transport, backoff, newKey } from "./transport.js";
+
+const KEY_REUSED = "/problems/idempotency-key-reused";
+const KEY_LIFE = 20 * 3600_000; // ms; the server knows a key for at least 24 h
+
+/** What ChatSync and SettingsSync have in common. */
+export class Outbox extends KeptEdits {
+  /** Why nothing is sent: {status, problem}; null unless the server has shut one out. */
+  blocked = null;
+
+  #random;
+  #debounce;
+  #backoff;
+  #unanswered = false; // whether a request of `sending` is under way
+  #dueTo = 0; // edits up to this n are sent without waiting any longer
+  #timer;
+  #wake = () => {};
+  #running = null;
+  #behind = false;
+  #left = new LeftBehind(this);
+  #status = "";
+  #stops = [];
+
+  /** @param {import("./edits.js").SyncOptions} options @param {string} name of what is synchronised, in storage */
+  constructor(options, name) {
+    super(options, name);
+    this.options = options;
+    this.transport = new Transport(options);
+    this.#random = options.random ?? Math.random;
+    this.#debounce = options.debounce ?? 1000;
+    this.#backoff = options.backoff ?? { base: 500, max: 30_000 };
+  }
+
+  /** The number of edits that the server hasn't got. */
+  get pending() {
+    return this.edits.filter((edit) => edit.state !== "stored").length + this.#left.pending;
+  }
+
+  // What the two kinds do
+
+  /**
+   * The next write, of the first of `edits`: {method, path, body: object, edits, key, late}. `key`: where it has to
+   * be the same however often the write is made anew; `late`: the body once the server may have forgotten the key.
+   */
+  batchOf(_edits) { throw new Error("a kind of outbox says what it sends"); }
+  /** A write was stored. @returns {boolean} whether the known state now is that of `reply` */
+  accepted(_edits, _reply) { return false; }
+  /** A write met a newer state: take in what `problem` says. @returns {Promise<boolean>} whether trying again makes sense */
+  async conflicted(_sent, _problem) { return false; }
+  /** Take in anew an edit that met another one: a person who saw `theirs` has decided on `value`. */
+  rewrite(_edit, _value, _theirs) {}
+  /** Read what others wrote. */
+  async readChanges() {}
+
+  // Opening and closing
+
+  /** Take up the edits of earlier visits. */
+  async restore() {
+    this.#listen();
+    this.hold();
+    const leaving = new AbortController();
+    this.#stops.push(() => leaving.abort());
+    await this.#left.collect(leaving.signal);
+  }
+
+  /** @param {{state, edits: Edit[], sending, last: number}} record */
+  take(record) {
+    this.edits = record.edits.filter((edit) => edit.state !== "stored");
+    this.sending = record.sending;
+    this.last = this.#dueTo = record.last;
+    if (!this.state || record.state.rev < this.state.rev) this.state = record.state;
+    this.#behind = true;
+  }
+
+  #listen() {
+    const on = (target, type, listener) => {
+      target?.addEventListener?.(type, listener);
+      this.#stops.push(() => target?.removeEventListener?.(type, listener));
+    };
+    const page = globalThis.document;
+    on(page, "visibilitychange", () => page.visibilityState === "hidden" && this.flush());
+    on(page && globalThis, "pagehide", () => this.#leave());
+    on(page && globalThis, "pageshow", () => this.kick());
+    on(page && globalThis, "online", () => this.#wake());
+  }
+
+  /** Stop. Unsent edits stay in storage for the next time. */
+  async close() {
+    if (this.closed) return;
+    this.closed = true;
+    clearTimeout(this.#timer);
+    this.#wake();
+    this.transport.abort();
+    for (const stop of this.#stops) stop();
+    await Promise.all(this.#left.children.map((child) => child.close()));
+    await this.#running;
+    await this.letGo();
+  }
+
+  // Edits
+
+  /** An edit was added or changed. */
+  edited(now = false) {
+    this.save();
+    this.#tell();
+    clearTimeout(this.#timer);
+    if (now) this.#due();
+    else this.#timer = setTimeout(() => this.#due(), this.#debounce);
+  }
+
+  #due() {
+    this.#dueTo = this.last;
+    this.kick();
+  }
+
+  /** Send everything now. @returns {Promise<void>} resolves when nothing waits any more, or all is blocked */
+  async flush() {
+    clearTimeout(this.#timer);
+    this.#due();
+    this.#wake();
+    await this.#running;
+    await Promise.all(this.#left.children.map((child) => child.flush()));
+  }
+
+  /** Try again after `blocked`. */
+  resume() {
+    this.blocked = null;
+    for (const child of this.#left.children) child.resume();
+    this.#behind = true;
+    this.#due();
+  }
+
+  /** Read what others wrote, unless the server can't be reached now: then it goes on by itself. */
+  async reach() {
+    const offline = new Promise((resolve) => {
+      this.addEventListener("status", ({ detail }) => detail.state === "offline" && resolve());
+    });
+    await Promise.race([this.lookForChanges(), offline]);
+  }
+
+  /** Read what others wrote, as soon as no write is under way. @returns {Promise<void>} */
+  async lookForChanges() {
+    this.#behind = true;
+    this.kick();
+    await this.#running;
+  }
+
+  // Sending
+
+  kick() {
+    this.#running ??= this.#run();
+  }
+
+  async #run() {
+    await null; // edits of one turn go together
+    let failures = 0;
+    try {
+      for (let task = this.#task(); task; task = this.#task()) {
+        const failure = await task().then(() => null, (error) => error);
+        if (failure === null) failures = 0;
+        else if (!(failure instanceof Delay)) throw failure;
+        else await this.#pause(failure.ms ?? backoff((failures += 1), this.#backoff, this.#random));
+      }
+    } finally {
+      this.#running = null;
+      this.#tell();
+    }
+  }
+
+  /** What to do next. Changes are not read while the reply to a write is open: they may hold that write. */
+  #task() {
+    if (this.closed || this.blocked) return null;
+    const due = this.waiting.some((edit) => edit.n <= this.#dueTo);
+    if (this.sending) return () => this.#exclusive(() => this.#send());
+    if (this.#behind) return () => this.#read();
+    if (due && this.state) return () => this.#exclusive(() => this.#send());
+    return null;
+  }
+
+  #exclusive(task) {
+    return this.locks ? this.locks.request(`loci-write:${this.scope}`, task) : task();
+  }
+
+  async #read() {
+    this.#behind = false;
+    try {
+      await this.readChanges();
+    } catch (failure) {
+      this.#behind = true;
+      throw failure;
+    }
+    this.save();
+  }
+
+  #prepare(leaving = false) {
+    const due = this.waiting.filter((edit) => edit.n <= this.#dueTo);
+    if (this.sending || due.length === 0 || !this.state) return;
+    const { edits, key = newKey(), ...write } = this.batchOf(due, leaving);
+    this.sending = { ...write, key, edits: edits.map(({ n }) => n), since: Date.now() };
+  }
+
+  async #send() {
+    if (!this.sending) {
+      this.#prepare();
+      // In storage with its key before it goes out: that is what makes it arrive once.
+      await this.save();
+    }
+    if (!this.sending || this.closed) return;
+    this.#tell("saving");
+    this.#unanswered = true;
+    try {
+      await this.#settle(await this.#request());
+    } finally {
+      this.#unanswered = false;
+    }
+    this.save();
+  }
+
+  #request() {
+    const { method, path, key, body, late, since } = this.sending;
+    const forgotten = late && Date.now() - since > KEY_LIFE;
+    return this.ask(method, path, { body: JSON.stringify(forgotten ? late : body), key, keepalive: true });
+  }
+
+  /** A request to the server. Throws Delay. */
+  ask(method, path, options) {
+    return this.transport.ask(method, path, options);
+  }
+
+  async #settle(reply) {
+    const edits = this.edits.filter((edit) => this.sending.edits.includes(edit.n));
+    if (reply.status < 300) {
+      this.#done(edits, reply.body, this.accepted(edits, reply.body));
+    } else if (reply.status === 409 && (await this.conflicted(this.sending.body, reply.body ?? {}))) {
+      this.sending = null;
+    } else if ([401, 403, 404].includes(reply.status)) {
+      this.block(reply);
+    } else if (reply.body?.type === KEY_REUSED) {
+      // The key is this edit's own, so an earlier sending of it has arrived.
+      this.#done(edits, null, false);
+    } else {
+      this.#refuse(edits, reply);
+    }
+  }
+
+  #done(edits, reply, known) {
+    this.sending = null;
+    if (!known) this.#behind = true;
+    for (const edit of edits) {
+      if (known) this.drop(edit, reply);
+      else Object.assign(edit, { state: "stored" });
+      this.answer(edit, reply);
+    }
+    this.emit("saved", { rev: reply?.rev, integrity: reply?.integrity, edits });
+  }
+
+  #refuse(edits, { body, status }) {
+    const problem = body ?? { status, title: "The server refused this.", detail: "" };
+    const named = new Set((problem.errors ?? []).map(({ pointer }) => Number(/^\/patches\/(\d+)/.exec(pointer)?.[1])));
+    const guilty = edits.filter((edit) => named.has(edit.patch));
+    this.sending = null;
+    if (guilty.length === 0 && edits.length > 1) for (const edit of edits) edit.alone = true;
+    else for (const edit of edits.length === 1 ? edits : guilty) this.park(edit, "refused", { problem });
+  }
+
+  /** @param {{status: number, body: any}} reply */
+  block({ status, body }) {
+    this.blocked = { status, problem: body };
+    this.emit("blocked", this.blocked);
+  }
+
+  /** What can still be sent from a page that is being left; its reply is learned at the next visit. */
+  #leave() {
+    if (this.#unanswered || this.blocked || this.closed) return;
+    this.#dueTo = this.last;
+    this.#prepare(true);
+    if (!this.sending) return;
+    this.save();
+    this.#request().catch(() => {});
+  }
+
+  #pause(ms) {
+    this.#tell("offline");
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => { clearTimeout(timer); resolve(); };
+      if (this.closed) this.#wake();
+    });
+  }
+
+  #tell(state) {
+    const now = state ?? (this.blocked ? "blocked" : this.waiting.length ? "waiting" : "saved");
+    const status = `${now} ${this.pending}`;
+    if (status === this.#status) return;
+    this.#status = status;
+    this.emit("status", { state: now, pending: this.pending });
+  }
+}

@@ -1,0 +1,102 @@
+// Edits as patches of the wire protocol, as few and as small as they can be.
+import { patchAt, related } from "./documents.js";
+import { isOfDocument } from "./rebase.js";
+import { spliceBetween } from "./text.js";
+
+const BATCH = 100; // patches in one request
+const ALONE = new Set(["append", "insert", "add_swipe", "move"]);
+const size = (value) => new TextEncoder().encode(JSON.stringify(value)).length;
+
+/** Whether an edit is a request of its own: it needs a key that stays, or the places that its forerunners leave. */
+const isAlone = (edit) => ALONE.has(edit.type) || edit.alone;
+
+/**
+ * The first of `edits` that go into one request.
+ * @param {object[]} edits waiting, in their order @returns {object[]}
+ */
+export function firstBatch(edits) {
+  const [first] = edits;
+  if (isAlone(first)) return [first];
+  const kind = isOfDocument(first);
+  const batch = [];
+  for (const edit of edits.slice(0, BATCH)) {
+    if (isAlone(edit) || isOfDocument(edit) !== kind || (kind && crosses(batch, edit))) break;
+    batch.push(edit);
+  }
+  return batch;
+}
+
+/** Whether a merge patch of both would not do what the two do one after the other. */
+const crosses = (batch, edit) =>
+  batch.some(({ path }) => path.length !== edit.path.length && related(path, edit.path));
+
+/** The merge patch of edits with paths. */
+export const mergePatchOf = (edits) => edits.reduce((patch, { path, value }) => joined(patch, path, value), {});
+
+/** A patch with one more place written; nulls stay. */
+function joined(patch, [key, ...rest], value) {
+  const inner = Object.hasOwn(patch, key) ? patch[key] : {};
+  const entry = [key, rest.length ? joined(inner, rest, value) : value];
+  return Object.fromEntries([...Object.entries(patch).filter(([other]) => other !== key), entry]);
+}
+
+/**
+ * The patches of a batch. Each edit notes in `patch` which of them is its own, so that a refusal can be told of.
+ * @param {object[]} edits @param {(edit: object) => number} placeOf the index that a move leads to
+ * @returns {object[]}
+ */
+export function patchesOf(edits, placeOf) {
+  const patches = [];
+  for (const edit of edits) {
+    const parts = partsOf(edit, placeOf);
+    const last = patches.at(-1);
+    if (parts.length === 1 && last && goTogether(last, parts[0])) patches[patches.length - 1] = together(last, parts[0]);
+    else patches.push(...parts);
+    edit.patch = patches.length - (parts.length > 1 ? 2 : 1);
+  }
+  return patches;
+}
+
+function partsOf(edit, placeOf) {
+  const { id, type, value } = edit;
+  switch (type) {
+    case "field":
+    case "extra": return onSwipe(edit, valuePart(edit));
+    case "delete": return [{ id, delete: true }];
+    case "insert": return [{ id: edit.before, insert_before: value }];
+    case "move": return [{ id, move_to: placeOf(edit) }];
+    default: return [{ id, [type]: value }];
+  }
+}
+
+function valuePart({ type, field, path, base, value }) {
+  if (type === "extra") return { extra: patchAt(path, value) };
+  const whole = { set: { [field]: value } };
+  if (field !== "mes" || typeof base !== "string") return whole;
+  const part = { splice: spliceBetween(base, value) };
+  return size(part) < size(whole) ? part : whole;
+}
+
+/** A text or its data belongs to the swipe it was written on; where another is active now, that one stays so. */
+function onSwipe({ id, swipe, active, type, field }, part) {
+  const ofMessage = type === "field" && field !== "mes";
+  if (ofMessage || swipe === null || active === null || swipe === active) return [{ id, ...part }];
+  return [{ id, swipe_id: swipe, ...part }, { id, swipe_id: active }];
+}
+
+const PLAIN = new Set(["id", "set", "extra", "splice"]);
+
+function goTogether(first, second) {
+  if (first.id !== second.id || ![...Object.keys(first), ...Object.keys(second)].every((key) => PLAIN.has(key))) return false;
+  const [text, other] = [first, second].map((patch) => Boolean(patch.splice || Object.hasOwn(patch.set ?? {}, "mes")));
+  return !(text && other) && !(first.extra && second.extra && overlap(first.extra, second.extra));
+}
+
+const overlap = (a, b) => Object.keys(b).some((key) => Object.hasOwn(a, key));
+
+function together(first, second) {
+  const both = { ...first, ...second };
+  if (first.set && second.set) both.set = { ...first.set, ...second.set };
+  if (first.extra && second.extra) both.extra = { ...first.extra, ...second.extra };
+  return both;
+}

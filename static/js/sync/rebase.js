@@ -1,0 +1,118 @@
+// Edits brought onto a newer state of a chat.
+import { mergeText } from "./text.js";
+import { patchAt, mergePatch, same, valueAt } from "./documents.js";
+import { activeSwipe, currentOf, edited, locateSwipe, textOf } from "./messages.js";
+
+/**
+ * What a rebase makes of one edit: still to be sent, no longer needed, or in need of a person.
+ * @typedef {{verdict: "keep" | "done" | "conflict", change?: object}} Outcome
+ */
+const KEEP = { verdict: "keep" };
+const DONE = { verdict: "done" };
+
+/**
+ * @param {object[]} edits in their order; those kept are changed in place
+ * @param {{touched: Map<string, object>, deleted: Set<string>, metadata: object | null,
+ *   survivor: (id: string) => string | null | undefined}} delta
+ *   metadata: or the settings, as they are now, or null where they weren't written
+ * @returns {{done: object[], conflicts: object[]}}
+ */
+export function rebase(edits, delta) {
+  const now = { ...delta, touched: new Map(delta.touched) };
+  const [done, conflicts] = [[], []];
+  for (const edit of edits) {
+    const { verdict, change } = outcome(edit, now);
+    Object.assign(edit, change);
+    if (verdict === "done") done.push(edit);
+    else if (verdict === "conflict") conflicts.push(edit);
+    else if (edit.state === "waiting") advance(now, edit);
+  }
+  return { done, conflicts };
+}
+
+/** Whether an edit is of the metadata or the settings, which are one document each. */
+export const isOfDocument = ({ type }) => type === "metadata" || type === "setting";
+
+/** Later edits were made on top of this one. */
+function advance(now, edit) {
+  if (isOfDocument(edit) && now.metadata) now.metadata = mergePatch(now.metadata, patchAt(edit.path, edit.value));
+  const message = now.touched.get(edit.id);
+  if (message) now.touched.set(edit.id, edited(message, edit));
+}
+
+/** @returns {Outcome} */
+function outcome(edit, now) {
+  if (edit.type === "append") return KEEP;
+  if (isOfDocument(edit)) return now.metadata ? merged(edit, valueAt(now.metadata, edit.path)) : KEEP;
+  const change = reanchored(edit, now);
+  const message = now.touched.get(edit.id);
+  if (message) return withChange(onMessage(edit, message), change);
+  return now.deleted.has(edit.id) ? onDeleted(edit) : { verdict: "keep", change };
+}
+
+const withChange = ({ verdict, change }, more) => ({ verdict, change: { ...change, ...more } });
+
+/** Where what an insert or a move stands before is gone, it stands before what came after that. */
+function reanchored(edit, now) {
+  if (!edit.before || !now.deleted.has(edit.before) || now.touched.has(edit.before)) return {};
+  return { before: now.survivor(edit.before) ?? null };
+}
+
+function onDeleted(edit) {
+  if (edit.state === "conflict") return { verdict: "keep", change: { theirs: null, gone: true } };
+  const writes = ["field", "extra", "add_swipe"].includes(edit.type);
+  return writes ? { verdict: "conflict", change: { theirs: null, gone: true } } : DONE;
+}
+
+function onMessage(edit, message) {
+  switch (edit.type) {
+    case "field":
+    case "extra": return onValue(edit, message);
+    case "delete": return onDelete(edit, message);
+    case "swipe_id":
+    case "delete_swipe": return onSwipe(edit, message);
+    case "swipe_order": return onOrder(edit, message);
+    default: return KEEP;
+  }
+}
+
+function onValue(edit, message) {
+  if (edit.type === "field" && edit.field !== "mes") return merged(edit, message[edit.field] ?? null);
+  const swipe = locateSwipe(message, edit.swipe, edit.text);
+  if (swipe === null) return { verdict: "conflict", change: { theirs: null, gone: true } };
+  const place = { swipe, active: activeSwipe(message), text: textOf(message, swipe) };
+  return withChange(merged(edit, currentOf(message, { ...edit, swipe })), place);
+}
+
+/** @returns {Outcome} of a value that is `theirs` now; `base` undefined: what it was before isn't known */
+function merged(edit, theirs) {
+  if (same(theirs, edit.value)) return DONE;
+  if (edit.state === "conflict") return { verdict: "keep", change: { theirs, gone: false } };
+  if (edit.base !== undefined && same(theirs, edit.base)) return KEEP;
+  const texts = [edit.base, edit.value, theirs].every((value) => typeof value === "string");
+  const value = texts ? mergeText(edit.base, edit.value, theirs) : null;
+  if (value === null) return { verdict: "conflict", change: { theirs, gone: false } };
+  return value === theirs ? DONE : { verdict: "keep", change: { base: theirs, value } };
+}
+
+/** A text that somebody changed is not deleted unseen. */
+function onDelete(edit, message) {
+  const unseen = message.swipes.find((text) => !edit.texts.includes(text));
+  if (edit.base === undefined || unseen === undefined) return KEEP;
+  return { verdict: edit.state === "conflict" ? "keep" : "conflict", change: { theirs: unseen } };
+}
+
+function onSwipe(edit, message) {
+  const place = locateSwipe(message, edit.value, edit.text);
+  if (place === null || (edit.text !== null && message.swipes[place] !== edit.text && edit.type === "delete_swipe")) return DONE;
+  if (edit.type === "swipe_id" && message.swipe_id === place) return DONE;
+  return { verdict: "keep", change: { value: place } };
+}
+
+function onOrder(edit, message) {
+  const wanted = edit.texts.map((text, n) => locateSwipe(message, n, text));
+  const order = [...new Set(edit.value.map((n) => wanted[n]).filter((place) => place !== null && place !== undefined))];
+  message.swipes.forEach((_, n) => { if (!order.includes(n)) order.push(n); });
+  if (order.every((place, n) => place === n)) return DONE;
+  return { verdict: "keep", change: { value: order, texts: message.swipes } };
+}

@@ -1,0 +1,139 @@
+"""What one does with messages on the page: versions, places, scenes, branches, and undo."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from apps.accounts.models import User
+from apps.chats.models import Chat
+from apps.chats.scenes import scenes_of
+from tests.factories import UserFactory, make_character, make_chat
+
+HTMX = {"HTTP_HX_REQUEST": "true"}
+
+
+@pytest.fixture
+def alice(db: None) -> User:
+    return UserFactory()
+
+
+@pytest.fixture
+def page(alice: User) -> Client:
+    client = Client()
+    client.force_login(alice)
+    return client
+
+
+@pytest.fixture
+def chat(alice: User) -> Chat:
+    return make_chat(alice, "Where is the key?", "Under the stone.", "Then let us go.", character=make_character(alice))
+
+
+def url(chat: Chat, index: int, action: str) -> str:
+    return f"/chats/{chat.pk}/messages/{chat.messages.get(index=index).pk}/{action}/"
+
+
+def texts(chat: Chat) -> list[str]:
+    return [message.mes for message in chat.messages.order_by("index")]
+
+
+def do(page: Client, chat: Chat, index: int, action: str, **data: Any) -> Any:
+    reply = page.post(url(chat, index, action), data)
+    assert reply.status_code == 302, reply.content
+    return page.get(reply.url)
+
+
+def test_another_version_is_written_shown_and_deleted(page: Client, chat: Chat) -> None:
+    assert "Under the stone." in page.get(url(chat, 1, "version")).content.decode()
+    do(page, chat, 1, "version", text="In the well.")
+    assert texts(chat)[1] == "In the well."
+    turn = page.post(url(chat, 1, "swipe"), {"to": 0}, **HTMX).content.decode()
+    assert "Under the stone." in turn
+    assert "1/2" in turn
+    do(page, chat, 1, "swipe", to=7)
+    assert texts(chat)[1] == "In the well."
+    do(page, chat, 1, "swipe", delete="on")
+    assert texts(chat)[1] == "Under the stone."
+    do(page, chat, 1, "swipe", delete="on")
+    assert texts(chat)[1] == "Under the stone."
+
+
+def test_a_message_is_hidden_and_shown_again(page: Client, chat: Chat) -> None:
+    assert "Hidden from the prompt" in page.post(url(chat, 1, "hide"), **HTMX).content.decode()
+    assert chat.messages.get(index=1).is_system
+    do(page, chat, 1, "hide")
+    assert not chat.messages.get(index=1).is_system
+
+
+def test_a_message_is_deleted_and_brought_back(page: Client, chat: Chat) -> None:
+    shown = do(page, chat, 1, "remove").content.decode()
+    assert texts(chat) == ["Where is the key?", "Then let us go."]
+    assert f'action="/chats/{chat.pk}/undo/"' in shown
+    assert "Message 1 is deleted." in shown
+    page.post(f"/chats/{chat.pk}/undo/")
+    assert texts(chat) == ["Where is the key?", "Under the stone.", "Then let us go."]
+    page.post(f"/chats/{chat.pk}/undo/")
+    nothing = page.get(page.post(f"/chats/{chat.pk}/undo/").url)
+    assert "can be taken back" in nothing.content.decode()
+
+
+def test_a_message_is_moved_and_one_inserted(page: Client, chat: Chat) -> None:
+    do(page, chat, 2, "move", to=0)
+    assert texts(chat)[0] == "Then let us go."
+    assert "Name a place from 0 to 2" in do(page, chat, 2, "move", to=3).content.decode()
+    do(page, chat, 1, "insert", text="Wait!", speaker="character")
+    message = chat.messages.get(index=1)
+    assert (message.mes, message.name, message.is_user) == ("Wait!", "Mira", False)
+    assert page.post(url(chat, 1, "insert"), {"text": " "}).status_code == 400
+
+
+def test_a_branch_opens_and_a_checkpoint_is_kept(page: Client, chat: Chat) -> None:
+    shown = do(page, chat, 1, "branch").content.decode()
+    assert "The heist - Branch #1" in shown
+    branch = Chat.objects.for_owner(chat.owner_id).get(parent=chat)
+    assert texts(branch) == texts(chat)[:2]
+    assert 'data-at="0"' in do(page, chat, 0, "branch", checkpoint="on", title="Before").content.decode()
+    assert Chat.objects.for_owner(chat.owner_id).get(is_checkpoint=True).title == "Before"
+
+
+def test_a_scene_ends_has_a_name_and_a_recap_and_goes_on(page: Client, chat: Chat) -> None:
+    assert "The stone" in page.post(url(chat, 1, "scene"), {"name": "The stone"}, **HTMX).content.decode()
+    listed = page.get(f"/chats/{chat.pk}/scenes/", **HTMX).content.decode()
+    assert "The stone" in listed
+    assert "The scene that goes on" in listed
+    scene = chat.messages.get(index=1).pk
+    fields = {"name": "A key", "recap": "A key was\r\nhidden.", "visible": "on"}
+    assert page.post(f"/chats/{chat.pk}/scenes/{scene}/", fields).status_code == 302
+    kept = scenes_of(chat)[0]
+    assert (kept.name, kept.recap, kept.is_included) == ("A key", "A key was\nhidden.", False)
+    assert "A key was" in page.get(f"/chats/{chat.pk}/").content.decode()
+    page.post(f"/chats/{chat.pk}/scenes/{scene}/", fields)
+    assert len(scenes_of(chat)[0].versions) == 1
+    do(page, chat, 1, "scene")
+    assert scenes_of(chat) == []
+    assert page.post(f"/chats/{chat.pk}/scenes/{scene}/", fields).status_code == 404
+
+
+def test_people_join_take_turns_and_leave(page: Client, chat: Chat) -> None:
+    people = f"/chats/{chat.pk}/people/"
+    page.post(people, {"name": "Mira"})
+    page.post(people, {"name": "Tam"})
+    assert page.post(people, {"name": "Tam"}).status_code == 400
+    mira, tam = chat.participants.order_by("position")
+    assert (mira.character_id, tam.character_id) == (chat.character_id, None)
+    page.post(f"{people}{tam.pk}/", {"action": "earlier"})
+    page.post(f"{people}{mira.pk}/", {"action": "mute"})
+    assert [(one.name, one.muted) for one in chat.participants.order_by("position")] == [("Tam", False), ("Mira", True)]
+    assert "Tam" in page.get(f"/chats/{chat.pk}/").content.decode()
+    page.post(f"/chats/{chat.pk}/write/", {"text": "Go!", "speaker": str(tam.pk)})
+    assert chat.messages.get(index=3).participant_id == tam.pk
+    page.post(f"{people}{tam.pk}/", {"action": "remove"})
+    assert [one.name for one in chat.participants.all()] == ["Mira"]
+
+
+def test_the_menu_is_there_with_and_without_htmx(page: Client, chat: Chat) -> None:
+    assert b"<html" not in page.get(url(chat, 1, "tools"), **HTMX).content
+    assert b"<html" in page.get(url(chat, 1, "tools")).content
+    for name in ("scenes", "people"):
+        assert b"<html" in page.get(f"/chats/{chat.pk}/{name}/").content

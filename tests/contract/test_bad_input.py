@@ -1,0 +1,150 @@
+"""What no client should send: each is an error that names itself, and nothing is written."""
+
+import json
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+BASE = "/api/v1/"
+JSON, JSON_PATCH = "application/json", "application/json-patch+json"
+
+
+def everything(client: APIClient, chat: dict[str, Any]) -> Any:
+    url = f"{BASE}chats/{chat['id']}/"
+    return [client.get(url).json(), client.get(f"{url}messages/").json(), client.get(f"{BASE}settings/").json()]
+
+
+def send(client: APIClient, method: str, path: str, body: str | bytes, content_type: str = JSON) -> Any:
+    return client.generic(method, BASE + path, body, content_type=content_type)
+
+
+def writes(chat: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Each write of the wire protocol, with the member that holds its content."""
+    url = f"chats/{chat['id']}/"
+    return [
+        ("POST", f"{url}append/", "messages"),
+        ("POST", f"{url}patch/", "patches"),
+        ("POST", f"{url}patch-metadata/", "metadata"),
+        ("PATCH", "settings/", "settings"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"{", "not JSON"),
+        (b"\xff\xfe{}", "not UTF-8"),
+        (b'{"%s": NaN}', "NaN"),
+        (b'{"%s": 1e999}', "too large"),
+        (b'{"%s": ' + b"1" * 5000 + b"}", "4300 digits"),
+        (b'{"%s": {}, "%s": {}}', "stands twice"),
+        (b'{"%s": {"a": {"k": 1, "k": 2}}}', "'k' stands twice"),
+        (b'{"%s": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested"),
+        (b'{"%s": ' + b'{"a":' * 70 + b"1" + b"}" * 70 + b"}", "nested"),
+        (b'{"%s": "a\\u0000b"}', "NUL"),
+        (b'{"%s": {"a\\u0000b": 1}}', "NUL"),
+        (b'{"%s": "\\ud800"}', "surrogate"),
+    ],
+)
+def test_what_is_not_acceptable_json_is_a_400_everywhere(
+    alice: APIClient, chat: dict[str, Any], body: bytes, reason: str
+) -> None:
+    before = everything(alice, chat)
+    for method, path, member in writes(chat):
+        reply = send(alice, method, path, body.replace(b"%s", member.encode()))
+        assert reply.status_code == 400, (path, reply.content)
+        assert reply["Content-Type"] == "application/problem+json"
+        assert reason in reply.json()["detail"]
+    assert everything(alice, chat) == before
+
+
+@pytest.mark.parametrize("content", [None, 5, "text", True, [1], [None], [["a"]]])
+def test_content_of_the_wrong_type_is_named(alice: APIClient, chat: dict[str, Any], content: Any) -> None:
+    before = everything(alice, chat)
+    for method, path, member in writes(chat):
+        body = json.dumps({"integrity": chat["integrity"], member: content})
+        reply = send(alice, method, path, body)
+        assert reply.status_code == 400, (path, reply.content)
+        assert reply.json()["errors"][0]["pointer"].startswith(f"/{member}")
+    assert everything(alice, chat) == before
+
+
+@pytest.mark.parametrize("body", ["", "[]", "5", '"text"', "null"])
+def test_a_body_that_is_empty_or_no_object_is_a_400(alice: APIClient, chat: dict[str, Any], body: str) -> None:
+    for method, path, _ in writes(chat):
+        assert send(alice, method, path, body).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("envelope", "pointer"),
+    [
+        ({"integrity": "soon"}, "/integrity"),
+        ({"integrity": 5}, "/integrity"),
+        ({"integrity": 10**400}, "/integrity"),
+        ({"force": "yes"}, "/force"),
+        ({"on_conflict": "overwrite"}, "/on_conflict"),
+        ({"unknown": 1}, "/unknown"),
+    ],
+)
+def test_an_envelope_that_is_wrong_is_named(
+    alice: APIClient, chat: dict[str, Any], envelope: dict[str, Any], pointer: str
+) -> None:
+    content = {"messages": [{"mes": "x"}], "patches": [{"index": 0, "set": {"mes": "x"}}]}
+    before = everything(alice, chat)
+    for method, path, member in writes(chat):
+        reply = send(alice, method, path, json.dumps({member: content.get(member, {"a": 1})} | envelope))
+        assert reply.status_code == 400, (path, reply.content)
+        assert [error["pointer"] for error in reply.json()["errors"]] == [pointer]
+    assert everything(alice, chat) == before
+
+
+def test_ten_thousand_patches_are_too_many(alice: APIClient, chat: dict[str, Any]) -> None:
+    before = everything(alice, chat)
+    url = f"chats/{chat['id']}/"
+    batches = {
+        f"{url}patch/": ("patches", [{"index": 0, "set": {"mes": "x"}}]),
+        f"{url}append/": ("messages", [{"mes": "x"}]),
+    }
+    for path, (member, content) in batches.items():
+        reply = send(alice, "POST", path, json.dumps({"integrity": chat["integrity"], member: content * 10_000}))
+        assert (reply.status_code, reply.json()["errors"][0]["pointer"]) == (400, f"/{member}")
+        assert "1000" in reply.json()["detail"]
+    body = json.dumps({"integrity": chat["integrity"], "operations": [{"op": "remove", "path": "/a"}] * 10_000})
+    for method, path in (("POST", f"{url}patch-metadata/"), ("PATCH", "settings/")):
+        reply = send(alice, method, path, body, JSON_PATCH)
+        assert (reply.status_code, reply.json()["errors"][0]["pointer"]) == (400, "/operations")
+    assert everything(alice, chat) == before
+
+
+def test_ten_thousand_wrong_patches_are_no_long_reply(alice: APIClient, chat: dict[str, Any]) -> None:
+    body = json.dumps({"integrity": chat["integrity"], "patches": [{"wrong": 1}] * 10_000})
+    reply = send(alice, "POST", f"chats/{chat['id']}/patch/", body)
+    assert reply.status_code == 400
+    assert len(reply.content) < 100_000
+
+
+@pytest.mark.parametrize("operations", [None, {}, "x", [1], [None], [{"op": "add"}], [{"op": "x", "path": "/a"}]])
+def test_operations_that_are_none_are_named(alice: APIClient, chat: dict[str, Any], operations: Any) -> None:
+    before = everything(alice, chat)
+    body = json.dumps({"integrity": chat["integrity"], "operations": operations})
+    for method, path in (("POST", f"chats/{chat['id']}/patch-metadata/"), ("PATCH", "settings/")):
+        reply = send(alice, method, path, body, JSON_PATCH)
+        assert reply.status_code == 400, reply.content
+        assert reply.json()["errors"][0]["pointer"].startswith("/operations")
+    assert everything(alice, chat) == before
+
+
+def test_huge_integers_are_kept_where_any_json_is(alice: APIClient, chat: dict[str, Any]) -> None:
+    """A whole number of up to 4,300 digits is JSON as good as any; it must come back as it was."""
+    number = 10**4000
+    body = json.dumps({"integrity": chat["integrity"], "metadata": {"n": number}})
+    assert send(alice, "POST", f"chats/{chat['id']}/patch-metadata/", body).status_code == 200
+    assert json.loads(alice.get(f"{BASE}chats/{chat['id']}/").content)["metadata"]["n"] == number
+
+
+def test_another_users_chat_is_not_there(alice: APIClient, charlie: APIClient, chat: dict[str, Any]) -> None:
+    before = everything(alice, chat)
+    for method, path, member in writes(chat)[:3]:
+        assert send(charlie, method, path, json.dumps({member: {}})).status_code == 404
+    assert everything(alice, chat) == before

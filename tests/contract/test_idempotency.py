@@ -1,0 +1,150 @@
+"""An Idempotency-Key on any write of the API: the reply is stored with the write, and given again."""
+
+import datetime as dt
+import json
+import threading
+from typing import Any
+
+import pytest
+import time_machine
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test import Client
+from django.test.client import encode_multipart
+from rest_framework.test import APIClient
+
+from apps.accounts.models import User
+from apps.chats.models import Chat
+from apps.sync.models import IdempotencyRecord
+from apps.sync.tasks import sweep_replies
+from tests.contract.conftest import client_of
+
+KEY = {"HTTP_IDEMPOTENCY_KEY": "k1"}
+LINES = ('{"user_name":"Alice","character_name":"Mira"}', '{"name":"Mira","is_user":false,"mes":"Hello."}')
+
+
+def test_creating_updating_and_deleting_are_replayed(alice: APIClient) -> None:
+    first = alice.post("/api/v1/chats/", {"title": "Once"}, **KEY)
+    again = alice.post("/api/v1/chats/", {"title": "Once"}, **KEY)
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert again.json() == first.json()
+    assert (again["Idempotent-Replayed"], again["Content-Type"]) == ("true", first["Content-Type"])
+    assert "Idempotent-Replayed" not in first
+    url = f"/api/v1/chats/{first.json()['id']}/"
+    alice.patch(url, {"title": "Twice"}, HTTP_IDEMPOTENCY_KEY="k2")
+    alice.patch(url, {"title": "Thrice"})
+    assert alice.patch(url, {"title": "Twice"}, HTTP_IDEMPOTENCY_KEY="k2").json()["title"] == "Twice"
+    assert alice.get(url).json()["title"] == "Thrice"
+    gone = [alice.delete(url, HTTP_IDEMPOTENCY_KEY="k3") for _ in range(2)]
+    assert [(reply.status_code, reply.content) for reply in gone] == [(204, b"")] * 2
+    assert gone[1]["Idempotent-Replayed"] == "true"
+
+
+def send_form(client: APIClient, boundary: str, lines: tuple[str, ...] = LINES, title: str = "T") -> Any:
+    file = SimpleUploadedFile("chat.jsonl", "\n".join(lines).encode())
+    body = encode_multipart(boundary, {"file": file, "title": title})
+    content_type = f"multipart/form-data; boundary={boundary}"
+    return client.generic("POST", "/api/v1/chats/import/", body, content_type=content_type, **KEY)
+
+
+def test_a_form_is_the_same_with_another_boundary(alice: APIClient) -> None:
+    """It is another one each time that a form is sent."""
+    first = send_form(alice, "one")
+    assert first.status_code == 201, first.content
+    again = send_form(alice, "other")
+    assert (again.status_code, again.json()) == (201, first.json())
+    assert Chat.objects.for_owner(alice.user).count() == 1
+    for reply in (send_form(alice, "one", title="U"), send_form(alice, "one", LINES[1:])):
+        assert reply.status_code == 422
+
+
+def test_the_key_with_another_request_is_refused(alice: APIClient) -> None:
+    chat = alice.post("/api/v1/chats/", {"title": "A"}, **KEY).json()
+    for reply in (
+        alice.post("/api/v1/chats/", {"title": "B"}, **KEY),
+        alice.post("/api/v1/characters/", {"title": "A"}, **KEY),
+        alice.patch(f"/api/v1/chats/{chat['id']}/", {"title": "A"}, **KEY),
+    ):
+        assert reply.status_code == 422
+        assert reply["Content-Type"] == "application/problem+json"
+        assert reply.json()["type"] == "/problems/idempotency-key-reused"
+    assert Chat.objects.for_owner(alice.user).count() == 1
+
+
+def test_an_error_is_not_stored(alice: APIClient) -> None:
+    chat = alice.post("/api/v1/chats/", {"title": "A"}).json()
+    url = f"/api/v1/chats/{chat['id']}/patch-metadata/"
+    assert alice.post(url, {"metadata": {"a": 1}}, **KEY).status_code == 428
+    fixed = alice.post(url, {"metadata": {"a": 1}, "integrity": chat["integrity"]}, **KEY)
+    assert fixed.status_code == 200
+    assert "Idempotent-Replayed" not in fixed
+
+
+@pytest.mark.parametrize("key", ["", "k" * 256])
+def test_a_key_has_a_length(alice: APIClient, key: str) -> None:
+    reply = alice.post("/api/v1/chats/", {"title": "A"}, HTTP_IDEMPOTENCY_KEY=key)
+    assert (reply.status_code, reply.json()["type"]) == (400, "/problems/validation")
+
+
+def test_a_stranger_with_a_key_is_still_a_stranger(db: None) -> None:
+    for client in (APIClient(), APIClient(HTTP_AUTHORIZATION="Bearer nothing")):
+        assert client.post("/api/v1/chats/", {"title": "A"}, **KEY).status_code == 401
+    assert IdempotencyRecord.objects.for_owner(None).count() == 0
+
+
+def test_a_key_gives_a_reader_no_right_to_write(alice: APIClient) -> None:
+    reader = client_of(alice.user, scope="read")
+    assert reader.post("/api/v1/chats/", {"title": "A"}, **KEY).status_code == 403
+    assert alice.post("/api/v1/chats/", {"title": "A"}, **KEY).status_code == 201
+
+
+def test_the_web_session_has_keys_too(alice: APIClient) -> None:
+    page = Client(enforce_csrf_checks=True)
+    page.force_login(alice.user)
+    page.get("/")
+    body = {"data": json.dumps({"title": "A"}), "content_type": "application/json"}
+    assert page.post("/api/v1/chats/", **body, **KEY).status_code == 403
+    token = {"HTTP_X_CSRFTOKEN": page.cookies["csrftoken"].value}
+    replies = [page.post("/api/v1/chats/", **body, **KEY, **token) for _ in range(2)]
+    assert [reply.status_code for reply in replies] == [201, 201]
+    assert replies[0].json() == replies[1].json()
+
+
+def test_a_form_where_none_is_taken_is_a_415(alice: APIClient) -> None:
+    reply = alice.post("/api/v1/chats/", {"title": "A"}, format="multipart", **KEY)
+    assert reply.status_code == 415
+    assert reply["Content-Type"] == "application/problem+json"
+
+
+def test_replies_are_kept_for_a_day(alice: APIClient, settings: Any) -> None:
+    with time_machine.travel("2026-05-01T10:00:00Z", tick=False):
+        alice.post("/api/v1/chats/", {"title": "A"}, **KEY)
+    with time_machine.travel("2026-05-02T09:59:00Z", tick=False):
+        sweep_replies()
+        assert IdempotencyRecord.objects.for_owner(alice.user).count() == 1
+    with time_machine.travel("2026-05-02T10:01:00Z", tick=False):
+        sweep_replies()
+    assert IdempotencyRecord.objects.for_owner(alice.user).count() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_same_request_at_once_is_written_once() -> None:
+    alice = User.objects.create_user("alice@example.com")
+    clients = [client_of(alice) for _ in range(6)]
+    bodies: list[Any] = []
+
+    def write(client: APIClient) -> None:
+        try:
+            bodies.append(client.post("/api/v1/chats/", {"title": "Once"}, **KEY).json())
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=write, args=(client,)) for client in clients]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(bodies) == 6
+    assert all(body == bodies[0] for body in bodies)
+    assert Chat.objects.for_owner(alice).count() == 1
+    assert dt.datetime.fromisoformat(bodies[0]["created_at"])

@@ -1,0 +1,136 @@
+"""The sync client in a real browser, against a server in memory that keeps to the contract (tests/js)."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, Route
+
+from apps.accounts.models import User
+from apps.accounts.operations import create_token
+from config.env import ROOT
+from tests.factories import make_chat
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+TESTS = ROOT / "tests" / "js"
+MODULES = sorted(path.name for path in TESTS.glob("*.test.mjs"))
+# Runs every test of a module; what failed, by name.
+RUN = """async (name) => {
+  const harness = await import("/tests/js/harness.mjs");
+  await import(`/tests/js/${name}`);
+  const failed = {};
+  for (const test of harness.names()) {
+    const failure = await harness.run(test);
+    if (failure) failed[test] = failure;
+  }
+  return [harness.names().length, failed];
+}"""
+# Two tabs with what a browser really has: IndexedDB, Web Locks, a BroadcastChannel.
+TABS = """async () => {
+  const { ChatSync } = await import("/static/js/sync-client.js");
+  const { MemoryServer } = await import("/tests/js/server.mjs");
+  const { until } = await import("/tests/js/harness.mjs");
+  const server = new MemoryServer("one", "two");
+  let online = false;
+  server.weather = (method) => (online || method === "GET" ? "fine" : "away");
+  const options = {
+    chatId: server.chat.id, fetch: server.fetch, debounce: 5, pollInterval: 20, backoff: { base: 1, max: 5 },
+  };
+  const before = await new ChatSync(options).open();
+  await before.load({ from: 0, limit: Infinity });
+  before.edit(before.messages[0].id, { mes: "edited offline" });
+  before.append({ mes: "written offline" });
+  await until(() => before.isSent(before.edits[0]));
+  await before.close();
+  const tabs = [new ChatSync(options), new ChatSync(options)];
+  await Promise.all(tabs.map((tab) => tab.open()));
+  online = true;
+  await Promise.all(tabs.map((tab) => tab.load({ from: 0, limit: Infinity })));
+  await until(() => tabs.every((tab) => tab.messages.length === 3));
+  const texts = [server.messages, ...tabs.map((tab) => tab.messages)].map((list) => list.map(({ mes }) => mes));
+  await Promise.all(tabs.map((tab) => tab.close()));
+  return texts;
+}"""
+
+# Two devices at a chat of this server.
+SERVER = """async ([chatId, token]) => {
+  const { ChatSync, MemoryStorage, SettingsSync } = await import("/static/js/sync-client.js");
+  const options = {
+    chatId, live: false, debounce: 5, locks: null, headers: { Authorization: `Bearer ${token}` }, user: token,
+  };
+  const all = { from: 0, limit: Infinity };
+  const device = async () => {
+    const sync = await new ChatSync({ ...options, storage: new MemoryStorage() }).open();
+    sync.addEventListener("refused", ({ detail }) => { throw new Error(JSON.stringify(detail.problem)); });
+    await sync.load(all);
+    return sync;
+  };
+  const [a, b] = [await device(), await device()];
+  const [first, second, third] = a.messages;
+  a.edit(first.id, { mes: first.mes.replace("one", "ONE 😀") });
+  a.editExtra(first.id, { notes: { by: "a" } });
+  a.editMetadata({ theme: { dark: true } });
+  await a.append({ mes: "appended", is_user: true });
+  b.edit(first.id, { mes: first.mes.replace("three", "THREE"), is_system: true });
+  b.editMetadata({ theme: { size: 2 } });
+  b.move(third.id, { before: first.id });
+  b.insert(second.id, { mes: "inserted" });
+  b.addSwipe(second.id, { mes: "another", extra: { model: "m" } });
+  await b.flush();
+  await a.lookForChanges();
+  a.delete(third.id);
+  await a.flush();
+  await b.lookForChanges();
+  const fresh = await device();
+  const undone = await b.undo();
+  await a.lookForChanges();
+  const plain = (sync) => sync.messages.map(({ updated_at, ...message }) => message);
+  const settings = await new SettingsSync({ ...options, storage: new MemoryStorage() }).open();
+  settings.set("sampler", { temperature: 0.7 });
+  await settings.flush();
+  const stored = (await new SettingsSync({ ...options, storage: new MemoryStorage() }).open()).settings;
+  const again = await device();
+  return {
+    pending: [a.pending, b.pending], undone: undone?.kind, stored, metadata: a.metadata,
+    before: fresh.messages.map(({ mes }) => mes), after: plain(again), a: plain(a), b: plain(b),
+  };
+}"""
+
+
+@pytest.fixture
+def page_with_tests(page: Page) -> Page:
+    """A page of the site, on which the tests' modules can be had as if they were its own."""
+    page.route("**/tests/js/*.mjs", _serve)
+    page.goto("/accounts/login/")
+    return page
+
+
+def _serve(route: Route) -> None:
+    module = TESTS / Path(route.request.url).name
+    route.fulfill(body=module.read_text(), content_type="text/javascript")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_module(page_with_tests: Page, module: str):
+    count, failed = page_with_tests.evaluate(RUN, module)
+    assert count > 0
+    assert failed == {}
+
+
+def test_what_was_written_offline_arrives_once_from_the_browsers_storage(page_with_tests: Page):
+    texts = page_with_tests.evaluate(TABS)
+    assert texts == [["edited offline", "two", "written offline"]] * 3
+
+
+def test_two_devices_at_this_server(page_with_tests: Page, transactional_db: None):
+    owner = User.objects.create_user("alice@example.com", "alice-password")
+    chat = make_chat(owner, f"one two three{' and more' * 40}", "second", "third")
+    _, secret = create_token(owner, name="Device", scope="write")
+    told = page_with_tests.evaluate(SERVER, [str(chat.pk), secret])
+    assert told["pending"] == [0, 0]
+    assert told["before"] == [f"ONE 😀 two THREE{' and more' * 40}", "inserted", "another", "appended"]
+    assert told["undone"] == "patch"
+    assert [message["mes"] for message in told["after"]] == ["third", *told["before"]]
+    assert told["a"] == told["b"] == told["after"]
+    assert told["metadata"] == {"theme": {"dark": True, "size": 2}}
+    assert told["stored"] == {"sampler": {"temperature": 0.7}}

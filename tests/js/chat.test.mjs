@@ -1,0 +1,394 @@
+import { ChatSync, MemoryStorage, SettingsSync } from "../../static/js/sync-client.js";
+import { equal, next, ok, pause, test, until } from "./harness.mjs";
+import { MemoryLocks } from "./locks.mjs";
+import { MemoryServer } from "./server.mjs";
+
+const FAST = { debounce: 5, live: false, backoff: { base: 1, max: 5 }, pollInterval: 20 };
+
+/** A client as another device has it, unless `more` shares storage and locks. */
+async function client(server, more = {}) {
+  const device = { storage: new MemoryStorage(), locks: new MemoryLocks(), fetch: server.fetch };
+  const sync = new ChatSync({ ...FAST, ...device, chatId: server.chat.id, ...more });
+  await sync.open();
+  if (!sync.blocked && more.load !== false) await sync.load({ from: 0, limit: Infinity });
+  return sync;
+}
+
+const texts = (list) => list.map(({ mes }) => mes);
+const writes = (server) => server.requests.filter(({ method }) => method !== "GET");
+
+test("edits of a field are sent once, after the last", async () => {
+  const server = new MemoryServer("one", "two");
+  const sync = await client(server, { debounce: 40 });
+  const [{ id }, other] = sync.messages;
+  for (const mes of ["one.", "one..", "one..."]) sync.edit(id, { mes });
+  sync.edit(other.id, { is_system: true });
+  equal(texts(sync.messages), ["one...", "two"]);
+  equal(writes(server).length, 0);
+  await until(() => sync.pending === 0);
+  equal(writes(server).map(({ body }) => body.patches), [[
+    { id, set: { mes: "one..." } }, { id: other.id, set: { is_system: true } },
+  ]]);
+  equal(server.messages, sync.messages);
+});
+
+test("what is typed and taken back is not sent", async () => {
+  const server = new MemoryServer("one");
+  const sync = await client(server);
+  sync.edit(sync.messages[0].id, { mes: "two" });
+  sync.edit(sync.messages[0].id, { mes: "one" });
+  await sync.flush();
+  equal([sync.pending, writes(server).length], [0, 0]);
+});
+
+test("a word in a long text goes out as a splice of under 300 bytes", async () => {
+  const server = new MemoryServer(`${"Long ".repeat(400)}one ${"text ".repeat(400)}`);
+  const sync = await client(server);
+  const [{ id, mes }] = sync.messages;
+  sync.edit(id, { mes: mes.replace("one", "two 😀") });
+  await sync.flush();
+  ok(writes(server)[0].bytes < 300, `${writes(server)[0].bytes} bytes`);
+  equal(server.messages[0].mes, mes.replace("one", "two 😀"));
+});
+
+test("an append goes at once, behind earlier edits, and one write at a time", async () => {
+  const server = new MemoryServer("one");
+  const sync = await client(server, { debounce: 60_000 });
+  let under = 0;
+  server.weather = (method) => { if (method === "POST") under += 1; return "late"; };
+  sync.edit(sync.messages[0].id, { mes: "edited" });
+  const both = [sync.append({ mes: "ok" }), sync.append({ mes: "ok" })];
+  equal(texts(sync.messages), ["edited", "ok", "ok"]);
+  const [[first], [second]] = await Promise.all(both);
+  equal([first.index, second.index], [1, 2]);
+  equal(writes(server).map(({ url }) => url.split("/").at(-2)), ["patch", "append", "append"]);
+  await sync.flush();
+  equal(sync.messages, server.messages);
+});
+
+test("a write whose reply was lost arrives once", async () => {
+  const server = new MemoryServer("one");
+  const sync = await client(server);
+  let lost = 3;
+  server.weather = (method) => (method === "POST" && (lost -= 1) >= 0 ? "lost" : "fine");
+  await sync.append({ mes: "only once" });
+  await sync.insert(sync.messages[0].id, { mes: "first" });
+  await sync.flush();
+  equal(texts(server.messages), ["first", "one", "only once"]);
+  equal(sync.messages, server.messages);
+  equal(new Set(writes(server).map(({ headers }) => headers["Idempotency-Key"])).size, 2);
+});
+
+test("refusals for a while are waited out as the server says", async () => {
+  const server = new MemoryServer("one");
+  const sync = await client(server);
+  const replies = [{ status: 429, headers: { "Retry-After": "0" } }, { status: 503 }, { status: 500 }];
+  server.weather = (method) => (method === "POST" && replies.length ? replies.shift() : "fine");
+  sync.edit(sync.messages[0].id, { mes: "two" });
+  await sync.flush();
+  equal(texts(server.messages), ["two"]);
+});
+
+test("edits of other fields and other places by others merge, and are told of", async () => {
+  const server = new MemoryServer("one two three", "other");
+  const [a, b] = [await client(server), await client(server)];
+  const [{ id }, other] = a.messages;
+  a.edit(id, { mes: "ONE two three", name: "Mira" });
+  a.edit(other.id, { mes: "changed" });
+  a.editExtra(id, { recap: { text: "a" } });
+  await a.flush();
+  b.edit(id, { mes: "one two THREE", is_system: true });
+  b.editExtra(id, { recap: { hash: "b" } });
+  const changed = next(b, "changed");
+  await b.flush();
+  equal(texts((await changed).messages), ["ONE two THREE", "changed"]);
+  await a.lookForChanges();
+  equal(a.messages, server.messages);
+  equal(b.messages, server.messages);
+  const [{ mes, name, is_system, extra }] = server.messages;
+  equal([mes, name, is_system, extra], ["ONE two THREE", "Mira", true, { recap: { text: "a", hash: "b" } }]);
+});
+
+test("the same place changed by both asks, keeps both texts, and lets other edits go on", async () => {
+  const server = new MemoryServer("one two", "other");
+  const device = { storage: new MemoryStorage(), locks: new MemoryLocks() };
+  const [a, b] = [await client(server), await client(server, device)];
+  const [{ id }, other] = a.messages;
+  a.edit(id, { mes: "one zwei" });
+  await a.flush();
+  b.edit(id, { mes: "one deux" });
+  b.edit(other.id, { mes: "goes on" });
+  const asked = next(b, "conflict");
+  await b.flush();
+  const { base, mine, theirs, field } = await asked;
+  equal([base, mine, theirs, field], ["one two", "one deux", "one zwei", "mes"]);
+  equal(texts(server.messages), ["one zwei", "goes on"]);
+  equal(b.pending, 1);
+  await b.close();
+  const later = new ChatSync({ ...FAST, ...device, fetch: server.fetch, chatId: server.chat.id });
+  const again = next(later, "conflict");
+  await later.open();
+  const { resolve } = await again;
+  resolve("one zwei deux");
+  await later.flush();
+  equal(texts(server.messages), ["one zwei deux", "goes on"]);
+  equal(later.pending, 0);
+});
+
+test("an edit of a message that somebody deleted is told of and kept", async () => {
+  const server = new MemoryServer("one", "two");
+  const [a, b] = [await client(server), await client(server)];
+  const [{ id }] = a.messages;
+  await a.delete(id);
+  b.edit(id, { mes: "much written" });
+  const asked = next(b, "conflict");
+  await b.flush();
+  const { mine, theirs, discard } = await asked;
+  equal([mine, theirs, b.pending], ["much written", null, 1]);
+  discard();
+  equal(b.pending, 0);
+});
+
+test("a message is not deleted with a text that one hasn't seen", async () => {
+  const server = new MemoryServer("one");
+  const [a, b] = [await client(server), await client(server)];
+  const [{ id }] = a.messages;
+  a.edit(id, { mes: "new" });
+  await a.flush();
+  const asked = next(b, "conflict");
+  b.delete(id);
+  const { resolve, theirs } = await asked;
+  equal([theirs, server.messages.length], ["new", 1]);
+  resolve(null);
+  await b.flush();
+  equal(server.messages, []);
+});
+
+test("an edit begun on an older text merges with the newer one", async () => {
+  const server = new MemoryServer("one two three");
+  const sync = await client(server);
+  const [{ id }] = sync.messages;
+  const other = await client(server);
+  other.edit(id, { mes: "one two THREE" });
+  await other.flush();
+  await sync.lookForChanges();
+  sync.edit(id, { mes: "ONE two three" }, { base: { mes: "one two three" } });
+  await sync.flush();
+  equal(texts(server.messages), ["ONE two THREE"]);
+  const asked = next(sync, "conflict");
+  sync.edit(id, { mes: "one 2 three" }, { base: { mes: "one II three" } });
+  equal((await asked).theirs, "ONE two THREE");
+});
+
+test("messages that are only shown, not loaded, can be edited by their base", async () => {
+  const server = new MemoryServer("one two three");
+  const sync = await client(server, { load: false });
+  const [{ id }] = server.messages;
+  const other = await client(server);
+  other.edit(id, { mes: "one two THREE" });
+  await other.flush();
+  sync.edit(id, { mes: "ONE two three" }, { base: { mes: "one two three" } });
+  await sync.flush();
+  equal(texts(server.messages), ["ONE two THREE"]);
+});
+
+test("an edit that is refused is set aside, and later ones go on", async () => {
+  const server = new MemoryServer("one", "two", "three");
+  const sync = await client(server);
+  const [first, second, third] = sync.messages;
+  const told = next(sync, "refused");
+  sync.edit(first.id, { mes: "good" });
+  sync.edit(second.id, { mes: "bad\0" });
+  sync.edit(third.id, { mes: "too" });
+  await sync.flush();
+  const { edit, problem } = await told;
+  equal([edit.id, problem.status], [second.id, 400]);
+  equal(texts(server.messages), ["good", "two", "too"]);
+  equal(sync.pending, 1);
+  sync.edit(second.id, { mes: "better" });
+  await sync.flush();
+  equal(texts(server.messages), ["good", "better", "too"]);
+  const failure = await sync.append({ mes: "\0" }).catch((it) => it);
+  equal(failure.status, 400);
+});
+
+test("signed out, edits are kept until one may write again", async () => {
+  const server = new MemoryServer("one");
+  const sync = await client(server);
+  server.weather = () => ({ status: 401 });
+  const told = next(sync, "blocked");
+  sync.edit(sync.messages[0].id, { mes: "two" });
+  await sync.flush();
+  equal([(await told).status, sync.pending], [401, 1]);
+  server.weather = () => "fine";
+  sync.resume();
+  await sync.flush();
+  equal([texts(server.messages), sync.pending], [["two"], 0]);
+});
+
+test("a log that doesn't reach back: the chat is read anew and edits go onto it", async () => {
+  const server = new MemoryServer("one two three", "second");
+  const [a, b] = [await client(server), await client(server)];
+  const [{ id }, second] = a.messages;
+  a.edit(id, { mes: "one two THREE" });
+  await a.append({ mes: "third" });
+  await a.delete(second.id);
+  server.forget();
+  b.edit(id, { mes: "ONE two three" });
+  b.edit(second.id, { mes: "gone" });
+  const asked = next(b, "conflict");
+  await b.flush();
+  equal(texts(server.messages), ["ONE two THREE", "third"]);
+  equal((await asked).mine, "gone");
+  equal(b.messages, server.messages);
+});
+
+test("what stands before a deleted message stands before the next one", async () => {
+  const server = new MemoryServer("a", "b", "c", "d");
+  const [one, two] = [await client(server), await client(server)];
+  const [, b, c, d] = one.messages;
+  await one.delete(b.id);
+  await one.delete(c.id);
+  const inserted = two.insert(b.id, { mes: "x" });
+  const moved = two.move(d.id, { before: b.id });
+  await Promise.all([inserted, moved]);
+  await two.flush();
+  ok(["a x d", "a d x"].includes(texts(server.messages).join(" ")), texts(server.messages).join(" "));
+  equal(two.messages, server.messages);
+});
+
+test("swipes: each text stays its own", async () => {
+  const server = new MemoryServer("first");
+  const [a, b] = [await client(server), await client(server)];
+  const [{ id }] = a.messages;
+  b.edit(id, { mes: "FIRST" });
+  await a.addSwipe(id, { mes: "second", extra: { model: "m" } });
+  await b.flush();
+  await b.lookForChanges();
+  await a.lookForChanges();
+  equal([server.messages[0].swipes, server.messages[0].swipe_id], [["FIRST", "second"], 1]);
+  await b.orderSwipes(id, [1, 0]);
+  await a.deleteSwipe(id, 0);
+  equal([server.messages[0].swipes, server.messages[0].mes], [["second"], "second"]);
+  await b.lookForChanges();
+  for (const sync of [a, b]) equal(sync.messages, server.messages);
+});
+
+test("metadata merges by key, and the same key asks", async () => {
+  const server = new MemoryServer();
+  const [a, b] = [await client(server), await client(server)];
+  a.editMetadata({ theme: { dark: true }, note: "a b c" });
+  await a.flush();
+  b.editMetadata({ theme: { size: 12 }, note: "mine" });
+  const asked = next(b, "conflict");
+  await b.flush();
+  equal((await asked).path, ["note"]);
+  equal(server.chat.metadata, { theme: { dark: true, size: 12 }, note: "a b c" });
+  await a.lookForChanges();
+  equal(a.metadata, server.chat.metadata);
+});
+
+test("edits made offline survive a reload and arrive once", async () => {
+  const server = new MemoryServer("one");
+  const device = { storage: new MemoryStorage(), locks: new MemoryLocks() };
+  const before = await client(server, device);
+  server.weather = (method) => (method === "POST" ? "lost" : "away");
+  before.edit(before.messages[0].id, { mes: "edited" });
+  before.append({ mes: "appended" });
+  await until(() => texts(server.messages)[0] === "edited");
+  await before.close();
+  server.weather = () => "fine";
+  const after = await client(server, device);
+  await after.flush();
+  equal(texts(server.messages), ["edited", "appended"]);
+  equal(after.messages, server.messages);
+  equal(await device.storage.names(""), []);
+});
+
+test("what several tabs left behind is sent by the next one, what a tab still holds is not", async () => {
+  const server = new MemoryServer("one", "two", "three");
+  const device = { storage: new MemoryStorage(), locks: new MemoryLocks(), debounce: 60_000 };
+  const tabs = [await client(server, device), await client(server, device), await client(server, device)];
+  tabs.forEach((tab, n) => tab.edit(tab.messages[n].id, { mes: `tab ${n}` }));
+  await Promise.all(tabs.slice(0, 2).map((tab) => tab.close()));
+  const after = await client(server, device);
+  await after.flush();
+  await until(() => after.pending === 0);
+  equal(texts(server.messages), ["tab 0", "tab 1", "three"]);
+  await tabs[2].close();
+  await until(() => texts(server.messages)[2] === "three" && after.pending === 1);
+  await after.flush();
+  equal(texts(server.messages), ["tab 0", "tab 1", "tab 2"]);
+});
+
+test("without locks a record is taken over only when nobody renews it", async () => {
+  const server = new MemoryServer("one");
+  const device = { storage: new MemoryStorage(), locks: null, debounce: 60_000 };
+  const before = await client(server, device);
+  before.edit(before.messages[0].id, { mes: "held" });
+  await pause(1);
+  const second = await client(server, device);
+  equal(second.pending, 0);
+  const [name] = await device.storage.names("");
+  await device.storage.put(name, { ...(await device.storage.get(name)), seen: 0 });
+  const third = await client(server, device);
+  await third.flush();
+  equal(texts(server.messages), ["held"]);
+});
+
+test("others' writes arrive by the stream, and by polling where there is none", async () => {
+  const server = new MemoryServer("one");
+  const [a, b] = [await client(server), await client(server, { live: true, pollInterval: 60_000 })];
+  await until(() => server.listeners === 1);
+  a.edit(a.messages[0].id, { mes: "seen" });
+  await until(() => b.messages[0].mes === "seen");
+  server.hangUp();
+  await a.append({ mes: "missed" });
+  await until(() => b.messages.length === 2);
+  await b.close();
+  await until(() => server.listeners === 0);
+  server.weather = (_, url) => (url.endsWith("/events/") ? { status: 404 } : "fine");
+  const c = await client(server, { live: true, fetch: (...args) => server.fetch(...args) });
+  await a.append({ mes: "polled" });
+  await until(() => c.messages.length === 3);
+  await c.close();
+});
+
+test("a window follows what is written in it, and is read anew where places change before it", async () => {
+  const server = new MemoryServer(...Array.from({ length: 30 }, (_, n) => `m${n}`));
+  const [a, b] = [await client(server), await client(server, { load: false })];
+  await b.load({ from: -10, limit: 10 });
+  equal([b.from, b.total, b.messages.length], [20, 30, 10]);
+  await a.append({ mes: "new" });
+  await a.delete(a.messages[0].id);
+  await b.lookForChanges();
+  equal(b.messages, server.messages.slice(b.from));
+  equal(b.total, 30);
+  await b.loadEarlier(5);
+  equal(b.messages, server.messages.slice(15));
+});
+
+test("settings of different keys never collide, the same place asks", async () => {
+  const server = new MemoryServer();
+  const open = () => new SettingsSync({ ...FAST, storage: new MemoryStorage(), locks: null, fetch: server.fetch }).open();
+  const [a, b] = [await open(), await open()];
+  for (const value of [0.1, 0.2, 0.3]) a.set("temperature", value);
+  b.set("top_p", 0.9);
+  b.set("theme", { dark: true, size: 2 });
+  await Promise.all([a.flush(), b.flush()]);
+  equal(server.settings.settings, { temperature: 0.3, top_p: 0.9, theme: { dark: true, size: 2 } });
+  await a.lookForChanges();
+  a.set("theme", { dark: true });
+  await a.flush();
+  equal(server.settings.settings.theme, { dark: true });
+  const asked = next(b, "conflict");
+  a.set("top_p", 0.5);
+  await a.flush();
+  b.set("top_p", 0.7);
+  await b.flush();
+  const { theirs, resolve } = await asked;
+  equal(theirs, 0.5);
+  resolve(0.6);
+  await b.flush();
+  equal(server.settings.settings.top_p, 0.6);
+});

@@ -1,0 +1,247 @@
+"""Word of writes reaches those who have a stream open, in the web server as it is run."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+from django.db import connection
+from rest_framework.test import APIClient
+
+from apps.accounts.models import User
+from apps.accounts.operations import create_token, revoke_token
+from apps.chats.integrity import Guard
+from apps.chats.models import Chat
+from apps.chats.operations import Patch, append_messages, create_chat, patch_messages
+from apps.common.document_patches import DocumentPatch
+from apps.sync.settings_documents import patch_settings, read_settings
+from tests.conftest import WebServer
+from tests.factories import make_chat, parsed
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PATIENCE = 20  # seconds
+HEARTBEAT = "0.3"  # seconds
+LISTENING = "FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN loci_live'"
+
+
+class Listener:
+    """A stream that is read by a thread of its own."""
+
+    def __init__(self, client: httpx.Client, query: str = "") -> None:
+        self.events: list[tuple[str, dict[str, Any]]] = []
+        self.beats = 0
+        self.ended = threading.Event()
+        self._client, self._query = client, query
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+        assert self._ready.wait(PATIENCE), "the stream did not begin"
+
+    def _read(self) -> None:
+        try:
+            with self._client.stream("GET", f"/api/v1/events/{self._query}") as reply:
+                assert reply.status_code == 200
+                name = ""
+                for line in reply.iter_lines():
+                    if line.startswith("retry:"):
+                        self._ready.set()
+                    elif line.startswith(":"):
+                        self.beats += 1
+                    elif line.startswith("event: "):
+                        name = line.removeprefix("event: ")
+                    elif line.startswith("data: "):
+                        self.events.append((name, json.loads(line.removeprefix("data: "))))
+        except httpx.TransportError:
+            pass
+        finally:
+            self.ended.set()
+
+    def wait_for(self, condition: Callable[["Listener"], Any]) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not condition(self):
+            assert time.monotonic() < deadline, self.events
+            time.sleep(0.02)
+
+
+@pytest.fixture
+def alice(transactional_db: None) -> User:
+    return User.objects.create_user("alice@example.com", "secret")
+
+
+@pytest.fixture
+def chat(alice: User) -> Chat:
+    return make_chat(alice, "one", "two")
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, transactional_db: None) -> Iterator[WebServer]:
+    monkeypatch.setenv("SSE_HEARTBEAT", HEARTBEAT)
+    monkeypatch.setenv("SSE_MAX_PER_USER", "3")
+    monkeypatch.setenv("WEB_CONCURRENCY", "1")
+    server = WebServer()
+    server.start()
+    yield server
+    server.kill()
+
+
+@contextmanager
+def client_of(server: WebServer, user: User) -> Iterator[httpx.Client]:
+    _, secret = create_token(user, name="test")
+    headers = {"Authorization": f"Bearer {secret}", "Accept": "text/event-stream"}
+    with httpx.Client(base_url=server.url, headers=headers, timeout=60, trust_env=False) as client:
+        yield client
+
+
+def edit(user: User, chat: Chat, text: str) -> Chat:
+    return patch_messages(user, chat.pk, [Patch({"mes": text}, index=0)], Guard(optional=True)).chat
+
+
+def connections_of(server: WebServer) -> int:
+    """The database connections of everybody but this process, the idle included."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+            " AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+        )
+        return int(cursor.fetchone()[0])
+
+
+def test_a_write_is_told_once_it_is_committed(server: WebServer, alice: User, chat: Chat) -> None:
+    with client_of(server, alice) as client:
+        listener = Listener(client)
+        after = edit(alice, chat, "edited")
+        listener.wait_for(lambda it: it.events)
+    name, data = listener.events[0]
+    assert name == "chat"
+    assert data == {"chat": str(chat.pk), "rev": after.rev, "integrity": str(after.integrity), "kind": "patch"}
+
+
+def test_a_stream_tells_the_settings_too_and_may_be_narrowed_to_a_chat(
+    server: WebServer, alice: User, chat: Chat
+) -> None:
+    other = create_chat(alice, title="Another")
+    with client_of(server, alice) as client:
+        narrow, wide = Listener(client, f"?chat={other.pk}"), Listener(client)
+        settings = read_settings(alice)
+        patch_settings(alice, DocumentPatch(merge={"theme": "dark"}), Guard(settings.integrity))
+        edit(alice, chat, "edited")
+        wide.wait_for(lambda it: len(it.events) == 2)
+        append_messages(alice, other.pk, [parsed("Hello")])
+        narrow.wait_for(lambda it: it.events)
+    assert [name for name, _ in wide.events[:2]] == ["settings", "chat"]
+    assert [data["chat"] for _, data in narrow.events] == [str(other.pk)]
+
+
+def test_others_hear_nothing(server: WebServer, alice: User, chat: Chat) -> None:
+    charlie = User.objects.create_user("charlie@example.com")
+    with client_of(server, charlie) as client:
+        assert client.get(f"/api/v1/events/?chat={chat.pk}").status_code == 404
+        listener = Listener(client)
+        edit(alice, chat, "edited")
+        listener.wait_for(lambda it: it.beats > 2)
+    assert listener.events == []
+
+
+def test_too_many_streams_are_refused_until_one_is_closed(server: WebServer, alice: User) -> None:
+    with client_of(server, alice) as client:
+        with client_of(server, alice) as first:
+            held = [Listener(first) for _ in range(3)]
+            reply = client.get("/api/v1/events/")
+            assert reply.status_code == 429
+            assert reply.headers["Retry-After"]
+            assert reply.json()["type"] == "/problems/too-many-streams"
+        assert len(held) == 3
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            with client.stream("GET", "/api/v1/events/") as reply:
+                if reply.status_code == 200:
+                    break
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
+def test_a_stream_ends_when_its_token_is_revoked(server: WebServer, alice: User) -> None:
+    token, secret = create_token(alice, name="test")
+    with httpx.Client(
+        base_url=server.url, headers={"Authorization": f"Bearer {secret}"}, timeout=60, trust_env=False
+    ) as client:
+        listener = Listener(client)
+        listener.wait_for(lambda it: it.beats)
+        revoke_token(token)
+        assert listener.ended.wait(PATIENCE)
+
+
+def test_a_stream_ends_with_its_session(server: WebServer, alice: User) -> None:
+    session = SessionStore()
+    session[SESSION_KEY] = str(alice.pk)
+    session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+    session[HASH_SESSION_KEY] = alice.get_session_auth_hash()
+    session.save()
+    with httpx.Client(
+        base_url=server.url, cookies={"sessionid": session.session_key}, timeout=60, trust_env=False
+    ) as client:
+        listener = Listener(client)
+        listener.wait_for(lambda it: it.beats > 1)
+        session.delete()
+        assert listener.ended.wait(PATIENCE)
+
+
+def test_a_lost_connection_is_made_again_and_the_client_told_to_look(
+    server: WebServer, alice: User, chat: Chat
+) -> None:
+    with client_of(server, alice) as client:
+        listener = Listener(client)
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT pg_terminate_backend(pid) {LISTENING}")
+            assert cursor.fetchall() == [(True,)]
+        listener.wait_for(lambda it: ("resync", {}) in it.events)
+        edit(alice, chat, "edited")
+        listener.wait_for(lambda it: it.events[-1][0] == "chat")
+
+
+def test_open_streams_hold_one_connection_between_them_and_none_when_they_are_closed(
+    server: WebServer, alice: User
+) -> None:
+    before = connections_of(server)
+    with client_of(server, alice) as client:
+        listeners = [Listener(client) for _ in range(3)]
+        for listener in listeners:
+            listener.wait_for(lambda it: it.beats > 1)
+        assert connections_of(server) <= before + 2  # the one that listens, and one of the pool
+    deadline = time.monotonic() + PATIENCE
+    with connection.cursor() as cursor:
+        while True:
+            cursor.execute(f"SELECT count(*) {LISTENING}")
+            if cursor.fetchone() == (0,):
+                break
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
+def test_the_server_stops_at_once_with_streams_open(server: WebServer, alice: User) -> None:
+    with client_of(server, alice) as client:
+        listener = Listener(client)
+        assert server.process is not None
+        began = time.monotonic()
+        server.process.terminate()
+        server.process.wait(PATIENCE)
+        assert time.monotonic() - began < 4
+        assert listener.ended.wait(PATIENCE)
+
+
+def test_a_server_without_streams_sends_the_client_to_look(alice: User, chat: Chat) -> None:
+    client = APIClient()
+    client.force_authenticate(alice)
+    reply = client.get("/api/v1/events/", headers={"accept": "text/event-stream"})
+    assert reply.status_code == 200
+    assert reply["X-Accel-Buffering"] == "no"
+    assert b"event: resync" in b"".join(reply.streaming_content)
+    assert client.get(f"/api/v1/events/?chat={chat.owner_id}").status_code == 404
+    assert client.get("/api/v1/events/?chat=x").status_code == 404
