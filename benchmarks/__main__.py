@@ -6,7 +6,7 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-BENCHMARKS = ["sync", "wire", "throughput", "search"]
+BENCHMARKS = ["sync", "wire", "throughput", "imports", "search"]
 
 
 def main(names: list[str]) -> None:

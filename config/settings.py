@@ -266,6 +266,7 @@ CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # in memory: a static schedule 
 RUN_HEARTBEAT_TIMEOUT = env.int("RUN_HEARTBEAT_TIMEOUT", default=60)
 CELERY_BEAT_SCHEDULE = {
     "sweep-runs": {"task": "apps.memories.tasks.sweep_runs", "schedule": 30.0},
+    "sweep-imports": {"task": "apps.chats.tasks.sweep_import_jobs", "schedule": 60.0},
     "sweep-replies": {"task": "apps.sync.tasks.sweep_replies", "schedule": 3600.0},
     "trim-chat-logs": {"task": "apps.chats.tasks.trim_change_logs", "schedule": 3600.0},
     "trim-settings-logs": {"task": "apps.sync.tasks.trim_settings_logs", "schedule": 3600.0},

@@ -17,6 +17,7 @@ from django.conf import settings
 from django.test import override_settings
 from hypothesis import settings as hypothesis_settings
 from kombu import pools
+from playwright.sync_api import Page
 from pytest_django.live_server_helper import LiveServer
 
 from apps.common import embedded_postgres
@@ -187,6 +188,15 @@ def missing(reason: str) -> NoReturn:
     if os.environ.get("REQUIRE_BROWSER"):
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
+
+
+@pytest.fixture
+def page(page: Page, transactional_db: None) -> Iterator[Page]:
+    """A page that is closed, and whose requests are answered, before the database is emptied."""
+    yield page
+    if not page.is_closed():
+        page.wait_for_load_state("networkidle")
+        page.close()
 
 
 @pytest.fixture

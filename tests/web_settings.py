@@ -3,4 +3,5 @@
 from tests.worker_settings import *  # noqa: F403
 from tests.worker_settings import DATABASES
 
+WHITENOISE_USE_FINDERS = True
 DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": 8}

@@ -1,7 +1,8 @@
 """Takes in chats from files: all of a file or nothing, a batch at a time."""
 
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import PurePath
@@ -10,14 +11,17 @@ from typing import Any, BinaryIO
 from django.conf import settings
 from django.db import transaction
 
-from apps.chats.formats import sillytavern
+from apps.chats.formats.files import parse_file
 from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report, UnreadableFile
-from apps.chats.models import Character, Chat, ChatChange
+from apps.chats.models import Character, Chat, ChatChange, ImportJob, Participant
 from apps.chats.operations import find_or_create_character, record_change, store_messages
 from apps.common import clock
 from apps.common.problems import Invalid, TooLarge
 
 MAX_TITLE = 200
+MAX_SPEAKERS = 50  # of one chat; further ones are heard, but take no part
+
+Watch = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -28,40 +32,69 @@ class ImportResult:
 
 @dataclass
 class Cast:
-    """Who speaks in a chat, and when last; gathered while its messages pass by.
-
-    Of each side two names are enough to know that it isn't one person.
-    """
+    """Who speaks in a chat, and when last; gathered while its messages pass by."""
 
     users: set[str] = field(default_factory=set)
-    others: set[str] = field(default_factory=set)
+    others: Counter[str] = field(default_factory=Counter)
     last_sent: datetime | None = None
 
-    def watch(self, messages: Iterator[ParsedMessage]) -> Iterator[ParsedMessage]:
-        for message in messages:
-            side = self.users if message.is_user else self.others
-            if message.name and not message.is_system and len(side) < 2:
-                side.add(message.name)
+    def watch(self, messages: Iterator[ParsedMessage], told: Watch) -> Iterator[ParsedMessage]:
+        """The same messages; ``told`` is called with how many have passed."""
+        for number, message in enumerate(messages, start=1):
+            if message.name and not message.is_system:
+                self._hear(message)
             if message.sent_at and (self.last_sent is None or message.sent_at > self.last_sent):
                 self.last_sent = message.sent_at
             yield message
+            told(number)
+
+    def _hear(self, message: ParsedMessage) -> None:
+        if message.is_user:
+            if len(self.users) < 2:  # enough to know that it isn't one person
+                self.users.add(message.name)
+        elif message.name in self.others or len(self.others) < MAX_SPEAKERS:
+            self.others[message.name] += 1
 
 
-def import_chat(
-    owner: Any, file: BinaryIO, *, filename: str, title: str = "", character: Character | None = None
+def import_chats(
+    owner: Any,
+    file: BinaryIO,
+    *,
+    filename: str,
+    title: str = "",
+    character: Character | None = None,
+    job: ImportJob | None = None,
+    watch: Watch = lambda messages: None,
 ) -> ImportResult:
-    """Store the chat in `file`, a binary file that can be rewound, as a new chat of `owner`.
+    """Store the chats in `file`, a binary file that can be rewound, as new chats of `owner`, all or none.
 
-    Without a title it gets that of the file; without a character, one of the name that the file says, or of
-    the only speaker beside the user. Raises Invalid where the file is no chat, TooLarge beyond IMPORT_MAX_BYTES.
+    Without a title a chat gets its own, or that of the file; without a character, one of the name that the file
+    says, or of the only speaker beside the user; with several speakers it becomes a group chat. `watch` is called
+    with the number of messages so far, and may raise to call it off. Raises Invalid where the file holds no chat,
+    TooLarge beyond IMPORT_MAX_BYTES.
     """
     _check_size(file)
+    given = {"title": title, "character": character, "job": job}
     try:
-        parsed = sillytavern.parse(file)
+        with transaction.atomic():
+            return _import(owner, file, _title_of(filename), watch, **given)
     except UnreadableFile as error:
         raise Invalid.at("/file", error.reason) from None
-    chat = _store(owner, parsed, title or _title_of(filename), character)
-    return ImportResult([chat], parsed.report)
+
+
+def _import(owner: Any, file: BinaryIO, fallback: str, watch: Watch, *, title: str, **given: Any) -> ImportResult:
+    parsed = parse_file(file)
+    chats: list[Chat] = []
+    report = Report(parsed.report.format)
+    for found in parsed:
+        before = report.messages
+        name = (title or found.title or fallback)[:MAX_TITLE]
+        chats.append(_store(owner, found, name, watch=lambda n, before=before: watch(before + n), **given))  # type: ignore[misc]
+        report.messages += found.report.messages
+        report.include(found.report)
+    report.include(parsed.report)
+    report.format = (chats and report.format) or parsed.report.format
+    return ImportResult(chats, report)
 
 
 def _check_size(file: BinaryIO) -> None:
@@ -78,23 +111,41 @@ def _title_of(filename: str) -> str:
     return printable.strip()[:MAX_TITLE] or "Imported chat"
 
 
-@transaction.atomic
-def _store(owner: Any, parsed: ParsedChat, title: str, character: Character | None) -> Chat:
+def _store(
+    owner: Any, parsed: ParsedChat, title: str, *, character: Character | None, job: ImportJob | None, watch: Watch
+) -> Chat:
     header = parsed.header
-    chat = Chat.objects.create(owner_id=owner.pk, title=title, metadata=header.metadata, header_layout=header.layout)
+    chat = Chat.objects.create(
+        owner_id=owner.pk, title=title, metadata=header.metadata, header_layout=header.layout, import_job=job
+    )
     cast = Cast()
-    for _ in store_messages(chat, cast.watch(parsed.messages)):
+    for _ in store_messages(chat, cast.watch(parsed.messages, watch)):
         pass
     chat.user_name = header.user_name or _only(cast.users)
     character_name = header.character_name or _only(cast.others)
     if character or character_name:
         chat.character = character or find_or_create_character(owner, character_name)
+    else:
+        _make_group(chat, cast)
     chat.last_active = min(cast.last_sent or clock.now(), clock.now())
-    chat.save(update_fields=["user_name", "character"])
+    chat.save(update_fields=["user_name", "character", "is_group"])
     # Without message ids: the change is all of the chat, which may be tens of thousands.
     record_change(chat, ChatChange.Kind.IMPORT)
     return chat
 
 
-def _only(names: set[str]) -> str:
+def _only(names: Any) -> str:
     return next(iter(names)) if len(names) == 1 else ""
+
+
+def _make_group(chat: Chat, cast: Cast) -> None:
+    """Who speaks beside the user takes part, in the order in which they first spoke."""
+    if len(cast.others) < 2:
+        return
+    chat.is_group = True
+    people = Participant.objects.bulk_create(
+        Participant(owner_id=chat.owner_id, chat=chat, name=name, position=position)
+        for position, name in enumerate(cast.others)
+    )
+    for one in people:
+        chat.messages.filter(name=one.name, is_user=False).update(participant=one)

@@ -16,12 +16,13 @@ from apps.common.problems import Conflict, Problem
 class Guard:
     """``integrity`` names the state that the client knew. With ``rebase`` the write goes through where nothing
     that it touches has changed since; with ``force`` it goes through unchecked. ``optional`` says of a kind of
-    write that it may come without an integrity."""
+    write that it may come without an integrity, ``keyed`` that retries of this one are known by their key."""
 
     integrity: UUID | None = None
     rebase: bool = False
     force: bool = False
     optional: bool = False
+    keyed: bool = False
 
     def check(self) -> None:
         """Raises IntegrityRequired."""

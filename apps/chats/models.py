@@ -101,6 +101,10 @@ class ImportJob(OwnedModel):
             models.Index("state", "heartbeat_at", name="import_state"),  # the sweep, over all owners
         ]
 
+    @property
+    def is_under_way(self) -> bool:
+        return self.state in (self.State.QUEUED, self.State.RUNNING)
+
 
 class Chat(OwnedModel):
     """A conversation. ``integrity`` and ``rev`` change with every write; both name one state of it."""

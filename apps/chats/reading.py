@@ -41,6 +41,12 @@ class Turn:
         return break_after(self.message)
 
     @property
+    def source(self) -> dict[str, Any]:
+        """What the page's script needs for an edit: the text as it was written, not as it is shown."""
+        row = self.message
+        return {"id": str(row.pk), "index": row.index, "rev": row.rev, "name": row.name, "mes": row.mes}
+
+    @property
     def swipe_number(self) -> int:
         return self.message.swipe_id + 1
 

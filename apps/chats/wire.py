@@ -3,7 +3,7 @@
 import datetime as dt
 from typing import Any
 
-from apps.chats.models import Chat, Message, Participant, Swipe
+from apps.chats.models import Chat, ImportJob, Message, Participant, Swipe
 from apps.chats.queries import Changes
 from apps.chats.rounds import Round
 
@@ -30,6 +30,23 @@ def chat_document(chat: Chat) -> dict[str, Any]:
         "last_active": timestamp(chat.last_active),
         "created_at": timestamp(chat.created_at),
         "updated_at": timestamp(chat.updated_at),
+    }
+
+
+def import_document(job: ImportJob) -> dict[str, Any]:
+    return {
+        "id": str(job.pk),
+        "filename": job.filename,
+        "state": job.state,
+        "bytes_done": job.bytes_done,
+        "bytes_total": job.bytes_total,
+        "messages": job.messages,
+        "chats": [str(chat.pk) for chat in job.chats.all()],
+        "report": job.report or None,
+        "error": job.error or None,
+        "created_at": timestamp(job.created_at),
+        "started_at": timestamp(job.started_at),
+        "finished_at": timestamp(job.finished_at),
     }
 
 

@@ -1,4 +1,4 @@
-"""Light, dark, or what the system says. In a cookie, so that the server's first byte already has it."""
+"""Colours and the size of the text. In cookies, so that the server's first byte already has them."""
 
 import datetime as dt
 
@@ -8,20 +8,24 @@ from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
-COOKIE = "theme"
-THEMES = {"light", "dark"}
+# What may be chosen, by cookie; anything else is the default: the system's colours, text of the usual size.
+CHOICES = {"theme": {"light", "dark"}, "text_size": {"small", "large"}}
 
 
 @require_POST
 def choose(request: HttpRequest) -> HttpResponse:
-    """Keep the theme and go back to where it was chosen; anything but light and dark means the system's."""
+    """Keep what was chosen and go back to where that was."""
     target = request.POST.get("next", "")
     safe = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
     reply = redirect(target if safe else "/")
-    theme = request.POST.get("theme", "")
-    if theme not in THEMES:
-        reply.delete_cookie(COOKIE)
+    for name in CHOICES.keys() & request.POST.keys():
+        _keep(reply, name, request.POST.get(name, ""))
+    return reply
+
+
+def _keep(reply: HttpResponse, name: str, value: str) -> None:
+    if value not in CHOICES[name]:
+        reply.delete_cookie(name)
     else:
         year = dt.timedelta(days=365)
-        reply.set_cookie(COOKIE, theme, max_age=year, samesite="Lax", secure=settings.SESSION_COOKIE_SECURE)
-    return reply
+        reply.set_cookie(name, value, max_age=year, samesite="Lax", secure=settings.SESSION_COOKIE_SECURE)

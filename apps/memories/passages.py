@@ -2,8 +2,9 @@
 
 import datetime as dt
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 from uuid import UUID
 
@@ -12,17 +13,19 @@ import structlog
 from django.db import transaction
 from django.db.models import F
 from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Left
 
 from apps.chats.models import Chat, Swipe
 from apps.chats.operations import lock_chat
 from apps.common.problems import Missing
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
-from apps.memories.lexemes import Lexemes
+from apps.memories.lexemes import MAX_CHARACTERS, Lexemes
 from apps.memories.models import Passage
 
 SESSION_GAP = dt.timedelta(hours=4)  # a longer silence starts a new sitting
 OWN_SHARE = 0.5  # of a turn in the vector of its window; its neighbours share the rest
-BATCH = 256  # messages a transaction
+COMPARED = 1000  # messages at once with their passages
+BATCH = 64  # messages a transaction
 
 log = structlog.get_logger(__name__)
 
@@ -59,17 +62,25 @@ class Window:
 
 
 def index_messages(owner: Any, chat: Chat) -> int:
-    """Index what is new or changed in ``chat``, drop what is gone or hidden; how many passages were written.
+    """Index what is new or changed in ``chat``, drop what is hidden; how many passages were written.
 
     Idempotent, and safe beside writes to the chat: what changes meanwhile is left to the next call.
     """
-    windows = _windows(list(_turns(owner, chat)))
+    return sum(index_batches(owner, chat))
+
+
+def index_batches(owner: Any, chat: Chat) -> Iterator[int]:
+    """As ``index_messages``, a batch at a time, in bounded memory; stopped after one, the next call goes on there."""
     passages = Passage.objects.for_owner(owner).filter(chat=chat)
-    found = dict(passages.values_list("message_id", "fingerprint"))
-    passages.filter(message_id__in=found.keys() - {window.turn.message_id for window in windows}).delete()
+    passages.filter(message__is_system=True).delete()
     model = _current_model()
-    stale = [window for window in windows if found.get(window.turn.message_id) != window.fingerprint(model)]
-    return sum(_write(owner, chat, stale[start : start + BATCH], model) for start in range(0, len(stale), BATCH))
+    windows = _windows(_turns(owner, chat))
+    while compared := list(islice(windows, COMPARED)):
+        ids = [window.turn.message_id for window in compared]
+        found = dict(passages.filter(message_id__in=ids).values_list("message_id", "fingerprint"))
+        stale = [window for window in compared if found.get(window.turn.message_id) != window.fingerprint(model)]
+        for start in range(0, len(stale), BATCH):
+            yield _write(owner, chat, stale[start : start + BATCH], model)
 
 
 def _current_model() -> str:
@@ -90,7 +101,8 @@ def _turns(owner: Any, chat: Chat) -> Iterator[Turn]:
         "message_id", "message__rev", "message__name", "message__is_user", "message__sent_at",
         KeyTextTransform("session", "extra"),
     )  # fmt: skip
-    for number, (message_id, rev, speaker, is_user, sent_at, key) in enumerate(rows.order_by("message__index")):
+    rows = rows.order_by("message__index").iterator(chunk_size=COMPARED)
+    for number, (message_id, rev, speaker, is_user, sent_at, key) in enumerate(rows):
         silent = sent_at and last_at and abs(sent_at - last_at) > SESSION_GAP
         session += bool(number and (silent or key != last_key))
         last_at, last_key = sent_at or last_at, key
@@ -103,12 +115,16 @@ def _active_swipes(owner: Any, chat: Chat) -> Any:
     )
 
 
-def _windows(turns: Sequence[Turn]) -> list[Window]:
-    def near(turn: Turn, place: int) -> Turn | None:
-        inside = 0 <= place < len(turns)
-        return turns[place] if inside and turns[place].session == turn.session else None
+def _windows(turns: Iterable[Turn]) -> Iterator[Window]:
+    before, turn = None, None
+    for after in chain(turns, [None]):
+        if turn:
+            yield Window(turn, _near(turn, before), _near(turn, after))
+        before, turn = turn, after
 
-    return [Window(turn, near(turn, place - 1), near(turn, place + 1)) for place, turn in enumerate(turns)]
+
+def _near(turn: Turn, other: Turn | None) -> Turn | None:
+    return other if other and other.session == turn.session else None
 
 
 # Rows
@@ -117,7 +133,8 @@ def _windows(turns: Sequence[Turn]) -> list[Window]:
 def _write(owner: Any, chat: Chat, windows: Sequence[Window], model: str) -> int:
     """Write the passages of some windows, each unless its messages have changed since they were read."""
     turns = {turn.message_id: turn for window in windows for turn in window.turns}
-    texts = dict(_active_swipes(owner, chat).filter(message_id__in=turns).values_list("message_id", "mes"))
+    start_of_mes = Left("mes", MAX_CHARACTERS)
+    texts = dict(_active_swipes(owner, chat).filter(message_id__in=turns).values_list("message_id", start_of_mes))
     windows = [window for window in windows if all(turn.message_id in texts for turn in window.turns)]
     vectors = _vectors(owner, turns, texts, model) if model else {}
     rows = [_passage(chat, window, texts, vectors, model) for window in windows]

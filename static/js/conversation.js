@@ -98,7 +98,10 @@ function watchEditors() {
 
 if (scroller) {
   // Not before htmx has found the edges, which it does at this same event.
-  document.addEventListener("DOMContentLoaded", () => document.body.addEventListener("htmx:afterSettle", watchEdges()));
+  document.addEventListener("DOMContentLoaded", () => {
+    const watch = watchEdges();
+    for (const event of ["htmx:afterSettle", "turns"]) document.body.addEventListener(event, watch);
+  });
   turnUpright();
   keepPlace();
   openPlace();

@@ -6,4 +6,5 @@ import "./forms.js";
 import "./keys.js";
 import "./drop.js";
 import "./conversation.js";
+import "./live.js";
 import "./progress.js";

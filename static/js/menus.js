@@ -34,12 +34,27 @@ export function leaveLater(toast) {
 }
 
 export function say(text, level = "info") {
+  const toasts = document.getElementById("toasts");
+  if ([...toasts.children].some((toast) => toast.textContent === text)) return;
   const toast = document.createElement("li");
   toast.className = `toast ${level}`;
   toast.append(text);
-  document.getElementById("toasts").append(toast);
+  toasts.append(toast);
   const long = level === "error" ? 2 * TOAST_MS : TOAST_MS;
   setTimeout(() => toast.remove(), long);
+}
+
+/** Say something that one can answer with a button. @param {string} text @param {string} label @param {() => void} action */
+export function sayWith(text, label, action) {
+  const toast = document.createElement("li");
+  const [words, button] = [document.createElement("span"), document.createElement("button")];
+  toast.className = "toast info";
+  words.textContent = text;
+  Object.assign(button, { type: "button", className: "button quiet", textContent: label });
+  button.addEventListener("click", () => { toast.remove(); action(); });
+  toast.append(words, button);
+  document.getElementById("toasts").append(toast);
+  leaveLater(toast);
 }
 
 document.querySelectorAll(".toast").forEach(leaveLater);

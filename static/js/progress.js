@@ -9,3 +9,10 @@ document.body.addEventListener("htmx:load", ({ detail: { elt } }) => {
   const details = elt.id === "run-progress" && elt.querySelector("details");
   if (details) details.open = open;
 });
+
+// An import's progress is read out where it says something new, not every second.
+document.body.addEventListener("htmx:load", ({ detail: { elt } }) => {
+  const status = document.getElementById("import-status");
+  const said = elt.id === "import-job" ? elt.dataset.said : undefined;
+  if (status && said && status.textContent !== said) status.textContent = said;
+});

@@ -1,21 +1,48 @@
-// The choice of colours takes effect without a reload; the cookie is for the server's next page.
-const YEAR = 365 * 24 * 3600;
+// Colours and the size of the text take effect without a reload, and on one's other devices. The cookies are for the
+// server's next page, and for those who aren't signed in.
+import { SettingsSync } from "./sync-client.js";
+import { headers } from "./live/requests.js";
 
-function choose(theme) {
-  const kept = theme === "auto" ? "theme=; max-age=0" : `theme=${theme}; max-age=${YEAR}`;
+const YEAR = 365 * 24 * 3600;
+const DEFAULTS = { theme: "auto", text_size: "normal" };
+const root = document.documentElement;
+const { user } = document.body.dataset;
+const forms = document.querySelectorAll("[data-theme-choice]");
+
+function apply(name, value) {
+  const isDefault = value === DEFAULTS[name];
+  const kept = isDefault ? `${name}=; max-age=0` : `${name}=${encodeURIComponent(value)}; max-age=${YEAR}`;
   const secure = location.protocol === "https:" ? "; secure" : "";
   document.cookie = `${kept}; path=/; samesite=lax${secure}`;
-  if (theme === "auto") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme;
+  root.toggleAttribute(attributeOf(name), !isDefault);
+  if (!isDefault) root.setAttribute(attributeOf(name), value);
+  for (const form of forms) {
+    for (const button of form.querySelectorAll(`[name=${name}]`)) {
+      button.setAttribute("aria-pressed", String(button.value === value));
+    }
+  }
 }
 
-for (const form of document.querySelectorAll("[data-theme-choice]")) {
+const attributeOf = (name) => `data-${name.replace("_", "-")}`;
+
+function follow() {
+  const sync = new SettingsSync({ user, headers, live: document.querySelector(".room") !== null });
+  sync.addEventListener("changed", ({ detail }) => {
+    for (const name of detail.keys) if (name in DEFAULTS) apply(name, detail.settings[name] ?? DEFAULTS[name]);
+  });
+  sync.open();
+  return sync;
+}
+
+const settings = user && forms.length ? follow() : null;
+
+for (const form of forms) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    choose(event.submitter.value);
-    for (const button of form.querySelectorAll("button")) {
-      button.setAttribute("aria-pressed", String(button === event.submitter));
-    }
+    const { name, value } = event.submitter;
+    apply(name, value);
+    settings?.set(name, value);
+    settings?.flush();
     form.closest("details").open = false;
   });
 }

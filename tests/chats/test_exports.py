@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
 from apps.chats import operations
-from apps.chats.exports import WINDOW, export_filename, export_jsonl
+from apps.chats.copying import WINDOW
+from apps.chats.exports import export_filename, export_jsonl
 from apps.chats.formats.parsed import ParsedMessage
 from apps.chats.formats.sillytavern import NO_HEADER
 from apps.chats.formats.sillytavern_lines import parse_message
-from apps.chats.imports import import_chat
+from apps.chats.imports import import_chats
 from apps.chats.models import Chat
 from tests.chats.test_sillytavern import HEADER, PLAIN, SWIPED, message_lines, text
 
@@ -40,7 +41,7 @@ def alice() -> Any:
 
 
 def take_in(owner: Any, *lines: Any) -> Chat:
-    [chat] = import_chat(owner, io.BytesIO(text(*lines)), filename="The gate.jsonl").chats
+    [chat] = import_chats(owner, io.BytesIO(text(*lines)), filename="The gate.jsonl").chats
     return Chat.objects.for_owner(owner).get(pk=chat.pk)
 
 

@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 
 from apps.chats import events
 from apps.chats.formats import json_lines
-from apps.chats.imports import ImportResult, import_chat
+from apps.chats.imports import ImportResult, import_chats
 from apps.chats.models import Character, Chat, ChatChange, Message, Swipe
 from apps.common import clock
 from apps.common.problems import Invalid, TooLarge
@@ -42,7 +42,7 @@ def text(*lines: Any) -> bytes:
 
 
 def take_in(owner: Any, *lines: Any, filename: str = "The gate.jsonl", **rest: Any) -> ImportResult:
-    return import_chat(owner, io.BytesIO(text(*lines)), filename=filename, **rest)
+    return import_chats(owner, io.BytesIO(text(*lines)), filename=filename, **rest)
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ class TestImport:
     def test_a_file_that_is_no_chat_leaves_nothing(self, alice: Any) -> None:
         for content in (b"", b"\x89PNG\r\n", b"{", bytes(100)):
             with pytest.raises(Invalid):
-                import_chat(alice, io.BytesIO(content), filename="x.jsonl")
+                import_chats(alice, io.BytesIO(content), filename="x.jsonl")
         assert stored_rows() == 0
 
     def test_a_file_above_the_limit(self, alice: Any, settings: Any) -> None:
@@ -154,7 +154,7 @@ class TestImport:
 
         torn = Torn(text(NAMED, *[turn("Anselm", "x" * 80)] * 2000))
         with pytest.raises(OSError, match="gone"):
-            import_chat(alice, torn, filename="x.jsonl")
+            import_chats(alice, torn, filename="x.jsonl")
         assert stored_rows() == 0
 
     def test_odd_values_reach_the_database(self, alice: Any) -> None:

@@ -12,7 +12,7 @@ SAVE = {
     "actions": ["\n{{[INPUT]}}\nIs anybody in?\n{{[OUTPUT]}}\n", "Nobody you would know.", "{{[INPUT]}}Open up!"],
     "savedsettings": {"chatname": "Wanda", "chatopponent": "Anselm||$||Ilse", "opmode": "4"},
 }
-words = st.text("abc é{}[]:", min_size=1).map(str.strip).filter(None)
+words = st.text("abc é{}[]:", min_size=1).map(str.strip).filter(bool)
 
 
 def test_marks_say_who_speaks() -> None:

@@ -39,7 +39,8 @@ def test_a_conversation() -> None:
     assert messages[1].send_date == "2025-01-02T03:04:06Z"
     assert messages[2].active.extra == {"model": "a-model", "reasoning": "Surely.", "loom": {"id": "m2"}}
     assert (chat.title, chat.header.character_name) == ("On bees", "Claude")
-    assert chat.header.metadata == {"loom": {"originPlatform": "claude", "id": "t1"}}
+    assert chat.header.metadata["loom"]["originPlatform"] == "claude"
+    assert chat.header.metadata["loom"]["id"] == "t1"
 
 
 def test_several_and_broken_conversations() -> None:

@@ -19,7 +19,7 @@ def alice(db: None) -> User:
 
 
 @pytest.fixture
-def page(alice: User) -> Client:
+def site(alice: User) -> Client:
     client = Client()
     client.force_login(alice)
     return client
@@ -38,102 +38,102 @@ def texts(chat: Chat) -> list[str]:
     return [message.mes for message in chat.messages.order_by("index")]
 
 
-def do(page: Client, chat: Chat, index: int, action: str, **data: Any) -> Any:
-    reply = page.post(url(chat, index, action), data)
+def do(site: Client, chat: Chat, index: int, action: str, **data: Any) -> Any:
+    reply = site.post(url(chat, index, action), data)
     assert reply.status_code == 302, reply.content
-    return page.get(reply.url)
+    return site.get(reply.url)
 
 
-def test_another_version_is_written_shown_and_deleted(page: Client, chat: Chat) -> None:
-    assert "Under the stone." in page.get(url(chat, 1, "version")).content.decode()
-    do(page, chat, 1, "version", text="In the well.")
+def test_another_version_is_written_shown_and_deleted(site: Client, chat: Chat) -> None:
+    assert "Under the stone." in site.get(url(chat, 1, "version")).content.decode()
+    do(site, chat, 1, "version", text="In the well.")
     assert texts(chat)[1] == "In the well."
-    turn = page.post(url(chat, 1, "swipe"), {"to": 0}, **HTMX).content.decode()
+    turn = site.post(url(chat, 1, "swipe"), {"to": 0}, **HTMX).content.decode()
     assert "Under the stone." in turn
     assert "1/2" in turn
-    do(page, chat, 1, "swipe", to=7)
+    do(site, chat, 1, "swipe", to=7)
     assert texts(chat)[1] == "In the well."
-    do(page, chat, 1, "swipe", delete="on")
+    do(site, chat, 1, "swipe", delete="on")
     assert texts(chat)[1] == "Under the stone."
-    do(page, chat, 1, "swipe", delete="on")
+    do(site, chat, 1, "swipe", delete="on")
     assert texts(chat)[1] == "Under the stone."
 
 
-def test_a_message_is_hidden_and_shown_again(page: Client, chat: Chat) -> None:
-    assert "Hidden from the prompt" in page.post(url(chat, 1, "hide"), **HTMX).content.decode()
+def test_a_message_is_hidden_and_shown_again(site: Client, chat: Chat) -> None:
+    assert "Hidden from the prompt" in site.post(url(chat, 1, "hide"), **HTMX).content.decode()
     assert chat.messages.get(index=1).is_system
-    do(page, chat, 1, "hide")
+    do(site, chat, 1, "hide")
     assert not chat.messages.get(index=1).is_system
 
 
-def test_a_message_is_deleted_and_brought_back(page: Client, chat: Chat) -> None:
-    shown = do(page, chat, 1, "remove").content.decode()
+def test_a_message_is_deleted_and_brought_back(site: Client, chat: Chat) -> None:
+    shown = do(site, chat, 1, "remove").content.decode()
     assert texts(chat) == ["Where is the key?", "Then let us go."]
     assert f'action="/chats/{chat.pk}/undo/"' in shown
     assert "Message 1 is deleted." in shown
-    page.post(f"/chats/{chat.pk}/undo/")
+    site.post(f"/chats/{chat.pk}/undo/")
     assert texts(chat) == ["Where is the key?", "Under the stone.", "Then let us go."]
-    page.post(f"/chats/{chat.pk}/undo/")
-    nothing = page.get(page.post(f"/chats/{chat.pk}/undo/").url)
+    site.post(f"/chats/{chat.pk}/undo/")
+    nothing = site.get(site.post(f"/chats/{chat.pk}/undo/").url)
     assert "can be taken back" in nothing.content.decode()
 
 
-def test_a_message_is_moved_and_one_inserted(page: Client, chat: Chat) -> None:
-    do(page, chat, 2, "move", to=0)
+def test_a_message_is_moved_and_one_inserted(site: Client, chat: Chat) -> None:
+    do(site, chat, 2, "move", to=0)
     assert texts(chat)[0] == "Then let us go."
-    assert "Name a place from 0 to 2" in do(page, chat, 2, "move", to=3).content.decode()
-    do(page, chat, 1, "insert", text="Wait!", speaker="character")
+    assert "Name a place from 0 to 2" in do(site, chat, 2, "move", to=3).content.decode()
+    do(site, chat, 1, "insert", text="Wait!", speaker="character")
     message = chat.messages.get(index=1)
     assert (message.mes, message.name, message.is_user) == ("Wait!", "Mira", False)
-    assert page.post(url(chat, 1, "insert"), {"text": " "}).status_code == 400
+    assert site.post(url(chat, 1, "insert"), {"text": " "}).status_code == 400
 
 
-def test_a_branch_opens_and_a_checkpoint_is_kept(page: Client, chat: Chat) -> None:
-    shown = do(page, chat, 1, "branch").content.decode()
+def test_a_branch_opens_and_a_checkpoint_is_kept(site: Client, chat: Chat) -> None:
+    shown = do(site, chat, 1, "branch").content.decode()
     assert "The heist - Branch #1" in shown
     branch = Chat.objects.for_owner(chat.owner_id).get(parent=chat)
     assert texts(branch) == texts(chat)[:2]
-    assert 'data-at="0"' in do(page, chat, 0, "branch", checkpoint="on", title="Before").content.decode()
+    assert 'data-at="0"' in do(site, chat, 0, "branch", checkpoint="on", title="Before").content.decode()
     assert Chat.objects.for_owner(chat.owner_id).get(is_checkpoint=True).title == "Before"
 
 
-def test_a_scene_ends_has_a_name_and_a_recap_and_goes_on(page: Client, chat: Chat) -> None:
-    assert "The stone" in page.post(url(chat, 1, "scene"), {"name": "The stone"}, **HTMX).content.decode()
-    listed = page.get(f"/chats/{chat.pk}/scenes/", **HTMX).content.decode()
+def test_a_scene_ends_has_a_name_and_a_recap_and_goes_on(site: Client, chat: Chat) -> None:
+    assert "The stone" in site.post(url(chat, 1, "scene"), {"name": "The stone"}, **HTMX).content.decode()
+    listed = site.get(f"/chats/{chat.pk}/scenes/", **HTMX).content.decode()
     assert "The stone" in listed
     assert "The scene that goes on" in listed
     scene = chat.messages.get(index=1).pk
     fields = {"name": "A key", "recap": "A key was\r\nhidden.", "visible": "on"}
-    assert page.post(f"/chats/{chat.pk}/scenes/{scene}/", fields).status_code == 302
+    assert site.post(f"/chats/{chat.pk}/scenes/{scene}/", fields).status_code == 302
     kept = scenes_of(chat)[0]
     assert (kept.name, kept.recap, kept.is_included) == ("A key", "A key was\nhidden.", False)
-    assert "A key was" in page.get(f"/chats/{chat.pk}/").content.decode()
-    page.post(f"/chats/{chat.pk}/scenes/{scene}/", fields)
+    assert "A key was" in site.get(f"/chats/{chat.pk}/").content.decode()
+    site.post(f"/chats/{chat.pk}/scenes/{scene}/", fields)
     assert len(scenes_of(chat)[0].versions) == 1
-    do(page, chat, 1, "scene")
+    do(site, chat, 1, "scene")
     assert scenes_of(chat) == []
-    assert page.post(f"/chats/{chat.pk}/scenes/{scene}/", fields).status_code == 404
+    assert site.post(f"/chats/{chat.pk}/scenes/{scene}/", fields).status_code == 404
 
 
-def test_people_join_take_turns_and_leave(page: Client, chat: Chat) -> None:
+def test_people_join_take_turns_and_leave(site: Client, chat: Chat) -> None:
     people = f"/chats/{chat.pk}/people/"
-    page.post(people, {"name": "Mira"})
-    page.post(people, {"name": "Tam"})
-    assert page.post(people, {"name": "Tam"}).status_code == 400
+    site.post(people, {"name": "Mira"})
+    site.post(people, {"name": "Tam"})
+    assert site.post(people, {"name": "Tam"}).status_code == 400
     mira, tam = chat.participants.order_by("position")
     assert (mira.character_id, tam.character_id) == (chat.character_id, None)
-    page.post(f"{people}{tam.pk}/", {"action": "earlier"})
-    page.post(f"{people}{mira.pk}/", {"action": "mute"})
+    site.post(f"{people}{tam.pk}/", {"action": "earlier"})
+    site.post(f"{people}{mira.pk}/", {"action": "mute"})
     assert [(one.name, one.muted) for one in chat.participants.order_by("position")] == [("Tam", False), ("Mira", True)]
-    assert "Tam" in page.get(f"/chats/{chat.pk}/").content.decode()
-    page.post(f"/chats/{chat.pk}/write/", {"text": "Go!", "speaker": str(tam.pk)})
+    assert "Tam" in site.get(f"/chats/{chat.pk}/").content.decode()
+    site.post(f"/chats/{chat.pk}/write/", {"text": "Go!", "speaker": str(tam.pk)})
     assert chat.messages.get(index=3).participant_id == tam.pk
-    page.post(f"{people}{tam.pk}/", {"action": "remove"})
+    site.post(f"{people}{tam.pk}/", {"action": "remove"})
     assert [one.name for one in chat.participants.all()] == ["Mira"]
 
 
-def test_the_menu_is_there_with_and_without_htmx(page: Client, chat: Chat) -> None:
-    assert b"<html" not in page.get(url(chat, 1, "tools"), **HTMX).content
-    assert b"<html" in page.get(url(chat, 1, "tools")).content
+def test_the_menu_is_there_with_and_without_htmx(site: Client, chat: Chat) -> None:
+    assert b"<html" not in site.get(url(chat, 1, "tools"), **HTMX).content
+    assert b"<html" in site.get(url(chat, 1, "tools")).content
     for name in ("scenes", "people"):
-        assert b"<html" in page.get(f"/chats/{chat.pk}/{name}/").content
+        assert b"<html" in site.get(f"/chats/{chat.pk}/{name}/").content

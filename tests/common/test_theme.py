@@ -24,6 +24,12 @@ def test_the_theme_is_in_the_first_byte(client):
     assert first_tag(client) == '<html lang="en" data-theme="dark">'
 
 
+def test_so_is_the_size_of_the_text(client):
+    choose(client, "dark")
+    client.post(reverse("theme"), {"text_size": "large"})
+    assert first_tag(client) == '<html lang="en" data-theme="dark" data-text-size="large">'
+
+
 @pytest.mark.parametrize("theme", ["auto", "", 'x" onload="'])
 def test_anything_else_is_what_the_system_says(client, theme):
     choose(client, "light")

@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
-from apps.chats.models import Message
+from apps.chats.models import ImportJob, Message
 from apps.chats.operations import (
     Guard,
     Patch,
@@ -75,6 +75,7 @@ def alices(db: None) -> dict[str, Any]:
         "run_id": run.pk,
         "participant_id": participant.pk,
         "scene_id": turn.pk,
+        "job_id": ImportJob.objects.create(owner_id=alice.pk, filename="hers.jsonl").pk,
         "namespace": "auto_recap_memory",
         "key": "memory",
         "token_id": token.pk,

@@ -137,6 +137,24 @@ def test_the_retry_of_a_splice_is_not_applied_twice(alice: APIClient, chat: dict
     assert texts(alice, chat)[0].startswith("xWhere")
 
 
+@pytest.mark.parametrize(
+    ("call", "content"),
+    [
+        ("append", {"messages": [{"mes": "ok"}]}),
+        ("patch", {"patches": [{"index": 0, "add_swipe": {"mes": "ok"}}]}),
+        ("patch", {"patches": [{"index": 0, "insert_before": {"mes": "ok"}}]}),
+    ],
+)
+def test_the_same_write_with_another_key_is_another_write(
+    alice: APIClient, chat: dict[str, Any], call: str, content: dict[str, Any]
+) -> None:
+    body = content | {"integrity": chat["integrity"]}
+    first = alice.post(url(chat, call), body, headers={"Idempotency-Key": "hers"})
+    assert first.status_code in (200, 201)
+    assert alice.post(url(chat, call), body, headers={"Idempotency-Key": "his"}).status_code == 409
+    assert alice.post(url(chat, call), body, headers={"Idempotency-Key": "hers"}).json() == first.json()
+
+
 # Places
 
 

@@ -11,7 +11,7 @@ from apps.chats.integrity import Guard
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, append_messages, create_chat, delete_chat, patch_messages
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
-from apps.memories import passages
+from apps.memories import passages, tasks
 from apps.memories.models import Passage
 from apps.memories.passages import index_messages, is_question
 
@@ -160,6 +160,26 @@ def test_without_a_model_words_are_indexed_and_vectors_follow_later(owner, chat,
         assert index_messages(owner, chat) == 0
     assert index_messages(owner, chat) == 4
     assert all(row.embedding for row in rows(owner))
+
+
+def test_batches_go_on_where_the_last_ones_stopped(owner, chat, monkeypatch):
+    monkeypatch.setattr(passages, "BATCH", 1)
+    monkeypatch.setattr(passages, "COMPARED", 2)
+    assert next(passages.index_batches(owner, chat)) == 1
+    assert [row.message.index for row in rows(owner)] == [0]
+    assert list(passages.index_batches(owner, chat)) == [1, 1, 1]
+    assert index_messages(owner, chat) == 0
+
+
+def test_a_long_chat_is_indexed_in_several_turns(owner, chat, monkeypatch):
+    monkeypatch.setattr(passages, "BATCH", 1)
+    monkeypatch.setattr(tasks, "INDEXING_TURN", 0)
+    queued = []
+    monkeypatch.setattr(tasks.index_chat, "delay", lambda **arguments: queued.append(arguments))
+    tasks.index_for_a_while(chat)
+    while queued:
+        tasks.index_chat(**queued.pop())
+    assert [row.message.index for row in rows(owner)] == [0, 1, 2, 3]
 
 
 def test_another_owner_indexes_nothing_of_it(owner, chat):

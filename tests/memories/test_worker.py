@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from apps.accounts.models import User
-from apps.chats.imports import import_chat
+from apps.chats.imports import import_chats
 from apps.chats.models import Chat
 from apps.memories import tasks
 from apps.memories.models import ExtractionRun, Memory, Passage
@@ -34,7 +34,7 @@ def imported(owner: User, count: int) -> Chat:
         lines.append({"name": "Mira", "is_user": False, "mes": text})
     lines.append({"name": "Alice", "is_user": True, "mes": "And now?"})
     file = io.BytesIO("\n".join(map(json.dumps, lines)).encode())
-    [chat] = import_chat(owner, file, filename="cousins.jsonl").chats
+    [chat] = import_chats(owner, file, filename="cousins.jsonl").chats
     return chat
 
 

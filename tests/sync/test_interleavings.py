@@ -127,7 +127,8 @@ class Interleavings(RuleBasedStateMachine):
     def append(self, client: int, texts: list[str], fault: str) -> None:
         messages = [{"name": "Alice", "is_user": True, "mes": text} for text in texts]
         reply = self.send(client, "append", {"messages": messages}, fault)
-        if reply is not None:
+        # Without a key, what somebody else wrote from the same state counts as this client's own, sent twice.
+        if reply is not None and not reply["deduplicated"]:
             ids = [place["id"] for place in reply["appended"]]
             added = [new_message(pk, text) for pk, text in zip(ids, texts, strict=True)]
             self.accepted(client, copy.deepcopy(self.plan) + added)
@@ -265,6 +266,6 @@ def test_any_interleaving_ends_with_what_was_accepted(db: None) -> None:
     run_state_machine_as_test(
         Interleavings,
         settings=settings(
-            max_examples=30, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=25, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )

@@ -13,7 +13,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from apps.chats.exports import export_filename, export_jsonl
+from apps.chats.exports import FORMATS, export_filename
 from apps.chats.queries import access_chat
 from apps.common.problems import Invalid
 from apps.common.strict_json import CompactJSONRenderer
@@ -30,19 +30,26 @@ class ChatExportView(APIView):
     renderer_classes = [CompactJSONRenderer, JSONLinesRenderer]
 
     @extend_schema(
-        parameters=[OpenApiParameter("format", OpenApiTypes.STR, enum=["jsonl"], default="jsonl")],
-        responses={(200, "application/jsonl"): OpenApiTypes.BINARY},
+        parameters=[
+            OpenApiParameter("format", OpenApiTypes.STR, enum=list(FORMATS), default="jsonl"),
+            OpenApiParameter("hidden", OpenApiTypes.BOOL, description="Text and Markdown: with hidden messages."),
+        ],
+        responses={(200, media_type): OpenApiTypes.BINARY for _, media_type, _ in FORMATS.values()},
     )
     def get(self, request: Request, chat_id: UUID) -> StreamingHttpResponse:
+        """The chat as a file. `jsonl` is lossless; `text` and `markdown` are to be read."""
         chat = access_chat(request.user, chat_id)
-        if request.query_params.get("format", "jsonl") != "jsonl":
-            raise Invalid.at("/format", "The only format is jsonl.")
-        chunks = export_jsonl(chat)
+        name = request.query_params.get("format", "jsonl")
+        if name not in FORMATS:
+            raise Invalid.at("/format", f"The formats are {', '.join(FORMATS)}.")
+        export, media_type, ending = FORMATS[name]
+        hidden = request.query_params.get("hidden") == "true" and name in ("text", "markdown")
+        chunks = export(chat, hidden=True) if hidden else export(chat)
         served_by_asgi = isinstance(request._request, ASGIRequest)
-        disposition = content_disposition_header(as_attachment=True, filename=export_filename(chat))
+        disposition = content_disposition_header(as_attachment=True, filename=export_filename(chat, ending))
         return StreamingHttpResponse(
             _in_threads(chunks) if served_by_asgi else chunks,
-            content_type="application/jsonl",
+            content_type=media_type,
             headers={"Content-Disposition": disposition},
         )
 

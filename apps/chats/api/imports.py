@@ -11,13 +11,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats.api.serializers import ChatSerializer, OwnCharacter
-from apps.chats.imports import import_chat
+from apps.chats.api.uploads import refuse_larger
+from apps.chats.imports import import_chats
 from apps.chats.wire import chat_document
-from apps.common.problems import TooLarge
 from apps.common.serializer_fields import StrictSerializer, Text
-
-# What the other fields and the boundaries of a multipart body may take.
-ENVELOPE_BYTES = 64 * 1024
 
 
 class ImportSerializer(StrictSerializer):
@@ -48,21 +45,14 @@ class ChatImportView(APIView):
 
     @extend_schema(request={"multipart/form-data": ImportSerializer}, responses={201: ImportedSerializer})
     def post(self, request: Request) -> Response:
-        _refuse_large(request)
+        refuse_larger(request, settings.IMPORT_MAX_BYTES)
         body = ImportSerializer(data=request.data, context={"request": request})
         body.is_valid(raise_exception=True)
         fields = body.validated_data
         file = fields.pop("file")
-        result = import_chat(request.user, file, filename=file.name, **fields)
+        result = import_chats(request.user, file, filename=file.name, **fields)
         document = {
             "chats": [chat_document(chat) for chat in result.chats],
             "report": result.report.as_dict(),
         }
         return Response(document, status=status.HTTP_201_CREATED)
-
-
-def _refuse_large(request: Request) -> None:
-    """Before the body is read, by the length that it declares."""
-    length = request.META.get("CONTENT_LENGTH") or "0"
-    if length.isdecimal() and int(length) > settings.IMPORT_MAX_BYTES + ENVELOPE_BYTES:
-        raise TooLarge(f"The file is larger than {settings.IMPORT_MAX_BYTES} bytes.")

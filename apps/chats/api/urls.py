@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from apps.chats.api import branches, characters, exports, imports, lorebooks, participants, views
+from apps.chats.api import branches, characters, exports, import_jobs, imports, lorebooks, participants, views
 
 urlpatterns = [
     path("characters/", characters.CharacterListView.as_view(), name="api-characters"),
@@ -14,6 +14,9 @@ urlpatterns = [
     path("lorebooks/import/", lorebooks.LorebookImportView.as_view(), name="api-lorebook-import"),
     path("lorebooks/<uuid:lorebook_id>/", lorebooks.LorebookView.as_view(), name="api-lorebook"),
     path("lorebooks/<uuid:lorebook_id>/export/", lorebooks.LorebookExportView.as_view(), name="api-lorebook-export"),
+    path("imports/", import_jobs.ImportJobListView.as_view(), name="api-imports"),
+    path("imports/<uuid:job_id>/", import_jobs.ImportJobView.as_view(), name="api-import"),
+    path("imports/<uuid:job_id>/cancel/", import_jobs.ImportJobCancelView.as_view(), name="api-import-cancel"),
     path("chats/", views.ChatListView.as_view(), name="api-chats"),
     path("chats/import/", imports.ChatImportView.as_view(), name="api-chat-import"),
     path("chats/<uuid:chat_id>/", views.ChatView.as_view(), name="api-chat"),

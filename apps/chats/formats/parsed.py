@@ -61,30 +61,46 @@ class ParsedHeader:
 
 @dataclass
 class Report:
-    """What was read, and what was skipped, repaired or replaced on the way."""
+    """What was read, and what was skipped, repaired or replaced on the way.
+
+    What is numbered are lines, or where a file doesn't have a message a line, what `unit` says.
+    """
 
     format: str
+    unit: str = "line"
     messages: int = 0
     skipped: int = 0
     skipped_lines: list[dict[str, Any]] = field(default_factory=list)
-    _warnings: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _warnings: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     def skip(self, line: int, reason: str) -> None:
         """Line number `line`, counted from 1, was left out."""
         self.skipped += 1
         if self.skipped <= LISTED_SKIPS:
-            self.skipped_lines.append({"line": line, "reason": reason})
+            where = "" if self.unit == "line" else f"{self.unit.capitalize()} {line}: "
+            self.skipped_lines.append({"line": line, "reason": where + reason})
 
     def warn(self, line: int, text: str) -> None:
         """Something on `line` was repaired. The same text is reported once, with its count."""
-        first, count = self._warnings.get(text, (line, 0))
-        self._warnings[text] = (first, count + 1)
+        self._add(text, f"{self.unit} {line}", 1)
+
+    def include(self, other: "Report") -> None:
+        """What `other` says of a part of the same file was left out, or repaired."""
+        self.skipped += other.skipped
+        self.skipped_lines += other.skipped_lines[: max(LISTED_SKIPS - len(self.skipped_lines), 0)]
+        for text, (first, count) in other._warnings.items():
+            self._add(text, first, count)
+
+    def _add(self, text: str, where: str, times: int) -> None:
+        if text in self._warnings or len(self._warnings) < LISTED_SKIPS:
+            first, count = self._warnings.get(text, (where, 0))
+            self._warnings[text] = (first, count + times)
 
     @property
     def warnings(self) -> list[str]:
         warnings = [_counted(text, *where) for text, where in self._warnings.items()]
         if self.skipped > LISTED_SKIPS:
-            warnings.append(f"{self.skipped - LISTED_SKIPS} more lines were skipped.")
+            warnings.append(f"{self.skipped - LISTED_SKIPS} more {self.unit}s were skipped.")
         return warnings
 
     def as_dict(self) -> dict[str, Any]:
@@ -97,17 +113,18 @@ class Report:
         }
 
 
-def _counted(text: str, first: int, count: int) -> str:
-    return f"{text} (line {first})" if count == 1 else f"{text} ({count} times, first on line {first})"
+def _counted(text: str, first: str, count: int) -> str:
+    return f"{text} ({first})" if count == 1 else f"{text} ({count} times, first on {first})"
 
 
 @dataclass(frozen=True)
 class ParsedChat:
     """A chat being read: the header is there, the messages come as they are asked for.
 
-    The report is complete when the messages are used up.
+    The report is complete when the messages are used up. `title` is that which the file says; empty for none.
     """
 
     header: ParsedHeader
     messages: Iterator[ParsedMessage]
     report: Report
+    title: str = ""

@@ -51,7 +51,19 @@ def parse(source: BinaryIO | Iterable[bytes]) -> ParsedChat:
     when there is neither a header nor a message in it.
     """
     report = Report(FORMAT)
-    records = _records(_lines(source), report)
+    return _chat(_records(_lines(source), report), report)
+
+
+def parse_values(values: Iterable[tuple[int, Any]], report: Report) -> ParsedChat:
+    """The chat in the numbered values of one array: messages, a header perhaps, or strings "Name: text".
+
+    As `parse`, with the report to write to.
+    """
+    read = ((number, _message_of_string(v) if isinstance(v, str) else v) for number, v in values)
+    return _chat(_usable(read, report), report)
+
+
+def _chat(records: Iterator[Record], report: Report) -> ParsedChat:
     first = next(records, None)
     if first is None:
         raise UnreadableFile(_nothing_in_it(report))

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from apps.chats.dates import parse_date
+from apps.chats.formats import marinara
 from apps.chats.formats.json_lines import Warn
 from apps.chats.formats.layout import apply_layout, dump, make_layout
 from apps.chats.formats.parsed import ParsedHeader, ParsedMessage, ParsedSwipe
@@ -37,11 +38,12 @@ def _name_in_header(value: Any, warn: Warn) -> str:
     return "" if name == _NO_NAME else name
 
 
-def parse_message(line: Mapping[str, Any], header: ParsedHeader, warn: Warn) -> ParsedMessage:
-    """The message on `line`, an object without NUL characters or lone surrogates.
+def parse_message(written: Mapping[str, Any], header: ParsedHeader, warn: Warn) -> ParsedMessage:
+    """The message on a line, an object without NUL characters or lone surrogates.
 
     Whatever is odd in it is repaired, and said to `warn`. A message without a name gets that of the header.
     """
+    line = marinara.in_our_terms(written) if marinara.is_line(written) else written
     is_user = flag_at(line, "is_user", warn)
     fallback = header.user_name if is_user else header.character_name
     swipe_id, swipes = _swipes(line, object_at(line, "extra", warn), warn)
@@ -55,7 +57,7 @@ def parse_message(line: Mapping[str, Any], header: ParsedHeader, warn: Warn) -> 
         swipes=swipes,
         layout="",
     )
-    return replace(message, layout=make_layout(line, _columns(message)))
+    return replace(message, layout=make_layout(written, _columns(message)))
 
 
 def _swipes(line: Mapping[str, Any], extra: dict[str, Any], warn: Warn) -> tuple[int, tuple[ParsedSwipe, ...]]:

@@ -65,9 +65,10 @@ def record_change(
 def write_after(chat: Chat, guard: Guard, fingerprint: str) -> ChatChange | None:
     """The write that this one repeats: the one that followed the state in ``guard``, with the same content.
 
-    Its reply was lost on the way, so the client sends it again.
+    Its reply was lost on the way, so the client sends it again. With a key of its own it is another write that
+    happens to say the same.
     """
-    known = None if guard.integrity is None else rev_of(chat, guard.integrity)
+    known = None if guard.integrity is None or guard.keyed else rev_of(chat, guard.integrity)
     if known is None:
         return None
     return chat.changes.filter(rev=known + 1, fingerprint=fingerprint).first()

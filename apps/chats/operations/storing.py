@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -13,11 +14,12 @@ from apps.chats.wire import timestamp
 from apps.common import clock
 
 BATCH = 1000  # messages
-BATCH_CHARACTERS = 4_000_000  # of text, about; whichever comes first
+BATCH_WEIGHT = 4_000_000  # in characters, about; whichever comes first
+ROW_WEIGHT = 500  # what an object costs beside its text, in characters
 
 
 def store_messages(chat: Chat, parsed: Iterable[ParsedMessage]) -> Iterator[list[Message]]:
-    """Insert messages at the end of a locked chat and yield them in batches, bounded by number and by text.
+    """Insert messages at the end of a locked chat and yield them in batches, bounded by number and by weight.
 
     The caller exhausts it, then calls ``record_change``.
     """
@@ -34,15 +36,24 @@ def store_messages(chat: Chat, parsed: Iterable[ParsedMessage]) -> Iterator[list
 
 def _batches(parsed: Iterable[ParsedMessage]) -> Iterator[list[ParsedMessage]]:
     batch: list[ParsedMessage] = []
-    size = 0
+    weight = 0
     for item in parsed:
         batch.append(item)
-        size += len(item.layout) + sum(len(swipe.mes) for swipe in item.swipes)
-        if len(batch) == BATCH or size >= BATCH_CHARACTERS:
+        weight += len(item.layout) + sum(_weight([swipe.mes, swipe.extra, swipe.info]) for swipe in item.swipes)
+        if len(batch) == BATCH or weight >= BATCH_WEIGHT:
             yield batch
-            batch, size = [], 0
+            batch, weight = [], 0
     if batch:
         yield batch
+
+
+def _weight(value: Any) -> int:
+    """About the size of a JSON value in memory, in characters."""
+    if isinstance(value, dict):
+        return ROW_WEIGHT + sum(map(_weight, value.values()))
+    if isinstance(value, list):
+        return ROW_WEIGHT + sum(map(_weight, value))
+    return len(value) if isinstance(value, str) else 0
 
 
 def dated(parsed: ParsedMessage) -> ParsedMessage:

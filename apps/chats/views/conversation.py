@@ -21,6 +21,7 @@ from apps.chats.shelf import entries_of, shelf
 from apps.chats.views.access import own_chat, own_message, wants_partial
 
 BESIDE = 30  # chats in the column beside the conversation
+TURNS = 400  # that a page may have shown anew at once
 CONFLICTS = (IntegrityConflict, PatchConflict, HistoryGone)
 
 
@@ -76,6 +77,16 @@ def window(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     if not wants_partial(request):
         return _page(request, excerpt, at=at)
     return render(request, "chats/_window.html", {"chat": chat, "excerpt": excerpt, "edge": edge})
+
+
+@login_required
+@require_safe
+def turns(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """The turns from ``?from=`` an index up to ``?to=``, as the list that a page shows; at most TURNS of them."""
+    chat = own_chat(request, chat_id)
+    start, end = (_index(request.GET.get(name), chat) or 0 for name in ("from", "to"))
+    excerpt = reading.excerpt_of(request.user, chat.pk, start, min(max(end - start, 0), TURNS))
+    return render(request, "chats/_window.html", {"chat": excerpt.chat, "excerpt": excerpt})
 
 
 def _index(value: Any, chat: Chat) -> int | None:

@@ -1,37 +1,56 @@
-"""Takes in chat files that were dropped on a page or chosen by hand."""
+"""Takes in files that were dropped on a page or chosen by hand, and shows how far the large ones are."""
+
+from typing import BinaryIO, cast
+from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.files.uploadedfile import UploadedFile
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import pluralize
 from django.urls import reverse
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
+from apps.chats.cards import Imported, import_card
+from apps.chats.formats.files import is_archive, is_card
 from apps.chats.formats.parsed import Report
-from apps.chats.imports import ImportResult, import_chat
+from apps.chats.import_jobs import access_import_job, cancel_import_job
+from apps.chats.imports import ImportResult, import_chats
+from apps.chats.models import ImportJob
 from apps.chats.samples import first_sample
+from apps.chats.tasks import request_import
 from apps.chats.views.access import wants_partial
-from apps.common.problems import Problem
+from apps.common.problems import Missing, Problem
 
 LISTED = 3  # reasons in a message; more would not be read
+AT_ONCE_BYTES = 2 * 2**20  # read while one waits; larger files are read in the background
+PAGE = 30
+SHOWN = 50  # chats of one import
 
 
 @login_required
 @require_POST
 def import_files(request: HttpRequest) -> HttpResponse:
-    """Each file becomes a chat, or a message that says why not. A single one is opened at once."""
+    """Each file becomes chats, a character or a lorebook, or a message that says why not.
+
+    What came of a single one is opened at once.
+    """
     files = request.FILES.getlist("file")
     if not files:
         messages.error(request, "No file came with that. Choose one, or drop it on the page.")
-    chats = [chat for file in files if (result := _import(request, file)) for chat in result.chats]
-    if not chats and wants_partial(request):
+    targets = [target for file in files if (target := _take_in(request, file))]
+    if not targets and wants_partial(request):
         return render(request, "components/toasts.html", status=400)
-    alone = len(chats) == len(files) == 1
-    target = reverse("chats:detail", args=[chats[0].pk]) if alone else reverse("chats:index")
-    return HttpResponseClientRedirect(target) if wants_partial(request) else redirect(target)
+    return _go(request, targets[0] if len(targets) == len(files) == 1 else _list_of(targets))
+
+
+def _list_of(targets: list[str]) -> str:
+    """Where all that came of several files can be seen."""
+    imports = reverse("chats:imports")
+    return imports if any(target.startswith(imports) for target in targets) else reverse("chats:index")
 
 
 @login_required
@@ -42,19 +61,94 @@ def open_sample(request: HttpRequest) -> HttpResponse:
     if sample is None:
         raise Http404("There is no story to open.")
     with sample.path.open("rb") as file:
-        result = import_chat(request.user, file, filename=sample.path.name, title=sample.title)
+        result = import_chats(request.user, file, filename=sample.path.name, title=sample.title)
     return redirect("chats:detail", chat_id=result.chats[0].pk)
 
 
-def _import(request: HttpRequest, file: UploadedFile) -> ImportResult | None:
-    name = (file.name or "The file")[-80:]
+@login_required
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
+    """The imports of the last days."""
+    jobs = ImportJob.objects.for_owner(request.user).order_by("-pk")
+    page = Paginator(jobs, PAGE).get_page(request.GET.get("page"))
+    return render(request, "chats/imports.html", {"page": page})
+
+
+@login_required
+@require_safe
+def detail(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """How far an import is, and its report by line. When all went well, htmx goes on to what came of it."""
+    job = _own_job(request, job_id)
+    chats = list(job.chats.order_by("pk")[: SHOWN + 1])
+    if wants_partial(request) and job.state == job.State.SUCCEEDED and len(chats) == 1 and not _has_remarks(job):
+        return HttpResponseClientRedirect(reverse("chats:detail", args=[chats[0].pk]))
+    template = "chats/_import_job.html" if wants_partial(request) else "chats/import_job.html"
+    context = {"job": job, "chats": chats[:SHOWN], "more": max(job.chats.count() - SHOWN, 0)}
+    return render(request, template, context)
+
+
+@login_required
+@require_POST
+def cancel(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    cancel_import_job(_own_job(request, job_id))
+    return _go(request, reverse("chats:import-job", args=[job_id]))
+
+
+def _own_job(request: HttpRequest, job_id: UUID) -> ImportJob:
     try:
-        result = import_chat(request.user, file, filename=name)  # type: ignore[arg-type]
+        return access_import_job(request.user, job_id)
+    except Missing as error:
+        raise Http404(error.detail) from error
+
+
+def _has_remarks(job: ImportJob) -> bool:
+    return bool(job.report.get("skipped_lines") or job.report.get("warnings"))
+
+
+def _go(request: HttpRequest, target: str) -> HttpResponse:
+    return HttpResponseClientRedirect(target) if wants_partial(request) else redirect(target)
+
+
+def _take_in(request: HttpRequest, upload: UploadedFile) -> str | None:
+    """The page of what came of the file; None where nothing did, which a message says."""
+    name = (upload.name or "The file")[-80:]
+    file = cast(BinaryIO, upload)
+    try:
+        if is_card(file):
+            return _told_card(request, import_card(request.user, file, filename=name))
+        if (upload.size or 0) > AT_ONCE_BYTES or is_archive(file):
+            return reverse("chats:import-job", args=[request_import(request.user, upload).pk])
+        return _told_chats(request, import_chats(request.user, file, filename=name))
     except Problem as problem:
-        messages.error(request, f"{name} was not imported. {problem.detail} Nothing of it was stored.")
+        return _take_in_card(request, file, name) or _refuse(request, name, problem)
+
+
+def _take_in_card(request: HttpRequest, file: BinaryIO, name: str) -> str | None:
+    """Of a card that a glance doesn't tell, such as one in YAML."""
+    try:
+        return _told_card(request, import_card(request.user, file, filename=name))
+    except Problem:
         return None
-    messages.add_message(request, messages.WARNING if result.report.skipped else messages.SUCCESS, told(result.report))
-    return result
+
+
+def _refuse(request: HttpRequest, name: str, problem: Problem) -> None:
+    messages.error(request, f"{name} was not imported. {problem.detail} Nothing of it was stored.")
+
+
+def _told_chats(request: HttpRequest, result: ImportResult) -> str:
+    level = messages.WARNING if result.report.skipped else messages.SUCCESS
+    messages.add_message(request, level, told(result.report))
+    alone = len(result.chats) == 1
+    return reverse("chats:detail", args=[result.chats[0].pk]) if alone else reverse("chats:index")
+
+
+def _told_card(request: HttpRequest, imported: Imported) -> str:
+    if imported.characters:
+        character = imported.characters[0]
+        messages.success(request, f"{character.name} is among your characters.")
+        return reverse("characters:detail", args=[character.pk])
+    messages.success(request, f"The lorebook “{imported.lorebooks[0].name}” is imported.")
+    return reverse("characters:index")
 
 
 def told(report: Report) -> str:

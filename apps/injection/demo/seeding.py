@@ -10,7 +10,7 @@ from django.conf import settings
 
 from apps.accounts.models import User
 from apps.accounts.operations import ensure_user
-from apps.chats.imports import import_chat
+from apps.chats.imports import import_chats
 from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import create_character, delete_character, delete_chat
 from apps.injection.models import Recall
@@ -73,7 +73,7 @@ def _imported(owner: User, path: Path) -> Chat | None:
 
 def _import(owner: User, title: str, path: Path) -> Chat:
     with path.open("rb") as file:
-        result = import_chat(owner, file, filename=path.name, title=title, character=_character(owner))
+        result = import_chats(owner, file, filename=path.name, title=title, character=_character(owner))
     return result.chats[0]
 
 

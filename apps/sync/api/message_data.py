@@ -85,7 +85,7 @@ class NamespaceView(APIView):
             {_named(key, MAX_KEY): value for key, value in body.validated_data["data"].items()},
             frozenset(body.validated_data["clear"]),
         )
-        written, message = _write(request, chat_id, message_id, change, body.guard())
+        written, message = _write(request, chat_id, message_id, change, body.guard(request))
         return Response(written | {"data": namespace_of(message.extra, namespace)})
 
 
@@ -104,7 +104,7 @@ class KeyView(APIView):
         body = _body(ValueSerializer, request, chat_id, message_id)
         value = body.validated_data["value"]
         change = DataChange(_named(namespace, MAX_NAMESPACE), {_named(key, MAX_KEY): value})
-        written, _ = _write(request, chat_id, message_id, change, body.guard(optional=True))
+        written, _ = _write(request, chat_id, message_id, change, body.guard(request, optional=True))
         return Response(written | {"value": value})
 
     @extend_schema(request=GuardedSerializer, responses=WrittenSerializer)
@@ -112,7 +112,7 @@ class KeyView(APIView):
         """As if it had never been set."""
         body = _body(GuardedSerializer, request, chat_id, message_id)
         change = DataChange(namespace, clear=frozenset([key]))
-        return Response(_write(request, chat_id, message_id, change, body.guard(optional=True))[0])
+        return Response(_write(request, chat_id, message_id, change, body.guard(request, optional=True))[0])
 
 
 class RecapView(APIView):
@@ -176,7 +176,7 @@ def _write(
 
 
 def _write_recap(request: Request, chat_id: UUID, message_id: UUID, change: DataChange, body: Any) -> Response:
-    written, message = _write(request, chat_id, message_id, change, body.guard(optional=True))
+    written, message = _write(request, chat_id, message_id, change, body.guard(request, optional=True))
     return Response(written | {"recap": _recap_document(recap_of(message.extra))})
 
 

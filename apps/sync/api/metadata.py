@@ -54,6 +54,6 @@ class MetadataView(APIView):
         kind = MetadataOperationsSerializer if is_json_patch(request) else MetadataMergeSerializer
         body: Any = kind(data=request.data)
         body.is_valid(raise_exception=True)
-        done = operations.patch_metadata(request.user, chat.pk, body.parsed(), body.guard())
+        done = operations.patch_metadata(request.user, chat.pk, body.parsed(), body.guard(request))
         counts = {"applied": int(done.applied), "skipped": int(not done.applied)}
         return Response(state(done.chat) | {"metadata": done.chat.metadata} | counts)

@@ -115,7 +115,9 @@ class SceneView(APIView):
         body = GuardedSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         patch = Patch(id=scene_id, data=no_scene_break())
-        return Response(state(operations.patch(request.user, chat.pk, [patch], body.guard(optional=True)).chat))
+        return Response(
+            state(operations.patch(request.user, chat.pk, [patch], body.guard(request, optional=True)).chat)
+        )
 
 
 def _message_id(chat: Chat, message_id: UUID | None, index: int | None) -> UUID:
@@ -127,7 +129,7 @@ def _message_id(chat: Chat, message_id: UUID | None, index: int | None) -> UUID:
 
 
 def _written(request: Request, chat: Chat, patch: Patch, body: SceneFieldsSerializer, code: int) -> Response:
-    done = operations.patch(request.user, chat.pk, [patch], body.guard(optional=True))
+    done = operations.patch(request.user, chat.pk, [patch], body.guard(request, optional=True))
     assert patch.id is not None
     return Response(state(done.chat) | {"scene": _document(access_scene(done.chat, patch.id))}, status=code)
 

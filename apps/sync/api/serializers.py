@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from rest_framework import serializers
+from rest_framework.request import Request
 
 from apps.chats.api.serializers import MessageInputSerializer, MessageSerializer, SendDate
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
@@ -16,6 +17,7 @@ from apps.chats.models import Chat, Participant
 from apps.chats.patches import Patch, Splice
 from apps.common.problems import Invalid
 from apps.common.serializer_fields import Flag, Identifier, Integer, JSONObject, Position, StrictSerializer, Text
+from apps.sync.idempotency import HEADER
 
 MAX_BATCH = 1000
 
@@ -32,10 +34,16 @@ class GuardedSerializer(StrictSerializer):
     on_conflict = serializers.ChoiceField(choices=["fail", "rebase"], default="fail")
     force = Flag(default=False)
 
-    def guard(self, *, optional: bool = False) -> Guard:
+    def guard(self, request: Request, *, optional: bool = False) -> Guard:
+        """What the request says of the state that it knew; ``optional`` as in ``Guard``."""
         data = self.validated_data
-        rebase = data["on_conflict"] == "rebase"
-        return Guard(data.get("integrity"), rebase=rebase, force=data["force"], optional=optional)
+        return Guard(
+            data.get("integrity"),
+            rebase=data["on_conflict"] == "rebase",
+            force=data["force"],
+            optional=optional,
+            keyed=HEADER in request.headers,
+        )
 
 
 @cache

@@ -58,7 +58,7 @@ class SettingsView(APIView):
         kind = SettingsOperationsSerializer if is_json_patch(request) else SettingsMergeSerializer
         body: Any = kind(data=request.data)
         body.is_valid(raise_exception=True)
-        return _respond(patch_settings(request.user, body.parsed(), body.guard()))
+        return _respond(patch_settings(request.user, body.parsed(), body.guard(request)))
 
 
 def _respond(now: Settings) -> Response:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import status
@@ -13,6 +14,7 @@ from rest_framework.views import APIView
 
 from apps.chats.integrity import Guard
 from apps.chats.models import Chat, Message
+from apps.chats.operations import lock_chat
 from apps.chats.queries import HistoryGone, access_chat, changes_since, rev_of
 from apps.chats.wire import change_documents
 from apps.common.problems import Invalid
@@ -45,7 +47,7 @@ class AppendView(APIView):
         return self.append(request, chat, body)
 
     def append(self, request: Request, chat: Chat, body: AppendSerializer) -> Response:
-        done = operations.append(request.user, chat.pk, body.parsed(chat), body.guard())
+        done = operations.append(request.user, chat.pk, body.parsed(chat), body.guard(request))
         document = state(done.chat) | {
             "message_count": done.chat.message_count,
             "appended": places(done.messages),
@@ -63,7 +65,7 @@ class PatchView(APIView):
         return self.patch_messages(request, chat, body)
 
     def patch_messages(self, request: Request, chat: Chat, body: PatchesSerializer) -> Response:
-        done = operations.patch(request.user, chat.pk, body.parsed(chat), body.guard())
+        done = operations.patch(request.user, chat.pk, body.parsed(chat), body.guard(request))
         document = state(done.chat) | {
             "applied": done.applied,
             "skipped": done.skipped,
@@ -79,7 +81,7 @@ class UndoView(APIView):
         chat = access_chat(request.user, chat_id)
         body = GuardedSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        return self.undo(request, chat, body.guard())
+        return self.undo(request, chat, body.guard(request))
 
     def undo(self, request: Request, chat: Chat, guard: Guard) -> Response:
         done = operations.undo(request.user, chat.pk, guard)
@@ -96,8 +98,10 @@ class UndoView(APIView):
 
 class ChangesView(APIView):
     @extend_schema(parameters=[OpenApiParameter("since", OpenApiTypes.STR, required=True)], responses=ChangesSerializer)
+    @transaction.atomic
     def get(self, request: Request, chat_id: UUID) -> Response:
-        chat = access_chat(request.user, chat_id)
+        # Locked, so that the state, the log and the messages are of one moment.
+        chat = lock_chat(request.user, chat_id)
         changes = changes_since(chat, _rev_since(chat, request.query_params.get("since", "")))
         return Response(state(chat) | {"changes": change_documents(changes)})
 

@@ -98,6 +98,7 @@ export class EventFeed extends EventTarget {
   #take(name, value) {
     if (name === "retry") this.#retry = Number(value) || undefined;
     else if (name === "") this.#tell({ kind: "alive" });
+    else if (name === "resync") this.#tell({ kind: "open" });
     else this.#tell({ kind: "word", detail: { event: name, data: JSON.parse(value) } });
   }
 

@@ -1,0 +1,79 @@
+"""Imports in the background over HTTP."""
+
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from drf_spectacular.utils import extend_schema
+from rest_framework import generics, serializers, status
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.chats.api.imports import ImportSerializer, ReportSerializer
+from apps.chats.api.uploads import refuse_larger
+from apps.chats.import_jobs import access_import_job, cancel_import_job
+from apps.chats.models import ImportJob
+from apps.chats.tasks import request_import
+from apps.chats.wire import import_document
+from apps.common.pagination import NewestFirst
+
+
+class ImportJobSerializer(serializers.Serializer[ImportJob]):
+    """An import as it is replied. Its representation is ``wire.import_document``."""
+
+    id = serializers.UUIDField()
+    filename = serializers.CharField()
+    state = serializers.ChoiceField(choices=ImportJob.State.values)
+    bytes_done = serializers.IntegerField()
+    bytes_total = serializers.IntegerField()
+    messages = serializers.IntegerField(help_text="Read so far.")
+    chats = serializers.ListField(child=serializers.UUIDField(), help_text="There when it has succeeded.")
+    report = ReportSerializer(allow_null=True)
+    error = serializers.CharField(allow_null=True)
+    created_at = serializers.DateTimeField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    finished_at = serializers.DateTimeField(allow_null=True)
+
+    def to_representation(self, instance: ImportJob) -> dict[str, Any]:
+        return import_document(instance)
+
+
+class ImportStartedSerializer(serializers.Serializer[Any]):
+    """The import that was queued."""
+
+    def get_fields(self) -> dict[str, Any]:
+        return super().get_fields() | {"import": ImportJobSerializer()}
+
+
+class ImportJobListView(generics.ListAPIView[ImportJob]):
+    serializer_class = ImportJobSerializer
+    pagination_class = NewestFirst
+    parser_classes = [MultiPartParser]
+
+    def get_queryset(self) -> Any:
+        return ImportJob.objects.for_owner(self.request.user).prefetch_related("chats")
+
+    @extend_schema(request={"multipart/form-data": ImportSerializer}, responses={202: ImportStartedSerializer})
+    def post(self, request: Request) -> Response:
+        """Take in a file in the background: the way for large ones."""
+        refuse_larger(request, settings.IMPORT_MAX_BYTES)
+        body = ImportSerializer(data=request.data, context={"request": request})
+        body.is_valid(raise_exception=True)
+        fields = body.validated_data
+        job = request_import(request.user, fields.pop("file"), **fields)
+        return Response({"import": import_document(job)}, status=status.HTTP_202_ACCEPTED)
+
+
+class ImportJobView(APIView):
+    @extend_schema(responses=ImportJobSerializer)
+    def get(self, request: Request, job_id: UUID) -> Response:
+        return Response(import_document(access_import_job(request.user, job_id)))
+
+
+class ImportJobCancelView(APIView):
+    @extend_schema(request=None, responses=ImportJobSerializer)
+    def post(self, request: Request, job_id: UUID) -> Response:
+        """Call it off; one that has ended stays as it is."""
+        return Response(import_document(cancel_import_job(access_import_job(request.user, job_id))))

@@ -1,0 +1,203 @@
+"""The blocking client."""
+
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, suppress
+from functools import wraps
+from types import TracebackType
+from typing import Concatenate, ParamSpec, Self, TypeVar
+
+import httpx
+
+from loci_client import calls
+from loci_client.core import SessionCore
+from loci_client.errors import PASSING, error_of
+from loci_client.events import EventParser, concerns
+from loci_client.exchange import EVENTS_TIMEOUT, POLL_EVERY, address, arguments, events_request, reply_of
+from loci_client.requests import Flow, Request
+from loci_client.retries import Outcome, RetryPolicy, retried
+from loci_client.state import ChatState
+from loci_client.types import Change, Chat
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _call(flow: Callable[P, Flow[T]]) -> Callable[Concatenate["Loci", P], T]:
+    @wraps(flow)
+    def call(loci: "Loci", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return loci.run(flow(*args, **kwargs))
+
+    return call
+
+
+class Loci:
+    """A Loci server at ``base_url``, spoken to with an API token. Threads may share it.
+
+    ``http``: a client of your own, for proxies and certificates; it is closed with this one.
+    """
+
+    def __init__(
+        self, base_url: str, token: str, *, retry: RetryPolicy | None = None, http: httpx.Client | None = None
+    ) -> None:
+        self.policy = retry or RetryPolicy()
+        self._base = address(base_url)
+        self._token = token
+        self._http = http or httpx.Client()
+
+    def close(self) -> None:
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    list_chats = _call(calls.list_chats)
+    create_chat = _call(calls.create_chat)
+    get_chat = _call(calls.get_chat)
+    update_chat = _call(calls.update_chat)
+    delete_chat = _call(calls.delete_chat)
+    get_messages = _call(calls.get_messages)
+    branch_chat = _call(calls.branch_chat)
+    import_chat = _call(calls.import_chat)
+    append = _call(calls.append)
+    patch = _call(calls.patch)
+    patch_metadata = _call(calls.patch_metadata)
+    operate_on_metadata = _call(calls.operate_on_metadata)
+    get_changes = _call(calls.get_changes)
+    undo = _call(calls.undo)
+    get_data = _call(calls.get_data)
+    patch_data = _call(calls.patch_data)
+    get_value = _call(calls.get_value)
+    put_value = _call(calls.put_value)
+    delete_value = _call(calls.delete_value)
+    get_settings = _call(calls.get_settings)
+    patch_settings = _call(calls.patch_settings)
+    search_memories = _call(calls.search_memories)
+    assemble_prompt = _call(calls.assemble_prompt)
+
+    def chats(self, *, q: str | None = None, character: str | None = None) -> Iterator[Chat]:
+        """All chats, newest activity first, read page by page."""
+        page = self.list_chats(q=q, character=character)
+        yield from page["results"]
+        while page["next"]:
+            page = self.run(calls.next_chats(page))
+            yield from page["results"]
+
+    def export_chat(self, chat_id: str, format: str = "jsonl") -> Iterator[bytes]:
+        """The chat as a file, in pieces as they come. Raises httpx.TransportError where it breaks off."""
+        request = arguments(calls.export_request(chat_id, format), self._base, self._token)
+        request["headers"]["Accept"] = "*/*"
+        with self._http.stream(**request) as response:
+            if response.status_code != httpx.codes.OK:
+                response.read()
+                raise error_of(reply_of(response))
+            yield from response.iter_bytes()
+
+    def session(self, chat_id: str, *, replica: bool = False) -> "ChatSession":
+        """Keeps in step with one chat; with ``replica``, so do its ``messages``."""
+        return ChatSession(self, chat_id, replica=replica)
+
+    def run(self, flow: Flow[T]) -> T:
+        """Carry out a conversation with the server."""
+        steps = retried(flow, self.policy)
+        try:
+            request = next(steps)
+            while True:
+                request = steps.send(self._exchange(request))
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    def _exchange(self, request: Request) -> Outcome:
+        time.sleep(request.after)
+        try:
+            return reply_of(self._http.request(**arguments(request, self._base, self._token)))
+        except httpx.TransportError as error:
+            return error
+
+    def words(self, chat_id: str) -> Generator[bool, None, None]:
+        """The stream of events: True at its beginning and where the chat was written, False for anything else.
+
+        Ends with the stream, at once where there is none.
+        """
+        request = arguments(events_request(chat_id), self._base, self._token) | {"timeout": EVENTS_TIMEOUT}
+        parser = EventParser()
+        with suppress(httpx.TransportError), self._http.stream(**request) as response:
+            if response.status_code != httpx.codes.OK:
+                return
+            yield True
+            for text in response.iter_text():
+                yield any(concerns(event, chat_id) for event in parser.feed(text))
+
+
+def _locked(method: Callable[Concatenate[SessionCore, P], Flow[T]]) -> Callable[Concatenate["ChatSession", P], T]:
+    @wraps(method)
+    def call(session: "ChatSession", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return session.run(method(session.core, *args, **kwargs))
+
+    return call
+
+
+class ChatSession:
+    """One chat. Writes go in one after the other, each exactly once. Threads may share it."""
+
+    def __init__(self, loci: Loci, chat_id: str, *, replica: bool = False) -> None:
+        self.core = SessionCore(chat_id, loci.policy, replica=replica)
+        self._loci = loci
+        self._lock = threading.Lock()
+
+    load = _locked(SessionCore.load)
+    append = _locked(SessionCore.append)
+    edit = _locked(SessionCore.edit)
+    change = _locked(SessionCore.change)
+    delete = _locked(SessionCore.delete)
+    patch = _locked(SessionCore.patch)
+    patch_metadata = _locked(SessionCore.patch_metadata)
+    operate_on_metadata = _locked(SessionCore.operate_on_metadata)
+    undo = _locked(SessionCore.undo)
+    branch = _locked(SessionCore.branch)
+
+    @property
+    def state(self) -> ChatState:
+        """What is known of the chat since the last reply: integrity, rev, metadata and, with a replica, messages.
+
+        It is never changed, only replaced. There is none before ``load()`` or the first write that needs it.
+        """
+        return self.core.known
+
+    def watch(self, *, poll_every: float = POLL_EVERY, stop: threading.Event | None = None) -> Iterator[Change]:
+        """What others write from now on, as it happens.
+
+        Where the server sends no events it is asked every ``poll_every`` seconds. Ends some time after ``stop`` is
+        set, with the next word from the server: within 15 seconds.
+        """
+        stop = stop or threading.Event()
+        since = (self.core.state or self.load()).integrity
+        while True:
+            with closing(self._loci.words(self.core.chat_id)) as words:
+                for is_written in words:
+                    if stop.is_set():
+                        return
+                    changes, since = self._news(since) if is_written else ([], since)
+                    yield from changes
+            if stop.wait(poll_every):
+                return
+            changes, since = self._news(since)
+            yield from changes
+
+    def _news(self, since: str) -> tuple[list[Change], str]:
+        try:
+            return self.run(self.core.news(since))
+        except PASSING:
+            return [], since
+
+    def run(self, flow: Flow[T]) -> T:
+        """Carry out a conversation with the server, after those under way."""
+        with self._lock:
+            return self._loci.run(flow)

@@ -1,0 +1,188 @@
+"""The writes of a session, as conversations with the server: each goes in, or says what stands against it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from loci_client import calls
+from loci_client.errors import Clash, EditConflict, IntegrityConflict, LociError
+from loci_client.following import Follower
+from loci_client.messages import as_patched, compact
+from loci_client.rebase import metadata_clashes, operation_clashes, rebase_patches
+from loci_client.requests import Flow
+from loci_client.retries import RetryPolicy
+from loci_client.types import Chat, Message, MetadataWritten, NewMessage, Operation, Patch, Patched, Place, Undone
+
+
+class SessionCore(Follower):
+    def __init__(self, chat_id: str, policy: RetryPolicy, *, replica: bool) -> None:
+        super().__init__(chat_id, replica=replica)
+        self._policy = policy
+
+    def append(self, *messages: NewMessage, key: str | None = None) -> Flow[list[Place]]:
+        """Add messages at the end.
+
+        ``key``, an Idempotency-Key of your own, makes the call safe to repeat, by another process, too. Raises
+        Invalid, Unavailable.
+        """
+        if self.replica:
+            yield from self._ready()
+        # Without an integrity: appends commute. With one, a message that somebody else wrote alike at the same time
+        # would pass for this one.
+        reply = yield from calls.append(self.chat_id, messages, key=key)
+        yield from self._accepted(reply, is_own=reply["deduplicated"] == 0)
+        return reply["appended"]
+
+    def edit(self, message: Message | str, text: str) -> Flow[Message]:
+        """Change the text of a message, given by its document or, with a replica, its id; the message after that.
+
+        What the document says is what you began with. Raises EditConflict where somebody else changed the text, too.
+        """
+        return self.change(message, {"mes": text})
+
+    def change(
+        self, message: Message | str, fields: Mapping[str, Any] | None = None, *, extra: Mapping[str, Any] | None = None
+    ) -> Flow[Message]:
+        """Change fields of a message (mes, name, is_system, send_date, participant), and merge into its extra.
+
+        Raises EditConflict where somebody else changed one of the same fields, Invalid, UnknownMessage.
+        """
+        yield from self._ready()
+        base = yield from self._find(message)
+        wanted: Patch = {"id": base["id"], "if_rev": base["rev"]}
+        if fields:
+            wanted["set"] = dict(fields)
+        if extra:
+            wanted["extra"] = dict(extra)
+        bases = {base["id"]: base}
+        places = yield from self._patch([wanted], bases)
+        return self._current(bases[base["id"]], wanted, places)
+
+    def delete(self, message: Message | str) -> Flow[None]:
+        """Raises EditConflict where somebody else changed the text since, UnknownMessage."""
+        yield from self._ready()
+        base = yield from self._find(message)
+        yield from self._patch([{"id": base["id"], "if_rev": base["rev"], "delete": True}], {base["id"]: base})
+
+    def patch(self, *patches: Patch) -> Flow[list[Place]]:
+        """Change messages, all of the patches or none, each naming its message by id; where those are now.
+
+        A patch goes again over what others wrote where they changed other fields. Raises EditConflict where they
+        changed the same; without a replica, whatever they changed in the message counts.
+        """
+        if not all("id" in one for one in patches):
+            raise ValueError("Each patch has to name its message by id: an index may mean another one by now.")
+        yield from self._ready()
+        found = {one["id"]: self.known.find(one["id"]) for one in patches}
+        bases = {name: base for name, base in found.items() if base is not None}
+        return (yield from self._patch(patches, bases))
+
+    def patch_metadata(self, changes: Mapping[str, Any]) -> Flow[dict[str, Any]]:
+        """Merge into the metadata (RFC 7396); all of them after that.
+
+        Raises EditConflict where somebody else changed one of the same values.
+        """
+        return self._write_metadata(
+            lambda integrity: calls.patch_metadata(self.chat_id, changes, integrity=integrity),
+            lambda before, now: metadata_clashes(changes, before, now),
+        )
+
+    def operate_on_metadata(self, *operations: Operation) -> Flow[dict[str, Any]]:
+        """Apply a JSON Patch (RFC 6902) to the metadata; all of them after that.
+
+        Raises EditConflict where somebody else changed a top-level key that the operations name.
+        """
+        return self._write_metadata(
+            lambda integrity: calls.operate_on_metadata(self.chat_id, operations, integrity=integrity),
+            lambda before, now: operation_clashes(operations, before, now),
+        )
+
+    def undo(self) -> Flow[Undone]:
+        """Take back the last write to the chat. Raises NothingToUndo, and IntegrityConflict where somebody has written
+        what you haven't seen: it is known afterwards, and a second call takes it back."""
+        yield from self._ready()
+        try:
+            reply = yield from calls.undo(self.chat_id, integrity=self.known.integrity)
+        except IntegrityConflict as conflict:
+            yield from self._learn(conflict)
+            raise
+        yield from self._accepted(reply, is_own=True, is_adoptable=False)
+        return reply
+
+    def branch(self, at: int, *, title: str | None = None, checkpoint: bool = False) -> Flow[Chat]:
+        """A new chat that begins as this one, up to and with the message at index ``at``."""
+        return calls.branch_chat(self.chat_id, at, title=title, checkpoint=checkpoint)
+
+    def _patch(self, patches: Sequence[Patch], bases: dict[str, Message]) -> Flow[list[Place]]:
+        """Send patches until they are in. ``bases`` follow the messages as others change them."""
+        todo = list(patches)
+        for _ in range(self._policy.rebases):
+            try:
+                reply = yield from self._send(todo, bases)
+            except IntegrityConflict as conflict:
+                last = conflict
+            else:
+                yield from self._accepted(reply, is_own=reply["applied"] > 0)
+                return reply["messages"]
+            delta = yield from self._learn(last)
+            if not delta.complete and not all("if_rev" in one for one in todo):
+                raise last
+            todo, clashes = rebase_patches(todo, bases, delta)
+            if clashes:
+                raise EditConflict(clashes) from last
+            bases |= {name: message for name, message in delta.touched.items() if name in bases}
+            if not todo:
+                return []
+        raise last
+
+    def _send(self, patches: list[Patch], bases: Mapping[str, Message]) -> Flow[Patched]:
+        named = [one["id"] for one in patches]
+        short = [compact(one, bases.get(one["id"])) if named.count(one["id"]) == 1 else one for one in patches]
+        # The server rebases by itself what touches nothing that others changed. Not an insert: were the request late
+        # and sent again, nothing would tell the second from the first.
+        rebases = not any("insert_before" in one for one in patches)
+        return calls.patch(
+            self.chat_id, short, integrity=self.known.integrity, on_conflict="rebase" if rebases else None
+        )
+
+    def _write_metadata(
+        self,
+        send: Callable[[str], Flow[MetadataWritten]],
+        clashes_between: Callable[[Mapping[str, Any], Mapping[str, Any]], list[Clash]],
+    ) -> Flow[dict[str, Any]]:
+        yield from self._ready()
+        for _ in range(self._policy.rebases):
+            before = self.known.metadata
+            try:
+                reply = yield from send(self.known.integrity)
+            except IntegrityConflict as conflict:
+                last = conflict
+            else:
+                yield from self._accepted(reply, is_own=True)
+                return reply["metadata"]
+            yield from self._learn(last)
+            if clashes := clashes_between(before, self.known.metadata):
+                raise EditConflict(clashes) from last
+        raise last
+
+    def _accepted(self, reply: Mapping[str, Any], *, is_own: bool, is_adoptable: bool = True) -> Flow[None]:
+        """Note that a write went in. What it led to is read where the reply doesn't say it all."""
+        if is_own:
+            self._own.append(reply["rev"])
+        state = self.state
+        if state is None or reply["rev"] <= state.rev:
+            return
+        if is_own and is_adoptable and not self.replica and reply["rev"] == state.rev + 1:
+            metadata = reply.get("metadata", state.metadata)
+            self.state = replace(state, integrity=reply["integrity"], rev=reply["rev"], metadata=metadata)
+            return
+        self._is_behind = True
+        if self.replica:
+            # The write is in: that its effect can't be read now must not look as if it had failed.
+            with suppress(LociError):
+                yield from self._catch_up()
+
+    def _current(self, base: Message, patch: Patch, places: Sequence[Place]) -> Message:
+        found = None if self._is_behind else self.known.find(base["id"])
+        return found or as_patched(base, patch, places)

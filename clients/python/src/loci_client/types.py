@@ -1,0 +1,240 @@
+"""Documents of the HTTP contract. Replies may have more fields than are named here."""
+
+from typing import Any, Generic, Literal, NotRequired, TypedDict, TypeVar
+
+Item = TypeVar("Item")
+
+
+class FieldError(TypedDict):
+    pointer: str
+    detail: str
+
+
+class Chat(TypedDict):
+    id: str
+    title: str
+    character: str | None
+    user_name: str
+    metadata: dict[str, Any]
+    integrity: str
+    rev: int
+    message_count: int
+    is_group: bool
+    parent: str | None
+    parent_index: int | None
+    is_checkpoint: bool
+    last_active: str | None
+    created_at: str
+    updated_at: str
+
+
+class Message(TypedDict):
+    """``mes`` and ``extra`` are those of the active swipe; ``is_system`` means hidden from the prompt."""
+
+    id: str
+    index: int
+    rev: int
+    name: str
+    participant: str | None
+    is_user: bool
+    is_system: bool
+    send_date: str | int | float | None
+    mes: str
+    extra: dict[str, Any]
+    swipe_id: int
+    swipes: list[str]
+    swipe_info: list[dict[str, Any]]
+    hidden: bool
+    created_at: str
+    updated_at: str
+
+
+class NewMessage(TypedDict, total=False):
+    """A message to be stored. What is left out the server fills in."""
+
+    name: str
+    is_user: bool
+    is_system: bool
+    participant: str | None
+    send_date: str | int | float
+    mes: str
+    extra: dict[str, Any]
+    swipe_id: int
+    swipes: list[str]
+    swipe_info: list[dict[str, Any]]
+
+
+class Splice(TypedDict):
+    """In Unicode code points, as Python counts."""
+
+    at: int
+    delete: int
+    insert: str
+
+
+class NewSwipe(TypedDict):
+    mes: str
+    extra: NotRequired[dict[str, Any]]
+
+
+class Patch(TypedDict, total=False):
+    """Changes to one message. ``delete`` stands alone."""
+
+    id: str
+    index: int
+    if_rev: int
+    add_swipe: NewSwipe
+    delete_swipe: int
+    swipe_order: list[int]
+    swipe_id: int
+    set: dict[str, Any]
+    extra: dict[str, Any]
+    splice: Splice
+    insert_before: NewMessage
+    move_to: int
+    delete: bool
+
+
+class Place(TypedDict):
+    index: int
+    id: str
+    rev: int
+
+
+class Page(TypedDict, Generic[Item]):
+    next: str | None
+    previous: str | None
+    results: list[Item]
+
+
+Window = TypedDict("Window", {"integrity": str, "rev": int, "total": int, "from": int, "results": list[Message]})
+
+
+class Written(TypedDict):
+    integrity: str
+    rev: int
+
+
+class Appended(Written):
+    message_count: int
+    appended: list[Place]
+    deduplicated: int
+
+
+class Patched(Written):
+    applied: int
+    skipped: int
+    messages: list[Place]
+
+
+class MetadataWritten(Written):
+    metadata: dict[str, Any]
+
+
+class Undone(Written):
+    """``undone`` is the rev of the write that was taken back, ``kind`` what kind of write that was."""
+
+    undone: int
+    kind: str
+    messages: list[Place]
+    deleted: list[str]
+    metadata: dict[str, Any] | None
+
+
+class Change(Written):
+    """One write to a chat: ``messages`` are those it touched, as they are now. ``metadata`` is a merge patch (RFC
+    7396), or all of the metadata where ``metadata_replaced``."""
+
+    kind: str
+    at: str | None
+    messages: list[Message]
+    deleted: list[str]
+    metadata: dict[str, Any] | None
+    metadata_replaced: NotRequired[bool]
+
+
+class Changes(Written):
+    changes: list[Change]
+
+
+class Conflict(TypedDict, total=False):
+    """What both sides changed: the message ``id``, or the ``key`` of a document; ``theirs`` as it is now."""
+
+    id: str
+    key: str
+    theirs: Any
+
+
+class Operation(TypedDict, total=False):
+    """Of a JSON Patch (RFC 6902); ``from`` is used by move and copy."""
+
+    op: Literal["add", "remove", "replace", "move", "copy", "test"]
+    path: str
+    value: Any
+
+
+class SkippedLine(TypedDict):
+    line: int
+    reason: str
+
+
+class ImportReport(TypedDict):
+    format: str
+    messages: int
+    skipped_lines: list[SkippedLine]
+    warnings: list[str]
+
+
+class Imported(TypedDict):
+    chats: list[Chat]
+    report: ImportReport
+
+
+class Settings(TypedDict):
+    integrity: str
+    settings: dict[str, Any]
+    rev: NotRequired[int]
+    revs: NotRequired[dict[str, int]]
+
+
+class DataWritten(Written):
+    data: dict[str, Any]
+
+
+class Found(TypedDict):
+    """One hit of a search; ``score`` is 0 to 1."""
+
+    tier: str
+    memory: dict[str, Any] | None
+    message: Message | None
+    score: float
+    signals: dict[str, float]
+    matched_sentence: str
+    excerpt: str
+
+
+class SearchResults(TypedDict):
+    method: Literal["hybrid", "vector", "text"]
+    results: list[Found]
+
+
+class Slot(TypedDict):
+    name: str
+    role: str
+    position: Literal["in_prompt", "in_chat"]
+    depth: int
+    text: str
+    tokens: int
+    full_tokens: int
+    trimmed: int
+    budget: int
+
+
+class Prompt(TypedDict):
+    slots: list[Slot]
+    unified: str | None
+    macros: dict[str, str]
+    recall: dict[str, Any] | None
+    messages: list[dict[str, str]] | None
+    total_tokens: int
+    turn_class: str

@@ -1,0 +1,84 @@
+// The conversation page over the sync client: what one does is kept on the device and sent; what others do appears.
+import { ChatSync } from "./sync-client.js";
+import { Editors } from "./live/editors.js";
+import { SyncState } from "./live/state.js";
+import { Troubles } from "./live/troubles.js";
+import { Turns } from "./live/turns.js";
+import { headers } from "./live/requests.js";
+import { sayWith } from "./menus.js";
+
+const room = document.querySelector(".room");
+const composer = document.getElementById("composer");
+
+function start() {
+  const sync = new ChatSync({ chatId: room.dataset.chat, user: document.body.dataset.user, headers });
+  const turns = new Turns(sync, room.dataset.url);
+  const editors = new Editors(sync, turns);
+  const troubles = new Troubles(sync, turns);
+  const state = new SyncState(sync);
+  turns.onShown = () => { troubles.place(); };
+  sync.addEventListener("changed", ({ detail }) => turns.changed(detail));
+  sync.addEventListener("saved", ({ detail }) => turns.saved(detail.edits));
+  sync.addEventListener("conflict", ({ detail }) => troubles.conflict(detail));
+  sync.addEventListener("refused", ({ detail }) => troubles.refused(detail));
+  sync.addEventListener("status", ({ detail }) => { state.show(detail); turns.layOver(); });
+  sync.addEventListener("blocked", ({ detail }) => state.block(detail));
+  intercept(sync, turns, editors);
+  // A tab that is shown again may have been signed in elsewhere.
+  document.addEventListener("visibilitychange", () => sync.blocked && !document.hidden && sync.resume());
+  sync.open({ integrity: room.dataset.integrity, rev: Number(room.dataset.rev) });
+}
+
+// In the capturing phase, so that neither htmx nor the browser sends what the sync client takes.
+function intercept(sync, turns, editors) {
+  const take = (event, action) => {
+    if (!action) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    action();
+  };
+  document.addEventListener("submit", (event) => take(event, actionOf(event, sync, turns, editors)), true);
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-edit]");
+    const turn = link && !event.ctrlKey && !event.metaKey && link.closest(".turn[data-id]");
+    take(event, turn && editors.canOpen(turn) && (() => editors.open(turn)));
+  }, true);
+}
+
+function actionOf({ target: form, submitter }, sync, turns, editors) {
+  if (form === composer) return () => write(sync, turns);
+  if (editors.has(form)) return () => editors.save(form);
+  const turn = form.closest(".turn[data-id]");
+  if (!turn || !form.dataset.sync) return null;
+  const { id, index } = turn.dataset;
+  const close = () => form.closest(".menu")?.removeAttribute("open");
+  return {
+    swipe: () => sync.selectSwipe(id, Number(submitter.value)),
+    "delete-swipe": () => { close(); sync.deleteSwipe(id, Number(form.dataset.at)); },
+    hide: () => { close(); sync.edit(id, { is_system: !("hidden" in turn.dataset) }); sync.flush(); },
+    remove: () => remove(sync, id, index),
+  }[form.dataset.sync];
+}
+
+function write(sync, turns) {
+  const [text, speaker] = [composer.elements.text, composer.elements.speaker];
+  if (!text.value.trim()) return text.focus();
+  const stored = sync.append({
+    mes: text.value.trim(),
+    name: speaker.selectedOptions[0].textContent,
+    is_user: speaker.value === "user",
+    send_date: new Date().toISOString(),
+  });
+  // What is refused is told by an event.
+  stored.then((places) => turns.showOwn(places.map(({ id }) => id)), () => {});
+  text.value = "";
+  turns.showOwn([]);
+  document.getElementById("composer-errors").replaceChildren();
+}
+
+async function remove(sync, id, index) {
+  await sync.delete(id);
+  sayWith(`Message ${index} is deleted.`, "Undo", () => sync.undo());
+}
+
+if (room && composer) start();

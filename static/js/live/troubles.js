@@ -1,0 +1,100 @@
+// What needs a person: the same place changed by two, and what the server can't accept. Nothing is lost until one chooses.
+const elsewhere = document.getElementById("troubles");
+const clone = (name) => document.getElementById(`${name}-template`).content.cloneNode(true).firstElementChild;
+const textOf = (value) => (typeof value === "string" ? value : value === null || value === undefined ? "" : JSON.stringify(value));
+
+export class Troubles {
+  #sync;
+  #turns;
+  #panels = new Map(); // key of the edit -> {id, panel}
+
+  /** @param {import("../sync-client.js").ChatSync} sync @param {import("./turns.js").Turns} turns */
+  constructor(sync, turns) {
+    this.#sync = sync;
+    this.#turns = turns;
+  }
+
+  /** Put every panel under its turn, or above the composer where that turn is not on the page. */
+  place() {
+    for (const { id, panel } of this.#panels.values()) {
+      const home = (id && this.#turns.of(id)) || elsewhere;
+      if (panel.parentElement !== home) home.append(panel);
+    }
+    elsewhere.hidden = elsewhere.childElementCount === 0;
+  }
+
+  conflict(detail) {
+    const { id, edit, mine, theirs, resolve, discard } = detail;
+    const panel = clone("conflict");
+    const gone = edit.gone ?? false;
+    const author = this.#authorOf(id);
+    const isText = edit.type === "field" && edit.field === "mes";
+    const settle = (action) => () => { action(); this.#settled(edit, id); };
+    this.#head(panel, ...titleOf(edit, gone, this.#sync.message(id)));
+    this.#side(panel, "mine", edit.type === "delete" ? "Deleted" : textOf(mine));
+    this.#side(panel, "theirs", gone ? "Deleted" : textOf(theirs));
+    const [keep, take, merge] = ["keep-mine", "take-theirs", "merge"].map((name) => panel.querySelector(`[data-${name}]`));
+    take.addEventListener("click", settle(discard));
+    keep.addEventListener("click", settle(() => (gone ? this.#writeAnew({ ...author, mes: mine }, discard) : resolve(mine))));
+    keep.hidden = gone && typeof mine !== "string";
+    if (gone) [keep.textContent, take.textContent] = ["Add mine at the end", "Let it go"];
+    merge.hidden = gone || !isText;
+    const field = merge.querySelector("textarea");
+    field.defaultValue = textOf(mine);
+    merge.querySelector("[data-save-merged]").addEventListener("click", settle(() => resolve(field.value)));
+    this.#show(edit, id, panel);
+  }
+
+  refused({ edit, problem, retry, discard }) {
+    const panel = clone("refused");
+    const reasons = problem.errors?.map(({ detail }) => detail).join(" ") || problem.detail || problem.title;
+    this.#head(panel, "This was not saved.", `${reasons} Your text is kept here.`);
+    const text = edit.type === "append" ? edit.value.map(({ mes }) => mes).join("\n\n") : textOf(edit.value);
+    panel.querySelector("[data-text]").textContent = text;
+    const settle = (action) => () => { action(); this.#settled(edit, edit.id); };
+    panel.querySelector("[data-retry]").addEventListener("click", settle(retry));
+    panel.querySelector("[data-discard]").addEventListener("click", settle(discard));
+    this.#show(edit, edit.id, panel);
+  }
+
+  #head(panel, title, note) {
+    panel.querySelector("[data-title]").textContent = title;
+    panel.querySelector("[data-note]").textContent = note;
+  }
+
+  #side(panel, side, text) {
+    panel.querySelector(`[data-side=${side}] [data-text]`).textContent = text;
+  }
+
+  #authorOf(id) {
+    const turn = id && this.#turns.of(id);
+    if (!turn) return { is_user: true };
+    return { name: turn.querySelector(".speaker").textContent, is_user: turn.matches(".by-user") };
+  }
+
+  #writeAnew(message, discard) {
+    this.#sync.append(message).catch(() => {});
+    discard();
+  }
+
+  #show(edit, id, panel) {
+    this.#panels.get(edit.key)?.panel.remove();
+    this.#panels.set(edit.key, { id, panel });
+    this.place();
+    if (id) this.#turns.refresh(id);
+  }
+
+  #settled(edit, id) {
+    this.#panels.get(edit.key)?.panel.remove();
+    this.#panels.delete(edit.key);
+    this.place();
+    if (id) this.#turns.refresh(id);
+  }
+}
+
+function titleOf({ type, gone }, isGone, message) {
+  const which = message ? `Message ${message.index}` : "A message";
+  if (gone || isGone) return ["This message was deleted elsewhere while you changed it.", "Your text is still here."];
+  if (type === "delete") return [`${which}, which you deleted, was changed elsewhere.`, "It is still here: choose."];
+  return [`${which} was changed here and elsewhere.`, "Nothing is lost: choose one, or make one text of both."];
+}

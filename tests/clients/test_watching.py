@@ -1,0 +1,141 @@
+"""A session that watches its chat: by the server's events, and by asking where there are none."""
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from loci_client import AsyncLoci, Loci
+
+from apps.accounts.models import User
+from apps.accounts.operations import create_token
+from apps.chats.models import ChatChange
+from apps.common.scoping import system_scope
+from tests.clients.conftest import QUICK
+from tests.clients.unreliable import Answer, Lost, Passing, Proxy
+from tests.conftest import WebServer
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PATIENCE = 30  # seconds
+Watch = Callable[..., "queue.Queue[Any]"]
+
+
+@pytest.fixture
+def watch() -> Iterator[Watch]:
+    """A function that has a thread watch a session, and hands over what that yields."""
+    watched: list[tuple[Any, threading.Event, threading.Thread]] = []
+
+    def start(session: Any, **options: Any) -> "queue.Queue[Any]":
+        found: queue.Queue[Any] = queue.Queue()
+        stop = threading.Event()
+        session.load()
+
+        def work() -> None:
+            for change in session.watch(stop=stop, **options):
+                found.put(change)
+
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        watched.append((session, stop, thread))
+        return found
+
+    yield start
+    for session, stop, thread in watched:
+        stop.set()
+        session.append({"mes": "The end."})  # a word from the server, with which the thread sees that it is to end
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+
+
+def without_events(passing: Passing) -> Answer | httpx.Response:
+    return Answer(404) if "/events/" in passing.path else passing.send()
+
+
+def test_without_events_the_server_is_asked(loci: Loci, proxy: Proxy, chat: dict[str, Any], watch: Watch) -> None:
+    proxy.rule = without_events
+    session, other = loci.session(chat["id"], replica=True), loci.session(chat["id"])
+    news = watch(session, poll_every=0.1)
+    session.append({"mes": "Mine."})
+    other.append({"mes": "Theirs."})
+    change = news.get(timeout=PATIENCE)
+    assert (change["kind"], [message["mes"] for message in change["messages"]]) == ("append", ["Theirs."])
+    assert [message["mes"] for message in session.state.messages or ()][3:] == ["Mine.", "Theirs."]
+    assert news.empty()
+
+
+def test_a_server_that_is_away_is_waited_for(loci: Loci, proxy: Proxy, chat: dict[str, Any], watch: Watch) -> None:
+    proxy.rule = without_events
+    news = watch(loci.session(chat["id"]), poll_every=0.05)
+
+    def away(passing: Passing) -> Answer | httpx.Response:
+        raise Lost
+
+    proxy.rule = away
+    threading.Event().wait(0.5)
+    proxy.rule = without_events
+    loci.append(chat["id"], [{"mes": "Theirs."}])
+    assert news.get(timeout=PATIENCE)["kind"] == "append"
+
+
+def test_where_the_log_is_gone_all_is_told(loci: Loci, proxy: Proxy, chat: dict[str, Any], watch: Watch) -> None:
+    proxy.rule = without_events
+    news = watch(loci.session(chat["id"], replica=True), poll_every=0.05)
+    loci.append(chat["id"], [{"mes": "One."}])
+    with system_scope():
+        ChatChange.objects.all().delete()
+    loci.append(chat["id"], [{"mes": "Two."}])
+    change = news.get(timeout=PATIENCE)
+    while change["kind"] != "reload":
+        change = news.get(timeout=PATIENCE)
+    assert [message["mes"] for message in change["messages"]][3:] in (["One."], ["One.", "Two."])
+
+
+@pytest.fixture
+def served(web_server: WebServer) -> tuple[str, str]:
+    """Address and token at a server that can keep connections open."""
+    _, secret = create_token(User.objects.create_user("alice@example.com"), name="test")
+    return web_server.url, secret
+
+
+@pytest.fixture
+def connected(served: tuple[str, str]) -> Iterator[Loci]:
+    with Loci(*served, retry=QUICK, http=httpx.Client(trust_env=False)) as loci:
+        yield loci
+
+
+# Longer than a test may take: what comes has come by the stream.
+NEVER = 10_000.0
+
+
+def test_events_come_at_once(connected: Loci, watch: Watch) -> None:
+    chat_id = connected.create_chat("The heist")["id"]
+    session, other = connected.session(chat_id, replica=True), connected.session(chat_id)
+    news = watch(session, poll_every=NEVER)
+    for n in range(3):
+        session.append({"mes": "Mine."})
+        other.append({"mes": f"Theirs {n}."})
+        change = news.get(timeout=PATIENCE)
+        assert [message["mes"] for message in change["messages"]] == [f"Theirs {n}."]
+
+
+def test_events_come_at_once_to_asyncio(served: tuple[str, str]) -> None:
+    async def talk() -> list[Any]:
+        async with AsyncLoci(*served, retry=QUICK, http=httpx.AsyncClient(trust_env=False)) as loci:
+            chat_id = (await loci.create_chat("The heist"))["id"]
+            session, other = loci.session(chat_id), loci.session(chat_id)
+            await session.load()
+            found = []
+            await other.append({"mes": "One."})
+            with anyio.fail_after(PATIENCE):
+                async for change in session.watch(poll_every=NEVER):
+                    found += [message["mes"] for message in change["messages"]]
+                    if len(found) == 3:
+                        break
+                    await other.append({"mes": "More."})
+            return found
+
+    assert anyio.run(talk) == ["One.", "More.", "More."]

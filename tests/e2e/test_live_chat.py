@@ -1,0 +1,260 @@
+"""Tabs stay in step, and nothing that one writes is lost: offline, in a conflict, over a restart of the server."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+from apps.accounts.models import User
+from apps.chats.integrity import Guard
+from apps.chats.models import Chat, Message
+from apps.chats.operations import Patch, append_messages, patch_messages
+from tests.conftest import WebServer
+from tests.factories import make_character, make_chat, parsed
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+OLD = Guard(optional=True)
+
+
+@pytest.fixture
+def alice(transactional_db: None) -> User:
+    return User.objects.create_user("alice@example.com", "alice-password")
+
+
+@pytest.fixture
+def chat(alice: User) -> Chat:
+    return make_chat(alice, *[f"This is turn {number}." for number in range(12)], character=make_character(alice))
+
+
+def device(browser: Browser, server: WebServer, user: User) -> BrowserContext:
+    """A browser of its own, signed in."""
+    session = SessionStore()
+    session[SESSION_KEY] = str(user.pk)
+    session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+    session.save()
+    context = browser.new_context(base_url=server.url)
+    context.add_cookies([{"name": "sessionid", "value": session.session_key or "", "url": server.url}])
+    return context
+
+
+@pytest.fixture
+def context(browser: Browser, web_server: WebServer, alice: User) -> Iterator[BrowserContext]:
+    complaints: list[str] = []
+    with device(browser, web_server, alice) as context:
+        context.on("weberror", lambda error: complaints.append(str(error.error)))
+        yield context
+    assert complaints == []
+
+
+def open_chat(context: BrowserContext, chat: Chat, query: str = "") -> Page:
+    """The chat in a new tab, once it follows what others write."""
+    page = context.new_page()
+    page.set_default_timeout(15_000)
+    page.goto(f"/chats/{chat.pk}/{query}")
+    expect(state(page)).to_have_text("Saved")
+    return page
+
+
+def turn(page: Page, index: int) -> Locator:
+    return page.locator(f"#turn-{index}")
+
+
+def state(page: Page) -> Locator:
+    return page.locator("#sync-state [data-words]")
+
+
+def edit(page: Page, index: int, text: str) -> None:
+    turn(page, index).hover()
+    turn(page, index).get_by_role("link", name="Edit").click()
+    turn(page, index).get_by_role("textbox").fill(text)
+    turn(page, index).get_by_role("button", name="Save").click()
+
+
+def texts(chat: Chat) -> list[str]:
+    return [row.mes for row in Message.objects.for_owner(chat.owner).filter(chat=chat).order_by("index")]
+
+
+def test_two_tabs_stay_in_step(context: BrowserContext, chat: Chat):
+    one, two = open_chat(context, chat), open_chat(context, chat)
+    edit(one, 3, "This turn is *new*.")
+    expect(turn(two, 3).locator(".prose em")).to_have_text("new")
+    expect(turn(one, 3).locator(".prose em")).to_have_text("new")
+    two.get_by_label("Your message").fill("Hello there")
+    two.get_by_label("Your message").press("Control+Enter")
+    expect(turn(one, 12)).to_contain_text("Hello there")
+    expect(turn(two, 12)).to_contain_text("Hello there")
+    expect(one.locator("[data-count]")).to_have_text("13 messages")
+    expect(one.locator("#unsent")).to_be_hidden()
+
+
+def test_what_is_deleted_or_put_in_elsewhere_renumbers_the_page_and_leaves_an_editor_alone(
+    context: BrowserContext, chat: Chat, alice: User
+):
+    page = open_chat(context, chat)
+    turn(page, 8).hover()
+    turn(page, 8).get_by_role("link", name="Edit").click()
+    field = page.locator(".editor textarea")
+    field.fill("Half a thought")
+    patch_messages(alice, chat.pk, [Patch(index=2, delete=True)], OLD)
+    expect(page.locator("[data-count]")).to_have_text("11 messages")
+    expect(turn(page, 2)).to_contain_text("This is turn 3.")
+    expect(turn(page, 7).locator(".editor textarea")).to_have_value("Half a thought")
+    expect(field).to_be_focused()
+    patch_messages(alice, chat.pk, [Patch(index=0, insert_before=parsed("A prologue."))], OLD)
+    expect(turn(page, 0)).to_contain_text("A prologue.")
+    expect(field).to_be_focused()
+    page.get_by_role("button", name="Save").click()
+    expect(turn(page, 8).locator(".prose")).to_have_text("Half a thought")
+    expect(state(page)).to_have_text("Saved")
+    assert texts(chat)[8] == "Half a thought"
+
+
+def test_edits_made_offline_survive_the_page_and_arrive_once(context: BrowserContext, chat: Chat):
+    page = open_chat(context, chat)
+    context.set_offline(True)
+    edit(page, 2, "Written on the train.")
+    page.get_by_label("Your message").fill("And this too.")
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator("#unsent")).to_contain_text("And this too.")
+    expect(state(page)).to_have_text("Offline: 2 changes wait on this device")
+    page.close()
+    context.set_offline(False)
+    page = open_chat(context, chat)
+    expect(turn(page, 2)).to_contain_text("Written on the train.")
+    expect(turn(page, 12)).to_contain_text("And this too.")
+    page.reload()
+    expect(state(page)).to_have_text("Saved")
+    assert texts(chat)[2] == "Written on the train."
+    assert texts(chat)[12:] == ["And this too."]
+
+
+def test_a_conflict_shows_both_texts_and_loses_neither(
+    browser: Browser, web_server: WebServer, context: BrowserContext, chat: Chat, alice: User
+):
+    page = open_chat(context, chat)
+    context.set_offline(True)
+    edit(page, 2, "Mine.")
+    edit(page, 4, "Mine too.")
+    edit(page, 6, "Mine as well.")
+    changes = [Patch({"mes": f"Theirs of {index}."}, index=index) for index in (2, 4, 6)]
+    patch_messages(alice, chat.pk, changes, OLD)
+    context.set_offline(False)
+    for index, mine in ((2, "Mine."), (4, "Mine too."), (6, "Mine as well.")):
+        panel = turn(page, index).get_by_role("alert")
+        expect(panel.locator("[data-side=mine]")).to_contain_text(mine)
+        expect(panel.locator("[data-side=theirs]")).to_contain_text(f"Theirs of {index}.")
+    expect(state(page)).to_have_text("3 changes need you")
+    turn(page, 2).get_by_role("button", name="Keep mine").click()
+    expect(turn(page, 2).locator(".message .prose")).to_have_text("Mine.")
+    turn(page, 4).get_by_role("button", name="Take theirs").click()
+    expect(turn(page, 4).locator(".message .prose")).to_have_text("Theirs of 4.")
+    page.reload()  # what nobody chose yet is still there
+    turn(page, 6).get_by_text("Make one text of both", exact=True).click()
+    turn(page, 6).get_by_label("The text of both").fill("Ours.")
+    turn(page, 6).get_by_role("button", name="Save this text").click()
+    expect(turn(page, 6).locator(".message .prose")).to_have_text("Ours.")
+    expect(turn(page, 6).get_by_role("alert")).to_have_count(0)
+    expect(state(page)).to_have_text("Saved")
+    assert [texts(chat)[index] for index in (2, 4, 6)] == ["Mine.", "Theirs of 4.", "Ours."]
+
+
+def test_a_text_whose_message_was_deleted_can_be_added_again(context: BrowserContext, chat: Chat, alice: User):
+    page = open_chat(context, chat)
+    context.set_offline(True)
+    edit(page, 2, "Not for nothing.")
+    patch_messages(alice, chat.pk, [Patch(index=2, delete=True)], OLD)
+    context.set_offline(False)
+    panel = page.locator("#troubles").get_by_role("alert")
+    expect(panel).to_contain_text("Not for nothing.")
+    panel.get_by_role("button", name="Add mine at the end").click()
+    expect(turn(page, 11)).to_contain_text("Not for nothing.")
+    expect(turn(page, 11).locator(".speaker")).to_have_text("Alice")
+    expect(panel).to_have_count(0)
+
+
+def test_what_is_refused_is_kept_with_the_reason(context: BrowserContext, chat: Chat):
+    page = open_chat(context, chat)
+    problem = {"type": "/problems/validation", "title": "Not valid", "status": 400, "detail": "It is too long."}
+    page.route("**/append/", lambda route: route.fulfill(status=400, json=problem))
+    page.get_by_label("Your message").fill("A very long message")
+    page.get_by_role("button", name="Send").click()
+    panel = page.locator("#troubles").get_by_role("alert")
+    expect(panel).to_contain_text("It is too long.")
+    expect(panel).to_contain_text("A very long message")
+    page.unroute("**/append/")
+    panel.get_by_role("button", name="Try again").click()
+    expect(turn(page, 12)).to_contain_text("A very long message")
+
+
+def test_a_restart_of_the_server_loses_nothing(context: BrowserContext, web_server: WebServer, chat: Chat):
+    one, two = open_chat(context, chat), open_chat(context, chat)
+    web_server.kill()
+    edit(one, 5, "Written meanwhile.")
+    expect(state(one)).to_have_text("Offline: 1 change waits on this device")
+    web_server.start()
+    expect(state(one)).to_have_text("Saved")
+    expect(turn(two, 5)).to_contain_text("Written meanwhile.")
+    assert texts(chat)[5] == "Written meanwhile."
+
+
+def test_versions_hiding_and_deleting_go_the_same_way(context: BrowserContext, chat: Chat, alice: User):
+    patch_messages(alice, chat.pk, [Patch(index=1, add_swipe=parsed("Another version.").swipes[0])], OLD)
+    page = open_chat(context, chat)
+    turn(page, 1).get_by_role("button", name="The version before").click()
+    expect(turn(page, 1).locator(".prose")).to_have_text("This is turn 1.")
+    open_tools(page, 2)
+    page.get_by_role("button", name="Hide from the prompt").click()
+    expect(turn(page, 2)).to_contain_text("Hidden from the prompt")
+    open_tools(page, 3)
+    page.get_by_role("button", name="Delete the message").click()
+    expect(page.locator("[data-count]")).to_have_text("11 messages")
+    page.get_by_role("button", name="Undo", exact=True).click()
+    expect(page.locator("[data-count]")).to_have_text("12 messages")
+    expect(turn(page, 3)).to_contain_text("This is turn 3.")
+
+
+def open_tools(page: Page, index: int) -> None:
+    turn(page, index).hover()
+    turn(page, index).locator("summary[aria-label='More to do with this message']").click()
+
+
+def test_colours_and_text_size_are_those_of_ones_other_device(
+    browser: Browser, web_server: WebServer, context: BrowserContext, chat: Chat, alice: User
+):
+    with device(browser, web_server, alice) as phone:
+        there, here = open_chat(phone, chat), open_chat(context, chat)
+        for choice in ("Dark", "Large text"):
+            here.locator("summary[aria-label='Colours and text']").click()
+            here.get_by_role("button", name=choice).click()
+        for page in (here, there):
+            expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+            expect(page.locator("html")).to_have_attribute("data-text-size", "large")
+    page = context.new_page()
+    page.goto("/")
+    expect(page.locator("html")).to_have_attribute("data-text-size", "large")
+
+
+def test_who_writes_from_the_middle_of_a_chat_sees_what_he_wrote(context: BrowserContext, alice: User):
+    chat = make_chat(alice, *[f"This is turn {number}. " * 9 for number in range(90)], character=make_character(alice))
+    page = open_chat(context, chat, "?at=10")
+    page.get_by_label("Your message").fill("Here I am.")
+    page.get_by_label("Your message").press("Control+Enter")
+    expect(turn(page, 90)).to_be_in_viewport()
+    expect(page.locator("#new-below")).to_be_hidden()
+
+
+def test_new_messages_leave_a_reader_in_his_place(context: BrowserContext, alice: User):
+    chat = make_chat(alice, *[f"This is turn {number}. " * 30 for number in range(30)], character=make_character(alice))
+    page = open_chat(context, chat, "?at=10")
+    top = turn(page, 10).evaluate("turn => turn.getBoundingClientRect().top")
+    append_messages(alice, chat.pk, [parsed("One more."), parsed("And another.")])
+    pill = page.get_by_role("button", name="2 new messages")
+    expect(pill).to_be_visible()
+    assert turn(page, 10).evaluate("turn => turn.getBoundingClientRect().top") == pytest.approx(top, abs=2)
+    pill.click()
+    expect(turn(page, 31)).to_be_in_viewport()
+    expect(pill).to_be_hidden()
