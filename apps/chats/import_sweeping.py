@@ -2,10 +2,9 @@
 
 import datetime as dt
 from contextlib import suppress
-from typing import cast
 from uuid import UUID
 
-from django.db.models import FileField, Q
+from django.db.models import Q
 
 from apps.chats.import_jobs import DEAD_AFTER, UNDER_WAY, remove_file_if_ended
 from apps.chats.models import ImportJob
@@ -45,7 +44,7 @@ def forget_ended_import_jobs(now: dt.datetime) -> None:
 
 def _remove_strays(now: dt.datetime) -> None:
     """The files of jobs that were never committed, or went with their owner."""
-    field = cast(FileField, ImportJob._meta.get_field("file"))
+    field = ImportJob._meta.get_field("file")
     names: list[str] = []
     with suppress(FileNotFoundError):  # nothing was ever imported
         names = [f"{field.upload_to}{name}" for name in field.storage.listdir(str(field.upload_to))[1]]

@@ -74,27 +74,29 @@ def import_chats(
     TooLarge beyond IMPORT_MAX_BYTES.
     """
     _check_size(file)
-    given = {"title": title, "character": character, "job": job}
     try:
         with transaction.atomic():
-            return _import(owner, file, _title_of(filename), watch, **given)
+            return _import(owner, file, title, _title_of(filename), watch, character=character, job=job)
     except UnreadableFile as error:
         raise Invalid.at("/file", error.reason) from None
 
 
-def _import(owner: Any, file: BinaryIO, fallback: str, watch: Watch, *, title: str, **given: Any) -> ImportResult:
+def _import(owner: Any, file: BinaryIO, title: str, fallback: str, watch: Watch, **given: Any) -> ImportResult:
     parsed = parse_file(file)
     chats: list[Chat] = []
     report = Report(parsed.report.format)
     for found in parsed:
-        before = report.messages
         name = (title or found.title or fallback)[:MAX_TITLE]
-        chats.append(_store(owner, found, name, watch=lambda n, before=before: watch(before + n), **given))  # type: ignore[misc]
+        chats.append(_store(owner, found, name, watch=_counting_on(watch, report.messages), **given))
         report.messages += found.report.messages
         report.include(found.report)
     report.include(parsed.report)
-    report.format = (chats and report.format) or parsed.report.format
     return ImportResult(chats, report)
+
+
+def _counting_on(watch: Watch, before: int) -> Watch:
+    """``watch`` for a chat that follows on others with ``before`` messages."""
+    return lambda messages: watch(before + messages)
 
 
 def _check_size(file: BinaryIO) -> None:

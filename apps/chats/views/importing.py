@@ -120,7 +120,10 @@ def _take_in(request: HttpRequest, upload: UploadedFile) -> str | None:
             return reverse("chats:import-job", args=[request_import(request.user, upload).pk])
         return _told_chats(request, import_chats(request.user, file, filename=name))
     except Problem as problem:
-        return _take_in_card(request, file, name) or _refuse(request, name, problem)
+        target = _take_in_card(request, file, name)
+        if target is None:
+            messages.error(request, f"{name} was not imported. {problem.detail} Nothing of it was stored.")
+        return target
 
 
 def _take_in_card(request: HttpRequest, file: BinaryIO, name: str) -> str | None:
@@ -129,10 +132,6 @@ def _take_in_card(request: HttpRequest, file: BinaryIO, name: str) -> str | None
         return _told_card(request, import_card(request.user, file, filename=name))
     except Problem:
         return None
-
-
-def _refuse(request: HttpRequest, name: str, problem: Problem) -> None:
-    messages.error(request, f"{name} was not imported. {problem.detail} Nothing of it was stored.")
 
 
 def _told_chats(request: HttpRequest, result: ImportResult) -> str:

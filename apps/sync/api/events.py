@@ -2,6 +2,7 @@
 
 from functools import partial
 from types import SimpleNamespace
+from typing import cast
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
@@ -66,7 +67,7 @@ def _chat_of(request: Request) -> str | None:
 
 def _events(request: Request, chat_id: str | None) -> Events:
     """Raises TooManyStreams."""
-    events = Events(request.user.pk, Stream(chat_id), partial(sync_to_async(_still_allowed), request))
+    events = Events(cast(UUID, request.user.pk), Stream(chat_id), partial(sync_to_async(_still_allowed), request))
     # For as long as the stream is open it needs no connection to the database.
     connections.close_all()
     return events

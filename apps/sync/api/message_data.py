@@ -1,5 +1,6 @@
 """Data that programs keep with a message, and its recap, over HTTP."""
 
+from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
@@ -30,7 +31,7 @@ SWIPE = OpenApiParameter(
 
 
 class DataSerializer(GuardedSerializer):
-    data = JSONObject(default=dict)
+    data = JSONObject(default=dict)  # type: ignore[assignment]
     clear = serializers.ListField(child=Text(), default=list, max_length=1000, help_text="Keys to delete.")
 
 
@@ -43,7 +44,7 @@ class RecapTextSerializer(GuardedSerializer):
 
 
 class DataWrittenSerializer(WrittenSerializer):
-    data = JSONObject()
+    data = JSONObject()  # type: ignore[assignment]
 
 
 class OneValueSerializer(serializers.Serializer[Any]):
@@ -181,4 +182,4 @@ def _write_recap(request: Request, chat_id: UUID, message_id: UUID, change: Data
 
 
 def _recap_document(recap: Recap) -> dict[str, Any]:
-    return {name: getattr(recap, name) for name in RecapSerializer().fields}
+    return asdict(recap) | {"text": recap.text}
