@@ -11,7 +11,7 @@ from apps.chats.fingerprints import fingerprint_of
 from apps.chats.formats.parsed import ParsedMessage
 from apps.chats.integrity import Guard, IntegrityConflict
 from apps.chats.models import Chat, ChatChange, Message
-from apps.chats.operations.door import UNGUARDED, lock_chat, record_change, write_after
+from apps.chats.operations.door import UNGUARDED, lock_chat, messages_left_of, record_change, write_after
 from apps.chats.operations.storing import dated, store_messages
 from apps.common import clock
 
@@ -35,7 +35,7 @@ def append_messages(owner: Any, chat_id: UUID, parsed: Sequence[ParsedMessage], 
     if guard.is_stale(chat):
         before = write_after(chat, guard, fingerprint)
         if before is not None:
-            return Appended(chat, _stored(chat, before), deduplicated=len(parsed))
+            return Appended(chat, messages_left_of(chat, before), deduplicated=len(parsed))
         if not guard.rebase:
             raise IntegrityConflict.over(chat, guard)
     messages = [message for batch in store_messages(chat, map(dated, parsed)) for message in batch]
@@ -44,9 +44,3 @@ def append_messages(owner: Any, chat_id: UUID, parsed: Sequence[ParsedMessage], 
         chat, ChatChange.Kind.APPEND, messages=messages, before={}, fingerprint=fingerprint, forced=guard.force
     )
     return Appended(chat, messages)
-
-
-def _stored(chat: Chat, change: ChatChange) -> list[Message]:
-    """The messages that ``change`` added, without those that are gone since."""
-    messages = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=change.message_ids)
-    return list(messages.order_by("index"))

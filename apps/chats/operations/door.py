@@ -72,3 +72,9 @@ def write_after(chat: Chat, guard: Guard, fingerprint: str) -> ChatChange | None
     if known is None:
         return None
     return chat.changes.filter(rev=known + 1, fingerprint=fingerprint).first()
+
+
+def messages_left_of(chat: Chat, change: ChatChange) -> list[Message]:
+    """The messages that ``change`` added or changed, in their order, without those that are gone since."""
+    messages = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=change.message_ids)
+    return list(messages.order_by("index"))

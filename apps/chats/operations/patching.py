@@ -11,7 +11,7 @@ from apps.chats.fingerprints import fingerprint_of
 from apps.chats.integrity import Guard, IntegrityConflict, PatchConflict
 from apps.chats.models import Chat, ChatChange, Message
 from apps.chats.operations.batches import Batch
-from apps.chats.operations.door import lock_chat, record_change, write_after
+from apps.chats.operations.door import lock_chat, messages_left_of, record_change, write_after
 from apps.chats.operations.saving import save_batch
 from apps.chats.patches import Patch
 from apps.chats.queries import Changes, changes_since, rev_of
@@ -40,7 +40,7 @@ def patch_messages(owner: Any, chat_id: UUID, patches: Sequence[Patch], guard: G
     fingerprint = fingerprint_of(ChatChange.Kind.PATCH, patches)
     stale = guard.is_stale(chat)
     if stale and (repeated := write_after(chat, guard, fingerprint)):
-        return Patched(chat, _still_there(chat, repeated), skipped=len(patches))
+        return Patched(chat, messages_left_of(chat, repeated), skipped=len(patches))
     batch = _apply_to_what_changed(chat, patches, guard) if stale else Batch(chat, patches)
     if batch.late:
         raise PatchConflict.over(chat, guard, batch.late, "These messages are not at the rev that the patch names.")
@@ -91,8 +91,3 @@ def _check_rebase(chat: Chat, guard: Guard, batch: Batch, since: Changes) -> Non
     contested = batch.named & since.message_ids
     if contested or batch.lost:
         raise PatchConflict.over(chat, guard, contested, "These messages were changed since.", gone=batch.lost)
-
-
-def _still_there(chat: Chat, change: ChatChange) -> list[Message]:
-    messages = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=change.message_ids)
-    return list(messages.order_by("index"))

@@ -9,7 +9,7 @@ from django.db import transaction
 from apps.chats.images import message_of, swipes_of
 from apps.chats.integrity import Guard, IntegrityConflict
 from apps.chats.models import Chat, ChatChange, Message, Swipe
-from apps.chats.operations.door import lock_chat, record_change, write_after
+from apps.chats.operations.door import lock_chat, messages_left_of, record_change, write_after
 from apps.chats.operations.storing import order_of, place
 from apps.common import clock, merge_patch
 from apps.common.problems import Conflict
@@ -76,7 +76,7 @@ def _undone_before(chat: Chat, guard: Guard) -> Undone:
     if undo is None:
         raise IntegrityConflict.over(chat, guard)
     change = chat.changes.get(rev=undo.before["rev"])
-    return Undone(chat, change, undo, list(chat.messages.filter(pk__in=undo.message_ids).order_by("index")))
+    return Undone(chat, change, undo, messages_left_of(chat, undo))
 
 
 def _added_by(change: ChatChange) -> list[UUID]:
