@@ -21,6 +21,7 @@ from apps.chats.models import ImportJob
 from apps.chats.tasks import request_import
 
 BYTES = 100 * 2**20
+AFTERWARDS = 20  # seconds
 SENTENCE = "The tide had gone out further than either of them remembered, and the bell lay bare on the sand. "
 
 
@@ -36,6 +37,7 @@ def main() -> None:
             _write_chat(file)
             job = request_import(owner, _upload(file))
         seconds, peak = _watch(job, worker.pid)
+        afterwards = _peak(worker.pid, AFTERWARDS)
     finally:
         os.killpg(worker.pid, signal.SIGTERM)
         worker.wait()
@@ -45,6 +47,9 @@ def main() -> None:
         f"{job.state}: {job.messages:,} messages, {job.bytes_total / 2**20:.0f} MB in {seconds:.1f} s, {rate:.1f} MB/s"
     )
     print(f"peak of the worker's memory: {peak / 2**20:.0f} MB (target: 300)")
+    print(
+        f"and in the {AFTERWARDS} s after it, indexing the chat with the embedding model: {afterwards / 2**20:.0f} MB"
+    )
 
 
 def _write_chat(file: IO[bytes]) -> None:
@@ -77,12 +82,20 @@ def _watch(job: ImportJob, worker: int) -> tuple[float, int]:
     """How long the job ran, in seconds, and the highest memory of one of the worker's processes meanwhile, in bytes."""
     peak = 0
     while job.is_under_way:
-        time.sleep(0.2)
-        peak = max([peak, *(_resident(pid) for pid in _processes(worker))])
+        peak = max(peak, _peak(worker, 0.2))
         job.refresh_from_db()
     assert job.started_at
     assert job.finished_at
     return (job.finished_at - job.started_at).total_seconds(), peak
+
+
+def _peak(worker: int, seconds: float) -> int:
+    """The highest memory of one of the worker's processes during some seconds, in bytes."""
+    peak, end = 0, time.monotonic() + seconds
+    while time.monotonic() < end:
+        time.sleep(0.2)
+        peak = max([peak, *(_resident(pid) for pid in _processes(worker))])
+    return peak
 
 
 def _processes(group: int) -> list[int]:

@@ -31,3 +31,5 @@ EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
 STORAGES = STORAGES | {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
+# Django's live server serves kept files from here: at the root they would hide the pages of imports.
+MEDIA_URL = "media/"

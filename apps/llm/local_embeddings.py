@@ -1,7 +1,7 @@
 """all-MiniLM-L6-v2 on this machine, through onnxruntime."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -14,7 +14,7 @@ VOCABULARY = Path(__file__).parent / "data" / "vocab.txt"
 MAX_TOKENS = 256  # what the model takes at once, its [CLS] and [SEP] included
 MAX_PIECES = 8  # of a longer text; what comes after them is left out
 MAX_CHARACTERS = 40_000  # more than the pieces hold; spares the tokenizer the rest
-BATCH_SIZE = 16
+BATCH_TOKENS = 512  # at once, padding included: twice as many take twice the memory, and a tenth less time
 
 
 class EmbeddingUnavailable(RuntimeError):
@@ -48,9 +48,7 @@ class LocalEmbedder:
     def _embed_pieces(self, pieces: list[list[int]]) -> np.ndarray:
         """Pieces of like length share a batch, so that little is padding."""
         vectors = np.zeros((len(pieces), self.dimensions), dtype=np.float32)
-        order = sorted(range(len(pieces)), key=lambda index: len(pieces[index]))
-        for start in range(0, len(order), BATCH_SIZE):
-            batch = order[start : start + BATCH_SIZE]
+        for batch in _batches([len(piece) for piece in pieces]):
             vectors[batch] = self._run([pieces[index] for index in batch])
         return vectors
 
@@ -62,6 +60,18 @@ class LocalEmbedder:
         inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(mask)}
         (states,) = self._session.run(["last_hidden_state"], inputs)
         return _normalized(_mean_pooled(states, mask))
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """The places of pieces of these lengths, the shortest first, as many at once as BATCH_TOKENS allows."""
+    batch: list[int] = []
+    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and (len(batch) + 1) * lengths[place] > BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
 
 
 def _mean_pooled(states: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -77,6 +87,7 @@ def _session_options() -> onnxruntime.SessionOptions:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = len(os.sched_getaffinity(0))
     options.inter_op_num_threads = 1
+    options.enable_cpu_mem_arena = False  # it keeps what the largest batch took, twice over
     return options
 
 

@@ -25,7 +25,7 @@ from apps.memories.models import Passage
 SESSION_GAP = dt.timedelta(hours=4)  # a longer silence starts a new sitting
 OWN_SHARE = 0.5  # of a turn in the vector of its window; its neighbours share the rest
 COMPARED = 1000  # messages at once with their passages
-BATCH = 64  # messages a transaction
+BATCH = 32  # messages a transaction
 
 log = structlog.get_logger(__name__)
 

@@ -16,7 +16,7 @@ from apps.memories.models import ExtractionRun
 from apps.memories.passages import index_batches
 
 EXTRACT_EVERY = 3  # new messages
-INDEXING_TURN = 30.0  # seconds; a long chat takes many turns, and lets other work in between
+INDEXING_TURN = 20.0  # seconds; a long chat takes many turns, and lets other work in between
 
 
 def keep_up(event: ChatChanged) -> None:
