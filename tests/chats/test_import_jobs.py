@@ -7,6 +7,7 @@ import os
 import subprocess
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ from rest_framework.test import APIClient
 
 from apps.accounts.models import User
 from apps.chats import import_jobs, import_progress, import_sweeping, imports
+from apps.chats.formats import sillytavern
 from apps.chats.models import Chat, ImportJob
+from apps.chats.operations import create_chat, storing
 from apps.chats.tasks import request_import, sweep_import_jobs
 from apps.common import clock
 from tests.contract.conftest import client_of
@@ -324,6 +327,52 @@ def test_a_card_dropped_among_the_chats_becomes_a_character(site: Client) -> Non
     reply = site.post("/chats/import/", {"file": upload(json.dumps(card).encode(), "mira.json")})
     assert reply.url.startswith("/characters/")
     assert "Mira is among your characters" in site.get(reply.url).content.decode()
+
+
+def test_several_large_files_lead_to_the_list_of_imports(site: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("apps.chats.views.importing.AT_ONCE_BYTES", 10)
+    files = [upload(content(2), "one.jsonl"), upload(content(2), "two.jsonl")]
+    reply = site.post("/chats/import/", {"file": files}, follow=True)
+    assert reply.redirect_chain == [("/imports/", 302)]
+    assert all(name in reply.content.decode() for name in ("one.jsonl", "two.jsonl"))
+
+
+def test_what_is_packed_is_unpacked_in_the_background(site: Client, alice: User) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("heist.jsonl", content(2))
+    reply = site.post("/chats/import/", {"file": upload(packed.getvalue(), "chats.zip")})
+    job = ImportJob.objects.for_owner(alice).get()
+    assert reply.url == f"/imports/{job.pk}/"
+    import_jobs.run_import_job(job.pk)
+    assert [chat.title for chat in chats_of(alice)] == ["heist"]
+
+
+def test_a_large_card_becomes_a_character_too(site: Client, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("apps.chats.views.importing.AT_ONCE_BYTES", 10)
+    card = {"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "Mira", "first_mes": "Hello."}}
+    assert site.post("/chats/import/", {"file": upload(json.dumps(card).encode(), "m.json")}).url.startswith("/char")
+    assert not ImportJob.objects.for_owner(alice).exists()
+
+
+def test_somebody_elses_import_does_not_exist(site: Client) -> None:
+    job = request_import(UserFactory(), upload(content(2), "hers.jsonl"))
+    assert site.get(f"/imports/{job.pk}/").status_code == 404
+    assert site.post(f"/imports/{job.pk}/cancel/").status_code == 404
+    assert "hers.jsonl" not in site.get("/imports/").content.decode()
+    assert fresh(job).state == "queued"
+
+
+# Memory
+
+
+def test_messages_are_stored_in_batches_of_bounded_weight(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storing, "BATCH_WEIGHT", 10_000)
+    heavy = [{"name": "Mira", "mes": f"{n}", "extra": {"reasoning": "x" * 4000}} for n in range(7)]
+    parsed = sillytavern.parse(io.BytesIO("\n".join(map(json.dumps, heavy)).encode()))
+    chat = create_chat(alice, title="Heavy")
+    assert [len(batch) for batch in storing.store_messages(chat, parsed.messages)] == [2, 2, 2, 1]
+    assert [message.index for message in chat.messages.order_by("index")] == list(range(7))
 
 
 # Exports
