@@ -53,7 +53,7 @@ class Writer:
 
 
 class BareWriter:
-    """The same transactions in SQL alone: lock, change, count, log, commit; nothing checked, nobody told."""
+    """The same transactions in SQL alone: lock, change, count, log, notify, commit; nothing checked or rendered."""
 
     def __init__(self, connection: psycopg.Connection, chat: Chat) -> None:
         self.connection, self.chat, self.index = connection, chat, chat.message_count
@@ -120,6 +120,7 @@ class BareWriter:
             """,
             [uuid7(), kind, [message], before, self.chat.pk],
         )
+        self.connection.execute("SELECT pg_notify('loci_live', %s)", [json.dumps({"integrity": str(integrity)})])
 
 
 def _message(number: int) -> ParsedMessage:
