@@ -1,1 +1,1 @@
-"""Measures the search on conversations with questions whose answers' places are known."""
+"""Measures the memory engine on data sets: search, dedup, scene breaks, extraction. Nothing of them is kept."""
