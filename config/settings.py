@@ -30,6 +30,7 @@ SERVED_OVER_TLS = urlsplit(LOCI_URL).scheme == "https"
 
 DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY = secret_key()
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 ALLOWED_HOSTS = public_hosts(LOCI_URL)
 CSRF_TRUSTED_ORIGINS = [LOCI_URL.rstrip("/")]
 ADMIN_PATH = env.str("ADMIN_PATH", default="admin/").strip("/") + "/"
@@ -266,11 +267,17 @@ CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # in memory: a static schedule 
 RUN_HEARTBEAT_TIMEOUT = env.int("RUN_HEARTBEAT_TIMEOUT", default=60)
 CELERY_BEAT_SCHEDULE = {
     "sweep-runs": {"task": "apps.memories.tasks.sweep_runs", "schedule": 30.0},
+    "sweep-chats": {"task": "apps.memories.tasks.sweep_chats", "schedule": 300.0},
     "sweep-imports": {"task": "apps.chats.tasks.sweep_import_jobs", "schedule": 60.0},
     "sweep-replies": {"task": "apps.sync.tasks.sweep_replies", "schedule": 3600.0},
     "trim-chat-logs": {"task": "apps.chats.tasks.trim_change_logs", "schedule": 3600.0},
     "trim-settings-logs": {"task": "apps.sync.tasks.trim_settings_logs", "schedule": 3600.0},
 }
+
+# Language models that users connect
+
+LLM_ALLOWED_ADDRESSES = env.list("LLM_ALLOWED_ADDRESSES", default=[])
+LLM_DAILY_TOKENS = env.int("LLM_DAILY_TOKENS", default=2_000_000)  # 0: no limit
 
 # Logs
 

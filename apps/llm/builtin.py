@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from apps.llm.generation import Completion, GenerationFailed, GenerationRequest
+from apps.llm.generation import Completion, GenerationFailed, GenerationRequest, Profile, Watch, unwatched
 from apps.llm.tokens import count_tokens
 
 TaskFunction = Callable[[GenerationRequest], str]
@@ -18,9 +18,12 @@ def register_task(name: str, function: TaskFunction) -> None:
 class BuiltinBackend:
     """Answers from rules. Its tokens are counted as a model's would be, so that usage can be compared."""
 
-    name = "builtin"
+    name = model = "builtin"
+    context_tokens = 8192
+    profile: Profile = "A"
 
-    def generate(self, request: GenerationRequest) -> Completion:
+    def generate(self, request: GenerationRequest, watch: Watch = unwatched) -> Completion:
+        """Answers within milliseconds, so that there is nothing to watch."""
         if request.task not in _tasks:
             raise GenerationFailed(f"The built-in backend has no task {request.task!r}.")
         text = _tasks[request.task](request)

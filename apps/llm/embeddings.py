@@ -11,7 +11,10 @@ __all__ = ["Embedder", "EmbeddingUnavailable", "get_embedder"]
 
 
 class Embedder(Protocol):
-    """``model`` is stored with every vector: only vectors of one model can be compared."""
+    """``model`` is stored with every vector: only vectors of one model can be compared.
+
+    ``dimensions`` may be 0 until the first vectors were made.
+    """
 
     model: str
     dimensions: int
@@ -25,5 +28,5 @@ class Embedder(Protocol):
 
 
 def get_embedder() -> Embedder:
-    """The embedder of this process. Raises EmbeddingUnavailable."""
+    """The local embedder of this process. Raises EmbeddingUnavailable."""
     return get_local_embedder()

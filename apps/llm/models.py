@@ -76,9 +76,14 @@ class Usage(OwnedModel):
 
 
 class TokenLimit(OwnedModel):
-    """How many tokens a day an owner's connections may take, where it is not what the installation gives everybody."""
+    """How many tokens a day an owner's connections may take: what the operator grants, and what the owner wants."""
 
-    daily_tokens = models.PositiveBigIntegerField(null=True, blank=True, help_text="Empty: no limit of one's own.")
+    daily_tokens = models.PositiveBigIntegerField(
+        null=True, blank=True, help_text="Set by the operator. Empty: as the installation gives everybody; 0: no limit."
+    )
+    own_daily_tokens = models.PositiveBigIntegerField(
+        null=True, blank=True, help_text="Set by the user. It counts where it is lower."
+    )
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:

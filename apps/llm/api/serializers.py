@@ -1,0 +1,105 @@
+"""What the API takes and gives of connections and usage."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from apps.common.serializer_fields import Flag, Integer, StrictSerializer, Text
+from apps.llm.models import Connection
+
+PURPOSES = ("for_generation", "for_embeddings")
+
+
+def not_blank(text: str) -> None:
+    if not text.strip():
+        raise serializers.ValidationError("It must hold words.")
+
+
+class ConnectionSerializer(serializers.ModelSerializer[Connection]):
+    """A connection as it is replied: of its key no more than the hint."""
+
+    class Meta:
+        model = Connection
+        fields = [
+            "id",
+            "name",
+            "backend",
+            "base_url",
+            "api_key_hint",
+            "model",
+            "embedding_model",
+            "context_tokens",
+            "timeout",
+            "stream",
+            *PURPOSES,
+            "checked_at",
+            "check_error",
+            "created_at",
+            "updated_at",
+        ]
+        read_only_fields = fields
+
+
+class ConnectionUpdateSerializer(StrictSerializer):
+    """What a person may set. An ``api_key`` that is left out stays; an empty one is removed."""
+
+    name = Text(max_length=100, allow_blank=False, validators=[not_blank], required=False)
+    backend = serializers.ChoiceField(Connection.Backend.choices, required=False)
+    base_url = Text(max_length=500, allow_blank=False, required=False)
+    api_key = Text(max_length=1000, required=False, write_only=True)
+    model = Text(max_length=200, required=False)
+    embedding_model = Text(max_length=200, required=False)
+    context_tokens = Integer(min_value=1024, max_value=10_000_000, required=False)
+    timeout = Integer(min_value=1, max_value=600, required=False, help_text="Seconds without a sign of the reply.")
+    stream = Flag(required=False)
+    for_generation = Flag(required=False, help_text="Of all connections at most one is.")
+    for_embeddings = Flag(required=False, help_text="Of all connections at most one is.")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if not attrs:
+            raise serializers.ValidationError("Name at least one field to change.")
+        return attrs
+
+    def fields_of_connection(self) -> dict[str, Any]:
+        """What ``operations.create_connection`` and ``update_connection`` take."""
+        return {name: value for name, value in self.validated_data.items() if name not in PURPOSES}
+
+    def purposes(self, used: bool) -> dict[str, bool]:
+        """What ``operations.use_for`` takes: the purposes that begin or end."""
+        return {name.removeprefix("for_"): used for name in PURPOSES if self.validated_data.get(name) is used}
+
+
+class ConnectionCreateSerializer(ConnectionUpdateSerializer):
+    name = Text(max_length=100, allow_blank=False, validators=[not_blank])
+    backend = serializers.ChoiceField(Connection.Backend.choices)
+    base_url = Text(max_length=500, allow_blank=False)
+
+
+class ConnectionCheckSerializer(serializers.Serializer[Any]):
+    """What a test found out."""
+
+    ok = serializers.BooleanField()
+    error = serializers.CharField(help_text="What is wrong and what to do; empty where it works.")
+    models = serializers.ListField(child=serializers.CharField(), help_text="Those that the server names.")
+    reply = serializers.CharField(help_text="What the model said to a greeting.")
+    seconds = serializers.FloatField(help_text="How long the reply took.")
+
+
+class UsageTotalsSerializer(serializers.Serializer[Any]):
+    calls = serializers.IntegerField()
+    prompt_tokens = serializers.IntegerField()
+    completion_tokens = serializers.IntegerField()
+    total_tokens = serializers.IntegerField()
+
+
+class UsageDaySerializer(UsageTotalsSerializer):
+    day = serializers.DateField(help_text="In UTC.")
+    model = serializers.CharField()
+
+
+class UsageSerializer(serializers.Serializer[Any]):
+    """Made by ``wire.usage_document``."""
+
+    today = UsageTotalsSerializer()
+    limit = serializers.IntegerField(allow_null=True, help_text="Tokens a day; null where nothing limits them.")
+    days = UsageDaySerializer(many=True, help_text="The last 14, by model, oldest first.")

@@ -1,0 +1,86 @@
+"""Connections and usage over HTTP."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from drf_spectacular.utils import extend_schema
+from rest_framework import generics, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.common.pagination import NewestFirst
+from apps.llm import operations
+from apps.llm.api.serializers import (
+    ConnectionCheckSerializer,
+    ConnectionCreateSerializer,
+    ConnectionSerializer,
+    ConnectionUpdateSerializer,
+    UsageSerializer,
+)
+from apps.llm.connections import check_connection
+from apps.llm.models import Connection
+from apps.llm.queries import access_connection
+from apps.llm.wire import usage_document
+
+
+class ConnectionListView(generics.GenericAPIView[Connection]):
+    serializer_class = ConnectionSerializer
+    pagination_class = NewestFirst
+
+    def get_queryset(self) -> Any:
+        return Connection.objects.for_owner(self.request.user)
+
+    @extend_schema(responses=ConnectionSerializer(many=True))
+    def get(self, request: Request) -> Response:
+        page = self.paginate_queryset(self.get_queryset())
+        return self.get_paginated_response(ConnectionSerializer(page, many=True).data)
+
+    @extend_schema(request=ConnectionCreateSerializer, responses={201: ConnectionSerializer})
+    def post(self, request: Request) -> Response:
+        body = ConnectionCreateSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        with transaction.atomic():
+            connection = operations.create_connection(request.user, **body.fields_of_connection())
+            operations.use_for(connection, **body.purposes(True))
+        return Response(ConnectionSerializer(connection).data, status=status.HTTP_201_CREATED)
+
+
+class ConnectionView(APIView):
+    @extend_schema(responses=ConnectionSerializer)
+    def get(self, request: Request, connection_id: UUID) -> Response:
+        return Response(ConnectionSerializer(access_connection(request.user, connection_id)).data)
+
+    @extend_schema(request=ConnectionUpdateSerializer, responses=ConnectionSerializer)
+    def patch(self, request: Request, connection_id: UUID) -> Response:
+        connection = access_connection(request.user, connection_id)
+        body = ConnectionUpdateSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        with transaction.atomic():
+            operations.use_for(connection, **body.purposes(False))
+            operations.update_connection(connection, **body.fields_of_connection())
+            operations.use_for(connection, **body.purposes(True))
+        return Response(ConnectionSerializer(access_connection(request.user, connection_id)).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, connection_id: UUID) -> Response:
+        operations.delete_connection(access_connection(request.user, connection_id))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class ConnectionTestView(APIView):
+    """Asks the server for its models, a reply and a vector. It counts as usage, as any call does."""
+
+    @extend_schema(request=None, responses=ConnectionCheckSerializer)
+    def post(self, request: Request, connection_id: UUID) -> Response:
+        found = check_connection(access_connection(request.user, connection_id))
+        return Response(ConnectionCheckSerializer(found).data)
+
+
+class UsageView(APIView):
+    """What the owner's connections took: today, of which limit, and on each of the last days."""
+
+    @extend_schema(responses=UsageSerializer)
+    def get(self, request: Request) -> Response:
+        return Response(usage_document(request.user))

@@ -1,0 +1,106 @@
+"""The JSON documents of a reply, however the server sends them."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from html import unescape
+from typing import Any
+
+DONE = {"done": True}  # what OpenAI's "[DONE]" says, in Ollama's words
+FIELDS = ("event:", "id:", "retry:", ":")  # lines of an event stream that carry no data
+HTML = re.compile(r"\s*(<!doctype html|<html|<head|<body|<h1)|.{0,500}<title", re.IGNORECASE | re.DOTALL)
+TITLE = re.compile(r"<(title|h1)[^>]*>(.*?)</\1", re.IGNORECASE | re.DOTALL)
+MAX_EXCERPT = 200  # characters of a server's words in a message of ours
+
+
+class NoDocument(ValueError):
+    """The reply is no JSON; the message says what it is instead. ``page`` for a web page, as of a wrong address."""
+
+    def __init__(self, text: str) -> None:
+        self.page = bool(HTML.match(text))
+        super().__init__(excerpt_of(text))
+
+
+def documents(chunks: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """The documents of an event stream, of JSON lines or of one JSON body: what comes decides, not what was asked.
+
+    Bytes that are no UTF-8 are replaced. Raises NoDocument where there is none.
+    """
+    rest: list[str] = []
+    found = False
+    for line in lines(chunks):
+        document = None if rest and not line.startswith("data:") else _document_of(line)
+        if document is not None:
+            found = True
+            yield document
+        elif line.strip() and not line.startswith(FIELDS):
+            rest.append(line)
+    if not found:
+        yield from whole_body("\n".join(rest))
+
+
+def lines(chunks: Iterable[bytes]) -> Iterator[str]:
+    """Lines, each as soon as it is complete."""
+    begun: list[bytes] = []
+    for chunk in chunks:
+        *complete, last = chunk.split(b"\n")
+        for end in complete:
+            yield b"".join([*begun, end]).decode("utf-8", "replace").strip("\r\ufeff")
+            begun = []
+        begun.append(last)
+    yield b"".join(begun).decode("utf-8", "replace").strip("\r\ufeff")
+
+
+def _document_of(line: str) -> dict[str, Any] | None:
+    """What one line says by itself."""
+    payload = re.sub(r"^(data|error):", "", line).strip()
+    if payload == "[DONE]":
+        return DONE
+    parsed = parsed_json(payload) if payload.startswith("{") else None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def whole_body(text: str) -> Iterator[dict[str, Any]]:
+    """The documents of a body that is one JSON value. Raises NoDocument."""
+    parsed = parsed_json(text)
+    found = [one for one in (parsed if isinstance(parsed, list) else [parsed]) if isinstance(one, dict)]
+    if not found:
+        raise NoDocument(text)
+    yield from found
+
+
+def parsed_json(text: str) -> Any:
+    """None where it is no JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def message_of(text: str) -> str:
+    """What an error reply says, whatever its form, in one line."""
+    parsed = parsed_json(text)
+    if isinstance(parsed, list) and parsed:
+        parsed = parsed[0]
+    said = error_message(parsed) if isinstance(parsed, dict) else ""
+    return excerpt_of(said or text)
+
+
+def error_message(document: dict[str, Any]) -> str:
+    """What a document says went wrong; empty where it says nothing."""
+    error = document.get("error")
+    if isinstance(error, dict):
+        error = error.get("message") or error.get("code") or error.get("type") or "unnamed error"
+    if not error and (document.get("object") == "error" or "choices" not in document):
+        message = document.get("message") if isinstance(document.get("message"), str) else ""
+        error = message or document.get("detail")
+    return error if isinstance(error, str) else json.dumps(error) if error else ""
+
+
+def excerpt_of(text: str) -> str:
+    """The beginning of a text in one line; of a web page its title."""
+    if HTML.match(text):
+        title = TITLE.search(text)
+        text = f"a web page, “{unescape(title[2])}”" if title else "a web page without a title"
+    line = " ".join("".join(character if character.isprintable() else " " for character in text[:2000]).split())
+    return line if len(line) <= MAX_EXCERPT else line[: MAX_EXCERPT - 1] + "…"

@@ -1,0 +1,33 @@
+"""How the connections' pages write addresses and numbers."""
+
+from datetime import datetime, timedelta
+from urllib.parse import urlsplit
+
+from django import template
+from django.utils.timesince import timesince
+
+from apps.common import clock
+
+register = template.Library()
+
+
+@register.filter
+def host(url: str) -> str:
+    """ "https://api.example.com:8443/v1" as "api.example.com:8443"."""
+    try:
+        return urlsplit(url).netloc.rpartition("@")[2] or url
+    except ValueError:
+        return url
+
+
+@register.filter
+def thousands(value: int) -> str:
+    """1116 as "1,116"."""
+    return f"{value:,}"
+
+
+@register.filter
+def ago(moment: datetime) -> str:
+    """ "3 hours ago"; below a minute "just now"."""
+    now = clock.now()
+    return f"{timesince(moment, now)} ago" if now - moment >= timedelta(minutes=1) else "just now"

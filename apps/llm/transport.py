@@ -1,0 +1,191 @@
+"""HTTP to servers that users name: addresses checked where the connection is made, calls that can be watched.
+
+The host is resolved here, each address is checked, and the connection goes to a checked address: a name that leads
+elsewhere the next time it is asked has no second time. The Host header and the certificate stay those of the name.
+"""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable
+from functools import cache
+from ssl import SSLContext
+from typing import Any, TypeVar
+
+import httpcore2
+import httpx2
+
+from apps.llm.addresses import AddressNotAllowed, AddressPolicy, refusal
+from apps.llm.generation import Watch
+
+TICK = 1.0  # seconds between two looks of the watch
+CONNECT_TIMEOUT = 10.0  # seconds, for all of resolving, connecting and shaking hands, each
+SENT_HEADERS = {"host", "accept", "connection", "content-type", "content-length", "transfer-encoding"}
+T = TypeVar("T")
+
+
+class Watcher:
+    """Looks after a call: calls ``watch`` once a tick, and knows when the call has to end."""
+
+    def __init__(self, watch: Watch, seconds: float) -> None:
+        self._watch = watch
+        self._next = time.monotonic() + TICK
+        self.deadline = time.monotonic() + seconds
+        self.raised: BaseException | None = None
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the call has to end."""
+        return max(self.deadline - time.monotonic(), 0.0)
+
+    def tick(self) -> None:
+        """Call the watch if it is time to. Raises what the watch raises, and remembers it."""
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + TICK
+        try:
+            self._watch()
+        except BaseException as error:
+            self.raised = error
+            raise
+
+    def sleep(self, seconds: float) -> None:
+        """Wait, watched."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, TICK))
+            self.tick()
+
+    def wait_for(self, work: Callable[[], T]) -> T:
+        """What ``work`` returns or raises. It blocks in a thread of its own, which is left to itself on an abort."""
+        outcome: list[tuple[bool, Any]] = []
+        thread = threading.Thread(target=_run, args=(work, outcome), daemon=True)
+        thread.start()
+        while thread.is_alive():
+            thread.join(TICK)
+            self.tick()
+        succeeded, value = outcome[0]
+        if not succeeded:
+            raise value
+        return value
+
+
+def _run(work: Callable[[], Any], outcome: list[tuple[bool, Any]]) -> None:
+    try:
+        outcome.append((True, work()))
+    except BaseException as error:
+        outcome.append((False, error))
+
+
+class WatchedStream(httpcore2.NetworkStream):
+    """A connection whose reads and writes are watched."""
+
+    def __init__(self, stream: httpcore2.NetworkStream, watcher: Watcher) -> None:
+        self._stream = stream
+        self._watcher = watcher
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Waits for at most ``timeout`` seconds, a tick at a time, and never beyond the call's deadline."""
+        until = min(time.monotonic() + (timeout or CONNECT_TIMEOUT), self._watcher.deadline)
+        while True:
+            try:
+                received = self._stream.read(max_bytes, max(min(TICK, until - time.monotonic()), 0.001))
+                self._watcher.tick()
+                return received
+            except httpcore2.ReadTimeout:
+                self._watcher.tick()
+                if time.monotonic() >= until:
+                    raise
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._watcher.wait_for(lambda: self._stream.write(buffer, timeout))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self, ssl_context: SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.NetworkStream:
+        stream = self._watcher.wait_for(lambda: self._stream.start_tls(ssl_context, server_hostname, timeout))
+        return WatchedStream(stream, self._watcher)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+class CheckedBackend(httpcore2.NetworkBackend):
+    """Connects to addresses that the policy permits."""
+
+    def __init__(self, policy: AddressPolicy, watcher: Watcher) -> None:
+        self._policy = policy
+        self._watcher = watcher
+        self._sockets = httpcore2.SyncBackend()
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.NetworkStream:
+        """Raises AddressNotAllowed, or what httpcore2's own backend raises."""
+        return WatchedStream(self._watcher.wait_for(lambda: self._connect(host, port, timeout)), self._watcher)
+
+    def _connect(self, host: str, port: int, timeout: float | None) -> httpcore2.NetworkStream:
+        """The first of the host's addresses that answers."""
+        failure: Exception | None = None
+        for address in self._addresses(host, port):
+            try:
+                return self._sockets.connect_tcp(address, port, timeout, None, ())
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                failure = error
+        raise failure or httpcore2.ConnectError(f"{host} has no address.")
+
+    def _addresses(self, host: str, port: int) -> list[str]:
+        """Every address of the host, each checked: a name with one bad address among good ones is refused whole."""
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            raise httpcore2.ConnectError(f"{host} can't be found.") from error
+        addresses = list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
+        if not all(self._policy.permits(address, host) for address in addresses):
+            raise AddressNotAllowed(refusal(host))
+        return addresses
+
+
+class CheckedTransport(httpx2.HTTPTransport):
+    """httpx2's transport over checked and watched connections, with no proxy between, whatever the environment says."""
+
+    def __init__(self, policy: AddressPolicy, watcher: Watcher, key: str = "") -> None:
+        super().__init__(verify=tls_context(), trust_env=False)
+        self._policy = policy
+        self._key = key
+        self._pool = httpcore2.ConnectionPool(
+            ssl_context=tls_context(), network_backend=CheckedBackend(policy, watcher), max_keepalive_connections=0
+        )
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Each request is checked anew, so that a redirect would be too."""
+        self._policy.checked_url(str(request.url))
+        sent = httpx2.Request(
+            request.method,
+            request.url,
+            headers=self._headers(request),
+            stream=request.stream,
+            extensions=request.extensions,
+        )
+        return super().handle_request(sent)
+
+    def _headers(self, request: httpx2.Request) -> dict[str, str]:
+        """Only what a server needs to know: nothing that a library adds of this machine or its environment."""
+        headers = {name: value for name, value in request.headers.items() if name.lower() in SENT_HEADERS}
+        if self._key:
+            headers["authorization"] = f"Bearer {self._key}"
+        return headers | {"user-agent": "Loci", "accept-encoding": "identity"}
+
+
+@cache
+def tls_context() -> SSLContext:
+    """The authorities that certificates are verified against, or those of ``SSL_CERT_FILE``; loading them is slow."""
+    return httpx2.create_ssl_context()

@@ -1,0 +1,18 @@
+"""Routes of the connections' pages, below ``/settings/models/``."""
+
+from django.urls import path
+
+from apps.llm import views
+
+app_name = "llm"
+urlpatterns = [
+    path("", views.index, name="index"),
+    path("add/", views.add, name="add"),
+    path("offered/", views.offered, name="offered"),
+    path("limit/", views.limit, name="limit"),
+    path("<uuid:connection_id>/", views.edit, name="edit"),
+    path("<uuid:connection_id>/offered/", views.offered, name="offered-by"),
+    path("<uuid:connection_id>/use/", views.use, name="use"),
+    path("<uuid:connection_id>/test/", views.test, name="test"),
+    path("<uuid:connection_id>/delete/", views.delete, name="delete"),
+]

@@ -1,0 +1,183 @@
+"""The connections' pages: what serves, what can be tested, what it took."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from apps.common.problems import Problem
+from apps.llm import operations
+from apps.llm.connections import check_connection, list_models
+from apps.llm.forms import ConnectionForm, LimitForm, UseForm
+from apps.llm.models import Connection
+from apps.llm.queries import access_connection
+from apps.llm.usage_panel import usage_panel
+
+ADDRESSES = (
+    ("https://api.openai.com/v1", "OpenAI"),
+    ("https://openrouter.ai/api/v1", "OpenRouter"),
+    ("https://api.mistral.ai/v1", "Mistral"),
+    ("https://api.deepseek.com/v1", "DeepSeek"),
+    ("http://localhost:11434", "Ollama beside Loci"),
+    ("http://localhost:1234/v1", "LM Studio beside Loci"),
+    ("http://localhost:8080/v1", "llama.cpp beside Loci"),
+)
+
+
+def own_connection(request: HttpRequest, connection_id: UUID) -> Connection:
+    """A connection of one's own, or 404."""
+    try:
+        return access_connection(request.user, connection_id)
+    except Problem as error:
+        raise Http404(error.detail) from error
+
+
+def page_context(request: HttpRequest) -> dict[str, Any]:
+    """What the first page shows."""
+    connections = list(Connection.objects.for_owner(request.user).order_by("-id"))
+    usage = usage_panel(request.user)
+    return {
+        "connections": connections,
+        "writer": next((one for one in connections if one.for_generation), None),
+        "embedder": next((one for one in connections if one.for_embeddings), None),
+        "usage": usage,
+        "limit_form": LimitForm(initial={"daily_tokens": usage.own}),
+    }
+
+
+@login_required
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
+    return render(request, "llm/index.html", page_context(request))
+
+
+@login_required
+@never_cache
+@sensitive_post_parameters("api_key")
+@require_http_methods(["GET", "POST"])
+def add(request: HttpRequest) -> HttpResponse:
+    form = ConnectionForm(request.POST or None)
+    if form.is_valid():
+        try:
+            connection = operations.create_connection(request.user, **form.values())
+        except Problem as problem:
+            form.add_problem(problem)
+        else:
+            messages.success(request, f"“{connection.name}” is connected. Test it, then choose what it is used for.")
+            return redirect(place_of(connection))
+    return render_form(request, form)
+
+
+@login_required
+@never_cache
+@sensitive_post_parameters("api_key")
+@require_http_methods(["GET", "POST"])
+def edit(request: HttpRequest, connection_id: UUID) -> HttpResponse:
+    connection = own_connection(request, connection_id)
+    form = ConnectionForm(request.POST or None, connection=connection)
+    if form.is_valid():
+        try:
+            operations.update_connection(connection, **form.values())
+        except Problem as problem:
+            form.add_problem(problem)
+        else:
+            messages.success(request, "Saved.")
+            return redirect(place_of(connection))
+    return render_form(request, form)
+
+
+def place_of(connection: Connection) -> str:
+    """Where a connection stands on the first page."""
+    return f"{reverse('llm:index')}#connection-{connection.pk}"
+
+
+def render_form(request: HttpRequest, form: ConnectionForm, **offer: Any) -> HttpResponse:
+    """The form; ``offer`` is what the server said of its models, once it was asked."""
+    ids = [form.connection.pk] if form.connection else []
+    context = {
+        "form": form,
+        "addresses": ADDRESSES,
+        "save_url": reverse("llm:edit" if ids else "llm:add", args=ids),
+        "offered_url": reverse("llm:offered-by" if ids else "llm:offered", args=ids),
+    }
+    return render(request, "llm/form.html", context | offer, status=400 if form.errors else 200)
+
+
+@login_required
+@never_cache
+@sensitive_post_parameters("api_key")
+@require_POST
+def offered(request: HttpRequest, connection_id: UUID | None = None) -> HttpResponse:
+    """The models of the server that the form names; nothing is stored."""
+    connection = own_connection(request, connection_id) if connection_id else None
+    form = ConnectionForm(request.POST, connection=connection)
+    offer = offer_of(request, form)
+    if request.htmx:  # type: ignore[attr-defined]
+        return render(request, "llm/_offered.html", offer)
+    return render_form(request, form, **offer)
+
+
+def offer_of(request: HttpRequest, form: ConnectionForm) -> dict[str, Any]:
+    """What the server says of its models, or why it can't be asked."""
+    form.is_valid()
+    try:
+        names = list_models(form.unsaved_connection(request.user))
+    except Problem as problem:
+        return {"refused": problem.detail}
+    return {"offered": names, "asked": True}
+
+
+@login_required
+@require_POST
+def use(request: HttpRequest, connection_id: UUID) -> HttpResponse:
+    connection = own_connection(request, connection_id)
+    form = UseForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "It can be used for memories and for search vectors. Nothing was changed.")
+        return redirect(place_of(connection))
+    try:
+        operations.use_for(connection, **form.uses())
+    except Problem as problem:
+        messages.error(request, problem.detail)
+    return redirect(place_of(connection))
+
+
+@login_required
+@never_cache
+@require_POST
+def test(request: HttpRequest, connection_id: UUID) -> HttpResponse:
+    """Ask the server for its models, a reply and a vector, and show what came of it."""
+    connection = own_connection(request, connection_id)
+    found = {"connection": connection, "check": check_connection(connection)}
+    if request.htmx:  # type: ignore[attr-defined]
+        return render(request, "llm/_check.html", found)
+    return render(request, "llm/index.html", page_context(request) | {"checked": connection, "check": found["check"]})
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def delete(request: HttpRequest, connection_id: UUID) -> HttpResponse:
+    connection = own_connection(request, connection_id)
+    if request.method == "GET":
+        return render(request, "llm/delete.html", {"connection": connection})
+    operations.delete_connection(connection)
+    messages.success(request, f"“{connection.name}” is deleted. Your memories are still here.")
+    return redirect("llm:index")
+
+
+@login_required
+@require_POST
+def limit(request: HttpRequest) -> HttpResponse:
+    form = LimitForm(request.POST)
+    if not form.is_valid():
+        return render(request, "llm/index.html", page_context(request) | {"limit_form": form}, status=400)
+    operations.set_daily_limit(request.user, form.cleaned_data["daily_tokens"])
+    messages.success(request, "Saved.")
+    return redirect(reverse("llm:index") + "#usage-title")

@@ -1,0 +1,122 @@
+import contextlib
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apps.llm.addresses import METADATA, AddressNotAllowed, AddressPolicy
+
+NONE = AddressPolicy.parse([])
+PUBLIC = "93.184.215.14"
+
+
+@pytest.mark.parametrize(
+    "address",
+    """127.0.0.1 127.8.8.8 10.0.0.1 172.16.0.1 172.31.255.255 192.168.1.1 169.254.169.254 169.254.0.1 0.0.0.0 0.1.2.3
+    100.64.0.1 100.100.100.200 192.0.0.192 192.0.2.1 198.18.0.1 198.51.100.1 203.0.113.1 192.88.99.1 224.0.0.1
+    239.255.255.250 240.0.0.1 255.255.255.255 :: ::1 ::7f00:1 ::ffff:127.0.0.1 ::ffff:10.0.0.1 fe80::1 fe80::1%eth0
+    fc00::1 fd00:ec2::254 fec0::1 ff02::1 2001:db8::1 3fff::1 5f00::1 100::1 2001::1 2002:7f00:1:: 2002:a00:1::
+    64:ff9b::7f00:1 64:ff9b::a9fe:a9fe 64:ff9b:1::1 2001:10::1""".split(),
+)
+def test_addresses_that_are_not_public(address):
+    assert not NONE.permits(address)
+    assert AddressPolicy.parse(["*"]).permits(address)
+
+
+@pytest.mark.parametrize("address", [PUBLIC, "1.1.1.1", "2606:4700:4700::1111", f"::ffff:{PUBLIC}", "64:ff9b::101:101"])
+def test_addresses_that_are_public(address):
+    assert NONE.permits(address)
+
+
+def test_what_the_operator_allows():
+    policy = AddressPolicy.parse([" 10.1.0.0/16", "192.168.7.7", "fd00::/8", "Ollama.internal", ""])
+    assert policy.permits("10.1.2.3")
+    assert policy.permits("::ffff:10.1.2.3")
+    assert policy.permits("192.168.7.7")
+    assert policy.permits("fd12::1")
+    assert policy.permits("127.0.0.1", "ollama.internal.")
+    assert not policy.permits("10.2.0.1")
+    assert not policy.permits("192.168.7.8")
+    assert not policy.permits("127.0.0.1", "x.ollama.internal")
+
+
+def test_private_means_private_and_not_the_metadata_of_clouds():
+    policy = AddressPolicy.parse(["private"])
+    assert all(policy.permits(address) for address in ("127.0.0.1", "10.0.0.1", "192.168.0.1", "::1", "fd00::1"))
+    assert not any(policy.permits(address) for address in METADATA)
+    assert not policy.permits("169.254.0.1")
+
+
+@pytest.mark.parametrize("entry", ["10.0.0.0/40", "http://x", "a b", "127.1", "0x7f000001", "-x", "publik*"])
+def test_what_is_no_entry_is_said(entry):
+    with pytest.raises(ValueError, match="neither a network"):
+        AddressPolicy.parse([entry])
+
+
+@given(st.ip_addresses(v=4))
+def test_an_address_within_another_is_judged_as_itself(address: IPv4Address):
+    permitted = NONE.permits(address)
+    assert NONE.permits(IPv6Address(f"::ffff:{address}")) == permitted
+    assert NONE.permits(IPv6Address(int(ip_address("64:ff9b::")) + int(address))) == permitted
+    if not permitted:
+        assert not NONE.permits(IPv6Address((0x2002 << 112) + (int(address) << 80)))
+
+
+@given(st.ip_addresses())
+def test_only_what_python_takes_for_global_is_permitted(address):
+    if NONE.permits(address):
+        inner = getattr(address, "ipv4_mapped", None) or address
+        assert inner.is_global
+        assert not inner.is_multicast
+
+
+@given(st.ip_addresses(v=4, network="127.0.0.0/8") | st.ip_addresses(v=4, network="10.0.0.0/8"))
+def test_a_host_of_numbers_is_an_address_however_it_is_written(address: IPv4Address):
+    number = int(address)
+    first, rest = number >> 24, number & 0xFFFFFF
+    for host in (str(address), str(number), hex(number), f"0{number:o}", f"{first}.{rest}", f"{hex(first)}.{rest}"):
+        with pytest.raises(AddressNotAllowed, match="public"):
+            NONE.checked_url(f"http://{host}:8080/v1")
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("", "http://"),
+        ("models.example.com", "http://"),
+        ("ftp://models.example.com", "http://"),
+        ("file:///etc/passwd", "http://"),
+        ("gopher://x", "http://"),
+        ("http://", "no host"),
+        ("http:///v1", "no host"),
+        ("http://[", "no host"),
+        ("http://a b/", "no host"),
+        ("http://x:0/", "port"),
+        ("http://x:99999/", "port"),
+        ("http://x:y/", "no address of the web|not an address"),
+        ("https://user@models.example.com", "user name"),
+        ("https://:password@models.example.com", "user name"),
+        ("http://127。0。0。1/", "public"),
+        ("http://[::1]/", "public"),
+        ("http://[::ffff:127.0.0.1]/", "public"),
+        ("http://[fe80::1%25eth0]/", "public"),
+    ],
+)
+def test_urls_that_are_refused_at_once(url, words):
+    with pytest.raises(AddressNotAllowed, match=words):
+        NONE.checked_url(url)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://api.openai.com/v1", f"http://{PUBLIC}:8080", "http://localhost", "https://bücher.example/"]
+)
+def test_urls_whose_names_are_checked_when_they_are_resolved(url):
+    assert NONE.checked_url(url).host
+
+
+@given(st.text())
+def test_any_text_is_a_url_or_refused(text):
+    for url in (text, f"http://{text}", f"https://{text}/v1"):
+        with contextlib.suppress(AddressNotAllowed):
+            assert NONE.checked_url(url).scheme in ("http", "https")

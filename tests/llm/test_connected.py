@@ -1,0 +1,227 @@
+"""Generation by connected servers, over real HTTP."""
+
+from collections.abc import Callable
+
+import pytest
+
+from apps.llm.backends import backend_for
+from apps.llm.generation import GenerationFailed, GenerationRequest, Misconfigured, TransientFailure
+from apps.llm.models import Connection
+from apps.llm.usage import usage_today
+from tests.llm.conftest import KEY
+from tests.llm.scripted_server import Reply, ScriptedServer, document, html
+
+Connect = Callable[..., Connection]
+ASK = GenerationRequest("tests.greet", [{"role": "user", "content": "Say hello."}], max_tokens=50)
+both = pytest.mark.parametrize("backend", ["openai", "ollama"])
+streaming = pytest.mark.parametrize("stream", [True, False])
+
+
+def generate(connection: Connection, **kwargs):
+    return backend_for(connection.owner_id).generate(ASK, **kwargs)
+
+
+@both
+@streaming
+def test_a_reply_with_its_thoughts_and_tokens(connect: Connect, server: ScriptedServer, backend, stream):
+    server.reply_with(Reply("<think>Hm.</think>Hello, Alice.", reasoning="First, greet."))
+    connection = connect(backend=backend, stream=stream)
+    completion = generate(connection)
+    assert (completion.text, completion.reasoning) == ("Hello, Alice.", "First, greet.\nHm.")
+    assert (completion.prompt_tokens, completion.completion_tokens) == (11, 7)
+    asked = server.requests[-1]
+    assert asked.body["model"] == "scripted-small"
+    assert asked.body["stream"] is stream
+    assert asked.messages == ASK.messages
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
+    assert usage_today(connection.owner_id) == 18
+
+
+@both
+@streaming
+def test_a_server_that_streams_or_not_whatever_it_was_asked(connect: Connect, server, backend, stream):
+    server.reply_with(Reply("Hello, Alice.", stream=not stream))
+    assert generate(connect(backend=backend, stream=stream)).text == "Hello, Alice."
+
+
+@both
+def test_what_replies_may_hold_that_is_not_for_us(connect: Connect, server, backend):
+    server.reply_with(Reply("a\x00b\ud800c 👋", piece=1))
+    assert generate(connect(backend=backend)).text == "abc 👋"
+
+
+def test_bytes_that_are_no_utf8_are_replaced(connect: Connect, server):
+    server.reply_with(Reply(raw=b'{"choices": [{"message": {"content": "caf\xff\xfe"}}]}'))
+    assert generate(connect()).text == "caf\ufffd\ufffd"
+
+
+def test_halves_of_a_character_that_come_in_two_events_are_joined(connect: Connect, server):
+    halves = [r"\ud83d", r"\ude00"]
+    events = [f'data: {{"choices": [{{"delta": {{"content": "{half}"}}}}]}}\r\n\r\n' for half in halves]
+    server.reply_with(Reply(raw="".join([*events, "data: [DONE]\r\n\r\n"]).encode()))
+    assert generate(connect()).text == "😀"
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
+@streaming
+def test_thoughts_in_a_field_of_their_own(connect: Connect, server, name, stream):
+    server.reply_with(Reply("Hello.", reasoning="Greet her.", reasoning_field=name))
+    completion = generate(connect(stream=stream))
+    assert (completion.text, completion.reasoning) == ("Hello.", "Greet her.")
+
+
+@both
+@streaming
+def test_tokens_that_the_server_does_not_count_are_counted(connect: Connect, server, backend, stream):
+    server.reply_with(Reply("Hello, Alice.", usage=None))
+    completion = generate(connect(backend=backend, stream=stream))
+    assert (completion.prompt_tokens, completion.completion_tokens) == (3, 4)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1",
+        "",
+        "/",
+        "/v1/",
+        "/v1/v1",
+        "//v1//",
+        "/v1/chat/completions",
+        "/v1/v1/chat/completions/",
+        "/v1/models",
+        "/v1?x=1",
+    ],
+)
+@pytest.mark.parametrize("prefix", ["/v1", ""])
+def test_an_address_as_people_paste_it(connect: Connect, path, prefix):
+    with ScriptedServer("Hello.", prefix=prefix) as server:
+        connection = connect(base_url=server.url + path)
+        backend = backend_for(connection.owner_id)
+        assert backend.generate(ASK).text == "Hello."
+        assert backend.generate(ASK).text == "Hello."
+        assert len(server.requests) <= 3, "what replied once is asked at once"
+
+
+@pytest.mark.parametrize("path", ["", "/", "/api", "/api/chat", "/v1", "/api/tags/"])
+def test_an_address_of_ollama_as_people_paste_it(connect: Connect, server, path):
+    assert generate(connect(backend="ollama", base_url=server.url + path)).text == "Hello."
+    assert server.requests[0].path == "/api/chat"
+
+
+def test_ollama_is_asked_for_the_whole_context(connect: Connect, server):
+    generate(connect(backend="ollama", context_tokens=32768))
+    assert server.requests[0].body["options"] == {"num_ctx": 32768, "num_predict": 50}
+
+
+@pytest.mark.parametrize(
+    ("complaint", "refused", "instead"),
+    [
+        ("Use 'max_completion_tokens' instead of max_tokens.", "max_tokens", "max_completion_tokens"),
+        ("stream_options: extra fields not permitted", "stream_options", "model"),
+    ],
+)
+def test_a_field_that_the_server_does_not_know_is_said_otherwise(connect: Connect, server, complaint, refused, instead):
+    server.reply_to(lambda request: refused in request.body, Reply(complaint, status=400))
+    backend = backend_for(connect().owner_id)
+    assert [backend.generate(ASK).text, backend.generate(ASK).text] == ["Hello.", "Hello."]
+    assert [refused in request.body for request in server.requests] == [True, False, False]
+    assert instead in server.requests[-1].body
+
+
+def test_a_model_that_says_nothing_is_no_failure(connect: Connect, server):
+    server.reply_with(document({"choices": [{"message": {"content": None}, "finish_reason": "stop"}]}))
+    assert generate(connect()).text == ""
+
+
+def test_content_in_parts(connect: Connect, server):
+    parts = [{"type": "text", "text": "Hello, "}, {"type": "text", "text": "Alice."}]
+    server.reply_with(document({"choices": [{"message": {"content": parts}}]}))
+    assert generate(connect()).text == "Hello, Alice."
+
+
+def test_a_reply_without_end_is_cut_off(connect: Connect, server, monkeypatch):
+    monkeypatch.setattr("apps.llm.replies.MAX_CHARACTERS", 1000)
+    server.reply_with(Reply("x" * 500_000, piece=100))
+    assert generate(connect()).text == "x" * 1000
+
+
+# Failures
+
+
+def failing(connection: Connection, kind: type[GenerationFailed], words: str) -> GenerationFailed:
+    with pytest.raises(kind, match=words) as caught:
+        generate(connection)
+    return caught.value
+
+
+@both
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
+def test_what_may_pass_is_tried_again(connect: Connect, server, backend, status):
+    server.reply_with(Reply(status=status), html("Bad gateway", status=502))
+    assert generate(connect(backend=backend)).text == "Hello."
+    assert len(server.requests) == 3
+
+
+@both
+def test_three_tries_are_enough(connect: Connect, server, backend):
+    server.reply_to(lambda request: True, html("502 Bad Gateway", status=502))
+    failure = failing(connect(backend=backend), TransientFailure, "502 Bad Gateway")
+    assert failure.kind == "recoverable"
+    assert "secret words" not in failure.detail
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (Reply("Incorrect key", status=401), "refuses the key.*Incorrect key"),
+        (Reply("Not yours", status=403), "refuses the key"),
+        (Reply("model 'x' not found", status=404), "no such address or model.*model 'x' not found"),
+        (Reply("Too long", status=400), "refuses the request.*Too long"),
+        (Reply("Pay first", status=402), "nothing left"),
+        (Reply(status=302, headers={"Location": "http://127.0.0.1:1/"}), "sends elsewhere"),
+        (html("Welcome to the router"), "a web page, “Welcome to the router”.*Is the address right"),
+        (document({"error": {"message": "You exceeded", "code": "insufficient_quota"}}, 429), "nothing left.*exceeded"),
+        (document({"error": {"message": "No such key", "code": 401}}), "refuses the key.*No such key"),
+    ],
+)
+@both
+def test_what_a_person_has_to_mend_is_not_tried_again(connect: Connect, server, backend, reply, words):
+    server.reply_to(lambda request: True, reply)
+    failure = failing(connect(backend=backend), Misconfigured, words)
+    assert failure.kind == "configuration"
+    assert "secret words" not in failure.detail
+    assert len({request.path for request in server.requests}) == len(server.requests)
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (document({"error": {"message": "Overloaded"}}), "It says: Overloaded"),
+        (document({"error": "Overloaded"}), "It says: Overloaded"),
+        (document({"object": "error", "message": "Overloaded"}), "It says: Overloaded"),
+        (document({"choices": []}), "before the model said anything"),
+        (document([]), "not JSON"),
+        (Reply(raw=b"Service temporarily unavailable"), "not JSON. It begins: Service temp"),
+        (Reply(raw=b""), "is empty"),
+        (Reply(raw=b'data: {"error": {"message": "Out of memory"}}\n\n'), "Out of memory"),
+    ],
+)
+def test_a_success_that_is_none(connect: Connect, server, reply, words):
+    server.reply_to(lambda request: True, reply)
+    failing(connect(), TransientFailure, words)
+    assert len(server.requests) == 3
+
+
+@both
+@pytest.mark.parametrize("ending", [{"break_after": 7}, {"finish": False}])
+def test_a_stream_that_stops_half_way_leaves_what_had_come(connect: Connect, server, backend, ending):
+    server.reply_to(lambda request: True, Reply("<think>Well</think>Hello, dear Alice.", piece=5, **ending))
+    connection = connect(backend=backend)
+    failure = failing(connection, TransientFailure, "half-way|broke")
+    assert failure.partial.startswith("Hello")
+    assert failure.reasoning == "Well"
+    assert failure.completion_tokens > 0
+    assert len(server.requests) == 3
+    assert usage_today(connection.owner_id) == failure.prompt_tokens + failure.completion_tokens

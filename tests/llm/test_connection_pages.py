@@ -1,0 +1,255 @@
+"""The pages of connections: made, used, tested and deleted by forms; keys go in and never come out."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+
+from apps.accounts.models import User
+from apps.common import clock
+from apps.llm import operations
+from apps.llm.models import Connection, TokenLimit, Usage
+from tests.factories import UserFactory
+from tests.llm.scripted_server import MODELS, Reply, ScriptedServer
+
+URL = "/settings/models/"
+KEY = "sk-very-secret-abcd"
+HTMX = {"HTTP_HX_REQUEST": "true"}
+
+
+@pytest.fixture
+def site(alice) -> Client:
+    client = Client()
+    client.force_login(alice)
+    return client
+
+
+def form_of(**fields) -> dict:
+    """What the browser sends."""
+    given = {"name": "Home", "backend": "openai", "base_url": "https://models.example.com/v1", "api_key": ""}
+    given |= {"model": "small", "embedding_model": "", "context_tokens": "8192", "timeout": "120", "stream": "on"}
+    return given | fields
+
+
+def connect(owner: User, **fields) -> Connection:
+    given = {"name": "Home", "backend": "openai", "base_url": "https://models.example.com/v1", "api_key": KEY}
+    given |= {"model": "small", "embedding_model": "", "context_tokens": 8192, "timeout": 120, "stream": True}
+    return operations.create_connection(owner, **given | fields)
+
+
+def text_of(reply) -> str:
+    """What the page says, without its tags."""
+    return " ".join(re.sub(r"<[^>]+>", " ", reply.content.decode()).split())
+
+
+def test_without_a_connection_the_page_says_what_works_anyway(site):
+    page = text_of(site.get(URL))
+    assert "The built-in extractor works without a key" in page
+    assert "quotes your chats' own sentences" in page
+    assert f'href="{URL}add/"' in site.get(URL).content.decode()
+
+
+def test_the_settings_lead_there(site):
+    assert f'href="{URL}"' in site.get("/settings/").content.decode()
+
+
+def test_a_connection_is_made_by_the_form(alice, site):
+    reply = site.post(f"{URL}add/", form_of(api_key=KEY, stream=""))
+    made = Connection.objects.for_owner(alice).get()
+    assert (reply.status_code, reply["Location"]) == (302, f"{URL}#connection-{made.pk}")
+    assert (made.name, made.model, made.stream, made.api_key_hint) == ("Home", "small", False, "abcd")
+    page = text_of(site.get(URL))
+    assert all(words in page for words in ("Home", "models.example.com", "small", "…abcd", "Not tested yet"))
+
+
+def test_a_key_is_never_in_a_page(alice, site):
+    connection = connect(alice)
+    wrong = form_of(api_key=KEY, timeout="0")
+    replies = [
+        site.get(URL),
+        site.get(f"{URL}{connection.pk}/"),
+        site.post(f"{URL}{connection.pk}/", wrong),
+        site.post(f"{URL}add/", wrong),
+        site.post(f"{URL}offered/", form_of(api_key=KEY, base_url="ftp://x")),
+        site.get(f"{URL}{connection.pk}/delete/"),
+    ]
+    for reply in replies:
+        assert reply.status_code in (200, 400)
+        assert KEY not in reply.content.decode()
+        assert bytes(connection.api_key).decode("latin-1") not in reply.content.decode()
+
+
+def test_an_empty_key_keeps_the_stored_one_and_a_box_removes_it(alice, site):
+    connection = connect(alice)
+    stored = bytes(connection.api_key)
+    assert "it ends in <code>abcd</code>" in site.get(f"{URL}{connection.pk}/").content.decode()
+    site.post(f"{URL}{connection.pk}/", form_of(name="Renamed"))
+    connection.refresh_from_db()
+    assert (connection.name, bytes(connection.api_key)) == ("Renamed", stored)
+    both = site.post(f"{URL}{connection.pk}/", form_of(api_key="another", remove_key="on"))
+    assert (both.status_code, "Either remove" in text_of(both)) == (400, True)
+    site.post(f"{URL}{connection.pk}/", form_of(remove_key="on"))
+    connection.refresh_from_db()
+    assert (bytes(connection.api_key), connection.api_key_hint) == (b"", "")
+    assert "Remove the stored key" not in text_of(site.get(f"{URL}{connection.pk}/"))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", ""),
+        ("backend", "other"),
+        ("base_url", "http://10.0.0.1/v1"),
+        ("base_url", "ftp://models.example.com"),
+        ("base_url", "https://user:password@models.example.com"),
+        ("base_url", "http://["),
+        ("context_tokens", "10"),
+        ("timeout", "601"),
+        ("api_key", "two words\x00"),
+    ],
+)
+def test_what_is_wrong_is_said_at_its_field(alice, site, field, value):
+    reply = site.post(f"{URL}add/", form_of(**{field: value}))
+    assert reply.status_code == 400
+    assert reply.context["form"].errors.keys() == {field}
+    assert not Connection.objects.for_owner(alice).exists()
+
+
+def test_one_connection_serves_each_purpose(alice, site):
+    first, second = connect(alice, name="First", embedding_model="v"), connect(alice, name="Second")
+    site.post(f"{URL}{first.pk}/use/", {"purpose": "generation", "used": "on"})
+    site.post(f"{URL}{first.pk}/use/", {"purpose": "embeddings", "used": "on"})
+    reply = site.post(f"{URL}{second.pk}/use/", {"purpose": "generation", "used": "on"}, follow=True)
+    first.refresh_from_db()
+    second.refresh_from_db()
+    assert (first.for_generation, first.for_embeddings, second.for_generation) == (False, True, True)
+    pressed = re.findall(r'id="use-(\w+)-(\S+)"\s+type="submit"\s+aria-pressed="true"', reply.content.decode())
+    assert set(pressed) == {("generation", str(second.pk)), ("embeddings", str(first.pk))}
+    site.post(f"{URL}{second.pk}/use/", {"purpose": "generation"})
+    second.refresh_from_db()
+    assert not second.for_generation
+
+
+def test_what_has_no_model_can_not_be_used(alice, site):
+    connection = connect(alice)
+    assert "Name an embedding model first" in text_of(site.get(URL))
+    for fields in ({"purpose": "embeddings", "used": "on"}, {"purpose": "nothing", "used": "on"}):
+        reply = site.post(f"{URL}{connection.pk}/use/", fields, follow=True)
+        assert reply.status_code == 200
+        assert 'class="toast error"' in reply.content.decode()
+    connection.refresh_from_db()
+    assert not connection.for_embeddings
+
+
+def test_deleting_asks_first(alice, site):
+    connection = connect(alice)
+    assert "Delete “Home”?" in text_of(site.get(f"{URL}{connection.pk}/delete/"))
+    assert Connection.objects.for_owner(alice).exists()
+    assert site.post(f"{URL}{connection.pk}/delete/").status_code == 302
+    assert not Connection.objects.for_owner(alice).exists()
+
+
+def test_usage_is_shown_by_day_and_by_model_against_the_limit(alice, site):
+    today = clock.now().date()
+    for days, model, tokens in ((0, "small", 900), (3, "small", 100), (3, "large", 4000), (14, "old", 5)):
+        Usage.objects.create(
+            owner=alice,
+            day=today - timedelta(days=days),
+            model=model,
+            calls=1,
+            prompt_tokens=tokens,
+            completion_tokens=50,
+        )
+    assert site.post(f"{URL}limit/", {"daily_tokens": "1000"}).status_code == 302
+    reply = site.get(URL)
+    page = text_of(reply)
+    assert "950 tokens today of 1,000, your own limit." in page
+    assert "at most 4,200 a day" in page
+    assert page.index("large 1 4,000 50") < page.index("small 2 1,000 100")
+    assert "old" not in page
+    assert [bar.tokens for bar in reply.context["usage"].bars if bar.tokens] == [4200, 950]
+    assert (len(reply.context["usage"].bars), max(bar.height for bar in reply.context["usage"].bars)) == (14, 100)
+
+
+def test_the_own_limit_is_set_and_lifted(alice, site):
+    site.post(f"{URL}limit/", {"daily_tokens": "0"})
+    assert TokenLimit.objects.for_owner(alice).get().own_daily_tokens == 0
+    assert "The limit is reached" in text_of(site.get(URL))
+    assert site.post(f"{URL}limit/", {"daily_tokens": "-1"}).status_code == 400
+    assert TokenLimit.objects.for_owner(alice).get().own_daily_tokens == 0
+    site.post(f"{URL}limit/", {"daily_tokens": ""})
+    assert not TokenLimit.objects.for_owner(alice).exclude(own_daily_tokens=None).exists()
+
+
+def test_nobody_sees_another_ones(alice, site):
+    connection = connect(UserFactory(email="charlie@example.com"), name="Theirs")
+    assert "Theirs" not in text_of(site.get(URL))
+    for path in ("", "offered/", "use/", "test/", "delete/"):
+        assert site.post(f"{URL}{connection.pk}/{path}", form_of()).status_code == 404
+    assert Client().get(URL).status_code == 302
+
+
+@pytest.mark.parametrize("headers", [HTMX, {}])
+def test_a_test_tells_what_works(alice, site, server, headers):
+    connection = connect(alice, base_url=server.url, model=MODELS[0], embedding_model=MODELS[1])
+    page = text_of(site.post(f"{URL}{connection.pk}/test/", **headers))
+    assert "It works." in page
+    assert "2 models found" in page
+    assert f"{MODELS[0]} replied in 0." in page
+    assert f"{MODELS[1]} gave a vector of 16 numbers" in page
+    assert ("Settings" in page) == (headers == {})
+    assert "Tested just now: it works." in text_of(site.get(URL))
+
+
+@pytest.mark.parametrize("headers", [HTMX, {}])
+def test_a_test_tells_what_fails_and_the_page_keeps_it(alice, site, server, headers):
+    server.reply_to(lambda request: True, Reply(raw=b"<b>no</b>", status=401))
+    connection = connect(alice, base_url=server.url)
+    page = text_of(site.post(f"{URL}{connection.pk}/test/", **headers))
+    assert "It does not work. The server refuses the key" in page
+    assert "The last test failed , just now. The server refuses the key" in text_of(site.get(URL))
+
+
+def test_what_a_server_says_is_text_and_no_markup(alice, site, server):
+    shout = "<img src=x onerror=alert(1)>"
+    server.reply_to(lambda request: True, Reply(raw=b'{"error": {"message": "%s"}}' % shout.encode(), status=400))
+    connection = connect(alice, base_url=server.url)
+    assert shout not in site.post(f"{URL}{connection.pk}/test/", **HTMX).content.decode()
+    assert shout not in site.get(URL).content.decode()
+
+
+@pytest.mark.parametrize("headers", [HTMX, {}])
+def test_the_form_lists_the_models_of_its_server(alice, site, server, headers):
+    fields = form_of(name="", base_url=server.url, api_key=KEY)
+    page = site.post(f"{URL}offered/", fields, **headers).content.decode()
+    assert all(f'<option value="{model}">' in page for model in MODELS)
+    assert KEY not in page
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    assert not Connection.objects.for_owner(alice).exists()
+
+
+def test_listing_sends_the_stored_key_to_its_own_server_alone(alice, site, server):
+    connection = connect(alice, base_url=server.url)
+    site.post(f"{URL}{connection.pk}/offered/", form_of(base_url=f"{server.url}/v1"), **HTMX)
+    with ScriptedServer("ready") as other:
+        site.post(f"{URL}{connection.pk}/offered/", form_of(base_url=other.url), **HTMX)
+        assert "authorization" not in other.requests[0].headers
+    site.post(f"{URL}{connection.pk}/offered/", form_of(base_url=server.url, remove_key="on"), **HTMX)
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    assert "authorization" not in server.requests[-1].headers
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("", "http://"),
+        ("ftp://x", "http://"),
+        ("http://10.0.0.1", "LLM_ALLOWED_ADDRESSES"),
+        ("http://127.0.0.1:9", "can&#x27;t be reached"),
+    ],
+)
+def test_a_server_that_can_not_be_asked_says_why(site, address, told):
+    reply = site.post(f"{URL}offered/", form_of(base_url=address), **HTMX)
+    assert reply.status_code == 200
+    assert told in reply.content.decode()

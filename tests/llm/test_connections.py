@@ -1,0 +1,250 @@
+"""Connections kept, tested and used for embeddings."""
+
+import socket
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from django.test import override_settings
+
+from apps.common.problems import Invalid
+from apps.llm.backends import backend_for, embedder_for
+from apps.llm.connections import check_connection, list_models
+from apps.llm.embeddings import EmbeddingUnavailable
+from apps.llm.encryption import SealBroken, seal, unseal
+from apps.llm.generation import GenerationFailed, TransientFailure
+from apps.llm.models import Connection, Usage
+from apps.llm.operations import create_connection, delete_connection, update_connection, use_for
+from tests.factories import UserFactory
+from tests.llm.conftest import KEY
+from tests.llm.scripted_server import MODELS, Reply, ScriptedServer, document, html, vector_of
+from tests.llm.test_connected import both
+
+Connect = Callable[..., Connection]
+
+
+def test_a_sealed_text_opens_with_its_secret_or_a_former_one():
+    sealed = seal("sk-älter")
+    assert b"sk" not in sealed
+    assert unseal(sealed) == unseal(memoryview(sealed)) == "sk-älter"
+    with override_settings(SECRET_KEY="new"):
+        with pytest.raises(SealBroken, match="Enter it again"):
+            unseal(sealed)
+        with override_settings(SECRET_KEY_FALLBACKS=["other"]), pytest.raises(SealBroken):
+            unseal(sealed)
+    with override_settings(SECRET_KEY="new"):
+        other = seal("x")
+    with override_settings(SECRET_KEY_FALLBACKS=["new"]):
+        assert (unseal(other), unseal(sealed)) == ("x", "sk-älter")
+    with pytest.raises(SealBroken):
+        unseal(sealed[:-1])
+
+
+def test_a_key_is_sealed_and_kept_until_it_is_changed(connect: Connect):
+    connection = connect()
+    assert KEY.encode() not in bytes(connection.api_key)
+    assert connection.api_key_hint == "6789"
+    update_connection(connection, name=" Elsewhere ")
+    connection.refresh_from_db()
+    assert (connection.name, unseal(connection.api_key)) == ("Elsewhere", KEY)
+    update_connection(connection, api_key="short")
+    assert (connection.api_key_hint, unseal(connection.api_key)) == ("", "short")
+    update_connection(connection, api_key="")
+    assert connection.api_key == b""
+
+
+@pytest.mark.parametrize("url", ["http://other.example/v1", "https://models.example/v1", "http://models.example:81/v1"])
+def test_a_key_does_not_go_to_another_server(alice, url):
+    connection = create_connection(alice, name="A", base_url="http://models.example/v1", api_key=KEY)
+    with pytest.raises(Invalid) as caught:
+        update_connection(connection, base_url=url)
+    assert [error.pointer for error in caught.value.errors] == ["/api_key"]
+    assert Connection.objects.for_owner(alice).get().base_url == "http://models.example/v1"
+    update_connection(connection, base_url="http://MODELS.example/api")
+    update_connection(connection, base_url=url, api_key="")
+
+
+@pytest.mark.parametrize(
+    ("fields", "pointer"),
+    [
+        ({"base_url": "http://10.0.0.1/"}, "/base_url"),
+        ({"base_url": ""}, "/base_url"),
+        ({"name": ""}, "/name"),
+        ({"backend": "other"}, "/backend"),
+        ({"timeout": 0}, "/timeout"),
+        ({"context_tokens": 5}, "/context_tokens"),
+        ({"api_key": "two\nlines"}, "/api_key"),
+        ({"api_key": "schlüssel"}, "/api_key"),
+        ({"model": "m" * 201}, "/model"),
+    ],
+)
+def test_what_cannot_be_stored_is_named(alice, fields, pointer):
+    with pytest.raises(Invalid) as caught:
+        create_connection(alice, **({"name": "A", "base_url": "http://models.example"} | fields))
+    assert [error.pointer for error in caught.value.errors] == [pointer]
+    assert not Connection.objects.for_owner(alice).exists()
+
+
+def test_one_connection_serves_at_a_time(connect: Connect, alice):
+    first, second = connect(), connect(name="Second", model="scripted-large")
+    assert backend_for(alice).model == "scripted-large"
+    first.refresh_from_db()
+    assert (first.for_generation, first.for_embeddings) == (False, False)
+    use_for(first, generation=True)
+    assert backend_for(alice).model == "scripted-small"
+    assert embedder_for(alice).model == "openai:scripted-vectors"
+    second.refresh_from_db()
+    update_connection(second, embedding_model="")
+    assert embedder_for(alice).model == "all-MiniLM-L6-v2"
+    delete_connection(first)
+    assert backend_for(alice).name == "builtin"
+    assert backend_for(UserFactory()).name == "builtin"
+
+
+def test_a_connection_without_a_model_is_not_used(alice):
+    connection = create_connection(alice, name="A", base_url="http://models.example")
+    for purpose, pointer in (("generation", "/model"), ("embeddings", "/embedding_model")):
+        with pytest.raises(Invalid) as caught:
+            use_for(connection, **{purpose: True})
+        assert [error.pointer for error in caught.value.errors] == [pointer]
+
+
+@pytest.mark.parametrize(("backend", "profile"), [("openai", "B"), ("ollama", "A")])
+def test_what_a_backend_tells_of_itself(connect: Connect, alice, backend, profile):
+    connect(backend=backend, context_tokens=32_000)
+    found = backend_for(alice)
+    assert (found.name, found.model, found.context_tokens, found.profile) == (
+        backend,
+        "scripted-small",
+        32_000,
+        profile,
+    )
+    assert backend_for(alice.pk).model == "scripted-small"
+
+
+# Tests of a connection
+
+
+@both
+def test_a_test_of_a_connection_that_works(connect: Connect, server: ScriptedServer, alice, backend):
+    server.reply_with("<think>Say it.</think>ready")
+    connection = connect(backend=backend)
+    check = check_connection(connection)
+    assert (check.ok, check.error, check.models, check.reply) == (True, "", MODELS, "ready")
+    assert check.seconds > 0
+    assert check.dimensions == 16
+    connection.refresh_from_db()
+    assert connection.checked_at
+    assert connection.check_error == ""
+    assert Usage.objects.for_owner(alice).count() == 2
+
+
+@both
+def test_a_test_says_what_is_wrong(connect: Connect, server: ScriptedServer, backend):
+    connection = connect(backend=backend)
+    server.reply_to(lambda request: True, Reply("Wrong key", status=401))
+    check = check_connection(connection)
+    assert not check.ok
+    assert "refuses the key" in check.error
+    connection.refresh_from_db()
+    assert connection.check_error == check.error
+    assert len(server.requests) == 1
+
+
+def test_a_test_tells_which_part_is_wrong(connect: Connect, server: ScriptedServer):
+    server.reply_to(lambda request: request.kind == "embeddings", Reply("no such model", status=404))
+    check = check_connection(connect())
+    assert (check.reply, check.models) == ("Hello.", MODELS)
+    assert check.error.startswith("Search vectors: ")
+    assert "no such model" in check.error
+
+
+def test_a_server_without_a_list_of_models_works_all_the_same(connect: Connect, server: ScriptedServer):
+    server.reply_to(lambda request: request.kind == "models", html("Not found", status=404))
+    check = check_connection(connect())
+    assert (check.ok, check.models) == (True, [])
+
+
+def test_models_of_a_connection_that_is_not_stored(alice, server: ScriptedServer):
+    assert list_models(Connection(owner=alice, base_url=server.url, timeout=5)) == MODELS
+    with pytest.raises(GenerationFailed, match="begin with http"):
+        list_models(Connection(owner=alice, base_url=""))
+    with pytest.raises(TransientFailure, match="can't be reached"):
+        list_models(Connection(owner=alice, base_url=f"http://127.0.0.1:{_free_port()}", timeout=5))
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+# Embeddings
+
+
+@both
+def test_vectors_of_a_server_are_unit_rows_in_order(connect: Connect, server: ScriptedServer, alice, backend):
+    connect(backend=backend)
+    embedder = embedder_for(alice)
+    assert embedder.embed([]).shape == (0, 0)
+    texts = [f"ship {number}" for number in range(150)]
+    vectors = embedder.embed(texts)
+    assert (vectors.shape, vectors.dtype, embedder.dimensions) == ((150, 16), np.float32, 16)
+    for text, vector in zip(texts, vectors, strict=True):
+        expected = np.array(vector_of(text)) / np.linalg.norm(vector_of(text))
+        assert vector == pytest.approx(expected, abs=1e-5)
+    assert embedder.model == f"{backend}:scripted-vectors"
+    assert [len(request.body["input"]) for request in server.of_kind("embeddings")] == [64, 64, 22]
+    usage = Usage.objects.for_owner(alice).get()
+    assert (usage.model, usage.calls, usage.prompt_tokens) == ("scripted-vectors", 3, 300)
+
+
+def test_texts_that_servers_refuse_are_sent_as_they_take_them(connect: Connect, server: ScriptedServer, alice):
+    connect()
+    assert embedder_for(alice).embed(["", "\x00", "a\ud800b", "x" * 100_000]).shape == (4, 16)
+    assert [len(text) for text in server.requests[-1].body["input"]] == [1, 1, 2, 6000]
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (Reply("no", status=401), "refuses the key"),
+        (html("Welcome"), "a web page"),
+        (document({"data": []}), "no vector for each of 1"),
+        (document({"data": [{"embedding": [1.0, "x"]}]}), "lists of numbers"),
+        (document({"data": [{"embedding": [[1.0]]}]}), "no vector"),
+        (document({"data": [{"embedding": []}]}), "no vector"),
+        (document({"data": [{"embedding": [0.0, 0.0]}]}), "without a direction"),
+        (document({"data": [{"embedding": None}]}), "no vector|numbers"),
+        (Reply(raw=b'{"data": [{"embedding": [NaN, 1]}]}'), "without a direction"),
+        (document({"error": {"message": "Overloaded"}}), "Overloaded"),
+    ],
+)
+def test_vectors_that_cannot_be_had(connect: Connect, server: ScriptedServer, alice, reply, words):
+    connect()
+    server.reply_to(lambda request: True, reply)
+    with pytest.raises(EmbeddingUnavailable, match=words):
+        embedder_for(alice).embed(["ship"])
+
+
+def test_a_query_does_not_wait_for_a_server_that_is_slow(connect: Connect, server: ScriptedServer, alice, monkeypatch):
+    monkeypatch.setattr("apps.llm.connected.QUERY_TIMEOUT", 0.2)
+    connect(timeout=60)
+    server.reply_to(lambda request: True, Reply(delay=30))
+    with pytest.raises(EmbeddingUnavailable, match=r"silent|not complete"):
+        embedder_for(alice).embed(["ship"])
+    assert len(server.requests) == 1
+
+
+def test_a_job_tries_again(connect: Connect, server: ScriptedServer, alice):
+    connect()
+    server.reply_to(lambda request: request.number == 1, Reply(status=503))
+    assert embedder_for(alice).embed([str(number) for number in range(9)]).shape == (9, 16)
+
+
+def test_no_vectors_beyond_the_limit(connect: Connect, server: ScriptedServer, alice):
+    connect()
+    with override_settings(LLM_DAILY_TOKENS=3):
+        embedder_for(alice).embed(["one two three"])
+        with pytest.raises(EmbeddingUnavailable, match="limit of 3 tokens"):
+            embedder_for(alice).embed(["four"])

@@ -1,0 +1,81 @@
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apps.llm.thinking import TAG, split_thinking
+
+WORDS = st.text(alphabet="abc .\n[]:`é", max_size=20)
+TAGS = st.sampled_from(
+    [
+        "<think>",
+        "</think>",
+        "<Thinking>",
+        "</THINKING>",
+        '<reasoning effort="high">',
+        "</reasoning>",
+        "<thought/>",
+        "< think>",
+    ]
+)
+FENCES = st.sampled_from(["```\n", "\n```\n", "\n~~~ python\n", "<thi", "nk>", "</"])
+
+
+@pytest.mark.parametrize(
+    ("text", "reply", "reasoning"),
+    [
+        ("<think>Hm.</think>Hello.", "Hello.", "Hm."),
+        ("<think>\nHm.\n</think>\n\nHello.", "Hello.", "Hm."),
+        ("<THINKING>Hm.</Thinking> Hello.", "Hello.", "Hm."),
+        ("<reasoning effort='high'>Hm.</reasoning>Hello.", "Hello.", "Hm."),
+        ("<thought>Hm.</thought>Hello.<think>Again.</think>", "Hello.", "Hm.\nAgain."),
+        ("<think>a<think>b</think>c</think>Hello.", "Hello.", "a\nb\nc"),
+        ("<think>a<thinking>b</thinking>c</think>Hello.", "Hello.", "a\nb\nc"),
+        ("<think>I was cut off", "", "I was cut off"),
+        ("Hello.<think>I was cut off", "Hello.", "I was cut off"),
+        ("Thoughts without a beginning.</think>Hello.", "Hello.", "Thoughts without a beginning."),
+        ("<think></think>Hello.", "Hello.", ""),
+        ("<think/>Hello.", "Hello.", ""),
+        ("Hello.</think>", "", "Hello."),
+        ("A <thought experiment> and <thinker> are words.", "A <thought experiment> and <thinker> are words.", ""),
+        ("```xml\n<think>literal</think>\n```", "```xml\n<think>literal</think>\n```", ""),
+        ("<think>Hm. ```\n</think>\n```\n<think>literal\n```", "```\n<think>literal\n```", "Hm. ```"),
+        ("```\nnever closed\n<think>Hm.</think>Hello.", "```\nnever closed\nHello.", "Hm."),
+    ],
+)
+def test_thoughts_go_and_the_reply_stays(text, reply, reasoning):
+    assert split_thinking(text) == (reply, reasoning)
+
+
+@given(st.text())
+def test_a_text_without_tags_is_unchanged(text):
+    if not TAG.search(text):
+        assert split_thinking(text) == (text, "")
+
+
+@given(st.lists(WORDS | TAGS).map("".join))
+def test_no_tag_is_left(text):
+    assert not TAG.search(split_thinking(text).reply) or "```" in text
+
+
+@given(st.lists(WORDS | TAGS | FENCES).map("".join))
+def test_nothing_is_made_up(text):
+    reply, reasoning = split_thinking(text)
+    assert set(reply + reasoning) <= set(text) | {"\n"}
+    assert len(reply) + len(reasoning) <= len(text) + text.count("<")
+
+
+@given(WORDS.filter(lambda text: "`" not in text), WORDS)
+def test_what_follows_a_closed_block_is_the_reply(thought, reply):
+    assert split_thinking(f"<think>{thought}</think>{reply}").reply == reply.strip()
+
+
+@pytest.mark.parametrize(
+    "part", ["<think>", "</think>", "```a\n", "```\n", "<think></think>", "```\n<think>x</think>\n", "<think a="]
+)
+def test_hostile_texts_take_no_time(part):
+    text = part * (200_000 // len(part))
+    begun = time.process_time()
+    split_thinking(text)
+    assert time.process_time() - begun < 5
