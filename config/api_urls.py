@@ -7,4 +7,5 @@ urlpatterns = [
     path("", include("apps.injection.api.urls")),
     path("", include("apps.memories.api.urls")),
     path("", include("apps.chats.api.urls")),
+    path("", include("apps.llm.api.urls")),
 ]

@@ -71,6 +71,7 @@ def logging_settings(level: str, log_format: str) -> dict[str, Any]:
             "celery.worker.consumer.connection": {"level": "WARNING"},
             "celery.worker.strategy": {"level": "WARNING"},
             "django_structlog.celery": {"level": "WARNING"},
+            "httpx2": {"level": "WARNING"},  # the addresses that people connect are theirs
         },
     }
 

@@ -33,3 +33,5 @@ STORAGES = STORAGES | {
 }
 # Django's live server serves kept files from here: at the root they would hide the pages of imports.
 MEDIA_URL = "media/"
+# Scripted servers of models listen on the loopback.
+LLM_ALLOWED_ADDRESSES = ["127.0.0.0/8"]

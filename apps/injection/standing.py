@@ -11,8 +11,10 @@ from pgvector.django import CosineDistance
 
 from apps.chats.models import Character
 from apps.injection.turns import Turn
-from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
-from apps.memories.models import Entity, Memory, MemorySource
+from apps.llm.backends import embedder_for
+from apps.llm.embeddings import EmbeddingUnavailable
+from apps.memories.lineage import relatives
+from apps.memories.models import Entity, Inheritance, Memory, MemorySource
 
 CANDIDATES = 80  # more than any budget takes; keeps a store of thousands out of the process
 
@@ -39,7 +41,7 @@ def standing_memories(
     turn: Turn, tiers: Iterable[str], character: Character | None, found: Collection[UUID]
 ) -> dict[str, list[Standing]]:
     """The most useful memories of each tier as they stood at the turn, oldest first; those ``found`` are among them."""
-    similarity = _similarity(turn.text)
+    similarity = _similarity(turn.owner_id, turn.text)
     return {tier: _of_one_tier(turn, tier, character, found, similarity) for tier in tiers}
 
 
@@ -68,24 +70,34 @@ def _with_provenance(memories: Any) -> Any:
 
 
 def _of_tier(turn: Turn, tier: str, character: Character | None) -> Any:
-    """Long-term memories go with the character, those of a session with the chat."""
+    """Long-term memories go with the character, those of a session with the chat; a branch has what it took over."""
     rows = Memory.objects.for_owner(turn.owner_id).present().filter(tier=tier, hidden=False)
+    taken_over = Q(pk__in=_inherited(turn))
     if tier == Memory.Tier.LONG_TERM and character is not None:
-        return rows.filter(character=character)
-    return rows.filter(chat=turn.chat)
+        return rows.filter(Q(character=character) & ~Q(chat__in=relatives(turn.chat)) | taken_over)
+    return rows.filter(Q(chat=turn.chat) | taken_over)
+
+
+def _inherited(turn: Turn) -> Any:
+    return Inheritance.objects.for_owner(turn.owner_id).filter(chat=turn.chat).values("memory_id")
 
 
 def _as_of(rows: Any, turn: Turn) -> Any:
     """What was known just before the turn, and not yet replaced then. Other chats' memories count as known."""
     began = Q(valid_from=None) | ~Q(valid_from__chat=turn.chat) | Q(valid_from__index__lt=turn.index)
     replaced_later = Q(state=Memory.State.SUPERSEDED, valid_to__chat=turn.chat, valid_to__index__gte=turn.index)
-    return rows.filter(began, Q(state=Memory.State.ACTIVE) | replaced_later)
+    own = began & (Q(state=Memory.State.ACTIVE) | replaced_later) & ~Q(pk__in=_inherited(turn))
+    theirs = Inheritance.objects.for_owner(turn.owner_id).filter(chat=turn.chat)
+    theirs = theirs.filter(Q(valid_from=None) | Q(valid_from__index__lt=turn.index))
+    later = Q(state=Memory.State.SUPERSEDED, valid_to__index__gte=turn.index)
+    standing = theirs.filter(Q(state=Memory.State.ACTIVE) | later)
+    return rows.filter(own | Q(pk__in=standing.values("memory_id")))
 
 
-def _similarity(text: str) -> Any:
+def _similarity(owner_id: UUID, text: str) -> Any:
     """Cosine of the memory and the turn; 0 where there is no vector of the current model to compare."""
     try:
-        embedder = get_embedder()
+        embedder = embedder_for(owner_id)
         vector = embedder.embed([text])[0]
     except EmbeddingUnavailable:
         return Value(0.0, output_field=FloatField())

@@ -8,13 +8,14 @@ class MemoriesConfig(AppConfig):
 
     def ready(self) -> None:
         from apps.chats import activity
-        from apps.chats.events import subscribe
+        from apps.chats.events import subscribe, take_part
         from apps.llm.builtin import register_task
         from apps.memories.activity import runs_under_way
-        from apps.memories.builtin_extraction.picking import TASKS
-        from apps.memories.tasks import keep_up
+        from apps.memories.builtin_extraction.tasks import TASKS
+        from apps.memories.tasks import follow_branch, keep_up
 
         for name, task in TASKS.items():
             register_task(name, task)
         subscribe(keep_up)
+        take_part(follow_branch)
         activity.register(runs_under_way)

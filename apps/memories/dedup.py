@@ -1,9 +1,9 @@
 """What becomes of a candidate: new, the successor of an older memory, a repetition, or nothing. Pure.
 
-Thresholds are those of memory.md for profile A (small local models; the built-in backend).
+Rules decide first (``state_change``, ``restatement``), then likeness; what neither decides may be asked of a model.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -11,7 +11,8 @@ from uuid import UUID
 
 import numpy as np
 
-from apps.memories.line_format import Candidate
+from apps.memories.lines.memories import Candidate
+from apps.memories.restatement import differs, restates
 from apps.memories.state_change import Change, change_between
 from apps.memories.wording import jaccard
 
@@ -27,8 +28,13 @@ class Thresholds:
     same_frame: float
 
 
-COSINE = Thresholds(duplicate=0.82, cross_kind_duplicate=0.88, same_topic=0.55, same_frame=0.30)
-JACCARD = Thresholds(duplicate=0.65, cross_kind_duplicate=0.75, same_topic=0.40, same_frame=0.15)
+# Of hardware profiles A (small local models; the built-in backend) and B (hosted models), from memory.md.
+COSINE = Thresholds(duplicate=0.82, cross_kind_duplicate=0.88, same_topic=0.55, same_frame=0.15)
+COSINE_B = Thresholds(duplicate=0.85, cross_kind_duplicate=0.91, same_topic=0.52, same_frame=0.15)
+JACCARD = Thresholds(duplicate=0.65, cross_kind_duplicate=0.75, same_topic=0.40, same_frame=0.10)
+JACCARD_B = Thresholds(duplicate=0.68, cross_kind_duplicate=0.78, same_topic=0.38, same_frame=0.10)
+
+Confirm = Callable[[str, str], bool]  # whether the second statement replaces the first, as a model sees it
 
 
 class Outcome(StrEnum):
@@ -73,22 +79,27 @@ def judge(
     candidates: Sequence[Candidate],
     neighbours: Sequence[Sequence[Neighbour]],
     vectors: np.ndarray[Any, Any] | None = None,
+    thresholds: Thresholds | None = None,
+    confirm: Confirm | None = None,
 ) -> list[Verdict]:
     """A verdict for each candidate, given its neighbours among the memories, nearest first.
 
     Candidates stand in the order in which they were said, and are compared with each other too: by ``vectors`` (one
-    row each, unit length) or, without them, by their words; the neighbours' similarities must be of the same sort.
+    row each, unit length) or, without them, by their words; the neighbours' similarities and ``thresholds`` must be of
+    the same sort. ``confirm`` is asked about the nearest memory of the same kind and topic that no rule decides on.
     """
-    thresholds = COSINE if vectors is not None else JACCARD
+    limits = thresholds or (COSINE if vectors is not None else JACCARD)
     verdicts: list[Verdict] = []
     taken: set[UUID | int] = set()
     for number, candidate in enumerate(candidates):
         near = [_nearness(candidates, vectors, number, other) for other in range(number)]
         verdict = (
-            _repeated_memory(candidate, neighbours[number], thresholds)
-            or _repeated_line(candidate, near, verdicts, thresholds, taken)
-            or _replaced_line(candidate, near, verdicts, thresholds, taken)
-            or _replaced_memory(candidate, neighbours[number], thresholds, taken)
+            _same_line(candidate, neighbours[number])
+            or _confirmed(candidate, neighbours[number], limits, taken, confirm)
+            or _repeated_memory(candidate, neighbours[number], limits)
+            or _repeated_line(candidate, near, verdicts, limits, taken)
+            or _replaced_line(candidate, near, verdicts, limits, taken)
+            or _replaced_memory(candidate, neighbours[number], limits, taken)
             or Verdict(candidate, Outcome.PASSED)
         )
         if verdict.outcome == Outcome.SUPERSEDED:
@@ -103,14 +114,56 @@ def _nearness(candidates: Sequence[Candidate], vectors: np.ndarray[Any, Any] | N
     return float(vectors[number] @ vectors[other])
 
 
+def _same_line(candidate: Candidate, neighbours: Sequence[Neighbour]) -> Verdict | None:
+    for neighbour in neighbours:
+        if neighbour.same_line and not neighbour.evicted:
+            return _repetition(candidate, neighbour)
+    return None
+
+
+def _repetition(candidate: Candidate, neighbour: Neighbour) -> Verdict:
+    outcome = Outcome.REJECTED if neighbour.forgotten else Outcome.RECONFIRMED
+    return Verdict(candidate, outcome, neighbour.id, reason="says the same")
+
+
+def _confirmed(
+    candidate: Candidate,
+    neighbours: Sequence[Neighbour],
+    thresholds: Thresholds,
+    taken: Set[UUID | int],
+    confirm: Confirm | None,
+) -> Verdict | None:
+    """The nearest memory that no rule decides on, if it is replaced as the model sees it."""
+    if confirm is None:
+        return None
+    for neighbour in neighbours:
+        if neighbour.similarity < thresholds.same_topic:
+            return None
+        if neighbour.forgotten or neighbour.kind != candidate.kind or neighbour.id in taken:
+            continue
+        if not _is_uncertain(neighbour.text, candidate.text) or _said_before(candidate, neighbour):
+            return None
+        replaces = confirm(neighbour.text, candidate.text)
+        return Verdict(candidate, Outcome.SUPERSEDED, neighbour.id, reason="model") if replaces else None
+    return None
+
+
+def _is_uncertain(old: str, new: str) -> bool:
+    return change_between(old, new) is None and not restates(old, new)
+
+
+def _said_before(candidate: Candidate, neighbour: Neighbour) -> bool:
+    said = max(candidate.sources, default=None)
+    return said is not None and neighbour.since is not None and said < neighbour.since
+
+
 def _repeated_memory(candidate: Candidate, neighbours: Sequence[Neighbour], thresholds: Thresholds) -> Verdict | None:
     for neighbour in neighbours:
-        alike = _is_duplicate(candidate.kind, neighbour.kind, neighbour.similarity, thresholds)
-        if neighbour.evicted:
-            continue
-        if neighbour.same_line or (alike and change_between(neighbour.text, candidate.text) is None):
-            outcome = Outcome.REJECTED if neighbour.forgotten else Outcome.RECONFIRMED
-            return Verdict(candidate, outcome, neighbour.id, reason="says the same")
+        same_kind = candidate.kind == neighbour.kind
+        if not neighbour.evicted and _repeats(
+            neighbour.text, candidate.text, neighbour.similarity, thresholds, same_kind=same_kind
+        ):
+            return _repetition(candidate, neighbour)
     return None
 
 
@@ -122,15 +175,23 @@ def _repeated_line(
     taken: Set[UUID | int],
 ) -> Verdict | None:
     for number, verdict in enumerate(verdicts):
-        alike = _is_duplicate(candidate.kind, verdict.candidate.kind, near[number], thresholds)
+        same_kind = candidate.kind == verdict.candidate.kind
         if (
             _is_kept(verdict)
             and number not in taken
-            and alike
-            and change_between(verdict.candidate.text, candidate.text) is None
+            and _repeats(verdict.candidate.text, candidate.text, near[number], thresholds, same_kind=same_kind)
         ):
             return Verdict(candidate, Outcome.REJECTED, reason="repeats another line")
     return None
+
+
+def _repeats(old: str, new: str, similarity: float, thresholds: Thresholds, *, same_kind: bool) -> bool:
+    """Whether the newer statement adds nothing: alike enough without a difference, or the same in other words."""
+    if similarity >= (thresholds.duplicate if same_kind else thresholds.cross_kind_duplicate):
+        return not differs(old, new) and change_between(old, new) is None
+    if not same_kind or similarity < thresholds.same_topic:
+        return False
+    return restates(old, new) and change_between(old, new) is None
 
 
 def _replaced_line(
@@ -154,12 +215,11 @@ def _replaced_line(
 def _replaced_memory(
     candidate: Candidate, neighbours: Sequence[Neighbour], thresholds: Thresholds, taken: Set[UUID | int]
 ) -> Verdict | None:
-    said = max(candidate.sources, default=None)
     for neighbour in neighbours:
         if (neighbour.forgotten and not neighbour.evicted) or neighbour.id in taken:
             continue
         change = _change(neighbour.text, candidate.text, neighbour.similarity, thresholds)
-        if change and said is not None and neighbour.since is not None and said < neighbour.since:
+        if change and _said_before(candidate, neighbour):
             return Verdict(candidate, Outcome.REJECTED, neighbour.id, reason="said before what replaced it")
         if change:
             return Verdict(candidate, Outcome.SUPERSEDED, neighbour.id, reason=change.reason)
@@ -171,13 +231,8 @@ def _change(old: str, new: str, similarity: float, thresholds: Thresholds) -> Ch
     if similarity < thresholds.same_frame:
         return None
     change = change_between(old, new)
-    needs_the_same_topic = change is not None and change.reason in ("over", "exposed", "number", "name")
-    return None if needs_the_same_topic and similarity < thresholds.same_topic else change
+    return None if change and change.by_words and similarity < thresholds.same_topic else change
 
 
 def _is_kept(verdict: Verdict) -> bool:
     return verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED)
-
-
-def _is_duplicate(kind: str, other: str, similarity: float, thresholds: Thresholds) -> bool:
-    return similarity >= (thresholds.duplicate if kind == other else thresholds.cross_kind_duplicate)

@@ -5,7 +5,8 @@ from urllib.parse import urlencode
 
 from django import forms
 
-from apps.memories.models import Memory
+from apps.memories.lines.ledger import FIELDS
+from apps.memories.models import Knowledge, Memory, Relationship
 
 
 class MemoryForm(forms.Form):
@@ -18,6 +19,108 @@ class MemoryForm(forms.Form):
     @classmethod
     def of(cls, memory: Memory) -> "MemoryForm":
         return cls({"text": memory.text, "kind": memory.kind, "importance": memory.importance})
+
+
+class MergeForm(forms.Form):
+    """The text that takes the place of several memories."""
+
+    text = forms.CharField(widget=forms.Textarea(attrs={"rows": 4}), max_length=4000)
+
+    def __init__(self, memories: list[Memory], data: Any = None, **kwargs: Any) -> None:
+        self.memories = memories
+        super().__init__(data, **kwargs)
+
+    @classmethod
+    def of(cls, memories: list[Memory], data: Any) -> "MergeForm":
+        return cls(memories, data, initial={"text": " ".join(memory.text for memory in memories)})
+
+    def clean(self) -> dict[str, Any]:
+        if len(self.memories) < 2:
+            raise forms.ValidationError("Choose at least two memories that stand.")
+        if len({(memory.tier, memory.character_id, tuple(memory.witnessed_by)) for memory in self.memories}) > 1:
+            raise forms.ValidationError("They must be of one tier and one character, witnessed by the same people.")
+        return self.cleaned_data
+
+
+class SplitForm(forms.Form):
+    """Texts, a line each."""
+
+    texts = forms.CharField(widget=forms.Textarea(attrs={"rows": 6}), max_length=20_000, label="One memory a line")
+
+    def clean_texts(self) -> list[str]:
+        lines = [line.strip() for line in self.cleaned_data["texts"].splitlines() if line.strip()]
+        if not 2 <= len(lines) <= 20:
+            raise forms.ValidationError("Write between two and twenty lines.")
+        return lines
+
+
+class ArcForm(forms.Form):
+    text = forms.CharField(max_length=1000, label="Thread")
+    persistent = forms.BooleanField(required=False, label="It goes on in other chats with the character")
+    summary = forms.CharField(required=False, max_length=20_000, widget=forms.Textarea(attrs={"rows": 3}))
+
+
+class SceneForm(forms.Form):
+    name = forms.CharField(required=False, max_length=200)
+    recap = forms.CharField(required=False, max_length=20_000, widget=forms.Textarea(attrs={"rows": 3}))
+
+
+class StateForm(forms.Form):
+    """A field of somebody or something; without a value, it is cleared."""
+
+    entity = forms.CharField(max_length=200, label="Who or what")
+    field = forms.ChoiceField(
+        choices=[(kind.title(), [(f"{kind}:{name}", name) for name in names]) for kind, names in FIELDS.items()]
+    )
+    value = forms.CharField(required=False, max_length=1000, help_text="Leave it empty to clear the field.")
+
+    def change(self) -> dict[str, Any]:
+        """What ``set_state`` takes."""
+        kind, _, name = self.cleaned_data["field"].partition(":")
+        value = self.cleaned_data["value"].strip() or None
+        return {"name": self.cleaned_data["entity"], "kind": kind, "field": name, "value": value}
+
+
+class KnowledgeForm(forms.Form):
+    subject = forms.CharField(max_length=200, label="Who")
+    kind = forms.ChoiceField(choices=Knowledge.Kind.choices, label="How")
+    text = forms.CharField(max_length=1000, label="What")
+    target = forms.CharField(required=False, max_length=200, label="From whom it is hidden")
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        if data.get("target") and data.get("kind") != Knowledge.Kind.HIDING:
+            self.add_error("target", "Only what is hidden is hidden from somebody.")
+        return data
+
+
+class RelationshipForm(forms.Form):
+    """A word for how one stands to another; "none" takes it away."""
+
+    subject = forms.CharField(max_length=200, label="Who")
+    target = forms.CharField(max_length=200, label="To whom")
+    word = forms.CharField(max_length=60)
+    magnitude = forms.ChoiceField(choices=[*Relationship.Magnitude.choices, ("", "no longer")], required=False)
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        if data.get("subject", "").casefold() == data.get("target", " ").casefold():
+            self.add_error("target", "It must be somebody else.")
+        return data
+
+    def change(self) -> dict[str, Any]:
+        """What ``set_relationship`` takes."""
+        return self.cleaned_data | {"magnitude": self.cleaned_data["magnitude"] or None}
+
+
+class TextForm(forms.Form):
+    text = forms.CharField(max_length=20_000, widget=forms.Textarea(attrs={"rows": 10}))
+
+
+class ProfileForm(forms.Form):
+    character_state = forms.CharField(required=False, max_length=20_000, widget=forms.Textarea(attrs={"rows": 4}))
+    world_state = forms.CharField(required=False, max_length=20_000, widget=forms.Textarea(attrs={"rows": 4}))
+    relationship_matrix = forms.CharField(required=False, max_length=20_000, widget=forms.Textarea(attrs={"rows": 4}))
 
 
 class FilterForm(forms.Form):

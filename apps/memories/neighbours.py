@@ -1,19 +1,43 @@
 """What is remembered that a batch of candidates is near to."""
 
 from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 from django.db import connection
+from django.db.models import Q
 from pgvector import Vector
 
-from apps.chats.models import Chat, Message
+from apps.chats.models import Character, Chat, Message
 from apps.memories.dedup import Neighbour
-from apps.memories.models import Memory, MemorySource
+from apps.memories.lineage import relatives
+from apps.memories.models import Inheritance, Memory, MemorySource
 from apps.memories.wording import jaccard
 
 NEAREST = 12
+LOST = ("source_gone", "source_changed", "fresh_start")  # retired for these, it may be learnt anew
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Whose entries of a tier candidates are compared with.
+
+    Long-term memories are the character's, those of other branches of the same story left out; session memories are
+    the chat's. What a branch took over is among them, as it stands in the branch.
+    """
+
+    chat: Chat
+    tier: str
+    character: Character | None = None
+
+    @property
+    def character_id(self) -> UUID | None:
+        if self.tier != Memory.Tier.LONG_TERM:
+            return None
+        return self.character.pk if self.character else self.chat.character_id
+
 
 # `+ 0` keeps the search exact: no index on the distance is used, whatever indexes there are.
 _SQL = """
@@ -21,13 +45,21 @@ SELECT batch.number, near.id, near.kind, near.text, near.similarity, near.forgot
        near.same_line, near.evicted
 FROM unnest(%(vectors)s::vector[], %(hashes)s::text[]) WITH ORDINALITY AS batch (vector, hash, number)
 CROSS JOIN LATERAL (
-    SELECT id, kind, text, valid_from_id, 1 - (embedding <=> batch.vector) AS similarity,
-           state <> 'active' OR deleted_at IS NOT NULL AS forgotten, candidate_hash = batch.hash AS same_line,
-           retired_reason = 'capacity' AND deleted_at IS NULL AND NOT id = ANY(%(learnt)s) AS evicted
-    FROM memories_memory
-    WHERE owner_id = %(owner)s AND {scope} AND tier = %(tier)s AND embedding_model = %(model)s
-      AND (state = 'active' OR retired_reason = 'capacity' OR deleted_at IS NOT NULL
-           OR candidate_hash = batch.hash OR id = ANY(%(learnt)s))
+    SELECT memory.id, kind, text, coalesce(inherited.valid_from_id, memory.valid_from_id) AS valid_from_id,
+           1 - (embedding <=> batch.vector) AS similarity,
+           coalesce(inherited.state, memory.state) <> 'active' OR deleted_at IS NOT NULL AS forgotten,
+           candidate_hash = batch.hash AS same_line,
+           memory.retired_reason = 'capacity' AND deleted_at IS NULL AND NOT memory.id = ANY(%(learnt)s) AS evicted
+    FROM memories_memory AS memory
+    LEFT JOIN memories_inheritance AS inherited
+        ON inherited.memory_id = memory.id AND inherited.chat_id = %(chat)s
+    WHERE memory.owner_id = %(owner)s AND memory.tier = %(tier)s AND memory.embedding_model = %(model)s
+      AND (inherited.id IS NOT NULL OR CASE WHEN %(character)s::uuid IS NULL THEN memory.chat_id = %(chat)s
+           ELSE memory.character_id = %(character)s
+                AND (memory.chat_id IS NULL OR NOT memory.chat_id = ANY(%(relatives)s)) END)
+      AND NOT memory.retired_reason = ANY(%(lost)s)
+      AND (coalesce(inherited.state, memory.state) = 'active' OR memory.retired_reason = 'capacity'
+           OR deleted_at IS NOT NULL OR candidate_hash = batch.hash OR memory.id = ANY(%(learnt)s))
     ORDER BY candidate_hash = batch.hash DESC, (embedding <=> batch.vector) + 0
     LIMIT %(nearest)s
 ) AS near
@@ -37,29 +69,30 @@ ORDER BY batch.number, near.same_line DESC, near.similarity DESC
 
 
 def find_neighbours(
-    chat: Chat, tier: str, hashes: Sequence[str], learnt: Sequence[UUID], vectors: np.ndarray[Any, Any], model: str
+    scope: Scope, hashes: Sequence[str], learnt: Sequence[UUID], vectors: np.ndarray[Any, Any], model: str
 ) -> list[list[Neighbour]]:
-    """For each candidate, given by its hash and its vector, the nearest entries of the tier, nearest first, in one
+    """For each candidate, given by its hash and its vector, the nearest entries of the scope, nearest first, in one
     query for the whole batch.
 
-    Long-term memories are the character's, session memories the chat's. What a person deleted is among them, and
-    what was ``learnt`` from the same messages before, so that a text read again teaches nothing; and what had to make
-    room, which can still be replaced.
+    What a person deleted is among them, and what was ``learnt`` from the same messages before, so that a text read
+    again teaches nothing; and what had to make room, which can still be replaced. What lost its source is not.
     """
     found: list[list[Neighbour]] = [[] for _ in vectors]
     if not len(vectors):
         return found
     with connection.cursor() as cursor:
         cursor.execute(
-            _SQL.format(scope=_scope(chat, tier)),
+            _SQL,
             {
                 "vectors": [Vector(vector).to_text() for vector in vectors],
-                "owner": chat.owner_id,
-                "character": chat.character_id,
-                "chat": chat.pk,
-                "tier": tier,
+                "owner": scope.chat.owner_id,
+                "character": scope.character_id,
+                "chat": scope.chat.pk,
+                "relatives": relatives(scope.chat),
+                "tier": scope.tier,
                 "hashes": list(hashes),
                 "learnt": list(learnt),
+                "lost": list(LOST),
                 "model": model,
                 "nearest": NEAREST,
             },
@@ -69,42 +102,55 @@ def find_neighbours(
     return found
 
 
-def _scope(chat: Chat, tier: str) -> str:
-    by_character = tier == Memory.Tier.LONG_TERM and chat.character_id is not None
-    return "character_id = %(character)s" if by_character else "chat_id = %(chat)s"
-
-
 def learnt_from(chat: Chat, messages: Iterable[Message]) -> list[UUID]:
-    """The memories that were made or confirmed from any of the messages."""
-    sources = MemorySource.objects.for_owner(chat.owner_id).filter(message__in=list(messages))
-    return list(sources.values_list("memory_id", flat=True).distinct())
+    """The memories that were made or confirmed from any of the messages, as they stand."""
+    ids = [message.pk for message in messages]
+    sources = MemorySource.objects.for_owner(chat.owner_id).filter(message__in=ids, lost=False)
+    inherited = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, message_ids__overlap=ids)
+    return list({*sources.values_list("memory_id", flat=True), *inherited.values_list("memory_id", flat=True)})
 
 
 def neighbours_by_words(
-    chat: Chat, tier: str, hashes: Sequence[str], learnt: Sequence[UUID], texts: Sequence[str]
+    scope: Scope, hashes: Sequence[str], learnt: Sequence[UUID], texts: Sequence[str]
 ) -> list[list[Neighbour]]:
     """The same by common words, for when there are no vectors."""
-    scope = {"character_id": chat.character_id} if "character" in _scope(chat, tier) else {"chat_id": chat.pk}
-    mine = Memory.objects.for_owner(chat.owner_id).comparable(hashes, learnt).filter(tier=tier, **scope)
-    known = list(mine.select_related("valid_from"))
+    chat = scope.chat
+    inherited = {
+        row.memory_id: row
+        for row in Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat).select_related("valid_from")
+    }
+    own = Q(chat=chat) if scope.character_id is None else Q(character_id=scope.character_id)
+    mine = Memory.objects.for_owner(chat.owner_id).comparable(hashes, [*learnt, *inherited])
+    mine = mine.filter(own & ~Q(chat__in=relatives(chat)) | Q(pk__in=inherited), tier=scope.tier)
+    known = list(mine.exclude(retired_reason__in=LOST).select_related("valid_from"))
     read = set(learnt)
-    return [_nearest_by_words(chat, line, text, known, read) for line, text in zip(hashes, texts, strict=True)]
+    return [
+        _nearest_by_words(chat, line, text, known, inherited, read) for line, text in zip(hashes, texts, strict=True)
+    ]
 
 
 def _nearest_by_words(
-    chat: Chat, line: str, text: str, memories: Sequence[Memory], learnt: Set[UUID]
+    chat: Chat,
+    line: str,
+    text: str,
+    memories: Sequence[Memory],
+    inherited: dict[UUID, Inheritance],
+    learnt: Set[UUID],
 ) -> list[Neighbour]:
-    near = [
-        Neighbour(
-            id=memory.pk,
-            kind=memory.kind,
-            text=memory.text,
-            similarity=jaccard(text, memory.text),
-            forgotten=not memory.is_active,
-            since=memory.valid_from.index if memory.valid_from and memory.valid_from.chat_id == chat.pk else None,
-            same_line=memory.candidate_hash == line,
-            evicted=memory.retired_reason == "capacity" and not memory.deleted_at and memory.pk not in learnt,
+    near = []
+    for memory in memories:
+        stands = inherited.get(memory.pk, memory)
+        begun = stands.valid_from
+        near.append(
+            Neighbour(
+                id=memory.pk,
+                kind=memory.kind,
+                text=memory.text,
+                similarity=jaccard(text, memory.text),
+                forgotten=stands.state != Memory.State.ACTIVE or memory.deleted_at is not None,
+                since=begun.index if begun and begun.chat_id == chat.pk else None,
+                same_line=memory.candidate_hash == line,
+                evicted=memory.retired_reason == "capacity" and not memory.deleted_at and memory.pk not in learnt,
+            )
         )
-        for memory in memories
-    ]
     return sorted(near, key=lambda neighbour: (not neighbour.same_line, -neighbour.similarity))[:NEAREST]

@@ -18,7 +18,8 @@ from django.db.models.functions import Left
 from apps.chats.models import Chat, Swipe
 from apps.chats.operations import lock_chat
 from apps.common.problems import Missing
-from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
+from apps.llm.backends import embedder_for
+from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.lexemes import MAX_CHARACTERS, Lexemes
 from apps.memories.models import Passage
 
@@ -73,7 +74,7 @@ def index_batches(owner: Any, chat: Chat) -> Iterator[int]:
     """As ``index_messages``, a batch at a time, in bounded memory; stopped after one, the next call goes on there."""
     passages = Passage.objects.for_owner(owner).filter(chat=chat)
     passages.filter(message__is_system=True).delete()
-    model = _current_model()
+    model = _current_model(owner)
     windows = _windows(_turns(owner, chat))
     while compared := list(islice(windows, COMPARED)):
         ids = [window.turn.message_id for window in compared]
@@ -83,10 +84,10 @@ def index_batches(owner: Any, chat: Chat) -> Iterator[int]:
             yield _write(owner, chat, stale[start : start + BATCH], model)
 
 
-def _current_model() -> str:
+def _current_model(owner: Any) -> str:
     """The name of the model that passages are embedded with now; empty while there is none."""
     try:
-        return get_embedder().model
+        return embedder_for(owner).model
     except EmbeddingUnavailable:
         return ""
 
@@ -136,7 +137,10 @@ def _write(owner: Any, chat: Chat, windows: Sequence[Window], model: str) -> int
     start_of_mes = Left("mes", MAX_CHARACTERS)
     texts = dict(_active_swipes(owner, chat).filter(message_id__in=turns).values_list("message_id", start_of_mes))
     windows = [window for window in windows if all(turn.message_id in texts for turn in window.turns)]
-    vectors = _vectors(owner, turns, texts, model) if model else {}
+    try:
+        vectors = _vectors(owner, turns, texts, model) if model else {}
+    except EmbeddingUnavailable:  # what is said can be found by its words until the server is back
+        vectors, model = {}, ""
     rows = [_passage(chat, window, texts, vectors, model) for window in windows]
     with transaction.atomic():
         current = _revs_now(owner, chat, turns)
@@ -172,7 +176,7 @@ def _vectors(owner: Any, turns: Mapping[UUID, Turn], texts: Mapping[UUID, str], 
         if rev == turns[message_id].rev and embedding is not None
     }
     missing = [message_id for message_id in texts if message_id not in vectors]
-    embedded = get_embedder().embed([texts[message_id] for message_id in missing])
+    embedded = embedder_for(owner).embed([texts[message_id] for message_id in missing])
     return vectors | dict(zip(missing, embedded, strict=True))
 
 

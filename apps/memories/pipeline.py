@@ -1,62 +1,92 @@
-"""The pipeline: what a run does with the new messages of a chat, chunk by chunk and tier after tier.
+"""The pipeline: a run goes through the new messages of its chat chunk by chunk, stage after stage, then closes.
 
-Nothing is locked while a model is asked. A step is claimed, worked out, and written in one transaction that checks
-that the messages it read are still the same.
+Nothing is locked while a model is asked. A step is worked out, and written in one transaction that checks that the
+messages it read are still the same, and that the run is still ours.
 """
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil
 from uuid import UUID
 
-import numpy as np
 import structlog
 from django.db import transaction
 
-from apps.chats.models import Message
+from apps.chats.models import Character, Message
 from apps.chats.operations import lock_chat
 from apps.common.problems import Missing
-from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
-from apps.llm.generation import Completion, GenerationFailed, GenerationRequest, get_backend
-from apps.memories import runs
-from apps.memories.dedup import judge
-from apps.memories.line_format import Candidate, Parsed, candidate_hash, parse_memories
-from apps.memories.models import ExtractionRun, Memory
-from apps.memories.neighbours import find_neighbours, learnt_from, neighbours_by_words
-from apps.memories.operations import Stage, write_stage
+from apps.llm.backends import backend_for
+from apps.llm.generation import GenerationFailed
+from apps.llm.tokens import count_tokens
+from apps.memories import readings, runs
+from apps.memories.configuration import settings_of
+from apps.memories.group import learners
+from apps.memories.models import ExtractionRun, Reading, RunStep
+from apps.memories.stages import (
+    arcs,
+    canon,
+    consolidation,
+    continuity,
+    epistemic,
+    extraction,
+    ledger,
+    profiles,
+    scenes,
+    summary,
+)
+from apps.memories.stages.context import Context, Outcome, Window
 
-CHUNK = 20  # messages read at a time
-NEW_PER_KIND = 2  # profile A: what one pass may add of a kind
 ATTEMPTS = 3  # at a step whose messages change while it works
-KINDS = {
-    Memory.Tier.SESSION.value: ("scene", "revelation", "development", "detail"),
-    Memory.Tier.LONG_TERM.value: ("fact", "relationship", "preference", "event"),
-}
-EXPIRATION = {Memory.Tier.SESSION.value: "session", Memory.Tier.LONG_TERM.value: "permanent"}
+TURN = 240.0  # seconds after which a run lets others have theirs
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of the pipeline: whose tier it belongs to, what does it, and, in a group, for each member or once."""
+
+    name: str
+    tier: str
+    take: Callable[[Context, Window], Outcome]
+    each_member: bool = False
+
+
+READING = (
+    Stage("summary", "summary", summary.take),
+    Stage("scenes", "scenes", scenes.take),
+    Stage("epistemic", "epistemic", epistemic.take),
+    Stage("session", "session", extraction.take_session),
+    Stage("session_consolidation", "session", consolidation.take_session),
+    Stage("long_term", "long_term", extraction.take_long_term, each_member=True),
+    Stage("long_term_consolidation", "long_term", consolidation.take_long_term, each_member=True),
+    Stage("arcs", "arcs", arcs.take),
+    Stage("ledger", "ledger", ledger.take),
+)
+CLOSING = (
+    Stage("profiles", "profiles", profiles.take, each_member=True),
+    Stage("canon", "canon", canon.take, each_member=True),
+    Stage("continuity", "continuity", continuity.take),
+)
 
 
 class MessagesChanged(Exception):
     """The messages that a step read were written before it could store what it found."""
 
 
-@dataclass(frozen=True)
-class Step:
-    """One tier over the messages from index ``start`` up to, not including, ``end``."""
+def execute(run_id: UUID) -> bool:
+    """Go on with a run from its first unfinished step; whether it is to be sent to a worker again, since it took long.
 
-    position: int
-    tier: str
-    start: int
-    end: int
-
-
-def execute(run_id: UUID) -> None:
-    """Go through a run from its first unfinished step to its end; a run that is somebody else's is left alone."""
+    A run that is somebody else's is left alone.
+    """
     run = runs.claim_run(run_id)
     if run is None:
-        return
+        return False
     try:
-        _walk(run)
+        if not _walk(run):
+            runs.yield_run(run)
+            return True
     except runs.ClaimLost:
         log.info("run_given_up", run=str(run.pk))
     except (GenerationFailed, MessagesChanged, Missing) as error:
@@ -66,118 +96,135 @@ def execute(run_id: UUID) -> None:
         raise
     else:
         runs.end_run(run, ExtractionRun.State.SUCCEEDED)
+    return False
 
 
-def _walk(run: ExtractionRun) -> None:
-    steps = list(plan(run))
-    finished = set(run.steps.values_list("position", flat=True))
-    for step in steps:
-        if step.position not in finished:
-            runs.beat(run, stage=step.tier, total=len(steps))
-            _retry(lambda step=step: _take(run, step))  # type: ignore[misc]
+def _walk(run: ExtractionRun) -> bool:
+    """Whether the run came to its end within a turn."""
+    end = time.monotonic() + TURN
+    backend = backend_for(run.owner)
+    context = Context(run, settings_of(run.chat), backend)
+    runs.beat(run, backend=backend.name, model=backend.model)
+    for _ in _steps(context):
+        if time.monotonic() > end:
+            return False
+    return True
 
 
-def plan(run: ExtractionRun) -> Iterator[Step]:
-    """The run's steps in order: every tier over a chunk, then the next chunk."""
-    if run.first is None or run.last is None:
+def _steps(context: Context) -> Iterator[None]:
+    """Take every step that is not finished yet; a value after each."""
+    if context.run.last is None and set(context.run.tiers) & set(runs.READING_TIERS):
         return
-    position = 0
-    for start in range(run.first.index, run.last.index + 1, CHUNK):
-        for tier in run.tiers:
-            yield Step(position, tier, start, min(start + CHUNK, run.last.index + 1))
-            position += 1
+    members = learners(context.chat)
+    yield from _read(context, members)
+    yield from _wave(context, CLOSING, Window([]), members)
 
 
-def _retry(attempt: Callable[[], None]) -> None:
-    for _ in range(ATTEMPTS - 1):
+def _read(context: Context, members: Sequence[Character | None]) -> Iterator[None]:
+    """Window after window, until nothing is new. One that changes while it is read is taken anew."""
+    attempts = 0
+    while window := _next_window(context):
         try:
-            return attempt()
+            yield from _wave(context, READING, window, members)
         except MessagesChanged:
+            attempts += 1
+            if attempts == ATTEMPTS:
+                raise
             continue
-    return attempt()
+        attempts = 0
+        with transaction.atomic():
+            readings.mark_read(context.chat, window.messages, _reading_tiers(context))
 
 
-def _take(run: ExtractionRun, step: Step) -> None:
-    messages = _messages(run, step)
-    turns = {message.index: message for message in messages if not message.is_system and message.mes.strip()}
-    completion = _ask(run, step, turns) if turns else Completion("NONE")
-    parsed = _offered_only(parse_memories(completion.text, KINDS[step.tier], expiration=EXPIRATION[step.tier]), turns)
-    stage = _judged(run, step, turns, parsed.candidates)
+def _wave(
+    context: Context, stages: Sequence[Stage], window: Window, members: Sequence[Character | None]
+) -> Iterator[None]:
+    """All stages of the run's tiers over one window."""
+    tiers = _pending(context, window)
+    steps = [
+        (stage, member)
+        for stage in stages
+        if stage.tier in tiers
+        for member in (members if stage.each_member else [None])
+    ]
+    rows = RunStep.objects.for_owner(context.owner_id).filter(run=context.run, window=window.key)
+    finished = set(rows.values_list("stage", "character_id"))
+    for stage, member in steps:
+        if (stage.name, member.pk if member else None) not in finished:
+            _take(context, stage, window, member)
+            yield
+
+
+def _pending(context: Context, window: Window) -> set[str]:
+    """Those of the run's tiers that have not read the window yet; all of them where there is none."""
+    if not window.messages:
+        return set(context.run.tiers)
+    rows = Reading.objects.for_owner(context.owner_id).filter(message__in=[one.pk for one in window.messages])
+    read = [set(tiers) for tiers in rows.values_list("tiers", flat=True)]
+    by_all = set.intersection(*read) if len(read) == len(window.messages) else set()
+    return set(context.run.tiers) - by_all
+
+
+def _take(context: Context, stage: Stage, window: Window, member: Character | None) -> None:
+    """One step: worked out, checked and written. Raises MessagesChanged, Missing, GenerationFailed, ClaimLost."""
+    runs.beat(context.run, stage=stage.name)
+    context.stage, context.character = stage.name, member or context.chat.character
+    outcome = stage.take(context, window)
     with transaction.atomic():
-        _check_unchanged(run, messages)
-        result = runs.StepResult(
-            position=step.position,
-            stage=step.tier,
-            messages=messages,
-            reply=completion.text,
-            unused_lines=parsed.unused,
-            counts=write_stage(stage),
-            prompt_tokens=completion.prompt_tokens,
-            completion_tokens=completion.completion_tokens,
-        )
-        runs.finish_step(run, result)
+        _check_unchanged(context.run, window.messages)
+        counts = outcome.write()
+        result = runs.StepResult(stage.name, window.key, window.messages, member, outcome.unused, dict(counts))
+        runs.finish_step(context.run, result)
 
 
-def _messages(run: ExtractionRun, step: Step) -> list[Message]:
-    in_chunk = Message.objects.for_owner(run.owner_id).filter(
-        chat_id=run.chat_id, index__gte=step.start, index__lt=step.end
+def _reading_tiers(context: Context) -> list[str]:
+    return [tier for tier in context.run.tiers if tier in runs.READING_TIERS]
+
+
+def _next_window(context: Context) -> Window | None:
+    """The next messages that follow each other and are new to one of the run's tiers; None where none are left."""
+    tiers = _reading_tiers(context)
+    if not tiers:
+        return None
+    new = readings.unread(context.chat, tiers, *_bounds(context.run))
+    _estimate(context, new.count())
+    messages: list[Message] = []
+    room = context.room
+    for message in new.with_swipes()[: context.settings.chunk]:
+        room -= count_tokens(message.mes)
+        if messages and (room < 0 or message.index != messages[-1].index + 1):
+            break
+        messages.append(message)
+    return Window(messages) if messages else None
+
+
+def _bounds(run: ExtractionRun) -> tuple[int, int]:
+    """From where to where the run reads, by where its first and last message stand now."""
+    stand = dict(
+        Message.objects.for_owner(run.owner_id)
+        .filter(pk__in=[pk for pk in (run.first_id, run.last_id) if pk])
+        .values_list("pk", "index")
     )
-    return list(in_chunk.with_swipes().order_by("index"))
+    end = stand[run.last_id] + 1 if run.last_id in stand else runs.end_of_window(run.chat)
+    return stand.get(run.first_id, 0) if run.again else 0, end
 
 
-def _ask(run: ExtractionRun, step: Step, turns: dict[int, Message]) -> Completion:
-    participants = {message.name for message in turns.values()} | {run.chat.user_name}
-    return get_backend().generate(
-        GenerationRequest(
-            task=step.tier,
-            messages=[],
-            material={
-                "turns": [
-                    {"number": number, "speaker": turn.name, "is_user": turn.is_user, "text": turn.mes}
-                    for number, turn in turns.items()
-                ],
-                "participants": sorted(filter(None, participants)),
-                "per_kind": NEW_PER_KIND,
-            },
-        )
+def _estimate(context: Context, new: int) -> None:
+    """Note how many steps there will be, as far as one can tell."""
+    members = len(learners(context.chat))
+    reading, closing = (
+        sum(members if stage.each_member else 1 for stage in stages if stage.tier in context.run.tiers)
+        for stages in (READING, CLOSING)
     )
-
-
-def _offered_only(parsed: Parsed, turns: dict[int, Message]) -> Parsed:
-    """Without candidates that cite none of the turns that were offered, which are named as unused."""
-    good: list[Candidate] = []
-    bad: list[str] = []
-    for candidate in parsed.candidates:
-        cited = set(candidate.sources) <= set(turns) and candidate.sources
-        good.append(candidate) if cited else bad.append(candidate.text)
-    return Parsed(good, [*parsed.unused, *bad])
-
-
-def _judged(run: ExtractionRun, step: Step, turns: dict[int, Message], candidates: Sequence[Candidate]) -> Stage:
-    texts = [candidate.text for candidate in candidates]
-    hashes = [candidate_hash(item, [turns[number].pk for number in item.sources]) for item in candidates]
-    learnt = learnt_from(run.chat, turns.values())
-    vectors, model = _vectors(texts)
-    if vectors is None:
-        near = neighbours_by_words(run.chat, step.tier, hashes, learnt, texts)
-    else:
-        near = find_neighbours(run.chat, step.tier, hashes, learnt, vectors, model)
-    return Stage(run.chat, step.tier, turns, judge(candidates, near, vectors), vectors, model, run.pk)
-
-
-def _vectors(texts: Sequence[str]) -> tuple[np.ndarray | None, str]:
-    """The texts' vectors and the model that made them, or None where embeddings are unavailable."""
-    try:
-        embedder = get_embedder()
-        return embedder.embed(texts), embedder.model
-    except EmbeddingUnavailable:
-        return None, ""
+    done = context.run.steps.count()
+    runs.beat(context.run, total=done + ceil(new / context.settings.chunk) * reading + closing)
 
 
 def _check_unchanged(run: ExtractionRun, messages: Sequence[Message]) -> None:
     """With the chat locked, see that the messages stand as they were read. Raises MessagesChanged, Missing."""
     chat = lock_chat(run.owner_id, run.chat_id)
     ids = [message.pk for message in messages]
-    stand = dict(Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=ids).values_list("pk", "rev"))
-    if not messages or stand != {message.pk: message.rev for message in messages}:
-        raise MessagesChanged("The messages changed while they were read.")
+    rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=ids)
+    stand = dict(rows.values_list("pk", "rev"))
+    if stand != {message.pk: message.rev for message in messages}:
+        raise MessagesChanged("The messages changed again and again while they were read.")

@@ -8,6 +8,7 @@ from django.db import models
 
 from apps.chats.models import Chat
 from apps.common.scoping import OwnedQuerySet
+from apps.memories.lineage import relatives
 
 
 class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
@@ -37,11 +38,22 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         return self.filter(begun).exclude(replaced)
 
     def known_in(self, chat: Chat) -> Self:
-        """What bears on a chat: long-term memories of its character, and everything that came from it."""
-        from_chat = models.Q(chat=chat)
-        if chat.character_id is None:
-            return self.filter(from_chat)
-        return self.filter(from_chat | models.Q(tier="long_term", character_id=chat.character_id))
+        """What bears on a chat: everything that came from it, what it took over as a branch, and its character's
+        long-term memories, without those of other branches of the same story."""
+        mine = models.Q(chat=chat) | models.Q(pk__in=self._inherited(chat))
+        if chat.character_id is not None:
+            elsewhere = models.Q(tier="long_term", character_id=chat.character_id)
+            mine |= elsewhere & ~models.Q(chat__in=relatives(chat))
+        return self.filter(mine)
+
+    def standing_in(self, chat: Chat) -> Self:
+        """What of that is remembered now: a branch has its own word on what it took over."""
+        standing = models.Q(pk__in=self._inherited(chat).filter(state="active"))
+        own = models.Q(state="active") & ~models.Q(pk__in=self._inherited(chat))
+        return self.known_in(chat).present().filter(standing | own)
+
+    def _inherited(self, chat: Chat) -> models.QuerySet[models.Model]:
+        return self._related("inheritances").order_by().filter(chat=chat).values("memory_id")
 
     def with_history(self) -> Self:
         """With all that a page or a document shows: sources, entities, what it replaced and what replaced it."""

@@ -10,6 +10,10 @@ from itertools import product
 
 from apps.memories.claims import Claim, claims
 from apps.memories.claims.claim import Words, content, owners
+from apps.memories.claims.contrasts import contrast
+from apps.memories.claims.outcomes import settled
+from apps.memories.claims.predicate import predicates
+from apps.memories.claims.endings import destroys, gives_up, outlived
 from apps.memories.wording import TITLES, Clause, clauses, content_words, split_speaker, stem
 
 SAME_WORDS = 0.6  # share of the shorter statement's words from which two are nearly the same
@@ -20,13 +24,21 @@ class Change:
     """The newer statement replaces the older one; ``reason`` says by what rule."""
 
     reason: str
+    by_words: bool = False
 
 
 def change_between(old: str, new: str) -> Change | None:
     """Whether ``new``, said later, replaces ``old``; None where both may hold."""
     if "?" in old or "?" in new or _says_the_same(old, new):
         return None
-    return _changed_claim(old, new) or _ended(old, new) or _changed_detail(old, new) or _exposed(old, new)
+    return (
+        _changed_claim(old, new)
+        or _ended(old, new)
+        or _contrast(old, new)
+        or _settled(old, new)
+        or _changed_detail(old, new)
+        or _exposed(old, new)
+    )
 
 
 def _says_the_same(old: str, new: str) -> bool:
@@ -45,6 +57,8 @@ def _same_key(before: Claim, after: Claim) -> bool:
         return (before.moves or after.moves) and _same_thing(before, after) and _same_subject(before, after)
     if before.attribute != after.attribute or before.attribute == "having":
         return False
+    if before.attribute == "clothes" and not after.moves:
+        return False
     if before.attribute == "keeping":
         return _same_thing(before, after) and _same_hands(before, after)
     return _same_thing(before, after) and _same_subject(before, after)
@@ -58,6 +72,8 @@ def _same_subject(before: Claim, after: Claim) -> bool:
     owners_one, owners_two = owners(one), owners(two)
     if owners_one and owners_two and not owners_one & owners_two:
         return False
+    if one == two:
+        return True
     shared = (one - owners_one) & (two - owners_two)
     if shared & before.names & after.names:
         return True
@@ -71,7 +87,7 @@ def _same_thing(before: Claim, after: Claim) -> bool:
     hers, his = owners(one), owners(two)
     if hers and his and not hers & his:
         return False
-    return bool((one - hers) & (two - his)) and not _conflict(one - hers, two - his)
+    return one == two or bool((one - hers) & (two - his)) and not _conflict(one - hers, two - his)
 
 
 def _same_hands(before: Claim, after: Claim) -> bool:
@@ -91,49 +107,28 @@ def _exclude(before: Claim, after: Claim) -> bool:
     one, two = before.value, after.value
     if not one or not two or one <= two or two <= one:
         return False
-    if after.moves or before.attribute not in ("home", "work"):
+    if after.moves or before.attribute not in ("home", "work") or "place" in before.thing:
         return True
     return bool(one & before.names) == bool(two & after.names)
 
 
-_ENDS = re.compile(
-    r"\b(?:stopped|quit|gave up|given up|no longer|ceased|dropped out of|graduated from|finished|left|closed|"
-    r"sold|lost|"
-    r"cancelled|canceled|called off|postponed|put off|abandoned|gave(?= (?:\S+ ){1,3}away)|threw away|got rid of|"
-    r"resigned from|ended(?! up)|deserted|"
-    r"retired from|broke off|cut off|shaved off|let go of|switched from|away from)\b"
-)
-_WIDE_ENDS = ("cancelled", "canceled", "called off", "postponed", "put off", "no longer", "stopped")
-_PREPOSITION = re.compile(r"\b(?:to|from|in|on|at|for|with|under|into|behind|near|by|because|until|away)\b")
-_HAPPENED = re.compile(
-    r"\b(?:\w{3,}ed|met|bought|won|went|came|saw|told|said|found|made|took|ate|ran|lost|left|gave|sold|kept|had)\b"
-)
-_STANDS = re.compile(
-    r"\b(?:is|am|are|(?:has|have)(?! \w+(?:ed|en|ght|wn|ld|de)\b)|can|wants?|plans?|called|named|going|\w+ing)\b"
-)
-
-
 def _ended(old: str, new: str) -> Change | None:
     """The newer statement says that somebody stopped, left, closed or gave up what the older one tells of."""
-    told = _plain(old)
-    happened = _HAPPENED.search(told) and not _STANDS.search(told)
-    if happened or _ENDS.search(told):
-        return None
-    before, speaker = content(told), content(split_speaker(new)[0].lower())
-    for clause in clauses(new):
-        people = content(" ".join(clause.names))
-        for match in _ENDS.finditer(clause.text):
-            actor = content(clause.text[: match.start()])
-            over = _what_is_over(clause, match) - actor - speaker
-            if actor & people & before and over & before:
-                return Change("over")
-    return None
+    if gives_up(old, new):
+        return Change("over", by_words=True)
+    if destroys(old, new):
+        return Change("destroyed")
+    return Change("death") if outlived(old, new) else None
 
 
-def _what_is_over(clause: Clause, match: re.Match[str]) -> Words:
-    rest = clause.text[match.end() :].strip()
-    named = content(rest if match[0] in _WIDE_ENDS else _PREPOSITION.split(rest)[0])
-    return named - owners(named)
+def _settled(old: str, new: str) -> Change | None:
+    rule = settled(old, new)
+    return Change(rule, by_words=True) if rule else None
+
+
+def _contrast(old: str, new: str) -> Change | None:
+    rule = contrast(old, new)
+    return Change(rule) if rule else None
 
 
 def _changed_detail(old: str, new: str) -> Change | None:
@@ -148,13 +143,18 @@ def _changed_detail(old: str, new: str) -> Change | None:
             if nearly and _same_predicate(one, two):
                 return Change("negation")
             continue
-        if shared / max(len(first), len(second)) >= SAME_WORDS:
+        if shared / max(len(first), len(second)) >= SAME_WORDS and not (_told(old) and _told(new)):
             swapped = _swapped(one, two)
             if swapped and all(word.isdigit() for word in swapped):
                 return Change("number")
             if swapped and swapped <= content(" ".join(one.names | two.names)):
                 return Change("name")
     return None
+
+
+def _told(text: str) -> bool:
+    """It only tells what happened: of that, more than one thing may be true."""
+    return all(predicate.told for predicate in predicates(text))
 
 
 def _swapped(one: Clause, two: Clause) -> Words:
@@ -186,7 +186,7 @@ def _begin_alike(one: Clause, two: Clause) -> bool:
 
 
 def _head(clause: Clause) -> str:
-    pairs = zip(clause.words, (*clause.words[1:], ""), strict=True)
+    pairs = zip(clause.words, (*clause.words[1:], ""), strict=False)
     words = (word for word, following in pairs if content(word) and not (word in TITLES and following in clause.names))
     return next(words, "")
 

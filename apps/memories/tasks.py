@@ -1,5 +1,6 @@
 """What happens in the background. Tasks carry ids; what they do stands elsewhere."""
 
+import datetime as dt
 import time
 from functools import partial
 from typing import Any
@@ -9,26 +10,47 @@ from celery import shared_task
 from django.db import transaction
 
 from apps.chats.events import ChatChanged
-from apps.chats.models import Chat
+from apps.chats.models import Chat, ChatChange
+from apps.common import clock
+from apps.common.problems import Missing
 from apps.common.scoping import system_scope
 from apps.memories import pipeline, runs
+from apps.memories.configuration import settings_of
 from apps.memories.models import ExtractionRun
+from apps.memories.operations.branching import inherit
+from apps.memories.operations.invalidation import invalidate
 from apps.memories.passages import index_batches
 
-EXTRACT_EVERY = 3  # new messages
+SETTLED_WITHIN = dt.timedelta(hours=2)
 INDEXING_TURN = 20.0  # seconds; a long chat takes many turns, and lets other work in between
 
 
 def keep_up(event: ChatChanged) -> None:
-    """Subscriber: bring the index of the chat's messages up to date, and extract if enough is new."""
-    chat = Chat.objects.for_owner(event.owner_id).filter(pk=event.chat_id).first()
+    """Subscriber: take back what lost its source, extract if enough is new, and bring the index up to date."""
+    chat = Chat.objects.for_owner(event.owner_id).select_related("character").filter(pk=event.chat_id).first()
     if chat is not None:
-        extract_if_due(chat)
-        index_for_a_while(chat)
+        settle(chat)
+        if settings_of(chat).index_messages:
+            index_for_a_while(chat)
+
+
+def settle(chat: Chat) -> None:
+    """Bring what is remembered in line with what the chat says now."""
+    try:
+        invalidate(chat.owner_id, chat.pk)
+    except Missing:
+        return  # it was deleted meanwhile
+    extract_if_due(chat)
+
+
+def follow_branch(event: ChatChanged) -> None:
+    """Takes part in the making of a branch, which begins with what its parent remembers."""
+    if event.kind == ChatChange.Kind.BRANCH:
+        inherit(Chat.objects.for_owner(event.owner_id).select_related("parent").get(pk=event.chat_id))
 
 
 def extract_if_due(chat: Chat) -> None:
-    if runs.end_of_window(chat) - runs.first_new_index(chat) >= EXTRACT_EVERY:
+    if runs.is_due(chat):
         request_run(chat.owner_id, chat)
 
 
@@ -60,7 +82,17 @@ def index_chat(*, chat_id: str, **kwargs: Any) -> None:
 
 @shared_task
 def run_extraction(*, run_id: str, **kwargs: Any) -> None:
-    pipeline.execute(UUID(run_id))
+    if pipeline.execute(UUID(run_id)):
+        run_extraction.delay(run_id=run_id)
+
+
+def resume(run: ExtractionRun) -> ExtractionRun:
+    """As ``runs.resume_run``; the run goes to a worker."""
+    with transaction.atomic():
+        resumed = runs.resume_run(run)
+        if resumed.is_active:
+            transaction.on_commit(partial(run_extraction.delay, run_id=str(run.pk)))
+    return resumed
 
 
 @shared_task
@@ -68,3 +100,20 @@ def sweep_runs(**kwargs: Any) -> None:
     """Send runs that were lost to a worker again."""
     for run_id in runs.runs_to_revive():
         run_extraction.delay(run_id=str(run_id))
+
+
+@shared_task
+def sweep_chats(**kwargs: Any) -> None:
+    """Settle the chats that changed lately, in case word of it was lost on the way."""
+    since = clock.now() - SETTLED_WITHIN
+    with system_scope():
+        chats = list(Chat.objects.filter(updated_at__gte=since).select_related("character"))
+    for chat in chats:
+        if not chat.runs.filter(runs.OPEN).exists() and not _failed_lately(chat):
+            settle(chat)
+
+
+def _failed_lately(chat: Chat) -> bool:
+    """A model that is down is not asked again every minute."""
+    latest = runs.latest_run(chat.owner_id, chat)
+    return latest is not None and latest.state == ExtractionRun.State.FAILED and latest.chat_rev == chat.rev

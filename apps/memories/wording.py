@@ -1,12 +1,16 @@
 """How a statement is worded: who says it, its clauses, its names, numbers and words of meaning. Pure.
 
 First and third person pronouns are put back to whom they stand for, as far as that is certain, so that ``Mira: “I live
-in Paris.”`` and ``Mira lives in Paris.`` read alike.
+in Paris.”`` and ``Mira lives in Paris.`` read alike; ``I`` that nobody says, ``The user`` and ``{{user}}`` are one.
 """
 
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+
+from apps.memories.lexicon import stem
+
+__all__ = ["CALENDAR", "STOP_WORDS", "TITLES", "Clause", "clauses", "content_words", "jaccard", "split_speaker", "stem"]
 
 STOP_WORDS = frozenset(
     """a an the and or but so then of in on at to from by for with as is are was were be been being am has have had do
@@ -17,10 +21,16 @@ STOP_WORDS = frozenset(
     year day today yesterday tomorrow recently soon later longer anymore""".split()
 )
 _NOT_NAMES = STOP_WORDS | frozenset(
-    """peace nobody everybody everyone someone one old young people turns hey hi hello thanks monday tuesday wednesday
+    """peace nobody everybody everyone someone somebody anybody anyone one old young people turns hey hi hello thanks monday tuesday wednesday
     thursday friday saturday sunday""".split()
 )
-TITLES = frozenset("mr mrs ms dr captain brother sister father mother madame lord lady sir king queen aunt".split())
+TITLES = frozenset(
+    """mr mrs ms miss dr captain brother sister father mother madame lord lady sir king queen aunt uncle prince princess
+    duke duchess baron count countess emperor empress lieutenant sergeant colonel general major commander admiral
+    professor doctor president judge inspector detective saint master mistress grandma grandpa old young
+    little""".split()
+)
+USER = "user"  # who speaks, where it is not said
 NUMBER_WORDS = dict(
     zip(
         "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -28,17 +38,31 @@ NUMBER_WORDS = dict(
         map(str, [*range(1, 21), 30, 40, 50, 60, 70, 80, 90, 100, 1000]),
         strict=True,
     )
-)
+) | {"dozen": "12"}
+_ORDINALS = {
+    f"{word.removesuffix('e').removesuffix('t') if word in ('five', 'nine', 'eight') else word}th": number
+    for word, number in NUMBER_WORDS.items()
+    if int(number) > 3
+} | {"fifth": "5", "twelfth": "12", "twentieth": "20", "thirtieth": "30", "fortieth": "40", "fiftieth": "50"}
 MAY = "may-month"  # not the verb
 CALENDAR = frozenset(
     f"""monday tuesday wednesday thursday friday saturday sunday january february march april {MAY} june july august
     september october november december""".split()
 )
 _SPEAKER = re.compile(r"^(?P<name>[^:“\"\n]{1,60}): (?P<said>.*)$", re.DOTALL)
-_WORD = re.compile(r"\w+(?:['’-]\w+)*")
-_CONTRACTIONS = [
+_WORD = re.compile(r"\w+(?:['’-]\w+|[:.](?=\d)\w+)*")
+_SPELLINGS = [
     (re.compile(pattern, re.IGNORECASE), full)
     for pattern, full in [
+        (r"\{\{user\}\}|\bthe (?:user|player)\b", "User"),
+        (r"\{\{char\}\}", "Char"),
+        (r"[“\"‘]((?:[\w'’-]+ ?){1,3})[”\"’](?=\W|$)", r"\1"),
+        (r"\b(?:a )?(?:pair|couple) of\b", "two"),
+        (r"\b(mr|mrs|ms|dr|st)\.", r"\1"),
+        (r"(?<=\d),(?=\d{3}\b)|[$€£](?=\d)", ""),
+        (r"(\d)(?:st|nd|rd|th)\b", r"\1"),
+        (r"(\d)\s+([ap])\.?m\b", r"\1\2m"),
+        (r"(\d)(kg|km|cm|lbs?|gb|mb)\b", r"\1 \2"),
         (r"\bcan['’]t\b|\bcannot\b", "can not"),
         (r"\bwon['’]t\b", "will not"),
         (r"n['’]t\b", " not"),
@@ -46,12 +70,18 @@ _CONTRACTIONS = [
         (r"['’]re\b", " are"),
         (r"['’]ve\b", " have"),
         (r"['’]ll\b", " will"),
+        (r"\bcan not (?:stand|bear|abide)\b", "hate"),
+        (r"\b(?:do|does|did) not eat (?:any )?meat\b", "is vegetarian"),
+        (r"\b(?:(?:is|are|am) in love with|(?:has |have )?(?:fallen|fell) (?:in love with|for))\b", "loves"),
+        (r"\b(?:is|are|am) a (?:mother|father|parent) of\b", "has"),
+        (r"\b(?:has|have) (?:a|an) (?:\w+ )?(?:fear|phobia) of\b", "is afraid of"),
         (r"\b(he|she|it|that|there|who|what)['’]s\b", r"\1 is"),
     ]
 ]
 # A clause ends at these signs and before these words.
 _BREAK = re.compile(
-    r"[.,;:!?()“”\"–—]+\s*|\s+(?=(?:but|because|when|while|which|who|although|though|since)\b)", re.IGNORECASE
+    r"(?<!\d)[.,:]+\s*|[.,:]+(?!\d)\s*|[;!?()“”\"–—]+\s*|\s+(?=(?:but|because|when|while|which|who|although|though|since)\b)",
+    re.IGNORECASE,
 )
 _ANAPHORA = frozenset("he she they who".split())
 _POSSESSIVE_ANAPHORA = frozenset("his her their".split())
@@ -80,12 +110,12 @@ def split_speaker(text: str) -> tuple[str, str]:
 def clauses(text: str) -> tuple[Clause, ...]:
     """The statement's clauses in order."""
     speaker, said = split_speaker(text)
-    for pattern, full in _CONTRACTIONS:
+    for pattern, full in _SPELLINGS:
         said = pattern.sub(full, said)
     found: list[Clause] = []
     who, subject = _key(speaker), ""  # "she", said by Mira, is not Mira
     for part in filter(None, map(str.strip, _BREAK.split(said))):
-        clause = _clause(part, who or "self", subject, begins=not found)
+        clause = _clause(part, who or USER, subject, begins=not found)
         subject = next((word for word in clause.words if word in clause.names - CALENDAR), subject)
         found.append(clause)
     return tuple(found)
@@ -116,7 +146,7 @@ def _number(word: str) -> str:
     tens, _, ones = word.partition("-")
     if tens in NUMBER_WORDS and ones in NUMBER_WORDS:
         return str(int(NUMBER_WORDS[tens]) + int(NUMBER_WORDS[ones]))
-    return NUMBER_WORDS.get(word, word)
+    return NUMBER_WORDS.get(word) or _ORDINALS.get(word, word)
 
 
 def _resolved(word: str, following: list[str], speaker: str, subject: str) -> str:
@@ -124,7 +154,9 @@ def _resolved(word: str, following: list[str], speaker: str, subject: str) -> st
         return speaker
     if word in ("my", "mine", "our", "ours"):
         return f"{speaker}'s"
-    if word in _ANAPHORA and subject:
+    if word in _ANAPHORA and word != "who":
+        return subject or f"{word}-unnamed"
+    if word == "who" and subject:
         return subject
     if word in _POSSESSIVE_ANAPHORA and following and following[0].lower() not in _AFTER_AN_OBJECT:
         return f"{subject or word}'s"
@@ -134,15 +166,6 @@ def _resolved(word: str, following: list[str], speaker: str, subject: str) -> st
 def _is_name(token: str, *, first: bool) -> bool:
     word = token.lower().removesuffix("'s")
     return token[0].isupper() and len(word) > 1 and word not in (_NOT_NAMES if first else STOP_WORDS)
-
-
-def stem(word: str) -> str:
-    """A word without its commonest English endings."""
-    word = word.removesuffix("'s")
-    for ending in ("ing", "ied", "ies", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            return word.removesuffix(ending).removesuffix("e") + ("y" if ending in ("ied", "ies") else "")
-    return word.removesuffix("e") if len(word) > 3 else word
 
 
 @lru_cache(maxsize=4096)

@@ -25,6 +25,7 @@ from apps.chats.operations import (
 )
 from apps.common.scoping import UnscopedQuery, system_scope
 from apps.injection.models import Recall
+from apps.llm.operations import create_connection
 from apps.memories.models import ExtractionRun, Memory
 from tests.chats.cards_made import png
 from tests.contract.conftest import client_of
@@ -79,6 +80,7 @@ def alices(db: None) -> dict[str, Any]:
         "namespace": "auto_recap_memory",
         "key": "memory",
         "token_id": token.pk,
+        "connection_id": create_connection(alice, name="hers", base_url="http://127.0.0.1:9/v1").pk,
         "pk": character.pk,
         "character_id": character.pk,
         "lorebook_id": book.pk,
@@ -121,5 +123,5 @@ def test_a_read_that_names_no_owner_is_refused(db: None) -> None:
 
 
 def test_lists_hold_only_what_is_ones_own(alices: dict[str, Any], charlie: APIClient) -> None:
-    for path in ("chats/", "characters/", "lorebooks/", "memories/"):
+    for path in ("chats/", "characters/", "lorebooks/", "memories/", "connections/"):
         assert charlie.get(f"/api/v1/{path}").json()["results"] == []

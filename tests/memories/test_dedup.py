@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.memories.dedup import Neighbour, Outcome, Verdict, judge
-from apps.memories.line_format import Candidate
+from apps.memories.lines.memories import Candidate
 from apps.memories.wording import jaccard
 
 

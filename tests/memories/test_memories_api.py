@@ -18,7 +18,7 @@ MEMORY_FIELDS = set(
     "superseded_by source_instance participating_instances pinned hidden edited_by version embedding_model created_at "
     "updated_at".split()
 )
-RUN_FIELDS = set("id chat state stage done total counts error started_at finished_at llm".split())
+RUN_FIELDS = set("id chat state stage tiers backend model done total counts error started_at finished_at llm".split())
 STORY = [
     "I live in a small flat in Paris with my brother Tom.",
     "Hm.",
@@ -212,7 +212,7 @@ def test_a_run_is_started_followed_and_ended(
     assert started.status_code == 202
     assert set(run) == RUN_FIELDS
     assert (run["state"], run["chat"], run["done"]) == ("queued", str(chat.pk), 0)
-    assert set(run["counts"]) == {"passed", "superseded", "reconfirmed", "rejected", "merged"}
+    assert set(run["counts"]) >= {"passed", "superseded", "reconfirmed", "rejected", "merged"}
     assert set(run["llm"]) == {"calls", "prompt_tokens", "completion_tokens"}
     assert sent == [run["id"]]
     with django_capture_on_commit_callbacks(execute=True):
@@ -221,8 +221,13 @@ def test_a_run_is_started_followed_and_ended(
     assert sent == [run["id"]]
     tasks.run_extraction(run_id=run["id"])
     done = alice.get(f"/api/v1/runs/{run['id']}/").json()
-    assert (done["state"], done["done"], done["total"], done["error"]) == ("succeeded", 2, 2, "")
-    assert done["llm"]["calls"] == 2
+    assert (done["state"], done["done"], done["total"], done["error"]) == (
+        "succeeded",
+        done["total"],
+        done["total"],
+        "",
+    )
+    assert done["llm"]["calls"] >= 2
     assert done["counts"]["passed"] > 0
     assert done["started_at"] <= done["finished_at"]
 

@@ -121,7 +121,7 @@ class Interrupted:
 def test_what_changes_while_it_is_indexed_is_left_to_the_next_call(owner, chat, monkeypatch):
     with monkeypatch.context() as patched:
         embedder = Interrupted(lambda: edit(owner, chat, 0, mes="The violin was sold in winter."))
-        patched.setattr(passages, "get_embedder", lambda: embedder)
+        patched.setattr(passages, "embedder_for", lambda owner: embedder)
         assert index_messages(owner, chat) == 2
     assert [row.message.index for row in rows(owner)] == [2, 3]
     assert index_messages(owner, chat) == 2
@@ -130,7 +130,7 @@ def test_what_changes_while_it_is_indexed_is_left_to_the_next_call(owner, chat, 
 def test_a_chat_that_is_deleted_while_it_is_indexed_is_left_alone(owner, chat, monkeypatch):
     same = Chat.objects.for_owner(owner).get(pk=chat.pk)
     embedder = Interrupted(lambda: delete_chat(same))
-    monkeypatch.setattr(passages, "get_embedder", lambda: embedder)
+    monkeypatch.setattr(passages, "embedder_for", lambda owner: embedder)
     assert index_messages(owner, chat) == 0
     assert rows(owner) == []
 
@@ -150,11 +150,11 @@ def test_a_silence_of_hours_or_another_session_key_starts_a_new_sitting(owner):
 
 
 def test_without_a_model_words_are_indexed_and_vectors_follow_later(owner, chat, monkeypatch):
-    def unavailable():
+    def unavailable(owner):
         raise EmbeddingUnavailable("no model")
 
     with monkeypatch.context() as patched:
-        patched.setattr(passages, "get_embedder", unavailable)
+        patched.setattr(passages, "embedder_for", unavailable)
         assert index_messages(owner, chat) == 4
         assert {row.embedding for row in rows(owner)} == {None}
         assert index_messages(owner, chat) == 0

@@ -3,6 +3,7 @@
 import datetime as dt
 import threading
 from collections.abc import Callable
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -17,9 +18,13 @@ from apps.llm import builtin
 from apps.llm.generation import GenerationRequest
 from apps.memories import pipeline, runs, tasks
 from apps.memories.activity import runs_under_way
+from apps.memories.memory_settings import DEFAULTS
 from apps.memories.models import ExtractionRun, Memory
+from apps.memories.stages import context
 from tests.factories import UserFactory, make_character, make_chat, parsed
 
+TIERS = ("session", "long_term")
+STAGES = ["session", "session_consolidation", "long_term", "long_term_consolidation"]  # of these tiers, a window
 LINE = "My cousin Anna{n} moved to Port Salt in {year} with {n} dogs."
 CHUNKS = 3
 
@@ -32,20 +37,20 @@ def owner(db: None) -> User:
 @pytest.fixture
 def long_chat(owner: User) -> Chat:
     """A chat whose run takes several steps of each tier."""
-    texts = [LINE.format(n=n, year=1700 + n) for n in range(pipeline.CHUNK * CHUNKS)]
+    texts = [LINE.format(n=n, year=1700 + n) for n in range(DEFAULTS.chunk * CHUNKS)]
     return make_chat(owner, *texts, character=make_character(owner))
 
 
 def start(chat: Chat) -> ExtractionRun:
-    run, made = runs.start_run(chat.owner_id, chat)
+    run, made = runs.start_run(chat.owner_id, chat, tiers=TIERS)
     assert made
     return run
 
 
 def at_step(monkeypatch: pytest.MonkeyPatch, number: int, action: Callable[[], object]) -> None:
-    """Have ``action`` happen while the run's step ``number`` is worked out."""
+    """Have ``action`` happen while the run's extraction ``number``, of two a window, is worked out."""
     calls: list[str] = []
-    for tier in runs.TIERS:
+    for tier in TIERS:
         original = builtin._tasks[tier]
 
         def work(request: GenerationRequest, original: builtin.TaskFunction = original) -> str:
@@ -63,8 +68,8 @@ def silence(run: ExtractionRun, seconds: int = 3600) -> None:
     ExtractionRun.objects.for_owner(run.owner_id).filter(pk=run.pk).update(heartbeat_at=moment)
 
 
-def finished(run: ExtractionRun) -> list[int]:
-    return list(run.steps.order_by("position").values_list("position", flat=True))
+def finished(run: ExtractionRun) -> list[str]:
+    return list(run.steps.order_by("pk").values_list("stage", flat=True))
 
 
 def kept(chat: Chat) -> list[tuple[str, str]]:
@@ -89,27 +94,27 @@ def test_a_dead_workers_run_goes_on_after_its_last_finished_step(
         at_step(patch, 3, die)
         with pytest.raises(KeyboardInterrupt):
             pipeline.execute(run.pk)
-    assert finished(run) == [0, 1, 2]
+    begun = STAGES + STAGES[:2]  # the first window, and the second up to its long-term memories
+    assert finished(run) == begun
     pipeline.execute(run.pk)
-    assert finished(run) == [0, 1, 2]  # its worker might still be alive
+    assert finished(run) == begun  # its worker might still be alive
     silence(run)
-    seen: list[int] = []
-    monkeypatch.setattr(pipeline, "_ask", _noting(seen))
+    seen: list[str] = []
+    monkeypatch.setattr(context.Context, "ask", _noting(seen))
     pipeline.execute(run.pk)
     run.refresh_from_db()
-    assert (run.state, run.done, run.total) == ("succeeded", CHUNKS * 2, CHUNKS * 2)
-    assert finished(run) == list(range(CHUNKS * 2))
-    assert seen == [3, 4, 5]
+    assert (run.state, run.done, run.total) == ("succeeded", CHUNKS * 4, CHUNKS * 4)
+    assert finished(run) == STAGES * CHUNKS
+    assert [task for task in seen if task in TIERS] == ["long_term", "session", "long_term"]
     assert len(kept(long_chat)) == len(set(kept(long_chat)))
-    assert {run.steps.get(position=n).stage for n in (0, 2, 4)} == {"session"}
 
 
-def _noting(seen: list[int]) -> Callable[..., object]:
-    original = pipeline._ask
+def _noting(seen: list[str]) -> Callable[..., str]:
+    original = context.Context.ask
 
-    def ask(run: ExtractionRun, step: pipeline.Step, turns: dict) -> object:
-        seen.append(step.position)
-        return original(run, step, turns)
+    def ask(self: context.Context, task: str, *args: Any, **options: Any) -> str:
+        seen.append(task)
+        return original(self, task, *args, **options)
 
     return ask
 
@@ -124,15 +129,15 @@ def test_a_worker_that_was_thought_dead_writes_nothing_more(long_chat: Chat, mon
     at_step(monkeypatch, 2, taken_over)
     pipeline.execute(run.pk)
     run.refresh_from_db()
-    assert (run.state, run.done) == ("running", 2)  # it is the other one's now
-    assert finished(run) == [0, 1]
+    assert (run.state, run.done) == ("running", 4)  # it is the other one's now
+    assert finished(run) == STAGES
 
 
 def test_a_step_is_never_stored_twice(long_chat: Chat) -> None:
     run = start(long_chat)
     mine = runs.claim_run(run.pk)
     assert mine is not None
-    result = runs.StepResult(position=0, stage="session", messages=list(long_chat.messages.all()[:1]))
+    result = runs.StepResult(stage="session", window="w", messages=list(long_chat.messages.all()[:1]))
     runs.finish_step(mine, result)
     with pytest.raises(IntegrityError), transaction.atomic():
         runs.finish_step(mine, result)
@@ -153,7 +158,7 @@ def test_a_run_cancelled_while_a_step_works_stores_nothing_of_it(
     at_step(monkeypatch, 2, cancel)
     pipeline.execute(run.pk)
     run.refresh_from_db()
-    assert (run.state, run.done, run.error) == ("cancelled", 2, "")
+    assert (run.state, run.done, run.error) == ("cancelled", 4, "")
     assert stored == [len(kept(long_chat))]
     assert run.finished_at is not None
 
@@ -164,14 +169,14 @@ def test_a_run_cancelled_between_steps_stops_there(long_chat: Chat, monkeypatch:
 
     def finish_then_cancel(run: ExtractionRun, result: runs.StepResult) -> None:
         original(run, result)
-        if result.position == 1:
+        if result.stage == "session_consolidation":
             runs.cancel_run(run)
 
     monkeypatch.setattr(runs, "finish_step", finish_then_cancel)
     pipeline.execute(run.pk)
     run.refresh_from_db()
     assert (run.state, run.done) == ("cancelled", 2)
-    assert finished(run) == [0, 1]
+    assert finished(run) == STAGES[:2]
 
 
 def test_what_ended_is_neither_claimed_nor_cancelled(long_chat: Chat) -> None:
@@ -192,7 +197,7 @@ def test_an_unforeseen_error_fails_the_run_and_is_not_hidden(long_chat: Chat, mo
     with pytest.raises(ValueError, match="secret detail"):
         pipeline.execute(run.pk)
     run.refresh_from_db()
-    assert (run.state, run.done) == ("failed", 1)
+    assert (run.state, run.done) == ("failed", 2)
     assert "secret" not in run.error
     assert kept(long_chat)
 
@@ -221,7 +226,7 @@ def test_an_append_meanwhile_disturbs_nothing_and_waits_for_the_next_run(
     at_step(monkeypatch, 0, lambda: chat_operations.append_messages(long_chat.owner_id, long_chat.pk, late))
     pipeline.execute(run.pk)
     run.refresh_from_db()
-    assert (run.state, run.done) == ("succeeded", CHUNKS * 2)
+    assert (run.state, run.done) == ("succeeded", CHUNKS * 4)
     assert not any("Ned" in text for _, text in kept(long_chat))
     pipeline.execute(start(long_chat).pk)
     assert any("Ned" in text for _, text in kept(long_chat))
@@ -240,7 +245,7 @@ def test_a_chat_deleted_meanwhile_ends_its_run_quietly(long_chat: Chat, monkeypa
 
 def test_each_tier_begins_where_it_was_read_to(owner: User) -> None:
     chat = make_chat(owner, *(LINE.format(n=n, year=1700 + n) for n in range(5)))
-    for tiers, first in ((["session"], 0), (["session"], None), ([], 0), ([], None)):
+    for tiers, first in ((["session"], 0), (["session"], None), (TIERS, 0), (TIERS, None)):
         run, _ = runs.start_run(owner, chat, tiers=tiers)
         assert (run.first and run.first.index) == first
         pipeline.execute(run.pk)

@@ -166,10 +166,10 @@ def test_rows_of_another_model_are_still_found_by_words(owner, chat):
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))
 def test_without_a_model_words_take_over(owner, chat, monkeypatch, preset):
-    def unavailable():
+    def unavailable(owner):
         raise EmbeddingUnavailable("no model")
 
-    monkeypatch.setattr(service, "get_embedder", unavailable)
+    monkeypatch.setattr(service, "embedder_for", unavailable)
     reply = search(owner, SearchQuery("violin grandfather", preset=preset))
     assert reply.method == "text"
     assert reply.results[0].message.mes == TALK[1]

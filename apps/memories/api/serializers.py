@@ -7,8 +7,8 @@ from rest_framework import serializers
 from apps.chats.api.serializers import OwnCharacter
 from apps.chats.models import Chat, Message
 from apps.common.serializer_fields import Flag, Integer, JSONObject, StrictSerializer, Text
+from apps.memories.memory_settings import TIERS
 from apps.memories.models import Memory
-from apps.memories.runs import TIERS
 
 MAX_TEXT = 4000
 
@@ -31,6 +31,16 @@ class OwnMessage(serializers.PrimaryKeyRelatedField[Message]):
 
     def get_queryset(self) -> Any:
         return Message.objects.for_owner(self.context["request"].user).with_swipes()
+
+
+class OwnMemory(serializers.PrimaryKeyRelatedField[Memory]):
+    """The id of one of the requester's memories that stands."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(pk_field=serializers.UUIDField(), **kwargs)
+
+    def get_queryset(self) -> Any:
+        return Memory.objects.for_owner(self.context["request"].user).active()
 
 
 class MemorySerializer(serializers.Serializer[Memory]):
@@ -61,6 +71,10 @@ class MemorySerializer(serializers.Serializer[Memory]):
     edited_by = serializers.CharField()
     version = serializers.IntegerField()
     embedding_model = serializers.CharField()
+    triggers = serializers.ListField(child=serializers.CharField())
+    witnessed_by = serializers.ListField(
+        child=serializers.UUIDField(), help_text="Participants of a group who were there; empty: everybody."
+    )
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
 
@@ -151,6 +165,9 @@ class RunSerializer(serializers.Serializer[Any]):
     chat = serializers.UUIDField()
     state = serializers.CharField()
     stage = serializers.CharField()
+    tiers = serializers.ListField(child=serializers.CharField())
+    backend = serializers.CharField(help_text="Empty until a worker has taken it.")
+    model = serializers.CharField()
     done = serializers.IntegerField()
     total = serializers.IntegerField()
     counts = JSONObject()
@@ -158,6 +175,34 @@ class RunSerializer(serializers.Serializer[Any]):
     started_at = serializers.DateTimeField(allow_null=True)
     finished_at = serializers.DateTimeField(allow_null=True)
     llm = JSONObject()
+
+
+class RunQuery(serializers.Serializer[Any]):
+    chat = serializers.UUIDField(required=False)
+
+
+class MergeSerializer(StrictSerializer):
+    """Memories of one tier and character that become one."""
+
+    memories = serializers.ListField(child=OwnMemory(), min_length=2, max_length=50)
+    text = Text(max_length=MAX_TEXT, allow_blank=False, validators=[not_blank])
+
+    def validate_memories(self, memories: list[Memory]) -> list[Memory]:
+        if len({memory.pk for memory in memories}) < len(memories):
+            raise serializers.ValidationError("It names a memory twice.")
+        if len({(memory.tier, memory.character_id) for memory in memories}) > 1:
+            raise serializers.ValidationError("They must be of one tier and of one character.")
+        return memories
+
+
+class SplitSerializer(StrictSerializer):
+    texts = serializers.ListField(
+        child=Text(max_length=MAX_TEXT, allow_blank=False, validators=[not_blank]), min_length=2, max_length=20
+    )
+
+
+class MemoriesSerializer(serializers.Serializer[Any]):
+    results = MemorySerializer(many=True)
 
 
 class StartedSerializer(serializers.Serializer[Any]):

@@ -2,13 +2,49 @@
 
 from django.urls import path
 
-from apps.memories.api import search, views
+from apps.memories.api import configuring, layers, search, views
 
 urlpatterns = [
     path("memories/", views.MemoryListView.as_view(), name="api-memories"),
     path("memories/search/", search.SearchView.as_view(), name="api-search"),
     path("memories/<uuid:memory_id>/", views.MemoryView.as_view(), name="api-memory"),
     path("chats/<uuid:chat_id>/extract/", views.ExtractView.as_view(), name="api-extract"),
+    path("chats/<uuid:chat_id>/summary/", layers.SummaryView.as_view(), name="api-summary"),
+    path("chats/<uuid:chat_id>/profiles/", layers.ProfilesView.as_view(), name="api-profiles"),
+    path("chats/<uuid:chat_id>/canon/", layers.CanonView.as_view(), name="api-canon"),
+    path("chats/<uuid:chat_id>/continuity/", layers.ContinuityView.as_view(), name="api-continuity"),
+    path("chats/<uuid:chat_id>/arcs/", layers.ArcListView.as_view(), name="api-arcs"),
+    path("chats/<uuid:chat_id>/arcs/<uuid:arc_id>/", layers.ArcView.as_view(), name="api-arc"),
+    path("chats/<uuid:chat_id>/ledger/", layers.LedgerView.as_view(), name="api-ledger"),
+    path("chats/<uuid:chat_id>/epistemic/", layers.KnowledgeListView.as_view(), name="api-epistemic"),
+    path(
+        "chats/<uuid:chat_id>/epistemic/<uuid:knowledge_id>/",
+        layers.KnowledgeView.as_view(),
+        name="api-epistemic-entry",
+    ),
+    path("chats/<uuid:chat_id>/relationships/", layers.RelationshipsView.as_view(), name="api-relationships"),
+    path("entities/", layers.EntityListView.as_view(), name="api-entities"),
+    path("entities/<uuid:entity_id>/", layers.EntityView.as_view(), name="api-entity"),
+    path("entities/<uuid:entity_id>/merge/", layers.EntityMergeView.as_view(), name="api-entity-merge"),
+    path("memories/merge/", views.MergeView.as_view(), name="api-memories-merge"),
+    path("memories/<uuid:memory_id>/split/", views.SplitView.as_view(), name="api-memory-split"),
+    path("memory-settings/", configuring.MemorySettingsView.as_view(), name="api-memory-settings"),
+    path(
+        "characters/<uuid:character_id>/memory-settings/",
+        configuring.CharacterSettingsView.as_view(),
+        name="api-character-memory-settings",
+    ),
+    path(
+        "chats/<uuid:chat_id>/memory-settings/",
+        configuring.ChatSettingsView.as_view(),
+        name="api-chat-memory-settings",
+    ),
+    path("chats/<uuid:chat_id>/memory-mode/", configuring.ModeView.as_view(), name="api-memory-mode"),
+    path("chats/<uuid:chat_id>/fresh-start/", configuring.FreshStartView.as_view(), name="api-fresh-start"),
+    path("runs/", views.RunListView.as_view(), name="api-runs"),
+    path("runs/<uuid:run_id>/calls/", views.RunCallsView.as_view(), name="api-run-calls"),
+    path("runs/<uuid:run_id>/pause/", views.PauseRunView.as_view(), name="api-run-pause"),
+    path("runs/<uuid:run_id>/resume/", views.ResumeRunView.as_view(), name="api-run-resume"),
     path("runs/<uuid:run_id>/", views.RunView.as_view(), name="api-run"),
     path("runs/<uuid:run_id>/cancel/", views.CancelRunView.as_view(), name="api-run-cancel"),
 ]

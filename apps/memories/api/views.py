@@ -13,17 +13,23 @@ from apps.chats.queries import access_chat
 from apps.common.pagination import NewestFirst
 from apps.common.problems import Missing
 from apps.memories import operations, runs
+from apps.memories.api.layer_serializers import CallSerializer
 from apps.memories.api.serializers import (
     ExtractSerializer,
+    MemoriesSerializer,
     MemoryCreateSerializer,
     MemoryQuery,
     MemorySerializer,
     MemoryUpdateSerializer,
+    MergeSerializer,
+    RunQuery,
     RunSerializer,
+    SplitSerializer,
     StartedSerializer,
 )
-from apps.memories.models import ExtractionRun, Memory
-from apps.memories.tasks import request_run
+from apps.memories.layer_wire import call_document
+from apps.memories.models import ExtractionRun, Memory, ModelCall
+from apps.memories.tasks import request_run, resume
 from apps.memories.wire import memory_document, run_document
 
 
@@ -99,6 +105,71 @@ class RunView(APIView):
     @extend_schema(responses=RunSerializer)
     def get(self, request: Request, run_id: UUID) -> Response:
         return Response(run_document(access_run(request.user, run_id)))
+
+
+class RunListView(generics.GenericAPIView[ExtractionRun]):
+    serializer_class = RunSerializer
+    pagination_class = NewestFirst
+
+    def get_queryset(self) -> Any:
+        return ExtractionRun.objects.for_owner(self.request.user)
+
+    @extend_schema(parameters=[RunQuery])
+    def get(self, request: Request) -> Response:
+        """Runs, newest first; ``?chat=`` those of one chat."""
+        query = RunQuery(data=request.query_params)
+        query.is_valid(raise_exception=True)
+        page = self.paginate_queryset(self.get_queryset().filter(**query.validated_data))
+        return self.get_paginated_response([run_document(run) for run in page or []])
+
+
+class RunCallsView(generics.GenericAPIView[ModelCall]):
+    serializer_class = CallSerializer
+    pagination_class = NewestFirst
+
+    def get(self, request: Request, run_id: UUID) -> Response:
+        """What the model replied in a run, as it came, newest first."""
+        calls = ModelCall.objects.for_owner(request.user).filter(run=access_run(request.user, run_id))
+        page = self.paginate_queryset(calls)
+        return self.get_paginated_response([call_document(call) for call in page or []])
+
+    def get_queryset(self) -> Any:
+        return ModelCall.objects.for_owner(self.request.user)
+
+
+class PauseRunView(APIView):
+    @extend_schema(request=None, responses=RunSerializer)
+    def post(self, request: Request, run_id: UUID) -> Response:
+        """Stop where it is, to be resumed."""
+        return Response(run_document(runs.pause_run(access_run(request.user, run_id))))
+
+
+class ResumeRunView(APIView):
+    @extend_schema(request=None, responses=RunSerializer)
+    def post(self, request: Request, run_id: UUID) -> Response:
+        return Response(run_document(resume(access_run(request.user, run_id))))
+
+
+class MergeView(APIView):
+    @extend_schema(request=MergeSerializer, responses={201: MemorySerializer})
+    def post(self, request: Request) -> Response:
+        """Put one text in the place of several memories, which stay as replaced."""
+        body = MergeSerializer(data=request.data, context={"request": request})
+        body.is_valid(raise_exception=True)
+        memory = operations.merge_by_hand(editor=str(request.user), **body.validated_data)
+        return Response(memory_document(access_memory(request.user, memory.pk)), status=status.HTTP_201_CREATED)
+
+
+class SplitView(APIView):
+    @extend_schema(request=SplitSerializer, responses={201: MemoriesSerializer})
+    def post(self, request: Request, memory_id: UUID) -> Response:
+        """Put several memories in the place of one, which stays as replaced."""
+        memory = access_memory(request.user, memory_id)
+        body = SplitSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        parts = operations.split_memory(memory, editor=str(request.user), **body.validated_data)
+        results = [memory_document(access_memory(request.user, part.pk)) for part in parts]
+        return Response({"results": results}, status=status.HTTP_201_CREATED)
 
 
 class CancelRunView(APIView):

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from apps.memories.line_format import UNKNOWN, NamedEntity
+from apps.memories.lines.memories import UNKNOWN, NamedEntity
 
 _WORD = r"[^\W\d_a-zß-öø-ÿ][\w'’-]*"
 _TITLE = r"(?:(?:Mr|Mrs|Ms|Dr|St)\.\s+)?"
@@ -29,6 +29,12 @@ _FACTIONS = frozenset(
     """company guild order court council army navy league brotherhood sisterhood clan house wardens guard watch union
     church party corporation inc agency gang crew tribe""".split()
 )
+_GERMAN = re.compile(
+    r"\b(?:ich|du|er|sie|wir|und|der|die|das|ist|nicht|mit|ein|eine|einen|einem|einer|dem|den|des|war|hat|habe|sich|auf|vor|"
+    r"mein|meine|meiner|meinen|sein|seine|seiner|ihr|ihre|ihrer|zu|im|am|von|aus|nach|seit|bei)\b"
+)
+_PAUSES = tuple(",.!?…")
+_CALLS = frozenset("hey hi hello thanks wow oh so yeah dear".split())
 _PLACE_BEFORE = re.compile(r"\b(?:in|at|to|from|near|outside|inside|toward|towards|through|leave|left|reached)\s+$")
 
 
@@ -79,11 +85,34 @@ def known_names(texts: Iterable[str], participants: Iterable[str]) -> set[str]:
     return {name for name in counts if _bare(name) not in NOT_NAMES} | {name for name in participants if name}
 
 
+def surely_names(names: Iterable[str], text: str, participants: Iterable[str]) -> list[str]:
+    """The names that are surely some: in German, which capitalises every noun, the participants' alone."""
+    if len(set(_GERMAN.findall(text.lower()))) < 2:
+        return list(names)
+    people = _parts_of(participants)
+    return [name for name in names if name.casefold() in people]
+
+
+def _parts_of(participants: Iterable[str]) -> set[str]:
+    return {part.casefold() for person in participants for part in (person, *person.split())}
+
+
+def addressed(name: str, text: str) -> bool:
+    """Whether the text only calls ``name``: "Thanks, Mira!" tells nothing of her."""
+    before, *rest = text.split(name)
+    for after in rest:
+        word = before.rstrip()
+        called = not word or word.endswith(_PAUSES) or word.split()[-1].casefold() in _CALLS
+        if not called or (after.strip() and not after.lstrip().startswith(_PAUSES)):
+            return False
+        before = after
+    return bool(rest)
+
+
 def entity(name: str, text: str, participants: Iterable[str]) -> NamedEntity:
     """``name`` with its kind, as far as simple cues tell."""
     words = [word.casefold() for word in name.split()]
-    people = {part.casefold() for person in participants for part in (person, *person.split())}
-    if name.casefold() in people:
+    if name.casefold() in _parts_of(participants):
         return NamedEntity(name, "character")
     if words[-1] in _PLACES or _PLACE_BEFORE.search(text[: max(text.find(name), 0)]):
         return NamedEntity(name, "place")

@@ -3,12 +3,20 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sentencex import segment
+
+from apps.memories.instructions import is_instruction, without_instructions
 
 MIN_WORDS, MAX_WORDS = 4, 45
 PIECE = 20_000  # characters of a paragraph that are cut into sentences at once; the time grows with their square
 
+_FENCE = re.compile(r"^\s{0,3}(```|~~~)")
+_TABLE = re.compile(r"^\s*\|.*\|\s*$|^[\s|:+=-]+$")
+_SIGN = re.compile(r"[!-@\[-`{-~]")  # ASCII without letters and spaces
+_INLINE = re.compile(r"<[/a-zA-Z!][^<>]{0,500}>|https?://\S+")
+_CODE = re.compile(r"[;{}]\s*$|\w\(\)|\w\[\w*\]|==|=>|->|</|\b(?:def|return|const|import|function)\b.*[(){}=;]")
 # No mark of the same kind stands within, so that what is never closed is not read again and again.
 _QUOTED = re.compile(r'"([^"\n]+)"|“([^“”\n]+)”|«([^«»\n]+)»|„([^„“”\n]+)[“”]')
 _ACTION = re.compile(r"(?<![*\w])\*{1,3}([^*\n]+?)\*{1,3}(?![*\w])")
@@ -39,13 +47,45 @@ class Sentence:
         return re.findall(r"[\w'’-]+", self.text)
 
 
-def sentences_of(turn: int, speaker: str, message: str) -> Iterator[Sentence]:
-    """The message's sentences in order; what is too short to tell anything, or too long to quote, is left out."""
-    for text, spoken, voice in _parts(message, speaker):
-        for raw in _raw_sentences(text):
-            sentence = Sentence(turn, voice, _clean(raw), spoken)
-            if MIN_WORDS <= len(sentence.words) <= MAX_WORDS:
-                yield sentence
+def sentences_of(turn: int, speaker: str, message: str, *, least: int = MIN_WORDS) -> Iterator[Sentence]:
+    """The message's sentences in order. Left out is what has fewer than ``least`` words or is too long to quote, code,
+    tables, and what is addressed to a model instead of told."""
+    for text, spoken, voice in _told(message, speaker):
+        sentence = Sentence(turn, voice, _clean(text), spoken)
+        if least <= len(sentence.words) <= MAX_WORDS and _is_prose(sentence.text):
+            yield sentence
+
+
+@lru_cache(maxsize=64)  # one task after the other reads the same few messages
+def _told(message: str, speaker: str) -> tuple[tuple[str, bool, str], ...]:
+    """(sentence, spoken, voice), without commands to a model and without what such a command ends with a colon for."""
+    told, dictated = [], False
+    for text, spoken, voice in _parts(without_instructions(prose(message)), speaker):
+        for raw in filter(str.strip, _raw_sentences(text)):
+            command = is_instruction(raw)
+            if not command and not dictated:
+                told.append((raw, spoken, voice))
+            dictated = command and raw.rstrip().endswith((":", "："))
+    return tuple(told)
+
+
+def prose(message: str) -> str:
+    """The message without code blocks, HTML and tables."""
+    lines, fence = list[str](), ""
+    for line in message.splitlines():
+        mark = _FENCE.match(line)
+        if mark and not fence:
+            fence = mark[1]
+        elif fence and line.strip() == fence:
+            fence = ""
+        elif not fence and not _TABLE.match(line):
+            lines.append(_INLINE.sub(" ", line))
+    return "\n".join(lines)
+
+
+def _is_prose(text: str) -> bool:
+    """Whether it is mostly words: not an address, a path, a row of numbers, or code."""
+    return len(_SIGN.findall(text)) <= 0.2 * len(text) and not _CODE.search(text)
 
 
 def _raw_sentences(text: str) -> Iterator[str]:

@@ -7,18 +7,21 @@ has a thing, when something takes place. Two claims with the same key and differ
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from apps.memories.claims import opposites, people, things
+from apps.memories.claims import condition, opposites, people, things
 from apps.memories.claims.claim import Claim
-from apps.memories.wording import Clause, clauses
+from apps.memories.claims.predicate import parts
+from apps.memories.wording import Clause
 
 __all__ = ["Claim", "claims"]
 
 _READERS: list[Callable[[Clause], Iterator[Claim]]] = [
     people.read_home,
     people.read_work,
-    people.read_partner,
-    people.read_life,
-    people.read_health,
+    people.read_studies,
+    people.read_clothes,
+    condition.read_partner,
+    condition.read_life,
+    condition.read_health,
     things.read_keeping,
     things.read_place,
     things.read_when,
@@ -26,6 +29,7 @@ _READERS: list[Callable[[Clause], Iterator[Claim]]] = [
     people.read_age,
     things.read_count,
     things.read_quality,
+    things.read_weather,
     people.read_looks,
     opposites.read_poles,
     opposites.read_attitude,
@@ -35,4 +39,4 @@ _READERS: list[Callable[[Clause], Iterator[Claim]]] = [
 @lru_cache(maxsize=4096)
 def claims(text: str) -> tuple[Claim, ...]:
     """The claims of a statement, in the order of its clauses."""
-    return tuple(claim for clause in clauses(text) for read in _READERS for claim in read(clause))
+    return tuple(claim for clause in parts(text) for read in _READERS for claim in read(clause))

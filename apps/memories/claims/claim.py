@@ -53,6 +53,11 @@ def claim(clause: Clause, attribute: str, subject: Words, value: Words, **more: 
     return Claim(attribute, subject, value, names=names, **more)  # type: ignore[arg-type]
 
 
+def people(clause: Clause) -> Words:
+    """Whom a clause names, be it as an owner."""
+    return frozenset(stem(name) for name in clause.names) | {word[:-2] for word in owners(clause.words)}
+
+
 def negated(clause: Clause) -> bool:
     return bool(re.search(r"\b(?:not|never|no longer|without|nobody|no)\b", clause.text))
 

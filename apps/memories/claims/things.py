@@ -13,7 +13,8 @@ from apps.memories.claims.claim import (
     negated,
     without_people,
 )
-from apps.memories.wording import STOP_WORDS, Clause, stem
+from apps.memories.lexicon import members, stem, verbs
+from apps.memories.wording import STOP_WORDS, Clause
 
 # What is had or given only in a manner of speaking.
 _ABSTRACT = content(
@@ -75,7 +76,24 @@ _PLACE = re.compile(
 )
 
 
+_TAKEN = re.compile(
+    r"\b"
+    + verbs(
+        "pick up, collect, fetch, retrieve, remove, dig up, take, bring, carry, steal, drag, unearth, grab, pocket, haul, swipe"
+    )
+    + r" (?P<thing>(?:the|\S+'s) (?:[\w-]+ ?){1,3}?)(?= (?:to|from|out|off|away|home|back|in|into|and)\b|$)"
+)
+
+
 def read_place(clause: Clause) -> Iterator[Claim]:
+    taken = _TAKEN.search(clause.text)
+    if taken:
+        goal = re.search(r"\b(?:to|into) (?P<goal>.*)$", clause.text[taken.end() :])
+        where = content(goal["goal"]) if goal else frozenset()
+        thing = without_people(content(taken["thing"]), clause)
+        if thing:
+            yield claim(clause, "place", NOTHING, where or frozenset(["elsewhere"]), thing=thing, moves=True)
+        return
     match = _PLACE.search(clause.text)
     if match is None:
         return
@@ -123,6 +141,29 @@ def read_when(clause: Clause) -> Iterator[Claim]:
             yield claim(clause, "when", NOTHING, value, thing=thing)
 
 
+_WEATHER = {
+    "wet": r"rain(?:s|ing|y)?|pouring|drizzling|storm(?:s|y|ing)?|thunder(?:storm)?|hail(?:ing)?|downpour",
+    "white": r"snow(?:s|ing|y)?|blizzard",
+    "fair": r"sun(?:ny|shine)?|clear(?:ed)? (?:sky|skies|up)|cloudless|dry",
+    "dim": r"fog(?:gy)?|mist(?:y)?|overcast|cloudy",
+}
+_CLEARS = re.compile(r"\b(?:stopped|ended|passed|cleared|let up|died down|lifted|is over|eased)\b")
+
+
+def read_weather(clause: Clause) -> Iterator[Claim]:
+    """It is raining, the sun is out; of the weather as it is, not of somebody in the rain."""
+    if clause.names:
+        return
+    for state, words in _WEATHER.items():
+        match = re.search(rf"^(?:it|the|a|there|outside|heavy|\s|is|was|has|been|\w+ly)*\b(?:{words})\b", clause.text)
+        if match:
+            over = bool(_CLEARS.search(clause.text)) and state != "fair"
+            yield claim(
+                clause, "weather", NOTHING, frozenset(["clear" if over else state]), thing=frozenset(["weather"])
+            )
+            return
+
+
 _NAMED = re.compile(
     r"\b(?:names? (?:is|are)|(?:is|was|are)(?: now)? (?:called|named|renamed)|renamed|goes by|called|named)\b"
 )
@@ -166,14 +207,21 @@ _IS = re.compile(
 )
 
 
+_OFFICES = members("occupation") | content("head leader captain mayor owner lord lady heir queen king champion host")
+_HOLDS_OFFICE = re.compile(
+    r"^(?P<who>[\w' -]+?) (?:is|am|are|became|becomes|(?:has|have) become|was (?:elected|appointed|named|made|crowned|chosen)|"
+    r"took over|took office)(?: now)?(?: as)?(?: the)?(?: new)? (?P<role>[\w-]+ of (?:the )?[\w'-]+)"
+)
+
+
 def read_quality(clause: Clause) -> Iterator[Claim]:
     """The captain of the ship is Mira, Mira is the captain of the ship; a favourite colour; a password."""
-    match = _IS.search(clause.text)
-    if match is None or negated(clause):
+    match, holder = _IS.search(clause.text), _HOLDS_OFFICE.match(clause.text)
+    if negated(clause):
         return
-    left, right = clause.text[: match.start()], clause.text[match.end() :]
-    holder = re.match(r"^(?P<who>\S+) (?:is|am|are)(?: now)? the (?P<role>[\w-]+ of (?:the )?[\w'-]+)", clause.text)
-    if holder:
+    if holder and stem(holder["role"].split()[0]) in _OFFICES:
         yield claim(clause, "role", NOTHING, content(holder["who"]), thing=content(holder["role"]))
-    elif content(left) & _HEADS and 0 < len(content(right)) <= 4:
-        yield claim(clause, "quality", NOTHING, content(right), thing=content(left))
+    elif match:
+        left, right = clause.text[: match.start()], clause.text[match.end() :]
+        if content(left) & _HEADS and 0 < len(content(right)) <= 4:
+            yield claim(clause, "quality", NOTHING, content(right), thing=content(left))

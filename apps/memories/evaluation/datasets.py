@@ -1,9 +1,11 @@
 """Reads evaluation data into stores: documents, and queries with the documents that answer them. Pure."""
 
 import datetime as dt
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from apps.chats.dates import parse_date
@@ -46,6 +48,14 @@ class Store:
     queries: list[Query]
 
 
+def read_json(file: Path) -> Any:
+    """The JSON value of a file. Raises UnusableDataset, OSError."""
+    try:
+        return json.loads(file.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise UnusableDataset(f"it is not JSON: {error}") from None
+
+
 def read_locomo(data: Any) -> list[Store]:
     """LoCoMo's file: conversations of sessions of turns, with the turns that hold each answer's evidence."""
     samples = data if isinstance(data, list) else [data]
@@ -55,12 +65,12 @@ def read_locomo(data: Any) -> list[Store]:
 
 
 def _locomo_store(sample: Any, where: str, number: int) -> Store:
-    conversation = _get(sample, "conversation", dict, where)
+    conversation = required(sample, "conversation", dict, where)
     documents = list(_locomo_turns(conversation, where))
     known = {document.id for document in documents}
     queries = [
         _locomo_query(item, f"{where}.qa[{place}]")
-        for place, item in enumerate(_get(sample, "qa", list, where))
+        for place, item in enumerate(required(sample, "qa", list, where))
         if isinstance(item, dict) and item.get("category") in ANSWERABLE
     ]
     return Store(str(sample.get("sample_id", number)), documents, _answerable(queries, known))
@@ -71,25 +81,25 @@ def _locomo_turns(conversation: Mapping[str, Any], where: str) -> Iterator[Docum
     user = conversation.get("speaker_a")
     for number in numbers:
         at = _moment(conversation.get(f"session_{number}_date_time"))
-        for place, turn in enumerate(_get(conversation, f"session_{number}", list, where)):
+        for place, turn in enumerate(required(conversation, f"session_{number}", list, where)):
             here = f"{where}.session_{number}[{place}]"
-            speaker = _get(turn, "speaker", str, here)
-            turn_id = _turn_ids(_get(turn, "dia_id", str, here)) or [turn["dia_id"]]
+            speaker = required(turn, "speaker", str, here)
+            turn_id = turn_ids(required(turn, "dia_id", str, here)) or [turn["dia_id"]]
             yield Document(turn_id[0], speaker, speaker == user, _locomo_text(turn, here), at, str(number))
 
 
 def _locomo_text(turn: Mapping[str, Any], where: str) -> str:
     """What was said, and what the picture shown with it is of."""
-    text, caption = _get(turn, "text", str, where), turn.get("blip_caption")
+    text, caption = required(turn, "text", str, where), turn.get("blip_caption")
     return f"{text} [{caption}]" if caption else text
 
 
 def _locomo_query(item: Mapping[str, Any], where: str) -> Query:
-    gold = [turn for entry in _get(item, "evidence", list, where) for turn in _turn_ids(str(entry))]
-    return Query(_get(item, "question", str, where), frozenset(gold), str(item["category"]))
+    gold = [turn for entry in required(item, "evidence", list, where) for turn in turn_ids(str(entry))]
+    return Query(required(item, "question", str, where), frozenset(gold), str(item["category"]))
 
 
-def _turn_ids(text: str) -> list[str]:
+def turn_ids(text: str) -> list[str]:
     """The turns named in a string, which may hold several, one way of writing for all."""
     return [f"D{session}:{turn}" for session, turn in _TURN.findall(text)]
 
@@ -98,27 +108,27 @@ def read_stores(data: Any) -> list[Store]:
     """Any other data: ``{"stores": [{"id", "docs": [...], "queries": [...]}]}``. Only a document's id and text, and a
     query's ``q`` and ``gold``, must be there.
     """
-    stores = _get(data, "stores", list, "the file")
+    stores = required(data, "stores", list, "the file")
     if not stores:
         raise UnusableDataset("The file holds no store.")
     return [_store(store, f"stores[{number}]", number) for number, store in enumerate(stores)]
 
 
 def _store(store: Any, where: str, number: int) -> Store:
-    documents = [_document(item, f"{where}.docs[{n}]") for n, item in enumerate(_get(store, "docs", list, where))]
+    documents = [_document(item, f"{where}.docs[{n}]") for n, item in enumerate(required(store, "docs", list, where))]
     known = {document.id for document in documents}
     if len(known) < len(documents):
         raise UnusableDataset(f"{where}.docs: two documents have the same id.")
-    queries = [_query(item, f"{where}.queries[{n}]") for n, item in enumerate(_get(store, "queries", list, where))]
+    queries = [_query(item, f"{where}.queries[{n}]") for n, item in enumerate(required(store, "queries", list, where))]
     return Store(str(store.get("id", number)), documents, _answerable(queries, known))
 
 
 def _document(item: Any, where: str) -> Document:
     speaker, session = item.get("speaker") if isinstance(item, dict) else None, None
-    text = _get(item, "text", str, where)
+    text = required(item, "text", str, where)
     session = item.get("session")
     return Document(
-        id=str(_get(item, "id", (str, int), where)),
+        id=str(required(item, "id", (str, int), where)),
         speaker=str(speaker or ""),
         is_user=item.get("is_user") is True,
         text=text,
@@ -128,9 +138,9 @@ def _document(item: Any, where: str) -> Document:
 
 
 def _query(item: Any, where: str) -> Query:
-    gold = _get(item, "gold", (list, str, int), where)
+    gold = required(item, "gold", (list, str, int), where)
     gold = gold if isinstance(gold, list) else [gold]
-    return Query(_get(item, "q", str, where), frozenset(map(str, gold)), str(item.get("category", "")))
+    return Query(required(item, "q", str, where), frozenset(map(str, gold)), str(item.get("category", "")))
 
 
 FORMATS: dict[str, Callable[[Any], list[Store]]] = {"locomo": read_locomo, "stores": read_stores}
@@ -152,7 +162,8 @@ def _moment(value: Any) -> dt.datetime | None:
     return parse_date(value) or parse_date(plain) or parse_date(plain.replace("/", "-"))
 
 
-def _get(mapping: Any, key: str, kind: type | tuple[type, ...], where: str) -> Any:
+def required(mapping: Any, key: str, kind: type | tuple[type, ...], where: str) -> Any:
+    """The value of a key that must be there. Raises UnusableDataset."""
     if not isinstance(mapping, dict):
         raise UnusableDataset(f"{where} is not an object.")
     if not isinstance(mapping.get(key), kind):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apps.memories.evaluation import questions
+from apps.memories.evaluation import extraction, questions, scenes
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,8 @@ class Evaluation:
 
 
 EVALUATIONS: Mapping[str, Evaluation] = {
+    "extraction": Evaluation(extraction.evaluate, extraction.table),
     "locomo": Evaluation(questions.evaluate_locomo, questions.table),
+    "scenes": Evaluation(scenes.evaluate, scenes.table),
     "stores": Evaluation(questions.evaluate_stores, questions.table),
 }

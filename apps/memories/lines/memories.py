@@ -5,16 +5,20 @@ bullet, number, embolden, indent, fence and wrap what they write; all of that re
 """
 
 import hashlib
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+from apps.memories.lines.json_objects import objects_in
+from apps.memories.lines.plain import inside_tag, sentence
+from apps.memories.lines.records import numbers_in, read, reported, word_of
 
 IMPORTANCE = 2  # where a line does not say
 ENTITY_KINDS = ("character", "place", "object", "faction", "concept")
 UNKNOWN = "unknown"
 EXPIRATIONS = ("scene", "session", "permanent")
-MAX_TEXT = 1000
 MAX_ENTITIES = 8
+MAX_SOURCES = 50
 
 
 @dataclass(frozen=True)
@@ -45,107 +49,87 @@ class Parsed:
     unused: list[str] = field(default_factory=list)
 
 
-_WIDE = str.maketrans({"［": "[", "］": "]", "【": "[", "】": "]", "：": ":", "＝": "=", "，": ",", "／": "/"})
-_OPENINGS = ("[", "［", "【")
-# What stands before a line's content: quotes, bullets, numbers, and the marks of bold and code.
-_LEAD = re.compile(r"^(?:\s|[-*•·‣▪–—+>]|`+|\d{1,3}[.)](?=\s|\[|\*))*")
-_TAG = re.compile(r"^\[(?P<tag>[^\[\]\n]*)\][*_`\s:–—-]*(?P<text>.*)$", re.DOTALL)
-_FENCE = re.compile(r"^\s*(?:```|~~~)\w*\s*$")
-_NONE = re.compile(r"^\W*none\W*$", re.IGNORECASE)
-
-
 def parse_memories(reply: str, kinds: Sequence[str], *, expiration: str = "permanent") -> Parsed:
     """Read a reply's lines as memories of one of ``kinds``; ``expiration`` holds where a line names none.
 
-    Never raises. A line without a tag continues the memory before it.
+    Never raises. A line without a tag continues the memory before it. Objects in JSON that have a kind and a text are
+    taken where there are no lines.
     """
-    candidates: list[Candidate] = []
-    unused: list[str] = []
-    for record in _records(reply):
-        candidate = _candidate(record, kinds, expiration)
-        if candidate:
-            candidates.append(candidate)
-        elif not _NONE.match(record):
-            unused.append(record)
-    return Parsed(candidates, unused)
+    reading = read(reply, lambda record: _candidate(record.tag, record.text, kinds, expiration))
+    if reading.items or "{" not in reply:
+        return Parsed(reading.items, reading.unused)
+    written = [(item, _candidate(*_tagged(item), kinds, expiration)) for item in objects_in(reply)]
+    candidates = [candidate for _, candidate in written if candidate]
+    if not candidates:
+        return Parsed([], reading.unused)
+    return Parsed(candidates, reported([str(item) for item, candidate in written if not candidate], 0, reply))
 
 
-def _records(reply: str) -> Iterable[str]:
-    """The reply's lines with their leads taken off and their continuations put on."""
-    record = ""
-    for raw in reply.splitlines():
-        if _FENCE.match(raw):
-            continue
-        line = _LEAD.sub("", raw)
-        continues = record.startswith(_OPENINGS) and bool(line) and not _NONE.match(line)
-        if continues and not line.startswith(_OPENINGS):
-            record = f"{record} {line.strip()}"
-            continue
-        if record:
-            yield record
-        record = line.strip()
-    if record:
-        yield record
-
-
-def _candidate(record: str, kinds: Sequence[str], expiration: str) -> Candidate | None:
-    match = _TAG.match(_narrow_tag(record))
-    if match is None:
-        return None
-    kind, *modifiers = (part.strip() for part in match["tag"].split(":"))
+def _candidate(tag: str | None, text: str, kinds: Sequence[str], expiration: str) -> Candidate | None:
+    kind, *modifiers = (part.strip() for part in (tag or "").split(":"))
     name = _kind(kind, kinds)
-    text = _clean(match["text"])
+    text = sentence(text)
     if name is None or not text:
         return None
     return Candidate(
         kind=name,
         text=text,
         importance=_importance(modifiers),
-        expiration=next((word for word in map(str.lower, modifiers) if word in EXPIRATIONS), expiration),
-        sources=_sources(modifiers),
+        expiration=next((word for word in map(word_of, modifiers) if word in EXPIRATIONS), expiration),
+        sources=numbers_in(_value_of(modifiers, "source", "sources"))[:MAX_SOURCES],
         entities=_entities(modifiers),
     )
 
 
-def _narrow_tag(record: str) -> str:
-    """The record with full-width punctuation in its tag, and only there, made plain."""
-    end = next((i for i, char in enumerate(record) if char in "]］】"), -1)
-    return record[: end + 1].translate(_WIDE) + record[end + 1 :]
-
-
 def _kind(word: str, kinds: Sequence[str]) -> str | None:
     """The kind that a word means, whatever its case, and in the plural too."""
-    word = word.strip(" *_`").lower()
+    word = word_of(word)
     return next((kind for kind in kinds if word in (kind, f"{kind}s")), None)
 
 
-def _clean(text: str) -> str:
-    """The text in one line, without closing marks whose opening ones stood before the tag."""
-    text = " ".join(text.split())[:MAX_TEXT].strip()
-    while mark := next((mark for mark in ("**", "__", "`") if text.endswith(mark) and text.count(mark) % 2), ""):
-        text = text.removesuffix(mark).strip()
-    return text
+def _tagged(item: Mapping[str, Any]) -> tuple[str, str]:
+    """An object's fields as the tag and the text of a line."""
+    fields = {key.lower(): value for key, value in item.items()}
+    kind = _first(fields, "kind", "type", "category")
+    sources = numbers_in(str(_first(fields, "source", "sources", "citations")))
+    entities = _first(fields, "entities", "entity")
+    named = [_entity_token(entity) for entity in (entities if isinstance(entities, list) else [entities])]
+    parts = [
+        inside_tag(str(kind)),
+        inside_tag(str(_first(fields, "importance"))),
+        inside_tag(str(_first(fields, "expiration"))),
+        "source=" + ",".join(map(str, sources)),
+        "entity=" + ",".join(filter(None, named)),
+    ]
+    text = _first(fields, "text", "content", "memory", "fact", "description")
+    return ":".join(parts), text if isinstance(text, str) else ""
+
+
+def _first(fields: Mapping[str, Any], *names: str) -> Any:
+    return next((fields[name] for name in names if fields.get(name) is not None), "")
+
+
+def _entity_token(entity: Any) -> str:
+    if isinstance(entity, dict):
+        return f"{inside_tag(str(entity.get('name', '')))}/{_first(entity, 'type', 'kind')}"
+    name, _, kind = str(entity).partition("/")
+    return f"{inside_tag(name)}/{kind}"
 
 
 def _importance(modifiers: Iterable[str]) -> int:
     return next((int(word) for word in modifiers if word in ("1", "2", "3")), IMPORTANCE)
 
 
-def _value_of(modifiers: Iterable[str], name: str) -> str:
+def _value_of(modifiers: Iterable[str], *names: str) -> str:
     pairs = (word.partition("=") for word in modifiers)
-    return next((value for key, _, value in pairs if key.strip().lower() == name), "")
-
-
-def _sources(modifiers: Iterable[str]) -> tuple[int, ...]:
-    numbers = re.findall(r"\d{1,9}", _value_of(modifiers, "source"), re.ASCII)
-    return tuple(dict.fromkeys(int(number) for number in numbers))
+    return next((value for key, _, value in pairs if word_of(key) in names), "")
 
 
 def _entities(modifiers: Iterable[str]) -> tuple[NamedEntity, ...]:
     found: dict[str, NamedEntity] = {}
-    for item in _value_of(modifiers, "entity").split(","):
+    for item in _value_of(modifiers, "entity", "entities").split(","):
         name, _, kind = item.partition("/")
-        name, kind = _inside(name), kind.strip().lower()
+        name, kind = inside_tag(name), word_of(kind)
         if name:
             found.setdefault(name.casefold(), NamedEntity(name, kind if kind in ENTITY_KINDS else UNKNOWN))
     return tuple(found.values())[:MAX_ENTITIES]
@@ -157,13 +141,8 @@ def print_memory(candidate: Candidate) -> str:
     if candidate.sources:
         tag.append("source=" + ",".join(map(str, candidate.sources)))
     if candidate.entities:
-        tag.append("entity=" + ",".join(f"{_inside(entity.name)}/{entity.kind}" for entity in candidate.entities))
-    return f"[{':'.join(tag)}] {' '.join(candidate.text.split())}"
-
-
-def _inside(name: str) -> str:
-    """A name without what has a meaning in a tag."""
-    return " ".join(re.sub(r"[\[\]:,/=［］【】：，／＝]", " ", name).split())
+        tag.append("entity=" + ",".join(f"{inside_tag(entity.name)}/{entity.kind}" for entity in candidate.entities))
+    return f"[{':'.join(tag)}] {sentence(candidate.text)}"
 
 
 def candidate_hash(candidate: Candidate, source_ids: Iterable[object]) -> str:

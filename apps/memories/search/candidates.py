@@ -14,6 +14,7 @@ from django.db.models.functions import Lower, StrIndex
 
 from apps.common import clock
 from apps.memories.lexemes import any_of
+from apps.memories.lineage import relatives
 from apps.memories.models import Entity, Memory
 from apps.memories.search.presets import Preset
 from apps.memories.search.questions import Participant, Question, mentions
@@ -61,6 +62,7 @@ class Scope:
             "character": self.character_id,
             "tiers": list(self.tiers),
             "before": self.before,
+            "relatives": relatives(self.chat_id) if self.chat_id and self.character_id else [],
         }
 
 
@@ -177,15 +179,24 @@ def _passages_of(scope: Scope) -> str:
     return " AND ".join(parts)
 
 
+_INHERITED = "p.id IN (SELECT memory_id FROM memories_inheritance WHERE chat_id = %(chat)s AND state = 'active')"
+_ELSEWHERE = "p.character_id = %(character)s AND p.tier = 'long_term'"
+
+
 def _memories_of(scope: Scope) -> str:
-    recallable = "p.state = 'active' AND NOT p.hidden AND p.deleted_at IS NULL"
-    parts = [f"p.owner_id = %(owner)s AND p.tier = ANY(%(tiers)s) AND {recallable}"]
+    """What a branch took over from its parent stands there as the branch has it; what its character learnt in other
+    branches of the same story is nothing to it."""
+    parts = ["p.owner_id = %(owner)s AND p.tier = ANY(%(tiers)s) AND NOT p.hidden AND p.deleted_at IS NULL"]
+    active = "p.state = 'active'"
     if scope.chat_id and scope.character_id:
-        parts.append("(p.chat_id = %(chat)s OR (p.character_id = %(character)s AND p.tier = 'long_term'))")
+        other = f"{_ELSEWHERE} AND (p.chat_id IS NULL OR NOT p.chat_id = ANY(%(relatives)s))"
+        parts.append(f"({active} AND (p.chat_id = %(chat)s OR ({other})) OR {_INHERITED})")
     elif scope.chat_id:
-        parts.append("p.chat_id = %(chat)s")
+        parts.append(f"({active} AND p.chat_id = %(chat)s OR {_INHERITED})")
     elif scope.character_id:
-        parts.append("p.character_id = %(character)s")
+        parts.append(f"{active} AND p.character_id = %(character)s")
+    else:
+        parts.append(active)
     return " AND ".join(parts)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import structlog
 
 from apps.chats.models import Message
-from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
+from apps.llm.backends import embedder_for
+from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.lexemes import lexemes_of
 from apps.memories.models import Memory
 from apps.memories.search.candidates import (
@@ -91,7 +92,7 @@ def find(owner_id: UUID, query: SearchQuery) -> tuple[str, list[Ranked]]:
     scope = Scope(owner_id, query.tiers, query.chat, query.character, query.instance, query.before)
     participants = participants_of(scope) if preset.names_apart else []
     question = read_question(query.query, participants, names_apart=preset.names_apart)
-    vectors = _vectors(question, preset) if _uses(preset, "vector") else Vectors()
+    vectors = _vectors(owner_id, question, preset) if _uses(preset, "vector") else Vectors()
     if not vectors.rows and not _uses(preset, "lexical"):
         preset = PRESETS["bm25"]
     lexemes = lexemes_of(question.text) if _uses(preset, "lexical") else []
@@ -107,11 +108,11 @@ def _uses(preset: Preset, arm: str) -> bool:
     return any(arm in name for name in preset.arms)
 
 
-def _vectors(question: Question, preset: Preset) -> Vectors:
+def _vectors(owner_id: UUID, question: Question, preset: Preset) -> Vectors:
     """The vectors of the whole query and of its sentences; none where no model is to be had."""
     sentences = question.sentences if preset.whole_share < 1 else ()
     try:
-        embedder = get_embedder()
+        embedder = embedder_for(owner_id)
         return Vectors(embedder.model, list(embedder.embed([question.text, *sentences])))
     except EmbeddingUnavailable:
         log.warning("search_without_vectors")
@@ -128,7 +129,7 @@ def _results(owner: Any, ranked: Sequence[Ranked], query: str) -> list[SearchRes
     """The rows of what was ranked; what was deleted in the meantime is left out."""
     said = [one.candidate.id for one in ranked if one.candidate.turn]
     kept = [one.candidate.id for one in ranked if not one.candidate.turn]
-    memories = Memory.objects.for_owner(owner).recallable().with_history().in_bulk(kept)
+    memories = Memory.objects.for_owner(owner).present().filter(hidden=False).with_history().in_bulk(kept)
     messages = Message.objects.for_owner(owner).with_swipes().select_related("chat").in_bulk(said)
     return [
         _result(one, memories.get(one.candidate.id), messages.get(one.candidate.id), query)

@@ -1,28 +1,24 @@
-"""The pages of what is remembered: the memory book, search, corrections, a chat's rail, and the progress of runs."""
+"""The pages of single memories: all of them, search, corrections, and a chat's rail."""
 
-from typing import Any
+from contextlib import suppress
 from uuid import UUID
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.chats.models import Chat
-from apps.memories import operations, runs
-from apps.memories.forms import FilterForm, MemoryForm
-from apps.memories.models import ExtractionRun, Memory
+from apps.memories import operations
+from apps.memories.forms import FilterForm, MemoryForm, MergeForm, SplitForm
+from apps.memories.models import Memory
 from apps.memories.search import SearchQuery, search
-from apps.memories.tasks import request_run
+from apps.memories.views.access import own_chat, own_memory, wants_partial
 
 PAGE = 50
 RAIL = 12
-
-
-def access_memory(owner: Any, memory_id: UUID) -> Memory:
-    """The owner's memory with its history; tombstones too, since a deletion can be undone."""
-    return get_object_or_404(Memory.objects.for_owner(owner).with_history(), pk=memory_id)
 
 
 @login_required
@@ -33,8 +29,7 @@ def index(request: HttpRequest) -> HttpResponse:
     mine = Memory.objects.for_owner(request.user)
     page = Paginator(form.apply(mine.with_history()).order_by("-pinned", "-pk"), PAGE).get_page(request.GET.get("page"))
     context = {"form": form, "page": page, "any": mine.present().exists(), "chat": _chat_of(request, form)}
-    partial = request.htmx and not request.htmx.boosted  # type: ignore[attr-defined]
-    return render(request, "memories/_list.html" if partial else "memories/index.html", context)
+    return render(request, "memories/_list.html" if wants_partial(request) else "memories/index.html", context)
 
 
 def _chat_of(request: HttpRequest, form: FilterForm) -> Chat | None:
@@ -54,7 +49,7 @@ def search_everything(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def detail(request: HttpRequest, memory_id: UUID) -> HttpResponse:
-    memory = access_memory(request.user, memory_id)
+    memory = own_memory(request, memory_id)
     return render(request, _template(request, "memory"), {"memory": memory})
 
 
@@ -62,7 +57,7 @@ def detail(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def edit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     """Correct a memory in place. What a person wrote is never overwritten by a run."""
-    memory = access_memory(request.user, memory_id)
+    memory = own_memory(request, memory_id)
     form = MemoryForm(request.POST) if request.method == "POST" else MemoryForm.of(memory)
     if request.method == "POST" and form.is_valid():
         operations.edit_memory(memory, editor=str(request.user), **form.cleaned_data)
@@ -74,7 +69,7 @@ def edit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def delete(request: HttpRequest, memory_id: UUID) -> HttpResponse:
-    memory = access_memory(request.user, memory_id)
+    memory = own_memory(request, memory_id)
     operations.delete_memory(memory)
     return _shown(request, memory)
 
@@ -83,7 +78,7 @@ def delete(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 @require_POST
 def restore(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     """Undo a deletion."""
-    memory = access_memory(request.user, memory_id)
+    memory = own_memory(request, memory_id)
     operations.restore_memory(memory)
     return _shown(request, memory)
 
@@ -92,16 +87,55 @@ def restore(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 @require_POST
 def toggle(request: HttpRequest, memory_id: UUID, mark: str) -> HttpResponse:
     """Set or take away a mark: ``pinned`` or ``hidden``."""
-    memory = access_memory(request.user, memory_id)
+    memory = own_memory(request, memory_id)
     operations.edit_memory(memory, editor=str(request.user), **{mark: not getattr(memory, mark)})
     return _shown(request, memory)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def merge(request: HttpRequest) -> HttpResponse:
+    """Put one text in the place of the memories that ``?memory=`` names; they stay, as replaced."""
+    chosen = request.POST if request.method == "POST" else request.GET
+    mine = Memory.objects.for_owner(request.user).active().with_history()
+    memories = list(mine.filter(pk__in=_ids(chosen.getlist("memory"))).order_by("pk"))
+    form = MergeForm.of(memories, request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        memory = operations.merge_by_hand(memories, form.cleaned_data["text"], editor=str(request.user))
+        messages.success(request, f"{len(memories)} memories are one now.")
+        return redirect("memories:detail", memory_id=memory.pk)
+    status = 400 if request.method == "POST" else 200
+    return render(request, "memories/merge.html", {"form": form, "memories": memories}, status=status)
+
+
+def _ids(values: list[str]) -> list[UUID]:
+    """Those of the values that are ids."""
+    found = []
+    for value in values[:50]:
+        with suppress(ValueError):
+            found.append(UUID(value))
+    return found
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def split(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    """Put several memories, a line each, in the place of one; it stays, as replaced."""
+    memory = own_memory(request, memory_id)
+    form = SplitForm(request.POST) if request.method == "POST" else SplitForm({"texts": memory.text})
+    if request.method == "POST" and form.is_valid():
+        parts = operations.split_memory(memory, form.cleaned_data["texts"], editor=str(request.user))
+        messages.success(request, f"It is {len(parts)} memories now.")
+        return redirect("memories:detail", memory_id=parts[0].pk)
+    status = 400 if request.method == "POST" else 200
+    return render(request, "memories/split.html", {"form": form, "memory": memory}, status=status)
 
 
 def _shown(request: HttpRequest, memory: Memory) -> HttpResponse:
     """After a change: the entry for htmx, its page for a browser without."""
     if not request.htmx:  # type: ignore[attr-defined]
         return redirect("memories:detail", memory_id=memory.pk)
-    return render(request, "memories/_memory.html", {"memory": access_memory(request.user, memory.pk)})
+    return render(request, "memories/_memory.html", {"memory": own_memory(request, memory.pk)})
 
 
 def _template(request: HttpRequest, name: str) -> str:
@@ -112,55 +146,13 @@ def _template(request: HttpRequest, name: str) -> str:
 @require_safe
 def rail(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """What is remembered of a chat and its character, beside the conversation."""
-    chat = _own_chat(request, chat_id)
+    chat = own_chat(request, chat_id)
     best_first = ("-pinned", "-importance", "-pk")
-    memories = Memory.objects.for_owner(request.user).recallable().with_history().order_by(*best_first)
+    mine = Memory.objects.for_owner(request.user).filter(hidden=False).standing_in(chat)
+    memories = mine.with_history().order_by(*best_first)
     context = {
         "chat": chat,
-        "session": memories.filter(tier=Memory.Tier.SESSION).known_in(chat)[:RAIL],
-        "long_term": memories.filter(tier=Memory.Tier.LONG_TERM).known_in(chat)[:RAIL],
+        "session": memories.filter(tier=Memory.Tier.SESSION)[:RAIL],
+        "long_term": memories.filter(tier=Memory.Tier.LONG_TERM)[:RAIL],
     }
     return render(request, _template(request, "rail"), context)
-
-
-@login_required
-@require_safe
-def progress(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """The chat's latest run; while it goes on, the partial asks again by itself."""
-    return _progress(request, _own_chat(request, chat_id), was_active="watching" in request.GET)
-
-
-def _progress(request: HttpRequest, chat: Chat, *, was_active: bool = False) -> HttpResponse:
-    run = runs.latest_run(request.user, chat)
-    reply = render(request, "memories/_progress.html", {"chat": chat, "run": run, "was_active": was_active})
-    if was_active and run and not run.is_active:
-        reply["HX-Trigger"] = "remembered"  # the rail reads itself anew
-    return reply
-
-
-@login_required
-@require_POST
-def extract(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Start a run over what is new; one under way goes on as it is."""
-    chat = _own_chat(request, chat_id)
-    request_run(request.user, chat)
-    return _progressed(request, chat)
-
-
-@login_required
-@require_POST
-def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    mine = ExtractionRun.objects.for_owner(request.user).select_related("chat")
-    run = get_object_or_404(mine, pk=run_id)
-    runs.cancel_run(run)
-    return _progressed(request, run.chat)
-
-
-def _progressed(request: HttpRequest, chat: Chat) -> HttpResponse:
-    if not request.htmx:  # type: ignore[attr-defined]
-        return redirect("chats:detail", chat_id=chat.pk)
-    return _progress(request, chat, was_active=True)
-
-
-def _own_chat(request: HttpRequest, chat_id: UUID) -> Chat:
-    return get_object_or_404(Chat.objects.for_owner(request.user).select_related("character"), pk=chat_id)

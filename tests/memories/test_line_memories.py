@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.memories.line_format import (
+from apps.memories.lines.memories import (
     ENTITY_KINDS,
     EXPIRATIONS,
     MAX_ENTITIES,

@@ -1,0 +1,9 @@
+"""Where scenes begin in a chat: separators, headings and pauses, and what the narration tells of time and place.
+
+What is said in a message is thrown away; of what is narrated, plans, habits, guesses and memories move nothing.
+"""
+
+from apps.memories.builtin_extraction.scene_breaks.detection import begins_scene, scene_starts
+from apps.memories.builtin_extraction.scene_breaks.turns import Break, Turn
+
+__all__ = ["Break", "Turn", "begins_scene", "scene_starts"]

@@ -1,0 +1,175 @@
+"""Two statements of one build that exclude each other: of the same subject, with the same verb, and one thing changed.
+Pure."""
+
+import re
+from itertools import product
+
+from apps.memories.claims.claim import Words, content
+from apps.memories.claims.predicate import Predicate, conflicting, predicates, same_subject, unmatched
+from apps.memories.lexicon import alike, members, opposite
+from apps.memories.wording import CALENDAR
+
+# What one does in one place, at one time, for one party, at one price.
+_ONE_AT_A_TIME = frozenset(
+    """live reside dwell lodge cost weigh earn start begin open close leave depart arrive sit stand lie sleep stay work
+    study belong call name report rule measure lead captain board camp hang end last rent""".split()
+)
+# What one person has or does at a time.
+_ONE_HOLDER = frozenset("rule command lead own captain govern head possess control chair rule run manage".split())
+_HOLDS = frozenset("hold occupy guard garrison control have belong keep rent use reign sit".split())
+_TAKES = frozenset(
+    "capture retake recapture seize conquer take occupy liberate claim annex usurp buy inherit win steal acquire".split()
+)
+_STATES = [
+    content(words)
+    for words in (
+        "stranger acquaintance friend lover enemy rival ally partner foe nemesis colleague spouse husband wife",
+        "human vampire werewolf demon elf ghost witch dragon android robot angel mermaid orc dwarf fairy goddess god",
+        "rain rainy raining sun sunny snow snowing snowy storm stormy clear cloudy foggy fog dry drizzle hail",
+        "happy sad angry calm furious cheerful miserable anxious relaxed scared terrified content depressed excited upset",
+        "dawn morning noon afternoon dusk evening night midnight sunset sunrise",
+        "spring summer autumn winter",
+        "red blue green yellow black white brown grey gray purple pink orange blond blonde silver golden violet",
+        "freshman sophomore junior senior beginner intermediate advanced expert novice apprentice master",
+        "left-handed right-handed",
+        "catholic protestant muslim jewish buddhist atheist christian hindu agnostic",
+        "republican democrat liberal conservative socialist",
+        "full empty half",
+        "bearded clean-shaven bald",
+        "single dating engaged married divorced widowed separated",
+        "cheap expensive free",
+    )
+]
+
+
+def contrast(old: str, new: str) -> str | None:
+    """The rule by which the newer statement excludes the older one."""
+    for one, two in product(predicates(old), predicates(new)):
+        if same_subject(one, two):
+            rule = _of_one_subject(one, two)
+            if rule:
+                return rule
+        elif _held_by_another(one, two):
+            return "holder"
+    return None
+
+
+def _of_one_subject(one: Predicate, two: Predicate) -> str | None:
+    if one.told and two.told:
+        return None
+    if one.negated != two.negated:
+        return "negation" if _deny(one, two) else None
+    if _opposed(one, two):
+        return "opposite"
+    if one.negated:
+        return None
+    if _other_number(one, two):
+        return "number"
+    if _other_state(one, two):
+        return "state"
+    return one.verb if _elsewhere(one, two) else None
+
+
+def _deny(one: Predicate, two: Predicate) -> bool:
+    """What one says the other denies, with no more than a word added on one side."""
+    first, second = _meaning(one), _meaning(two)
+    shared, extra = _shared(first, second), max(len(unmatched(first, second)), len(unmatched(second, first)))
+    return bool(shared) and (not conflicting(first, second) or (len(shared) > 1 and extra <= 1))
+
+
+def _meaning(predicate: Predicate) -> Words:
+    """The words of what is said; a bare "is" or "has" says nothing."""
+    verb = frozenset([predicate.verb]) - frozenset(["be", "have", "do", "get"])
+    return (predicate.rest | verb) - _SAYS_NOTHING
+
+
+_SAYS_NOTHING = frozenset(
+    "without unable lack refuse fail nobody nothing able know learn manage any how need wear use want buy adopt acquire receive own".split()
+)
+
+
+def _shared(first: Words, second: Words) -> Words:
+    return first - unmatched(first, second)
+
+
+def _opposed(one: Predicate, two: Predicate) -> bool:
+    """They differ in words that exclude each other, and agree in the others."""
+    first, second = _meaning(one), _meaning(two)
+    only_first, only_second = unmatched(first, second), unmatched(second, first)
+    pairs = [(a, b) for a, b in product(only_first, only_second) if opposite(a, b)]
+    if not pairs:
+        return False
+    rest_first = only_first - {a for a, _ in pairs}
+    rest_second = only_second - {b for _, b in pairs}
+    return not (rest_first and rest_second) or bool(_shared(first, second)) and len(rest_first | rest_second) <= 2
+
+
+def _other_number(one: Predicate, two: Predicate) -> bool:
+    first, second = _meaning(one), _meaning(two)
+    only_first, only_second = unmatched(first, second), unmatched(second, first)
+    numbers_first, numbers_second = _numbers(first), _numbers(second)
+    grows = two.verb in _GROWS
+    if not (grows or alike(one.verb, two.verb) or (_is_copular(one) and _is_copular(two))):
+        return False
+    changed = bool(numbers_first) and bool(numbers_second) and not numbers_first & numbers_second
+    same_rest = not conflicting(only_first - numbers_first, only_second - numbers_second)
+    return (
+        changed and (same_rest or grows) and (grows or bool(_shared(first, second)) or len(first) == len(second) == 1)
+    )
+
+
+_GROWS = frozenset(
+    "rise fall climb drop increase decrease grow shrink reach jump double dwindle go raise lower cut".split()
+)
+
+
+def _numbers(words: Words) -> Words:
+    return frozenset(word for word in words if re.match(r"\d", word))
+
+
+def _other_state(one: Predicate, two: Predicate) -> bool:
+    """They name different states of one series, and nothing else tells them apart."""
+    if not (_is_copular(one) and _is_copular(two)):
+        return False
+    first, second = one.rest, two.rest
+    for series in _STATES:
+        if first & series and second & series and not first & second & series:
+            return "have" not in (one.verb, two.verb) or not conflicting(first - series, second - series)
+    return False
+
+
+def _is_copular(predicate: Predicate) -> bool:
+    return predicate.verb in ("be", "become", "turn", "feel", "look", "have", "grow")
+
+
+def _elsewhere(one: Predicate, two: Predicate) -> bool:
+    """One place, time, price or party at a time: both name one, of the same sort, and they differ."""
+    if one.verb != two.verb or one.verb not in _ONE_AT_A_TIME:
+        return False
+    first, second = unmatched(one.rest, two.rest), unmatched(two.rest, one.rest)
+    if not first or not second:
+        return False
+    return bool(first & one.names - CALENDAR) == bool(second & two.names - CALENDAR)
+
+
+def _held_by_another(one: Predicate, two: Predicate) -> bool:
+    """Another person has what only one has."""
+    takes = one.verb in _ONE_HOLDER | _HOLDS and two.verb in _TAKES
+    if (
+        not (takes or (alike(one.verb, two.verb) and one.verb in _ONE_HOLDER))
+        or one.negated
+        or two.negated
+        or one.told
+        and two.told
+    ):
+        return False
+    named = bool(one.rest & one.names & two.names) or not one.rest & one.names | two.rest & two.names
+    if takes:
+        return (
+            bool(one.rest)
+            and bool(_shared(one.rest, two.rest))
+            and not conflicting(one.rest, two.rest)
+            and not one.told
+        )
+    people = one.subject & (one.names | members("person")) and two.subject & (two.names | members("person"))
+    return bool(people) and named and bool(_shared(one.rest, two.rest)) and not conflicting(one.rest, two.rest)

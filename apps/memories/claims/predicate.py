@@ -1,0 +1,224 @@
+"""A clause as who or what it is about, its verb, and what it says of them. Pure."""
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+
+from apps.memories.claims.claim import NOTHING, Words, content, owners
+from apps.memories.lexicon import alike, members, stem
+from apps.memories.wording import TITLES, USER, Clause, clauses
+
+_BE = frozenset("is are am was were be been being".split())
+_AUXILIARY = _BE | frozenset(
+    "has have had having do does did can could will would shall should may might must cannot got gets".split()
+)
+_BETWEEN = frozenset(
+    """not never also still just only now always often usually already no longer really quite finally both all again
+    recently secretly officially currently once ever to going""".split()
+)
+_RELATING = frozenset("of in on at with from for to about between under above near".split())
+_NEGATION = re.compile(
+    r"\b(?:not|never|no longer|without|nobody|nothing|no|neither|nor|none|unable to|fails? to|failed to|refuses? to|"
+    r"refused to|hardly|barely|lacks?|lacked)\b(?! (?:only|doubt)\b)"
+)
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """``names`` are the proper names of the clause; ``subject`` and ``rest`` are stems of the words of meaning before
+    and behind the verb, ``head`` the last of the former; ``told``: it tells what happened, not how things are."""
+
+    subject: Words
+    head: str
+    verb: str
+    rest: Words
+    names: Words
+    owners: Words
+    negated: bool
+    passive: bool
+    told: bool
+
+    @property
+    def words(self) -> Words:
+        return self.subject | self.rest | frozenset([self.verb])
+
+
+@lru_cache(maxsize=4096)
+def parts(text: str) -> tuple[Clause, ...]:
+    """The clauses of a statement, and of what somebody "did and does" each for itself, with its subject."""
+    return tuple(part for clause in clauses(text) for part in _split(clause))
+
+
+def _split(clause: Clause) -> list[Clause]:
+    first = next((place for place in range(1, len(clause.words)) if _is_verb(clause, place)), None)
+    places = [
+        place
+        for place in range((first or len(clause.words)) + 1, len(clause.words) - 1)
+        if clause.words[place] in ("and", "but", "then") and _begins_verb(clause, place + 1)
+    ]
+    if first is None or not places:
+        return [clause]
+    subject = clause.words[:first]
+    edges = [*places, len(clause.words)]
+    pieces = [clause.words[: places[0]]]
+    pieces += [subject + clause.words[start + 1 : end] for start, end in pairwise(edges)]
+    return [Clause(piece, clause.names & frozenset(word.removesuffix("'s") for word in piece)) for piece in pieces]
+
+
+def _begins_verb(clause: Clause, place: int) -> bool:
+    word = clause.words[place]
+    if word in _AUXILIARY or word in _BETWEEN:
+        return word in _AUXILIARY
+    base = stem(word)
+    finite = (
+        word.endswith(("s", "ed")) or (base != word and not word.endswith("ing")) or word in ("left", "quit", "put")
+    )
+    return (
+        finite
+        and word not in clause.names
+        and not word.endswith("'s")
+        and (base in members("verb") or base in members("noun_or_verb"))
+    )
+
+
+@lru_cache(maxsize=4096)
+def predicates(text: str) -> tuple[Predicate, ...]:
+    """Of each clause that has a verb, in order."""
+    found = (_predicate(clause) for clause in parts(text))
+    return tuple(predicate for predicate in found if predicate)
+
+
+def _predicate(clause: Clause) -> Predicate | None:
+    first = next((place for place in range(1, len(clause.words)) if _is_verb(clause, place)), None)
+    if first is None:
+        return None
+    verb = _main_verb(clause, first)
+    auxiliaries = clause.words[first:verb]
+    before = without_titles(Clause(clause.words[:first], clause.names))
+    subject = content(" ".join(before))
+    predicate = Predicate(
+        subject=subject - owners(subject),
+        head=_head(before),
+        verb=stem(clause.words[verb]),
+        rest=content(" ".join(clause.words[verb + 1 :])),
+        names=proper_names(clause),
+        owners=owners(subject),
+        negated=is_negated(clause.text),
+        passive=bool(_BE & set(auxiliaries)) and not clause.words[verb].endswith("ing"),
+        told=_is_told(clause.words[verb], auxiliaries),
+    )
+    return _active(predicate, clause, verb)
+
+
+def _active(predicate: Predicate, clause: Clause, verb: int) -> Predicate:
+    """What is done by somebody, as what somebody does; what belongs to somebody, as what they own."""
+    behind = clause.words[verb + 1 :]
+    if predicate.passive and "by" in behind:
+        agent = content(" ".join(behind[behind.index("by") + 1 :][:3]))
+        rest = predicate.subject | predicate.owners | (predicate.rest - agent)
+        return replace(
+            predicate,
+            subject=agent,
+            head=_head(behind[behind.index("by") + 1 :][:3]),
+            rest=rest,
+            passive=False,
+            owners=NOTHING,
+        )
+    whose = owners(predicate.rest)
+    if predicate.verb == "be" and whose and whose == predicate.rest and not predicate.negated:
+        holder = frozenset(word[:-2] for word in whose)
+        return replace(predicate, subject=holder, head=min(holder), verb="own", rest=predicate.subject)
+    if predicate.verb == "belong" and behind[:1] == ("to",):
+        return replace(predicate, subject=predicate.rest, head=_head(behind), verb="own", rest=predicate.subject)
+    return predicate
+
+
+def is_negated(text: str) -> bool:
+    """Two negations make none."""
+    return len(_NEGATION.findall(text)) % 2 == 1
+
+
+def proper_names(clause: Clause) -> Words:
+    return frozenset(stem(name) for name in clause.names - TITLES)
+
+
+def _is_verb(clause: Clause, place: int) -> bool:
+    word, previous = clause.words[place], clause.words[place - 1]
+    if word in _AUXILIARY:
+        return True
+    if word in clause.names or word.endswith("'s") or previous.endswith("'s") or previous in ("a", "an", "the"):
+        return False
+    base = stem(word)
+    follows_who = previous in clause.names or previous.endswith("s") or previous in _BETWEEN
+    if base in members("verb") and word not in _BETWEEN:
+        return base != word or follows_who
+    return (base in members("noun_or_verb") and (follows_who or word.endswith(("s", "ed")))) or (
+        word == "left" and (follows_who or previous in members("person"))
+    )
+
+
+def _main_verb(clause: Clause, first: int) -> int:
+    """The place of the verb behind its auxiliaries, or of the last of these."""
+    place = first
+    while clause.words[place] in _AUXILIARY:
+        following = place + 1
+        while following < len(clause.words) and clause.words[following] in _BETWEEN:
+            following += 1
+        if following >= len(clause.words) or not _continues(clause.words[place], clause.words[following]):
+            return place
+        place = following
+    return place
+
+
+def _continues(auxiliary: str, word: str) -> bool:
+    """Whether a word behind an auxiliary is the verb that this goes with."""
+    if word in _AUXILIARY:
+        return True
+    base = stem(word)
+    known = base in members("verb") or base in members("noun_or_verb")
+    if auxiliary in _BE or auxiliary.startswith(("ha", "go", "ge")):
+        return (known and base != word) or word in ("become", "come", "run", "put", "cut", "left", "quit", "knit")
+    return known
+
+
+def without_titles(clause: Clause) -> tuple[str, ...]:
+    """The words of a clause; a title before a name goes with the name."""
+    pairs = zip(clause.words, (*clause.words[1:], ""), strict=False)
+    return tuple(word for word, following in pairs if not (word in TITLES and following in clause.names))
+
+
+def _head(words: tuple[str, ...]) -> str:
+    until = next(
+        (place for place, word in enumerate(words) if place and word in _RELATING and content(words[place - 1])), None
+    )
+    meaning = [stem(word) for word in words[:until] if content(word) and not word.endswith("'s")]
+    return meaning[-1] if meaning else next(iter(sorted(owners(words))), "")
+
+
+def _is_told(verb: str, auxiliaries: tuple[str, ...]) -> bool:
+    if auxiliaries:
+        return auxiliaries[0] in ("was", "were", "did", "had", "got") and not verb.endswith("ing")
+    return verb != stem(verb) and not verb.endswith(("s", "ing")) and verb not in ("is", "are", "am")
+
+
+def same_subject(one: Predicate, two: Predicate) -> bool:
+    """Both are about the same person or thing, as far as can be told."""
+    if one.owners and two.owners and not one.owners & two.owners:
+        return False
+    shared = one.subject & two.subject
+    if shared & one.names & two.names:
+        return not conflicting(one.subject & one.names, two.subject & two.names)
+    if bool(one.owners) != bool(two.owners) and (USER in one.subject) != (USER in two.subject):
+        return False
+    return bool(one.head) and alike(one.head, two.head) and not conflicting(one.subject, two.subject)
+
+
+def conflicting(one: Words, two: Words) -> bool:
+    """Each has something that the other has not, in no other words either."""
+    return bool(unmatched(one, two)) and bool(unmatched(two, one))
+
+
+def unmatched(words: Words, others: Words) -> Words:
+    """The words that have no like among the others."""
+    return frozenset(word for word in words if not any(alike(word, other) for other in others)) if words else NOTHING

@@ -1,0 +1,53 @@
+"""Who learns in a chat, and who witnessed what."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from uuid import UUID
+
+from apps.chats.message_data import namespace_of
+from apps.chats.models import Character, Chat, Message, Participant
+
+NAMESPACE = "loci"  # of the message data in which a front end may say who was there: {"witnesses": [names]}
+
+
+def learners(chat: Chat) -> Sequence[Character | None]:
+    """The characters that keep long-term memories of the chat: each of a group's once; one, or none, of any other.
+
+    None stands for the chat's own character.
+    """
+    if not chat.is_group:
+        return [None]
+    members = chat.participants.filter(character__isnull=False, muted=False).order_by("position")
+    characters = {one.character_id: one.character for one in members.select_related("character")}
+    return list(characters.values()) or [None]
+
+
+def participants_of(chat: Chat) -> list[Participant]:
+    return list(chat.participants.order_by("position")) if chat.is_group else []
+
+
+def witnesses(message: Message, participants: Iterable[Participant]) -> set[UUID]:
+    """The participants who witnessed a message: those that its data names, else all who aren't muted."""
+    named = namespace_of(message.extra, NAMESPACE).get("witnesses")
+    if isinstance(named, list):
+        names = {name.casefold() for name in named if isinstance(name, str)}
+        return {one.pk for one in participants if one.name.casefold() in names or one.pk == message.participant_id}
+    return {one.pk for one in participants if not one.muted or one.pk == message.participant_id}
+
+
+def witnessed_by_all_of(messages: Iterable[Message], participants: Sequence[Participant]) -> list[UUID]:
+    """The participants who witnessed every one of the messages; empty where everybody did."""
+    everybody = {one.pk for one in participants}
+    there = set(everybody)
+    for message in messages:
+        there &= witnesses(message, participants)
+    return sorted(there) if there != everybody else []
+
+
+def witnessed_turns(
+    turns: Mapping[int, Message], character: Character | None, participants: Sequence[Participant]
+) -> dict[int, Message]:
+    """The turns that a member witnessed; all of them where there is no group."""
+    mine = {one.pk for one in participants if character is not None and one.character_id == character.pk}
+    if not mine:
+        return dict(turns)
+    return {number: turn for number, turn in turns.items() if witnesses(turn, participants) & mine}

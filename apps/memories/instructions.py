@@ -1,0 +1,161 @@
+"""What in a message is addressed to a model instead of told: commands, notes out of character, our own tags. Pure.
+
+A chat is data: nothing in it may become a memory because the chat says so. The rules are narrow on purpose, since
+people in stories remember, ignore and record things too.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+_NAMED = "fact relationship preference event scene revelation development detail arc resolved contradiction"
+_TAG = re.compile(
+    # [fact], [fact:3:permanent], [scene:session]; not the stage direction [Scene: a tavern]
+    rf"[\[［【]\s*(?:(?:{'|'.join(_NAMED.split())})s?\s*(?=[\]］】]|[:：]\s*(?:\d|scene\b|session\b|permanent\b|\w+\s*=))"
+    r"|state\s*[:：]|(?:merge|retire)\s*(?=[:：\]］】]\s*\d)|/?\s*summary\s*(?=[\]］】])"
+    # [knows] Mira | the door is locked
+    r"|(?:knows|suspects|believes|unaware|hiding)\s*(?=[\]］】][^|\n]{1,200}\|))"
+    r"[^\[\]\n］】]{0,300}[\]］】]?"
+    r"|</?\s*(?:character_state|world_state|relationship_matrix|transcript)\s*>",
+    re.IGNORECASE,
+)
+# A line in another role's name, or a mark of a chat template.
+_ROLE_LINE = re.compile(
+    r"^[ \t>*_#\"“\[(]{0,6}"
+    r"(?:(?:system|assistant|developer)(?: (?:prompt|message|note|instructions?|override))?[*_]*\s*[:：]"
+    r"|#{2,}\s*(?:system|instructions?|assistant)\b)|<\|[a-z_]{2,20}\|>|\[/?INST\]|<</?SYS>>",
+    re.IGNORECASE,
+)
+_TO_THE_WRITER = (
+    r"(?:ooc|(?:system|author(?:['’]?s)?|writer(?:['’]?s)?|gm|dm|narrator) note|"
+    r"note to (?:the )?(?:ai|bot|model|writer|self)"
+    r"|a/n|system|assistant|ai|instructions?)\b"
+)
+_COMMAND = (
+    r"(?:(?:new|updated|additional|important) instructions?|from now on|make sure|continue the|"
+    r"(?:do not|don['’]t|always|never|please) "
+    r"(?:write|speak|reply|respond|describe|mention|forget that|remember that)|write |generate |remember that|"
+    r"(?:you|\{\{char\}\}) (?:must|should|will now)|ignore |disregard )"
+)
+_NOTE = re.compile(
+    rf"\(\([^()]{{0,2000}}\)\)|\(\s*(?:{_TO_THE_WRITER})[^()]{{0,2000}}\)?"
+    rf"|\[\s*(?:{_TO_THE_WRITER}|{_COMMAND})[^\[\]]{{0,2000}}\]?",
+    re.IGNORECASE,
+)
+_OOC = re.compile(r"^\W{0,4}ooc\b", re.IGNORECASE)
+
+_ALL = (
+    r"(?:(?:all|any|everything|every|of|the|your|these|those|my|our|that|and|or|what|was|is|written|said|comes?)\s+)"
+    r"{0,5}"
+)
+_TEXTS = r"(?:instructions?|prompts?|messages?|texts?|contexts?|directives?|guidelines|transcripts?|conversations?)"
+_OVERRIDE = re.compile(
+    rf"\b(?:ignore|disregard|forget|override|bypass|skip)\s+{_ALL}"
+    rf"(?:(?:previous|prior|above|earlier|preceding|foregoing|system|initial|original)\s+{_TEXTS}\b"
+    rf"|{_TEXTS}\s+(?:above|before|so far)\b|(?:above|preceding|foregoing)(?=\s*(?:$|[,.:;!\n–—-]|and\b|then\b)))",
+    re.IGNORECASE,
+)
+# Where a command begins: not "I add", "he recorded".
+_ASKED = r"(?:^\W*|[,;:.!?–—]\s*|\b(?:please|now|and|then|must|should|shall|to|always|you|also|just|instead)\s+)"
+_MEMORY = (
+    r"(?:memory|memories|memory (?:book|bank|store|log|list)|knowledge base|system prompt|fact list|list of facts)\b"
+)
+_TO_MEMORY = re.compile(
+    rf"{_ASKED}(?:add|append|insert|store|save|record|log|write|put|enter|include|note|keep)\b[^.!?\n]{{0,80}}?"
+    rf"\b(?:to|in|into)\s+(?:your|the|its|this|long[- ]term|permanent|session)\s+(?:\w+[- ]){{0,2}}?{_MEMORY}",
+    re.IGNORECASE,
+)
+_AS_MEMORY = re.compile(
+    rf"{_ASKED}(?:add|store|save|record|log|remember|extract|mark|treat|count|memori[sz]e|output|write)\b[^.!?\n]{{0,80}}?"
+    r"\bas\s+(?:an?\s+)?(?:(?:new|true|important|permanent|established|confirmed|long[- ]term|core)\s+){0,3}"
+    r"(?:facts?|memor(?:y|ies))\b",
+    re.IGNORECASE,
+)
+_OUTPUT = re.compile(
+    rf"{_ASKED}(?:(?:output|emit)\s+"
+    r"(?:the following|this|these|exactly|only|just|a line|lines?|none|nothing|new|[\"“'\[:])"
+    r"|(?:print|output|emit|write|return|reply|respond|answer|extract)\b[^.!?\n]{0,40}?"
+    r"\b(?:json|facts?:|memory lines?|memories?:|tagged lines?|the tag|system prompt|only with none))",
+    re.IGNORECASE,
+)
+_ADDRESSED = re.compile(
+    r"(?:^\W*|\b(?:the|this|dear|hey|any|an)\s+|[.,;:!]\s*)"
+    r"(?:ai|assistant|language model|ai model|llm|chatbot|extractor|"
+    r"summari[sz]er|memory (?:engine|system|extractor|assistant|model))\b\s*[,:]?\s*(?:you\s+)?"
+    r"(?:must|should|shall|has to|have to|is to|needs? to|please)?\s*(?:always |never |not |now |please |only )*"
+    r"(?:remember|forget|ignore|disregard|output|store|save|record|add|write|note|treat|assume|include|extract|"
+    r"memori[sz]e)\b",
+    re.IGNORECASE,
+)
+_MACHINERY = re.compile(
+    r"^\W*(?:new|updated|additional|important) instructions?\s*[:：]"
+    r"|\b(?:end|beginning) of (?:the )?(?:transcript|system prompt|chat log)\b"
+    r"|\byour (?:system prompt|memory (?:bank|store)|(?:real|actual) (?:task|instructions?))\b"
+    r"|\byou are (?:now )?(?:an? |the )?(?:language model|llm|(?:memory|fact) extractor)\b"
+    r"|\binstructions? (?:for|to) the (?:ai|model|assistant|extractor)\b",
+    re.IGNORECASE,
+)
+_RULES = (_TAG, _ROLE_LINE, _NOTE, _OOC, _OVERRIDE, _TO_MEMORY, _AS_MEMORY, _OUTPUT, _ADDRESSED, _MACHINERY)
+# Without one of these no rule applies: most sentences need no closer look.
+_HINT = re.compile(
+    r"[\[［【<#:：]|\(\(|\booc\b|ignor|disregard|forget|overrid|bypass|skip|memor|facts?\b|output|emit|print|json|prompt|"
+    r"transcript|instruction|assistant|language model|llm|chatbot|extract|summari|chat log|\bai\b|knowledge base|"
+    r"\(\s*(?:a/n|system|author|writer|gm|dm|narrator|note)",
+    re.IGNORECASE,
+)
+_READ = 4000  # characters of a sentence that are looked at; nobody quotes a longer one
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])")
+
+
+def is_instruction(sentence: str) -> bool:
+    """Whether a sentence speaks to a model, in its tags or in the open, instead of telling something."""
+    text = sentence[:_READ]
+    return bool(_HINT.search(text)) and any(rule.search(text) for rule in _RULES)
+
+
+def without_instructions(message: str) -> str:
+    """The message without notes out of character, and without lines in another role's name or under a tag of ours.
+
+    Commands among its sentences are still there: ``is_instruction`` knows them.
+    """
+    return "\n".join(_told(line) for line in _NOTE.sub(" ", message).splitlines())
+
+
+def _told(line: str) -> str:
+    """What a line tells: all of it, or what stands before a tag, or nothing."""
+    if _ROLE_LINE.search(line) or _OOC.match(line):
+        return ""
+    tag = _TAG.search(line)
+    return line[: tag.start()] if tag else line
+
+
+def echoed_lines(turn_texts: Iterable[str]) -> frozenset[str]:
+    """What messages dictate, normalised: the texts behind tags of ours and after the colon of a command, whole and
+    sentence by sentence. A candidate of such a text merely repeats it."""
+    found = {normalized(piece) for text in turn_texts for piece in _dictated(text)}
+    return frozenset(found - {""})
+
+
+def normalized(text: str) -> str:
+    """A text's words alone, in lower case, for comparison."""
+    return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
+
+
+def _dictated(text: str) -> Iterator[str]:
+    awaited = False  # the line before was a command that ended with a colon
+    for line in filter(str.strip, text.splitlines()):
+        parts = _TAG.split(line)
+        if awaited and len(parts) == 1:
+            yield from _pieces(line)
+        for part in parts[1:]:
+            yield from _pieces(part)
+        for sentence in _SENTENCE_END.split(parts[0]):
+            command, colon, rest = sentence.rpartition(":")
+            if colon and is_instruction(command + colon):
+                yield from _pieces(rest)
+        awaited = line.rstrip().endswith(":") and is_instruction(line)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    yield text
+    yield from _SENTENCE_END.split(text)

@@ -1,0 +1,136 @@
+"""Inflected English words: their stems, and all the forms of a verb as one pattern. Pure."""
+
+from functools import lru_cache
+
+from apps.memories.lexicon.wordnet import vocabulary
+
+# The irregular verbs of English: base, past, participle (where it differs).
+_IRREGULAR = """
+be was were been|bear bore borne|beat beat beaten|become became become|begin began begun|bend bent|bet bet|bind bound
+bite bit bitten|bleed bled|blow blew blown|break broke broken|breed bred|bring brought|build built|burn burnt
+buy bought|catch caught|choose chose chosen|cling clung|come came come|creep crept|dig dug|do did done|draw drew drawn
+dream dreamt|drink drank drunk|drive drove driven|eat ate eaten|fall fell fallen|feed fed|feel felt|fight fought
+find found|flee fled|fling flung|fly flew flown|forbid forbade forbidden|forget forgot forgotten
+forgive forgave forgiven|forsake forsook forsaken|freeze froze frozen|get got gotten|give gave given|go went gone
+grind ground|grow grew grown|hang hung|have had|hear heard|hide hid hidden|hold held|keep kept|kneel knelt
+know knew known|lay laid|lead led|leap leapt|learn learnt|leave left|lend lent|light lit|lose lost|make made
+mean meant|meet met|overthrow overthrew overthrown|pay paid|prove proved proven|quit quit|ride rode ridden
+ring rang rung|rise rose risen|run ran run|say said|see saw seen|seek sought|sell sold|send sent|sew sewed sewn
+shake shook shaken|shine shone|shoot shot|show showed shown|shrink shrank shrunk|sing sang sung|sink sank sunk
+sit sat|slay slew slain|sleep slept|slide slid|speak spoke spoken|spend spent|spin spun|spring sprang sprung
+stand stood|steal stole stolen|stick stuck|sting stung|strike struck struck|swear swore sworn|sweep swept
+swell swelled swollen|swim swam swum|swing swung|take took taken|teach taught|tear tore torn|tell told
+think thought|throw threw thrown|undergo underwent undergone|understand understood|wake woke woken|wear wore worn
+weave wove woven|weep wept|win won|withdraw withdrew withdrawn|write wrote written|rebuild rebuilt
+overcome overcame overcome|foresee foresaw foreseen|retake retook retaken|regrow regrew regrown|knit knit
+""".replace("\n", "|")
+_VERBS = {words[0]: words[1:] for words in map(str.split, _IRREGULAR.split("|")) if words}
+_INVARIANT = frozenset("cut put set shut hit hurt let cost spread cast burst split shed read".split())
+# A form that is more often another word stays as it is.
+_NOT_VERBS = frozenset("left wound ground bound spring rose saw bore".split())
+_BASES = {form: base for base, forms in _VERBS.items() for form in forms if form not in _NOT_VERBS} | {
+    "died": "die", "dies": "die", "dying": "die", "lied": "lie", "lies": "lie", "lying": "lie", "tied": "tie",
+    "ties": "tie", "tying": "tie", "wives": "wife", "knives": "knife", "lives": "live", "leaves": "leave",
+    "thieves": "thief", "wolves": "wolf", "children": "child", "men": "man", "women": "woman", "feet": "foot",
+    "teeth": "tooth", "mice": "mouse", "geese": "goose", "people": "person", "does": "do", "goes": "go",
+    "news": "news", "is": "be", "are": "be", "am": "be", "were": "be", "has": "have",
+}  # fmt: skip
+_ENDINGS = ("ing", "ied", "ies", "ed", "es", "s")
+_UNTOUCHED = ("ss", "us", "is", "thing", "evening", "morning", "wedding", "sibling", "ceiling", "during")
+_VOWELS = "aeiou"
+
+
+@lru_cache(maxsize=16384)
+def stem(word: str) -> str:
+    """A word without its commonest English endings; of an irregular verb, its base."""
+    word = word.removesuffix("'s")
+    if word in _BASES:
+        return _BASES[word]
+    for ending in _ENDINGS:
+        bare = word.removesuffix(ending)
+        if bare != word and _is_word(bare) and not word.endswith(_UNTOUCHED):
+            return _bare(bare, ending)
+    return word
+
+
+def _is_word(bare: str) -> bool:
+    return len(bare) >= 2 and any(letter in "aeiouy" for letter in bare)
+
+
+def _bare(bare: str, ending: str) -> str:
+    """What a word without its ending was with it: sold on, made whole."""
+    known = vocabulary()
+    if ending in ("ied", "ies"):
+        return f"{bare}ie" if f"{bare}ie" in known and f"{bare}y" not in known else f"{bare}y"
+    if ending == "s":
+        return bare
+    if ending == "es":
+        is_sibilant = bare.endswith(("s", "x", "z", "ch", "sh", "o"))
+        return bare if is_sibilant and f"{bare}e" not in known else f"{bare}e"
+    single = bare[:-1] if len(bare) > 2 and bare[-1] == bare[-2] and bare[-1] not in "lszeo" else ""
+    if single:
+        return single
+    if bare.endswith(("c", "v", "rs", "u")) or (f"{bare}e" in known and (bare not in known or _is_short(bare))):
+        return f"{bare}e"
+    return bare[:-1] if bare.endswith("ll") and bare not in known and bare[:-1] in known else bare
+
+
+def _is_short(bare: str) -> bool:
+    """One vowel before one consonant: its last letter would be doubled before the ending."""
+    return len(bare) <= 4 and bare[-1] not in f"{_VOWELS}wxy" and bare[-2] in _VOWELS and bare[-3:-2] not in _VOWELS
+
+
+def inflections(verb: str) -> list[str]:
+    """All forms of a verb, the base first; of a phrasal verb or phrase, its first word is inflected."""
+    base, _, rest = verb.partition(" ")
+    forms = [base, *_third(base), *_past(base), _present_participle(base)]
+    return [f"{form} {rest}" if rest else form for form in dict.fromkeys(forms)]
+
+
+def verbs(*phrases: str) -> str:
+    """A pattern of all forms of the verbs, to be put between word boundaries; phrases are separated by commas."""
+    listed = [phrase.strip() for line in phrases for phrase in line.split(",") if phrase.strip()]
+    forms = {form for phrase in listed for form in inflections(phrase)}
+    return "(?:" + "|".join(sorted(forms, key=len, reverse=True)) + ")"
+
+
+def _third(base: str) -> list[str]:
+    if base in ("be", "have"):
+        return ["is", "are", "am"] if base == "be" else ["has"]
+    if base.endswith("y") and base[-2] not in _VOWELS:
+        return [f"{base[:-1]}ies"]
+    return [base + ("es" if base.endswith(("s", "sh", "ch", "x", "z", "o")) else "s")]
+
+
+def _past(base: str) -> list[str]:
+    if base in _VERBS:
+        regular = ["burned", "dreamed", "learned", "leaped"] if base in ("burn", "dream", "learn", "leap") else []
+        return [*_VERBS[base], *(form for form in regular if form.startswith(base))]
+    if base in _INVARIANT:
+        return [base]
+    if base.endswith("e"):
+        return [f"{base}d"]
+    if base.endswith("y") and base[-2] not in _VOWELS:
+        return [f"{base[:-1]}ied"]
+    return [f"{_doubled(base)}ed"]
+
+
+def _present_participle(base: str) -> str:
+    if base.endswith("ie"):
+        return f"{base[:-2]}ying"
+    if base.endswith("e") and base not in ("be", "see", "flee", "free"):
+        return f"{base[:-1]}ing"
+    return f"{_doubled(base)}ing"
+
+
+def _doubled(base: str) -> str:
+    """With its last letter doubled, where a short verb ends in one vowel and one consonant."""
+    short = len(base) <= 4 or base in ("admit", "commit", "regret", "forget", "begin", "transfer", "equip", "expel")
+    ends = (
+        base == "quit"
+        or len(base) > 2
+        and base[-1] not in f"{_VOWELS}wxyh"
+        and base[-2] in _VOWELS
+        and base[-3] not in _VOWELS
+    )
+    return base + base[-1] if short and ends else base

@@ -1,0 +1,91 @@
+"""Words that mean much the same, words that exclude each other, and classes of words. Pure."""
+
+from collections import defaultdict
+from functools import cache, lru_cache
+
+from apps.memories.lexicon.forms import stem
+from apps.memories.lexicon.wordnet import entries
+
+# What everyday speech treats alike and WordNet keeps apart, or does not know in that sense.
+_ALIKE = """
+home house flat apartment place|reside live dwell|film movie|mum mom mother|dad father|kid child|boyfriend partner
+girlfriend partner|husband spouse|wife spouse|job work|shop store|car vehicle|fond love like enjoy adore favourite
+favorite keen|hate dislike detest loathe despise|afraid frighten scare fear terrify terrified|trust faith rely
+wed marry married wife husband spouse|pregnant expect|own belong possess property|command lead head charge
+command captain|rescue save|destroy burn fire|fracture break|phone telephone|begin start|physician doctor
+graduate finish|buy purchase|big large|near close|sick ill|close good best|friend pal buddy|call name
+allergic allergy|vegetarian vegan|brief short|teach teacher|pilot fly|afraid phobia|secretly secret|quick fast
+reside resident|stay live|run manage|lot many|soldier troops|kill murder slay|couple two|birthday born birth
+owe debt|food dish meal|near close|close nearby|sibling brother sister|parent mother father|lawyer attorney|talk speak|hide conceal|situated located lie stand
+""".replace("\n", "|")
+_OPPOSITE = """
+friend enemy rival foe|ally enemy|trust distrust betray suspect mistrust|love hate despise loathe detest dislike
+like hate dislike loathe detest despise|open close shut lock seal bar|empty full|free captive prisoner imprison
+locked unlocked|alive dead|healthy sick ill|safe dangerous|guilty innocent|win lose|rich poor|broken intact whole
+intact destroy ruin|single married engaged|accept refuse reject|agree refuse|remember forget|loyal traitor betray
+strong weak|calm angry furious|happy sad miserable|brave afraid|morning evening night noon dusk|dawn dusk noon
+spring summer autumn winter|left right|north south east west|human vampire werewolf demon elf ghost|early late
+first second third last|before after|stranger friend lover acquaintance|dry wet full flood|hot cold|day night|secret public|asleep awake
+""".replace("\n", "|")
+
+SHORTEST_STEM = 4  # letters of a word that "un" and the like make another of
+SHORTEST_ROOT = 5  # letters from which a word within a longer one tells what this means
+
+
+@lru_cache(maxsize=16384)
+def alike(one: str, two: str) -> bool:
+    """Whether two stems mean much the same, or one is made from the other."""
+    return one == two or two in _pairs()["alike"].get(one, ()) or _extends(one, two) or _extends(two, one)
+
+
+def _extends(one: str, two: str) -> bool:
+    """Birth and birthplace."""
+    return len(one) >= SHORTEST_ROOT and two.startswith(one)
+
+
+_NEGATING = ("un", "in", "im", "ir", "il", "dis", "mis", "non")
+
+
+@lru_cache(maxsize=16384)
+def opposite(one: str, two: str) -> bool:
+    """Whether two stems exclude each other."""
+    return two in _pairs()["opposite"].get(one, ()) or _negates(one, two) or _negates(two, one)
+
+
+def _negates(one: str, two: str) -> bool:
+    """Unable, inexpensive, disloyal; useless and useful."""
+    if len(two) >= SHORTEST_STEM and one.endswith(two) and one.removesuffix(two) in _NEGATING:
+        return True
+    return one.endswith("less") and two.endswith("ful") and one[:-4] == two[:-3]
+
+
+def members(name: str) -> frozenset[str]:
+    """The stems of a class: occupation, person, kin, body, illness, animal, verb, noun_or_verb."""
+    return _classes()[name]
+
+
+@cache
+def _pairs() -> dict[str, dict[str, set[str]]]:
+    found: dict[str, dict[str, set[str]]] = {"alike": defaultdict(set), "opposite": defaultdict(set)}
+    for relation, first, *others in entries():
+        if relation in found:
+            _relate(found[relation], first, others)
+    for relation, groups in (("alike", _ALIKE), ("opposite", _OPPOSITE)):
+        for group in groups.split("|"):
+            words = group.split()
+            for place, word in enumerate(words):
+                _relate(found[relation], word, words[place + 1 :])
+    return found
+
+
+def _relate(pairs: dict[str, set[str]], first: str, others: list[str]) -> None:
+    for other in others:
+        one, two = stem(first), stem(other)
+        if one != two:
+            pairs[one].add(two)
+            pairs[two].add(one)
+
+
+@cache
+def _classes() -> dict[str, frozenset[str]]:
+    return {first: frozenset(map(stem, words)) for relation, first, *words in entries() if relation == "class"}

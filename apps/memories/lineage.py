@@ -1,0 +1,30 @@
+"""Which memories bear on a chat: its own, its character's from other stories, and what a branch took over.
+
+A branch and its parent tell the same story in two ways: what one learns after they part is nothing to the other.
+"""
+
+from uuid import UUID
+
+from django.db import connection
+
+from apps.chats.models import Chat
+
+
+def relatives(chat: Chat | UUID) -> list[UUID]:
+    """The other chats of the tree of branches that the chat belongs to."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            WITH RECURSIVE up AS (
+                SELECT id, parent_id FROM chats_chat WHERE id = %(chat)s
+                UNION SELECT chat.id, chat.parent_id FROM chats_chat AS chat JOIN up ON chat.id = up.parent_id
+            ),
+            tree AS (
+                SELECT id FROM up
+                UNION SELECT chat.id FROM chats_chat AS chat JOIN tree ON chat.parent_id = tree.id
+            )
+            SELECT id FROM tree WHERE id <> %(chat)s
+            """,
+            {"chat": getattr(chat, "pk", chat)},
+        )
+        return [row[0] for row in cursor.fetchall()]

@@ -1,0 +1,186 @@
+"""Takes back what came from text that stands there no longer: edited, swiped away, hidden or deleted.
+
+It works from what is stored, not from what happened: called twice, or late, it does the same. What was taken back is
+kept, retired with the reason; what it had replaced holds again; what a person wrote or corrected stays.
+"""
+
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
+
+from apps.chats.models import Chat, Message
+from apps.chats.operations import lock_chat
+from apps.common import clock
+from apps.memories.models import (
+    Arc,
+    Digest,
+    Inheritance,
+    Knowledge,
+    LedgerEntry,
+    Memory,
+    MemorySource,
+    Relationship,
+    Scene,
+)
+from apps.memories.operations.merging import MERGED
+from apps.memories.readings import changed_since_read, drop_readings
+
+GONE, CHANGED = "source_gone", "source_changed"
+_SAID = (Digest.Kind.SUMMARY, Digest.Kind.CONTINUITY, Digest.Kind.REPAIR)
+
+
+@transaction.atomic
+def invalidate(owner: Any, chat_id: UUID) -> int:
+    """Take back what lost its source in a chat; how many messages are to be read anew. Raises Missing."""
+    chat = lock_chat(owner, chat_id)
+    changed = changed_since_read(chat)
+    MemorySource.objects.for_owner(chat.owner_id).filter(message__in=changed).update(lost=True)
+    _retire_memories(chat)
+    _retire_inherited(chat, changed)
+    for retire in (_retire_arcs, _retire_ledger, _retire_knowledge, _retire_relationships, _retire_scenes):
+        retire(chat, changed)
+    _retire_digests(chat, changed)
+    drop_readings(chat, changed)
+    return len(changed)
+
+
+def _retire_memories(chat: Chat) -> None:
+    """Those of a run of which no source is left as it was, and merges with such a member, whose others hold again."""
+    sources = MemorySource.objects.for_owner(chat.owner_id).filter(memory=OuterRef("pk"))
+    mine = Memory.objects.for_owner(chat.owner_id).filter(chat=chat, run__isnull=False)
+    made = mine.filter(edited_by="", deleted_at=None).exclude(state=Memory.State.RETIRED)
+    members = mine.filter(superseded_by=OuterRef("pk"), retired_reason=MERGED).filter(
+        ~Exists(sources.filter(lost=False))
+    )
+    _take_back(chat, list(made.filter(Exists(members))), CHANGED)
+    without = made.filter(~Exists(sources.filter(lost=False)))
+    _take_back(chat, list(without.filter(Exists(sources))), CHANGED)
+    _take_back(chat, list(without.filter(~Exists(sources))), GONE)
+
+
+def _take_back(chat: Chat, memories: list[Memory], reason: str) -> None:
+    """Retire the memories; what each had replaced holds again, or is replaced by what had replaced it."""
+    for memory in sorted(memories, key=lambda memory: memory.pk):
+        memory.state, memory.retired_reason = Memory.State.RETIRED, reason
+        memory.save(update_fields=["state", "retired_reason", "updated_at"])
+        successor = memory.superseded_by
+        fields: dict[str, Any] = {"state": Memory.State.ACTIVE, "superseded_by": None, "valid_to": None}
+        if successor is not None and successor.state != Memory.State.RETIRED:
+            fields = {"superseded_by": successor, "valid_to": successor.valid_from}
+        fields["retired_reason"] = ""
+        replaced = {"superseded_by": memory, "state": Memory.State.SUPERSEDED}
+        Memory.objects.for_owner(chat.owner_id).filter(**replaced).update(**fields, updated_at=clock.now())
+        Inheritance.objects.for_owner(chat.owner_id).filter(**replaced).update(**fields)
+
+
+def _retire_inherited(chat: Chat, changed: list[UUID]) -> None:
+    """Of what a branch took over, that of which it has no copy of a source left as it was."""
+    rows = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat).exclude(message_ids=[])
+    standing = set(Message.objects.for_owner(chat.owner_id).filter(chat=chat).values_list("pk", flat=True))
+    standing -= set(changed)
+    for row in rows.exclude(state=Memory.State.RETIRED):
+        left = [pk for pk in row.message_ids if pk in standing]
+        if left != row.message_ids:
+            row.message_ids = left
+            if not left:
+                row.state, row.retired_reason = Memory.State.RETIRED, CHANGED
+            row.save(update_fields=["message_ids", "state", "retired_reason"])
+
+
+def _lost(changed: list[UUID]) -> Q:
+    """Rows of runs whose source was deleted, or is not what it was."""
+    return Q(run__isnull=False, edited_by="") & (Q(source=None) | Q(source__in=changed))
+
+
+def _retire_arcs(chat: Chat, changed: list[UUID]) -> None:
+    mine = Arc.objects.for_owner(chat.owner_id).filter(chat=chat)
+    mine.filter(state=Arc.State.RESOLVED, edited_by="").filter(Q(until=None) | Q(until__in=changed)).update(
+        state=Arc.State.OPEN, summary="", until=None, until_swipe=None, updated_at=clock.now()
+    )
+    _retire(mine.filter(_lost(changed), state=Arc.State.OPEN))
+
+
+def _retire_ledger(chat: Chat, changed: list[UUID]) -> None:
+    """A value that was never told goes; the one before it, which ended there, holds on."""
+    mine = LedgerEntry.objects.for_owner(chat.owner_id).filter(chat=chat)
+    _retire(mine.filter(_lost(changed)).exclude(state=LedgerEntry.State.RETIRED))
+    closed = mine.filter(state__in=[LedgerEntry.State.REPLACED, LedgerEntry.State.CLEARED])
+    for row in closed.filter(Q(until=None) | Q(until__in=changed)).order_by("-pk"):
+        same = mine.filter(entity=row.entity_id, field=row.field)
+        later = same.filter(pk__gt=row.pk).exclude(state=LedgerEntry.State.RETIRED).order_by("pk").first()
+        _reopen(row, later, LedgerEntry.State.CURRENT, LedgerEntry.State.REPLACED)
+
+
+def _reopen(row: LedgerEntry | Relationship, later: Any, current: str, replaced: str) -> None:
+    """What had ended where nothing ends any more goes on, up to what came ``later``."""
+    row.state = replaced if later else current
+    row.until = later.source if later else None
+    row.until_swipe = later.swipe if later else None
+    if later is None or later.source is not None:
+        row.save(update_fields=["state", "until", "until_swipe", "updated_at"])
+
+
+def _retire_knowledge(chat: Chat, changed: list[UUID]) -> None:
+    mine = Knowledge.objects.for_owner(chat.owner_id).filter(chat=chat)
+    mine.filter(state="retired", retired_reason="outdated").filter(Q(until=None) | Q(until__in=changed)).update(
+        state=Knowledge.State.ACTIVE, retired_reason="", until=None, until_swipe=None, updated_at=clock.now()
+    )
+    _retire(mine.filter(_lost(changed), state=Knowledge.State.ACTIVE))
+
+
+def _retire_relationships(chat: Chat, changed: list[UUID]) -> None:
+    mine = Relationship.objects.for_owner(chat.owner_id).filter(chat=chat)
+    _retire(mine.filter(_lost(changed)).exclude(state=Relationship.State.RETIRED))
+    closed = mine.filter(state__in=[Relationship.State.REPLACED, Relationship.State.REMOVED])
+    for row in closed.filter(Q(until=None) | Q(until__in=changed)).order_by("-pk"):
+        same = Relationship.objects.for_owner(chat.owner_id).filter(
+            subject=row.subject_id, target=row.target_id, descriptor=row.descriptor
+        )
+        later = same.filter(pk__gt=row.pk).exclude(state=Relationship.State.RETIRED).order_by("pk").first()
+        _reopen(row, later, Relationship.State.CURRENT, Relationship.State.REPLACED)
+
+
+def _retire_scenes(chat: Chat, changed: list[UUID]) -> None:
+    """Scenes that ended with a message that is gone or changed, or before one that has."""
+    mine = Scene.objects.for_owner(chat.owner_id).filter(chat=chat, state=Scene.State.FOUND, edited_by="")
+    indexes = Message.objects.for_owner(chat.owner_id).filter(pk__in=changed).values_list("index", flat=True)
+    _retire(mine.filter(_lost(changed) | Q(source__index__in=[index - 1 for index in indexes])))
+
+
+def _retire_digests(chat: Chat, changed: list[UUID]) -> None:
+    """A summary that holds lost text makes room for the last version before it. Later messages are taken in anew."""
+    first = Message.objects.for_owner(chat.owner_id).filter(pk__in=changed).order_by("index").first()
+    rows = Digest.objects.for_owner(chat.owner_id).filter(chat=chat, kind__in=_SAID, edited_by="")
+    rows = rows.exclude(state=Digest.State.RETIRED).select_related("source").order_by("-version")
+    gone = [row for row in rows if _holds_lost_text(row, first.index if first else None)]
+    for row in gone:
+        was_current = row.state == Digest.State.CURRENT
+        row.state, row.retired_reason = Digest.State.RETIRED, CHANGED if row.source_id else GONE
+        row.save(update_fields=["state", "retired_reason", "updated_at"])
+        if was_current and row.kind == Digest.Kind.SUMMARY:
+            _make_previous_current(row, [one.pk for one in gone])
+
+
+def _holds_lost_text(row: Digest, first_changed: int | None) -> bool:
+    """Whether a message up to its last one has changed, or is missing: then that one has moved up."""
+    if row.source is None:
+        return True
+    missing = row.source.index + 1 < row.parts.get("messages", 0)
+    return missing or (first_changed is not None and row.source.index >= first_changed)
+
+
+def _make_previous_current(row: Digest, gone: list[UUID]) -> None:
+    versions = Digest.objects.for_owner(row.owner_id).filter(
+        kind=row.kind, chat=row.chat_id, character=row.character_id
+    )
+    previous = versions.filter(state=Digest.State.REPLACED).exclude(pk__in=gone).order_by("-version").first()
+    if previous is not None:
+        previous.state = Digest.State.CURRENT
+        previous.save(update_fields=["state", "updated_at"])
+
+
+def _retire(rows: Any) -> None:
+    rows.filter(source=None).update(state="retired", retired_reason=GONE, updated_at=clock.now())
+    rows.filter(source__isnull=False).update(state="retired", retired_reason=CHANGED, updated_at=clock.now())

@@ -1,0 +1,277 @@
+"""Writes what stages of a run have worked out beside memories. To be called in the transaction of the step.
+
+What changes is never overwritten: the old row is closed where the new one begins, so that the history stays.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from apps.chats.models import Character, Chat, Message
+from apps.common import clock
+from apps.memories.lines.epistemic import KnowledgeLine
+from apps.memories.lines.ledger import StateLine
+from apps.memories.lines.relationships import RelationshipLine
+from apps.memories.models import Arc, Digest, Entity, Knowledge, LedgerEntry, Relationship, Scene
+from apps.memories.operations.remembering import entity_named
+from apps.memories.versions import versioned
+
+MAX_DESCRIPTORS = 6  # of one directed pair
+_MAGNITUDES = ("low", "medium", "high")
+
+
+def line_hash(*parts: object) -> str:
+    """What makes a line the same, so that a run writes it once."""
+    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
+
+
+def _from(message: Message) -> dict[str, Any]:
+    return {"source": message, "swipe": message.active_swipe}
+
+
+def _until(message: Message) -> dict[str, Any]:
+    return {"until": message, "until_swipe": message.active_swipe, "updated_at": clock.now()}
+
+
+# Scenes
+
+
+def write_scene(chat: Chat, last: Message, *, reason: str, recap: str, run_id: UUID | None) -> int:
+    """A scene ends with the message ``last``; how many are new. One that a person dismissed stays dismissed."""
+    scene, made = Scene.objects.for_owner(chat.owner_id).get_or_create(
+        chat=chat,
+        source=last,
+        defaults={
+            "owner_id": chat.owner_id,
+            "swipe": last.active_swipe,
+            "reason": reason[:200],
+            "recap": recap,
+            "run_id": run_id,
+        },
+    )
+    if not made and scene.state == Scene.State.RETIRED:
+        scene.state, scene.retired_reason, scene.recap, scene.swipe = Scene.State.FOUND, "", recap, last.active_swipe
+        scene.save(update_fields=["state", "retired_reason", "recap", "swipe", "updated_at"])
+        return 1
+    return int(made)
+
+
+# Arcs
+
+
+def open_arc(
+    chat: Chat, text: str, source: Message, *, vector: Any, model: str, run_id: UUID | None, character: Character | None
+) -> Arc:
+    return Arc.objects.create(
+        owner_id=chat.owner_id,
+        chat=chat,
+        character=character or chat.character,
+        text=text,
+        embedding=vector,
+        embedding_model=model,
+        run_id=run_id,
+        line_hash=line_hash(text, source.pk),
+        **_from(source),
+    )
+
+
+def resolve_arc(arc: Arc, message: Message, summary: str) -> int:
+    """Close an arc that is still open; whether it was."""
+    mine = Arc.objects.for_owner(arc.owner_id).filter(pk=arc.pk, state=Arc.State.OPEN)
+    return mine.update(state=Arc.State.RESOLVED, summary=summary, **_until(message))
+
+
+def retire_arcs_beyond(chat: Chat, cap: int) -> int:
+    """Keep the newest arcs, and those that a person wants to persist; how many had to make room."""
+    rows = Arc.objects.for_owner(chat.owner_id).filter(chat=chat, state=Arc.State.OPEN)
+    kept = rows.order_by("-persistent", "-pk").values_list("pk", flat=True)
+    excess = rows.filter(pk__in=list(kept)[cap:], persistent=False, edited_by="")
+    return excess.update(state=Arc.State.RETIRED, retired_reason="capacity", updated_at=clock.now())
+
+
+# The state ledger
+
+
+def write_states(chat: Chat, lines: Iterable[tuple[StateLine, Message]], run_id: UUID | None) -> int:
+    """Set and clear fields, and leave the others as they are; how many changed."""
+    changed = 0
+    for line, message in lines:
+        entity = entity_named(chat, line.name, line.type)
+        for name, value in line.fields.items():
+            changed += set_field(chat, entity, name, value, message, run_id=run_id)
+        for name in line.cleared:
+            changed += clear_field(chat, entity, name, message)
+    return changed
+
+
+def set_field(chat: Chat, entity: Entity, field: str, value: str, message: Message | None, **fields: Any) -> bool:
+    """A field has this value from the message on; whether that is news. A value from before the current one is not."""
+    current = _current(chat, entity, field)
+    if current is not None:
+        if current.value.casefold() == value.casefold() or _is_before(message, current.source):
+            return False
+        _close(current, LedgerEntry.State.REPLACED, message)
+    source = _from(message) if message else {}
+    LedgerEntry.objects.create(
+        owner_id=chat.owner_id, chat=chat, entity=entity, field=field, value=value, **source, **fields
+    )
+    return True
+
+
+def clear_field(chat: Chat, entity: Entity, field: str, message: Message | None) -> bool:
+    """What the field said is over; whether it said anything."""
+    current = _current(chat, entity, field)
+    if current is None or _is_before(message, current.source):
+        return False
+    _close(current, LedgerEntry.State.CLEARED, message)
+    return True
+
+
+def _current(chat: Chat, entity: Entity, field: str) -> LedgerEntry | None:
+    rows = LedgerEntry.objects.for_owner(chat.owner_id).filter(chat=chat, entity=entity, field=field)
+    return rows.filter(state=LedgerEntry.State.CURRENT).select_related("source").first()
+
+
+def _is_before(message: Message | None, other: Message | None) -> bool:
+    return message is not None and other is not None and message.index < other.index
+
+
+def _close(row: LedgerEntry | Relationship, state: str, message: Message | None) -> None:
+    row.state, row.until = state, message
+    row.until_swipe = message.active_swipe if message else None
+    row.save(update_fields=["state", "until", "until_swipe", "updated_at"])
+
+
+# Who knows what
+
+
+def write_knowledge(
+    chat: Chat,
+    lines: Iterable[tuple[KnowledgeLine, Message]],
+    retired: Sequence[UUID],
+    last: Message,
+    run_id: UUID | None,
+) -> int:
+    """New entries, and an end to those ``retired``; how many changed."""
+    changed = Knowledge.objects.for_owner(chat.owner_id).filter(pk__in=retired, state="active").update(
+        state=Knowledge.State.RETIRED, retired_reason="outdated", **_until(last)
+    )  # fmt: skip
+    for line, message in lines:
+        subject = entity_named(chat, line.subject, Entity.Kind.CHARACTER)
+        target = entity_named(chat, line.target, Entity.Kind.CHARACTER) if line.target else None
+        _, made = Knowledge.objects.for_owner(chat.owner_id).get_or_create(
+            run_id=run_id,
+            line_hash=line_hash(line.kind, subject.pk, target and target.pk, line.text, message.pk),
+            defaults={
+                "owner_id": chat.owner_id,
+                "chat": chat,
+                "kind": line.kind,
+                "subject": subject,
+                "target": target,
+                "text": line.text,
+                **_from(message),
+            },
+        )
+        changed += made
+    return changed
+
+
+# Relationships
+
+
+def write_relationships(
+    chat: Chat, character: Character | None, lines: Iterable[tuple[RelationshipLine, Message]], run_id: UUID | None
+) -> int:
+    """Add and take away words for how people stand to each other; how many changed."""
+    changed = 0
+    for line, message in lines:
+        subject = entity_named(chat, line.subject, Entity.Kind.CHARACTER, character)
+        target = entity_named(chat, line.target, Entity.Kind.CHARACTER, character)
+        if subject == target:
+            continue
+        current = {row.descriptor: row for row in _words(subject, target)}
+        for word in line.removed:
+            if word in current:
+                _close(current.pop(word), Relationship.State.REMOVED, message)
+                changed += 1
+        for one in line.added:
+            changed += _say(chat, subject, target, current.get(one.word), one.word, one.magnitude, message, run_id)
+        _keep_strongest(subject, target, message)
+    return changed
+
+
+def _words(subject: Entity, target: Entity) -> list[Relationship]:
+    rows = Relationship.objects.for_owner(subject.owner_id).filter(subject=subject, target=target, state="current")
+    return list(rows.order_by("pk"))
+
+
+def _say(
+    chat: Chat,
+    subject: Entity,
+    target: Entity,
+    current: Relationship | None,
+    word: str,
+    magnitude: str,
+    message: Message,
+    run_id: UUID | None,
+) -> bool:
+    if current is not None:
+        if current.magnitude == magnitude:
+            return False
+        _close(current, Relationship.State.REPLACED, message)
+    Relationship.objects.create(
+        owner_id=chat.owner_id,
+        chat=chat,
+        subject=subject,
+        target=target,
+        descriptor=word,
+        magnitude=magnitude,
+        run_id=run_id,
+        **_from(message),
+    )
+    return True
+
+
+def _keep_strongest(subject: Entity, target: Entity, message: Message) -> None:
+    """The weakest and oldest words make room."""
+    words = [row for row in _words(subject, target) if not row.edited_by]
+    words.sort(key=lambda row: (_MAGNITUDES.index(row.magnitude), row.pk), reverse=True)
+    for row in words[MAX_DESCRIPTORS:]:
+        row.retired_reason = "capacity"
+        row.save(update_fields=["retired_reason"])
+        _close(row, Relationship.State.RETIRED, message)
+
+
+# Digests
+
+
+def write_digest(
+    owner_id: UUID,
+    kind: str,
+    *,
+    chat: Chat | None = None,
+    character: Character | None = None,
+    text: str = "",
+    parts: Mapping[str, Any] | None = None,
+    last: Message | None = None,
+    run_id: UUID | None = None,
+    editor: str = "",
+) -> Digest:
+    """A new version of a text, which becomes the current one."""
+    versions = Digest.objects.for_owner(owner_id).filter(kind=kind, chat=chat, character=character)
+    latest = versions.order_by("-version").first()
+    versions.filter(state=Digest.State.CURRENT).update(state=Digest.State.REPLACED, updated_at=clock.now())
+    return Digest.objects.create(
+        owner_id=owner_id,
+        kind=kind,
+        chat=chat,
+        character=character,
+        text=text,
+        document=versioned("digest", parts or {}),
+        source=last,
+        swipe=last.active_swipe if last else None,
+        version=latest.version + 1 if latest else 1,
+        run_id=run_id,
+        edited_by=editor,
+    )

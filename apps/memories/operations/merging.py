@@ -1,0 +1,89 @@
+"""Makes one memory of several, and several of one; what was there before stays, replaced and linked."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db import transaction
+
+from apps.chats.models import Chat, Message
+from apps.common.problems import Invalid
+from apps.memories.models import ExtractionRun, Memory, MemorySource
+from apps.memories.operations.remembering import supersede
+from apps.memories.operations.texts import set_text
+
+MERGED = "merged"
+SPLIT = "split"
+
+
+def merge_memories(
+    chat: Chat | None, members: Sequence[Memory], text: str, *, run: ExtractionRun | None = None, editor: str = ""
+) -> int:
+    """Put ``text`` in the place of ``members``; how many it replaces. One of them may have been replaced meanwhile."""
+    rows = Memory.objects.for_owner(members[0].owner_id).active().select_for_update(of=("self",))
+    standing = list(rows.filter(pk__in=[member.pk for member in members]).order_by("pk"))
+    if len(standing) < 2:
+        return 0
+    _successor(standing, text, MERGED, run=run, editor=editor)
+    return len(standing)
+
+
+@transaction.atomic
+def merge_by_hand(memories: Sequence[Memory], text: str, *, editor: str) -> Memory:
+    """What ``merge_memories`` does, for a person. Raises Invalid where they weren't witnessed by the same people."""
+    if len({tuple(memory.witnessed_by) for memory in memories}) > 1:
+        raise Invalid.at("/memories", "They were not witnessed by the same people.")
+    return _successor(list(memories), text, MERGED, run=None, editor=editor)
+
+
+@transaction.atomic
+def split_memory(memory: Memory, texts: Sequence[str], *, editor: str) -> list[Memory]:
+    """Several memories in the place of one: it is replaced by the first, and linked to it."""
+    return [_successor([memory], text, SPLIT, run=None, editor=editor, replaces=not n) for n, text in enumerate(texts)]
+
+
+def _successor(
+    members: list[Memory], text: str, reason: str, *, run: ExtractionRun | None, editor: str, replaces: bool = True
+) -> Memory:
+    newest = members[-1]
+    sources = list(MemorySource.objects.for_owner(newest.owner_id).filter(memory__in=members).select_related("message"))
+    memory = Memory(
+        owner_id=newest.owner_id,
+        chat_id=newest.chat_id,
+        character_id=newest.character_id,
+        tier=newest.tier,
+        kind=newest.kind,
+        importance=max(member.importance for member in members),
+        expiration=newest.expiration,
+        confidence=max(member.confidence for member in members),
+        consolidated=True,
+        triggers=list(dict.fromkeys(word for member in members for word in member.triggers))[:12],
+        witnessed_by=members[0].witnessed_by,
+        valid_from=_latest(member.valid_from for member in members),
+        run=run,
+        edited_by=editor,
+        pinned=any(member.pinned for member in members),
+    )
+    set_text(memory, text)
+    memory.save()
+    MemorySource.objects.bulk_create(
+        [
+            MemorySource(
+                owner_id=memory.owner_id, memory=memory, message_id=source.message_id, swipe_id=source.swipe_id,
+                lost=source.lost,
+            )
+            for source in {source.swipe_id: source for source in sources}.values()
+        ]
+    )  # fmt: skip
+    memory.entities.set({entity for member in members for entity in member.entities.all()})
+    if replaces:
+        for member in members:
+            supersede(member.chat or Chat(owner_id=member.owner_id), member.pk, memory, reason)
+    return memory
+
+
+def _latest(messages: Iterable[Message | None]) -> Message | None:
+    return max(filter(None, messages), key=lambda message: message.index, default=None)
+
+
+def mark_consolidated(owner: Any, memories: Sequence[Memory]) -> None:
+    Memory.objects.for_owner(owner).filter(pk__in=[memory.pk for memory in memories]).update(consolidated=True)

@@ -1,0 +1,47 @@
+"""Canon: what is settled about a character, told from resolved arcs and long-term memories."""
+
+from collections import Counter
+
+from apps.memories.lines.prose import parse_prose
+from apps.memories.models import Arc, Digest, Memory
+from apps.memories.operations.layers import write_digest
+from apps.memories.operations.remembering import scope_of
+from apps.memories.stages.context import NOTHING, Context, Outcome, Window
+
+MAX_TOKENS = 600
+MAX_TEXT = 6000  # characters
+ARCS, MEMORIES = 20, 30
+LEAST_IMPORTANCE = 2
+
+
+def take(context: Context, window: Window) -> Outcome:
+    """Tell it anew where the run resolved an arc, or where it is asked for."""
+    arcs = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Arc.State.RESOLVED)
+    asked_for = context.run.tiers == ["canon"]
+    if not asked_for and not context.resolved_arcs():
+        return NOTHING
+    summaries = list(arcs.exclude(summary="").order_by("-pk").values_list("summary", flat=True)[:ARCS])[::-1]
+    character_id = context.character.pk if context.character else None
+    rows = scope_of(context.chat, Memory.Tier.LONG_TERM, character_id)
+    rows = rows.filter(importance__gte=LEAST_IMPORTANCE, hidden=False).order_by("-pinned", "-importance", "-pk")
+    memories = list(rows.values_list("text", flat=True)[:MEMORIES])
+    if not summaries and not memories:
+        return NOTHING
+    subject = context.character.name if context.character else context.chat.title
+    reply = context.ask("canon", {"subject": subject, "arcs": summaries, "memories": memories}, max_tokens=MAX_TOKENS)
+    text = parse_prose(reply, MAX_TEXT)
+    if not text:
+        return Outcome(unused=["The reply held no text."])
+
+    def write() -> Counter[str]:
+        write_digest(
+            context.owner_id,
+            Digest.Kind.CANON,
+            chat=None if context.character else context.chat,
+            character=context.character,
+            text=text,
+            run_id=context.run.pk,
+        )
+        return Counter(canon=1)
+
+    return Outcome(write)

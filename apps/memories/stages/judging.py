@@ -1,0 +1,55 @@
+"""By what candidates are judged: the thresholds that hold, and a model for what no rule decides."""
+
+from collections.abc import Callable
+
+from apps.llm.generation import GenerationFailed
+from apps.memories.dedup import Thresholds
+from apps.memories.lines.words import parse_update
+from apps.memories.memory_settings import Settings
+from apps.memories.models import Memory
+from apps.memories.stages.context import Context
+
+ANSWER_TOKENS = 20
+MAX_QUESTIONS = 12  # of one step
+
+
+def thresholds_of(settings: Settings, *, by_words: bool) -> Thresholds:
+    if by_words:
+        return Thresholds(
+            duplicate=settings.word_duplicate,
+            cross_kind_duplicate=settings.word_cross_kind_duplicate,
+            same_topic=settings.word_same_topic,
+            same_frame=0.15,
+        )
+    return Thresholds(
+        duplicate=settings.duplicate,
+        cross_kind_duplicate=settings.cross_kind_duplicate,
+        same_topic=settings.same_topic,
+        same_frame=0.30,
+    )
+
+
+def confirm_by(context: Context, tier: str) -> Callable[[str, str], bool] | None:
+    """Asks the model whether a statement replaces another; None where there is no model to ask.
+
+    Only of long-term memories: those of a session are many, and short-lived. A model that fails to answer replaces
+    nothing.
+    """
+    if context.backend.name == "builtin" or tier != Memory.Tier.LONG_TERM:
+        return None
+    asked: dict[tuple[str, str], bool] = {}
+
+    def confirm(old: str, new: str) -> bool:
+        if (old, new) not in asked and len(asked) < MAX_QUESTIONS:
+            asked[old, new] = _replaces(context, old, new)
+        return asked.get((old, new), False)
+
+    return confirm
+
+
+def _replaces(context: Context, old: str, new: str) -> bool:
+    try:
+        reply = context.ask("supersession", {"old": old, "new": new}, max_tokens=ANSWER_TOKENS)
+    except GenerationFailed:
+        return False
+    return parse_update(reply) is True

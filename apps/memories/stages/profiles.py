@@ -1,0 +1,78 @@
+"""Profiles: how somebody is at the moment, what threatens their world, and how they stand to the others."""
+
+import datetime as dt
+from collections import Counter
+
+from apps.common import clock
+from apps.memories.lines.profiles import parse_profiles
+from apps.memories.models import Digest, Memory
+from apps.memories.operations.layers import write_digest
+from apps.memories.operations.remembering import scope_of
+from apps.memories.stages.context import NOTHING, Context, Outcome, Window, turns_material
+from apps.memories.stages.turns import messages_between, within_room
+
+MAX_TOKENS = 600
+MEMORIES, MESSAGES = 40, 20
+
+
+def take(context: Context, window: Window) -> Outcome:
+    """Make the profile of the character anew, where it is older than it may be."""
+    subject = context.character.name if context.character else context.chat.title
+    memories = _memories(context)
+    if not memories or not _is_stale(context):
+        return NOTHING
+    end = context.last_index
+    turns = within_room(Window(messages_between(context.chat, end - MESSAGES + 1, end)).turns, context.room)
+    material = {
+        "subject": subject,
+        "names": context.participants,
+        "memories": memories,
+        "turns": turns_material(turns),
+    }
+    profile = parse_profiles(context.ask("profiles", material, max_tokens=MAX_TOKENS))
+    if profile is None:
+        return Outcome(unused=["The reply held no profile."])
+    parts = {
+        "character_state": profile.character_state,
+        "world_state": profile.world_state,
+        "relationship_matrix": profile.relationship_matrix,
+    }
+
+    def write() -> Counter[str]:
+        write_digest(
+            context.owner_id,
+            Digest.Kind.PROFILE,
+            chat=context.chat,
+            character=context.character,
+            text="\n\n".join(filter(None, parts.values())),
+            parts=parts,
+            last=max(turns.values(), key=lambda turn: turn.index, default=None),
+            run_id=context.run.pk,
+        )
+        return Counter(profiles=1)
+
+    return Outcome(write)
+
+
+def _is_stale(context: Context) -> bool:
+    """Whether it is asked for, was never made, or is old and something is new; a person's own is left alone."""
+    if context.run.tiers == ["profiles"]:
+        return True
+    current = (
+        Digest.objects.for_owner(context.owner_id)
+        .filter(chat=context.chat, character=context.character, kind=Digest.Kind.PROFILE, state="current")
+        .first()
+    )
+    if current is None:
+        return True
+    age = clock.now() - current.created_at
+    return not current.edited_by and age >= dt.timedelta(minutes=context.settings.profile_minutes)
+
+
+def _memories(context: Context) -> list[str]:
+    character_id = context.character.pk if context.character else None
+    found = []
+    for tier in (Memory.Tier.LONG_TERM, Memory.Tier.SESSION):
+        rows = scope_of(context.chat, tier, character_id).filter(hidden=False).order_by("-importance", "-pk")
+        found += rows.values_list("text", flat=True)[:MEMORIES]
+    return found

@@ -1,0 +1,84 @@
+"""Scenes: where one ends and the next begins, and a recap of the one that ended."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from apps.chats.models import Message
+from apps.memories.builtin_extraction.scene_breaks import Turn, scene_starts
+from apps.memories.lines.prose import parse_prose
+from apps.memories.lines.words import parse_yes_no
+from apps.memories.models import Scene
+from apps.memories.operations.layers import write_scene
+from apps.memories.stages.context import NOTHING, Context, Outcome, Window, turns_material
+from apps.memories.stages.turns import messages_between, within_room
+
+MOST_BEFORE = 60  # messages of the scene under way that are looked at beside the new ones
+RECAP_TOKENS, ANSWER_TOKENS = 200, 5
+MAX_RECAP = 1200  # characters
+
+
+def take(context: Context, window: Window) -> Outcome:
+    """Find the scenes that end with a message before one of the window's."""
+    if not window.turns:
+        return NOTHING
+    start = _start_of_scene(context, window.messages[0].index)
+    before = messages_between(context.chat, start, window.messages[0].index - 1, MOST_BEFORE)
+    shown = [message for message in [*before, *window.messages] if not message.is_system and message.mes.strip()]
+    found: list[tuple[Message, str, str]] = []
+    for position in _starts(context, shown, window):
+        last = shown[position - 1]
+        if last.ends_scene:
+            continue  # a person said so already
+        scene = messages_between(context.chat, _start_of_scene(context, last.index, found), last.index)
+        found.append((last, _excerpt(shown[position]), _recap(context, scene)))
+
+    def write() -> Counter[str]:
+        new = [
+            write_scene(context.chat, last, reason=reason, recap=recap, run_id=context.run.pk)
+            for last, reason, recap in found
+        ]
+        return Counter(scenes=sum(new))
+
+    return Outcome(write)
+
+
+def _starts(context: Context, shown: Sequence[Message], window: Window) -> list[int]:
+    """The positions of those of the window's turns that begin a scene."""
+    turns = [Turn(name=one.name, is_user=one.is_user, text=one.mes, sent_at=one.sent_at) for one in shown]
+    found = scene_starts(turns, min_messages=context.settings.scene_min_messages)
+    new = [position for position in found if position > 0 and shown[position].index in window.turns]
+    if context.settings.scene_check == "rules" or context.backend.name == "builtin":
+        return new
+    return [position for position in new if _is_confirmed(context, shown[position - 1], shown[position])]
+
+
+def _is_confirmed(context: Context, previous: Message, message: Message) -> bool:
+    """Whether the model agrees; what is no answer is a yes, since the rules said so."""
+    material = dict(
+        zip(("previous", "turn"), turns_material({one.index: one for one in (previous, message)}), strict=True)
+    )
+    return parse_yes_no(context.ask("scene_break", material, max_tokens=ANSWER_TOKENS)) is not False
+
+
+def _start_of_scene(context: Context, index: int, found: Sequence[tuple[Message, str, str]] = ()) -> int:
+    """The index at which the scene begins in which the message at ``index`` stands."""
+    ends = {last.index for last, _, _ in found}
+    mine = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
+    ends |= set(mine.filter(source__index__lt=index).values_list("source__index", flat=True))
+    rows = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, ends_scene=True, index__lt=index)
+    ends |= set(rows.values_list("index", flat=True))
+    return max((end for end in ends if end < index), default=-1) + 1
+
+
+def _recap(context: Context, scene: Sequence[Message]) -> str:
+    turns = Window(scene).turns
+    if not turns:
+        return ""
+    shown = within_room(turns, context.room)
+    reply = context.ask("scene_recap", {"turns": turns_material(shown)}, max_tokens=RECAP_TOKENS)
+    return parse_prose(reply, MAX_RECAP)
+
+
+def _excerpt(message: Message) -> str:
+    """How the message begins that tells of another scene."""
+    return " ".join(message.mes.split())[:160]

@@ -1,0 +1,32 @@
+"""Loads somebody's own rows for a page; what is another's is not there."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+
+from apps.chats.models import Chat
+from apps.memories.models import ExtractionRun, Memory
+
+
+def own_chat(request: HttpRequest, chat_id: UUID) -> Chat:
+    return get_object_or_404(Chat.objects.for_owner(request.user).select_related("character"), pk=chat_id)
+
+
+def own_run(request: HttpRequest, run_id: UUID) -> ExtractionRun:
+    runs = ExtractionRun.objects.for_owner(request.user).select_related("chat__character", "first", "last")
+    return get_object_or_404(runs, pk=run_id)
+
+
+def own_memory(request: HttpRequest, memory_id: UUID) -> Memory:
+    """With its history; tombstones too, since a deletion can be undone."""
+    return get_object_or_404(Memory.objects.for_owner(request.user).with_history(), pk=memory_id)
+
+
+def own_row(request: HttpRequest, model: Any, **named: Any) -> Any:
+    return get_object_or_404(model.objects.for_owner(request.user), **named)
+
+
+def wants_partial(request: HttpRequest) -> bool:
+    return bool(request.htmx) and not request.htmx.boosted  # type: ignore[attr-defined]

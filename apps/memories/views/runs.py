@@ -1,0 +1,86 @@
+"""The pages of runs: the progress of a chat's latest one, all of them, and one with what the model replied."""
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from apps.chats.models import Chat
+from apps.memories import runs, tasks
+from apps.memories.models import ExtractionRun
+from apps.memories.views.access import own_chat, own_run, wants_partial
+
+PAGE = 30
+CALLS = 50
+
+
+@login_required
+@require_safe
+def progress(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """The chat's latest run; while it goes on, the partial asks again by itself."""
+    return _progress(request, own_chat(request, chat_id), was_active="watching" in request.GET)
+
+
+def _progress(request: HttpRequest, chat: Chat, *, was_active: bool = False) -> HttpResponse:
+    run = runs.latest_run(request.user, chat)
+    reply = render(request, "memories/_progress.html", {"chat": chat, "run": run, "was_active": was_active})
+    if was_active and run and not run.is_active:
+        reply["HX-Trigger"] = "remembered"  # the rail reads itself anew
+    return reply
+
+
+@login_required
+@require_POST
+def extract(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """Start a run over what is new; one under way goes on as it is, one that was paused goes on."""
+    chat = own_chat(request, chat_id)
+    run, _ = tasks.request_run(request.user, chat)
+    if run.state == ExtractionRun.State.PAUSED:
+        tasks.resume(run)
+    return _progressed(request, chat)
+
+
+@login_required
+@require_POST
+def change(request: HttpRequest, run_id: UUID, action: str) -> HttpResponse:
+    """Pause, resume or cancel a run."""
+    run = own_run(request, run_id)
+    {"pause": runs.pause_run, "resume": tasks.resume, "cancel": runs.cancel_run}[action](run)
+    return _progressed(request, run.chat)
+
+
+def _progressed(request: HttpRequest, chat: Chat) -> HttpResponse:
+    if not request.htmx:  # type: ignore[attr-defined]
+        return redirect(request.POST.get("next") == "runs" and "memories:book-runs" or "chats:detail", chat_id=chat.pk)
+    return _progress(request, chat, was_active=True)
+
+
+@login_required
+@require_safe
+def index(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """Every run of a chat, newest first."""
+    chat = own_chat(request, chat_id)
+    mine = ExtractionRun.objects.for_owner(request.user).filter(chat=chat).order_by("-pk")
+    page = Paginator(mine, PAGE).get_page(request.GET.get("page"))
+    return render(request, "memories/book/runs.html", {"chat": chat, "page": page, "tab": "runs"})
+
+
+@login_required
+@require_safe
+def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """One run: its steps, what they came to, and what the model replied in each, as it came."""
+    run = own_run(request, run_id)
+    steps = run.steps.select_related("first", "last", "character").order_by("-pk")
+    calls = run.calls.order_by("-pk")
+    context = {
+        "run": run,
+        "chat": run.chat,
+        "tab": "runs",
+        "steps": Paginator(steps, CALLS).get_page(request.GET.get("steps")),
+        "calls": Paginator(calls, CALLS).get_page(request.GET.get("calls")),
+    }
+    template = "memories/book/_run.html" if wants_partial(request) else "memories/book/run.html"
+    return render(request, template, context)

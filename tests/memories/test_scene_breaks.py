@@ -1,0 +1,195 @@
+"""Where scenes begin: narrative jumps do it; speech, plans, habits, memories, steps across a room and markup do not."""
+
+import datetime as dt
+import json
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apps.memories.builtin_extraction.scene_breaks import Break, Turn, begins_scene, scene_starts
+from apps.memories.builtin_extraction.scene_patterns_seed import seed_scene_starts
+
+TABLE = Path(__file__).parents[1] / "data" / "scenes.jsonl"
+BEFORE = [Turn("Tom", True, '"Well then," I said.'), Turn("Mira", False, 'Mira shrugged. "As you like."')]
+
+
+def begins(text: str, before: list[Turn] = BEFORE) -> Break | None:
+    return begins_scene(before, Turn("Mira", False, text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Three days later, the fever broke.",
+        "*The next morning Mira finds the note.*",
+        "The following evening they met again by the well.",
+        "Later that night, somebody knocked.",
+        "Weeks passed. No word came.",
+        "By nightfall they had crossed the ridge.",
+        "Night fell over the camp, and the fires were lit.",
+        "Mira woke with a start.",
+        "They arrived in Paris at noon.",
+        "*You reach the village as the rain begins.*",
+        "I returned to Port Salt with the others.",
+        "They rode to the castle without a word.",
+        "Meanwhile, in the castle, the king paced.",
+        "Across town, a phone was ringing.",
+        "***\nThe hall was dark.",
+        "She nodded.\n\n- - -\n\nThe hall was dark.",
+        "Chapter 3\nThe hall was dark.",
+        "# Part Two: The Road",
+        "[Two days later]\nThe hall was dark.",
+        "(Meanwhile, in the castle)\nThe king paced.",
+        "**Six months later**\nThe garden had grown.",
+        "INT. KITCHEN – NIGHT\nThe tap drips.",
+        "Location: the old docks\n*Fog rolls in.*",
+        "*Timeskip to the wedding*",
+    ],
+)
+def test_a_jump_in_the_story_begins_a_scene(text: str) -> None:
+    assert begins(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"See you the next day," she said.',
+        "‘The next morning he was gone,’ she said.",
+        '"Three days later he was dead. A week later, so was she.',
+        "Every morning she woke at six and walked to the harbour.",
+        "She stayed for a week, and it was enough.",
+        "Tomorrow they would ride to the capital.",
+        "If they left at dawn they could reach the pass by nightfall.",
+        "She remembered the summer in Oslo. They had arrived at the inn at dusk.",
+        "Last week she had walked to the village.",
+        "Two years ago they had fled to Port Salt.",
+        "She walked to the door and looked out.",
+        "He crossed to the window, then walked over to her desk.",
+        "He walked to Mira and took her hand.",
+        "The road led to the castle.",
+        "A stranger walked into the tavern.",
+        "A few moments later she looked up.",
+        "It was as quiet as the morning after a feast.",
+        "***shouts***",
+        "**Bold** *nods*",
+        "*nods* **Yes**",
+        "```\n***\nThree days later\n```",
+        "(OOC: skip to the next morning?)",
+        "((the next day maybe?)) *nods*",
+        "...",
+    ],
+)
+def test_what_is_no_jump_begins_none(text: str) -> None:
+    assert begins(text) is None
+
+
+def test_a_beginning_tells_what_it_is_seen_from() -> None:
+    assert begins("Three days later, the fever broke.") == Break("Three days later")
+    assert begins("***\nThe hall was dark.") == Break("separator")
+    assert begins("Chapter 3\nThe hall was dark.") == Break("heading")
+
+
+def test_a_user_begins_a_scene_as_well() -> None:
+    assert begins_scene(BEFORE, Turn("Tom", True, "*Later that night, I knock on her door.*"))
+
+
+def test_a_separator_at_the_end_of_a_message_begins_a_scene_with_the_next() -> None:
+    turns = [*BEFORE, Turn("Tom", True, '"Good night."\n\n***'), Turn("Mira", False, 'Mira yawned. "You look tired."')]
+    assert scene_starts(turns, min_messages=1) == [3]
+
+
+def test_a_writer_who_closes_every_message_with_a_separator_separates_nothing() -> None:
+    turns = [Turn(name, name == "Tom", '"Hm."\n\n---') for name in ("Tom", "Mira") * 5]
+    assert scene_starts(turns, min_messages=1)[2:] == []
+
+
+def test_the_reply_to_a_beginning_is_no_second_one() -> None:
+    asked = Turn("Tom", True, "*The next morning I knock on her door.*")
+    reply = Turn("Mira", False, '*Morning light streams in as Mira opens the door.* "You?"')
+    assert scene_starts([*BEFORE, asked, reply], min_messages=1) == [2]
+
+
+def test_somebody_at_a_place_already_does_not_get_there() -> None:
+    there = [*BEFORE, Turn("Mira", False, "The fire in the tavern burned low.")]
+    assert begins("Tom walked into the tavern again.", there) is None
+
+
+def test_a_long_pause_begins_a_scene() -> None:
+    noon = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC)
+    before = [Turn("Ana", True, "off to work!", noon)]
+    assert begins_scene(before, Turn("Bo", False, "hey", noon + dt.timedelta(hours=6))) == Break("pause")
+    assert begins_scene(before, Turn("Bo", False, "hey", noon + dt.timedelta(hours=5))) is None
+    assert begins_scene(before, Turn("Bo", False, "hey")) is None
+
+
+def test_a_scene_has_a_least_length() -> None:
+    turns = [*BEFORE, *(Turn("Mira", False, f"***\nThe {word} morning.") for word in ("first", "red", "blue", "old"))]
+    assert scene_starts(turns[:5], min_messages=3) == [3]
+    assert scene_starts(BEFORE) == []
+    assert scene_starts([]) == []
+
+
+def test_the_table_is_found_well() -> None:
+    right = found = expected = quiet = passages = 0
+    for line in TABLE.read_text(encoding="utf-8").splitlines():
+        passage = json.loads(line)
+        turns = [Turn(item["name"], item["is_user"], item["mes"]) for item in passage["messages"]]
+        starts, gold = set(scene_starts(turns, min_messages=1)), set(passage["expected"]) - {0}
+        right, found, expected = right + len(starts & gold), found + len(starts), expected + len(gold)
+        passages, quiet = passages + 1, quiet + (not gold)
+    assert passages >= 80
+    assert quiet >= 0.4 * passages
+    assert right / found >= 0.85
+    assert right / expected >= 0.85
+
+
+@pytest.mark.parametrize("text", ["She stayed for a week.", "He walked to the door.", '"See you the next day."',
+                                  "***shouts***", "**Bold** *nods*", "*nods* **Yes**"])  # fmt: skip
+def test_the_original_takes_these_for_beginnings(text: str) -> None:
+    assert seed_scene_starts([BEFORE[0], Turn("Mira", False, text)]) == [1]
+
+
+@pytest.mark.parametrize("text", ["They arrived in Paris.", "They returned to Paris.", "She walked to her desk.",
+                                  "He entered the room.", "*a* *b*", "- - -", "==="])  # fmt: skip
+def test_the_original_does_not_see_these(text: str) -> None:
+    assert seed_scene_starts([BEFORE[0], Turn("Mira", False, text)]) == []
+
+
+WORDS = st.sampled_from(
+    ["The next morning", "***", "---", '"', "*", "**", "```", "\n", "\n\n", "she woke", "to the castle", "'", "“", "”",
+     "(OOC", ")", "[", "]", "Chapter 3", "Location:", "every", "would", "night fell", ",", ".", "three days later", "—"]
+)  # fmt: skip
+TEXTS = st.one_of(st.text(max_size=200), st.lists(WORDS, max_size=20).map(" ".join))
+CHATS = st.lists(st.builds(Turn, st.sampled_from(["Tom", "Mira"]), st.booleans(), TEXTS), max_size=7)
+
+
+@given(CHATS)
+def test_any_text_is_taken(turns: list[Turn]) -> None:
+    starts = scene_starts(turns, min_messages=1)
+    assert starts == sorted(set(starts))
+    assert all(0 < start < len(turns) for start in starts)
+
+
+@given(CHATS)
+def test_line_ends_make_no_difference(turns: list[Turn]) -> None:
+    windows = [Turn(turn.name, turn.is_user, turn.text.replace("\n", "\r\n")) for turn in turns]
+    assert scene_starts(windows, min_messages=1) == scene_starts(turns, min_messages=1)
+
+
+@given(CHATS, CHATS)
+def test_what_comes_after_changes_no_beginning_but_the_last_message_s(turns: list[Turn], more: list[Turn]) -> None:
+    settled = [start for start in scene_starts(turns, min_messages=1) if start < len(turns) - 1]
+    longer = scene_starts([*turns, *more], min_messages=1)
+    assert [start for start in longer if start < len(turns) - 1] == settled
+
+
+@pytest.mark.parametrize(
+    "piece", ["*", "“", "'a", "(", "the next ", "a few ", "[", "- ", "— ", "walk to ", "A'", "one "]
+)
+def test_a_huge_message_is_read_in_time(piece: str) -> None:
+    started = time.monotonic()
+    scene_starts([BEFORE[0], Turn("Mira", False, piece * (40_000 // len(piece)))], min_messages=1)
+    assert time.monotonic() - started < 5
