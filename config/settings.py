@@ -231,6 +231,11 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {
+        "MemoryKindEnum": "apps.memories.models.Memory.Kind",
+        "EntityKindEnum": "apps.memories.models.Entity.Kind",
+        "KnowledgeKindEnum": "apps.memories.models.Knowledge.Kind",
+    },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "apps.common.schema.describe_idempotency",
@@ -267,6 +272,7 @@ CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # in memory: a static schedule 
 RUN_HEARTBEAT_TIMEOUT = env.int("RUN_HEARTBEAT_TIMEOUT", default=60)
 CELERY_BEAT_SCHEDULE = {
     "sweep-runs": {"task": "apps.memories.tasks.sweep_runs", "schedule": 30.0},
+    "sweep-jobs": {"task": "apps.memories.tasks.sweep_jobs", "schedule": 30.0},
     "sweep-chats": {"task": "apps.memories.tasks.sweep_chats", "schedule": 300.0},
     "sweep-imports": {"task": "apps.chats.tasks.sweep_import_jobs", "schedule": 60.0},
     "sweep-replies": {"task": "apps.sync.tasks.sweep_replies", "schedule": 3600.0},

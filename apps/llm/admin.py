@@ -3,9 +3,10 @@
 from typing import Any
 
 from django.contrib import admin
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 from apps.common.admin import OwnedAdmin
+from apps.common.scoping import system_scope
 from apps.llm.models import TokenLimit, Usage
 
 
@@ -29,6 +30,11 @@ class TokenLimitAdmin(OwnedAdmin):
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.has_perm("llm.add_tokenlimit")
+
+    def changeform_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Whether an owner has a limit already is asked over all owners."""
+        with system_scope():
+            return super().changeform_view(*args, **kwargs)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """The owner is chosen once; what the owner wants is theirs to say."""

@@ -1,5 +1,8 @@
 from django.apps import AppConfig
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
+from apps.llm.addresses import AddressPolicy
 from apps.llm.builtin import BuiltinBackend
 from apps.llm.generation import register_backend
 
@@ -11,3 +14,7 @@ class LlmConfig(AppConfig):
 
     def ready(self) -> None:
         register_backend(BuiltinBackend.name, BuiltinBackend)
+        try:
+            AddressPolicy.parse(settings.LLM_ALLOWED_ADDRESSES)
+        except ValueError as error:
+            raise ImproperlyConfigured(f"LLM_ALLOWED_ADDRESSES: {error}") from error

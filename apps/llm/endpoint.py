@@ -94,6 +94,8 @@ class Endpoint:
             if isinstance(error, httpx2.ConnectTimeout):
                 return TransientFailure("The server can't be reached: no connection within the time limit.")
             return TransientFailure(f"The server was silent for {self.timeout:g} seconds.")
+        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            return Misconfigured("The server's certificate is not one that this installation trusts.")
         if isinstance(error, httpx2.ConnectError):
             return TransientFailure(f"The server can't be reached: {excerpt_of(str(error))}")
         return TransientFailure("The connection to the server broke.")

@@ -13,6 +13,7 @@ from apps.common import clock
 from apps.common.problems import FieldError, Invalid, Missing
 from apps.llm.addresses import AddressNotAllowed, AddressPolicy, host_of
 from apps.llm.encryption import seal
+from apps.llm.events import announce_embedding_change
 from apps.llm.models import Connection, TokenLimit, Usage
 
 KEY = re.compile(r"[\x21-\x7e]{1,1000}")
@@ -51,6 +52,7 @@ def update_connection(connection: Connection, *, api_key: str | None = None, **c
     stored.for_generation = stored.for_generation and bool(stored.model)
     stored.for_embeddings = stored.for_embeddings and bool(stored.embedding_model)
     stored.save()
+    announce_embedding_change(stored.owner_id)
     connection.refresh_from_db()
 
 
@@ -73,11 +75,13 @@ def use_for(connection: Connection, generation: bool | None = None, embeddings: 
         if used:
             own.exclude(pk=connection.pk).filter(**{purpose: True}).update(**{purpose: False})
         _set(connection, **{purpose: used})
+    announce_embedding_change(connection.owner_id)
 
 
 def delete_connection(connection: Connection) -> None:
     """What it was used for goes back to what Loci brings. Its usage stays counted."""
     connection.delete()
+    announce_embedding_change(connection.owner_id)
 
 
 def note_check(connection: Connection, error: str) -> None:

@@ -121,6 +121,7 @@ def offered(request: HttpRequest, connection_id: UUID | None = None) -> HttpResp
     offer = offer_of(request, form)
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "llm/_offered.html", offer)
+    form.errors.clear()  # what is still missing is said on saving
     return render_form(request, form, **offer)
 
 

@@ -25,6 +25,6 @@ def relatives(chat: Chat | UUID) -> list[UUID]:
             )
             SELECT id FROM tree WHERE id <> %(chat)s
             """,
-            {"chat": getattr(chat, "pk", chat)},
+            {"chat": chat.pk if isinstance(chat, Chat) else chat},
         )
         return [row[0] for row in cursor.fetchall()]

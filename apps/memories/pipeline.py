@@ -105,10 +105,7 @@ def _walk(run: ExtractionRun) -> bool:
     backend = backend_for(run.owner)
     context = Context(run, settings_of(run.chat), backend)
     runs.beat(run, backend=backend.name, model=backend.model)
-    for _ in _steps(context):
-        if time.monotonic() > end:
-            return False
-    return True
+    return all(time.monotonic() <= end for _ in _steps(context))
 
 
 def _steps(context: Context) -> Iterator[None]:

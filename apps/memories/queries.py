@@ -11,7 +11,6 @@ from apps.chats.models import Chat, Message
 from apps.chats.scenes import scenes_of
 from apps.memories.models import Arc, Digest, Entity, Knowledge, LedgerEntry, Memory, Relationship, Scene
 
-
 # Digests
 
 

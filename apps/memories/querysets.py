@@ -1,7 +1,7 @@
 """Chainable reads of memories."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 from uuid import UUID
 
 from django.db import models
@@ -52,7 +52,7 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         own = models.Q(state="active") & ~models.Q(pk__in=self._inherited(chat))
         return self.known_in(chat).present().filter(standing | own)
 
-    def _inherited(self, chat: Chat) -> models.QuerySet[models.Model]:
+    def _inherited(self, chat: Chat) -> models.QuerySet[models.Model, Any]:
         return self._related("inheritances").order_by().filter(chat=chat).values("memory_id")
 
     def with_history(self) -> Self:

@@ -9,7 +9,9 @@ from itertools import product
 
 from apps.memories.claims import claims
 from apps.memories.claims.claim import Words, content, people
-from apps.memories.claims.endings import endings_of
+from apps.memories.claims.deaths import dead, speaks_of_death
+from apps.memories.claims.endings import speaks_of_an_end
+from apps.memories.claims.losses import speaks_of_a_loss
 from apps.memories.claims.predicate import is_negated, predicates, unmatched
 from apps.memories.lexicon import alike, members, opposite, stem
 from apps.memories.wording import USER, clauses
@@ -69,13 +71,24 @@ def differs(old: str, new: str) -> bool:
     if _facts_differ(one, two) or _roles_swapped(old, new):
         return True
     only_old, only_new = _leftovers(one, two)
-    if _excluded(only_old, only_new) or endings_of(old) != endings_of(new):
+    if _end_differently(old, new, only_old | only_new):
         return True
     if only_new & _BEINGS and not _claim_the_same(old, new):
         return True
     if len(only_old) == len(only_new) == 1:
         return not _claim_the_same(old, new) and not _of_two_sorts(old, new, only_old, only_new)
     return not only_old and _adds(only_new)
+
+
+def _end_differently(old: str, new: str, leftovers: Words) -> bool:
+    """Only one of them says that something is over."""
+    return bool(leftovers) and _speaks_of(old) != _speaks_of(new)
+
+
+def _speaks_of(text: str) -> tuple[bool, bool]:
+    """Of a death; of any other end."""
+    died = speaks_of_death(text)
+    return died, not died and (speaks_of_an_end(text) or speaks_of_a_loss(text))
 
 
 def _adds(words: Words) -> bool:
@@ -90,6 +103,8 @@ def _of_two_sorts(old: str, new: str, only_old: Words, only_new: Words) -> bool:
 
 
 def _claim_the_same(old: str, new: str) -> bool:
+    if any(one[0] & two[0] for one, two in product(dead(old), dead(new))):
+        return True
     return any(
         (before.attribute, before.value, before.thing) == (after.attribute, after.value, after.thing)
         and before.subject & after.subject
@@ -106,7 +121,7 @@ def restates(old: str, new: str) -> bool:
     if _facts_differ(one, two) or _roles_swapped(old, new):
         return False
     only_old, only_new = _leftovers(one, two)
-    if _excluded(only_old, only_new) or endings_of(old) != endings_of(new) or not two.words:
+    if _end_differently(old, new, only_old | only_new) or not two.words:
         return False
     return not only_new and len(only_old) <= max(1, UNLIKE_SHARE * len(one.words))
 
@@ -124,9 +139,10 @@ def _mirrors(one: Reading, two: Reading) -> bool:
 
 
 def _facts_differ(one: Reading, two: Reading) -> bool:
-    """In a name, a number, or a negation; what is left out is no difference."""
+    """In a name, a number, or a negation; what is left out is no difference. Not to like is to dislike."""
     new_names = unmatched(two.names, one.words)
-    return one.negated != two.negated or bool(two.numbers - one.numbers) or bool(new_names)
+    turned = _excluded(unmatched(one.words, two.words), unmatched(two.words, one.words))
+    return (one.negated != two.negated) != turned or bool(two.numbers - one.numbers) or bool(new_names)
 
 
 def _leftovers(one: Reading, two: Reading) -> tuple[Words, Words]:

@@ -11,12 +11,12 @@ from itertools import product
 from apps.memories.claims import Claim, claims
 from apps.memories.claims.claim import Words, content, owners
 from apps.memories.claims.contrasts import contrast
+from apps.memories.claims.deaths import outlived
+from apps.memories.claims.endings import gives_up
+from apps.memories.claims.losses import takes_away
 from apps.memories.claims.outcomes import settled
-from apps.memories.claims.predicate import predicates
-from apps.memories.claims.endings import destroys, gives_up, outlived
-from apps.memories.wording import TITLES, Clause, clauses, content_words, split_speaker, stem
-
-SAME_WORDS = 0.6  # share of the shorter statement's words from which two are nearly the same
+from apps.memories.claims.predicate import is_negated
+from apps.memories.wording import clauses, content_words
 
 
 @dataclass(frozen=True)
@@ -32,17 +32,12 @@ def change_between(old: str, new: str) -> Change | None:
     if "?" in old or "?" in new or _says_the_same(old, new):
         return None
     return (
-        _changed_claim(old, new)
-        or _ended(old, new)
-        or _contrast(old, new)
-        or _settled(old, new)
-        or _changed_detail(old, new)
-        or _exposed(old, new)
+        _changed_claim(old, new) or _ended(old, new) or _contrast(old, new) or _settled(old, new) or _exposed(old, new)
     )
 
 
 def _says_the_same(old: str, new: str) -> bool:
-    return content_words(old) == content_words(new) and _negated(old) == _negated(new)
+    return content_words(old) == content_words(new) and is_negated(_plain(old)) == is_negated(_plain(new))
 
 
 def _changed_claim(old: str, new: str) -> Change | None:
@@ -102,6 +97,12 @@ def _conflict(one: Words, two: Words) -> bool:
     return bool(one - two) and bool(two - one)
 
 
+_SETTLEMENTS = content(
+    """city town village capital monastery convent castle palace forest woods mountains countryside suburbs desert
+    island abroad coast farm valley camp"""
+)
+
+
 def _exclude(before: Claim, after: Claim) -> bool:
     """The values can't both hold: neither says the other in fewer words, and both speak of the same sort of thing."""
     one, two = before.value, after.value
@@ -109,15 +110,15 @@ def _exclude(before: Claim, after: Claim) -> bool:
         return False
     if after.moves or before.attribute not in ("home", "work") or "place" in before.thing:
         return True
-    return bool(one & before.names) == bool(two & after.names)
+    return bool(one & (before.names | _SETTLEMENTS)) == bool(two & (after.names | _SETTLEMENTS))
 
 
 def _ended(old: str, new: str) -> Change | None:
     """The newer statement says that somebody stopped, left, closed or gave up what the older one tells of."""
     if gives_up(old, new):
         return Change("over", by_words=True)
-    if destroys(old, new):
-        return Change("destroyed")
+    if takes_away(old, new):
+        return Change("lost")
     return Change("death") if outlived(old, new) else None
 
 
@@ -131,67 +132,6 @@ def _contrast(old: str, new: str) -> Change | None:
     return Change(rule) if rule else None
 
 
-def _changed_detail(old: str, new: str) -> Change | None:
-    """Nearly the same words with a negation, a number or a name changed."""
-    for one, two in product(clauses(old), clauses(new)):
-        first, second = content(one.text), content(two.text)
-        shared = len(first & second)
-        if not shared or not _begin_alike(one, two):
-            continue
-        if _differ_in_negation(one, two):
-            nearly = shared / min(len(first), len(second)) >= SAME_WORDS and not _conflict(first, second)
-            if nearly and _same_predicate(one, two):
-                return Change("negation")
-            continue
-        if shared / max(len(first), len(second)) >= SAME_WORDS and not (_told(old) and _told(new)):
-            swapped = _swapped(one, two)
-            if swapped and all(word.isdigit() for word in swapped):
-                return Change("number")
-            if swapped and swapped <= content(" ".join(one.names | two.names)):
-                return Change("name")
-    return None
-
-
-def _told(text: str) -> bool:
-    """It only tells what happened: of that, more than one thing may be true."""
-    return all(predicate.told for predicate in predicates(text))
-
-
-def _swapped(one: Clause, two: Clause) -> Words:
-    """The words in which two clauses differ that say otherwise the same, word for word."""
-    first, second = ([word for word in clause.words if content(word)] for clause in (one, two))
-    if len(first) != len(second):
-        return frozenset()
-    return frozenset().union(*(content(f"{a} {b}") for a, b in zip(first, second, strict=True) if stem(a) != stem(b)))
-
-
-def _differ_in_negation(one: Clause, two: Clause) -> bool:
-    return bool(_NOT.search(one.text)) != bool(_NOT.search(two.text))
-
-
-_SAYS_LITTLE = content("know think say want feel go get see tell come look let make")
-
-
-def _same_predicate(one: Clause, two: Clause) -> bool:
-    """Something in common beside the person, or beside the thing, that both begin with."""
-    shared = content(one.text) & content(two.text)
-    told = shared - owners(shared) - content(" ".join(one.names | two.names)) - _SAYS_LITTLE
-    return len(told) >= (1 if _head(one) in one.names else 2)
-
-
-def _begin_alike(one: Clause, two: Clause) -> bool:
-    """Both begin with the same person, or with the same thing."""
-    first, second = _head(one), _head(two)
-    return bool(first) and first == second
-
-
-def _head(clause: Clause) -> str:
-    pairs = zip(clause.words, (*clause.words[1:], ""), strict=False)
-    words = (word for word, following in pairs if content(word) and not (word in TITLES and following in clause.names))
-    return next(words, "")
-
-
-_NOT = re.compile(r"\b(?:not|never|no longer|without|nobody|nothing|isn|no)\b")
 _EXPOSES = re.compile(
     r"\b(?:lied|lie|lies|lying|was never|never was|were never|truth is|pretended|pretending|made (?:it|that) up|"
     r"false|"
@@ -215,7 +155,3 @@ def _copula(text: str) -> bool:
 
 def _plain(text: str) -> str:
     return " ".join(clause.text for clause in clauses(text))
-
-
-def _negated(text: str) -> bool:
-    return bool(_NOT.search(_plain(text)))

@@ -1,5 +1,6 @@
 """What happens in the background. Tasks carry ids; what they do stands elsewhere."""
 
+import contextlib
 import datetime as dt
 import time
 from functools import partial
@@ -12,16 +13,18 @@ from django.db import transaction
 from apps.chats.events import ChatChanged
 from apps.chats.models import Chat, ChatChange
 from apps.common import clock
-from apps.common.problems import Missing
+from apps.common.problems import Conflict, Missing
 from apps.common.scoping import system_scope
-from apps.memories import pipeline, runs
+from apps.llm.models import Connection
+from apps.memories import jobs, model_tests, pipeline, reembedding, runs
 from apps.memories.configuration import settings_of
-from apps.memories.models import ExtractionRun
+from apps.memories.models import ExtractionRun, ModelTest, Reembedding
 from apps.memories.operations.branching import inherit
 from apps.memories.operations.invalidation import invalidate
 from apps.memories.passages import index_batches
 
 SETTLED_WITHIN = dt.timedelta(hours=2)
+TEST_LIMIT = 3600  # seconds; a model on a slow machine takes a quarter of an hour
 INDEXING_TURN = 20.0  # seconds; a long chat takes many turns, and lets other work in between
 
 
@@ -117,3 +120,47 @@ def _failed_lately(chat: Chat) -> bool:
     """A model that is down is not asked again every minute."""
     latest = runs.latest_run(chat.owner_id, chat)
     return latest is not None and latest.state == ExtractionRun.State.FAILED and latest.chat_rev == chat.rev
+
+
+def request_model_test(owner: Any, connection: Connection | None) -> ModelTest:
+    """As ``model_tests.start_test``; the test goes to a worker once it is committed."""
+    with transaction.atomic():
+        test = model_tests.start_test(owner, connection)
+        transaction.on_commit(partial(run_model_test.delay, test_id=str(test.pk)))
+    return test
+
+
+@shared_task(time_limit=TEST_LIMIT)
+def run_model_test(*, test_id: str, **kwargs: Any) -> None:
+    model_tests.execute(UUID(test_id))
+
+
+def request_reembedding(owner: Any) -> Reembedding | None:
+    """As ``reembedding.start_reembedding``; the job goes to a worker once it is committed."""
+    with transaction.atomic():
+        job = reembedding.start_reembedding(owner)
+        if job and job.claim is None:
+            transaction.on_commit(partial(run_reembedding.delay, job_id=str(job.pk)))
+    return job
+
+
+def follow_embedding_change(owner_id: Any) -> None:
+    """Subscriber: make the vectors anew that the owner's present model has not made."""
+    with contextlib.suppress(Conflict):  # no model can be had: the vectors stay as they are
+        request_reembedding(owner_id)
+
+
+@shared_task
+def run_reembedding(*, job_id: str, **kwargs: Any) -> None:
+    if reembedding.execute(UUID(job_id)):
+        run_reembedding.delay(job_id=job_id)
+
+
+@shared_task
+def sweep_jobs(**kwargs: Any) -> None:
+    """Send the work again that was lost to a worker; a test of a model that was broken off has failed."""
+    jobs.fail_orphans(ModelTest, model_tests.ORPHANED)
+    for test_id in jobs.jobs_to_send(ModelTest):
+        run_model_test.delay(test_id=str(test_id))
+    for job_id in jobs.jobs_to_send(Reembedding):
+        run_reembedding.delay(job_id=str(job_id))

@@ -37,13 +37,13 @@ urlpatterns += [
     path(f"chats/<uuid:chat_id>/book/{tab}/<uuid:{row}_id>/{action}/", view, {"action": action}, name=f"{row}-{action}")
     for tab, row, view, actions in (
         ("arcs", "arc", book.change_arc, ("close", "reopen", "persist", "edit")),
-        ("scenes", "scene", book.change_scene, ("edit", "dismiss", "bring-back")),
+        ("scenes", "found_scene", book.change_scene, ("edit", "dismiss", "bring-back")),
     )
     for action in actions
 ]
 urlpatterns += [
     path(
-        f"chats/<uuid:chat_id>/book/{layer}/<uuid:row_id>/{action}/",
+        f"chats/<uuid:chat_id>/book/{layer}/<uuid:{layer}_id>/{action}/",
         book.change_row,
         {"layer": layer, "action": action},
         name=f"{layer}-{action}",

@@ -57,7 +57,7 @@ def run_document(run: ExtractionRun) -> dict[str, Any]:
         "model": run.model,
         "done": run.done,
         "total": run.total,
-        "counts": {name: 0 for name in OUTCOMES} | run.counts,
+        "counts": dict.fromkeys(OUTCOMES, 0) | run.counts,
         "error": run.error,
         "started_at": timestamp(run.started_at),
         "finished_at": timestamp(run.finished_at),

@@ -73,7 +73,7 @@ _SPELLINGS = [
         (r"\bcan not (?:stand|bear|abide)\b", "hate"),
         (r"\b(?:do|does|did) not eat (?:any )?meat\b", "is vegetarian"),
         (r"\b(?:(?:is|are|am) in love with|(?:has |have )?(?:fallen|fell) (?:in love with|for))\b", "loves"),
-        (r"\b(?:is|are|am) a (?:mother|father|parent) of\b", "has"),
+        (r"\b(?:is|are|am) (?:a|the) (?:mother|father|parent) of\b", "has"),
         (r"\b(?:has|have) (?:a|an) (?:\w+ )?(?:fear|phobia) of\b", "is afraid of"),
         (r"\b(he|she|it|that|there|who|what)['’]s\b", r"\1 is"),
     ]

@@ -9,6 +9,7 @@ from django.urls import reverse
 from apps.accounts.models import ApiToken, User
 from apps.accounts.operations import create_token
 from apps.chats.models import Chat
+from apps.llm.operations import record_usage, set_daily_limit
 from apps.memories.models import ExtractionRun
 from tests.factories import make_chat
 
@@ -27,6 +28,8 @@ def chat(alice: User) -> Chat:
     Chat.objects.for_owner(alice).update(title=PRIVATE, metadata={"note": PRIVATE})
     create_token(alice, name="laptop")
     ExtractionRun.objects.create(owner_id=alice.pk, chat=chat)
+    record_usage(alice, "small", 3, 4)
+    set_daily_limit(alice, 500)
     return chat
 
 
@@ -58,7 +61,9 @@ def test_it_is_for_staff_only(client: Client, alice: User, model: type) -> None:
 
 
 def test_what_people_wrote_is_not_registered() -> None:
-    assert {"Message", "Swipe", "Memory", "Character", "Recall"}.isdisjoint(model.__name__ for model in OURS)
+    assert {"Message", "Swipe", "Memory", "Character", "Recall", "Connection"}.isdisjoint(
+        model.__name__ for model in OURS
+    )
 
 
 def test_a_user_is_added_and_deleted_with_everything(staff: Client, chat: Chat, alice: User) -> None:

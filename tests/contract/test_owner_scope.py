@@ -26,7 +26,17 @@ from apps.chats.operations import (
 from apps.common.scoping import UnscopedQuery, system_scope
 from apps.injection.models import Recall
 from apps.llm.operations import create_connection
-from apps.memories.models import ExtractionRun, Memory
+from apps.memories.models import (
+    Arc,
+    Digest,
+    ExtractionRun,
+    Knowledge,
+    LedgerEntry,
+    Memory,
+    Relationship,
+    Scene,
+)
+from apps.memories.operations.remembering import entity_named
 from tests.chats.cards_made import png
 from tests.contract.conftest import client_of
 from tests.contract.test_sync import parsed_message
@@ -68,6 +78,10 @@ def alices(db: None) -> dict[str, Any]:
     book = create_lorebook(alice, name="Hers", character=character)
     participant = add_participant(alice, chat.pk, name="Mira", character=character)
     token, _ = create_token(alice, name="hers")
+    mira, salt = entity_named(chat, "Mira", "character"), entity_named(chat, "Salt", "character")
+    told = {"owner_id": alice.pk, "chat": chat, "source": turn}
+    knowledge = Knowledge.objects.create(**told, kind="knows", subject=mira, text="Where the key is.")
+    word = Relationship.objects.create(**told, subject=mira, target=salt, descriptor="wary")
     return {
         "user": alice,
         "chat_id": chat.pk,
@@ -85,6 +99,13 @@ def alices(db: None) -> dict[str, Any]:
         "character_id": character.pk,
         "lorebook_id": book.pk,
         "index": 0,
+        "arc_id": Arc.objects.create(**told, text="Find the key.").pk,
+        "knowledge_id": knowledge.pk,
+        "entity_id": mira.pk,
+        "entry_id": LedgerEntry.objects.create(**told, entity=mira, field="mood", value="calm").pk,
+        "word_id": word.pk,
+        "found_scene_id": Scene.objects.create(**told).pk,
+        "digest_id": Digest.objects.create(**told, kind="summary", text="A key is missing.").pk,
     }
 
 
@@ -123,5 +144,5 @@ def test_a_read_that_names_no_owner_is_refused(db: None) -> None:
 
 
 def test_lists_hold_only_what_is_ones_own(alices: dict[str, Any], charlie: APIClient) -> None:
-    for path in ("chats/", "characters/", "lorebooks/", "memories/", "connections/"):
+    for path in ("chats/", "characters/", "lorebooks/", "memories/", "connections/", "entities/", "runs/"):
         assert charlie.get(f"/api/v1/{path}").json()["results"] == []

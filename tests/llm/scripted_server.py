@@ -16,6 +16,7 @@ import hashlib
 import json
 import math
 import random
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -123,15 +124,20 @@ def vector_of(text: str) -> list[float]:
 
 
 class ScriptedServer:
-    """``default`` answers where no rule holds. ``prefix`` is the path below which the OpenAI routes lie."""
+    """``default`` answers where no rule holds. ``prefix`` is the path below which the OpenAI routes lie.
 
-    def __init__(self, default: Answer = "NONE", *, prefix: str = "/v1") -> None:
+    With ``tls``, a server's context, it speaks HTTPS.
+    """
+
+    def __init__(self, default: Answer = "NONE", *, prefix: str = "/v1", tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[Request] = []
         self.prefix = prefix
         self.closing = threading.Event()
         self._rules: list[Rule] = [(lambda request: True, default)]
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
+        if tls:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self._server.daemon_threads = True
         self._server.block_on_close = False
 
@@ -217,7 +223,7 @@ def _handler_of(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
             headers = {name.lower(): value for name, value in self.headers.items()}
             request, reply = server.answer(self.command, self.path, headers, raw)
             self.close_connection = True
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
                 self._send(request, reply)
 
         def _send(self, request: Request, reply: Reply) -> None:

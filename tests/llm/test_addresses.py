@@ -2,6 +2,9 @@ import contextlib
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 import pytest
+from django.apps import apps
+from django.core.exceptions import ImproperlyConfigured
+from django.test import override_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -120,3 +123,9 @@ def test_any_text_is_a_url_or_refused(text):
     for url in (text, f"http://{text}", f"https://{text}/v1"):
         with contextlib.suppress(AddressNotAllowed):
             assert NONE.checked_url(url).scheme in ("http", "https")
+
+
+@override_settings(LLM_ALLOWED_ADDRESSES=["10.0.0.0/40"])
+def test_an_installation_with_such_an_entry_does_not_start():
+    with pytest.raises(ImproperlyConfigured, match=r"LLM_ALLOWED_ADDRESSES: '10\.0\.0\.0/40' is neither"):
+        apps.get_app_config("llm").ready()

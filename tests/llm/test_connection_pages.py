@@ -222,7 +222,9 @@ def test_what_a_server_says_is_text_and_no_markup(alice, site, server):
 @pytest.mark.parametrize("headers", [HTMX, {}])
 def test_the_form_lists_the_models_of_its_server(alice, site, server, headers):
     fields = form_of(name="", base_url=server.url, api_key=KEY)
-    page = site.post(f"{URL}offered/", fields, **headers).content.decode()
+    reply = site.post(f"{URL}offered/", fields, **headers)
+    page = reply.content.decode()
+    assert (reply.status_code, "This field is required" in page) == (200, False)
     assert all(f'<option value="{model}">' in page for model in MODELS)
     assert KEY not in page
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"

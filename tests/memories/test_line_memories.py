@@ -155,3 +155,50 @@ def test_marks_that_belong_to_the_text_stay() -> None:
 
 def test_a_text_keeps_its_full_width_punctuation() -> None:
     assert read("【fact：2】他说：你好，米拉／汤姆。")[0].text == "他说：你好，米拉／汤姆。"
+
+
+@pytest.mark.parametrize(
+    "line", ["[fact: 3] Mira is tall.", "[fact:3]Mira is tall.", "[fact:3:sources=2-4] Mira is tall."]
+)
+def test_importance_and_sources_as_they_come(line: str) -> None:
+    [candidate] = read(line)
+    assert (candidate.importance, candidate.text) == (3, "Mira is tall.")
+    assert candidate.sources in ((), (2, 3, 4))
+
+
+def test_a_list_below_a_line_and_a_heading_after_it() -> None:
+    parsed = parse_memories("[fact] Mira owns:\n- a rope\n- a lamp\n## Events\n[event] She left.", KINDS)
+    assert [item.text for item in parsed.candidates] == ["Mira owns: a rope a lamp", "She left."]
+    assert parsed.unused == ["## Events"]
+
+
+MEMORY = '{"Type": "facts", "content": "Mira is tall.", "importance": 3, "source": [2, 4], "entities": %s}'
+ENTITY_OBJECTS = MEMORY % '[{"name": "Mira", "type": "character"}]'
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"[{ENTITY_OBJECTS}]",
+        ENTITY_OBJECTS,
+        f'{{"memories": [{ENTITY_OBJECTS}]}}',
+        f"```json\n[\n{ENTITY_OBJECTS}\n]\n```",
+        f"Here you are:\n{ENTITY_OBJECTS}",
+        f'{{"memories": [{ENTITY_OBJECTS}, {{"type": "fact", "content": "Tom i',
+        "[" + MEMORY % '["Mira/character"]' + "]",
+        "[" + MEMORY % '"Mira/character"' + "]",
+    ],
+)
+def test_objects_instead_of_lines(reply: str) -> None:
+    candidate = Candidate("fact", "Mira is tall.", 3, "permanent", (2, 4), (NamedEntity("Mira", "character"),))
+    assert read(reply) == [candidate]
+
+
+def test_objects_that_are_no_memories_are_named() -> None:
+    parsed = parse_memories('[{"kind": "fact", "text": "Mira is tall."}, {"kind": "mood", "text": "Sad."}]', KINDS)
+    assert [item.text for item in parsed.candidates] == ["Mira is tall."]
+    assert parsed.unused == ["{'kind': 'mood', 'text': 'Sad.'}"]
+    for reply in ('{"a": 1}', "{", '{"a": {"a": ' * 5000, '[{"kind": "fact"}]', '{"kind": ["fact"], "text": {"a": 1}}'):
+        parsed = parse_memories(reply, KINDS)
+        assert parsed.candidates == []
+        assert parsed.unused != []

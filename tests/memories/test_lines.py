@@ -42,7 +42,10 @@ from apps.memories.lines.words import parse_update, parse_yes_no
 MEMORY_KINDS = ("fact", "relationship", "preference", "event")
 SECONDS = 2.0
 
-words = st.text("abcdefghijklmnopqrstuvwxyzäéñßčжש漢", min_size=3, max_size=10).filter(lambda word: word != "none")
+SAYING_NOTHING = {"none", "unknown", "unchanged", "nothing"}  # which hypothesis finds in the code
+words = st.text("abcdefghijklmnopqrstuvwxyzäéñßčжש漢", min_size=3, max_size=10).filter(
+    lambda word: word not in SAYING_NOTHING
+)
 names = st.lists(
     st.sampled_from(["Mira", "O’Neill", "Jean-Luc", "Zoë", "D'Arc", "Port", "Salt", "Łukasz", "李", "Vale"]),
     min_size=1,
@@ -172,7 +175,7 @@ DRESSES = {
 
 @each_format
 @pytest.mark.parametrize("dress", DRESSES.values(), ids=DRESSES)
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(data=st.data())
 def test_a_dressed_line_reads_the_same(form: Format, dress: str, data: st.DataObject) -> None:
     item = data.draw(form.lines)
@@ -184,7 +187,7 @@ def test_a_dressed_line_reads_the_same(form: Format, dress: str, data: st.DataOb
 def test_a_wrapped_line_reads_the_same(form: Format, data: st.DataObject) -> None:
     item = data.draw(form.lines)
     line = form.show(item)
-    begins = max(line.find("]"), line.find("->: ")) + 20
+    begins = max(line.find("]"), line.find(": ") if form.show is print_relationship else 0) + 20
     gaps = [match.start() for match in re.finditer(r" (?=[^\[\s—])", line) if match.start() > begins]
     for gap in data.draw(st.lists(st.sampled_from(gaps), max_size=4, unique=True)) if gaps else []:
         line = f"{line[:gap]}\n{line[gap + 1 :]}"

@@ -21,7 +21,10 @@ from apps.memories.operations import modes
 from apps.memories.operations.configuring import change_settings
 
 
-class SettingsSerializer(serializers.Serializer[Any]):
+ANY_OBJECT = {"type": "object", "additionalProperties": True}
+
+
+class MemorySettingsSerializer(serializers.Serializer[Any]):
     """``effective`` is what holds; ``own`` is what was set here, and not only what a more general place says."""
 
     effective = JSONObject()
@@ -40,11 +43,11 @@ class MemorySettingsView(APIView):
         effective = settings_of(chat) if chat else settings_of_owner(request.user, scope.get("character"))
         return Response({"effective": asdict(effective), "own": stored_settings(request.user, **scope)})
 
-    @extend_schema(responses=SettingsSerializer)
+    @extend_schema(responses=MemorySettingsSerializer)
     def get(self, request: Request, **named: UUID) -> Response:
         return self._reply(request, self._of(request, **named))
 
-    @extend_schema(request=JSONObject, responses=SettingsSerializer)
+    @extend_schema(request={"application/json": ANY_OBJECT}, responses=MemorySettingsSerializer)
     def patch(self, request: Request, **named: UUID) -> Response:
         """Set what the body names; null takes a setting back."""
         scope = self._of(request, **named)

@@ -20,7 +20,9 @@ class RowSerializer(serializers.Serializer[Any]):
 
     id = serializers.UUIDField()
     state = serializers.CharField()
-    source = serializers.UUIDField(allow_null=True, help_text="The message that it came from.")
+    source = serializers.UUIDField(  # type: ignore[assignment]
+        allow_null=True, help_text="The message that it came from."
+    )
     until = serializers.UUIDField(allow_null=True, help_text="The message with which it ended.")
     edited_by = serializers.CharField()
     version = serializers.IntegerField()

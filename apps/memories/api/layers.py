@@ -221,6 +221,7 @@ class EntityListView(generics.GenericAPIView[Entity]):
     def get_queryset(self) -> Any:
         return Entity.objects.for_owner(self.request.user)
 
+    @extend_schema(operation_id="entities_list")
     def get(self, request: Request) -> Response:
         """Everybody and everything that memories speak of."""
         page = self.paginate_queryset(self.get_queryset())

@@ -114,7 +114,7 @@ class RunListView(generics.GenericAPIView[ExtractionRun]):
     def get_queryset(self) -> Any:
         return ExtractionRun.objects.for_owner(self.request.user)
 
-    @extend_schema(parameters=[RunQuery])
+    @extend_schema(operation_id="runs_list", parameters=[RunQuery])
     def get(self, request: Request) -> Response:
         """Runs, newest first; ``?chat=`` those of one chat."""
         query = RunQuery(data=request.query_params)

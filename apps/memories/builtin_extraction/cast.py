@@ -17,10 +17,9 @@ _LOCATIVE = re.compile(
 )
 _TOWARDS_SOMEBODY = re.compile(
     r"\b(?:l(?:ied|ies|ying)|talk\w*|sp(?:eak|eaks|oke)|said|says|wrote|writes|g[ia]ve\w*|hand(?:s|ed)|confess\w*|"
-    r"promise\w*|"
-    r"s[eo]lls?|sold|lent|lends|sw(?:ear|ears|ore)|belongs|married|engaged|loyal|grateful|hid\w*|hides|conceal\w*|"
-    r"kept|keeps|"
-    r"told|steals|stole|took|takes|protect\w*|shout\w*|whisper\w*|call\w*|smil\w*|look\w*|point\w*)\b[^.!?;]*$"
+    r"promise\w*|s[eo]lls?|sold|lent|lends|sw(?:ear|ears|ore)|belongs|married|engaged|loyal|grateful|hid\w*|hides|"
+    r"conceal\w*|kept|keeps|told|steals|stole|took|takes|protect\w*|shout\w*|whisper\w*|call\w*|smil\w*|look\w*|"
+    r"point\w*)\b[^.!?;]*$"
 )
 _GENDERED = {
     "she": re.compile(r"\b(?:she|herself|(?<!at )(?<!to )(?<!for )(?<!with )her(?= [a-z]))\b", re.IGNORECASE),

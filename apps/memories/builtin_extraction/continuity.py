@@ -22,9 +22,9 @@ _LASTING = frozenset(
     "home work partner age name looks quality role count when place prison war diet number negation".split()
 )
 _CHANGING = re.compile(
-    r"\b(?:now|no longer|any ?more|became|becomes?|becoming|turned|turns|changed|changes|since|left|quit|just|"
-    r"finally|new|was|were|had|used to|once|before|if|would|could|will|might|moved|sold|dyed|cut|grew|lied|pretend\w*|"
-    r"false|actually|dream\w*)\b",
+    r"\b(?:now|no longer|any ?more|became|becomes?|becoming|turned|turns|changed|changes|since|left|quit|just|finally|"
+    r"new|was|were|had|used to|once|before|if|would|could|will|might|moved|sold|dyed|cut|grew|lied|pretend\w*|false|"
+    r"actually|dream\w*)\b",
     re.IGNORECASE,
 )
 

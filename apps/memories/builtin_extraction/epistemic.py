@@ -24,13 +24,11 @@ _ABOUT = r"(?:that|about|of|how|why|where|who|what|when)\b"
 
 _TOLD = re.compile(
     rf"\b(?:told|tells|informed|informs|warned|warns|reminded|confessed to|confesses to|admitted to|admits to|"
-    rf"revealed to|"
-    rf"reveals to|explained to|explains to|let slip to) {_WHOM} (?P<fact>{_ABOUT}[^.!?;]*)"
+    rf"revealed to|reveals to|explained to|explains to|let slip to) {_WHOM} (?P<fact>{_ABOUT}[^.!?;]*)"
 )
 _WITHHELD = re.compile(
-    rf"(?:\bnever|\b(?:has|have|had|did|do|does)(?: not|n['’]t)(?: ever| yet)?) "
-    rf"(?:told|tell|informed|warned|warn|said anything to|say anything to) {_WHOM}"
-    rf"(?: (?P<fact>{_ABOUT}[^.!?;]*))?"
+    rf"(?:\bnever|\b(?:has|have|had|did|do|does)(?: not|n['’]t)(?: ever| yet)?) (?:told|tell|informed|warned|warn|"
+    rf"said anything to|say anything to) {_WHOM}(?: (?P<fact>{_ABOUT}[^.!?;]*))?"
 )
 _LIED = re.compile(rf"\b(?:lied|lies|lying) to {_WHOM} (?P<fact>about\b[^.!?;]*)")
 _HIDES = re.compile(
@@ -41,8 +39,7 @@ _STATES: list[tuple[str, re.Pattern[str]]] = [
     (kind, re.compile(pattern))
     for kind, pattern in [
         ("unaware", rf"(?:\b(?:do|does|did|is|am|are|was|were)(?: not|n['’]t)(?: yet| even)? (?:know|realise|realize|"
-                    rf"suspect|"
-                    rf"aware|remember learning))\b (?:of )?(?P<fact>{_ABOUT}[^.!?;]*)"),
+                    rf"suspect|aware|remember learning))\b (?:of )?(?P<fact>{_ABOUT}[^.!?;]*)"),
         ("unaware", r"\b(?:has|have|had|with) no idea (?P<fact>[^.!?;]+)"),
         ("unaware", r"\b(?:is|am|are|was|were|remains) (?:unaware|oblivious|ignorant)(?: of| that|"
                     r" to)? (?P<fact>[^.!?;]+)"),
@@ -53,16 +50,14 @@ _STATES: list[tuple[str, re.Pattern[str]]] = [
                      r"mistakenly thought) (?:that )?(?P<fact>(?!in\b|it\b|me\b|you\b|him\b|her\b|this\b|"
                      r"so\b)[^.!?;]+)"),
         ("knows", r"\b(?:knows|knew|learns|learned|learnt|discovers|discovered|realises|realised|realizes|realized|"
-                  r"overhears|"
-                  r"overheard|found out|finds out|figured out) (?P<fact>(?:that|who|where|why|"
+                  r"overhears|overheard|found out|finds out|figured out) (?P<fact>(?:that|who|where|why|"
                   r"about)\b(?! the hard way)[^.!?;]+)"),
     ]
 ]  # fmt: skip
 _THINKS = re.compile(r"\b(?:thinks|thought) (?:that )?(?P<fact>(?!of\b|about\b|to\b|it\b|so\b|for\b|back\b)[^.!?;]+)")
 _CONFESSES = re.compile(
     r"\b(?:(?:i (?:must |have to |need to |should )?(?:confess|admit))|the truth is|truth is|i(?:['’]ve|"
-    r" have)? never told "
-    r"(?:you|anyone|anybody)|my real name|i(?:['’]ve| have) been (?:lying|hiding)|my secret is)\b",
+    r" have)? never told (?:you|anyone|anybody)|my real name|i(?:['’]ve| have) been (?:lying|hiding)|my secret is)\b",
     re.IGNORECASE,
 )
 _UNSAID = re.compile(

@@ -35,22 +35,18 @@ def _each(statement: Statement, end: int, field: str, value: str, *, ends: bool 
 # Where
 
 _GOES = re.compile(
-    r"\b(?:(?:arriv(?:es|ed|e)(?: back)? (?:at|in))|reach(?:es|ed)?|enter(?:s|ed)?|"
-    r"(?:walks?|walked|goes|go|went|gone|runs?|ran|rides?|rode|drives?|drove|heads?|headed|returns?|returned|comes?|"
-    r"came|"
-    r"travel(?:s|led|ed)?|climb(?:s|ed)?|steps?|stepped|slips?|slipped|sneaks?|sneaked|snuck|sails?|sailed|flees|fled|"
-    r"hurr(?:ies|ied|y)|moves?|moved|strides?|strode|wanders?|wandered|limps?|limped|crawls?|crawled|stumbles?|"
-    r"stumbled|rush(?:es|ed)|"
-    r"march(?:es|ed)|trudges?|trudged|makes? (?:her|his|my|their|your) way|"
-    r"made (?:her|his|my|their|your) way)(?: back| down| up| out| over| home)? (?:in|on)?to)\s+"
+    r"\b(?:(?:arriv(?:es|ed|e)(?: back)? (?:at|in))|reach(?:es|ed)?|enter(?:s|ed)?|(?:walks?|walked|goes|go|went|gone|"
+    r"runs?|ran|rides?|rode|drives?|drove|heads?|headed|returns?|returned|comes?|came|travel(?:s|led|ed)?|climb(?:s|"
+    r"ed)?|steps?|stepped|slips?|slipped|sneaks?|sneaked|snuck|sails?|sailed|flees|fled|hurr(?:ies|ied|y)|moves?|moved|"
+    r"strides?|strode|wanders?|wandered|limps?|limped|crawls?|crawled|stumbles?|stumbled|rush(?:es|ed)|march(?:es|ed)|"
+    r"trudges?|trudged|makes? (?:her|his|my|their|your) way|made (?:her|his|my|their|your) way)(?: back| down| up| out|"
+    r" over| home)? (?:in|on)?to)\s+"
 )
 _STAYS = re.compile(
     r"(?:\b(?:is|am|are|was|were)|['’](?:s|m|re))(?: now| back| still| already| here| sitting| standing| waiting|"
-    r" hiding|"
-    r" kneeling| sleeping| staying| camping| working)* (?P<where>in|at|inside|aboard|outside)\s+|"
-    r"\b(?:sits|sat|stands|stood|waits|waited|hides|hid|kneels|knelt|stays|stayed|sleeps|slept|camps|camped|lands|"
-    r"landed)"
-    r" (?:down )?(?P<stood>in|at|inside|aboard|outside)\s+"
+    r" hiding| kneeling| sleeping| staying| camping| working)* (?P<where>in|at|inside|aboard|outside)\s+|\b(?:sits|sat|"
+    r"stands|stood|waits|waited|hides|hid|kneels|knelt|stays|stayed|sleeps|slept|camps|camped|lands|"
+    r"landed) (?:down )?(?P<stood>in|at|inside|aboard|outside)\s+"
 )
 # Things within a room, and what is no place at all.
 _NO_PLACE = frozenset(
@@ -100,10 +96,8 @@ weary bored frustrated disappointed desperate determined bitter resentful disgus
 overwhelmed stressed homesick nostalgic shy smug flustered devastated"""
 _MOOD = re.compile(
     r"(?:\b(?:is|am|are|was|were|feels?|felt|looks?|looked|seems?|seemed|sounds?|sounded|grows?|grew|gets?|got|"
-    r"becomes?|"
-    r"became)|['’](?:s|m|re))"
-    r"(?P<how>(?: (?:so|very|really|quite|too|a bit|a little|still|now|deeply|truly|terribly|more|clearly|rather|"
-    r"feeling|getting|pretty|visibly|extremely|completely|absolutely|no longer|not))*) "
+    r"becomes?|became)|['’](?:s|m|re))(?P<how>(?: (?:so|very|really|quite|too|a bit|a little|still|now|deeply|truly|"
+    r"terribly|more|clearly|rather|feeling|getting|pretty|visibly|extremely|completely|absolutely|no longer|not))*) "
     rf"(?P<mood>{'|'.join(_MOODS.split())})\b(?! (?:(?:of|for|at|with|that|to (?:hear|see|know|have)) )?(?:you|that)\b)"
     r"(?! to (?:hear|see|know|meet)\b)",
     re.IGNORECASE,
@@ -127,8 +121,8 @@ _BODY = (
 _OWN = r"(?:her|his|my|your|their|its)"
 _HARM = r"(?:wounded|injured|hurt|bleeding|limping|bruised|burned|burnt|poisoned|stabbed|shot|maimed|concussed)"
 _HARMED = re.compile(
-    rf"(?:\b(?:is|am|are|was|were|gets?|got|been)|['’](?:s|m|re|ve been))"
-    rf"(?: \w+ly| now| still| also)* (?P<harm>{_HARM}(?: (?:in|on|at|from|through) (?:{_OWN}|the|a|an) {_BODY})?)\b"
+    rf"(?:\b(?:is|am|are|was|were|gets?|got|been)|['’](?:s|m|re|ve been))(?: \w+ly| now| still|"
+    rf" also)* (?P<harm>{_HARM}(?: (?:in|on|at|from|through) (?:{_OWN}|the|a|an) {_BODY})?)\b"
 )
 _BREAKS = {
     "broke": "broken", "breaks": "broken", "broken": "broken", "twisted": "twisted", "twists": "twisted",
@@ -139,15 +133,14 @@ _BREAKS = {
 _INJURES = re.compile(rf"\b(?P<verb>{'|'.join(_BREAKS)}) (?:{_OWN}|the) (?P<part>{_BODY})\b")
 _PART_IS = re.compile(
     rf"\b(?P<whose>{_OWN}|[^\W\d_a-z][\w-]*['’]s?) (?P<part>{_BODY})"
-    r"(?: (?:is|was|are|were|has been|have been)| got|['’]s)(?: \w+ly| now| still| all)* "
-    r"(?P<harm>broken|bleeding|wounded|injured|hurt|bruised|burned|burnt|sprained|twisted|cut|swollen|infected|"
-    r"fractured|"
-    r"dislocated|bandaged|in a sling|in a cast)\b",
+    r"(?: (?:is|was|are|were|has been|have been)| got|['’]s)(?: \w+ly| now| still| all)* (?P<harm>broken|bleeding|"
+    r"wounded|injured|hurt|bruised|burned|burnt|sprained|twisted|cut|swollen|infected|fractured|dislocated|bandaged|"
+    r"in a sling|in a cast)\b",
     re.IGNORECASE,
 )
 _WOUND = re.compile(
-    rf"\b(?P<wound>(?:a|an|the) (?:[\w-]+ )?(?:wound|gash|cut|bruise|burn|bite|scratch) (?:in|on|across|to|along|down) "
-    rf"(?P<whose>{_OWN}|[^\W\d_a-z][\w-]*['’]s?) {_BODY})\b"
+    rf"\b(?P<wound>(?:a|an|the) (?:[\w-]+ )?(?:wound|gash|cut|bruise|burn|bite|scratch) (?:in|on|across|to|along|"
+    rf"down) (?P<whose>{_OWN}|[^\W\d_a-z][\w-]*['’]s?) {_BODY})\b"
 )
 _HAS_WOUND = re.compile(
     rf"\b(?:has|have|had|suffers|suffered)(?: got)? (?P<wound>a (?:broken|sprained|twisted|fractured|wounded|bruised|"
@@ -211,9 +204,8 @@ def _healing(statement: Statement) -> Iterator[StateChange]:
 
 _WANTS = re.compile(
     r"\b(?:(?:wants?|wanted|needs?|needed|intends?|intended|plans?|planned|hopes?|hoped|aims?|longs?|vows?|vowed|"
-    r"swears|"
-    r"swore|(?:is|am|are|was|were) (?:trying|determined|planning|hoping|desperate))|"
-    r"['’](?:m|s|re) (?:trying|determined|planning|hoping|desperate)) to\s+"
+    r"swears|swore|(?:is|am|are|was|were) (?:trying|determined|planning|hoping|desperate))|['’](?:m|s|re) (?:trying|"
+    r"determined|planning|hoping|desperate)) to\s+"
 )
 _SEEKS = re.compile(
     r"(?:\b(?:is|am|are|was|were)|['’](?:m|s|re)) (?P<goal>(?:now |still )?(?:looking|searching|hunting) for\s+)|"
@@ -221,9 +213,8 @@ _SEEKS = re.compile(
 )
 _IDLE = re.compile(
     r"^(?:be|say|know|hear|ask|tell|thank|see|talk|speak|eat|drink|sleep|rest|sit|laugh|cry|scream|smile|go to (?:bed|"
-    r"sleep)|"
-    r"do (?:it|that|this|so)|make sure|have|get|try|look|think|believe|feel|stay|leave|come|share|show|add|mention|"
-    r"understand|remember|check|let|keep|give it|take it|hug|kiss|touch)\b",
+    r"sleep)|do (?:it|that|this|so)|make sure|have|get|try|look|think|believe|feel|stay|leave|come|share|show|add|"
+    r"mention|understand|remember|check|let|keep|give it|take it|hug|kiss|touch)\b",
     re.IGNORECASE,
 )
 LEAST_GOAL = 2  # words of meaning
@@ -242,8 +233,8 @@ def _goal(statement: Statement) -> Iterator[StateChange]:
 
 
 _WEARS = re.compile(
-    r"\b(?:wears|wore|(?:is|am|are|was|were) (?:now )?(?:wearing|dressed in|clad in)|puts? on|pulls? on|pulled on|"
-    r"dons|donned|chang(?:es|ed) into)\s+|['’](?:m|s|re) (?:wearing|dressed in)\s+"
+    r"\b(?:wears|wore|(?:is|am|are|was|were) (?:now )?(?:wearing|dressed in|clad in)|puts? on|pulls? on|pulled on|dons|"
+    r"donned|chang(?:es|ed) into)\s+|['’](?:m|s|re) (?:wearing|dressed in)\s+"
 )
 _DISGUISED = re.compile(r"\b(?P<as>disguised (?:herself |himself |myself |yourself )?as)\s+")
 _TAKES_OFF = re.compile(
@@ -251,8 +242,8 @@ _TAKES_OFF = re.compile(
     r"throws off|threw off|drops)\s+"
 )
 _NOT_WORN = re.compile(
-    r"\b(?:smile|frown|expression|look|show|face|brave|grin|weight|music|kettle|light|lights|hand|hands|brakes|"
-    r"voice|act|air|plane|lid|water)$",
+    r"\b(?:smile|frown|expression|look|show|face|brave|grin|weight|music|kettle|light|lights|hand|hands|brakes|voice|"
+    r"act|air|plane|lid|water)$",
     re.IGNORECASE,
 )
 _DISGUISE = frozenset("disguise clothes costume outfit uniform everything".split())

@@ -9,8 +9,8 @@ from apps.memories.builtin_extraction.statements import Statement, person_meant,
 from apps.memories.wording import content_words, stem
 
 _NOT_SO = re.compile(
-    r"\b(?:not|never|nearly|almost|used to|if|unless|would|will|might|could|should|wish\w*|hop(?:e|es|ed))\b|"
-    r"n['’]t\b|['’]ll\b",
+    r"\b(?:not|never|nearly|almost|used to|if|unless|would|will|might|could|should|wish\w*|hop(?:e|es|ed))\b|n['’]t\b|"
+    r"['’]ll\b",
     re.IGNORECASE,
 )
 
@@ -43,8 +43,7 @@ _PORTABLE = frozenset(
 )
 _TAKES = re.compile(
     r"\b(?:takes?|took|picks? up|picked up|grabs?|grabbed|pockets|pocketed|carr(?:y|ies|ied)|(?:is|am|are|"
-    r"was) carrying|"
-    r"receives|received|finds|found|steals|stole|keeps|has|have|holds)\s+"
+    r"was) carrying|receives|received|finds|found|steals|stole|keeps|has|have|holds)\s+"
 )
 _LOSES = re.compile(
     r"\b(?:drops?|dropped|loses|lost|throws? away|threw away|puts? down|put down|sets? down|lays? down|laid down|"
@@ -101,24 +100,23 @@ def _is_portable(phrase: str) -> bool:
 _CONDITION = re.compile(
     r"^\s*(?:is|was|lies|has been|are|were|['’]s)(?: now| already| \w+ly)* (?P<how>broken|shattered|cracked|damaged|"
     r"destroyed|ruined|rusty|bent|torn|burned|burnt|repaired|mended|restored|sharpened|stolen|lost|missing|glowing|"
-    r"empty|full|locked|sealed|open|poisoned|cursed|enchanted|in pieces|out of order)\b|"
-    r"^\s*(?P<breaks>breaks|broke|shatters|shattered|cracks|cracked|snaps|snapped|glows)\b"
+    r"empty|full|locked|sealed|open|poisoned|cursed|enchanted|in pieces|out of order)\b|^\s*(?P<breaks>breaks|broke|"
+    r"shatters|shattered|cracks|cracked|snaps|snapped|glows)\b"
 )
 _DOES = {"breaks": "broken", "broke": "broken", "shatters": "shattered", "cracks": "cracked", "snaps": "snapped"}
 _DONE_TO = re.compile(
     r"(?<!to )\b(?P<how>broke|shattered|cracked|destroyed|repaired|mended|restored|sharpened|burned|damaged)\s+(?:the|"
-    r"her|his|my|"
-    r"their|your)?\s*$"
+    r"her|his|my|their|your)?\s*$"
 )
 _BELONGS = re.compile(r"^\s*belongs (?:now )?to (?P<who>me|you|[^\W\d_a-z][\w'’-]*)")
 _OWNS = re.compile(r"\b(?:owns|bought|inherited|inherits)\s+(?:the|a|an)?\s*$")
 _LIES = re.compile(
-    r"^\s*(?:is|lies|hangs|stands|rests|sits|was|is hidden|is buried|is kept|is locked)(?: now| still)* "
-    r"(?P<where>in|on|under|behind|inside|beneath|at)\s+"
+    r"^\s*(?:is|lies|hangs|stands|rests|sits|was|is hidden|is buried|is kept|is locked)(?: now| still)* (?P<where>in|"
+    r"on|under|behind|inside|beneath|at)\s+"
 )
 _PUTS = re.compile(
-    r"(?<!to )\b(?:puts?|hides|hid|leaves|left|buries|buried|locks|locked|places|placed|stores|stored|drops|dropped)\s+"
-    r"(?:the|her|his|my|their|your)?\s*$"
+    r"(?<!to )\b(?:puts?|hides|hid|leaves|left|buries|buried|locks|locked|places|placed|stores|stored|drops|"
+    r"dropped)\s+(?:the|her|his|my|their|your)?\s*$"
 )
 _PUT_WHERE = re.compile(r"^\s*(?:away )?(?P<where>in|into|on|under|behind|inside|beneath|at)\s+")
 
@@ -147,8 +145,8 @@ _HAZARD = re.compile(
     r"under attack|under siege|besieged|collapsing|infested with [\w-]+|crawling with [\w-]+|guarded by [\w -]+)"
 )
 _SAFE = re.compile(
-    r"^\s*(?:is|was) (?:now )?(?:safe|cleared|free of|no longer)\b|(?:fire|siege|curse|flood)s? (?:is|was) (?:out|"
-    r"over|lifted)"
+    r"^\s*(?:is|was) (?:now )?(?:safe|cleared|free of|no longer)\b|(?:fire|siege|curse|flood)s? (?:is|was) (?:out|over|"
+    r"lifted)"
 )
 _OCCUPANTS = re.compile(
     r"^\s*(?:is|was) (?:now )?(?:occupied by|inhabited by|full of|packed with|home to|crowded with)\s+"
@@ -158,8 +156,8 @@ _RULED = re.compile(
     r"^\s*(?:fell|falls|has fallen|surrendered) to\s+"
 )
 _CONQUERS = re.compile(
-    r"(?P<who>(?:[Tt]he )?[^\W\d_a-z][\w'’-]*(?: [^\W\d_a-z][\w'’-]*){0,3})(?: now| have| has)? "
-    r"(?:captured|seized|conquered|took|controls?|rules?|holds?|occup(?:y|ied|ies))\s+(?:the )?$"
+    r"(?P<who>(?:[Tt]he )?[^\W\d_a-z][\w'’-]*(?: [^\W\d_a-z][\w'’-]*){0,3})(?: now| have| has)? (?:captured|seized|"
+    r"conquered|took|controls?|rules?|holds?|occup(?:y|ied|ies))\s+(?:the )?$"
 )
 
 
@@ -181,8 +179,8 @@ def _place(statement: Statement, name: str, found: re.Match[str]) -> Iterator[St
 
 _LED = re.compile(r"^\s*(?:is|was) (?:now )?(?:led|commanded|headed|ruled|run) by\s+")
 _LEADS = re.compile(
-    r"\b(?:leads?|led|commands?|heads?|took command of|takes command of|(?:is|became|becomes|was made|was elected) "
-    r"(?:now )?(?:the )?(?:new )?(?:leader|captain|head|master|commander|chief|queen|king|president|"
+    r"\b(?:leads?|led|commands?|heads?|took command of|takes command of|(?:is|became|becomes|was made|"
+    r"was elected) (?:now )?(?:the )?(?:new )?(?:leader|captain|head|master|commander|chief|queen|king|president|"
     r"guildmaster) of)\s+(?:the )?$"
 )
 _ALLIED = re.compile(

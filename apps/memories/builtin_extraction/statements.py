@@ -13,9 +13,9 @@ LEAST_WORDS = 2
 _NAME = r"[^\W\d_a-zß-öø-ÿ][\w'’-]*(?:\s+[^\W\d_a-zß-öø-ÿ][\w'’-]*){0,3}"
 # What may stand between a subject and its verb without changing whether it is so.
 _BETWEEN = (
-    r"(?:(?:['’](?:m|ve|s|re|d))?(?:\s+(?:now|just|still|also|then|finally|already|soon|both|again|once more|"
-    r"has|have|had|is|am|are|was|were|been|really|truly|"
-    r"(?!(?:near|hard|bare|scarce|suppos|alleged|possib|probab|usual|rare|on)\w*ly)\w+ly))*)"
+    r"(?:(?:['’](?:m|ve|s|re|d))?(?:\s+(?:now|just|still|also|then|finally|already|soon|both|again|once more|has|have|"
+    r"had|is|am|are|was|were|been|really|truly|(?!(?:near|hard|bare|scarce|suppos|alleged|possib|probab|usual|rare|"
+    r"on)\w*ly)\w+ly))*)"
 )
 _SUBJECT = re.compile(
     rf"(?:^|[\s,;:—–(\"“])(?P<who>(?:I|[Ww]e|[Yy]ou|[Hh]e|[Ss]he|{_NAME}(?:\s+and\s+{_NAME})?)){_BETWEEN}\s*$"

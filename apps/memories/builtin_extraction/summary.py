@@ -28,14 +28,13 @@ _KINDS = {"relationships": RELATIONSHIP, "revealed": REVELATION}
 _SECTION_OF = {"relationships": RELATIONSHIPS, "revealed": REVEALED, "events": EVENTS}
 _WISH = re.compile(
     r"\b(?:I (?:want|need|wish|would like|have to|must)|I['’]d (?:like|love)|let['’]?s|let us|we (?:should|must|need|"
-    r"have to)|"
-    r"can (?:we|you)|could (?:we|you)|please)\b",
+    r"have to)|can (?:we|you)|could (?:we|you)|please)\b",
     re.IGNORECASE,
 )
 _AHEAD = re.compile(
     r"\b(?:tomorrow|tonight|soon|next (?:time|week|month|year|day|morning|weekend|spring|summer|autumn|winter)|"
-    r"at (?:dawn|dusk|"
-    r"nightfall|first light|midnight)|will|shall|going to|planning to|plans? to|let['’]s|let us)\b|['’]ll\b",
+    r"at (?:dawn|dusk|nightfall|first light|midnight)|will|shall|going to|planning to|plans? to|let['’]s|let us)\b|"
+    r"['’]ll\b",
     re.IGNORECASE,
 )
 BULLET = "- "

@@ -15,8 +15,7 @@ _QUESTS = (
 )
 _BRIEF = (
     r"(?!(?:go to (?:bed|sleep|work)|get (?:going|back to|some|ready|up|home|off)|meet you|write you|leave (?:now|"
-    r"soon)|"
-    r"start (?:over|again)|open (?:the|this|a) (?:door|window|bottle))\b)"
+    r"soon)|start (?:over|again)|open (?:the|this|a) (?:door|window|bottle))\b)"
 )
 _TO = rf"{_BRIEF}(?P<verb>{_QUESTS})\b(?P<what>[^.!?;]*)"
 OATH = 3.5
@@ -30,25 +29,21 @@ _OPENINGS: list[tuple[float, re.Pattern[str]]] = [
               r"were) determined to|mission "
               rf"is to|task is to|quest to|before it is too late to)(?: \w+ly)? {_TO}"),
         (3.0, r"\b(?:will|['’]ll|shall)(?: \w+ly)? (?P<verb>come back for|pay for|be back for|return for|hunt|kill|"
-              r"destroy|"
-              r"avenge|burn)\b(?P<what>[^.!?;]*)"),
+              r"destroy|avenge|burn)\b(?P<what>[^.!?;]*)"),
         (2.5, r"\b(?:who|what) (?:really |has |have )?(?P<verb>killed|murdered|stole|betrayed|took|poisoned|sent|set|"
-              r"cursed|"
-              r"attacked|kidnapped)\b(?P<what>[^.!?;]*)"),
+              r"cursed|attacked|kidnapped)\b(?P<what>[^.!?;]*)"),
         (2.5, r"\b(?:nobody|no one|no-one) knows (?P<verb>who|where|why|how|what)\b(?P<what>[^.!?;]*)"),
         (2.0, r"\b(?:is|are|was|were|has been|have been|went|has gone) (?:still )?(?P<verb>missing|kidnapped|captive|"
-              r"unsolved)"
-              r"\b(?P<what>)"),
+              r"unsolved)\b(?P<what>)"),
         (2.0, r"\b(?P<verb>vanished|disappeared)\b(?P<what>)"),
         (2.0, r"\b(?P<verb>owes?|owed) (?P<what>(?:me|you|him|her|us|them|[A-Z][\w-]+)\b[^.!?;]*)"),
         (1.5, r"\b(?:plan(?:s|ned|ning)? to|(?:is|are|am|was|were|['’]m|['’]re|['’]s) (?:planning|hoping|trying|going|"
-              r"about) to|"
-              r"intends? to|hopes? to|wants? to|decided to|dream of|dreams? is to|goal is to|looking forward to|"
-              r"promised? to)"
+              r"about) to|intends? to|hopes? to|wants? to|decided to|dream of|dreams? is to|goal is to|"
+              r"looking forward to|promised? to)"
               rf"(?: \w+ly)? {_TO}"),
         (1.5, r"\b(?P<verb>looking|searching|hunting) for (?P<what>[^.!?;]*)"),
-        (1.5, r"\b(?P<verb>signed up for|applied for|applied to|enrolled in|training for|preparing for|saving up for)\b"
-              r"(?P<what>[^.!?;]*)"),
+        (1.5, r"\b(?P<verb>signed up for|applied for|applied to|enrolled in|training for|preparing for|"
+              r"saving up for)\b(?P<what>[^.!?;]*)"),
     ]
 ]  # fmt: skip
 # What nothing can be done with: a thread needs more than these.
@@ -91,10 +86,9 @@ _OUTCOMES = {
 }  # fmt: skip
 _ALWAYS = frozenset("succeeded managed fulfilled accomplished completed finished".split())
 _NOT_DONE = re.compile(
-    r"\b(?:hop(?:e|es|ed|ing)|wish\w*|maybe|perhaps|imagine\w*|dream\w*|pretend\w*|"
-    r"not|never|nearly|almost|if|unless|until|before|will|would|must|might|could|should|to be|can|once|nobody|"
-    r"no one)\b|"
-    r"n['’]t\b|['’]ll\b|\b(?:have|has|need|needs|want|wants|going|try|trying|plan|plans) to\b",
+    r"\b(?:hop(?:e|es|ed|ing)|wish\w*|maybe|perhaps|imagine\w*|dream\w*|pretend\w*|not|never|nearly|almost|if|unless|"
+    r"until|before|will|would|must|might|could|should|to be|can|once|nobody|no one)\b|n['’]t\b|['’]ll\b|\b(?:have|has|"
+    r"need|needs|want|wants|going|try|trying|plan|plans) to\b",
     re.IGNORECASE,
 )
 

@@ -12,8 +12,8 @@ NOTHING: Words = frozenset()
 
 @dataclass(frozen=True)
 class Claim:
-    """``subject`` has ``value`` for ``attribute`` of ``thing``. ``moves``: the statement tells of the change "
-    "itself."""
+    """``subject`` has ``value`` for ``attribute`` of ``thing``. ``moves``: the statement tells of the change
+    itself."""
 
     attribute: str
     subject: Words
@@ -23,12 +23,18 @@ class Claim:
     moves: bool = False
 
 
+PREPOSITION = re.compile(r"\b(?:to|from|in|on|at|for|with|under|into|behind|near|by|because|until|away|after|before)\b")
 _FILLERS = STOP_WORDS | frozenset(
     "old new little small big long good very much quite rather own real true called named alone together time "
     "thing things "
     "people way lot kind".split()
 )
 _VALUE_ENDS = re.compile(r"\b(?:with|and|for|since|because|after|before|from|where|until|as|in \d+|by)\b")
+
+
+def phrases(*alternatives: str) -> re.Pattern[str]:
+    """A pattern of any of the patterns, between the edges of words."""
+    return re.compile(r"\b(?:" + "|".join(alternatives) + r")\b")
 
 
 def content(words: str) -> Words:

@@ -93,7 +93,7 @@ _HURT = re.compile(
         r"\b(?:wound(?:s|ed)?|injur\w+|hurts?|"
         + verbs("sprain, bleed, bruise, limp, fracture, dislocate, concuss, strain, pull a muscle")
         + r"|recovering from|(?:has|have|had|having|caught|suffers from|suffering from|down with|ill with|sick with) (?:a |an |the )?(?:\w+ )?(?:%(illness)s)|"
-        r"(?:burne?[dt]?|broken|swollen|bandaged|sore|bruised|infected|bleeding|injured|crushed|sprained|fractured|dislocated|maimed)(?= |$)|(?:a|the) (?:deep |bad )?(?:cut|gash)|fever(?:ish)?|sick|(?:is|am|are|was|been|fell|seriously) ill|(?:a|the|terrible|bad) cold|flu|infection|infected|"
+        r"(?:burne?[dt]?|broken|swollen|bandaged|sore|bruised|infected|bleeding|injured|dying|bitten|cracked|aching|aches|in pain|killing \S+|crushed|sprained|fractured|dislocated|maimed)(?= |$)|(?:a|the) (?:deep |bad )?(?:cut|gash)|fever(?:ish)?|sick|(?:is|am|are|was|been|fell|seriously) ill|(?:a|the|terrible|bad) cold|flu|infection|infected|"
         r"poisoned|stitches|concussion|paraly[sz]ed|crutches|in a (?:cast|sling|coma)|pneumonia|migraine|unconscious|bedridden|in hospital|"
         r"in the hospital|wheelchair|cough(?:s|ing)?|"
         + verbs("break, twist, cut, burn")
@@ -109,9 +109,9 @@ _WELL = re.compile(
     + verbs("get over, shake off, beat, overcome").join(
         (r"|", r" (?:the|a|an|\S+'s) (?:\w+ )?(?:cold|flu|fever|illness|infection|cancer|pneumonia|injury|wound|cough)")
     )
-    + r"|(?:no|not a) (?:trace|sign|mark) (?:of|left)|scarred over|(?:got|getting|gets|is|much|all) (?:well|better)(?= |$)|"
+    + r"|has closed(?: up| over)?(?= |$)|(?:no|not a) (?:trace|sign|mark) (?:of|left)|scarred over|(?:got|getting|gets|is|much|all) (?:well|better)(?= |$)|"
     r"(?:full|the) use of|fit as|fighting fit|stopped (?:bleeding|limping|hurting|coughing)|spots gone|antidote|has healed|"
-    r"(?:stitches|bandages?|cast|splint|sling) (?:came|come|coming) off|recovere?d?s?\b(?!ing)|healthy|well again|fine again|better now|feel(?:s|ing)? (?:fine|great|better|well|good)|good as new|over (?:the|a|\S+'s) (?:cold|flu|fever|illness)|"
+    r"(?:stitches|bandages?|cast|splint|sling) (?:came|come|coming) off|recovere?d?s?\b(?!ing)|up and about|healthy|well again|fine again|better now|feel(?:s|ing)? (?:fine|great|better|well|good)|good as new|over (?:the|a|\S+'s) (?:cold|flu|fever|illness)|"
     r"(?:fever|cold|flu|cough|pain|infection|swelling|illness) (?:has |had |is |was )?(?:broken?|broke|gone|over|passed|left|subsided|cleared(?: up)?|lifted)|is gone|is over|"
     r"without (?:a |the |any |\S+'s )?(?:\w+ )?(?:limp|pain|crutches|cane|bandage)|pain-free|took off the (?:cast|bandages?|sling)|"
     r"(?:cast|stitches|bandages?|splint|sling) (?:came|is|are|come|has come|was|were) (?:off|out|removed)|back on \S+ feet|(?:scar|pink line)|"

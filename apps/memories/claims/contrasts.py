@@ -20,23 +20,24 @@ _HOLDS = frozenset("hold occupy guard garrison control have belong keep rent use
 _TAKES = frozenset(
     "capture retake recapture seize conquer take occupy liberate claim annex usurp buy inherit win steal acquire".split()
 )
+_ONE_PARTY = frozenset("call name marry engage date rename captain report serve command".split())
+# States of one series, of which something is in one at a time; those that stand with a stroke go together.
 _STATES = [
-    content(words)
-    for words in (
-        "stranger acquaintance friend lover enemy rival ally partner foe nemesis colleague spouse husband wife",
-        "human vampire werewolf demon elf ghost witch dragon android robot angel mermaid orc dwarf fairy goddess god",
-        "rain rainy raining sun sunny snow snowing snowy storm stormy clear cloudy foggy fog dry drizzle hail",
-        "happy sad angry calm furious cheerful miserable anxious relaxed scared terrified content depressed excited upset",
-        "dawn morning noon afternoon dusk evening night midnight sunset sunrise",
-        "spring summer autumn winter",
-        "red blue green yellow black white brown grey gray purple pink orange blond blonde silver golden violet",
-        "freshman sophomore junior senior beginner intermediate advanced expert novice apprentice master",
+    [content(state.replace("/", " ")) for state in series.split()]
+    for series in (
+        "stranger acquaintance friend/pal/buddy lover/couple/sweetheart enemy/rival/foe/nemesis",
+        "human/mortal vampire werewolf demon elf ghost witch dragon android/robot angel mermaid orc dwarf fairy god/goddess",
+        "happy/cheerful/glad sad/miserable/depressed/upset angry/furious/mad calm/relaxed scared/terrified/afraid/anxious",
+        "dawn/sunrise morning noon/midday afternoon dusk/evening/sunset night/midnight",
+        "spring summer autumn/fall winter",
+        "red/crimson/scarlet blue green yellow black white brown grey/gray purple/violet pink orange blond/blonde silver",
+        "freshman sophomore junior senior graduate",
+        "beginner/novice intermediate advanced/expert/master",
         "left-handed right-handed",
-        "catholic protestant muslim jewish buddhist atheist christian hindu agnostic",
+        "catholic protestant muslim jewish buddhist atheist hindu agnostic",
         "republican democrat liberal conservative socialist",
-        "full empty half",
-        "bearded clean-shaven bald",
-        "single dating engaged married divorced widowed separated",
+        "full/crowded empty/deserted",
+        "bearded clean-shaven",
         "cheap expensive free",
     )
 ]
@@ -55,16 +56,18 @@ def contrast(old: str, new: str) -> str | None:
 
 
 def _of_one_subject(one: Predicate, two: Predicate) -> str | None:
-    if one.told and two.told:
-        return None
     if one.negated != two.negated:
         return "negation" if _deny(one, two) else None
+    if one.told and two.told:
+        return None
     if _opposed(one, two):
         return "opposite"
     if one.negated:
         return None
     if _other_number(one, two):
         return "number"
+    if _other_name(one, two):
+        return "name"
     if _other_state(one, two):
         return "state"
     return one.verb if _elsewhere(one, two) else None
@@ -73,6 +76,8 @@ def _of_one_subject(one: Predicate, two: Predicate) -> str | None:
 def _deny(one: Predicate, two: Predicate) -> bool:
     """What one says the other denies, with no more than a word added on one side."""
     first, second = _meaning(one), _meaning(two)
+    if any(opposite(a, b) for a, b in product(unmatched(first, second), unmatched(second, first))):
+        return False
     shared, extra = _shared(first, second), max(len(unmatched(first, second)), len(unmatched(second, first)))
     return bool(shared) and (not conflicting(first, second) or (len(shared) > 1 and extra <= 1))
 
@@ -133,9 +138,21 @@ def _other_state(one: Predicate, two: Predicate) -> bool:
         return False
     first, second = one.rest, two.rest
     for series in _STATES:
-        if first & series and second & series and not first & second & series:
-            return "have" not in (one.verb, two.verb) or not conflicting(first - series, second - series)
+        here, there = ([state for state in series if words & state] for words in (first, second))
+        if len(here) == len(there) == 1 and here != there:
+            return "have" not in (one.verb, two.verb) or not conflicting(first - here[0], second - there[0])
     return False
+
+
+def _other_name(one: Predicate, two: Predicate) -> bool:
+    """Another name, where there is one: who somebody's manager is, whom somebody is married to."""
+    if not alike(one.verb, two.verb):
+        return False
+    first, second = one.rest & one.names - CALENDAR, two.rest & two.names - CALENDAR
+    if not first or not second or first & second or conflicting(one.rest - first, two.rest - second):
+        return False
+    by_name_only = one.verb == "be" and not (one.rest - first or two.rest - second)
+    return by_name_only or one.verb in _ONE_PARTY
 
 
 def _is_copular(predicate: Predicate) -> bool:
@@ -144,7 +161,7 @@ def _is_copular(predicate: Predicate) -> bool:
 
 def _elsewhere(one: Predicate, two: Predicate) -> bool:
     """One place, time, price or party at a time: both name one, of the same sort, and they differ."""
-    if one.verb != two.verb or one.verb not in _ONE_AT_A_TIME:
+    if one.verb != two.verb or one.link != two.link or one.verb not in _ONE_AT_A_TIME:
         return False
     first, second = unmatched(one.rest, two.rest), unmatched(two.rest, one.rest)
     if not first or not second:
@@ -172,4 +189,9 @@ def _held_by_another(one: Predicate, two: Predicate) -> bool:
             and not one.told
         )
     people = one.subject & (one.names | members("person")) and two.subject & (two.names | members("person"))
-    return bool(people) and named and bool(_shared(one.rest, two.rest)) and not conflicting(one.rest, two.rest)
+    return (
+        bool(people or one.verb == two.verb == "own")
+        and named
+        and bool(_shared(one.rest, two.rest))
+        and not conflicting(one.rest, two.rest)
+    )

@@ -103,7 +103,8 @@ def read_attitude(clause: Clause) -> Iterator[Claim]:
     good = (against is None) != negated
     value = frozenset(["for" if good else "against"])
     words = content(clause.text)
-    people = words & (content(" ".join(clause.names)) | members("kin"))
+    owned = frozenset(word.removesuffix("'s") for word in words if word.endswith("'s"))
+    people = (words | owned) & (content(" ".join(clause.names)) | members("kin"))
     if len(people) > 1:
         yield claim(clause, "regard", NOTHING, value, thing=people)
     else:

@@ -7,12 +7,14 @@ from apps.memories.claims.claim import Claim, after, before, claim, content, neg
 from apps.memories.lexicon import members, stem, verbs
 from apps.memories.wording import Clause
 
-_HOUSING = r"(?:house|flat|apartment|cottage|farm|condo|studio|villa|cabin|home|place|manor|room|loft|attic)"
+_HOUSING = r"(?:house|flat|apartment|cottage|farm|condo|houseboat|boat|tent|caravan|trailer|tower|hut|cabin|shack|castle|mansion|penthouse|bungalow|studio|villa|cabin|home|place|manor|room|loft|attic)"
 _LIVES = re.compile(
     r"\b" + verbs("live, reside, dwell, lodge, sleep") + r" (?:\S+ ){0,4}?(?:in|at|on|above|outside|near|with)\b|"
     r"\b" + verbs("live") + r"(?= (?:next|alone|here|there|abroad|nearby|across|opposite|downstairs|upstairs|off)\b)|"
+    r"\b" + verbs("have, make") + r" \S+ home (?:in|at|on|among|near)\b|"
     r"\bhome is(?: now)?(?: in| at)?\b|"
     r"\b(?:is|am|are) (?:based|staying|living|settled|housed|quartered|stationed) (?:in|at|on|above|outside|with)\b|"
+    rf"\b(?:is|am|are) (?:still )?(?:in|at) (?=(?:\S+ ){{0,3}}{_HOUSING}\b)|"
     r"\b" + verbs("rent, share, occupy") + rf" (?:(?:a|an|the) )?(?:\S+ ){{0,2}}?(?={_HOUSING}\b)|"
     rf"\b(?:has|have) (?:a|an|the) (?:\S+ ){{0,2}}?(?={_HOUSING}\b)|\b{_HOUSING} is (?:in|on|at)\b"
 )
@@ -20,8 +22,8 @@ _MOVES = re.compile(
     r"\b"
     + verbs("move, relocate, emigrate")
     + r"(?: back| out| over| house| home| north| south| away| abroad)? (?:to|into|in to|in with|in at|in|from \S+ to)\b|"
-    r"\b" + verbs("settle") + r" (?:down )?(?:in|at|on)\b|"
-    r"\b" + verbs("move") + r" (?=out\b|away\b|abroad\b)|"
+    r"\b" + verbs("settle") + r" (?:down )?(?:in|at|on|among|near|by)\b|"
+    r"\b" + verbs("move") + r" (?=out\b|aboard\b|away\b|abroad\b)|"
     r"\b" + verbs("make") + r" (?:\S+ )?home in\b|"
     r"\b"
     + verbs("buy, get, find, build, take, inherit, lease, rent")
@@ -44,7 +46,8 @@ def read_home(clause: Clause) -> Iterator[Claim]:
     subject = before(clause, match)
     # "Tom moved the key to the drawer" is no change of home.
     if match.end() < len(clause.text) and subject and not negated(clause):
-        yield claim(clause, "home", subject - frozenset(["home"]), after(clause, match), moves=moves is not None)
+        who = frozenset(word.removesuffix("'s") for word in subject) if subject == owners(subject) else subject
+        yield claim(clause, "home", who - frozenset(["home"]), after(clause, match), moves=moves is not None)
 
 
 def _past(clause: Clause, match: re.Match[str]) -> bool:
@@ -106,6 +109,7 @@ _BECAME = re.compile(
     r"business|firm|company|cafe|salon|school|clinic|agency)\b)|"
     r"\b(?:went freelance|is self-employed|(?:start(?:ed|s)?|began|begins) (?:(?:work|working|teaching) (?:as|at|for)|at|as))\b"
 )
+_OWN_BUSINESS = re.compile(r"\bown\b|\bfreelance\b|\bself-employed\b")
 _UNEMPLOYED = re.compile(
     r"\b(?:quit|resigned|retired|fired|sacked|laid off|unemployed|out of work|jobless|made redundant|let go(?= by|$)|between jobs|"
     r"(?:lost|left|gave up|leaving) \S+ (?:job|post|position|practice))\b"
@@ -118,6 +122,10 @@ def read_work(clause: Clause) -> Iterator[Claim]:
         yield _role(clause, works_as, content(works_as["role"]))
     elif became and not negated(clause):
         yield _role(clause, became, after(clause, became), moves=True)
+        if _OWN_BUSINESS.search(clause.text):
+            yield claim(
+                clause, "work", before(clause, became), after(clause, became), thing=frozenset(["place"]), moves=True
+            )
     elif does and not negated(clause):
         trades = [word for word in does["role"].split() if stem(word) in OCCUPATIONS]
         if trades and not re.search(r"\b(?:of|to)$", does["role"]):

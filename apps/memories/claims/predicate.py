@@ -17,7 +17,7 @@ _BETWEEN = frozenset(
     """not never also still just only now always often usually already no longer really quite finally both all again
     recently secretly officially currently once ever to going""".split()
 )
-_RELATING = frozenset("of in on at with from for to about between under above near".split())
+_RELATING = frozenset("as into of in on at with from for to about between under above near".split())
 _NEGATION = re.compile(
     r"\b(?:not|never|no longer|without|nobody|nothing|no|neither|nor|none|unable to|fails? to|failed to|refuses? to|"
     r"refused to|hardly|barely|lacks?|lacked)\b(?! (?:only|doubt)\b)"
@@ -27,12 +27,13 @@ _NEGATION = re.compile(
 @dataclass(frozen=True)
 class Predicate:
     """``names`` are the proper names of the clause; ``subject`` and ``rest`` are stems of the words of meaning before
-    and behind the verb, ``head`` the last of the former; ``told``: it tells what happened, not how things are."""
+    and behind the verb, ``head`` the last of the former, ``link`` the preposition behind the verb; ``told``: it tells what happened, not how things are."""
 
     subject: Words
     head: str
     verb: str
     rest: Words
+    link: str
     names: Words
     owners: Words
     negated: bool
@@ -57,6 +58,12 @@ def _split(clause: Clause) -> list[Clause]:
         for place in range((first or len(clause.words)) + 1, len(clause.words) - 1)
         if clause.words[place] in ("and", "but", "then") and _begins_verb(clause, place + 1)
     ]
+    again = next(
+        (place for place in range((first or 0) + 1, len(clause.words) - 2) if _begins_anew(clause, place)), None
+    )
+    if first and again:
+        one, two = Clause(clause.words[:again], clause.names), Clause(clause.words[again + 1 :], clause.names)
+        return [*_split(one), *_split(two)]
     if first is None or not places:
         return [clause]
     subject = clause.words[:first]
@@ -64,6 +71,12 @@ def _split(clause: Clause) -> list[Clause]:
     pieces = [clause.words[: places[0]]]
     pieces += [subject + clause.words[start + 1 : end] for start, end in pairwise(edges)]
     return [Clause(piece, clause.names & frozenset(word.removesuffix("'s") for word in piece)) for piece in pieces]
+
+
+def _begins_anew(clause: Clause, place: int) -> bool:
+    """Whether "and" is followed by somebody else and what they do."""
+    name = clause.words[place + 1]
+    return clause.words[place] in ("and", "but") and name in clause.names and _is_verb(clause, place + 2)
 
 
 def _begins_verb(clause: Clause, place: int) -> bool:
@@ -102,6 +115,7 @@ def _predicate(clause: Clause) -> Predicate | None:
         head=_head(before),
         verb=stem(clause.words[verb]),
         rest=content(" ".join(clause.words[verb + 1 :])),
+        link=next((word for word in clause.words[verb + 1 : verb + 2] if word in _RELATING), ""),
         names=proper_names(clause),
         owners=owners(subject),
         negated=is_negated(clause.text),

@@ -16,7 +16,7 @@ command captain|rescue save|destroy burn fire|fracture break|phone telephone|beg
 graduate finish|buy purchase|big large|near close|sick ill|close good best|friend pal buddy|call name
 allergic allergy|vegetarian vegan|brief short|teach teacher|pilot fly|afraid phobia|secretly secret|quick fast
 reside resident|stay live|run manage|lot many|soldier troops|kill murder slay|couple two|birthday born birth
-owe debt|food dish meal|near close|close nearby|sibling brother sister|parent mother father|lawyer attorney|talk speak|hide conceal|situated located lie stand
+owe debt|prefer like|food dish meal|near close|close nearby|sibling brother sister|parent mother father|lawyer attorney|talk speak|hide conceal|situated located lie stand
 """.replace("\n", "|")
 _OPPOSITE = """
 friend enemy rival foe|ally enemy|trust distrust betray suspect mistrust|love hate despise loathe detest dislike

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from apps.memories.lines.plain import sentence
-from apps.memories.lines.records import Line, Reading, Record, is_heading, is_tagged, read
+from apps.memories.lines.records import Line, Reading, Record, is_heading, read
 
 _TAG = re.compile(r"[*_`]*(?:contradictions?|conflicts?)[\s:=#*_`a-z]*(?P<number>\d{0,9}).*", re.IGNORECASE | re.DOTALL)
 _FIRST_SENTENCE = re.compile(r"[^.!?\n。]*")
@@ -14,8 +14,8 @@ _TROUBLE = (
 _ALL_CLEAR = re.compile(
     rf"\b(?:no|any|without|nothing|none)\b(?:\s+[\w’'-]+){{0,4}}?\s+{_TROUBLE}\b"
     r"|\b(?:does|do|did)(?:\s+not|n['’]t)\s+(?:\w+\s+)?(?:contradict|conflict)"
-    r"|(?<!not )(?<!n't )(?<!n’t )\b(?:(?:is|are|remains?|stays?|seems?|appears?)\s+(?:\w+\s+){0,2}?)?consistent\b"
-    r"|(?<!not )(?<!n't )\baligns?\s+with\b",
+    r"|\bconsistent(?:\s+with\b|\W*$)"
+    r"|\baligns?\s+with\b",
     re.IGNORECASE,
 )
 _NOT_CONSISTENT = re.compile(r"(?:\b(?:not|never)|n['’]t)\s+(?:\w+\s+){0,2}(?:consistent|align)", re.IGNORECASE)
@@ -37,10 +37,10 @@ def parse_contradictions(reply: str) -> Reading[Contradiction]:
 
     Where there are tagged lines, only they count; otherwise each line that is no heading.
     """
-    tagged = read(reply, _tagged, starts=_starts)
+    tagged = read(reply, _tagged)
     if tagged.items:
         return tagged
-    free = read(reply, _free, starts=_starts)
+    free = read(reply, _free)
     clear = any(is_all_clear(item.text) for item in free.items[:1])
     if not clear:
         return Reading([item for item in free.items if not is_all_clear(item.text)], free.unused)
@@ -52,10 +52,6 @@ def is_all_clear(text: str) -> bool:
     match = _FIRST_SENTENCE.match(text)
     first = match[0] if match else ""
     return bool(_ALL_CLEAR.search(first)) and not _NOT_CONSISTENT.search(first) and not _BUT.search(first)
-
-
-def _starts(line: Line) -> bool:
-    return is_tagged(line)
 
 
 def _tagged(record: Record) -> Contradiction | None:

@@ -36,8 +36,10 @@ def parse_triggers(reply: str, numbers: Sequence[int]) -> TriggersParsed:
     unused: list[str] = []
     for line in [line for line in lines_of(reply) if line.text][:MAX_LINES]:
         number, words = _numbered(line, numbers)
+        if _NONE.fullmatch(line.text):
+            continue
         if number is None or not words:
-            unused += [] if _NONE.fullmatch(line.text) else [line.written]
+            unused.append(line.written)
         else:
             found.setdefault(number, []).extend(words)
     kept = {number: tuple(dict.fromkeys(words))[:MAX_WORDS] for number, words in found.items()}

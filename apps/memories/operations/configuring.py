@@ -23,7 +23,7 @@ def change_settings(
     rows = MemorySettings.objects.for_owner(owner)
     row, _ = rows.get_or_create(owner_id=getattr(owner, "pk", owner), character=character, chat=chat)
     row = rows.select_for_update().get(pk=row.pk)
-    document = upgraded("memory_settings", row.document) | changes
+    document = upgraded("memory_settings", row.document) | dict(changes)
     kept = {name: value for name, value in document.items() if value is not None and name != "schema_version"}
     row.document = versioned("memory_settings", kept)
     row.save(update_fields=["document", "updated_at"])

@@ -16,7 +16,7 @@ BY_HAND = "by_hand"  # why somebody's correction retired an entry
 
 
 def edit_row(row: Any, *, editor: str, **changes: Any) -> Any:
-    """Correct fields of an arc, a scene, an entry of the ledger or of knowledge: it overwrites and counts the version."""
+    """Correct fields of an arc, a scene, an entry of ledger or knowledge: it overwrites, and counts the version."""
     for name, value in changes.items():
         setattr(row, name, value)
     row.edited_by = editor
@@ -60,7 +60,7 @@ def edit_digest(
     chat: Chat, kind: str, *, editor: str, character: Character | None = None, text: str | None = None, **parts: str
 ) -> Digest:
     """A person's version of a summary, a profile or the canon. A summary still ends where the one before it did."""
-    scope = {"chat": chat, "character": character}
+    scope: dict[str, Any] = {"chat": chat, "character": character}
     if kind == Digest.Kind.CANON and character is not None:
         scope = {"chat": None, "character": character}
     current = Digest.objects.for_owner(chat.owner_id).filter(kind=kind, state=Digest.State.CURRENT, **scope).first()

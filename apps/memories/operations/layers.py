@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Q
+
 from apps.chats.models import Character, Chat, Message
 from apps.common import clock
 from apps.memories.lines.epistemic import KnowledgeLine
@@ -106,17 +108,32 @@ def write_states(chat: Chat, lines: Iterable[tuple[StateLine, Message]], run_id:
 
 
 def set_field(chat: Chat, entity: Entity, field: str, value: str, message: Message | None, **fields: Any) -> bool:
-    """A field has this value from the message on; whether that is news. A value from before the current one is not."""
+    """A field has this value from the message on; whether that is news.
+
+    A value from before the current one, or from before the field was cleared, is not; nor is one that the message
+    told before.
+    """
     current = _current(chat, entity, field)
+    if current is not None and current.value.casefold() == value.casefold():
+        return False
+    if message is not None and _is_old(chat, entity, field, value, message):
+        return False
     if current is not None:
-        if current.value.casefold() == value.casefold() or _is_before(message, current.source):
-            return False
         _close(current, LedgerEntry.State.REPLACED, message)
     source = _from(message) if message else {}
     LedgerEntry.objects.create(
         owner_id=chat.owner_id, chat=chat, entity=entity, field=field, value=value, **source, **fields
     )
     return True
+
+
+def _is_old(chat: Chat, entity: Entity, field: str, value: str, message: Message) -> bool:
+    rows = LedgerEntry.objects.for_owner(chat.owner_id).filter(chat=chat, entity=entity, field=field)
+    rows = rows.exclude(state=LedgerEntry.State.RETIRED)
+    if rows.filter(source=message, value__iexact=value).exists():
+        return True
+    latest = rows.select_related("source", "until").order_by("-pk").first()
+    return latest is not None and _is_before(message, latest.until or latest.source)
 
 
 def clear_field(chat: Chat, entity: Entity, field: str, message: Message | None) -> bool:
@@ -134,7 +151,10 @@ def _current(chat: Chat, entity: Entity, field: str) -> LedgerEntry | None:
 
 
 def _is_before(message: Message | None, other: Message | None) -> bool:
-    return message is not None and other is not None and message.index < other.index
+    """Whether a message stands before another one of the same chat."""
+    if message is None or other is None or message.chat_id != other.chat_id:
+        return False
+    return message.index < other.index
 
 
 def _close(row: LedgerEntry | Relationship, state: str, message: Message | None) -> None:
@@ -160,6 +180,11 @@ def write_knowledge(
     for line, message in lines:
         subject = entity_named(chat, line.subject, Entity.Kind.CHARACTER)
         target = entity_named(chat, line.target, Entity.Kind.CHARACTER) if line.target else None
+        told = Knowledge.objects.for_owner(chat.owner_id).filter(
+            chat=chat, kind=line.kind, subject=subject, target=target, text=line.text, source=message
+        )
+        if told.filter(Q(retired_reason="outdated") | Q(retired_reason__startswith="by_hand")).exists():
+            continue  # the message said so before, and it is over
         _, made = Knowledge.objects.for_owner(chat.owner_id).get_or_create(
             run_id=run_id,
             line_hash=line_hash(line.kind, subject.pk, target and target.pk, line.text, message.pk),
@@ -183,7 +208,10 @@ def write_knowledge(
 def write_relationships(
     chat: Chat, character: Character | None, lines: Iterable[tuple[RelationshipLine, Message]], run_id: UUID | None
 ) -> int:
-    """Add and take away words for how people stand to each other; how many changed."""
+    """Add and take away words for how people stand to each other; how many changed.
+
+    What the message told before, or what later ones have changed since, is no news.
+    """
     changed = 0
     for line, message in lines:
         subject = entity_named(chat, line.subject, Entity.Kind.CHARACTER, character)
@@ -192,7 +220,7 @@ def write_relationships(
             continue
         current = {row.descriptor: row for row in _words(subject, target)}
         for word in line.removed:
-            if word in current:
+            if word in current and not _is_before(message, current[word].source):
                 _close(current.pop(word), Relationship.State.REMOVED, message)
                 changed += 1
         for one in line.added:
@@ -203,7 +231,7 @@ def write_relationships(
 
 def _words(subject: Entity, target: Entity) -> list[Relationship]:
     rows = Relationship.objects.for_owner(subject.owner_id).filter(subject=subject, target=target, state="current")
-    return list(rows.order_by("pk"))
+    return list(rows.select_related("source").order_by("pk"))
 
 
 def _say(
@@ -216,9 +244,13 @@ def _say(
     message: Message,
     run_id: UUID | None,
 ) -> bool:
+    if current is not None and (current.magnitude == magnitude or _is_before(message, current.source)):
+        return False
+    said = Relationship.objects.for_owner(chat.owner_id).filter(subject=subject, target=target, descriptor=word)
+    old = Q(source=message, magnitude=magnitude) | Q(until__chat=chat, until__index__gt=message.index)
+    if said.exclude(state=Relationship.State.RETIRED).filter(old).exists():
+        return False
     if current is not None:
-        if current.magnitude == magnitude:
-            return False
         _close(current, Relationship.State.REPLACED, message)
     Relationship.objects.create(
         owner_id=chat.owner_id,

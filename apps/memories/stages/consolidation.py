@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from apps.llm.generation import GenerationFailed
 from apps.memories.lines.merges import MergeLine, parse_merges

@@ -30,12 +30,12 @@ def take(context: Context, window: Window) -> Outcome:
         "facts": [{"number": number, "text": text} for number, text in numbered.items()],
     }
     parsed = parse_contradictions(context.ask("continuity", material, max_tokens=MAX_TOKENS))
-    issues = [{"text": item.text, "fact": numbered.get(item.number, "")} for item in parsed.items]
+    issues = [{"text": item.text, "fact": numbered.get(item.number or 0, "")} for item in parsed.items]
     note = _repair(context, issues) if issues and context.settings.continuity_repair else ""
 
     def write() -> Counter[str]:
         parts = {"issues": issues, "message": str(reply.pk)}
-        common = {"chat": context.chat, "last": reply, "run_id": context.run.pk}
+        common: dict[str, Any] = {"chat": context.chat, "last": reply, "run_id": context.run.pk}
         text = "\n".join(issue["text"] for issue in issues)
         write_digest(context.owner_id, Digest.Kind.CONTINUITY, text=text, parts=parts, **common)
         if note:

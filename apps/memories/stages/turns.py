@@ -15,9 +15,9 @@ def messages_between(chat: Chat, first: int, last: int, most: int = 400) -> list
 def within_room(turns: Mapping[int, Message], room: float) -> dict[int, Message]:
     """The newest of the turns that take at most ``room`` tokens together, in order; one at least."""
     kept: dict[int, Message] = {}
-    for number, turn in reversed(turns.items()):
+    for number, turn in reversed(list(turns.items())):
         room -= count_tokens(turn.mes)
         if kept and room < 0:
             break
         kept[number] = turn
-    return dict(reversed(kept.items()))
+    return dict(reversed(list(kept.items())))

@@ -20,8 +20,8 @@ from apps.memories.tasks import request_run
 from apps.memories.views.access import own_chat, own_row
 
 PAGE = 60
-ROWS = {"arc": Arc, "scene": Scene, "knowledge": Knowledge, "entry": LedgerEntry, "word": Relationship}
-TABS = {"arc": "arcs", "scene": "scenes", "knowledge": "knowledge", "entry": "ledger", "word": "relationships"}
+ROWS = {"arc": Arc, "knowledge": Knowledge, "entry": LedgerEntry, "word": Relationship}
+TABS = {"arc": "arcs", "knowledge": "knowledge", "entry": "ledger", "word": "relationships"}
 
 
 def _tab(request: HttpRequest, chat: Chat, tab: str, *, status: int = 200, **context: Any) -> HttpResponse:
@@ -115,10 +115,10 @@ def scenes(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
-def change_scene(request: HttpRequest, chat_id: UUID, scene_id: UUID, action: str) -> HttpResponse:
+def change_scene(request: HttpRequest, chat_id: UUID, found_scene_id: UUID, action: str) -> HttpResponse:
     """Edit, dismiss or bring back a scene that was found."""
     chat = own_chat(request, chat_id)
-    scene = own_row(request, Scene, pk=scene_id, chat=chat)
+    scene = own_row(request, Scene, pk=found_scene_id, chat=chat)
     editor = str(request.user)
     if action == "dismiss":
         corrections.dismiss_scene(scene, editor=editor)
@@ -182,10 +182,10 @@ def relationships(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
-def change_row(request: HttpRequest, chat_id: UUID, layer: str, row_id: UUID, action: str) -> HttpResponse:
+def change_row(request: HttpRequest, chat_id: UUID, layer: str, action: str, **named: UUID) -> HttpResponse:
     """Take an entry of a layer out, or bring it back."""
     chat = own_chat(request, chat_id)
-    row = own_row(request, ROWS[layer], pk=row_id)
+    row = own_row(request, ROWS[layer], pk=named[f"{layer}_id"])
     if action == "retire":
         corrections.retire_row(row, editor=str(request.user))
         return _done(request, chat, TABS[layer], "Taken out. You can bring it back below.")

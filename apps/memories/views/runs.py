@@ -54,7 +54,8 @@ def change(request: HttpRequest, run_id: UUID, action: str) -> HttpResponse:
 
 def _progressed(request: HttpRequest, chat: Chat) -> HttpResponse:
     if not request.htmx:  # type: ignore[attr-defined]
-        return redirect(request.POST.get("next") == "runs" and "memories:book-runs" or "chats:detail", chat_id=chat.pk)
+        came_from_runs = request.POST.get("next") == "runs"
+        return redirect("memories:book-runs" if came_from_runs else "chats:detail", chat_id=chat.pk)
     return _progress(request, chat, was_active=True)
 
 

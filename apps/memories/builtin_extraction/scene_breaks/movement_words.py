@@ -42,11 +42,11 @@ WALKS = _any(
     rush(?:es|ed)?;
     slip(?:s|ped)?; sneak(?:s|ed)?; snuck; creeps?; crept; trudg(?:e|es|ed|ing); stumbl(?:e|es|ed); limp(?:s|ed)?;
     step(?:s|ped)?; stagger(?:s|ed)?; jog(?:s|ged)?; tramp(?:s|ed)?; press(?:es|ed)? on; push(?:es|ed)? on;
-    continu(?:e|es|ed); ventur(?:e|es|ed); follow(?:s|ed)?(?: \w+){1,2}; hobbl(?:e|es|ed); saunter(?:s
+    continu(?:e|es|ed); tumbl(?:e|es|ed); ventur(?:e|es|ed); follow(?:s|ed)?(?: \w+){1,2}; hobbl(?:e|es|ed); saunter(?:s
     |ed)?; file[sd]?; burst(?:s)?; barg(?:e|es|ed);
     (?:leads?|led|guide[sd]?|drags?|dragged|brings?|brought|takes?|took|carr(?:y|ies|ied)|escort(?:s|ed)?|walk(?:s|ed)?
     |march(?:es|ed)?|haul(?:s|ed)?|shows?|showed|accompan(?:y|ies|ied)|drives?|drove)
-    (?:him|her|them|me|us|you|everyone|everybody|the \w+|[A-Z]\w+(?: and [A-Z]\w+)?)"""
+    (?:him|her|them|me|us|you|(?:you|us|them) (?:both|all)|everyone|everybody|the \w+|[A-Z]\w+(?: and [A-Z]\w+)?)"""
 )
 WAY = (
     r"(?:,? (?:back|out|up|down|off|on|over|along|away|on foot|together|all the way|straight|north|south|east|west"

@@ -14,6 +14,7 @@ _MOVES = (
     (LIKELY, re.compile(rf"(?<![\w'-])(?:{WALKS}){WAY} {TO} (?=\S)", re.IGNORECASE)),
 )
 _RIDES = re.compile(r"rid|rode|driv|drove|sail|fl|travel|journey|cycl|set", re.IGNORECASE)
+_THROUGH = re.compile(r"^(?:the |a )?(?:front |back )?doors? of (?=my|his|her|our|their)", re.IGNORECASE)
 _HOME = re.compile(
     rf"(?<![\w'-])(?:{TRAVELS}|{WALKS}|arriv(?:es?|ed)|return(?:s|ed)?|gets?|got|comes?|came"
     rf"|ma[kd]es? it){WAY} {HOME}\b",
@@ -54,7 +55,7 @@ def place_cues(text: str, people: Collection[str]) -> Iterator[Cue]:
         return
     for weight, pattern in _MOVES:
         for match in pattern.finditer(text):
-            place = place_at(text[match.end() :], people)
+            place = place_at(_THROUGH.sub("", text[match.end() :]), people)
             near = place in NEAR and weight < EXPLICIT and not _RIDES.match(match[0])
             if place and not near and _happens(text, match.start(), match.end()):
                 yield Cue(weight, match[0] + place, place=place)

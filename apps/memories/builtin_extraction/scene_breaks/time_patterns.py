@@ -34,6 +34,7 @@ ANYWHERE = compiled(
             time[- ]?skips?|fast[- ]forward(?:s|ed)?|(?:skip|jump)(?:s|ped|ing)? (?:ahead|forward)
             the (?:scene|view|story) (?:changes|shifts|cuts|moves|fades|turns)|scene (?:change|shift|cut)
             the {SPAN} after
+            {COUNT}{LONG_UNITS} had (?:passed|gone by|gone)|(?<!look )(?<!looked )at {HOUR}(?=[.,;])
             on an? {WEEKDAY}(?: {DAYPART})?
             (?:by|before) {POINT},? (?:he|she|they|we|i|you)
             (?:leaves?|left|sets? (?:out|off)|r[io]des? out|depart(?:s|ed)?|broke camp) (?:at|just (?:before
@@ -50,6 +51,7 @@ ANYWHERE = compiled(
 LEADING = compiled(
     {
         EXPLICIT: rf"""
+            {COUNT}{UNIT} of (?:\w+ )?(?:travel|rain|snow|silence|fever|calm|\w+ing)
             {COUNT}{UNIT} (?:on|after|past|since|into|out of)|{LONG_UNITS} (?:on|after)
         """,
         CLEAR: rf"""
