@@ -75,7 +75,8 @@ def use_for(connection: Connection, generation: bool | None = None, embeddings: 
         if used:
             own.exclude(pk=connection.pk).filter(**{purpose: True}).update(**{purpose: False})
         _set(connection, **{purpose: used})
-    announce_embedding_change(connection.owner_id)
+    if embeddings is not None:
+        announce_embedding_change(connection.owner_id)
 
 
 def delete_connection(connection: Connection) -> None:

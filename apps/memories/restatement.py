@@ -18,8 +18,8 @@ from apps.memories.wording import USER, clauses
 
 # What says no more than that something is so.
 _LIGHT = content(
-    """have own get be do make go come take keep become use way thing kind sort one person somebody someone people bit lot
-    currently presently still often usually always age year call name live go say tell old new type located situated
+    """have own get be do make go come take keep become use way thing kind sort one person somebody someone people bit
+    lot currently presently still often usually always age year call name live say tell old new type located situated
     work job home during early place"""
 ) | frozenset([USER])
 _MIRRORED = frozenset(

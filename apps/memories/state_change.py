@@ -82,7 +82,7 @@ def _same_thing(before: Claim, after: Claim) -> bool:
     hers, his = owners(one), owners(two)
     if hers and his and not hers & his:
         return False
-    return one == two or bool((one - hers) & (two - his)) and not _conflict(one - hers, two - his)
+    return one == two or (bool((one - hers) & (two - his)) and not _conflict(one - hers, two - his))
 
 
 def _same_hands(before: Claim, after: Claim) -> bool:

@@ -3,6 +3,7 @@
 import contextlib
 import datetime as dt
 import time
+from contextlib import suppress
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -23,6 +24,7 @@ from apps.memories.operations.branching import inherit
 from apps.memories.operations.invalidation import invalidate
 from apps.memories.passages import index_batches
 
+TAKES_BACK = (ChatChange.Kind.PATCH, ChatChange.Kind.UNDO)  # other writes change nothing that was said
 SETTLED_WITHIN = dt.timedelta(hours=2)
 TEST_LIMIT = 3600  # seconds; a model on a slow machine takes a quarter of an hour
 INDEXING_TURN = 20.0  # seconds; a long chat takes many turns, and lets other work in between
@@ -32,18 +34,17 @@ def keep_up(event: ChatChanged) -> None:
     """Subscriber: take back what lost its source, extract if enough is new, and bring the index up to date."""
     chat = Chat.objects.for_owner(event.owner_id).select_related("character").filter(pk=event.chat_id).first()
     if chat is not None:
-        settle(chat)
+        if event.kind in TAKES_BACK:
+            take_back(chat)
+        extract_if_due(chat)
         if settings_of(chat).index_messages:
             index_for_a_while(chat)
 
 
-def settle(chat: Chat) -> None:
+def take_back(chat: Chat) -> None:
     """Bring what is remembered in line with what the chat says now."""
-    try:
+    with suppress(Missing):  # it was deleted meanwhile
         invalidate(chat.owner_id, chat.pk)
-    except Missing:
-        return  # it was deleted meanwhile
-    extract_if_due(chat)
 
 
 def follow_branch(event: ChatChanged) -> None:
@@ -113,7 +114,8 @@ def sweep_chats(**kwargs: Any) -> None:
         chats = list(Chat.objects.filter(updated_at__gte=since).select_related("character"))
     for chat in chats:
         if not chat.runs.filter(runs.OPEN).exists() and not _failed_lately(chat):
-            settle(chat)
+            take_back(chat)
+            extract_if_due(chat)
 
 
 def _failed_lately(chat: Chat) -> bool:

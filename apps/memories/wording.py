@@ -21,8 +21,8 @@ STOP_WORDS = frozenset(
     year day today yesterday tomorrow recently soon later longer anymore""".split()
 )
 _NOT_NAMES = STOP_WORDS | frozenset(
-    """peace nobody everybody everyone someone somebody anybody anyone one old young people turns hey hi hello thanks monday tuesday wednesday
-    thursday friday saturday sunday""".split()
+    """peace nobody everybody everyone someone somebody anybody anyone one old young people turns hey hi hello thanks
+    monday tuesday wednesday thursday friday saturday sunday""".split()
 )
 TITLES = frozenset(
     """mr mrs ms miss dr captain brother sister father mother madame lord lady sir king queen aunt uncle prince princess

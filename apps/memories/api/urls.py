@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from apps.memories.api import configuring, layers, search, views
+from apps.memories.api import configuring, exports, layers, model_tests, prompts, reembedding, search, views
 
 urlpatterns = [
     path("memories/", views.MemoryListView.as_view(), name="api-memories"),
@@ -41,6 +41,14 @@ urlpatterns = [
     ),
     path("chats/<uuid:chat_id>/memory-mode/", configuring.ModeView.as_view(), name="api-memory-mode"),
     path("chats/<uuid:chat_id>/fresh-start/", configuring.FreshStartView.as_view(), name="api-fresh-start"),
+    path("chats/<uuid:chat_id>/memory-export/", exports.MemoryExportView.as_view(), name="api-memory-export"),
+    path("prompts/", prompts.PromptListView.as_view(), name="api-prompts"),
+    path("prompts/<slug:task>/", prompts.PromptView.as_view(), name="api-prompt"),
+    path("model-tests/", model_tests.ModelTestListView.as_view(), name="api-model-tests"),
+    path("model-tests/<uuid:test_id>/", model_tests.ModelTestView.as_view(), name="api-model-test"),
+    path("model-tests/<uuid:test_id>/cancel/", model_tests.CancelView.as_view(), name="api-model-test-cancel"),
+    path("reembedding/", reembedding.ReembeddingView.as_view(), name="api-reembedding"),
+    path("reembedding/cancel/", reembedding.CancelView.as_view(), name="api-reembedding-cancel"),
     path("runs/", views.RunListView.as_view(), name="api-runs"),
     path("runs/<uuid:run_id>/calls/", views.RunCallsView.as_view(), name="api-run-calls"),
     path("runs/<uuid:run_id>/pause/", views.PauseRunView.as_view(), name="api-run-pause"),

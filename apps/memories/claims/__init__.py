@@ -7,7 +7,7 @@ has a thing, when something takes place. Two claims with the same key and differ
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from apps.memories.claims import condition, opposites, people, things
+from apps.memories.claims import health, homes, looks, opposites, partners, things, work
 from apps.memories.claims.claim import Claim
 from apps.memories.claims.predicate import parts
 from apps.memories.wording import Clause
@@ -15,22 +15,22 @@ from apps.memories.wording import Clause
 __all__ = ["Claim", "claims"]
 
 _READERS: list[Callable[[Clause], Iterator[Claim]]] = [
-    people.read_home,
-    people.read_work,
-    people.read_studies,
-    people.read_clothes,
-    condition.read_partner,
-    condition.read_life,
-    condition.read_health,
+    homes.read_home,
+    work.read_work,
+    work.read_studies,
+    looks.read_clothes,
+    partners.read_partner,
+    health.read_life,
+    health.read_health,
     things.read_keeping,
     things.read_place,
     things.read_when,
     things.read_name,
-    people.read_age,
+    looks.read_age,
     things.read_count,
     things.read_quality,
     things.read_weather,
-    people.read_looks,
+    looks.read_looks,
     opposites.read_poles,
     opposites.read_attitude,
 ]

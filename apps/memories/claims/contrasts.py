@@ -106,7 +106,7 @@ def _opposed(one: Predicate, two: Predicate) -> bool:
         return False
     rest_first = only_first - {a for a, _ in pairs}
     rest_second = only_second - {b for _, b in pairs}
-    return not (rest_first and rest_second) or bool(_shared(first, second)) and len(rest_first | rest_second) <= 2
+    return not (rest_first and rest_second) or (bool(_shared(first, second)) and len(rest_first | rest_second) <= 2)
 
 
 def _other_number(one: Predicate, two: Predicate) -> bool:
@@ -176,8 +176,7 @@ def _held_by_another(one: Predicate, two: Predicate) -> bool:
         not (takes or (alike(one.verb, two.verb) and one.verb in _ONE_HOLDER))
         or one.negated
         or two.negated
-        or one.told
-        and two.told
+        or (one.told and two.told)
     ):
         return False
     named = bool(one.rest & one.names & two.names) or not one.rest & one.names | two.rest & two.names

@@ -34,7 +34,9 @@ _WIDOWED = phrases(r"widow\w*")
 _MISLAID = frozenset("job game match way race weight".split())
 KIN = members("kin") | content("mum mummy grandma grandpa granddad nan son daughter child kid")
 LIVING = members("person") | members("animal") | KIN
-_BONDS = frozenset("marry engage date see love have own keep fiance partner live work".split()) | members("animal") | KIN
+_BONDS = (
+    frozenset("marry engage date see love have own keep fiance partner live work".split()) | members("animal") | KIN
+)
 _LASTING = frozenset("bear grow name call kill die bury drown birth father mother brother sister son daughter".split())
 
 

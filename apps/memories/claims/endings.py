@@ -56,9 +56,7 @@ class Ending:
 
 @lru_cache(maxsize=4096)
 def endings(text: str) -> tuple[Ending, ...]:
-    return tuple(
-        _ending(clause, match) for clause in parts(text) for match in _GIVES_UP.finditer(clause.text)
-    )
+    return tuple(_ending(clause, match) for clause in parts(text) for match in _GIVES_UP.finditer(clause.text))
 
 
 def _ending(clause: Clause, match: re.Match[str]) -> Ending:

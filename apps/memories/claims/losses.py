@@ -18,9 +18,7 @@ _ENDED = verbs(
     suspend, run out, run dry, go bankrupt"""
 )
 _CARRIED = verbs("carry, take, wash, sweep, drag")
-_GONE = phrases(
-    _DESTROYED, _ENDED, rf"{_CARRIED}(?= (?:\S+ ){{0,4}}?(?:off|away)\b)", "in (?:ruins|ashes)"
-)
+_GONE = phrases(_DESTROYED, _ENDED, rf"{_CARRIED}(?= (?:\S+ ){{0,4}}?(?:off|away)\b)", "in (?:ruins|ashes)")
 _DEPOSED = verbs(
     """disinherit, depose, dethrone, overthrow, demote, dismiss, fire, sack, evict, disown, excommunicate, impeach, oust,
     replace, banish, exile, expel, discharge, disbar, suspend, unseat, lay off"""

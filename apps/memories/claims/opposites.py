@@ -3,72 +3,81 @@
 import re
 from collections.abc import Iterator
 
-from apps.memories.claims.claim import (
-    NOTHING,
-    Claim,
-    after,
-    before,
-    claim,
-    content,
-    negated,
-)
+from apps.memories.claims.claim import NOTHING, Claim, after, before, claim, content, negated, phrases
 from apps.memories.lexicon import members
 from apps.memories.wording import Clause
 
+_FOOD = "(?:meat|fish|cheese|eggs|steaks?|beef|pork|chicken|bacon|ham|burgers?|lamb|sausages?|salmon)"
+_CHILD = "(?:sons?|daughters?|child|children|kids?|baby|babies|twins|boy|girl)"
 POLES = {
-    "opening": (r"open(?:ed|s)?|unlocked|ajar|unsealed|unbarred", r"closed|shut|locked|sealed|barred|bolted"),
+    "opening": (("open(?:ed|s)?|unlocked|ajar|unsealed|unbarred",), ("closed|shut|locked|sealed|barred|bolted",)),
     "ruin": (
-        r"destroyed|ruined|burned down|burnt down|collapsed|wrecked|in ruins|broken|out of order|broke down|jammed|malfunction\w*|flooded|ruined",
-        r"works?|working|functions|functional|intact|rebuilt|repaired|restored|fixed|mended|works again|whole again",
+        (
+            "destroyed|ruined|collapsed|wrecked|in ruins|broken|out of order|broke down|jammed|flooded",
+            r"burn(?:ed|t) down|malfunction\w*",
+        ),
+        ("works?|working|functions|functional|intact|rebuilt|repaired|restored|fixed|mended|whole again",),
     ),
     "prison": (
-        r"prison|jail|locked up|behind bars|in (?:custody|a cell|the dungeon)|hostage|held captive|imprisoned|captured|arrested|captive|prisoner|in chains",
-        r"freed?|released|escaped|acquitted|broke out|slipped away|rescued|at large|on the loose|pardoned|liberty",
+        (
+            "prison|jail|imprisoned|captured|arrested|captive|prisoner|in chains|locked up|behind bars|hostage",
+            "in (?:custody|a cell|the dungeon)",
+        ),
+        ("freed?|released|escaped|acquitted|broke out|slipped away|rescued|at large|on the loose|pardoned|liberty",),
     ),
-    "war": (r"at war|war|under siege|besieged", r"peace|truce|armistice|siege (?:was|is|has been) (?:lifted|broken)"),
+    "war": (
+        ("at war|war|under siege|besieged",),
+        ("peace|truce|armistice|siege (?:was|is|has been) (?:lifted|broken)",),
+    ),
     "light": (
-        r"lit|burns|burning|alight|glowing|switched on|turned on|ablaze",
-        r"went out|gone out|unlit|extinguished|put out|doused|snuffed out|switched off|turned off|dark|burned out|burnt out",
+        ("lit|burns|burning|alight|glowing|ablaze|(?:switched|turned) on",),
+        (
+            "went out|gone out|unlit|extinguished|put out|doused|snuffed out|dark|burn(?:ed|t) out|(?:switched|turned) off",
+        ),
     ),
     "pregnancy": (
-        r"pregnant|expecting(?: a (?:baby|child))?",
-        r"gave birth|had (?:a|the) baby|miscarriage|baby was born",
-    ),
-    "absence": (r"missing|disappeared|vanished", r"turned up|came back|reappeared|was found"),
-    "diet": (
-        r"vegetarian|vegan",
-        r"(?:eat|eats|eating|ate|ordered|orders|loves|enjoys) (?:\w+ ){0,3}?(?:meat|fish|cheese|eggs|steaks?|beef|pork|chicken|bacon|ham|burgers?|lamb|sausages?|salmon)",
-    ),
-    "debt": (r"owes?|owed|in debt", r"paid|repaid|settled|pays? back|debt(?: was| is)? (?:paid|cleared)"),
-    "curse": (r"cursed|under a curse|enchanted", r"(?:curse|spell) (?:was |is |has been )?(?:lifted|broken)"),
-    "sobriety": (r"smokes?|smoking|drinks too much|addicted", r"(?:quit|stopped|gave up) (?:smoking|drinking)|sober"),
-    "sight": (r"blind", r"sees? again|(?:regained|restored) \S+ sight"),
-    "wealth": (
-        r"penniless|poor|broke|bankrupt|destitute|in poverty|homeless",
-        r"rich|wealthy|(?:inherit\w*|won|made|came into) (?:a |the )?(?:\w+ )?(?:fortune|lottery|jackpot)|millionaire|well off",
-    ),
-    "guilt": (
-        r"innocent|not guilty|cleared|exonerated",
-        r"guilty|culprit|murderer|killer|traitor|convicted|confessed|behind (?:the|it)",
-    ),
-    "consciousness": (
-        r"unconscious|in a coma|comatose|asleep|fainted|passed out",
-        r"woke(?: up)?|awake|awoke|conscious|regained consciousness|came to(?=$| \S+ senses)|opened \S+ eyes",
-    ),
-    "arrival": (
-        r"on (?:the|\S+'s) way|travell?ing to|heading (?:to|for)|en route",
-        r"arrived|reached|made it to|came home|returned",
+        ("pregnant|expecting(?: a (?:baby|child))?",),
+        ("gave birth|had (?:a|the) baby|miscarriage|baby was born",),
     ),
     "children": (
-        r"no (?:children|kids)|not have (?:any )?(?:children|kids)|childless",
-        r"(?:daughter|son|baby|child|twins|boy|girl) (?:was|were) born|gave birth|became a (?:father|mother|parent)|"
-        r"(?:has|have|had|adopted|welcomed) (?:a|\d|\S+'s first) (?:\w+ )?(?:son|daughter|child|children|kids|baby|sons|daughters)",
+        ("(?:no|not have|not have any) (?:children|kids)|childless",),
+        (
+            f"{_CHILD} (?:was|were) born|gave birth|became a (?:father|mother|parent)",
+            rf"(?:has|have|had|adopted|welcomed) (?:a|\d|\S+'s first) (?:\w+ )?{_CHILD}",
+        ),
     ),
-    "duty": (r"on strike|suspended|grounded", r"reinstated|back at work|back to work"),
+    "absence": (("missing|disappeared|vanished",), ("turned up|came back|reappeared|was found",)),
+    "arrival": (
+        (r"on (?:the|\S+'s) way|travell?ing to|heading (?:to|for)|en route",),
+        ("arrived|reached|made it to|came home|returned",),
+    ),
+    "diet": (("vegetarian|vegan",), (rf"(?:eat|eats|eating|ate|orders|ordered|loves|enjoys) (?:\w+ ){{0,3}}?{_FOOD}",)),
+    "debt": (("owes?|owed|in debt",), ("paid|repaid|settled|pays? back|debt(?: was| is)? (?:paid|cleared)",)),
+    "wealth": (
+        ("penniless|poor|broke|bankrupt|destitute|in poverty|homeless",),
+        (
+            "rich|wealthy|millionaire|well off",
+            r"(?:inherit\w*|won|made|came into) (?:a |the )?(?:\w+ )?(?:fortune|lottery|jackpot)",
+        ),
+    ),
+    "curse": (("cursed|under a curse|enchanted",), ("(?:curse|spell) (?:was |is |has been )?(?:lifted|broken)",)),
+    "sobriety": (
+        ("smokes?|smoking|drinks too much|addicted",),
+        ("(?:quit|stopped|gave up) (?:smoking|drinking)|sober",),
+    ),
+    "sight": (("blind",), (r"sees? again|(?:regained|restored) \S+ sight",)),
+    "consciousness": (
+        ("unconscious|in a coma|comatose|asleep|fainted|passed out",),
+        (r"woke(?: up)?|awake|awoke|conscious|regained consciousness|came to(?=$| \S+ senses)|opened \S+ eyes",),
+    ),
+    "guilt": (
+        ("innocent|not guilty|cleared|exonerated",),
+        ("guilty|culprit|murderer|killer|traitor|convicted|confessed|behind (?:the|it)",),
+    ),
+    "duty": (("on strike|suspended|grounded",), ("reinstated|back at work|back to work",)),
 }
-_POLES = {
-    name: (re.compile(rf"\b(?:{first})\b"), re.compile(rf"\b(?:{second})\b")) for name, (first, second) in POLES.items()
-}
+_POLES = {name: (phrases(*first), phrases(*second)) for name, (first, second) in POLES.items()}
+_BESIDE = content("stands lies has go went sign make son daughter child baby twins boy girl first night")
 
 
 def read_poles(clause: Clause) -> Iterator[Claim]:
@@ -77,20 +86,19 @@ def read_poles(clause: Clause) -> Iterator[Claim]:
         if not (one or two):
             continue
         is_second = (two is not None) != negated(clause)
-        rest = content(second.sub(" ", first.sub(" ", clause.text))) - content(
-            "stands lies has go went sign make son daughter child baby twins boy girl first night"
-        )
+        rest = content(second.sub(" ", first.sub(" ", clause.text))) - _BESIDE
         yield claim(clause, name, rest, frozenset(["second" if is_second else "first"]), moves=True)
 
 
-_FOR = re.compile(
-    r"\b(?:likes?|loved?|loves|enjoys?|adores?|trusts?|trusted|fond of|prefers?|looks up to|mentor|idol|hero|worships|idolises|idolizes|cherishes|loyal to|devoted to|warmed to|best friends?|befriended|forgave|friends?|made up|reconciled|"
-    r"allies|ally|on (?:good|speaking) terms|patched things up|made peace|close to|gets? along|adores?|"
-    r"in love with|respects?|admires?)\b"
+_FOR = phrases(
+    "likes?|loves?|loved|enjoys?|adores?|prefers?|fond of|cherishes|admires?|respects?|worships|idoli[sz]es|looks up to",
+    "trusts?|trusted|loyal to|devoted to|warmed to|close to|gets? along|on (?:good|speaking) terms|mentor|idol|hero",
+    "(?:best )?friends?|allies|ally|befriended|forgave|made up|made peace|reconciled|patched things up",
 )
-_AGAINST = re.compile(
-    r"\b(?:hates?|dislikes?|distrusts?|despises?|mistrusts?|resents?|suspicious of|wary of|turned on|turned against|fed up with|sick of|loathes?|betrayed|betrays|enem(?:y|ies)|angry (?:with|at)|"
-    r"can not stand|can not bear|detests?|fell out|falling out|estranged|at odds|bad terms|not speaking to|rivals?|foes?|nemesis|feuding|sworn enem\w+)\b"
+_AGAINST = phrases(
+    "hates?|dislikes?|despises?|loathes?|detests?|resents?|can not (?:stand|bear)|angry (?:with|at)|fed up with|sick of",
+    "distrusts?|mistrusts?|suspicious of|wary of|betrayed|betrays|turned (?:on|against)|fell out|falling out|estranged",
+    "enem(?:y|ies)|rivals?|foes?|nemesis|feuding|at odds|bad terms|not speaking to",
 )
 
 

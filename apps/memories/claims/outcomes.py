@@ -1,29 +1,27 @@
 """What a newer statement settles: what somebody wanted, planned or was about, and what nobody knew. Pure."""
 
-import re
-
-from apps.memories.claims.claim import Words, content, owners
+from apps.memories.claims.claim import Words, content, owners, phrases
 from apps.memories.claims.predicate import Predicate, parts, predicates, unmatched
 from apps.memories.lexicon import members, verbs
-from apps.memories.wording import STOP_WORDS
 
-_PROSPECT = re.compile(
-    r"\b(?:"
-    + verbs(
-        "want to, plan to, hope to, intend to, wish to, need to, aim to, dream of, prepare for, prepare to, train for, save for, save up for, "
-        "search for, look for, hunt, hunt for, seek, chase, pursue, track, wait for, await, expect, apply for, try to, consider, think about, "
-        "think of, plan, plot to, promise to, vow to, swear to, compete for, run for, bid for, be about to, be due to, be supposed to, besiege"
-    )
-    + r"|(?:is|are|am) (?:building|writing|making|painting|working on|planning|saving|hunting|writing|composing|knitting|restoring|repairing|"
-    r"renovating|studying for|preparing|negotiating|travell?ing|walking|riding|sailing|going|heading|trying|learning|digging|besieging)|"
-    r"going to|will|(?:has|have) (?:a|an) (?:\w+ ){0,2}?(?:interview|exam|test|appointment|audition|trial|deadline|surgery|operation|flight|race|match|game))\b"
+_PROSPECT = phrases(
+    verbs(
+        """want to, plan to, hope to, intend to, wish to, need to, aim to, try to, plot to, promise to, vow to, swear to, prepare to,
+        be about to, be due to, be supposed to, plan, consider, expect, await, wait for, dream of, think of, think about,
+        prepare for, train for, save for, save up for, apply for, compete for, run for, bid for, search for, look for, hunt,
+        hunt for, seek, chase, pursue, track, besiege"""
+    ),
+    "(?:is|are|am) (?:building|making|writing|composing|painting|knitting|restoring|repairing|renovating|digging|planning)",
+    "(?:is|are|am) (?:saving|preparing|negotiating|working on|studying for|trying|learning|besieging|hunting)",
+    "(?:is|are|am) (?:travell?ing|walking|riding|sailing|going|heading)|going to|will",
+    r"(?:has|have) (?:a|an) (?:\w+ ){0,2}?(?:interview|exam|test|appointment|audition|trial|deadline|surgery|operation)",
+    r"(?:has|have) (?:a|an) (?:\w+ ){0,2}?(?:flight|race|match|game)",
 )
-_UNKNOWN = re.compile(
-    r"\b(?:nobody|no one|does not|do not|not|unknown|mystery|unsolved|unclear|wonders?|wondering|trying to find out)\b"
-)
-_KNOWING = re.compile(r"\b(?:knows?|known|who|where|what|why|whose|unknown|mystery|unsolved|unclear|wonders?)\b")
+_UNKNOWN = phrases("nobody|no one|not|unknown|mystery|unsolved|unclear|wonders?|wondering|trying to find out")
+_KNOWING = phrases("knows?|known|who|where|what|why|whose|unknown|mystery|unsolved|unclear|wonders?")
 _VAGUE = content(
-    "want plan hope intend wish need aim save search look wait try consider think promise know who something go day"
+    """want plan hope intend wish need aim save search look wait try consider think promise know who something go day nobody
+    unknown mystery unclear unsolved wonder identity origin whereabouts fate"""
 )
 
 
@@ -59,15 +57,9 @@ def _reaches(event: Predicate, subject: Words, aim: Words) -> bool:
 
 def _revealed(old: str, new: str) -> bool:
     """What was not known, is told."""
-    for part in parts(old):
-        if _UNKNOWN.search(part.text) and _KNOWING.search(part.text):
-            open_words = (
-                content(part.text)
-                - _VAGUE
-                - content("nobody unknown mystery unclear unsolved wonder identity origin whereabouts fate")
-            )
-            told = frozenset[str]().union(*(content(other.text) for other in parts(new)))
-            closed = not any(_UNKNOWN.search(other.text) for other in parts(new))
-            if closed and len(open_words) > 0 and not unmatched(open_words, told) and told - open_words - STOP_WORDS:
-                return True
-    return False
+    if any(_UNKNOWN.search(part.text) for part in parts(new)):
+        return False
+    told = frozenset[str]().union(*(content(part.text) for part in parts(new)))
+    unknown = (part for part in parts(old) if _UNKNOWN.search(part.text) and _KNOWING.search(part.text))
+    asked = (content(part.text) - _VAGUE for part in unknown)
+    return any(words and not unmatched(words, told) and told - words for words in asked)

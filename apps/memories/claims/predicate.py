@@ -17,6 +17,7 @@ _BETWEEN = frozenset(
     """not never also still just only now always often usually already no longer really quite finally both all again
     recently secretly officially currently once ever to going""".split()
 )
+_JOINTS = ("and", "but", "then")
 _RELATING = frozenset("as into of in on at with from for to about between under above near".split())
 _NEGATION = re.compile(
     r"\b(?:not|never|no longer|without|nobody|nothing|no|neither|nor|none|unable to|fails? to|failed to|refuses? to|"
@@ -24,10 +25,14 @@ _NEGATION = re.compile(
 )
 
 
+AGENT_WORDS = 3  # behind "by", at most
+
+
 @dataclass(frozen=True)
 class Predicate:
-    """``names`` are the proper names of the clause; ``subject`` and ``rest`` are stems of the words of meaning before
-    and behind the verb, ``head`` the last of the former, ``link`` the preposition behind the verb; ``told``: it tells what happened, not how things are."""
+    """``subject`` and ``rest`` are stems of the words of meaning before and behind the verb, ``head`` the main one of the
+    former, ``link`` the preposition behind the verb, ``names`` the proper names of the clause, ``owners`` the possessives
+    before the verb. ``told``: it tells what happened, not how things are."""
 
     subject: Words
     head: str
@@ -52,47 +57,39 @@ def parts(text: str) -> tuple[Clause, ...]:
 
 
 def _split(clause: Clause) -> list[Clause]:
-    first = next((place for place in range(1, len(clause.words)) if _is_verb(clause, place)), None)
-    places = [
-        place
-        for place in range((first or len(clause.words)) + 1, len(clause.words) - 1)
-        if clause.words[place] in ("and", "but", "then") and _begins_verb(clause, place + 1)
-    ]
-    again = next(
-        (place for place in range((first or 0) + 1, len(clause.words) - 2) if _begins_anew(clause, place)), None
-    )
-    if first and again:
-        one, two = Clause(clause.words[:again], clause.names), Clause(clause.words[again + 1 :], clause.names)
-        return [*_split(one), *_split(two)]
-    if first is None or not places:
-        return [clause]
-    subject = clause.words[:first]
-    edges = [*places, len(clause.words)]
-    pieces = [clause.words[: places[0]]]
-    pieces += [subject + clause.words[start + 1 : end] for start, end in pairwise(edges)]
-    return [Clause(piece, clause.names & frozenset(word.removesuffix("'s") for word in piece)) for piece in pieces]
+    first = _first_verb(clause)
+    joints = [place for place, word in enumerate(clause.words) if word in _JOINTS and place > (first or place)]
+    anew = next((place for place in joints if _begins_anew(clause, place)), None)
+    if anew:
+        return [*_split(_cut(clause, clause.words[:anew])), *_split(_cut(clause, clause.words[anew + 1 :]))]
+    edges = [*(place for place in joints if _begins_verb(clause, place + 1)), len(clause.words)]
+    tails = (clause.words[:first] + clause.words[start + 1 : end] for start, end in pairwise(edges))
+    return [_cut(clause, words) for words in (clause.words[: edges[0]], *tails)]
+
+
+def _cut(clause: Clause, words: tuple[str, ...]) -> Clause:
+    return Clause(words, clause.names & frozenset(word.removesuffix("'s") for word in words))
+
+
+def _first_verb(clause: Clause) -> int | None:
+    return next((place for place in range(1, len(clause.words)) if _is_verb(clause, place)), None)
 
 
 def _begins_anew(clause: Clause, place: int) -> bool:
     """Whether "and" is followed by somebody else and what they do."""
-    name = clause.words[place + 1]
-    return clause.words[place] in ("and", "but") and name in clause.names and _is_verb(clause, place + 2)
+    behind = clause.words[place + 1 : place + 3]
+    return len(behind) > 1 and behind[0] in clause.names and _is_verb(clause, place + 2)
 
 
 def _begins_verb(clause: Clause, place: int) -> bool:
-    word = clause.words[place]
+    word = next(iter(clause.words[place : place + 1]), "")
     if word in _AUXILIARY or word in _BETWEEN:
         return word in _AUXILIARY
     base = stem(word)
-    finite = (
-        word.endswith(("s", "ed")) or (base != word and not word.endswith("ing")) or word in ("left", "quit", "put")
-    )
-    return (
-        finite
-        and word not in clause.names
-        and not word.endswith("'s")
-        and (base in members("verb") or base in members("noun_or_verb"))
-    )
+    if word in clause.names or word.endswith(("'s", "ing")):
+        return False
+    finite = base != word or word in ("left", "quit", "put")
+    return finite and (base in members("verb") or base in members("noun_or_verb"))
 
 
 @lru_cache(maxsize=4096)
@@ -103,7 +100,7 @@ def predicates(text: str) -> tuple[Predicate, ...]:
 
 
 def _predicate(clause: Clause) -> Predicate | None:
-    first = next((place for place in range(1, len(clause.words)) if _is_verb(clause, place)), None)
+    first = _first_verb(clause)
     if first is None:
         return None
     verb = _main_verb(clause, first)
@@ -129,16 +126,10 @@ def _active(predicate: Predicate, clause: Clause, verb: int) -> Predicate:
     """What is done by somebody, as what somebody does; what belongs to somebody, as what they own."""
     behind = clause.words[verb + 1 :]
     if predicate.passive and "by" in behind:
-        agent = content(" ".join(behind[behind.index("by") + 1 :][:3]))
+        by = behind[behind.index("by") + 1 :][:AGENT_WORDS]
+        agent = content(" ".join(by))
         rest = predicate.subject | predicate.owners | (predicate.rest - agent)
-        return replace(
-            predicate,
-            subject=agent,
-            head=_head(behind[behind.index("by") + 1 :][:3]),
-            rest=rest,
-            passive=False,
-            owners=NOTHING,
-        )
+        return replace(predicate, subject=agent, head=_head(by), rest=rest, passive=False, owners=NOTHING)
     whose = owners(predicate.rest)
     if predicate.verb == "be" and whose and whose == predicate.rest and not predicate.negated:
         holder = frozenset(word[:-2] for word in whose)

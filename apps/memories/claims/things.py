@@ -11,6 +11,7 @@ from apps.memories.claims.claim import (
     claim,
     content,
     negated,
+    phrases,
     without_people,
 )
 from apps.memories.lexicon import members, stem, verbs
@@ -18,9 +19,8 @@ from apps.memories.wording import STOP_WORDS, Clause
 
 # What is had or given only in a manner of speaking.
 _ABSTRACT = content(
-    "strength energy purpose hope love chance idea advice help support joy peace courage attention permission "
-    "hold hand "
-    "hands look kiss hug thought thoughts luck fun feeling sense word words name faith trust heart life eye eyes fire"
+    """strength energy purpose hope love chance idea advice help support joy peace courage attention permission hold hand
+    hands look kiss hug thought thoughts luck fun feeling sense word words name faith trust heart life eye eyes fire"""
 )
 _GIVES = re.compile(
     r"\b(?:gave|gives|handed|lent|returned|passed|brought|sent|donated|traded|sold|bequeathed)\b(?! (?:birth|up|"
@@ -70,29 +70,30 @@ def _held(clause: Clause, match: re.Match[str], moves: bool) -> Iterator[Claim]:
 
 _PLACE = re.compile(
     r"(?P<verb>\b(?:is|lies|stands|hangs|(?:is )?(?:hidden|buried|kept|stored|locked)|hid|buried|put|moved|"
-    r"placed|keeps|kept|"
-    r"stored|hides))\b(?P<object>(?: (?!in\b|under\b|into\b|to\b|on\b|behind\b)\S+){0,4}) "
+    r"placed|keeps|kept|stored|hides))\b(?P<object>(?: (?!in\b|under\b|into\b|to\b|on\b|behind\b)\S+){0,4}) "
     r"(?:in|under|into|to|on|behind|inside|beneath|at)\b"
 )
 
 
-_TAKEN = re.compile(
-    r"\b"
-    + verbs(
-        "pick up, collect, fetch, retrieve, remove, dig up, take, bring, carry, steal, drag, unearth, grab, pocket, haul, swipe"
-    )
-    + r" (?P<thing>(?:the|\S+'s) (?:[\w-]+ ?){1,3}?)(?= (?:to|from|out|off|away|home|back|in|into|and)\b|$)"
+_TAKES = verbs(
+    """pick up, collect, fetch, retrieve, remove, dig up, unearth, take, bring, carry, drag, haul, grab, pocket, steal,
+    swipe"""
 )
+_TAKEN = re.compile(
+    rf"\b{_TAKES} (?P<thing>(?:the|\S+'s) (?:[\w-]+ ?){{1,3}}?)(?= (?:to|from|out|off|away|home|back|in|into|and)\b|$)"
+)
+_GOAL = re.compile(r"\b(?:to|into) (?P<goal>.*)$")
+_PUTTING = frozenset("hid put moved placed keeps kept buried stored hides".split())
 
 
 def read_place(clause: Clause) -> Iterator[Claim]:
     taken = _TAKEN.search(clause.text)
     if taken:
-        goal = re.search(r"\b(?:to|into) (?P<goal>.*)$", clause.text[taken.end() :])
-        where = content(goal["goal"]) if goal else frozenset()
+        goal = _GOAL.search(clause.text[taken.end() :])
+        where = content(goal["goal"]) if goal else frozenset(["elsewhere"])
         thing = without_people(content(taken["thing"]), clause)
         if thing:
-            yield claim(clause, "place", NOTHING, where or frozenset(["elsewhere"]), thing=thing, moves=True)
+            yield claim(clause, "place", NOTHING, where, thing=thing, moves=True)
         return
     match = _PLACE.search(clause.text)
     if match is None:
@@ -100,17 +101,7 @@ def read_place(clause: Clause) -> Iterator[Claim]:
     direct = content(match["object"])
     subject = before(clause, match)
     thing = without_people(direct or subject, clause)
-    active = match["verb"].split()[-1] in (
-        "hid",
-        "put",
-        "moved",
-        "placed",
-        "keeps",
-        "buried",
-        "stored",
-        "kept",
-        "hides",
-    )
+    active = match["verb"].split()[-1] in _PUTTING
     if not thing or (direct and not active) or (not direct and subject & frozenset(map(stem, clause.names))):
         return
     value = after(clause, match)
@@ -142,25 +133,27 @@ def read_when(clause: Clause) -> Iterator[Claim]:
 
 
 _WEATHER = {
-    "wet": r"rain(?:s|ing|y)?|pouring|drizzling|storm(?:s|y|ing)?|thunder(?:storm)?|hail(?:ing)?|downpour",
-    "white": r"snow(?:s|ing|y)?|blizzard",
-    "fair": r"sun(?:ny|shine)?|clear(?:ed)? (?:sky|skies|up)|cloudless|dry",
-    "dim": r"fog(?:gy)?|mist(?:y)?|overcast|cloudy",
+    "wet": "rain(?:s|ing|y)?|pouring|drizzling|storm(?:s|y|ing)?|thunder(?:storm)?|hail(?:ing)?|downpour",
+    "white": "snow(?:s|ing|y)?|blizzard",
+    "fair": "sun(?:ny|shine)?|clear(?:ed)? (?:sky|skies|up)|cloudless|dry",
+    "dim": "fog(?:gy)?|mist(?:y)?|overcast|cloudy",
 }
-_CLEARS = re.compile(r"\b(?:stopped|ended|passed|cleared|let up|died down|lifted|is over|eased)\b")
+_SKIES = {
+    state: re.compile(rf"(?:(?:it|the|a|there|outside|heavy|is|was|has|been|\w+ly) )*(?:{words})\b")
+    for state, words in _WEATHER.items()
+}
+_CLEARS = phrases("stopped|ended|passed|cleared|let up|died down|lifted|is over|eased")
 
 
 def read_weather(clause: Clause) -> Iterator[Claim]:
     """It is raining, the sun is out; of the weather as it is, not of somebody in the rain."""
     if clause.names:
         return
-    for state, words in _WEATHER.items():
-        match = re.search(rf"^(?:it|the|a|there|outside|heavy|\s|is|was|has|been|\w+ly)*\b(?:{words})\b", clause.text)
-        if match:
+    for state, pattern in _SKIES.items():
+        if pattern.match(clause.text):
             over = bool(_CLEARS.search(clause.text)) and state != "fair"
-            yield claim(
-                clause, "weather", NOTHING, frozenset(["clear" if over else state]), thing=frozenset(["weather"])
-            )
+            value = frozenset(["over" if over else state])
+            yield claim(clause, "weather", NOTHING, value, thing=frozenset(["weather"]))
             return
 
 
@@ -195,11 +188,9 @@ def read_count(clause: Clause) -> Iterator[Claim]:
 
 
 _HEADS = content(
-    "favourite favorite colour color password number address birthday age job capital leader captain owner plan "
-    "price boss "
-    "teacher mentor king queen weapon code motto goal dream mission task enemy partner deadline destination "
-    "phone height "
-    "weight title rank size team crush hairstyle mayor president chief"
+    """favourite favorite colour color password number address birthday age job capital leader captain owner plan price boss
+    teacher mentor king queen weapon code motto goal dream mission task enemy partner deadline destination phone height
+    weight title rank size team crush hairstyle mayor president chief"""
 )
 _IS = re.compile(
     r"\b(?:is|are|was changed to|were changed to|changed to|has become)\b(?: now)?(?! (?:not|in|on|at|under|"
@@ -208,9 +199,12 @@ _IS = re.compile(
 
 
 _OFFICES = members("occupation") | content("head leader captain mayor owner lord lady heir queen king champion host")
+_COMES_TO_BE = (
+    "(?:became|becomes|(?:has|have) become|was (?:elected|appointed|named|made|crowned|chosen)|took over|took office)"
+)
 _HOLDS_OFFICE = re.compile(
-    r"^(?P<who>[\w' -]+?) (?:is|am|are|became|becomes|(?:has|have) become|was (?:elected|appointed|named|made|crowned|chosen)|"
-    r"took over|took office)(?: now)?(?: as)?(?: the)?(?: new)? (?P<role>[\w-]+ of (?:the )?[\w'-]+)"
+    rf"^(?P<who>[\w' -]+?) (?:is|am|are|{_COMES_TO_BE})(?: now)?(?: as)?(?: the)?(?: new)? "
+    r"(?P<role>[\w-]+ of (?:the )?[\w'-]+)"
 )
 
 

@@ -126,11 +126,7 @@ def _present_participle(base: str) -> str:
 def _doubled(base: str) -> str:
     """With its last letter doubled, where a short verb ends in one vowel and one consonant."""
     short = len(base) <= 4 or base in ("admit", "commit", "regret", "forget", "begin", "transfer", "equip", "expel")
-    ends = (
-        base == "quit"
-        or len(base) > 2
-        and base[-1] not in f"{_VOWELS}wxyh"
-        and base[-2] in _VOWELS
-        and base[-3] not in _VOWELS
+    ends = base == "quit" or (
+        len(base) > 2 and base[-1] not in f"{_VOWELS}wxyh" and base[-2] in _VOWELS and base[-3] not in _VOWELS
     )
     return base + base[-1] if short and ends else base

@@ -9,10 +9,9 @@ from apps.chats.models import Character, Chat, Message
 from apps.common import clock
 from apps.common.problems import Conflict, Invalid
 from apps.memories.models import Arc, Digest, Entity, Knowledge, LedgerEntry, Memory, Relationship, Scene
+from apps.memories.operations.layers import BY_HAND as BY_HAND
 from apps.memories.operations.layers import clear_field, set_field, write_digest
 from apps.memories.operations.remembering import entity_named
-
-BY_HAND = "by_hand"  # why somebody's correction retired an entry
 
 
 def edit_row(row: Any, *, editor: str, **changes: Any) -> Any:

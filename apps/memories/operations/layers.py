@@ -19,6 +19,7 @@ from apps.memories.models import Arc, Digest, Entity, Knowledge, LedgerEntry, Re
 from apps.memories.operations.remembering import entity_named
 from apps.memories.versions import versioned
 
+BY_HAND = "by_hand"  # why somebody's correction retired an entry
 MAX_DESCRIPTORS = 6  # of one directed pair
 _MAGNITUDES = ("low", "medium", "high")
 
@@ -129,10 +130,11 @@ def set_field(chat: Chat, entity: Entity, field: str, value: str, message: Messa
 
 def _is_old(chat: Chat, entity: Entity, field: str, value: str, message: Message) -> bool:
     rows = LedgerEntry.objects.for_owner(chat.owner_id).filter(chat=chat, entity=entity, field=field)
-    rows = rows.exclude(state=LedgerEntry.State.RETIRED)
-    if rows.filter(source=message, value__iexact=value).exists():
+    standing = ~Q(state=LedgerEntry.State.RETIRED)
+    told = rows.filter(source=message, value__iexact=value)
+    if told.filter(standing | Q(retired_reason__startswith=BY_HAND)).exists():
         return True
-    latest = rows.select_related("source", "until").order_by("-pk").first()
+    latest = rows.filter(standing).select_related("source", "until").order_by("-pk").first()
     return latest is not None and _is_before(message, latest.until or latest.source)
 
 
@@ -183,7 +185,7 @@ def write_knowledge(
         told = Knowledge.objects.for_owner(chat.owner_id).filter(
             chat=chat, kind=line.kind, subject=subject, target=target, text=line.text, source=message
         )
-        if told.filter(Q(retired_reason="outdated") | Q(retired_reason__startswith="by_hand")).exists():
+        if told.filter(Q(retired_reason="outdated") | Q(retired_reason__startswith=BY_HAND)).exists():
             continue  # the message said so before, and it is over
         _, made = Knowledge.objects.for_owner(chat.owner_id).get_or_create(
             run_id=run_id,

@@ -19,8 +19,8 @@ BY_FORCE = Guard(force=True)
 STORY = (
     "FACT(3): Mira lives in Port Salt.\nFEELS: Mira -> Alice: wary(high)",
     "DETAIL(2): Alice carries a brass key.\nARC: Mira is looking for her brother Tom.",
-    "STATE: Mira/character/location=harbour | mood=calm\nKNOWS(Mira): The ferry was sold.",
-    "EVENT(3): Tom sold the ferry.\nDEVELOPMENT(2): Alice and Mira agreed to share the reward.",
+    "STATE: Mira/character/location=harbour | mood=calm",
+    "EVENT(3): Tom sold the ferry.\nKNOWS(Mira): The ferry was sold.\nDEVELOPMENT(2): Alice and Mira agreed to share the reward.",
     "PREFERENCE(2): Alice loves strong coffee.\nFEELS: Mira -> Alice: warm(medium), !wary",
     "HIDES(Mira from Alice): The key opens the chart room.",
     "Three days later, the two of them stood on the quay of Marrow.\nSTATE: Mira/character/location=quay",
@@ -88,14 +88,17 @@ def taken(run: ExtractionRun) -> ExtractionRun:
 
 def settle(chat: Chat) -> list[ExtractionRun]:
     """What the background does once a chat has changed: take back, read anew; the runs that it took."""
-    taken_runs = []
-    tasks.settle(Chat.objects.for_owner(chat.owner_id).get(pk=chat.pk))
-    while run := chat.runs.filter(runs.ACTIVE).first():
-        taken_runs.append(taken(run))
-        tasks.settle(Chat.objects.for_owner(chat.owner_id).get(pk=chat.pk))
-        if taken_runs[-1].state != ExtractionRun.State.SUCCEEDED:
-            break
-    return taken_runs
+    found: list[ExtractionRun] = []
+    while True:
+        chat = Chat.objects.for_owner(chat.owner_id).select_related("character").get(pk=chat.pk)
+        tasks.take_back(chat)
+        tasks.extract_if_due(chat)
+        run = chat.runs.filter(runs.ACTIVE).first()
+        if run is None:
+            return found
+        found.append(taken(run))
+        if found[-1].state != ExtractionRun.State.SUCCEEDED:
+            return found
 
 
 def states(found: Sequence[ExtractionRun]) -> list[tuple[str, str]]:

@@ -1,0 +1,70 @@
+"""Example material for every task, so that a template can be tried before it is used. Pure; the people are ours."""
+
+from collections.abc import Mapping
+from typing import Any
+
+_SAID = (
+    ("Alice", True, "The harbour is shut. Did you bring the chart, Mira?"),
+    ("Mira", False, "I had it. Tom took it from my bag, and he thinks that I haven't noticed."),
+    ("Alice", True, "Then we ask him tonight, at the mill."),
+    ("Mira", False, "*She rubs her bandaged wrist.* Not tonight. Tomorrow, when the tide is out."),
+)
+TURNS = [
+    {"number": number, "speaker": speaker, "is_user": is_user, "text": text}
+    for number, (speaker, is_user, text) in enumerate(_SAID, 12)
+]
+NAMES = ["Alice", "Mira", "Tom"]
+KNOWN = [
+    {"number": 1, "kind": "fact", "text": "Mira draws the charts of the harbour."},
+    {"number": 2, "kind": "relationship", "text": "Mira trusts Tom, her brother."},
+]
+_MEMORIES = ["Mira draws the charts of the harbour.", "Tom lives at the mill."]
+_ASKED = {"turns": TURNS, "participants": NAMES, "per_kind": 2, "known": KNOWN}
+
+EXAMPLES: Mapping[str, Mapping[str, Any]] = {
+    "session": _ASKED | {"subject": ""},
+    "long_term": _ASKED | {"subject": "Mira"},
+    "triggers": {"memories": KNOWN},
+    "relationships": {
+        "turns": TURNS,
+        "names": NAMES,
+        "known": [{"subject": "Mira", "target": "Tom", "descriptors": [{"word": "trusting", "magnitude": "high"}]}],
+    },
+    "consolidate": {
+        "tier": "long_term",
+        "kind": "fact",
+        "entries": [
+            {"number": 1, "text": "Mira draws the charts of the harbour.", "consolidated": True},
+            {"number": 2, "text": "Mira is the one who makes the harbour's charts.", "consolidated": False},
+        ],
+    },
+    "supersession": {"old": "Mira has the chart.", "new": "Tom took the chart from Mira's bag."},
+    "summary": {"summary": "1. Scene and setting: the quay, at dusk", "turns": TURNS, "known": _MEMORIES},
+    "scene_break": {"previous": TURNS[2], "turn": TURNS[3]},
+    "scene_recap": {"turns": TURNS},
+    "epistemic": {
+        "turns": TURNS,
+        "participants": NAMES,
+        "known": [{"number": 1, "kind": "knows", "subject": "Tom", "target": "", "text": "The harbour is shut."}],
+    },
+    "arcs": {"turns": TURNS, "open": [{"number": 1, "text": "Who shut the harbour?"}]},
+    "arc_summary": {
+        "arc": "Who took the chart?",
+        "scenes": ["On the quay, Mira says that Tom took the chart.", "At the mill, Tom gives it back."],
+        "memories": ["Tom took the chart from Mira's bag."],
+    },
+    "ledger": {
+        "turns": TURNS,
+        "entities": [
+            {"name": "Mira", "type": "character", "fields": {"location": "the quay"}},
+            {"name": "Chart", "type": "object", "fields": {"owner": "Mira"}},
+        ],
+    },
+    "profiles": {"subject": "Mira", "names": ["Alice", "Tom"], "memories": _MEMORIES, "turns": TURNS},
+    "canon": {"subject": "Mira", "arcs": ["Tom gave the chart back, and told why."], "memories": _MEMORIES},
+    "continuity": {
+        "turn": {"number": 16, "speaker": "Mira", "is_user": False, "text": "My brother never set foot in the mill."},
+        "facts": [{"number": 1, "text": "Tom lives at the mill."}],
+    },
+    "repair": {"issues": ["Tom lives at the mill, yet he never set foot in it."], "facts": ["Tom lives at the mill."]},
+}
