@@ -6,7 +6,7 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-BENCHMARKS = ["sync", "wire", "throughput", "imports", "search"]
+BENCHMARKS = ["sync", "wire", "throughput", "imports", "search", "catchup"]
 
 
 def main(names: list[str]) -> None:

@@ -13,6 +13,7 @@ urlpatterns = [
     path("theme/", theme.choose, name="theme"),
     path("accounts/", include("allauth.urls")),
     path("settings/models/", include("apps.llm.urls")),
+    path("settings/", include("apps.memories.settings_urls")),
     path("settings/", include("apps.accounts.urls")),
     path(settings.ADMIN_PATH, admin.site.urls),
     path("api/v1/", include("config.api_urls")),

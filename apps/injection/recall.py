@@ -16,6 +16,7 @@ from apps.injection.slots import LONG_TERM, SESSION, TRIGGERED, Slot
 from apps.injection.standing import Standing, known_before, standing_memories
 from apps.injection.turns import Turn
 from apps.llm.tokens import count_tokens
+from apps.memories.group import participant_of, participants_of, witnesses
 from apps.memories.models import Memory
 from apps.memories.search import SearchQuery, SearchReply, SearchResult, search
 
@@ -84,11 +85,25 @@ def _search(turn: Turn, character: Character | None) -> list[SearchResult]:
         before=max(turn.index - VISIBLE_TURNS, 0),
         limit=POOL,
     )
-    results = _near(search(turn.owner_id, query))
+    results = _witnessed(turn, character, _near(search(turn.owner_id, query)))
     known = known_before(turn, [result.id for result in results if result.memory])
     memories = [result for result in results if result.id in known][: FOUND["memories"]]
     messages = [result for result in results if result.message][: FOUND["messages"]]
     return memories + messages
+
+
+def _witnessed(turn: Turn, character: Character | None, results: list[SearchResult]) -> list[SearchResult]:
+    """Without what one of a group, for whom the prompt is made, was not there to hear."""
+    witness = participant_of(turn.chat, character)
+    if witness is None:
+        return results
+    everybody = participants_of(turn.chat)
+    return [
+        result
+        for result in results
+        if (result.message and witness.pk in witnesses(result.message, everybody))
+        or (result.memory and (not result.memory.witnessed_by or witness.pk in result.memory.witnessed_by))
+    ]
 
 
 def _near(reply: SearchReply) -> list[SearchResult]:

@@ -13,6 +13,7 @@ from apps.chats.models import Character
 from apps.injection.turns import Turn
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
+from apps.memories.group import participant_of
 from apps.memories.lineage import relatives
 from apps.memories.models import Entity, Inheritance, Memory, MemorySource
 
@@ -72,6 +73,9 @@ def _with_provenance(memories: Any) -> Any:
 def _of_tier(turn: Turn, tier: str, character: Character | None) -> Any:
     """Long-term memories go with the character, those of a session with the chat; a branch has what it took over."""
     rows = Memory.objects.for_owner(turn.owner_id).present().filter(tier=tier, hidden=False)
+    witness = participant_of(turn.chat, character)
+    if witness is not None:
+        rows = rows.filter(Q(witnessed_by=[]) | Q(witnessed_by__contains=[witness.pk]))
     taken_over = Q(pk__in=_inherited(turn))
     if tier == Memory.Tier.LONG_TERM and character is not None:
         return rows.filter(Q(character=character) & ~Q(chat__in=relatives(turn.chat)) | taken_over)

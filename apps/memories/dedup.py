@@ -231,7 +231,8 @@ def _change(old: str, new: str, similarity: float, thresholds: Thresholds) -> Ch
     if similarity < thresholds.same_frame:
         return None
     change = change_between(old, new)
-    return None if change and change.by_words and similarity < thresholds.same_topic else change
+    enough = (thresholds.same_frame + thresholds.same_topic) / 2
+    return None if change and change.by_words and similarity < enough else change
 
 
 def _is_kept(verdict: Verdict) -> bool:

@@ -5,8 +5,9 @@ from urllib.parse import urlencode
 
 from django import forms
 
+from apps.llm.models import Connection
 from apps.memories.lines.ledger import FIELDS
-from apps.memories.models import Knowledge, Memory, Relationship
+from apps.memories.models import Entity, Knowledge, Memory, Relationship
 
 
 class MemoryForm(forms.Form):
@@ -65,10 +66,15 @@ class SceneForm(forms.Form):
     recap = forms.CharField(required=False, max_length=20_000, widget=forms.Textarea(attrs={"rows": 3}))
 
 
+def _name(label: str, **options: Any) -> forms.CharField:
+    """Somebody's or something's name; the page offers those it knows."""
+    return forms.CharField(max_length=200, label=label, widget=forms.TextInput(attrs={"list": "names"}), **options)
+
+
 class StateForm(forms.Form):
     """A field of somebody or something; without a value, it is cleared."""
 
-    entity = forms.CharField(max_length=200, label="Who or what")
+    entity = _name("Who or what")
     field = forms.ChoiceField(
         choices=[(kind.title(), [(f"{kind}:{name}", name) for name in names]) for kind, names in FIELDS.items()]
     )
@@ -82,10 +88,10 @@ class StateForm(forms.Form):
 
 
 class KnowledgeForm(forms.Form):
-    subject = forms.CharField(max_length=200, label="Who")
+    subject = _name("Who")
     kind = forms.ChoiceField(choices=Knowledge.Kind.choices, label="How")
     text = forms.CharField(max_length=1000, label="What")
-    target = forms.CharField(required=False, max_length=200, label="From whom it is hidden")
+    target = _name("From whom it is hidden", required=False)
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
@@ -97,10 +103,12 @@ class KnowledgeForm(forms.Form):
 class RelationshipForm(forms.Form):
     """A word for how one stands to another; "none" takes it away."""
 
-    subject = forms.CharField(max_length=200, label="Who")
-    target = forms.CharField(max_length=200, label="To whom")
+    subject = _name("Who")
+    target = _name("To whom")
     word = forms.CharField(max_length=60)
-    magnitude = forms.ChoiceField(choices=[*Relationship.Magnitude.choices, ("", "no longer")], required=False)
+    magnitude = forms.ChoiceField(
+        choices=[*Relationship.Magnitude.choices, ("", "no longer")], required=False, initial="medium", label="How much"
+    )
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
@@ -111,6 +119,27 @@ class RelationshipForm(forms.Form):
     def change(self) -> dict[str, Any]:
         """What ``set_relationship`` takes."""
         return self.cleaned_data | {"magnitude": self.cleaned_data["magnitude"] or None}
+
+
+class EntityForm(forms.Form):
+    """Name, kind and aliases of somebody or something."""
+
+    name = forms.CharField(max_length=200)
+    kind = forms.ChoiceField(choices=Entity.Kind.choices)
+    aliases = forms.CharField(
+        required=False, max_length=2000, label="Also called", help_text="Several, with commas between them."
+    )
+
+    @classmethod
+    def of(cls, entity: Entity, data: Any = None) -> "EntityForm":
+        known = {"name": entity.name, "kind": entity.kind, "aliases": ", ".join(entity.aliases)}
+        return cls(data, initial=known)
+
+    def clean_aliases(self) -> list[str]:
+        names = [name.strip() for name in self.cleaned_data["aliases"].split(",") if name.strip()]
+        if any(len(name) > 200 for name in names):
+            raise forms.ValidationError("A name has up to 200 characters.")
+        return list(dict.fromkeys(names))
 
 
 class TextForm(forms.Form):
@@ -159,3 +188,63 @@ class FilterForm(forms.Form):
             {"label": label, "query": self.query(tier=tier), "chosen": tier == chosen}
             for tier, label in self.fields["tier"].choices  # type: ignore[attr-defined]
         ]
+
+
+class ModelTestForm(forms.Form):
+    """Which model is tested."""
+
+    connection = forms.ModelChoiceField(
+        Connection.objects.none(), required=False, label="Model", empty_label="The built-in extractor"
+    )
+
+    def __init__(self, connections: Any, data: Any = None) -> None:
+        super().__init__(data, initial={"connection": connections.filter(for_generation=True).first()})
+        field = self.fields["connection"]
+        field.queryset = connections  # type: ignore[attr-defined]
+        field.label_from_instance = lambda connection: f"{connection.model} · {connection.name}"  # type: ignore[attr-defined]
+
+
+class TimelineForm(forms.Form):
+    """What a timeline shows. Its fields stand in the URL; a value that is none of them filters nothing."""
+
+    STATES = [("", "What holds"), ("superseded", "Replaced"), ("retired", "Retired"), ("all", "Everything")]
+    MARKS = [("", "Any"), ("pinned", "Pinned"), ("hidden", "Hidden"), ("edited", "Changed by you")]
+
+    q = forms.CharField(required=False, max_length=500, label="Words")
+    about = forms.ChoiceField(required=False)
+    kind = forms.ChoiceField(choices=[("", "Any kind"), *Memory.Kind.choices], required=False)
+    tier = forms.ChoiceField(choices=[("", "Both"), *Memory.Tier.choices], required=False)
+    state = forms.ChoiceField(choices=STATES, required=False)
+    mark = forms.ChoiceField(choices=MARKS, required=False)
+
+    def __init__(self, data: Any, *, entities: Any) -> None:
+        super().__init__(data)
+        self.fields["about"].choices = [  # type: ignore[attr-defined]
+            ("", "Anything"),
+            *((str(entity.pk), entity.name) for entity in entities),
+        ]
+        self.is_valid()
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """The filters that are set."""
+        return {name: value for name, value in self.cleaned_data.items() if value}
+
+    @property
+    def every_state(self) -> bool:
+        """Whether more than what holds is asked for."""
+        return "state" in self.chosen
+
+    def apply(self, memories: Any) -> Any:
+        """Narrow a queryset of memories."""
+        chosen = self.chosen
+        if chosen.get("state", "all") != "all":
+            memories = memories.filter(state=chosen["state"])
+        if "mark" in chosen:
+            marks = {"pinned": {"pinned": True}, "hidden": {"hidden": True}}
+            mark = marks.get(chosen["mark"])
+            memories = memories.filter(**mark) if mark else memories.exclude(edited_by="")
+        if "about" in chosen:
+            memories = memories.filter(entities=chosen["about"])
+        memories = memories.filter(**{name: chosen[name] for name in ("kind", "tier") if name in chosen})
+        return memories.filter(text__icontains=chosen["q"]) if "q" in chosen else memories

@@ -51,3 +51,10 @@ def witnessed_turns(
     if not mine:
         return dict(turns)
     return {number: turn for number, turn in turns.items() if witnesses(turn, participants) & mine}
+
+
+def participant_of(chat: Chat, character: Character | None) -> Participant | None:
+    """As whom a character takes part in a group; None where there is no group, or they don't."""
+    if character is None or not chat.is_group:
+        return None
+    return chat.participants.filter(character=character).order_by("position").first()

@@ -40,7 +40,7 @@ def latest_job(model: type[J], owner: Any) -> J | None:
 
 
 def claim_job(model: type[J], job_id: UUID, *, revives: bool) -> J | None:
-    """Take a job that waits, or, where it ``revives``, one whose worker is gone; None where there is nothing to take."""
+    """Take a job that waits, or, where it ``revives``, one whose worker is gone; None where there is no such job."""
     now = clock.now()
     free = Q(state=Job.State.QUEUED)
     if revives:

@@ -11,7 +11,7 @@ from math import ceil
 from uuid import UUID
 
 import structlog
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 
 from apps.chats.models import Character, Message
 from apps.chats.operations import lock_chat
@@ -91,6 +91,8 @@ def execute(run_id: UUID) -> bool:
         log.info("run_given_up", run=str(run.pk))
     except (GenerationFailed, MessagesChanged, Missing) as error:
         runs.end_run(run, ExtractionRun.State.FAILED, str(error))
+    except (OperationalError, InterfaceError):
+        raise  # the database went away: without a sign of life the run is taken up again
     except Exception:
         runs.end_run(run, ExtractionRun.State.FAILED, "Something went wrong on our side.")
         raise

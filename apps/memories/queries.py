@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from apps.chats.models import Chat, Message
+from apps.chats.models import Character, Chat, Message
 from apps.chats.scenes import scenes_of
 from apps.memories.models import Arc, Digest, Entity, Knowledge, LedgerEntry, Memory, Relationship, Scene
 
@@ -29,6 +29,13 @@ def digests_of(chat: Chat, kind: str) -> Any:
     if kind == Digest.Kind.CANON and chat.character_id:
         mine |= Q(chat=None, character=chat.character_id)
     return rows.filter(mine).select_related("source", "character").order_by("-pk")
+
+
+def digests_of_character(character: Character) -> Any:
+    """All versions of the character's canon, and of their profile in each chat, newest first."""
+    kinds = (Digest.Kind.CANON, Digest.Kind.PROFILE)
+    rows = Digest.objects.for_owner(character.owner_id).filter(character=character, kind__in=kinds)
+    return rows.select_related("source__chat", "character", "chat").order_by("-pk")
 
 
 # Scenes
@@ -81,7 +88,23 @@ def arcs_in(chat: Chat) -> Any:
     if chat.character_id:
         mine |= Q(character=chat.character_id, persistent=True)
     rows = Arc.objects.for_owner(chat.owner_id).filter(mine).exclude(state=Arc.State.RETIRED)
-    return rows.select_related("source", "until", "chat").order_by("state", "-pk")
+    return rows.select_related("source__chat", "until__chat", "chat").order_by("state", "-pk")
+
+
+def arcs_of(character: Character) -> Any:
+    """The character's arcs that go on from chat to chat, open ones first."""
+    rows = Arc.objects.for_owner(character.owner_id).filter(character=character, persistent=True)
+    rows = rows.exclude(state=Arc.State.RETIRED)
+    return rows.select_related("source__chat", "until__chat", "chat").order_by("state", "-pk")
+
+
+# What held at a message
+
+
+def _held_at(rows: Any, chat: Chat, at: int) -> Any:
+    """Of rows with a beginning and an end, those that held when the message at index ``at`` had been said."""
+    begun = Q(source=None) | ~Q(source__chat=chat) | Q(source__index__lte=at)
+    return rows.filter(begun).exclude(until__chat=chat, until__index__lte=at)
 
 
 # The state ledger
@@ -102,24 +125,35 @@ class EntityState:
     fields: list[FieldHistory]
 
 
-def ledger_in(chat: Chat) -> list[EntityState]:
-    """Everybody and everything that the ledger has values of, each field with its history."""
+def ledger_in(chat: Chat, at: int | None = None) -> list[EntityState]:
+    """Everybody and everything that the ledger has values of, each field with its history.
+
+    With ``at``, as it stood when the message at that index had been said.
+    """
     rows = LedgerEntry.objects.for_owner(chat.owner_id).filter(chat=chat).exclude(state=LedgerEntry.State.RETIRED)
+    if at is not None:
+        rows = rows.filter(Q(source=None) | Q(source__index__lte=at))
     ordered = rows.select_related("entity", "source", "until").order_by("entity__kind", "entity__name", "field", "-pk")
     return [
-        EntityState(entity, [_history(name, entries) for name, entries in groupby(of_one, key=lambda row: row.field)])
+        EntityState(entity, [_history(name, rows, at) for name, rows in groupby(of_one, key=lambda row: row.field)])
         for entity, of_one in groupby(ordered, key=lambda row: row.entity)
     ]
 
 
-def _history(name: str, rows: Iterable[LedgerEntry]) -> FieldHistory:
+def _history(name: str, rows: Iterable[LedgerEntry], at: int | None) -> FieldHistory:
     history = FieldHistory(name)
     for row in rows:
-        if row.state == LedgerEntry.State.CURRENT:
+        if history.current is None and _holds(row, at):
             history.current = row
         else:
             history.before.append(row)
     return history
+
+
+def _holds(row: LedgerEntry, at: int | None) -> bool:
+    if at is None or row.until is None:
+        return row.state == LedgerEntry.State.CURRENT
+    return row.until.index > at
 
 
 # Who knows what
@@ -127,26 +161,42 @@ def _history(name: str, rows: Iterable[LedgerEntry]) -> FieldHistory:
 
 @dataclass
 class KnowledgeMatrix:
-    """``rows``: for each way of knowing its name, and what each of ``subjects`` knows, suspects ..., in their order."""
+    """``rows``: for each person what they know, suspect ..., in the order of ``kinds``, the ways that occur."""
 
-    subjects: list[Entity]
-    rows: list[tuple[str, list[list[Knowledge]]]]
-
-
-def knowledge_in(chat: Chat) -> Any:
-    rows = Knowledge.objects.for_owner(chat.owner_id).filter(chat=chat, state=Knowledge.State.ACTIVE)
-    return rows.select_related("subject", "target", "source").order_by("subject__name", "kind", "pk")
+    kinds: list[str]
+    rows: list[tuple[Entity, list[tuple[str, list[Knowledge]]]]]
 
 
-def knowledge_matrix(chat: Chat) -> KnowledgeMatrix:
-    """A column for each person, a row for each way of knowing."""
-    rows = list(knowledge_in(chat))
-    subjects = list({row.subject_id: row.subject for row in rows}.values())
-    cells = [
-        (label, [[row for row in rows if row.kind == kind and row.subject_id == one.pk] for one in subjects])
-        for kind, label in Knowledge.Kind.choices
+def knowledge_in(chat: Chat, at: int | None = None) -> Any:
+    """What is known now, or with ``at`` what was when the message at that index had been said."""
+    rows = Knowledge.objects.for_owner(chat.owner_id).filter(chat=chat)
+    standing = Q(state=Knowledge.State.ACTIVE)
+    if at is not None:
+        rows, standing = _held_at(rows, chat, at), standing | Q(retired_reason="outdated")
+    return _ordered_knowledge(rows.filter(standing))
+
+
+def knowledge_of(character: Character) -> Any:
+    """What those in the character's registry know, over all chats."""
+    rows = Knowledge.objects.for_owner(character.owner_id).filter(subject__character=character)
+    return _ordered_knowledge(rows.filter(state=Knowledge.State.ACTIVE))
+
+
+def _ordered_knowledge(rows: Any) -> Any:
+    return rows.select_related("subject", "target", "source__chat").order_by("subject__name", "kind", "pk")
+
+
+def knowledge_matrix(found: Iterable[Knowledge]) -> KnowledgeMatrix:
+    """A row for each person, a column for each way of knowing."""
+    entries = list(found)
+    kinds = [(kind, label) for kind, label in Knowledge.Kind.choices if any(one.kind == kind for one in entries)]
+    rows = [
+        (subject, [(label, [one for one in of_one if one.kind == kind]) for kind, label in kinds])
+        for subject, of_one in (
+            (subject, list(group)) for subject, group in groupby(entries, key=lambda one: one.subject)
+        )
     ]
-    return KnowledgeMatrix(subjects, [(label, row) for label, row in cells if any(row)])
+    return KnowledgeMatrix([label for _, label in kinds], rows)
 
 
 # Relationships
@@ -162,15 +212,30 @@ class Pair:
     before: list[Relationship]
 
 
-def relationships_in(chat: Chat) -> list[Pair]:
-    """Every directed pair of people of whom something was said."""
+def relationships_in(chat: Chat, at: int | None = None) -> list[Pair]:
+    """Every directed pair of people of whom something was said; with ``at``, as it stood at the message there."""
     mine = Q(chat=chat)
     if chat.character_id:
         mine |= Q(subject__character=chat.character_id)
     rows = Relationship.objects.for_owner(chat.owner_id).filter(mine).exclude(state=Relationship.State.RETIRED)
-    ordered = list(rows.select_related("subject", "target", "source", "until").order_by("pk"))
+    if at is None:
+        return _pairs(rows)
+    held = _held_at(rows, chat, at).filter(Q(state=Relationship.State.CURRENT) | Q(until__chat=chat))
+    return _pairs(rows.filter(Q(pk__in=held.values("pk")) | Q(until__chat=chat, until__index__lte=at)), held)
+
+
+def relationships_of(character: Character) -> list[Pair]:
+    """How people of the character's registry stand to each other, over all chats."""
+    rows = Relationship.objects.for_owner(character.owner_id).filter(subject__character=character)
+    return _pairs(rows.exclude(state=Relationship.State.RETIRED))
+
+
+def _pairs(rows: Any, held: Any = None) -> list[Pair]:
+    """``held`` are those of the rows whose words hold; without it, the current ones."""
+    holding = (rows.filter(state=Relationship.State.CURRENT) if held is None else held).values_list("pk", flat=True)
+    standing = set(holding)
     pairs: dict[tuple[Any, Any], Pair] = {}
-    for row in ordered:
+    for row in rows.select_related("subject", "target", "source__chat", "until__chat").order_by("pk"):
         pair = pairs.setdefault((row.subject_id, row.target_id), Pair(row.subject, row.target, [], []))
-        (pair.words if row.state == Relationship.State.CURRENT else pair.before).append(row)
+        (pair.words if row.pk in standing else pair.before).append(row)
     return list(pairs.values())

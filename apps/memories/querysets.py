@@ -46,6 +46,10 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
             mine |= elsewhere & ~models.Q(chat__in=relatives(chat))
         return self.filter(mine)
 
+    def told_in(self, chat: Chat) -> Self:
+        """What a chat told itself: what came from it, and what it took over as a branch."""
+        return self.filter(models.Q(chat=chat) | models.Q(pk__in=self._inherited(chat)))
+
     def standing_in(self, chat: Chat) -> Self:
         """What of that is remembered now: a branch has its own word on what it took over."""
         standing = models.Q(pk__in=self._inherited(chat).filter(state="active"))

@@ -5,7 +5,7 @@ turn comes it is found by its words.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -61,14 +61,18 @@ def current_model(owner: Any) -> str:
         raise Conflict(f"No vectors can be made now: {error}") from error
 
 
-def execute(job_id: UUID) -> bool:
-    """Go on with a job; whether it is to be sent to a worker again, since it took long."""
+def execute(job_id: UUID, *, turn: float = TURN, on_progress: Callable[[int], None] = lambda rows: None) -> bool:
+    """Go on with a job; whether it is to be sent to a worker again, since it took longer than ``turn`` seconds.
+
+    ``on_progress`` is told how many rows each batch brought up to date.
+    """
     job = jobs.claim_job(Reembedding, job_id, revives=True)
     if job is None:
         return False
-    end = time.monotonic() + TURN
+    end = time.monotonic() + turn
     try:
-        for _ in steps(job):
+        for rows in steps(job):
+            on_progress(rows)
             if time.monotonic() > end:
                 jobs.yield_job(job)
                 return True
@@ -84,16 +88,21 @@ def execute(job_id: UUID) -> bool:
     return False
 
 
-def steps(job: Reembedding) -> Iterator[None]:
-    """Work through what is left of a claimed job, batch by batch. Raises ClaimLost, EmbeddingUnavailable."""
+def steps(job: Reembedding) -> Iterator[int]:
+    """Work through what is left of a claimed job, batch by batch; how many rows each had.
+
+    Raises ClaimLost, EmbeddingUnavailable.
+    """
     embedder = embedder_for(job.owner_id)
     left = waiting(job.owner_id, embedder.model)
     jobs.beat(job, model=embedder.model, total=F("done") + left)
     for table in TEXTS:
-        while rows := list(_stale(table, job.owner_id, embedder.model).order_by("pk").values_list("pk", "text")[:BATCH]):
+        while rows := list(
+            _stale(table, job.owner_id, embedder.model).order_by("pk").values_list("pk", "text")[:BATCH]
+        ):
             embed_texts(table, job.owner_id, rows, embedder)
             _advance(job, len(rows))
-            yield
+            yield len(rows)
     for chat in _stale_chats(job.owner_id, embedder.model):
         yield from _passages(job, chat, embedder)
 
@@ -111,11 +120,11 @@ def embed_texts(table: type[Any], owner: Any, rows: Sequence[tuple[UUID, str]], 
         table.objects.for_owner(owner).bulk_update(current, ["embedding", "embedding_model"])
 
 
-def _passages(job: Reembedding, chat: Chat, embedder: Embedder) -> Iterator[None]:
+def _passages(job: Reembedding, chat: Chat, embedder: Embedder) -> Iterator[int]:
     """Bring one chat's index up to date, which embeds what is by another model."""
     for written in index_batches(job.owner_id, chat):
         _advance(job, written)
-        yield
+        yield written
         if _stale(Passage, job.owner_id, embedder.model).filter(chat=chat, embedding_model="").exists():
             embedder.embed(["ready"])  # where the server is gone, the index was written without vectors: say so
 

@@ -19,12 +19,12 @@ from apps.memories.wording import USER, clauses
 # What says no more than that something is so.
 _LIGHT = content(
     """have own get be do make go come take keep become use way thing kind sort one person somebody someone people bit
-    lot currently presently still often usually always age year call name live say tell old new type located situated
-    work job home during early place"""
+    lot currently presently still often usually always age year call name live say tell old new type located
+    situated work job home during early place"""
 ) | frozenset([USER])
 _MIRRORED = frozenset(
-    """marry engage date friend enemy rival ally meet near equal argue fight cousin sibling twin divorce partner
-    be brother sister neighbour neighbor similar same""".split()
+    """marry engage date friend enemy rival ally meet near equal argue fight cousin sibling twin divorce partner be
+    brother sister neighbour neighbor similar same""".split()
 )
 _ELDER = frozenset("older younger elder big little".split())
 _INVERSE_KIN = [
@@ -36,9 +36,12 @@ _INVERSE_KIN = [
     ("boss manager employer", "employee assistant subordinate"),
     ("teacher mentor tutor master", "student pupil apprentice"),
 ]
+_TURNING = frozenset("off out against without".split())
+_PLACING = frozenset("under above below behind inside outside beneath beside between before after".split())
 _BEINGS = members("kin") | members("animal")
 _OF_FEW_VALUES = frozenset(["partner", "life", "health"])  # which may be worded in any way
 EXTRA_WORDS = 1  # that a repetition may add without telling something new
+MANY_WORDS = 2
 UNLIKE_SHARE = 0.4  # of the words of a statement that may be other ones in a repetition
 
 
@@ -71,11 +74,15 @@ def differs(old: str, new: str) -> bool:
     if _facts_differ(one, two) or _roles_swapped(old, new):
         return True
     only_old, only_new = _leftovers(one, two)
-    if _end_differently(old, new, only_old | only_new):
+    if _end_differently(old, new, only_old | only_new) or _point_elsewhere(old, new):
+        return True
+    if len(only_new) > MANY_WORDS and len(only_new) > UNLIKE_SHARE * len(two.words):
+        return True
+    if _tells_what_became(old, new, only_new):
         return True
     if only_new & _BEINGS and not _claim_the_same(old, new):
         return True
-    if len(only_old) == len(only_new) == 1:
+    if len(only_old) == len(only_new) == 1 and not _excluded(only_old, only_new):
         return not _claim_the_same(old, new) and not _of_two_sorts(old, new, only_old, only_new)
     return not only_old and _adds(only_new)
 
@@ -89,6 +96,19 @@ def _speaks_of(text: str) -> tuple[bool, bool]:
     """Of a death; of any other end."""
     died = speaks_of_death(text)
     return died, not died and (speaks_of_an_end(text) or speaks_of_a_loss(text))
+
+
+def _point_elsewhere(old: str, new: str) -> bool:
+    """On and off, under and behind: little words that change what is said."""
+    one, two = ({word for clause in clauses(text) for word in clause.words} for text in (old, new))
+    places_one, places_two = one & _PLACING, two & _PLACING
+    return bool((one ^ two) & _TURNING) or bool(places_one and places_two and not places_one & places_two)
+
+
+def _tells_what_became(old: str, new: str, only_new: Words) -> bool:
+    """One says how things are, the other what has happened since."""
+    happened = (predicate for predicate in predicates(new) if predicate.told or predicate.perfect)
+    return any(event.verb in only_new for event in happened) and not any(state.told for state in predicates(old))
 
 
 def _adds(words: Words) -> bool:
@@ -121,7 +141,7 @@ def restates(old: str, new: str) -> bool:
     if _facts_differ(one, two) or _roles_swapped(old, new):
         return False
     only_old, only_new = _leftovers(one, two)
-    if _end_differently(old, new, only_old | only_new) or not two.words:
+    if _end_differently(old, new, only_old | only_new) or _point_elsewhere(old, new) or not two.words:
         return False
     return not only_new and len(only_old) <= max(1, UNLIKE_SHARE * len(one.words))
 

@@ -1,15 +1,17 @@
 """Does a newer statement replace an older one? Pure, by rules.
 
-It does where both claim different values of something that has one value at a time (``claims``), where they say the
-same with a negation, a number or a name changed, and where the newer one says that something is over.
+It does where both claim different values of something that has one value at a time (``claims``); where the newer one
+says that what the older one tells of is over, gone, or dead (``endings``, ``losses``, ``deaths``); where they are built
+alike and exclude each other (``contrasts``); and where it settles a plan or a question (``outcomes``).
 """
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 
 from apps.memories.claims import Claim, claims
-from apps.memories.claims.claim import Words, content, owners
+from apps.memories.claims.claim import Words, content, owners, phrases
 from apps.memories.claims.contrasts import contrast
 from apps.memories.claims.deaths import outlived
 from apps.memories.claims.endings import gives_up
@@ -21,12 +23,14 @@ from apps.memories.wording import clauses, content_words
 
 @dataclass(frozen=True)
 class Change:
-    """The newer statement replaces the older one; ``reason`` says by what rule."""
+    """The newer statement replaces the older one; ``reason`` says by what rule. ``by_words``: words in common are all
+    that tells that both speak of the same, which must then be alike in other ways too."""
 
     reason: str
     by_words: bool = False
 
 
+@lru_cache(maxsize=8192)
 def change_between(old: str, new: str) -> Change | None:
     """Whether ``new``, said later, replaces ``old``; None where both may hold."""
     if "?" in old or "?" in new or _says_the_same(old, new):
@@ -108,6 +112,8 @@ def _exclude(before: Claim, after: Claim) -> bool:
     one, two = before.value, after.value
     if not one or not two or one <= two or two <= one:
         return False
+    if before.attribute == "work" and one & two:
+        return False
     if after.moves or before.attribute not in ("home", "work") or "place" in before.thing:
         return True
     return bool(one & (before.names | _SETTLEMENTS)) == bool(two & (after.names | _SETTLEMENTS))
@@ -132,10 +138,9 @@ def _contrast(old: str, new: str) -> Change | None:
     return Change(rule) if rule else None
 
 
-_EXPOSES = re.compile(
-    r"\b(?:lied|lie|lies|lying|was never|never was|were never|truth is|pretended|pretending|made (?:it|that) up|"
-    r"false|"
-    r"impostor|real name|faked|forged|admitted|confessed)\b"
+_EXPOSES = phrases(
+    "lied|lies?|lying|was never|never was|were never|truth is|pretended|pretending|made (?:it|that) up|false|impostor",
+    "real name|faked|forged|admitted|confessed",
 )
 
 

@@ -6,7 +6,7 @@ in Paris.”`` and ``Mira lives in Paris.`` read alike; ``I`` that nobody says, 
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from apps.memories.lexicon import stem
 
@@ -74,6 +74,8 @@ _SPELLINGS = [
         (r"\b(?:do|does|did) not eat (?:any )?meat\b", "is vegetarian"),
         (r"\b(?:(?:is|are|am) in love with|(?:has |have )?(?:fallen|fell) (?:in love with|for))\b", "loves"),
         (r"\b(?:is|are|am) (?:a|the) (?:mother|father|parent) of\b", "has"),
+        (r"\b(?:is|are|am) the owners? of\b", "owns"),
+        (r"\b(?:is|are) the property of\b", "belongs to"),
         (r"\b(?:has|have) (?:a|an) (?:\w+ )?(?:fear|phobia) of\b", "is afraid of"),
         (r"\b(he|she|it|that|there|who|what)['’]s\b", r"\1 is"),
     ]
@@ -95,7 +97,7 @@ class Clause:
     words: tuple[str, ...]
     names: frozenset[str]
 
-    @property
+    @cached_property
     def text(self) -> str:
         return " ".join(self.words)
 
@@ -138,7 +140,18 @@ def _clause(part: str, speaker: str, subject: str, *, begins: bool) -> Clause:
             names.add(word.removesuffix("'s"))
             subject = subject if word in CALENDAR else word.removesuffix("'s")
         words.append(_number(word))
-    return Clause(tuple(words), frozenset(names))
+    return Clause(_multiplied(words), frozenset(names))
+
+
+def _multiplied(words: list[str]) -> tuple[str, ...]:
+    """Ten thousand as one number."""
+    result: list[str] = []
+    for word in words:
+        if result and word in ("100", "1000") and result[-1].isdigit():
+            result[-1] = str(int(result[-1]) * int(word))
+        else:
+            result.append(word)
+    return tuple(result)
 
 
 def _number(word: str) -> str:

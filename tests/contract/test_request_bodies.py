@@ -62,6 +62,7 @@ def test_identity_is_no_packing(alice: APIClient) -> None:
         gzip.compress(b'{"title": "A"}')[:-8] + bytes(8),
         gzip.compress(b'{"title": "A"}') + b"more",
     ],
+    ids=["plain", "cut short", "a wrong checksum", "more behind it"],
 )
 def test_what_is_no_gzip_is_a_400(alice: APIClient, body: bytes) -> None:
     reply = send(alice, "chats/", body, HTTP_CONTENT_ENCODING="gzip")

@@ -1,6 +1,8 @@
 """Verdicts: what is new, what replaces, what repeats. With vectors and, without them, by words."""
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from uuid import UUID, uuid4
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.memories.dedup import Neighbour, Outcome, Verdict, judge
+from apps.memories.dedup import COSINE_B, Neighbour, Outcome, Verdict, judge
 from apps.memories.lines.memories import Candidate
 from apps.memories.wording import jaccard
 
@@ -58,6 +60,84 @@ def test_a_near_duplicate_that_contradicts_is_a_change(old: str, new: str) -> No
     neighbour = known(old, 0.97)
     verdict = verdict_on(line(new), neighbour)
     assert (verdict.outcome, verdict.target) == (Outcome.SUPERSEDED, neighbour.id)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Yara visited the shrine in spring.", "Yara visited the shrine in autumn."),
+        ("The key lies under the mat.", "The lamp lies under the mat."),
+        ("Bram owes Ada ten crowns.", "Ada owes Bram ten crowns."),
+        ("Tom turned the lamp on.", "Tom turned the lamp off."),
+        ("Nadia has a daughter.", "Nadia has a daughter and a parrot in Lisbon."),
+    ],
+)
+def test_what_is_worded_alike_and_says_something_else_is_kept(old: str, new: str) -> None:
+    assert verdict_on(line(new), known(old, 0.97)).outcome in (Outcome.PASSED, Outcome.SUPERSEDED)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The vineyard belongs to the Conti family.", "The Conti family owns the vineyard."),
+        ("Garrick is Lena's older brother.", "Lena is Garrick's younger sister."),
+        ("{{user}} saved {{char}} from the wolves.", "{{char}} was rescued from the wolves by {{user}}."),
+        ("The user is thirty-four years old.", "The user is 34."),
+    ],
+)
+def test_the_same_in_other_words_repeats_even_where_it_is_less_alike(old: str, new: str) -> None:
+    assert verdict_on(line(new), known(old, 0.6)).outcome == Outcome.RECONFIRMED
+    assert verdict_on(line(new), known(old, 0.5)).outcome == Outcome.PASSED
+
+
+def test_the_thresholds_of_profile_b_ask_for_more() -> None:
+    old = known("Mira is fond of long walks by the sea.", 0.84)
+    candidate = line("Mira enjoys walking along the shore.")
+    assert judge([candidate], [[old]], unit(0.0))[0].outcome == Outcome.RECONFIRMED
+    assert judge([candidate], [[old]], unit(0.0), COSINE_B)[0].outcome == Outcome.PASSED
+
+
+class Model:
+    """Answers as told, and remembers what it was asked."""
+
+    def __init__(self, answer: bool) -> None:
+        self.answer = answer
+        self.asked: list[tuple[str, str]] = []
+
+    def __call__(self, old: str, new: str) -> bool:
+        self.asked.append((old, new))
+        return self.answer
+
+
+@pytest.mark.parametrize(("answer", "outcome"), [(True, Outcome.SUPERSEDED), (False, Outcome.PASSED)])
+def test_a_model_decides_where_no_rule_does(answer: bool, outcome: Outcome) -> None:
+    model = Model(answer)
+    old, farther = known("Mira sits by the window.", 0.7), known("Mira reads a letter.", 0.6)
+    verdict = judge([line("Mira paces the hall.")], [[old, farther]], unit(0.0), confirm=model)[0]
+    assert (verdict.outcome, model.asked) == (outcome, [("Mira sits by the window.", "Mira paces the hall.")])
+
+
+@pytest.mark.parametrize(
+    "neighbour",
+    [
+        known("Mira sits by the window.", 0.5),
+        known("Mira sits by the window.", 0.7, "event"),
+        known("Mira sits by the window.", 0.7, forgotten=True),
+        known("Mira moved to Lyon.", 0.7),
+        known("Mira lives in the city of Paris.", 0.9),
+        known("Mira sits by the window.", 0.7, since=9),
+    ],
+)
+def test_a_model_is_not_asked_of_what_is_settled(neighbour: Neighbour) -> None:
+    model = Model(True)
+    judge([line("Mira lives in Paris.")], [[neighbour]], unit(0.0), confirm=model)
+    assert model.asked == []
+
+
+def test_a_near_duplicate_that_a_model_calls_independent_repeats() -> None:
+    old = known("Mira is fond of long walks by the sea.", 0.9)
+    verdict = judge([line("Mira enjoys walking along the shore.")], [[old]], unit(0.0), confirm=Model(False))[0]
+    assert verdict.outcome == Outcome.RECONFIRMED
 
 
 def test_what_a_person_deleted_is_neither_confirmed_nor_replaced() -> None:
@@ -123,8 +203,21 @@ PHRASES = st.sampled_from(
         "Mira has three sisters.",
         "Corin drowned six years ago.",
         "Corin is alive.",
+        "Tom owns the blue boat.",
+        "The blue boat belongs to Tom.",
+        "Tom sold the blue boat.",
+        "The gate is locked.",
+        "The gate stands open.",
+        "Mira is engaged to Tom.",
+        "Tom and Mira tied the knot.",
+        "Tom and Mira are divorced.",
     ]
 )
+OURS = [
+    json.loads(row)[key]
+    for row in (Path(__file__).parents[1] / "data" / "supersession.jsonl").read_text(encoding="utf-8").splitlines()
+    for key in ("existing", "candidate")
+]
 Store = dict[UUID, tuple[Candidate, bool]]  # what is remembered, and whether it is active
 
 
@@ -161,6 +254,15 @@ def applied(store: Store, candidates: Sequence[Candidate]) -> tuple[Store, list[
 
 @given(st.lists(PHRASES, max_size=10))
 def test_the_same_text_read_again_changes_nothing(said: list[str]) -> None:
+    candidates = [line(text, source=number) for number, text in enumerate(said)]
+    store, _ = applied({}, candidates)
+    again, verdicts = applied(store, candidates)
+    assert again == store
+    assert {verdict.outcome for verdict in verdicts} <= {Outcome.RECONFIRMED, Outcome.REJECTED}
+
+
+@given(st.lists(st.sampled_from(OURS), max_size=8))
+def test_any_statements_read_again_change_nothing(said: list[str]) -> None:
     candidates = [line(text, source=number) for number, text in enumerate(said)]
     store, _ = applied({}, candidates)
     again, verdicts = applied(store, candidates)

@@ -21,7 +21,7 @@ class PlaceholderSerializer(serializers.Serializer[Any]):
     meaning = serializers.CharField()
 
 
-class PromptSerializer(serializers.Serializer[Any]):
+class PromptTemplateSerializer(serializers.Serializer[Any]):
     """``text`` is what a model is asked by; ``default`` is the template that comes with Loci."""
 
     task = serializers.CharField()
@@ -32,16 +32,16 @@ class PromptSerializer(serializers.Serializer[Any]):
     placeholders = PlaceholderSerializer(many=True)
 
 
-class PromptsSerializer(serializers.Serializer[Any]):
-    results = PromptSerializer(many=True)
+class PromptTemplatesSerializer(serializers.Serializer[Any]):
+    results = PromptTemplateSerializer(many=True)
 
 
-class PromptUpdateSerializer(StrictSerializer):
+class TemplateUpdateSerializer(StrictSerializer):
     text = Text()
 
 
 class PromptListView(APIView):
-    @extend_schema(responses=PromptsSerializer)
+    @extend_schema(operation_id="prompts_list", responses=PromptTemplatesSerializer)
     def get(self, request: Request) -> Response:
         """The template of every task, in the order of a run."""
         own = templates_of(request.user)
@@ -54,19 +54,19 @@ class PromptView(APIView):
             raise Missing(f"There is no task {task!r}.")
         return Response(prompt_document(task, templates_of(request.user).get(task)))
 
-    @extend_schema(responses=PromptSerializer)
+    @extend_schema(responses=PromptTemplateSerializer)
     def get(self, request: Request, task: str) -> Response:
         return self._reply(request, task)
 
-    @extend_schema(request=PromptUpdateSerializer, responses=PromptSerializer)
+    @extend_schema(request=TemplateUpdateSerializer, responses=PromptTemplateSerializer)
     def put(self, request: Request, task: str) -> Response:
         """Have models asked by a text of one's own. It must hold every placeholder that is required."""
-        body = PromptUpdateSerializer(data=request.data)
+        body = TemplateUpdateSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         set_template(request.user, task, body.validated_data["text"])
         return self._reply(request, task)
 
-    @extend_schema(responses=PromptSerializer)
+    @extend_schema(responses=PromptTemplateSerializer)
     def delete(self, request: Request, task: str) -> Response:
         """Go back to the template that comes with Loci."""
         reset_template(request.user, task)

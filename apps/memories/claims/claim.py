@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from apps.memories.lexicon import members
 from apps.memories.wording import STOP_WORDS, Clause, stem
 
 Words = frozenset[str]
@@ -42,6 +43,10 @@ def content(words: str) -> Words:
     return frozenset(
         word if word.endswith("'s") else stem(word) for word in words.split() if word not in _FILLERS and word != "'s"
     )
+
+
+KIN = members("kin") | content("mum mummy grandma grandpa granddad nan son daughter child kid")
+LIVING = members("person") | members("animal") | KIN
 
 
 def before(clause: Clause, match: re.Match[str]) -> Words:

@@ -1,24 +1,25 @@
 """Two statements of one build that exclude each other: of the same subject, with the same verb, and one thing changed.
 Pure."""
 
-import re
 from itertools import product
 
-from apps.memories.claims.claim import Words, content
+from apps.memories.claims.claim import Words, content, owners
 from apps.memories.claims.predicate import Predicate, conflicting, predicates, same_subject, unmatched
-from apps.memories.lexicon import alike, members, opposite
+from apps.memories.lexicon import alike, members, opposite, stem
 from apps.memories.wording import CALENDAR
 
 # What one does in one place, at one time, for one party, at one price.
 _ONE_AT_A_TIME = frozenset(
     """live reside dwell lodge cost weigh earn start begin open close leave depart arrive sit stand lie sleep stay work
-    study belong call name report rule measure lead captain board camp hang end last rent""".split()
+    study belong call name report rule measure lead captain board camp hang end last rent play""".split()
 )
+_OF_AN_AMOUNT = frozenset("cost weigh earn call name measure rent lead captain board end".split())
 # What one person has or does at a time.
-_ONE_HOLDER = frozenset("rule command lead own captain govern head possess control chair rule run manage".split())
+_ONE_HOLDER = frozenset("rule command lead own captain govern head hold possess control chair run manage".split())
 _HOLDS = frozenset("hold occupy guard garrison control have belong keep rent use reign sit".split())
 _TAKES = frozenset(
-    "capture retake recapture seize conquer take occupy liberate claim annex usurp buy inherit win steal acquire".split()
+    """capture retake recapture seize conquer take occupy liberate claim annex usurp buy inherit win steal
+    acquire""".split()
 )
 _ONE_PARTY = frozenset("call name marry engage date rename captain report serve command".split())
 # States of one series, of which something is in one at a time; those that stand with a stroke go together.
@@ -26,11 +27,11 @@ _STATES = [
     [content(state.replace("/", " ")) for state in series.split()]
     for series in (
         "stranger acquaintance friend/pal/buddy lover/couple/sweetheart enemy/rival/foe/nemesis",
-        "human/mortal vampire werewolf demon elf ghost witch dragon android/robot angel mermaid orc dwarf fairy god/goddess",
-        "happy/cheerful/glad sad/miserable/depressed/upset angry/furious/mad calm/relaxed scared/terrified/afraid/anxious",
+        "human/mortal vampire werewolf demon elf ghost witch dragon robot/android angel mermaid orc dwarf fairy",
+        "happy/cheerful/glad sad/miserable/depressed/upset angry/furious/mad calm/relaxed scared/terrified/afraid",
         "dawn/sunrise morning noon/midday afternoon dusk/evening/sunset night/midnight",
         "spring summer autumn/fall winter",
-        "red/crimson/scarlet blue green yellow black white brown grey/gray purple/violet pink orange blond/blonde silver",
+        "red/crimson/scarlet blue green yellow black white brown grey/gray purple/violet pink orange blond/blonde",
         "freshman sophomore junior senior graduate",
         "beginner/novice intermediate advanced/expert/master",
         "left-handed right-handed",
@@ -47,9 +48,11 @@ def contrast(old: str, new: str) -> str | None:
     """The rule by which the newer statement excludes the older one."""
     for one, two in product(predicates(old), predicates(new)):
         if same_subject(one, two):
-            rule = _of_one_subject(one, two)
+            rule = _of_one_subject(one, two) or ("turned" if _turned(one, two) else None)
             if rule:
                 return rule
+        elif _had(one, two):
+            return "turned"
         elif _held_by_another(one, two):
             return "holder"
     return None
@@ -68,6 +71,8 @@ def _of_one_subject(one: Predicate, two: Predicate) -> str | None:
         return "number"
     if _other_name(one, two):
         return "name"
+    if _other_date(one, two):
+        return "when"
     if _other_state(one, two):
         return "state"
     return one.verb if _elsewhere(one, two) else None
@@ -78,7 +83,10 @@ def _deny(one: Predicate, two: Predicate) -> bool:
     first, second = _meaning(one), _meaning(two)
     if any(opposite(a, b) for a, b in product(unmatched(first, second), unmatched(second, first))):
         return False
-    shared, extra = _shared(first, second), max(len(unmatched(first, second)), len(unmatched(second, first)))
+    shared, extra = (
+        _shared(first, second) - one.owners - owners(first),
+        max(len(unmatched(first, second)), len(unmatched(second, first))),
+    )
     return bool(shared) and (not conflicting(first, second) or (len(shared) > 1 and extra <= 1))
 
 
@@ -89,7 +97,8 @@ def _meaning(predicate: Predicate) -> Words:
 
 
 _SAYS_NOTHING = frozenset(
-    "without unable lack refuse fail nobody nothing able know learn manage any how need wear use want buy adopt acquire receive own".split()
+    """without unable lack refuse fail nobody nothing able know learn manage any how need wear use want buy adopt
+    acquire receive own""".split()
 )
 
 
@@ -113,7 +122,7 @@ def _other_number(one: Predicate, two: Predicate) -> bool:
     first, second = _meaning(one), _meaning(two)
     only_first, only_second = unmatched(first, second), unmatched(second, first)
     numbers_first, numbers_second = _numbers(first), _numbers(second)
-    grows = two.verb in _GROWS
+    grows = two.verb in _GROWS and (two.link == "to" or two.rest <= _numbers(two.rest))
     if not (grows or alike(one.verb, two.verb) or (_is_copular(one) and _is_copular(two))):
         return False
     changed = bool(numbers_first) and bool(numbers_second) and not numbers_first & numbers_second
@@ -123,13 +132,15 @@ def _other_number(one: Predicate, two: Predicate) -> bool:
     )
 
 
+_DATES = frozenset(stem(word) for word in CALENDAR)
+_ORDINALS = ("first", "second", "third")
 _GROWS = frozenset(
-    "rise fall climb drop increase decrease grow shrink reach jump double dwindle go raise lower cut".split()
+    "rise fall climb drop increase decrease grow shrink reach jump double dwindle".split()
 )
 
 
 def _numbers(words: Words) -> Words:
-    return frozenset(word for word in words if re.match(r"\d", word))
+    return frozenset(word for word in words if word[0].isdigit() or word in _ORDINALS)
 
 
 def _other_state(one: Predicate, two: Predicate) -> bool:
@@ -142,6 +153,13 @@ def _other_state(one: Predicate, two: Predicate) -> bool:
         if len(here) == len(there) == 1 and here != there:
             return "have" not in (one.verb, two.verb) or not conflicting(first - here[0], second - there[0])
     return False
+
+
+def _other_date(one: Predicate, two: Predicate) -> bool:
+    """On Mondays, no more on Wednesdays."""
+    first, second = one.rest & _DATES, two.rest & _DATES
+    same = alike(one.verb, two.verb) and not conflicting(one.rest - first, two.rest - second)
+    return bool(first) and bool(second) and not first & second and same
 
 
 def _other_name(one: Predicate, two: Predicate) -> bool:
@@ -163,10 +181,36 @@ def _elsewhere(one: Predicate, two: Predicate) -> bool:
     """One place, time, price or party at a time: both name one, of the same sort, and they differ."""
     if one.verb != two.verb or one.link != two.link or one.verb not in _ONE_AT_A_TIME:
         return False
+    if not one.link and one.verb not in _OF_AN_AMOUNT:
+        return False
     first, second = unmatched(one.rest, two.rest), unmatched(two.rest, one.rest)
     if not first or not second:
         return False
     return bool(first & one.names - CALENDAR) == bool(second & two.names - CALENDAR)
+
+
+_HARMLESS = frozenset(
+    "repair fix improve restore renovate clean grow expand develop decorate paint bring become get".split()
+)
+
+
+def _turns(two: Predicate) -> bool:
+    """It tells of a change, not of what somebody did with something else."""
+    return (two.told or two.perfect) and two.verb in members("transition") - _HARMLESS and not two.negated
+
+
+def _turned(one: Predicate, two: Predicate) -> bool:
+    """A thing was in a state, and changed."""
+    of_things = not one.subject & (one.names | members("person"))
+    return of_things and one.verb == "be" and not one.told and _turns(two) and not alike(one.verb, two.verb)
+
+
+def _had(one: Predicate, two: Predicate) -> bool:
+    """Somebody had a thing, and this changed."""
+    whose = frozenset(word.removesuffix("'s") for word in two.owners)
+    has = one.verb in ("have", "own") and not one.told and not one.negated
+    same = bool(two.subject) and not unmatched(two.subject, one.rest)
+    return has and same and bool(whose & one.subject) and _turns(two) and (two.passive or not two.rest)
 
 
 def _held_by_another(one: Predicate, two: Predicate) -> bool:

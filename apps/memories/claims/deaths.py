@@ -4,21 +4,21 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from apps.memories.claims.claim import PREPOSITION, Words, content, owners, phrases
+from apps.memories.claims.claim import KIN, LIVING, PREPOSITION, Words, content, owners, phrases
 from apps.memories.claims.predicate import Predicate, parts, predicates, proper_names, unmatched, without_titles
 from apps.memories.lexicon import members, stem, verbs
 from apps.memories.wording import Clause
 
 _DIES = phrases(
     verbs(
-        """die, drown, perish, pass away, pass on, succumb, bleed out, starve to death, freeze to death, be killed, be slain,
-        be executed, be hanged, be murdered, be buried, be assassinated, be beheaded, be put down, be put to sleep,
-        be struck down, be laid to rest"""
+        """die, drown, perish, pass away, succumb, bleed out, starve to death, freeze to death, be killed, be
+        slain, be executed, be hanged, be murdered, be buried, be assassinated, be beheaded, be put down, be put to
+        sleep, be struck down, be shot down, be laid to rest"""
     ),
     r"(?:is|was|are|were|lay|lies|found|fell|shot|dropped) dead",
     r"fell in (?:the |a )?(?:battle|war|fight\w*)|burned at the stake|heart gave out|never woke(?: up)?|is no more",
     r"(?:took \S+ own|lost \S+|gave \S+) life|lost \S+ battle with|met \S+ (?:end|death)",
-    r"did not (?:survive|make it)|(?:took|breathed) \S+ last(?: breath)?|passed(?=$| peacefully)",
+    r"did not (?:survive|make it)|(?:took|breathed) \S+ last(?: breath)?|passed(?: on)?(?=$| peacefully)",
 )
 _KILLS = phrases(
     verbs("kill, slay, murder, execute, bury, behead, assassinate, strangle, mourn, cremate, lay to rest, put down"),
@@ -32,8 +32,6 @@ _MOURNED = re.compile(
 _UNREAL = phrases("(?:not|never|almost|nearly|believed|thought|if|might|could) (?!survive|make)")
 _WIDOWED = phrases(r"widow\w*")
 _MISLAID = frozenset("job game match way race weight".split())
-KIN = members("kin") | content("mum mummy grandma grandpa granddad nan son daughter child kid")
-LIVING = members("person") | members("animal") | KIN
 _BONDS = (
     frozenset("marry engage date see love have own keep fiance partner live work".split()) | members("animal") | KIN
 )

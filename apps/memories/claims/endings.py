@@ -17,22 +17,22 @@ STOPPING = verbs(
 LEAVING = verbs(
     """leave, desert, flee, escape, escape from, slip out of, break out of, check out of, drop out of, graduate from,
     resign from, resign as, retire from, step down as, step down from, move out of, move away from, move on from,
-    transfer from, transfer out of, switch from, defect from, walk away from, unsubscribe from, dissolve, disband, close,
-    shut down"""
+    transfer from, transfer out of, switch from, defect from, walk away from, unsubscribe from, dissolve, disband,
+    close, shut down"""
 )
 PARTING = verbs(
-    """sell, lose, pawn, auction, donate, trade, trade in, return, give away, throw away, throw out, get rid of, part with,
-    let go of, discard, ditch, delete, surrender, forfeit, renounce, hand over, hand in, send back, pay off, repay, cut off,
-    shave off, scrape off, wash off, cast off, take off, put down, set aside, lay down"""
+    """sell, lose, pawn, auction, donate, trade, trade in, return, give away, throw away, throw out, get rid of, part
+    with, let go of, discard, ditch, delete, surrender, forfeit, renounce, hand over, hand in, send back, pay off,
+    repay, cut off, shave off, scrape off, wash off, cast off, take off, put down, set aside, lay down"""
 )
 BREAKING = verbs(
-    """break up with, end things with, fall out with, cut ties with, walk out on, turn against, turn on, dump, disown, evict,
-    fire, dismiss, sack"""
+    """break up with, end things with, fall out with, cut ties with, walk out on, turn against, turn on, dump, disown,
+    evict, fire, dismiss, sack"""
 )
 _APART = verbs("give, throw, put, cast, call, hand, cut, shave, send, pay, trade, wash, turn, sign, chop, let")
 _REMOVED = (
-    "(?:expelled|fired|banned|kicked out|thrown out|relieved|stripped|removed|released|freed|evicted|discharged|banished|"
-    "exiled|barred|disqualified|ousted|deposed|dismissed|suspended|cut)"
+    "(?:expelled|fired|banned|kicked out|thrown out|relieved|stripped|removed|released|freed|evicted|discharged|"
+    "banished|exiled|barred|disqualified|ousted|deposed|dismissed|suspended|cut)"
 )
 _GIVES_UP = phrases(
     rf"(?:{STOPPING}|{LEAVING}|{PARTING}|{BREAKING})\b(?! up\b)",
@@ -45,6 +45,9 @@ _GIVES_UP = phrases(
 _WIDE = re.compile(r"(?:cancel|call|postpone|put|no longer|stop|decide|break|abandon|scrap|end|quit|ceas)")
 
 
+_STANDING = frozenset("seat place post position membership rank right share role title".split())
+
+
 @dataclass(frozen=True)
 class Ending:
     """``actor`` gave up what the words of ``over`` stand for; ``names`` are the proper names in the clause."""
@@ -54,9 +57,22 @@ class Ending:
     names: Words
 
 
+# A thing that is told of for the first time is another one.
+_ANOTHER = re.compile(r"(?:a|an|some|another|\d+) ")
+
+# "A break", "after losing it": not what the statement is about.
+_ASIDE = re.compile(r"(?:\b(?:a|an|the|after|before|without|of|for)|'s) $")
+
+
 @lru_cache(maxsize=4096)
 def endings(text: str) -> tuple[Ending, ...]:
-    return tuple(_ending(clause, match) for clause in parts(text) for match in _GIVES_UP.finditer(clause.text))
+    """All that somebody gives up, as the statement says."""
+    return tuple(
+        _ending(clause, match)
+        for clause in parts(text)
+        for match in _GIVES_UP.finditer(clause.text)
+        if not _ANOTHER.match(clause.text[match.end() :].lstrip()) and not _ASIDE.search(clause.text[: match.start()])
+    )
 
 
 def _ending(clause: Clause, match: re.Match[str]) -> Ending:
@@ -64,7 +80,9 @@ def _ending(clause: Clause, match: re.Match[str]) -> Ending:
     rest = clause.text[match.end() :].strip()
     if match[0].endswith(("up", "off", "out", "over")):
         rest = re.sub(r"^(?:on|with|from|of) ", "", rest)
-    named = content(rest if _WIDE.match(match[0]) else PREPOSITION.split(rest)[0])
+    named = content(PREPOSITION.split(rest)[0])
+    if _WIDE.match(match[0]) or named & _STANDING:
+        named = content(rest)
     return Ending(actor, named - owners(named) - actor - frozenset([USER]), proper_names(clause))
 
 
@@ -77,7 +95,7 @@ def gives_up(old: str, new: str) -> bool:
 
 def _is_over(state: Predicate, ending: Ending) -> bool:
     about = frozenset([state.verb]) | state.rest
-    shares = bool(ending.over) and len(unmatched(ending.over, about)) < len(ending.over)
+    shares = bool(ending.over) and len(unmatched(ending.over, about)) * 2 <= len(ending.over)
     return shares and _acts(state, ending) and not _of_another(state, ending)
 
 

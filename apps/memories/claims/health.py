@@ -29,33 +29,45 @@ def read_life(clause: Clause) -> Iterator[Claim]:
 
 _BODY = members("body") | content("rib collarbone hand eye head back nose jaw")
 _ILLNESS = "|".join(sorted(members("illness") | {"chickenpox", "measles", "mumps", "fever", "covid"}))
-_LIMB = r"(?:arm|leg|hand|foot|palm|wrist|ankle|ribs?|nose|shoulder|finger|knee|collarbone|neck|toe|elbow|hip|jaw|thumb|skull)"
+_LIMB = (
+    "(?:arm|leg|hand|foot|palm|wrist|ankle|ribs?|nose|shoulder|finger|knee|collarbone|neck|toe|elbow|hip|jaw|thumb|"
+    "skull)"
+)
 _DRESSING = "(?:cast|stitches|bandages?|splint|sling)"
-_ILLS = "(?:fever|cold|flu|cough|pain|infection|swelling|illness|cancer|pneumonia|injury|wound)"
+_ILLS = (
+    "(?:fever|cold|flu|cough|migraine|headache|toothache|pain|rash|measles|chickenpox|infection|swelling|illness|"
+    "cancer|pneumonia|injury|wound)"
+)
 _HURT = phrases(
     verbs(
         "sprain, bleed, bruise, limp, fracture, dislocate, concuss, strain, pull a muscle, injure, hurt, wound, cough"
     ),
-    rf"(?:has|have|had|having|caught|suffer(?:s|ing) from|(?:down|ill|sick) with) (?:a |an |the )?(?:\w+ )?(?:{_ILLNESS})",
+    rf"(?:has|have|had|caught|suffer(?:s|ing) from|(?:down|ill|sick) with) (?:a |an |the )?(?:\w+ )?(?:{_ILLNESS})",
     "(?:broken|burned|burnt|swollen|bandaged|sore|bruised|crushed|maimed|cracked|aching|aches|bitten)(?= |$)",
     r"wounds?|injury|injuries|(?:a|the) (?:deep |bad )?(?:cut|gash)|(?:a|the|terrible|bad) cold|fever(?:ish)?|flu|sick",
     "(?:is|am|are|was|been|fell|seriously) ill|infection|infected|poisoned|dying|paraly[sz]ed|unconscious|bedridden",
     r"stitches|concussion|crutches|in a (?:cast|sling|coma)|in (?:the )?hospital|wheelchair|pneumonia|migraine|in pain",
-    r"recovering from|killing \S+",
+    "black eye|rash|(?:tooth|head|back|stomach|ear)ache",
+    r"recovering from|(?:down|ill|sick) with|suffer(?:s|ing) from|killing \S+",
     verbs("break, twist, cut, burn") + rf" (?:\S+ )?(?:left |right )?{_LIMB}",
     rf"{_LIMB} is broken",
 )
 _WELL = phrases(
     verbs("heal, be cured, cure, mend, knit, fade, close up, close over, awake"),
     verbs("get over, shake off, beat, overcome") + rf" (?:the|a|an|\S+'s) (?:\w+ )?{_ILLS}",
-    rf"over (?:the|a|\S+'s) {_ILLS}|{_ILLS} (?:has |had |is |was )?(?:broken?|broke|gone|over|passed|left|subsided|cleared|lifted)",
-    rf"{_DRESSING} (?:came|come|coming|is|are|was|were|has come) (?:off|out|removed)|took off the {_DRESSING}",
-    r"without (?:a |the |any |\S+'s )?(?:\w+ )?(?:limp|pain|crutches|cane|bandage)|pain-free|is gone|is over|has closed",
+    rf"over (?:the|a|\S+'s) {_ILLS}",
+    rf"{_ILLS} (?:has |had |is |was )?(?:broken?|broke|gone|over|passed|left|subsided|cleared|lifted)",
+    rf"{_DRESSING} (?:came|come|coming|is|are|was|were|has come) (?:off|out|removed|taken (?:off|out))",
+    rf"took off the {_DRESSING}",
+    r"without (?:a |the |any |\S+'s )?(?:\w+ )?(?:limp|pain|crutches|cane|bandage)|pain-free|is gone|is over",
+    r"has closed",
     "recovere?d?s?(?!ing)|healthy|(?:well|fine|healthy) again|better now|good as new|up and about|awoke|discharged",
     r"feel(?:s|ing)? (?:fine|great|better|well|good)|(?:got|getting|gets|is|much|all) (?:well|better)(?= |$)",
-    r"back on \S+ feet|full strength|fully fit|fit as|fighting fit|(?:full|the) use of|regained consciousness|all clear",
+    r"back on \S+ feet|full strength|fully fit|fit as|fighting fit|(?:full|the) use of|regained consciousness",
+    r"all clear",
     "in remission|antidote|spots gone|stopped (?:bleeding|limping|hurting|coughing)|walks? (?:freely|unaided|again)",
-    "(?:no|not a) (?:trace|sign|mark) (?:of|left)|scarred over|scar|pink line",
+    "without (?:any )?(?:trouble|difficulty|problems?)|(?:no|not a) (?:trace|sign|mark) (?:of|left)",
+    "scarred over|scar|pink line",
 )
 _TRACE = re.compile(r"scar|pink line")  # of what has healed, where the place of both is told
 

@@ -25,6 +25,7 @@ _DIRECTION = "(?: back| out| over| house| home| north| south| away| abroad)?"
 _MOVES = phrases(
     verbs("move, relocate, emigrate") + rf"{_DIRECTION} (?:to|into|in to|in with|in at|in|from \S+ to)",
     verbs("settle") + " (?:down )?(?:in|at|on|among|near|by)",
+    verbs("retire") + " to",
     verbs("move") + "(?= (?:out|aboard|away|abroad)\\b)",
     verbs("make") + r" (?:\S+ )?home in|new home is(?: in)?",
     verbs("buy, get, find, build, take, inherit, lease, rent")

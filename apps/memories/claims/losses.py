@@ -3,25 +3,26 @@
 import re
 from functools import lru_cache
 
-from apps.memories.claims.claim import Words, content, owners, phrases
+from apps.memories.claims.claim import PREPOSITION, Words, content, owners, phrases
 from apps.memories.claims.predicate import Predicate, parts, predicates, unmatched
 from apps.memories.lexicon import verbs
 
 _DESTROYED = verbs(
-    """destroy, burn, burn down, demolish, wreck, ruin, sink, smash, shatter, collapse, tear down, sweep, flatten, raze,
-    blow up, crash, total, break down, fall apart, level, crush, devour, swallow, wash away, vanish, cave in, perish,
-    go up in flames, flood, bomb, topple, steal, rob, carry off, take away, make off with"""
+    """destroy, burn, burn down, demolish, wreck, ruin, sink, smash, shatter, collapse, tear down, sweep, flatten,
+    raze, blow up, crash, total, break down, fall apart, level, crush, devour, swallow, wash away, vanish, cave in,
+    perish, go up in flames, flood, bomb, topple, cut down, chop down, steal, rob, carry off, take away,
+    make off with"""
 )
 _ENDED = verbs(
-    """revoke, lift, end, expire, cancel, abolish, repeal, confiscate, seize, annul, terminate, void, discontinue, subside,
-    cease, come to an end, conclude, disband, dissolve, abandon, rescind, overturn, withdraw, shut down, close down, adjourn,
-    suspend, run out, run dry, go bankrupt"""
+    """revoke, lift, end, expire, cancel, abolish, repeal, confiscate, seize, annul, terminate, void, discontinue,
+    subside, cease, come to an end, conclude, disband, dissolve, abandon, rescind, overturn, withdraw, shut down,
+    close down, adjourn, suspend, repossess, impound, run out, run dry, go bankrupt"""
 )
 _CARRIED = verbs("carry, take, wash, sweep, drag")
 _GONE = phrases(_DESTROYED, _ENDED, rf"{_CARRIED}(?= (?:\S+ ){{0,4}}?(?:off|away)\b)", "in (?:ruins|ashes)")
 _DEPOSED = verbs(
-    """disinherit, depose, dethrone, overthrow, demote, dismiss, fire, sack, evict, disown, excommunicate, impeach, oust,
-    replace, banish, exile, expel, discharge, disbar, suspend, unseat, lay off"""
+    """disinherit, depose, dethrone, overthrow, demote, dismiss, fire, sack, evict, disown, excommunicate, impeach,
+    oust, replace, banish, exile, expel, discharge, disbar, suspend, unseat, lay off"""
 )
 _DEPRIVED = phrases(_DEPOSED, verbs("release, free, liberate, pardon, rescue"))
 _SPOKEN_OF = phrases(_GONE.pattern, _DEPOSED)
@@ -32,12 +33,16 @@ _STANDING = frozenset("be serve work live belong lead rule command head teach ru
 
 @lru_cache(maxsize=4096)
 def _gone(text: str) -> tuple[tuple[Words, Words], ...]:
-    """Of each thing that is gone, the words before and behind the verb."""
-    return tuple(
-        (content(clause.text[: match.start()]), content(clause.text[match.end() :]))
-        for clause in parts(text)
-        if (match := _GONE.search(clause.text))
-    )
+    """Of each thing that is gone, the words for it, and all others of the clause."""
+    found = ((clause.text, _GONE.search(clause.text)) for clause in parts(text))
+    return tuple(_patient(said, match) for said, match in found if match)
+
+
+def _patient(said: str, match: re.Match[str]) -> tuple[Words, Words]:
+    """What stands behind the verb; before it, where it is passive or nothing stands there."""
+    before, behind = said[: match.start()], said[match.end() :]
+    is_before = _PASSIVE.search(before) or not content(behind) or PREPOSITION.match(behind.strip())
+    return (content(before), content(behind)) if is_before else (content(behind), content(before))
 
 
 @lru_cache(maxsize=4096)
@@ -66,14 +71,13 @@ def _stands_down(state: Predicate, patient: Words) -> bool:
     return state.verb in _STANDING and bool(state.subject & state.names & patient)
 
 
-def _is_gone(state: Predicate, before: Words, behind: Words) -> bool:
+def _is_gone(state: Predicate, patient: Words, others: Words) -> bool:
     """What somebody has, or else what the statement is about."""
     held = state.head in state.names and state.verb != "be"
     thing = state.rest if held else state.subject
     if held and state.verb not in _HAVING:
         return False
-    patient = behind if thing & behind else before
-    return bool(thing & patient) and not unmatched(thing - owners(thing), before | behind)
+    return bool(thing & patient) and not unmatched(thing - owners(thing), patient | others)
 
 
 def speaks_of_a_loss(text: str) -> bool:

@@ -10,13 +10,19 @@ from apps.memories.wording import Clause
 _FOOD = "(?:meat|fish|cheese|eggs|steaks?|beef|pork|chicken|bacon|ham|burgers?|lamb|sausages?|salmon)"
 _CHILD = "(?:sons?|daughters?|child|children|kids?|baby|babies|twins|boy|girl)"
 POLES = {
-    "opening": (("open(?:ed|s)?|unlocked|ajar|unsealed|unbarred",), ("closed|shut|locked|sealed|barred|bolted",)),
+    "opening": (
+        ("(?:re)?open(?:ed|s)?|unlocked|ajar|unsealed|unbarred",),
+        ("closed|shut|locked|sealed|barred|bolted",),
+    ),
     "ruin": (
         (
             "destroyed|ruined|collapsed|wrecked|in ruins|broken|out of order|broke down|jammed|flooded",
             r"burn(?:ed|t) down|malfunction\w*",
         ),
-        ("works?|working|functions|functional|intact|rebuilt|repaired|restored|fixed|mended|whole again",),
+        (
+            r"(?:works?|working|functions)(?= (?:again|fine|properly|perfectly)\b|$)",
+            "functional|intact|rebuilt|repaired|restored|fixed|mended|whole again",
+        ),
     ),
     "prison": (
         (
@@ -32,7 +38,8 @@ POLES = {
     "light": (
         ("lit|burns|burning|alight|glowing|ablaze|(?:switched|turned) on",),
         (
-            "went out|gone out|unlit|extinguished|put out|doused|snuffed out|dark|burn(?:ed|t) out|(?:switched|turned) off",
+            "went out|gone out|unlit|extinguished|put out|doused|snuffed out|dark|burn(?:ed|t) out",
+            "(?:switched|turned) off",
         ),
     ),
     "pregnancy": (
@@ -91,13 +98,16 @@ def read_poles(clause: Clause) -> Iterator[Claim]:
 
 
 _FOR = phrases(
-    "likes?|loves?|loved|enjoys?|adores?|prefers?|fond of|cherishes|admires?|respects?|worships|idoli[sz]es|looks up to",
+    "likes?|loves?|loved|enjoys?|adores?|prefers?|fond of|cherishes|admires?|respects?|worships|idoli[sz]es",
+    "looks up to",
     "trusts?|trusted|loyal to|devoted to|warmed to|close to|gets? along|on (?:good|speaking) terms|mentor|idol|hero",
     "(?:best )?friends?|allies|ally|befriended|forgave|made up|made peace|reconciled|patched things up",
 )
 _AGAINST = phrases(
-    "hates?|dislikes?|despises?|loathes?|detests?|resents?|can not (?:stand|bear)|angry (?:with|at)|fed up with|sick of",
+    "hates?|dislikes?|despises?|loathes?|detests?|resents?|can not (?:stand|bear)|angry (?:with|at)",
+    "fed up with|sick of",
     "distrusts?|mistrusts?|suspicious of|wary of|betrayed|betrays|turned (?:on|against)|fell out|falling out|estranged",
+    "(?:do|does|did|is|are) not (?:talk|talking|speak|speaking) to|(?:barely|hardly) knows?",
     "enem(?:y|ies)|rivals?|foes?|nemesis|feuding|at odds|bad terms|not speaking to",
 )
 
@@ -107,7 +117,8 @@ def read_attitude(clause: Clause) -> Iterator[Claim]:
     match = against or favour
     if match is None:
         return
-    negated = bool(re.search(r"\b(?:not|never|no longer)\b", clause.text)) and "can not" not in match[0]
+    beside = clause.text[: match.start()] + clause.text[match.end() :]
+    negated = bool(re.search(r"\b(?:not|never|no longer)\b", beside))
     good = (against is None) != negated
     value = frozenset(["for" if good else "against"])
     words = content(clause.text)

@@ -21,7 +21,8 @@ _STATUSES = {
     "married": phrases(
         verbs("marry, remarry, wed, elope, tie the knot, get hitched, exchange vows, exchange rings, say vows"),
         r"newlyweds?|honeymoon|exchanged \w+ (?:vows|rings)|walked down the aisle",
-        rf"became (?:husband and wife|\S+'s {_SPOUSE})|{_SPOUSE}(?: is|$)|(?:is|am|are) \S+'s {_SPOUSE}|(?:has|have) a {_SPOUSE}",
+        rf"became (?:husband and wife|\S+'s {_SPOUSE})|{_SPOUSE}(?: is| of|$)|(?:is|am|are) \S+'s {_SPOUSE}",
+        rf"(?:has|have) a {_SPOUSE}",
     ),
     "longing": phrases("crush on|pining for|unrequited"),
     "engaged": phrases(
@@ -35,10 +36,11 @@ _STATUSES = {
     "widowed": phrases("widow(?:ed|er)?", verbs("bury, lose") + rf" \S+'s (?:{_SPOUSE}|fianc\S+)"),
     "dating": phrases(
         verbs("date, court"),
-        rf"seeing|going out|started seeing|{_SWEETHEART}(?: is|$)|(?:has|have) a (?:new )?{_SWEETHEART}",
+        rf"(?:is|am|are|been|started) seeing|going out with|{_SWEETHEART}(?: is|$)|(?:has|have) a (?:new )?{_SWEETHEART}",
         rf"(?:is|am|are) (?:\S+'s {_SWEETHEART}|together|a couple|an item)|in a relationship|sweethearts?",
     ),
 }
+_SOON = phrases("going to|will|about to|plans? to|agreed to|promised to")
 _LEAVES = verbs("leave, dump, jilt, divorce")
 _UNION = ("married", "dating", "engaged")
 
@@ -48,6 +50,8 @@ def read_partner(clause: Clause) -> Iterator[Claim]:
         match = pattern.search(clause.text) or (_left_by_name(clause) if status == "apart" else None)
         if match:
             is_not = status != "single" and bool(re.search(r"\b(?:not|never|no)\b", clause.text[: match.start()]))
+            if status == "married" and _SOON.search(clause.text[: match.start()]):
+                status = "engaged"
             value = ("single" if status in _UNION else "married") if is_not else status
             yield claim(clause, "partner", _partners(clause, match), frozenset([value]), moves=status == "apart")
             return
@@ -55,7 +59,7 @@ def read_partner(clause: Clause) -> Iterator[Claim]:
 
 def _left_by_name(clause: Clause) -> re.Match[str] | None:
     """Max dumped Leo."""
-    found = re.search(rf"\b{_LEAVES} (?P<name>\S+)$", clause.text)
+    found = re.search(rf"\b{_LEAVES} (?P<name>\S+)(?= (?:after|in|for|last|because|when)\b|$)", clause.text)
     return found if found and found["name"] in clause.names else None
 
 

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from apps.memories.claims.claim import NOTHING, Words, content, owners
@@ -21,7 +21,9 @@ _JOINTS = ("and", "but", "then")
 _RELATING = frozenset("as into of in on at with from for to about between under above near".split())
 _NEGATION = re.compile(
     r"\b(?:not|never|no longer|without|nobody|nothing|no|neither|nor|none|unable to|fails? to|failed to|refuses? to|"
-    r"refused to|hardly|barely|lacks?|lacked)\b(?! (?:only|doubt)\b)"
+    r"refused to|hardly|barely|lacks?|lacked|devoid of|"
+    r"(?:is|are|am|was|were|ran|run|runs) out of(?= \w+(?: \w+)?$)(?! (?:order|town|work|bed|hospital|prison)))\b"
+    r"(?! (?:only|doubt)\b)"
 )
 
 
@@ -30,9 +32,10 @@ AGENT_WORDS = 3  # behind "by", at most
 
 @dataclass(frozen=True)
 class Predicate:
-    """``subject`` and ``rest`` are stems of the words of meaning before and behind the verb, ``head`` the main one of the
-    former, ``link`` the preposition behind the verb, ``names`` the proper names of the clause, ``owners`` the possessives
-    before the verb. ``told``: it tells what happened, not how things are."""
+    """``subject`` and ``rest`` are stems of the words of meaning before and behind the verb, ``head`` the main one of
+    the former, ``link`` the preposition behind the verb, ``names`` the proper names of the clause, ``owners`` the
+    possessives before the verb. ``told``: it tells what happened, not how things are; ``perfect``: what has
+    happened."""
 
     subject: Words
     head: str
@@ -44,8 +47,9 @@ class Predicate:
     negated: bool
     passive: bool
     told: bool
+    perfect: bool
 
-    @property
+    @cached_property
     def words(self) -> Words:
         return self.subject | self.rest | frozenset([self.verb])
 
@@ -77,8 +81,10 @@ def _first_verb(clause: Clause) -> int | None:
 
 def _begins_anew(clause: Clause, place: int) -> bool:
     """Whether "and" is followed by somebody else and what they do."""
-    behind = clause.words[place + 1 : place + 3]
-    return len(behind) > 1 and behind[0] in clause.names and _is_verb(clause, place + 2)
+    place += 1
+    while place < len(clause.words) and clause.words[place] in TITLES:
+        place += 1
+    return place + 1 < len(clause.words) and clause.words[place] in clause.names and _is_verb(clause, place + 1)
 
 
 def _begins_verb(clause: Clause, place: int) -> bool:
@@ -111,13 +117,14 @@ def _predicate(clause: Clause) -> Predicate | None:
         subject=subject - owners(subject),
         head=_head(before),
         verb=stem(clause.words[verb]),
-        rest=content(" ".join(clause.words[verb + 1 :])),
+        rest=content(" ".join(without_titles(Clause(clause.words[verb + 1 :], clause.names)))),
         link=next((word for word in clause.words[verb + 1 : verb + 2] if word in _RELATING), ""),
         names=proper_names(clause),
         owners=owners(subject),
         negated=is_negated(clause.text),
         passive=bool(_BE & set(auxiliaries)) and not clause.words[verb].endswith("ing"),
         told=_is_told(clause.words[verb], auxiliaries),
+        perfect=bool(auxiliaries) and auxiliaries[0] in ("has", "have") and not clause.words[verb].endswith("ing"),
     )
     return _active(predicate, clause, verb)
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from apps.memories.claims.claim import (
+    LIVING,
     NOTHING,
     Claim,
     after,
@@ -19,8 +20,9 @@ from apps.memories.wording import STOP_WORDS, Clause
 
 # What is had or given only in a manner of speaking.
 _ABSTRACT = content(
-    """strength energy purpose hope love chance idea advice help support joy peace courage attention permission hold hand
-    hands look kiss hug thought thoughts luck fun feeling sense word words name faith trust heart life eye eyes fire"""
+    """strength energy purpose hope love chance idea advice help support joy peace courage attention permission hold
+    hand hands look kiss hug thought thoughts luck fun feeling sense word words name faith trust heart life eye eyes
+    fire"""
 )
 _GIVES = re.compile(
     r"\b(?:gave|gives|handed|lent|returned|passed|brought|sent|donated|traded|sold|bequeathed)\b(?! (?:birth|up|"
@@ -68,9 +70,10 @@ def _held(clause: Clause, match: re.Match[str], moves: bool) -> Iterator[Claim]:
     yield claim(clause, "keeping" if definite else "having", giver, holder, thing=thing, moves=moves)
 
 
+_KEPT = "(?:hidden|buried|kept|stored|locked)"
 _PLACE = re.compile(
-    r"(?P<verb>\b(?:is|lies|stands|hangs|(?:is )?(?:hidden|buried|kept|stored|locked)|hid|buried|put|moved|"
-    r"placed|keeps|kept|stored|hides))\b(?P<object>(?: (?!in\b|under\b|into\b|to\b|on\b|behind\b)\S+){0,4}) "
+    rf"(?P<verb>\b(?:(?:is|lies) {_KEPT}|is|lies|stands|hangs|{_KEPT}|hid|put|moved|placed|keeps|hides))\b"
+    r"(?P<object>(?: (?!in\b|under\b|into\b|to\b|on\b|behind\b)\S+){0,4}) "
     r"(?:in|under|into|to|on|behind|inside|beneath|at)\b"
 )
 
@@ -92,7 +95,7 @@ def read_place(clause: Clause) -> Iterator[Claim]:
         goal = _GOAL.search(clause.text[taken.end() :])
         where = content(goal["goal"]) if goal else frozenset(["elsewhere"])
         thing = without_people(content(taken["thing"]), clause)
-        if thing:
+        if thing and not thing & LIVING:
             yield claim(clause, "place", NOTHING, where, thing=thing, moves=True)
         return
     match = _PLACE.search(clause.text)
@@ -188,9 +191,10 @@ def read_count(clause: Clause) -> Iterator[Claim]:
 
 
 _HEADS = content(
-    """favourite favorite colour color password number address birthday age job capital leader captain owner plan price boss
-    teacher mentor king queen weapon code motto goal dream mission task enemy partner deadline destination phone height
-    weight title rank size team crush hairstyle mayor president chief"""
+    """favourite favorite colour color password number address birthday age job capital leader captain owner plan price
+    boss teacher mentor king queen weapon code motto goal dream mission task enemy partner deadline destination
+    phone height weight title rank size team crush hairstyle mayor president chief username nickname
+    surname handle email pin hometown hobby religion nationality salary budget office desk seat locker shift"""
 )
 _IS = re.compile(
     r"\b(?:is|are|was changed to|were changed to|changed to|has become)\b(?: now)?(?! (?:not|in|on|at|under|"

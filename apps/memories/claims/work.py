@@ -14,7 +14,7 @@ OCCUPATIONS = members("occupation") | content(
 _IS = re.compile(r"\b(?:is|am|are) (?:now |still )?(?:(?:a|an|the) )?(?P<role>(?:[\w-]+ )?(?:[\w-]+ )?[\w-]+)")
 _WORKS_AS = re.compile(rf"\b{verbs('work, serve')} as (?:a |an |the )?(?P<role>[\w-]+(?: [\w-]+)?)")
 _WORKS_AT = phrases(
-    r"(?:work|works|working|teach|teaches|teaching|serves|employed) (?:\S+ ){0,3}?(?:at|for|in|by)",
+    r"(?:work|works|working|teach|teaches|teaching|serves|employed) (?:(?!on\b)\S+ ){0,3}?(?:at|for|in|by)",
     "has worked (?:at|for|in)",
 )
 _JOB = "(?:job|position|post|role|practice)"
@@ -22,13 +22,14 @@ _BUSINESS = "(?:shop|store|bakery|restaurant|studio|practice|business|firm|compa
 _BONDS = "(?:friends|lovers|enem|rivals|allies|ill|sick|pregnant|a (?:father|mother|parent))"
 _BECAME = phrases(
     verbs(
-        """become, train as, qualify as, retrain as, join the staff of, be promoted to, be demoted to, be hired as, be hired by,
-        be appointed, be made, be elected, be crowned"""
+        """become, train as, qualify as, retrain as, join the staff of, be promoted to, be demoted to, be hired as, be
+        hired by, be appointed, be made, be elected, be crowned"""
     )
     + rf"\b(?! {_BONDS})",
     rf"(?:got|has|started|took|takes|accepted|found|landed) (?:a |an |the |\S+'s )?(?:\w+ )?{_JOB} (?:as|at|with|in)",
     verbs("open, set up, launch, found, start") + rf" (?:a|an|\S+'s)(?: own)?(?= (?:\w+ ){{0,2}}?{_BUSINESS}\b)",
-    "(?:started?|starts|began|begins) (?:(?:work|working|teaching) (?:as|at|for)|at|as)|went freelance|is self-employed",
+    "(?:started?|starts|began|begins) (?:(?:work|working|teaching) (?:as|at|for)|at|as)|went freelance",
+    "is self-employed",
 )
 _OWN_BUSINESS = phrases("own|freelance|self-employed")
 _UNEMPLOYED = phrases(

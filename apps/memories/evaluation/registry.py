@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apps.memories.evaluation import extraction, questions, scenes
+from apps.memories.evaluation import extraction, questions, scenes, supersession
 
 
 @dataclass(frozen=True)
@@ -24,4 +24,5 @@ EVALUATIONS: Mapping[str, Evaluation] = {
     "locomo": Evaluation(questions.evaluate_locomo, questions.table),
     "scenes": Evaluation(scenes.evaluate, scenes.table),
     "stores": Evaluation(questions.evaluate_stores, questions.table),
+    "supersession": Evaluation(supersession.evaluate, supersession.table),
 }

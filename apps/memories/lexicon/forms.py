@@ -89,7 +89,7 @@ def inflections(verb: str) -> list[str]:
 
 def verbs(*phrases: str) -> str:
     """A pattern of all forms of the verbs, to be put between word boundaries; phrases are separated by commas."""
-    listed = [phrase.strip() for line in phrases for phrase in line.split(",") if phrase.strip()]
+    listed = [" ".join(phrase.split()) for line in phrases for phrase in line.split(",") if phrase.strip()]
     forms = {form for phrase in listed for form in inflections(phrase)}
     return "(?:" + "|".join(sorted(forms, key=len, reverse=True)) + ")"
 

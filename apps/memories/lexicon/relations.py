@@ -8,25 +8,36 @@ from apps.memories.lexicon.wordnet import entries
 
 # What everyday speech treats alike and WordNet keeps apart, or does not know in that sense.
 _ALIKE = """
-home house flat apartment place|reside live dwell|film movie|mum mom mother|dad father|kid child|boyfriend partner
-girlfriend partner|husband spouse|wife spouse|job work|shop store|car vehicle|fond love like enjoy adore favourite
-favorite keen|hate dislike detest loathe despise|afraid frighten scare fear terrify terrified|trust faith rely
-wed marry married wife husband spouse|pregnant expect|own belong possess property|command lead head charge
-command captain|rescue save|destroy burn fire|fracture break|phone telephone|begin start|physician doctor
-graduate finish|buy purchase|big large|near close|sick ill|close good best|friend pal buddy|call name
-allergic allergy|vegetarian vegan|brief short|teach teacher|pilot fly|afraid phobia|secretly secret|quick fast
-reside resident|stay live|run manage|lot many|soldier troops|kill murder slay|couple two|birthday born birth
-owe debt|prefer like|food dish meal|near close|close nearby|sibling brother sister|parent mother father|lawyer attorney|talk speak|hide conceal|situated located lie stand
-""".replace("\n", "|")
+home house flat apartment place | reside live dwell | film movie | mum mom mother | dad father | kid child |
+boyfriend partner | girlfriend partner | husband spouse | wife spouse | job work | shop store | car vehicle |
+fond love like enjoy adore favourite favorite keen | hate dislike detest loathe despise |
+afraid frighten scare fear terrify terrified | trust faith rely | wed marry married wife husband spouse |
+pregnant expect | own belong possess property | command lead head charge | command captain | rescue save |
+destroy burn fire | fracture break | phone telephone | begin start | physician doctor | graduate finish |
+buy purchase | big large | near close | sick ill | close good best | friend pal buddy | call name |
+allergic allergy | vegetarian vegan | brief short | teach teacher | pilot fly | afraid phobia | secretly secret |
+quick fast | reside resident | stay live | run manage | lot many | soldier troops | kill murder slay | couple two |
+birthday born birth | owe debt | depart leave | prefer like | food dish meal | near close | close nearby |
+sibling brother sister | parent mother father | lawyer attorney | talk speak | hide conceal |
+situated located lie stand
+"""
+# The first of each against all the others.
 _OPPOSITE = """
-friend enemy rival foe|ally enemy|trust distrust betray suspect mistrust|love hate despise loathe detest dislike
-like hate dislike loathe detest despise|open close shut lock seal bar|empty full|free captive prisoner imprison
-locked unlocked|alive dead|healthy sick ill|safe dangerous|guilty innocent|win lose|rich poor|broken intact whole
-intact destroy ruin|single married engaged|accept refuse reject|agree refuse|remember forget|loyal traitor betray
-strong weak|calm angry furious|happy sad miserable|brave afraid|morning evening night noon dusk|dawn dusk noon
-spring summer autumn winter|left right|north south east west|human vampire werewolf demon elf ghost|early late
-first second third last|before after|stranger friend lover acquaintance|dry wet full flood|hot cold|day night|secret public|asleep awake
-""".replace("\n", "|")
+friend enemy rival foe | ally enemy rival foe | trust distrust betray suspect mistrust | stranger friend lover |
+love hate despise loathe detest dislike | like hate dislike loathe detest despise | open close shut lock seal bar |
+free captive prisoner imprison | locked unlocked | alive dead | healthy sick ill | safe dangerous |
+guilty innocent | win lose | rich poor | intact break ruin destroy | whole break | single married engaged |
+accept refuse reject | agree refuse | remember forget | loyal traitor betray | strong weak | calm angry furious |
+happy sad miserable | brave afraid | full empty dry | dry wet flood | hot cold | early late | before after |
+day night | left right | secret public | genuine forge fake false | real forge fake false imaginary |
+taller shorter | older younger | bigger smaller | richer poorer | stronger weaker | higher lower | faster slower |
+better worse | asleep awake
+"""
+# Each against all the others.
+_SERIES = """
+dawn noon dusk midnight | morning afternoon evening night | spring summer autumn winter | north south east west |
+human vampire werewolf demon elf ghost | first second third last
+"""
 
 SHORTEST_STEM = 4  # letters of a word that "un" and the like make another of
 SHORTEST_ROOT = 5  # letters from which a word within a longer one tells what this means
@@ -60,7 +71,7 @@ def _negates(one: str, two: str) -> bool:
 
 
 def members(name: str) -> frozenset[str]:
-    """The stems of a class: occupation, person, kin, body, illness, animal, verb, noun_or_verb."""
+    """The stems of a class: occupation, person, kin, body, illness, animal, verb, noun_or_verb, transition."""
     return _classes()[name]
 
 
@@ -70,12 +81,17 @@ def _pairs() -> dict[str, dict[str, set[str]]]:
     for relation, first, *others in entries():
         if relation in found:
             _relate(found[relation], first, others)
-    for relation, groups in (("alike", _ALIKE), ("opposite", _OPPOSITE)):
-        for group in groups.split("|"):
-            words = group.split()
-            for place, word in enumerate(words):
-                _relate(found[relation], word, words[place + 1 :])
+    for group in _groups(_OPPOSITE):
+        _relate(found["opposite"], group[0], group[1:])
+    for relation, groups in (("alike", _ALIKE), ("opposite", _SERIES)):
+        for group in _groups(groups):
+            for place, word in enumerate(group):
+                _relate(found[relation], word, group[place + 1 :])
     return found
+
+
+def _groups(text: str) -> list[list[str]]:
+    return [group.split() for group in text.split("|")]
 
 
 def _relate(pairs: dict[str, set[str]], first: str, others: list[str]) -> None:

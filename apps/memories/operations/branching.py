@@ -1,12 +1,13 @@
 """What a branch takes over from its parent, as it stood when they parted."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q
+from django.db import connection
+from django.db.models import F, Q
 
-from apps.chats.models import Chat, Message
+from apps.chats.models import Chat, Message, Swipe
 from apps.memories.models import (
     Arc,
     Digest,
@@ -16,13 +17,16 @@ from apps.memories.models import (
     LedgerEntry,
     Memory,
     MemorySource,
-    Reading,
     Relationship,
     Scene,
 )
-from apps.memories.readings import fingerprint_of
+from apps.memories.readings import FINGERPRINT
+
+Copies = Mapping[UUID | None, UUID]  # the ids of the branch's messages by those of the parent
 
 _ENTITIES = ("entity_id", "subject_id", "target_id")
+_ITS_FINGERPRINT = FINGERPRINT.replace("message.", "original.").replace("swipe.", "theirs.")
+_OPEN_AGAIN = {"replaced": "current", "cleared": "current", "removed": "current", "resolved": "open"}
 _COMMON = ("source", "swipe", "until", "until_swipe")
 
 
@@ -36,11 +40,19 @@ def inherit(branch: Chat) -> None:
         return
     copies = _copies(parent, branch, at)
     _inherit_memories(parent, branch, at, copies)
-    _copy_readings(parent, branch, at, copies)
+    _copy_readings(parent, branch, at)
     entities = {} if branch.character_id else _copy_entities(parent, branch)
     for model in (Scene, Knowledge, LedgerEntry, Arc, *([] if branch.character_id else [Relationship])):
         _copy_rows(model, parent, branch, at, copies, entities)
     _copy_digests(parent, branch, at, copies)
+
+
+def _copies(parent: Chat, branch: Chat, at: int) -> dict[UUID | None, UUID]:
+    """The ids of the branch's messages by those of the parent that they are copies of."""
+    rows = Message.objects.for_owner(parent.owner_id).filter(chat=parent, index__lte=at)
+    originals = dict(rows.values_list("index", "pk"))
+    mine = Message.objects.for_owner(branch.owner_id).filter(chat=branch).values_list("index", "pk")
+    return {originals[index]: pk for index, pk in mine if index in originals}
 
 
 def _copy_entities(parent: Chat, branch: Chat) -> dict[UUID, UUID]:
@@ -52,20 +64,12 @@ def _copy_entities(parent: Chat, branch: Chat) -> dict[UUID, UUID]:
     return {row.pk: copy.pk for row, copy in zip(rows, made, strict=True)}
 
 
-def _copies(parent: Chat, branch: Chat, at: int) -> dict[UUID, Message]:
-    """The branch's messages by those of the parent that they are copies of."""
-    rows = Message.objects.for_owner(parent.owner_id).filter(chat=parent, index__lte=at)
-    originals = dict(rows.values_list("index", "pk"))
-    mine = Message.objects.for_owner(branch.owner_id).filter(chat=branch).with_swipes()
-    return {originals[message.index]: message for message in mine if message.index in originals}
-
-
-def _inherit_memories(parent: Chat, branch: Chat, at: int, copies: dict[UUID, Message]) -> None:
+def _inherit_memories(parent: Chat, branch: Chat, at: int, copies: Copies) -> None:
     rows = [*_own_memories(parent, branch, at, copies), *_inherited_memories(parent, branch, at, copies)]
     Inheritance.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def _own_memories(parent: Chat, branch: Chat, at: int, copies: dict[UUID, Message]) -> Iterable[Inheritance]:
+def _own_memories(parent: Chat, branch: Chat, at: int, copies: Copies) -> Iterable[Inheritance]:
     """What the parent had learnt up to there; what was replaced later still holds in the branch."""
     told = Memory.objects.for_owner(parent.owner_id).present().filter(chat=parent)
     told = told.filter(Q(valid_from=None) | Q(valid_from__index__lte=at)).exclude(state=Memory.State.RETIRED)
@@ -73,70 +77,75 @@ def _own_memories(parent: Chat, branch: Chat, at: int, copies: dict[UUID, Messag
     links = MemorySource.objects.for_owner(parent.owner_id).filter(memory__in=told, lost=False)
     for memory_id, message_id in links.values_list("memory_id", "message_id"):
         if message_id in copies:
-            sources.setdefault(memory_id, []).append(copies[message_id].pk)
-    for memory in told.select_related("valid_to").defer("embedding", "lexemes"):
-        replaced = memory.valid_to is not None and memory.valid_to.pk in copies
-        if memory.state == Memory.State.SUPERSEDED and memory.valid_to is None:
-            replaced = True
-        yield Inheritance(
-            owner_id=branch.owner_id,
-            chat=branch,
-            memory=memory,
-            message_ids=sources.get(memory.pk, []),
-            state=Memory.State.SUPERSEDED if replaced else Memory.State.ACTIVE,
-            superseded_by_id=memory.superseded_by_id if replaced else None,
-            valid_from=copies.get(memory.valid_from_id) if memory.valid_from_id else None,
-            valid_to=copies[memory.valid_to.pk] if replaced and memory.valid_to else None,
-        )
+            sources.setdefault(memory_id, []).append(copies[message_id])
+    for memory in told.defer("embedding", "lexemes"):
+        over = memory.state == Memory.State.SUPERSEDED
+        replaced = over and (memory.valid_to_id is None or memory.valid_to_id in copies)
+        yield _inherited(branch, memory.pk, memory, copies, sources.get(memory.pk, []), replaced=replaced)
 
 
-def _inherited_memories(parent: Chat, branch: Chat, at: int, copies: dict[UUID, Message]) -> Iterable[Inheritance]:
+def _inherited_memories(parent: Chat, branch: Chat, at: int, copies: Copies) -> Iterable[Inheritance]:
     """What the parent itself had taken over, as it stood there."""
     rows = Inheritance.objects.for_owner(parent.owner_id).filter(chat=parent)
     for row in rows.filter(Q(valid_from=None) | Q(valid_from__index__lte=at)).exclude(state=Memory.State.RETIRED):
-        replaced = row.valid_to_id is not None and row.valid_to_id in copies
-        yield Inheritance(
-            owner_id=branch.owner_id,
-            chat=branch,
-            memory_id=row.memory_id,
-            message_ids=[copies[pk].pk for pk in row.message_ids if pk in copies],
-            state=Memory.State.SUPERSEDED if replaced else Memory.State.ACTIVE,
-            superseded_by_id=row.superseded_by_id if replaced else None,
-            valid_from=copies.get(row.valid_from_id) if row.valid_from_id else None,
-            valid_to=copies[row.valid_to_id] if replaced and row.valid_to_id else None,
-        )
+        over = row.state == Memory.State.SUPERSEDED
+        replaced = over and (row.valid_to_id is None or row.valid_to_id in copies)
+        ids = [copies[pk] for pk in row.message_ids if pk in copies]
+        yield _inherited(branch, row.memory_id, row, copies, ids, replaced=replaced)
 
 
-def _copy_readings(parent: Chat, branch: Chat, at: int, copies: dict[UUID, Message]) -> None:
-    """What had been read of the parent has been read of its copy."""
-    rows = Reading.objects.for_owner(parent.owner_id).filter(message__in=copies)
-    Reading.objects.bulk_create(
-        Reading(
-            owner_id=branch.owner_id,
-            chat=branch,
-            message=copies[row.message_id],
-            fingerprint=fingerprint_of(copies[row.message_id]),
-            tiers=row.tiers,
-        )
-        for row in rows
+def _inherited(
+    branch: Chat, memory_id: UUID, stood: Memory | Inheritance, copies: Copies, sources: list[UUID], *, replaced: bool
+) -> Inheritance:
+    """A memory as it ``stood`` in the parent, with the branch's own messages."""
+    return Inheritance(
+        owner_id=branch.owner_id,
+        chat=branch,
+        memory_id=memory_id,
+        message_ids=sources,
+        state=Memory.State.SUPERSEDED if replaced else Memory.State.ACTIVE,
+        superseded_by_id=stood.superseded_by_id if replaced else None,
+        valid_from_id=copies.get(stood.valid_from_id),
+        valid_to_id=copies.get(stood.valid_to_id) if replaced else None,
     )
 
 
-def _copy_rows(
-    model: Any, parent: Chat, branch: Chat, at: int, copies: dict[UUID, Message], entities: dict[UUID, UUID]
-) -> None:
+def _copy_readings(parent: Chat, branch: Chat, at: int) -> None:
+    """What had been read of the parent, and has not changed since, has been read of its copy."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            INSERT INTO memories_reading (id, owner_id, chat_id, message_id, fingerprint, tiers)
+            SELECT gen_random_uuid(), message.owner_id, message.chat_id, message.id, {FINGERPRINT}, reading.tiers
+            FROM memories_reading AS reading
+            JOIN chats_message AS original ON original.id = reading.message_id AND original.index <= %(at)s
+            JOIN chats_swipe AS theirs ON theirs.message_id = original.id AND theirs.position = original.swipe_id
+            JOIN chats_message AS message ON message.chat_id = %(branch)s AND message.index = original.index
+            JOIN chats_swipe AS swipe ON swipe.message_id = message.id AND swipe.position = message.swipe_id
+            WHERE reading.chat_id = %(parent)s AND reading.fingerprint = {_ITS_FINGERPRINT}
+            """,  # noqa: S608
+            {"parent": parent.pk, "branch": branch.pk, "at": at},
+        )
+
+
+def _copy_rows(model: Any, parent: Chat, branch: Chat, at: int, copies: Copies, entities: Mapping[UUID, UUID]) -> None:
     """Rows that began up to there, open where they ended later."""
     rows = model.objects.for_owner(parent.owner_id).filter(chat=parent).exclude(state="retired")
-    model.objects.bulk_create(
-        _copied(row, branch, copies, entities)
-        for row in rows.filter(Q(source=None) | Q(source__index__lte=at)).order_by("pk")
-    )
+    rows = list(rows.filter(Q(source=None) | Q(source__index__lte=at)).order_by("pk"))
+    swipes = _active_swipes(branch, rows, copies)
+    model.objects.bulk_create(_copied(row, branch, copies, entities, swipes) for row in rows)
 
 
-_OPEN_AGAIN = {"replaced": "current", "cleared": "current", "removed": "current", "resolved": "open"}
+def _active_swipes(branch: Chat, rows: Iterable[Any], copies: Copies) -> dict[UUID | None, UUID]:
+    """The active swipe of each copy that rows refer to."""
+    ids = {copies[pk] for row in rows for pk in (row.source_id, row.until_id) if pk in copies}
+    active = Swipe.objects.for_owner(branch.owner_id).filter(message__in=ids, position=F("message__swipe_id"))
+    return dict(active.values_list("message_id", "pk"))
 
 
-def _copied(row: Any, branch: Chat, copies: dict[UUID, Message], entities: dict[UUID, UUID]) -> Any:
+def _copied(
+    row: Any, branch: Chat, copies: Copies, entities: Mapping[UUID, UUID], swipes: Mapping[UUID | None, UUID]
+) -> Any:
     values = {
         field.attname: getattr(row, field.attname)
         for field in row._meta.concrete_fields
@@ -150,20 +159,21 @@ def _copied(row: Any, branch: Chat, copies: dict[UUID, Message], entities: dict[
     return type(row)(
         **values,
         chat=branch,
-        source=source,
-        swipe=source.active_swipe if source else None,
-        until=until,
-        until_swipe=until.active_swipe if until else None,
+        source_id=source,
+        swipe_id=swipes.get(source),
+        until_id=until,
+        until_swipe_id=swipes.get(until),
     )
 
 
-def _copy_digests(parent: Chat, branch: Chat, at: int, copies: dict[UUID, Message]) -> None:
+def _copy_digests(parent: Chat, branch: Chat, at: int, copies: Copies) -> None:
     """The last versions that hold nothing of what came after."""
     rows = Digest.objects.for_owner(parent.owner_id).filter(chat=parent, source__index__lte=at)
     latest: dict[tuple[str, UUID | None], Digest] = {}
     for row in rows.exclude(state=Digest.State.RETIRED).order_by("version"):
         latest[row.kind, row.character_id] = row
+    swipes = _active_swipes(branch, latest.values(), copies)
     for row in latest.values():
-        copy = _copied(row, branch, copies, {})
+        copy = _copied(row, branch, copies, {}, swipes)
         copy.state = Digest.State.CURRENT
         copy.save()

@@ -25,6 +25,7 @@ from apps.memories.models import (
     Scene,
 )
 from apps.memories.operations.merging import MERGED
+from apps.memories.operations.remembering import take_back
 from apps.memories.readings import changed_since_read, drop_readings
 
 GONE, CHANGED = "source_gone", "source_changed"
@@ -54,25 +55,10 @@ def _retire_memories(chat: Chat) -> None:
     members = mine.filter(superseded_by=OuterRef("pk"), retired_reason=MERGED).filter(
         ~Exists(sources.filter(lost=False))
     )
-    _take_back(chat, list(made.filter(Exists(members))), CHANGED)
+    take_back(chat, list(made.filter(Exists(members))), CHANGED)
     without = made.filter(~Exists(sources.filter(lost=False)))
-    _take_back(chat, list(without.filter(Exists(sources))), CHANGED)
-    _take_back(chat, list(without.filter(~Exists(sources))), GONE)
-
-
-def _take_back(chat: Chat, memories: list[Memory], reason: str) -> None:
-    """Retire the memories; what each had replaced holds again, or is replaced by what had replaced it."""
-    for memory in sorted(memories, key=lambda memory: memory.pk):
-        memory.state, memory.retired_reason = Memory.State.RETIRED, reason
-        memory.save(update_fields=["state", "retired_reason", "updated_at"])
-        successor = memory.superseded_by
-        fields: dict[str, Any] = {"state": Memory.State.ACTIVE, "superseded_by": None, "valid_to": None}
-        if successor is not None and successor.state != Memory.State.RETIRED:
-            fields = {"superseded_by": successor, "valid_to": successor.valid_from}
-        fields["retired_reason"] = ""
-        replaced = {"superseded_by": memory, "state": Memory.State.SUPERSEDED}
-        Memory.objects.for_owner(chat.owner_id).filter(**replaced).update(**fields, updated_at=clock.now())
-        Inheritance.objects.for_owner(chat.owner_id).filter(**replaced).update(**fields)
+    take_back(chat, list(without.filter(Exists(sources))), CHANGED)
+    take_back(chat, list(without.filter(~Exists(sources))), GONE)
 
 
 def _retire_inherited(chat: Chat, changed: list[UUID]) -> None:
@@ -106,6 +92,7 @@ def _retire_ledger(chat: Chat, changed: list[UUID]) -> None:
     """A value that was never told goes; the one before it, which ended there, holds on."""
     mine = LedgerEntry.objects.for_owner(chat.owner_id).filter(chat=chat)
     _retire(mine.filter(_lost(changed)).exclude(state=LedgerEntry.State.RETIRED))
+    _forget_ends(mine, changed)
     closed = mine.filter(state__in=[LedgerEntry.State.REPLACED, LedgerEntry.State.CLEARED])
     for row in closed.filter(Q(until=None) | Q(until__in=changed)).order_by("-pk"):
         same = mine.filter(entity=row.entity_id, field=row.field)
@@ -133,6 +120,7 @@ def _retire_knowledge(chat: Chat, changed: list[UUID]) -> None:
 def _retire_relationships(chat: Chat, changed: list[UUID]) -> None:
     mine = Relationship.objects.for_owner(chat.owner_id).filter(chat=chat)
     _retire(mine.filter(_lost(changed)).exclude(state=Relationship.State.RETIRED))
+    _forget_ends(mine, changed)
     closed = mine.filter(state__in=[Relationship.State.REPLACED, Relationship.State.REMOVED])
     for row in closed.filter(Q(until=None) | Q(until__in=changed)).order_by("-pk"):
         same = Relationship.objects.for_owner(chat.owner_id).filter(
@@ -143,10 +131,16 @@ def _retire_relationships(chat: Chat, changed: list[UUID]) -> None:
 
 
 def _retire_scenes(chat: Chat, changed: list[UUID]) -> None:
-    """Scenes that ended with a message that is gone or changed, or before one that has."""
+    """Scenes that ended with a message that is gone or changed, or before one that has. Of the others, those that
+    hold a changed message, or begin elsewhere now, lose their recap, which is made anew."""
     mine = Scene.objects.for_owner(chat.owner_id).filter(chat=chat, state=Scene.State.FOUND, edited_by="")
-    indexes = Message.objects.for_owner(chat.owner_id).filter(pk__in=changed).values_list("index", flat=True)
+    messages = Message.objects.for_owner(chat.owner_id).filter(pk__in=changed)
+    indexes = list(messages.values_list("index", flat=True))
     _retire(mine.filter(_lost(changed) | Q(source__index__in=[index - 1 for index in indexes])))
+    for index in indexes:
+        around = mine.filter(source__index__gte=index).order_by("source__index").first()
+        if around is not None:
+            mine.filter(pk=around.pk).update(recap="", updated_at=clock.now())
 
 
 def _retire_digests(chat: Chat, changed: list[UUID]) -> None:
@@ -179,6 +173,11 @@ def _make_previous_current(row: Digest, gone: list[UUID]) -> None:
     if previous is not None:
         previous.state = Digest.State.CURRENT
         previous.save(update_fields=["state", "updated_at"])
+
+
+def _forget_ends(rows: Any, changed: list[UUID]) -> None:
+    """What ended where the text has changed since may be told anew."""
+    rows.filter(state="retired", until__in=changed).update(until=None, until_swipe=None)
 
 
 def _retire(rows: Any) -> None:

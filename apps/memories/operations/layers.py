@@ -60,6 +60,12 @@ def write_scene(chat: Chat, last: Message, *, reason: str, recap: str, run_id: U
     return int(made)
 
 
+def write_recap(scene: Scene, recap: str) -> None:
+    """A scene gets a recap where it has none."""
+    mine = Scene.objects.for_owner(scene.owner_id).filter(pk=scene.pk, recap="", edited_by="")
+    mine.update(recap=recap, updated_at=clock.now())
+
+
 # Arcs
 
 
@@ -129,13 +135,13 @@ def set_field(chat: Chat, entity: Entity, field: str, value: str, message: Messa
 
 
 def _is_old(chat: Chat, entity: Entity, field: str, value: str, message: Message) -> bool:
+    """Whether the message said so before, or a later one has put an end to what it says."""
     rows = LedgerEntry.objects.for_owner(chat.owner_id).filter(chat=chat, entity=entity, field=field)
+    by_hand = Q(state=LedgerEntry.State.RETIRED, retired_reason__startswith=BY_HAND)
     standing = ~Q(state=LedgerEntry.State.RETIRED)
-    told = rows.filter(source=message, value__iexact=value)
-    if told.filter(standing | Q(retired_reason__startswith=BY_HAND)).exists():
-        return True
-    latest = rows.filter(standing).select_related("source", "until").order_by("-pk").first()
-    return latest is not None and _is_before(message, latest.until or latest.source)
+    told = Q(source=message, value__iexact=value) & (standing | by_hand)
+    later = Q(source__index__gt=message.index) & standing
+    return rows.filter(told | later | Q(until__index__gt=message.index)).exists()
 
 
 def clear_field(chat: Chat, entity: Entity, field: str, message: Message | None) -> bool:
@@ -249,8 +255,8 @@ def _say(
     if current is not None and (current.magnitude == magnitude or _is_before(message, current.source)):
         return False
     said = Relationship.objects.for_owner(chat.owner_id).filter(subject=subject, target=target, descriptor=word)
-    old = Q(source=message, magnitude=magnitude) | Q(until__chat=chat, until__index__gt=message.index)
-    if said.exclude(state=Relationship.State.RETIRED).filter(old).exists():
+    told = Q(source=message, magnitude=magnitude) & ~Q(state=Relationship.State.RETIRED)
+    if said.filter(told | Q(until__chat=chat, until__index__gt=message.index)).exists():
         return False
     if current is not None:
         _close(current, Relationship.State.REPLACED, message)

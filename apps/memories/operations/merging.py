@@ -6,13 +6,14 @@ from typing import Any
 from django.db import transaction
 
 from apps.chats.models import Chat, Message
-from apps.common.problems import Invalid
+from apps.common.problems import Conflict, Invalid
 from apps.memories.models import ExtractionRun, Memory, MemorySource
-from apps.memories.operations.remembering import supersede
+from apps.memories.operations.remembering import supersede, take_back
 from apps.memories.operations.texts import set_text
 
 MERGED = "merged"
 SPLIT = "split"
+UNDONE = "undone"
 
 
 def merge_memories(
@@ -38,7 +39,60 @@ def merge_by_hand(memories: Sequence[Memory], text: str, *, editor: str) -> Memo
 @transaction.atomic
 def split_memory(memory: Memory, texts: Sequence[str], *, editor: str) -> list[Memory]:
     """Several memories in the place of one: it is replaced by the first, and linked to it."""
-    return [_successor([memory], text, SPLIT, run=None, editor=editor, replaces=not n) for n, text in enumerate(texts)]
+    parts = [_successor([memory], text, SPLIT, run=None, editor=editor, replaces=not n) for n, text in enumerate(texts)]
+    Memory.objects.for_owner(memory.owner_id).filter(pk__in=[part.pk for part in parts]).update(
+        candidate_hash=_split_mark(memory)
+    )
+    return parts
+
+
+def _split_mark(memory: Memory) -> str:
+    """What the parts of a split bear in place of the hash of a line: it tells whose parts they are."""
+    return f"{SPLIT}:{memory.pk}"
+
+
+def is_merge(memory: Memory) -> bool:
+    """Whether it stands for others that were merged into it."""
+    return any(member.retired_reason == MERGED for member in memory.supersedes.all())
+
+
+def whole_of(part: Memory) -> Memory | None:
+    """What was split into it and others; None where it is no part of another."""
+    mark, _, whole = part.candidate_hash.partition(":")
+    return Memory.objects.for_owner(part.owner_id).filter(pk=whole).first() if mark == SPLIT else None
+
+
+@transaction.atomic
+def undo_merge(memory: Memory) -> list[Memory]:
+    """What was merged holds again, and is not merged anew by a run; the merge is retired. Raises Conflict."""
+    _lock_active(memory)
+    members = list(memory.supersedes.filter(retired_reason=MERGED).order_by("pk"))
+    if not members:
+        raise Conflict("It is no merge of others.")
+    take_back(memory.chat or Chat(owner_id=memory.owner_id), [memory], UNDONE)
+    mark_consolidated(memory.owner_id, members)
+    return members
+
+
+@transaction.atomic
+def undo_split(part: Memory) -> Memory:
+    """What was split holds again in the place of ``part`` and the others; they are retired. Raises Conflict."""
+    whole = whole_of(part)
+    if whole is None:
+        raise Conflict("It is no part of another.")
+    parts = Memory.objects.for_owner(part.owner_id).filter(candidate_hash=part.candidate_hash)
+    parts = parts.exclude(state=Memory.State.RETIRED)
+    for one in parts.present():
+        _lock_active(one)
+    take_back(part.chat or Chat(owner_id=part.owner_id), parts.select_related("superseded_by"), UNDONE)
+    whole.refresh_from_db()
+    return whole
+
+
+def _lock_active(memory: Memory) -> None:
+    rows = Memory.objects.for_owner(memory.owner_id).active().select_for_update()
+    if rows.filter(pk=memory.pk).first() is None:
+        raise Conflict("It has changed since, and can't be undone any more.")
 
 
 def _successor(

@@ -126,6 +126,21 @@ def supersede(chat: Chat, target: UUID, successor: Memory, reason: str = "") -> 
         own.update(**fields, updated_at=clock.now())
 
 
+def take_back(chat: Chat, memories: Iterable[Memory], reason: str) -> None:
+    """Retire the memories; what each had replaced holds again, or is replaced by what had replaced it."""
+    for memory in sorted(memories, key=lambda memory: memory.pk):
+        memory.state, memory.retired_reason = Memory.State.RETIRED, reason
+        memory.save(update_fields=["state", "retired_reason", "updated_at"])
+        successor = memory.superseded_by
+        fields: dict[str, Any] = {"state": Memory.State.ACTIVE, "superseded_by": None, "valid_to": None}
+        if successor is not None and successor.state != Memory.State.RETIRED:
+            fields = {"superseded_by": successor, "valid_to": successor.valid_from}
+        fields["retired_reason"] = ""
+        replaced = {"superseded_by": memory, "state": Memory.State.SUPERSEDED}
+        Memory.objects.for_owner(chat.owner_id).filter(**replaced).update(**fields, updated_at=clock.now())
+        Inheritance.objects.for_owner(chat.owner_id).filter(**replaced).update(**fields)
+
+
 def link_sources(owner_id: UUID, memory_id: UUID, messages: Iterable[Message]) -> None:
     MemorySource.objects.bulk_create(
         (

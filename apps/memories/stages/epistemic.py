@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Max, Q
 
 from apps.chats.models import Message
 from apps.memories.lines.epistemic import KnowledgeLine, parse_knowledge
-from apps.memories.models import Entity, Knowledge, Scene
+from apps.memories.models import Entity, Knowledge, Reading, Scene
 from apps.memories.operations.layers import write_knowledge
 from apps.memories.stages.context import NOTHING, Context, Outcome, Window, turns_material
 from apps.memories.stages.provenance import attribute
@@ -21,7 +21,7 @@ KNOWN = 60  # entries that the model is shown
 
 
 def take(context: Context, window: Window) -> Outcome:
-    """Ask about each scene that ended just before one of the window's messages."""
+    """Ask about each scene that ended just before one of the window's messages, or that one of them belongs to."""
     if not window.turns:
         return NOTHING
     writes = []
@@ -43,18 +43,27 @@ def take(context: Context, window: Window) -> Outcome:
 
 
 def _ended(context: Context, window: Window) -> list[list[Message]]:
-    """The scenes of which the last message stands before one of the window's."""
+    """The scenes of which the last message stands before one of the window's, and those that were read before and of
+    which the window reads a message again."""
     first, last = window.messages[0].index, window.messages[-1].index
     found = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
-    ends = set(found.filter(source__index__lt=last).values_list("source__index", flat=True))
+    read = max(last, _read_to(context))
+    ends = set(found.filter(source__index__lt=read).values_list("source__index", flat=True))
     rows = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, ends_scene=True)
-    ends |= set(rows.filter(index__lt=last).values_list("index", flat=True))
+    ends |= set(rows.filter(index__lt=read).values_list("index", flat=True))
     ordered = [-1, *sorted(ends)]
     return [
         messages_between(context.chat, ordered[place - 1] + 1, end)
         for place, end in enumerate(ordered)
-        if place and end >= first - 1
+        if place and end >= first - 1 and ordered[place - 1] < last
     ]
+
+
+def _read_to(context: Context) -> int:
+    """The index of the last message from which it is known who knows what; -1 before the first."""
+    rows = Reading.objects.for_owner(context.owner_id).filter(chat=context.chat, tiers__contains=["epistemic"])
+    last: int | None = rows.aggregate(last=Max("message__index"))["last"]
+    return -1 if last is None else last
 
 
 def _asked(

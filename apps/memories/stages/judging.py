@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from apps.llm.generation import GenerationFailed
-from apps.memories.dedup import Thresholds
+from apps.memories.dedup import COSINE, JACCARD, Thresholds
 from apps.memories.lines.words import parse_update
 from apps.memories.memory_settings import Settings
 from apps.memories.models import Memory
@@ -19,13 +19,13 @@ def thresholds_of(settings: Settings, *, by_words: bool) -> Thresholds:
             duplicate=settings.word_duplicate,
             cross_kind_duplicate=settings.word_cross_kind_duplicate,
             same_topic=settings.word_same_topic,
-            same_frame=0.15,
+            same_frame=JACCARD.same_frame,
         )
     return Thresholds(
         duplicate=settings.duplicate,
         cross_kind_duplicate=settings.cross_kind_duplicate,
         same_topic=settings.same_topic,
-        same_frame=0.30,
+        same_frame=COSINE.same_frame,
     )
 
 

@@ -31,7 +31,7 @@ class Changes:
 
 def changes_of(context: Context, stage: Stage) -> Changes | None:
     """What the turns change; None where they tell nothing new, and the model isn't asked."""
-    if not stage.verdicts:
+    if not stage.verdicts and not _told_before(context, stage):
         return None
     names = _names(context, stage)
     material = {"turns": turns_material(stage.turns), "names": names, "known": _known(context)}
@@ -48,6 +48,12 @@ def changes_of(context: Context, stage: Stage) -> Changes | None:
         and line.subject.casefold() != line.target.casefold()
     ]
     return Changes(context.chat, stage.character, lines, context.run.pk)
+
+
+def _told_before(context: Context, stage: Stage) -> bool:
+    """Whether something was taken back that these turns had told in another form."""
+    turns = [turn.pk for turn in stage.turns.values()]
+    return Relationship.objects.for_owner(context.owner_id).filter(source__in=turns, state="retired").exists()
 
 
 def _said_in(line: RelationshipLine, texts: Mapping[int, str]) -> int:

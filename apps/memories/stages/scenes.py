@@ -1,14 +1,14 @@
 """Scenes: where one ends and the next begins, and a recap of the one that ended."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from apps.chats.models import Message
 from apps.memories.builtin_extraction.scene_breaks import Turn, scene_starts
 from apps.memories.lines.prose import parse_prose
 from apps.memories.lines.words import parse_yes_no
 from apps.memories.models import Scene
-from apps.memories.operations.layers import write_scene
+from apps.memories.operations.layers import write_recap, write_scene
 from apps.memories.stages.context import NOTHING, Context, Outcome, Window, turns_material
 from apps.memories.stages.turns import messages_between, within_room
 
@@ -23,16 +23,27 @@ def take(context: Context, window: Window) -> Outcome:
         return NOTHING
     start = _start_of_scene(context, window.messages[0].index)
     before = messages_between(context.chat, start, window.messages[0].index - 1, MOST_BEFORE)
-    shown = [message for message in [*before, *window.messages] if not message.is_system and message.mes.strip()]
+    after = _read_after(context, window)
+    told = [*before, *window.messages, *after]
+    shown = [message for message in told if not message.is_system and message.mes.strip()]
     found: list[tuple[Message, str, str]] = []
-    for position in _starts(context, shown, window):
+    for position in _starts(context, shown, {*window.turns, *(message.index for message in after)}):
         last = shown[position - 1]
         if last.ends_scene:
             continue  # a person said so already
         scene = messages_between(context.chat, _start_of_scene(context, last.index, found), last.index)
         found.append((last, _excerpt(shown[position]), _recap(context, scene)))
+    again = [
+        (
+            scene,
+            _recap(context, messages_between(context.chat, _start_of_scene(context, last.index, found), last.index)),
+        )
+        for scene, last in _without_recap(context, window)
+    ]
 
     def write() -> Counter[str]:
+        for row, recap in again:
+            write_recap(row, recap)
         new = [
             write_scene(context.chat, last, reason=reason, recap=recap, run_id=context.run.pk)
             for last, reason, recap in found
@@ -42,14 +53,28 @@ def take(context: Context, window: Window) -> Outcome:
     return Outcome(write)
 
 
-def _starts(context: Context, shown: Sequence[Message], window: Window) -> list[int]:
-    """The positions of those of the window's turns that begin a scene."""
+def _read_after(context: Context, window: Window) -> list[Message]:
+    """The message that follows the window, where it was read before: whether it begins a scene may have changed."""
+    rows = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, index=window.messages[-1].index + 1)
+    return list(rows.filter(reading__tiers__contains=["scenes"]).with_swipes())
+
+
+def _starts(context: Context, shown: Sequence[Message], new: Set[int]) -> list[int]:
+    """The positions of those turns that begin a scene, of the numbers ``new``."""
     turns = [Turn(name=one.name, is_user=one.is_user, text=one.mes, sent_at=one.sent_at) for one in shown]
     found = scene_starts(turns, min_messages=context.settings.scene_min_messages)
-    new = [position for position in found if position > 0 and shown[position].index in window.turns]
+    begun = [position for position in found if position > 0 and shown[position].index in new]
     if context.settings.scene_check == "rules" or context.backend.name == "builtin":
-        return new
-    return [position for position in new if _is_confirmed(context, shown[position - 1], shown[position])]
+        return begun
+    return [position for position in begun if _is_confirmed(context, shown[position - 1], shown[position])]
+
+
+def _without_recap(context: Context, window: Window) -> list[tuple[Scene, Message]]:
+    """The scene that the window belongs to where its recap was taken back, since what it told of has changed."""
+    mine = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
+    around = mine.filter(source__index__gte=window.messages[0].index).select_related("source")
+    scene = around.order_by("source__index").first()
+    return [(scene, scene.source)] if scene and scene.source and not scene.recap and not scene.edited_by else []
 
 
 def _is_confirmed(context: Context, previous: Message, message: Message) -> bool:

@@ -3,15 +3,26 @@
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpRequest
-from django.shortcuts import get_object_or_404
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.http import url_has_allowed_host_and_scheme
 
-from apps.chats.models import Chat
+from apps.chats.models import Character, Chat
+from apps.memories.books import Book
 from apps.memories.models import ExtractionRun, Memory
 
 
 def own_chat(request: HttpRequest, chat_id: UUID) -> Chat:
     return get_object_or_404(Chat.objects.for_owner(request.user).select_related("character"), pk=chat_id)
+
+
+def own_book(request: HttpRequest, chat_id: UUID | None = None, character_id: UUID | None = None) -> Book:
+    """The book of a chat, or of a character."""
+    if chat_id:
+        chat = own_chat(request, chat_id)
+        return Book(chat.owner_id, chat, chat.character)
+    character = own_row(request, Character, pk=character_id)
+    return Book(character.owner_id, None, character)
 
 
 def own_run(request: HttpRequest, run_id: UUID) -> ExtractionRun:
@@ -30,3 +41,9 @@ def own_row(request: HttpRequest, model: Any, **named: Any) -> Any:
 
 def wants_partial(request: HttpRequest) -> bool:
     return bool(request.htmx) and not request.htmx.boosted  # type: ignore[attr-defined]
+
+
+def back(request: HttpRequest, otherwise: str) -> HttpResponse:
+    """To where a form stood, which its field ``next`` tells, else to the address ``otherwise``."""
+    wanted = request.POST.get("next", "")
+    return redirect(wanted if url_has_allowed_host_and_scheme(wanted, allowed_hosts=None) else otherwise)

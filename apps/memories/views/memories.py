@@ -1,6 +1,7 @@
 """The pages of single memories: all of them, search, corrections, and a chat's rail."""
 
 from contextlib import suppress
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -8,17 +9,23 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.chats.models import Chat
+from apps.common.problems import Conflict
 from apps.memories import operations
 from apps.memories.forms import FilterForm, MemoryForm, MergeForm, SplitForm
 from apps.memories.models import Memory
+from apps.memories.operations.merging import is_merge, whole_of
 from apps.memories.search import SearchQuery, search
+from apps.memories.timeline import chain_of, name_witnesses
 from apps.memories.views.access import own_chat, own_memory, wants_partial
 
 PAGE = 50
 RAIL = 12
+BEFORE = "memory_before_edit"  # of the session: the last edit's memory, and what it said before
+CHANGED_SINCE = "It has changed since, and can't be undone any more."
 
 
 @login_required
@@ -28,6 +35,7 @@ def index(request: HttpRequest) -> HttpResponse:
     form = FilterForm(request.GET)
     mine = Memory.objects.for_owner(request.user)
     page = Paginator(form.apply(mine.with_history()).order_by("-pinned", "-pk"), PAGE).get_page(request.GET.get("page"))
+    page.object_list = name_witnesses(list(page.object_list))
     context = {"form": form, "page": page, "any": mine.present().exists(), "chat": _chat_of(request, form)}
     return render(request, "memories/_list.html" if wants_partial(request) else "memories/index.html", context)
 
@@ -49,8 +57,20 @@ def search_everything(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def detail(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    """One memory, with the messages that it came from and its whole chain."""
     memory = own_memory(request, memory_id)
-    return render(request, _template(request, "memory"), {"memory": memory})
+    name_witnesses([memory])
+    context: dict[str, Any] = {"memory": memory}
+    if not wants_partial(request):
+        whole = whole_of(memory)
+        context |= {
+            "said": memory.sources.select_related("message__chat", "swipe").order_by("message__index"),
+            "chain": chain_of(memory),
+            "whole": whole,
+            "can_unmerge": memory.is_active and is_merge(memory),
+            "can_unsplit": memory.is_active and whole is not None and whole.state == Memory.State.SUPERSEDED,
+        }
+    return render(request, _template(request, "memory"), context)
 
 
 @login_required
@@ -60,10 +80,53 @@ def edit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     memory = own_memory(request, memory_id)
     form = MemoryForm(request.POST) if request.method == "POST" else MemoryForm.of(memory)
     if request.method == "POST" and form.is_valid():
+        before = {name: getattr(memory, name) for name in form.cleaned_data}
         operations.edit_memory(memory, editor=str(request.user), **form.cleaned_data)
-        return _shown(request, memory)
+        request.session[BEFORE] = {"memory": str(memory.pk), "values": before}
+        return _shown(request, memory, "Saved.", undo="revert")
     status = 400 if request.method == "POST" else 200
     return render(request, _template(request, "edit"), {"memory": memory, "form": form}, status=status)
+
+
+@login_required
+@require_POST
+def revert(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    """Undo the last edit."""
+    memory = own_memory(request, memory_id)
+    before = request.session.pop(BEFORE, {})
+    if before.get("memory") == str(memory.pk):
+        operations.edit_memory(memory, editor=str(request.user), **before["values"])
+        return _shown(request, memory, "It says what it said before.")
+    messages.error(request, CHANGED_SINCE)
+    return _shown(request, memory)
+
+
+@login_required
+@require_POST
+def unmerge(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    """Undo a merge: what was merged holds again."""
+    memory = own_memory(request, memory_id)
+    try:
+        members = operations.undo_merge(memory)
+    except Conflict as error:
+        messages.error(request, error.detail)
+        return redirect("memories:detail", memory_id=memory.pk)
+    messages.success(request, f"The {len(members)} memories stand for themselves again.")
+    return redirect("memories:detail", memory_id=members[0].pk)
+
+
+@login_required
+@require_POST
+def unsplit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    """Undo a split: what was split holds again, its parts are retired."""
+    memory = own_memory(request, memory_id)
+    try:
+        whole = operations.undo_split(memory)
+    except Conflict as error:
+        messages.error(request, error.detail)
+        return redirect("memories:detail", memory_id=memory.pk)
+    messages.success(request, "It is one memory again.")
+    return redirect("memories:detail", memory_id=whole.pk)
 
 
 @login_required
@@ -71,7 +134,7 @@ def edit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 def delete(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     memory = own_memory(request, memory_id)
     operations.delete_memory(memory)
-    return _shown(request, memory)
+    return _shown(request, memory, "Forgotten.", undo="restore")
 
 
 @login_required
@@ -102,7 +165,8 @@ def merge(request: HttpRequest) -> HttpResponse:
     form = MergeForm.of(memories, request.POST if request.method == "POST" else None)
     if form.is_valid():
         memory = operations.merge_by_hand(memories, form.cleaned_data["text"], editor=str(request.user))
-        messages.success(request, f"{len(memories)} memories are one now.")
+        undo = reverse("memories:unmerge", args=[memory.pk])
+        messages.success(request, f"{len(memories)} memories are one now.", extra_tags=f"undo {undo}")
         return redirect("memories:detail", memory_id=memory.pk)
     status = 400 if request.method == "POST" else 200
     return render(request, "memories/merge.html", {"form": form, "memories": memories}, status=status)
@@ -122,20 +186,30 @@ def _ids(values: list[str]) -> list[UUID]:
 def split(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     """Put several memories, a line each, in the place of one; it stays, as replaced."""
     memory = own_memory(request, memory_id)
+    if not memory.is_active:
+        messages.error(request, "Only a memory that holds can be split.")
+        return redirect("memories:detail", memory_id=memory.pk)
     form = SplitForm(request.POST) if request.method == "POST" else SplitForm({"texts": memory.text})
     if request.method == "POST" and form.is_valid():
         parts = operations.split_memory(memory, form.cleaned_data["texts"], editor=str(request.user))
-        messages.success(request, f"It is {len(parts)} memories now.")
+        undo = reverse("memories:unsplit", args=[parts[0].pk])
+        messages.success(request, f"It is {len(parts)} memories now.", extra_tags=f"undo {undo}")
         return redirect("memories:detail", memory_id=parts[0].pk)
     status = 400 if request.method == "POST" else 200
     return render(request, "memories/split.html", {"form": form, "memory": memory}, status=status)
 
 
-def _shown(request: HttpRequest, memory: Memory) -> HttpResponse:
-    """After a change: the entry for htmx, its page for a browser without."""
+def _shown(request: HttpRequest, memory: Memory, words: str = "", undo: str = "") -> HttpResponse:
+    """After a change: the entry for htmx, its page for a browser without; each tells how to undo it."""
     if not request.htmx:  # type: ignore[attr-defined]
+        tags = f"undo {reverse(f'memories:{undo}', args=[memory.pk])}" if undo else ""
+        if words:
+            messages.success(request, words, extra_tags=tags)
         return redirect("memories:detail", memory_id=memory.pk)
-    return render(request, "memories/_memory.html", {"memory": own_memory(request, memory.pk)})
+    memory = own_memory(request, memory.pk)
+    name_witnesses([memory])
+    context = {"memory": memory, "changed": words, "undo": undo}
+    return render(request, "memories/_memory.html", context)
 
 
 def _template(request: HttpRequest, name: str) -> str:
@@ -152,7 +226,7 @@ def rail(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     memories = mine.with_history().order_by(*best_first)
     context = {
         "chat": chat,
-        "session": memories.filter(tier=Memory.Tier.SESSION)[:RAIL],
-        "long_term": memories.filter(tier=Memory.Tier.LONG_TERM)[:RAIL],
+        "session": name_witnesses(list(memories.filter(tier=Memory.Tier.SESSION)[:RAIL])),
+        "long_term": name_witnesses(list(memories.filter(tier=Memory.Tier.LONG_TERM)[:RAIL])),
     }
     return render(request, _template(request, "rail"), context)

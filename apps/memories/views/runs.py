@@ -5,13 +5,15 @@ from uuid import UUID
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.chats.models import Chat
 from apps.memories import runs, tasks
 from apps.memories.models import ExtractionRun
-from apps.memories.views.access import own_chat, own_run, wants_partial
+from apps.memories.views.access import back, own_book, own_chat, own_run, wants_partial
+from apps.memories.views.book import show
 
 PAGE = 30
 CALLS = 50
@@ -26,7 +28,8 @@ def progress(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 
 def _progress(request: HttpRequest, chat: Chat, *, was_active: bool = False) -> HttpResponse:
     run = runs.latest_run(request.user, chat)
-    reply = render(request, "memories/_progress.html", {"chat": chat, "run": run, "was_active": was_active})
+    template = "memories/book/_under_way.html" if request.GET.get("in") == "book" else "memories/_progress.html"
+    reply = render(request, template, {"chat": chat, "run": run, "latest": run, "was_active": was_active})
     if was_active and run and not run.is_active:
         reply["HX-Trigger"] = "remembered"  # the rail reads itself anew
     return reply
@@ -54,8 +57,7 @@ def change(request: HttpRequest, run_id: UUID, action: str) -> HttpResponse:
 
 def _progressed(request: HttpRequest, chat: Chat) -> HttpResponse:
     if not request.htmx:  # type: ignore[attr-defined]
-        came_from_runs = request.POST.get("next") == "runs"
-        return redirect("memories:book-runs" if came_from_runs else "chats:detail", chat_id=chat.pk)
+        return back(request, reverse("chats:detail", args=[chat.pk]))
     return _progress(request, chat, was_active=True)
 
 
@@ -63,10 +65,10 @@ def _progressed(request: HttpRequest, chat: Chat) -> HttpResponse:
 @require_safe
 def index(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """Every run of a chat, newest first."""
-    chat = own_chat(request, chat_id)
-    mine = ExtractionRun.objects.for_owner(request.user).filter(chat=chat).order_by("-pk")
-    page = Paginator(mine, PAGE).get_page(request.GET.get("page"))
-    return render(request, "memories/book/runs.html", {"chat": chat, "page": page, "tab": "runs"})
+    book = own_book(request, chat_id=chat_id)
+    mine = ExtractionRun.objects.for_owner(request.user).filter(chat=book.subject)
+    page = Paginator(mine.select_related("first", "last").order_by("-pk"), PAGE).get_page(request.GET.get("page"))
+    return show(request, book, "runs", page=page)
 
 
 @login_required

@@ -20,9 +20,10 @@ STORY = (
     "FACT(3): Mira lives in Port Salt.\nFEELS: Mira -> Alice: wary(high)",
     "DETAIL(2): Alice carries a brass key.\nARC: Mira is looking for her brother Tom.",
     "STATE: Mira/character/location=harbour | mood=calm",
-    "EVENT(3): Tom sold the ferry.\nKNOWS(Mira): The ferry was sold.\nDEVELOPMENT(2): Alice and Mira agreed to share the reward.",
-    "PREFERENCE(2): Alice loves strong coffee.\nFEELS: Mira -> Alice: warm(medium), !wary",
-    "HIDES(Mira from Alice): The key opens the chart room.",
+    "EVENT(3): Tom sold the ferry.\nKNOWS(Mira): The ferry was sold.\n"
+    "DEVELOPMENT(2): Alice and Mira agreed to share the reward.",
+    "PREFERENCE(2): Alice loves strong coffee.",
+    "HIDES(Mira from Alice): The key opens the chart room.\nFEELS: Mira -> Alice: warm(medium), !wary",
     "Three days later, the two of them stood on the quay of Marrow.\nSTATE: Mira/character/location=quay",
     "FACT(3): Mira lives in Marrow now, above the bakery.\nRESOLVED: Mira found her brother Tom.",
     "STATE: Mira/character/mood=cleared\nREVELATION(3): Tom never left the island.",

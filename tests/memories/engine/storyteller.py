@@ -47,23 +47,27 @@ Values = Mapping[str, str]
 
 def task_of(request: Request) -> str:
     """The task that a request asks for; "" where its prompt is none of ours."""
-    return _read(request.messages[-1]["content"])[0] if request.kind == "generation" else ""
+    return _asked(request)[0]
 
 
 def answer(request: Request) -> str:
     """What the model replies."""
-    task, values = _read(request.messages[-1]["content"])
+    task, values = _asked(request)
     return "\n".join(_TASKS[task](values)) or "NONE" if task else "Ready."
 
 
 def turns_in(request: Request) -> dict[int, str]:
     """The turns that a prompt shows, by their numbers."""
-    return {number: text for number, _, text in _turns(_read(request.messages[-1]["content"])[1])}
+    return {number: text for number, _, text in _turns(_asked(request)[1])}
 
 
 def value_of(request: Request, name: str) -> str:
     """What a placeholder of the request's prompt was filled with."""
-    return _read(request.messages[-1]["content"])[1].get(name, "")
+    return _asked(request)[1].get(name, "")
+
+
+def _asked(request: Request) -> tuple[str, Values]:
+    return _read(request.messages[-1]["content"]) if request.messages else ("", {})
 
 
 def _read(prompt: str) -> tuple[str, Values]:

@@ -17,7 +17,11 @@ from tests.memories.engine.layers import state_hash
 from tests.memories.engine.story import append, read, taken
 
 NAMES = [f"Member{n}" for n in range(10)]
-WINDOW = 11  # messages: one of each member, and the user's
+DEEDS = ["owes a favour to", "wrote a love letter to", "stole nine horses from"]  # one a round
+VICTIMS = ["Agnes", "Bertram", "Cecily", "Duncan", "Edith", "Fergus", "Greta", "Hugo", "Isolde", "Jasper"]
+KINDS = ["RELATIONSHIP", "EVENT", "FACT"]
+HEARD = ["Alice hates thunderstorms.", "Alice sings in a choir.", "Alice broke her left arm."]
+ONLY = {"tiers": ["long_term"]}
 
 
 def group(owner: User, rounds: int = 1) -> Chat:
@@ -31,11 +35,20 @@ def group(owner: User, rounds: int = 1) -> Chat:
 
 
 def tell_round(chat: Chat, round_: int) -> None:
-    said = [parsed(f"FACT(3): Alice paid {round_ + 70} crowns for ship {round_ + 3}.", is_user=True)]
+    said = [parsed(f"FACT(3): {HEARD[round_]}", is_user=True)]
     for n, name in enumerate(NAMES):
-        text = f"FACT(2): {name} buried treasure {round_}{n} beneath tree {n + 40}."
-        said.append(parsed(text, name=name, extra={"loci": {"witnesses": [name, NAMES[(n + 1) % 10]]}}))
+        said.append(
+            parsed(
+                f"{KINDS[round_]}(2): {secret_of(n, round_)}",
+                name=name,
+                extra={"loci": {"witnesses": [name, NAMES[(n + 1) % 10]]}},
+            )
+        )
     append_messages(chat.owner_id, chat.pk, said)
+
+
+def secret_of(n: int, round_: int) -> str:
+    return f"{NAMES[n]} {DEEDS[round_]} {VICTIMS[n]}."
 
 
 def known_to(owner: User, name: str) -> list[str]:
@@ -45,12 +58,7 @@ def known_to(owner: User, name: str) -> list[str]:
 
 def secrets_of(n: int, round_: int) -> set[str]:
     """What a member witnessed of a round."""
-    before = (n - 1) % 10
-    return {
-        f"{NAMES[n]} buried treasure {round_}{n} beneath tree {n + 40}.",
-        f"{NAMES[before]} buried treasure {round_}{before} beneath tree {before + 40}.",
-        f"Alice paid {round_ + 70} crowns for ship {round_ + 3}.",
-    }
+    return {secret_of(n, round_), secret_of((n - 1) % 10, round_), HEARD[round_]}
 
 
 def asked_for(server: ScriptedServer) -> list[str]:
@@ -67,23 +75,16 @@ def test_each_of_ten_learns_what_it_witnessed_and_nobody_elses_secret(owner: Use
     assert asked_for(server) == NAMES
     for n, name in enumerate(NAMES):
         assert set(known_to(owner, name)) == secrets_of(n, 0), name
+    for request in server.requests:
+        if storyteller.task_of(request) == "long_term":
+            subject = storyteller.value_of(request, "subject")
+            whispers = [text for text in storyteller.turns_in(request).values() if DEEDS[0] in text]
+            assert len(whispers) == 2
+            assert all(subject in text or _before(subject) in text for text in whispers)
     rows = Memory.objects.for_owner(owner).filter(tier="long_term")
     assert rows.count() == 30
     for memory in rows:
         assert len(memory.witnessed_by) in ((0,) if memory.text.startswith("Alice") else (2,))
-
-
-def test_no_prompt_of_a_member_shows_what_it_did_not_witness(owner: User, server: ScriptedServer) -> None:
-    chat = group(owner)
-    append(chat, "And so?", is_user=True)
-    read(chat)
-    for request in server.requests:
-        if storyteller.task_of(request) in ("long_term", "relationships"):
-            subject = storyteller.value_of(request, "subject")
-            whispers = {text for text in storyteller.turns_in(request).values() if "treasure" in text}
-            if subject:
-                assert len(whispers) == 2
-                assert all("treasure" not in text or subject in text or _before(subject) in text for text in whispers)
 
 
 def _before(name: str) -> str:
@@ -96,7 +97,7 @@ def test_every_round_serves_every_member_once(owner: User, server: ScriptedServe
         tell_round(chat, round_)
         append(chat, "And so?", is_user=True)
         server.requests.clear()
-        run = read(chat)
+        run = read(chat, **ONLY)
         assert run.state == "succeeded"
         windows = run.steps.filter(stage="long_term").values_list("window", flat=True).distinct().count()
         assert sorted(asked_for(server)) == sorted(NAMES * windows)
@@ -110,12 +111,12 @@ def test_a_worker_that_dies_amid_the_members_resumes_with_the_next_one(
 ) -> None:
     undisturbed = group(owner)
     append(undisturbed, "And so?", is_user=True)
-    read(undisturbed)
+    read(undisturbed, **ONLY)
     kept = {name: known_to(owner, name) for name in NAMES}
     Memory.objects.for_owner(owner).update(state="retired", retired_reason="fresh_start")
     chat = group_again(owner)
     server.requests.clear()
-    run, _ = runs.start_run(owner, chat)
+    run, _ = runs.start_run(owner, chat, **ONLY)
     original = Context.ask
 
     def die_at_the_sixth(self: Context, task: str, *args: Any, **options: Any) -> str:
@@ -154,19 +155,20 @@ def test_a_member_who_stops_in_the_middle_is_asked_again_and_the_others_are_not(
     chat = group(owner)
     append(chat, "And so?", is_user=True)
     server.reply_to(
-        lambda request: storyteller.task_of(request) == "long_term"
-        and storyteller.value_of(request, "subject") == NAMES[7],
+        lambda request: (
+            storyteller.task_of(request) == "long_term" and storyteller.value_of(request, "subject") == NAMES[7]
+        ),
         Reply(status=500),
     )
-    run = read(chat)
+    run = read(chat, **ONLY)
     assert run.state == "failed"
     assert "500" in run.error
     assert all(known_to(owner, name) for name in NAMES[:7])
     assert not any(known_to(owner, name) for name in NAMES[7:])
     server.reply_to(lambda request: storyteller.task_of(request) == "long_term", storyteller.answer)
-    assert read(chat).state == "succeeded"
+    assert read(chat, **ONLY).state == "succeeded"
     for n, name in enumerate(NAMES):
         assert set(known_to(owner, name)) == secrets_of(n, 0), name
     before = state_hash(chat)
-    read(chat, from_index=0, tiers=["session", "long_term"])
+    read(chat, from_index=0, **ONLY)
     assert state_hash(chat) == before

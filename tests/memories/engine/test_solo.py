@@ -63,7 +63,7 @@ def test_every_tier_is_stored_with_where_it_came_from(owner: User, server: Scrip
     ]  # fmt: skip
     stands = Relationship.objects.for_owner(owner).order_by("pk")
     assert [(one.descriptor, one.state, one.source.index) for one in stands] == [
-        ("wary", "removed", 0), ("warm", "current", 4),
+        ("wary", "removed", 0), ("warm", "current", 5),
     ]  # fmt: skip
     assert {digest.kind for digest in Digest.objects.for_owner(owner)} == {"profile", "canon", "continuity"}
     assert Entity.objects.for_owner(owner).filter(name="Mira").count() == 1

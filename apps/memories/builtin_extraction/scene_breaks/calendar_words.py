@@ -36,6 +36,11 @@ POINT = (
     rf"|dinnertime|mid-?morning|mid-?afternoon|closing time|moonrise|dark|dawn|daybreak|dusk|twilight|sunrise|sunset"
     rf"|midnight|{CLOCK})"
 )
+STRETCH = (
+    r"(?:mile|league|kilomet(?:re|er)|klick|light-year|block|street|floor|storey|stop|station|junction|exit|village|town"
+    r"|drink|round|glass|bottle|pint|beer|cup|coffee|song|hand|game|episode|film|page|chapter|course|mistake"
+    r"|argument|attempt|failure|arrest|phone call|call|bar|shop|dress|bus|train|ferry|flight|transfer|change)s?"
+)
 GOES_BY = (
     r"(?:pass(?:es|ed)?|elapsed?|go(?:es)? by|went by|gone by|(?:slip|slipp|tick|drift|roll|fly|flew|flie|crawl"
     r"|creep|drag"
@@ -48,5 +53,5 @@ EVENT = (
     r"(?:breakfast|lunch|dinner|supper|tea|school|class(?:es)?|work|shift|training|practice|funeral|wedding|ceremony"
     r"|meeting|battle|feast|banquet|party|service|trial|game|match|concert|show|film|movie|performance|rehearsal"
     r"|shopping|mass|church|trip|journey|voyage|ride|drive|flight|march|climb|storm|war|exams?|lesson|lecture|surgery"
-    r"|operation|interview|ball|auction|siege|hunt|harvest|holidays?|session|tournament|race|graduation|burial)"
+    r"|operation|finals?|prom|audition|hearing|premiere|inspection|interview|ball|auction|siege|hunt|harvest|holidays?|session|tournament|race|graduation|burial)"
 )

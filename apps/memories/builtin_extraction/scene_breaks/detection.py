@@ -9,6 +9,7 @@ from apps.memories.builtin_extraction.scene_breaks.cue import CLEAR, ENOUGH, FAI
 from apps.memories.builtin_extraction.scene_breaks.elsewhere_cues import elsewhere_cues
 from apps.memories.builtin_extraction.scene_breaks.layout import blocks_of
 from apps.memories.builtin_extraction.scene_breaks.narration import Sentence, narrated, people_in
+from apps.memories.builtin_extraction.scene_breaks.partings import END, closing, parts
 from apps.memories.builtin_extraction.scene_breaks.place_cues import place_cues
 from apps.memories.builtin_extraction.scene_breaks.readings import recalls
 from apps.memories.builtin_extraction.scene_breaks.setting_cues import setting_cues
@@ -51,9 +52,16 @@ def begins_scene(previous: Sequence[Turn], turn: Turn, following: Sequence[Turn]
     if settling is None and len(previous) > 1 and _marked(previous[:-1], previous[-1]):
         settling = Cue(1.0, "")
     found = _told(previous, turn, settling)
-    if found is None or (found.weight < CLEAR and following and _goes_on(previous[-1], turn, following[0])):
+    weak = found is not None and found.weight < CLEAR
+    if found is None or (weak and following and _leads_nowhere([*previous, turn], following[0])):
         return None
     return Break(found.words)
+
+
+def _leads_nowhere(told: Sequence[Turn], after: Turn) -> bool:
+    """Whether the message ``after`` shows that a weak cue in the last of those ``told`` was a way out of the old scene,
+    or no way at all."""
+    return _goes_on(told[-2], told[-1], after) or any(cue.explicit for cue in _cues(told, after))
 
 
 def _marked(previous: Sequence[Turn], turn: Turn) -> str:
@@ -114,18 +122,20 @@ def _told(previous: Sequence[Turn], turn: Turn, settling: Cue | None = None) -> 
 def _cues(previous: Sequence[Turn], turn: Turn) -> Iterator[Cue]:
     people = {one.name for one in (*previous, turn)} | people_in(one.text for one in (*previous, turn))
     before = previous[-1].text if previous else ""
-    slept = asleep(before)
+    end = closing(previous)
+    slept = asleep(before[-END:])
+    rested = slept or parts(end)
     said = "\n".join(one.text for one in previous[-4:])
     known = " ".join(sentence.text for one in previous[-4:] for sentence in narrated(one)).lower()
     remembered: set[int] = set()
     for sentence in narrated(turn, previous):
         if sentence.place == 0 and previous:
-            opening = (cue.of("place") for cue in setting_cues(sentence.text, said, before, people))
+            opening = (cue.of("place") for cue in setting_cues(sentence.text, said, end, people))
             yield from (cue for cue in opening if not (cue.place and cue.place.lower() in known))
         if sentence.paragraph not in remembered and not sentence.text.endswith("?"):
             for cue in _of_sentence(sentence, people, before):
                 if not (cue.place and _is_there(cue.place, known)):
-                    raised = FAINT if slept and cue.kind == "sky" else 0
+                    raised = FAINT if rested and cue.kind == "sky" else 0
                     yield cue.scaled(WITHIN if sentence.place == 2 else 1, raised)
         if recalls(sentence.text):
             remembered.add(sentence.paragraph)

@@ -28,6 +28,7 @@ _SOMEWHERE = re.compile(
     re.IGNORECASE,
 )
 _INSIDE = re.compile(r"(?:at|in|inside|aboard) (?=(?:the|an?|his|her|their|my|our)\b|[A-Z])", re.IGNORECASE)
+_FRAMES = re.compile(r"(?P<name>(?:[A-Z][\w'-]+ ){1,3})(?:it|there|the|he|she|they|we|i|you|every\w+|no ?\w+)\b")
 _MEANWHILE = re.compile(
     r"(?:and |but )?(?:meanwhile|at (?:that|the) (?:very |same |exact )*(?:moment|time|hour))\b[,.:]?\s*", re.IGNORECASE
 )
@@ -47,8 +48,9 @@ def elsewhere_cues(text: str, people: Collection[str]) -> Iterator[Cue]:
         yield Cue(CLEAR, text[:SHOWN], explicit=True)
     for weight, pattern in ((CLEAR, _SOMEWHERE), (LIKELY, _INSIDE)):
         match = pattern.match(rest)
-        place = place_at(rest[match.end() :], people) if match else ""
-        if match and place and (weight > LIKELY or "," in rest[match.end() : match.end() + SHOWN]):
+        named = _FRAMES.match(rest, match.end()) if match else None
+        place = place_at(named["name"] if named else rest[match.end() :], people) if match else ""
+        if match and place and (weight > LIKELY or named or "," in rest[match.end() : match.end() + SHOWN]):
             yield Cue(weight, match[0] + place, explicit=weight > LIKELY, place=place)
 
 

@@ -45,6 +45,18 @@ _ROOMS = frozenset(
         "common room",
     )
 )
+# Rooms and spots: one walks into them within a scene; only what a message opens on is told by them.
+_SMALL = frozenset(
+    """kitchen cellar basement attic loft bedroom bathroom bath parlour parlor sacristy nave chancel vestry library study
+    lounge classroom auditorium boardroom cafeteria canteen refectory nursery pantry laundry greenhouse conservatory
+    veranda porch terrace balcony garden yard pier locker ward wing deck cabin cockpit bridge hold galley mess foyer
+    lobby armoury armory smithy treasury stable paddock barn pool sauna dressing backstage stage platform stand stall
+    queue alley lane avenue boulevard highway road trail path track riverbank lakeside clifftop hillside hilltop
+    roof cliff cliffs tent pavilion marquee stair staircase landing bench campfire bonfire field fields grove hollow
+    ditch trench wall walls rampart ramparts battlements throne dais chamber chambers quarters cell cells car van bus train
+    tram plane taxi cab carriage sleigh wagon caravan truck hotel bay booth table counter
+    diner food-court foodcourt gymnasium pitch court track rink slope slopes runway kerb curb pavement sidewalk""".split()
+)
 # These may be a few steps away.
 NEAR = frozenset("bar hall court gate gates steps studio office den vault plaza dock shore river pool club".split())
 _ARTICLE = frozenset("the a an his her their our my your its this that another some one".split())
@@ -54,6 +66,17 @@ _STOP = re.compile(
     r"is|was|are|were|has|had|looking|feeling|carrying|still|almost|nearly|late|early|around|past|near|outside|inside) "
 )
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
+
+
+def setting_at(text: str, people: Collection[str]) -> str:
+    """The place or the room that ``text`` begins with, one or many: "hospitals", "the farmhouse kitchen"."""
+    phrase = text.lstrip()[:80] + " "
+    stop = _STOP.search(phrase)
+    for part in (phrase[: stop.start()] if stop else phrase).split(" of ")[:2]:
+        last = (_WORD.findall(part) or [""])[-1].lower()
+        if last in _SMALL or last in _LARGE or last.removesuffix("s") in _LARGE:
+            return last
+    return place_at(text, people)
 
 
 def place_at(text: str, people: Collection[str]) -> str:

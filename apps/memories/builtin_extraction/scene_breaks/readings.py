@@ -48,6 +48,11 @@ _AFTER = _words(
     r"will|shall|won't|\w+'ll|gonna|going to|would|should|must|may|might|tomorrow|let's|if|unless|usually|always|often",
     r"every|each (?:day|night|week|year|morning)|used to|sometimes|typically|normally|never|is supposed to",
 )
+_NOT_NOW = _words(
+    _HABIT,
+    r"will|won't|\w+'ll|would|used to|should|could|can|may|might|perhaps|maybe|if|unless|ago|remember\w*|recall\w*",
+    r"last (?:night|week|month|year)",
+)
 _PAST = _words(r"ago|yesterday|last (?:night|week|month|year)|in those days|when \w+ was (?:young|a \w+)")
 _RECALLED = _words(
     r"(?:he|she|i|they|we|you|(?-i:[A-Z])[a-z]+) (?:\w+ly |still |could |can )?(?:remember|recall)\w*|memories|ago"
@@ -75,6 +80,11 @@ def before_time_veto(text: str) -> bool:
 def after_veto(text: str) -> bool:
     """Whether the clause that follows a cue tells of what will be, may be, or is so again and again."""
     return bool(_AFTER.search(_ASIDE.sub("", clause(text))))
+
+
+def habitual(text: str) -> bool:
+    """Whether a sentence tells what is so again and again, may be, or was before."""
+    return bool(_NOT_NOW.search(_ASIDE.sub("", text)))
 
 
 def tells_of_the_past(text: str) -> bool:

@@ -43,7 +43,7 @@ _PATTERNS = compiled(
             (?:smoke|dust) (?:finally )?(?:clear|settle)(?:s|ed)
         """,
         FAINT: rf"""
-            (?:sunlight|daylight|sunshine|the sun|grey light|pale light) (?:\w+ly )?(?:{_SHINES}|on|through|across|in)
+            (?:sunlight|daylight|sunshine|the sun|grey light|pale light)(?:(?=[.…]$)| (?:\w+ly )?(?:{_SHINES}|on|through|across|in))
         """,
     }
 )

@@ -15,6 +15,7 @@ from apps.memories.builtin_extraction.scene_breaks.calendar_words import (
     POINT,
     SEASON,
     SPAN,
+    STRETCH,
     UNIT,
     WEEKDAY,
 )
@@ -35,7 +36,7 @@ ANYWHERE = compiled(
             the (?:scene|view|story) (?:changes|shifts|cuts|moves|fades|turns)|scene (?:change|shift|cut)
             the {SPAN} after
             {COUNT}{LONG_UNITS} had (?:passed|gone by|gone)|(?<!look )(?<!looked )at {HOUR}(?=[.,;])
-            on an? {WEEKDAY}(?: {DAYPART})?
+            on (?:an?|the) (?:\w+ )?{WEEKDAY}(?: {DAYPART})?
             (?:by|before) {POINT},? (?:he|she|they|we|i|you)
             (?:leaves?|left|sets? (?:out|off)|r[io]des? out|depart(?:s|ed)?|broke camp) (?:at|just (?:before
             |after)) {POINT}
@@ -53,6 +54,9 @@ LEADING = compiled(
         EXPLICIT: rf"""
             {COUNT}{UNIT} of (?:\w+ )?(?:travel|rain|snow|silence|fever|calm|\w+ing)
             {COUNT}{UNIT} (?:on|after|past|since|into|out of)|{LONG_UNITS} (?:on|after)
+            {NUMBERS}(?:days|weeks|months|nights|hours|day|week|night|month|hour)'s? (?:\w+ )?(?:march|ride|drive|walk|sail
+            |journey|travel|climb|flight|voyage|trek|row|hike) (?:\w+ )?(?:br[io]\w+|later|on|took|takes|had|has|lands?|ended)
+            (?:{COUNT}{UNIT} and )?{COUNT}(?:\w+ )?{STRETCH} (?:later|further on|farther on|down the (?:road|line)|on(?=,))
         """,
         CLEAR: rf"""
             {NUMBERS}(?:twenty|thirty|forty|fifty|ninety|[2-9]\d)(?:[- ]\w+)? minutes (?:later|after)
@@ -70,6 +74,7 @@ LEADING = compiled(
             (?:{WEEKDAY}|{FEAST})(?: {DAYPART})?(?=[.,:…—]| (?:c[ao]me|arrive|roll|dawn|f[io]u?nd|was|is)\w*)
             one (?:\w+ ){{0,2}}(?:{DAYPART}|{WEEKDAY})(?: in {MONTH})?
             (?:(?:past|after|well|long|gone|going on|by|in the) )*(?:{POINT}|(?:late |early |mid-?)?{DAYPART}) {CLAUSE}
+            (?:past|after|gone|nearly|almost|nearer|about|around) {HOUR} {CLAUSE}
             (?:(?:past|after|well|long|gone) )*(?:{WEEKDAY}|{SEASON}|{MONTH}|{ORDINAL} day|{COUNT}{UNIT}
             |\w+ in the \w+ing) {CLAUSE}
             \w+ (?:don't|didn't|doesn't|do not|did not) (?:stop|rest|slow|speak|sleep|look)(?: \w+)? until

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from apps.memories.builtin_extraction.scene_breaks.cue import CLEAR, Cue, compiled, word_pattern
 from apps.memories.builtin_extraction.scene_breaks.readings import after_veto, before_veto, tells_of_the_past
 
-END = 300  # characters of a message that show how it ends
 START = 120
 
 _ITS = "(?:his|her|my|their|your|our)"
@@ -60,9 +59,9 @@ def waking_cues(text: str, before: str) -> Iterator[Cue]:
                 yield Cue(weight, match[0])
 
 
-def asleep(message: str) -> bool:
-    """Whether somebody goes to sleep, or loses consciousness, at the end of ``message``."""
-    return bool(_ASLEEP.search(message[-END:]))
+def asleep(end: str) -> bool:
+    """Whether somebody goes to sleep, or loses consciousness, where messages end so."""
+    return bool(_ASLEEP.search(end))
 
 
 def rises(message: str) -> bool:

@@ -1,0 +1,261 @@
+"""Real workers, killed at every stage, a queue that is emptied, a chat that is deleted: each run ends as it should."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import psutil
+import pytest
+from django.db import connection
+
+from apps.accounts.models import User
+from apps.chats.models import Chat
+from apps.chats.operations import delete_chat
+from apps.memories import runs, tasks
+from apps.memories.models import ExtractionRun, RunStep
+from apps.memories.operations.configuring import change_settings
+from apps.memories.pipeline import CLOSING, READING
+from tests.factories import UserFactory
+from tests.llm.scripted_server import Reply, Request, ScriptedServer
+from tests.memories.engine import storyteller
+from tests.memories.engine.layers import Row, told
+from tests.memories.engine.story import STORY, swipe, tell
+
+pytestmark = pytest.mark.worker
+
+StartWorker = Callable[[], subprocess.Popen[bytes]]
+PATIENCE = 1  # seconds without a sign of life after which a run's worker counts as dead
+TELLING = {
+    "chunk": 5,
+    "consolidate_session": 2,
+    "consolidate_fact": 2,
+    "summary_share": 0.1,
+    "summary_tokens": 200,
+    "summary_keep": 2,
+    "continuity_repair": True,
+}
+COLLECTED = {
+    0: "\nFACT(2): Mira collects maps.\nDETAIL(1): Alice collects songs.",
+    2: "\nFACT(2): Mira collects shells.\nDETAIL(1): Alice collects riddles.",
+    10: "\nWRONG: Mira is in Rome, but she is dead.",
+}
+TOLD = [text + COLLECTED.get(number, "") for number, text in enumerate(STORY[:10])] + ["Good."]
+# The task that each stage asks first; what decides, where two stages ask the same.
+ASKS = {
+    "summary": ("summary", ""),
+    "scenes": ("scene_recap", ""),
+    "epistemic": ("epistemic", ""),
+    "session": ("session", ""),
+    "session_consolidation": ("consolidate", "songs"),
+    "long_term": ("long_term", ""),
+    "long_term_consolidation": ("consolidate", "shells"),
+    "arcs": ("arcs", ""),
+    "ledger": ("ledger", ""),
+    "profiles": ("profiles", ""),
+    "canon": ("canon", ""),
+    "continuity": ("continuity", ""),
+}
+
+
+@pytest.fixture(autouse=True)
+def impatient(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.RUN_HEARTBEAT_TIMEOUT = PATIENCE
+    monkeypatch.setenv("RUN_HEARTBEAT_TIMEOUT", str(PATIENCE))
+    monkeypatch.setenv("WORKER_CONCURRENCY", "1")
+
+
+@pytest.fixture
+def told_by(connect: Any, transactional_db: None) -> Callable[[], Chat]:
+    """A function that tells the story to somebody new, with a small model."""
+
+    def told_by() -> Chat:
+        owner: User = UserFactory()
+        connect(owner, context_tokens=1024)
+        change_settings(owner, TELLING)
+        return tell(owner, *TOLD)
+
+    return told_by
+
+
+def wait_until(condition: Callable[[], Any], seconds: float = 60) -> Any:
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.02)
+    return found
+
+
+def run_of(chat: Chat) -> ExtractionRun | None:
+    return runs.latest_run(chat.owner_id, chat)
+
+
+def ended(chat: Chat) -> ExtractionRun:
+    """The chat's run, once it has ended; those that lose their worker are swept meanwhile."""
+
+    def look() -> ExtractionRun | None:
+        run = run_of(chat)
+        if run is None or run.is_active:
+            tasks.sweep_runs()
+            time.sleep(0.2)
+            return None
+        return run
+
+    found: ExtractionRun = wait_until(look)
+    return found
+
+
+def kill_hard(worker: subprocess.Popen[bytes]) -> None:
+    """SIGKILL to the worker and to the processes that it works with."""
+    children = psutil.Process(worker.pid).children(recursive=True)
+    for pid in [worker.pid, *(child.pid for child in children)]:
+        os.kill(pid, signal.SIGKILL)
+    worker.wait()
+
+
+def kill_at_work(worker: subprocess.Popen[bytes]) -> None:
+    """SIGKILL to the process that works at tasks; the worker starts another."""
+    for child in psutil.Process(worker.pid).children():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child.pid, signal.SIGKILL)
+
+
+class Silence:
+    """The model falls silent at the first request that a stage makes."""
+
+    def __init__(self, server: ScriptedServer, stage: str) -> None:
+        self.reached = threading.Event()
+        self._task, self._about = ASKS[stage]
+        server.reply_to(self._is_first, self._fall_silent)
+
+    def _is_first(self, request: Request) -> bool:
+        return (
+            not self.reached.is_set() and storyteller.task_of(request) == self._task and self._about in request.prompt
+        )
+
+    def _fall_silent(self, request: Request) -> Reply:
+        self.reached.set()
+        return Reply(storyteller.answer(request), delay=30)
+
+
+def as_it_should_be(chat: Chat) -> list[Row]:
+    run = ended(chat)
+    assert (run.state, run.error, run.done) == ("succeeded", "", run.total)
+    return told(chat)
+
+
+def test_a_worker_killed_at_any_stage_costs_nothing_and_doubles_nothing(
+    told_by: Callable[[], Chat], server: ScriptedServer, start_celery_worker: StartWorker
+) -> None:
+    worker = start_celery_worker()
+    undisturbed = told_by()
+    expected = as_it_should_be(undisturbed)
+    assert set(RunStep.objects.for_owner(undisturbed.owner_id).values_list("stage", flat=True)) == set(ASKS)
+    assert set(ASKS) == {stage.name for stage in (*READING, *CLOSING)}
+    assert {row[0] for row in expected} == {
+        "memory", "arc", "scene", "ledger", "knowledge", "relationship", "digest",
+    }  # fmt: skip
+    for stage in ASKS:
+        silence = Silence(server, stage)
+        chat = told_by()
+        assert silence.reached.wait(60), stage
+        run = run_of(chat)
+        assert run is not None
+        assert (run.state, run.stage) == ("running", stage)
+        finished = set(run.steps.values_list("pk", flat=True))
+        kill_at_work(worker)
+        assert as_it_should_be(chat) == expected, stage
+        assert finished <= set(run.steps.values_list("pk", flat=True)), stage
+
+
+@pytest.mark.parametrize("stage", ["long_term", "continuity"])
+def test_another_worker_goes_on_where_one_was_killed(
+    stage: str, told_by: Callable[[], Chat], server: ScriptedServer, start_celery_worker: StartWorker
+) -> None:
+    silence = Silence(server, stage)
+    worker = start_celery_worker()
+    chat = told_by()
+    assert silence.reached.wait(60)
+    kill_hard(worker)
+    before = {(step.stage, step.window) for step in run_of(chat).steps.all()}
+    asked = len(server.requests)
+    start_celery_worker()
+    assert ended(chat).state == "succeeded"
+    again = [storyteller.task_of(request) for request in server.requests[asked:]]
+    assert again[0] == stage
+    assert len(before) == len({(step.stage, step.window) for step in run_of(chat).steps.all()} & before)
+
+
+def test_what_the_queue_or_the_wire_loses_is_found_by_the_sweeps(
+    told_by: Callable[[], Chat], start_celery_worker: StartWorker
+) -> None:
+    lost, waiting = told_by(), told_by()  # the word of the first chat is lost, and the run of the second
+    run, made = tasks.request_run(waiting.owner_id, waiting)
+    assert made
+    empty_queue()
+    start_celery_worker()
+    time.sleep(PATIENCE + 0.2)
+    run.refresh_from_db()
+    assert (run.state, run_of(lost)) == ("queued", None)
+    tasks.sweep_runs()
+    tasks.sweep_chats()
+    assert as_it_should_be(waiting) == as_it_should_be(lost)
+
+    swipe(lost, 0, "FACT(2): Mira was born in a lighthouse.")
+    empty_queue()
+    tasks.sweep_chats()
+    assert ended(lost).state == "succeeded"
+    assert any("lighthouse" in str(row) for row in told(lost))
+    assert not any("Port Salt" in str(row) and "active" in row for row in told(lost))
+
+
+def empty_queue() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM pgmq.q_loci")
+
+
+def test_a_chat_deleted_in_flight_leaves_the_worker_to_the_others(
+    told_by: Callable[[], Chat], server: ScriptedServer, start_celery_worker: StartWorker
+) -> None:
+    silence = Silence(server, "long_term")
+    worker = start_celery_worker()
+    chat, other = told_by(), told_by()
+    assert silence.reached.wait(60)
+    pid, begun = chat.pk, time.monotonic()
+    delete_chat(chat)
+    assert ended(other).state == "succeeded"
+    assert time.monotonic() - begun < 25, "it waited for the model"
+    assert not ExtractionRun.objects.for_owner(chat.owner_id).filter(chat_id=pid).exists()
+    assert worker.poll() is None
+
+
+@pytest.mark.parametrize("how", ["cancel", "pause"])
+def test_a_run_lets_go_of_a_silent_model_within_seconds(
+    how: str, told_by: Callable[[], Chat], server: ScriptedServer, start_celery_worker: StartWorker
+) -> None:
+    start_celery_worker()
+    expected = as_it_should_be(told_by())
+    silence = Silence(server, "arcs")
+    chat = told_by()
+    assert silence.reached.wait(60)
+    run = run_of(chat)
+    assert run is not None
+    (runs.cancel_run if how == "cancel" else runs.pause_run)(run)
+    begun = time.monotonic()
+    other = told_by()
+    wait_until(lambda: run_of(other) and run_of(other).state == "running")
+    assert time.monotonic() - begun < 5
+    assert ended(other).state == "succeeded"
+    run.refresh_from_db()
+    assert run.state == ("cancelled" if how == "cancel" else "paused")
+    if how == "cancel":
+        tasks.request_run(chat.owner_id, chat)
+    else:
+        tasks.resume(run)
+    again = ended(chat)
+    assert (again.state, again.pk == run.pk) == ("succeeded", how == "pause")
+    assert told(chat) == expected

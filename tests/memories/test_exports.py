@@ -1,0 +1,107 @@
+"""What is remembered of a chat, as one document: complete, versioned, and read again from version 0 on."""
+
+import json
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from apps.chats.models import Chat
+from apps.memories import pipeline, runs
+from apps.memories.exports import memory_export
+from apps.memories.models import Digest, MemorySource
+from apps.memories.operations import layer_corrections as corrections
+from apps.memories.operations.configuring import change_settings
+from apps.memories.versions import current_version, upgraded
+from tests.factories import make_character, make_chat, make_memory
+
+SAID = ["I live in a small flat in Paris with my brother Tom.", "Hm.", "I moved to Lyon in May.", "Ah.", "Well then."]
+
+
+@pytest.fixture
+def chat(alice: APIClient) -> Chat:
+    return make_chat(alice.user, *SAID, character=make_character(alice.user))
+
+
+def exported(client: APIClient, chat: Chat) -> dict[str, Any]:
+    reply = client.get(f"/api/v1/chats/{chat.pk}/memory-export/")
+    assert reply.status_code == 200, reply.content
+    assert reply["Content-Disposition"] == f'attachment; filename="memories-{chat.pk}.json"'
+    return json.loads(reply.content)
+
+
+def test_an_export_holds_every_layer(alice: APIClient, chat: Chat) -> None:
+    old = make_memory(chat, "Alice lives in Paris.", state="superseded")
+    new = make_memory(chat, "Alice lives in Lyon.")
+    old.superseded_by = new
+    old.save()
+    gone = make_memory(chat, "Tombstone", deleted_at=chat.created_at)
+    message = chat.messages.with_swipes().order_by("index").first()
+    MemorySource.objects.create(owner=chat.owner, memory=old, message=message, swipe=message.active_swipe)
+    editor = {"editor": "alice"}
+    corrections.create_arc(chat, "Why did she move?", persistent=False, **editor)
+    corrections.set_state(chat, name="Alice", kind="character", field="location", value="Paris", **editor)
+    corrections.set_state(chat, name="Alice", kind="character", field="location", value="Lyon", **editor)
+    corrections.create_knowledge(chat, kind="hiding", subject="Tom", target="Alice", text="He has a dog.", **editor)
+    corrections.set_relationship(chat, subject="Tom", target="Alice", word="loyal", magnitude="high", **editor)
+    corrections.edit_digest(chat, Digest.Kind.SUMMARY, character=None, text="She moved.", **editor)
+    change_settings(chat.owner, {"extract_every": 5})
+    change_settings(chat.owner, {"arcs_cap": 3}, chat=chat)
+
+    document = exported(alice, chat)
+    assert document["schema_version"] == current_version("memory_export")
+    assert document["chat"]["title"] == "The heist"
+    assert document["settings"]["user"] == {"extract_every": 5}
+    assert document["settings"]["chat"] == {"arcs_cap": 3}
+    assert document["settings"]["effective"]["arcs_cap"] == 3
+    assert document["mode"] == {"mode": "full", "read_only_since": None, "fresh_start": None}
+    memories = {memory["id"]: memory for memory in document["memories"]}
+    assert memories.keys() == {str(old.pk), str(new.pk)}
+    assert str(gone.pk) not in memories
+    assert memories[str(old.pk)]["superseded_by"] == str(new.pk)
+    assert memories[str(old.pk)]["state"] == "superseded"
+    [source] = memories[str(old.pk)]["sources"]
+    assert (source["message"], source["index"], source["lost"]) == (str(message.pk), 0, False)
+    assert document["arcs"][0]["text"] == "Why did she move?"
+    [state] = document["ledger"]
+    assert [entry["value"] for entry in state["entries"]] == ["Lyon", "Paris"]
+    assert document["knowledge"][0]["target"] == "Alice"
+    assert document["relationships"][0]["descriptors"][0]["word"] == "loyal"
+    assert [digest["kind"] for digest in document["digests"]] == ["summary"]
+    assert {entity["name"] for entity in document["entities"]} >= {"Alice", "Tom"}
+
+
+def test_what_a_run_made_is_in_it(alice: APIClient, chat: Chat) -> None:
+    run, _ = runs.start_run(chat.owner_id, chat)
+    pipeline.execute(run.pk)
+    document = exported(alice, chat)
+    assert document["memories"]
+    assert all(memory["sources"] for memory in document["memories"])
+
+
+def test_an_empty_chat_has_an_empty_export(alice: APIClient) -> None:
+    document = exported(alice, make_chat(alice.user))
+    assert document["character"] is None
+    assert all(document[layer] == [] for layer in ("memories", "arcs", "ledger", "knowledge", "digests"))
+
+
+def test_an_export_of_version_0_is_read(chat: Chat) -> None:
+    make_memory(chat, "Alice lives in Lyon.")
+    document = json.loads(json.dumps(memory_export(chat)))
+    older = {name: value for name, value in document.items() if name != "schema_version"}
+    assert upgraded("memory_export", older) == document
+    assert upgraded("memory_export", older | {"schema_version": 0, "also": [1]}) == document | {"also": [1]}
+
+
+def test_it_is_ones_own(charlie: APIClient, chat: Chat) -> None:
+    assert charlie.get(f"/api/v1/chats/{chat.pk}/memory-export/").status_code == 404
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_its_cost_does_not_grow_with_what_is_remembered(
+    alice: APIClient, chat: Chat, count: int, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(count):
+        make_memory(chat, f"Memory number {number}.")
+    with django_assert_max_num_queries(45):
+        exported(alice, chat)
