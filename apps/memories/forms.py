@@ -35,11 +35,22 @@ class MergeForm(forms.Form):
     def of(cls, memories: list[Memory], data: Any) -> "MergeForm":
         return cls(memories, data, initial={"text": " ".join(memory.text for memory in memories)})
 
-    def clean(self) -> dict[str, Any]:
+    @property
+    def why_not(self) -> str:
+        """Why the memories can't be merged; empty where they can."""
         if len(self.memories) < 2:
-            raise forms.ValidationError("Choose at least two memories that stand.")
+            return "Choose at least two memories that stand."
         if len({(memory.tier, memory.character_id, tuple(memory.witnessed_by)) for memory in self.memories}) > 1:
-            raise forms.ValidationError("They must be of one tier and one character, witnessed by the same people.")
+            return "They must be of one tier and one character, witnessed by the same people."
+        return ""
+
+    @property
+    def can_be_merged(self) -> bool:
+        return not self.why_not
+
+    def clean(self) -> dict[str, Any]:
+        if self.why_not:
+            raise forms.ValidationError(self.why_not)
         return self.cleaned_data
 
 

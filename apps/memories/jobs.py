@@ -52,7 +52,8 @@ def claim_job(model: type[J], job_id: UUID, *, revives: bool) -> J | None:
             heartbeat_at=now,
             started_at=Coalesce("started_at", now),
         )
-        return model.objects.select_related("owner").get(pk=job_id) if taken else None
+        rows: Any = model.objects.select_related("owner").filter(pk=job_id)
+        return rows.first() if taken else None
 
 
 def beat(job: Job, **fields: Any) -> None:

@@ -26,13 +26,14 @@ from apps.memories.runs import ClaimLost
 BATCH = 32  # texts that are embedded and stored at once
 TURN = 60.0  # seconds after which a job lets other work have its turn
 TEXTS: tuple[type[Any], ...] = (Memory, Arc)
+ALL: tuple[type[Any], ...] = (*TEXTS, Passage)
 
 log = structlog.get_logger(__name__)
 
 
 def waiting(owner: Any, model: str) -> int:
     """How many of the owner's rows have no vector by ``model``."""
-    return sum(_stale(table, owner, model).count() for table in (*TEXTS, Passage))
+    return sum(_stale(table, owner, model).count() for table in ALL)
 
 
 @transaction.atomic

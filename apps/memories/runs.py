@@ -200,8 +200,9 @@ def yield_run(run: ExtractionRun) -> None:
 
 def end_run(run: ExtractionRun, state: str, error: str = "") -> None:
     """Close a run that is still ours."""
+    whole = {"total": F("done")} if state == ExtractionRun.State.SUCCEEDED else {}
     ExtractionRun.objects.for_owner(run.owner_id).filter(pk=run.pk, claim=run.claim).filter(ACTIVE).update(
-        state=state, error=error, finished_at=clock.now(), stage=""
+        state=state, error=error, finished_at=clock.now(), stage="", **whole
     )
 
 

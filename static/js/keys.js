@@ -1,8 +1,9 @@
-// The keyboard: `/` search, `j` `k` through the messages, and letters for what the page marks with data-key.
-const MESSAGE = ".message";
+// The keyboard: `/` search, `j` `k` through the messages or the memories of a list, and letters for what the page marks
+// with data-key, or within a memory with data-step-key.
+const MESSAGE = ".message, [data-step]";
 
 function typing(target) {
-  return target.matches?.("input, textarea, select, [contenteditable]");
+  return target.matches?.("input:not([type=checkbox]), textarea, select, [contenteditable]");
 }
 
 function current() {
@@ -23,9 +24,10 @@ function step(by) {
 
 function press(key) {
   const marked = `[data-key="${CSS.escape(key)}"]`;
-  const target = current()?.querySelector(marked) ?? document.querySelector(`${marked}:not(${MESSAGE} *)`);
+  const within = `${marked}, [data-step-key="${CSS.escape(key)}"]`;
+  const target = current()?.querySelector(within) ?? document.querySelector(`${marked}:not(:is(${MESSAGE}) *)`);
   if (!target) return false;
-  if (target.matches("input, textarea, select")) {
+  if (target.matches("input:not([type=checkbox]), textarea, select")) {
     target.focus();
     target.select?.();
   } else if (target.matches("details")) {

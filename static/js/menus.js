@@ -26,6 +26,9 @@ document.body.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
   if (target.closest?.(".menu[open]")) target.scrollIntoView({ block: "nearest" });
 });
 
+// Of tabs that don't fit, the one that is open is in view.
+document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
 for (const opener of document.querySelectorAll("[data-open]")) opener.hidden = false;
 
 export function leaveLater(toast) {

@@ -27,7 +27,7 @@ class PromptTemplateSerializer(serializers.Serializer[Any]):
     task = serializers.CharField()
     description = serializers.CharField()
     text = serializers.CharField()
-    default = serializers.CharField()  # type: ignore[assignment]
+    default = serializers.CharField()
     is_own = serializers.BooleanField()
     placeholders = PlaceholderSerializer(many=True)
 

@@ -24,7 +24,9 @@ class Claim:
     moves: bool = False
 
 
-PREPOSITION = re.compile(r"\b(?:to|from|in|on|at|for|with|under|into|behind|near|by|because|until|away|after|before)\b")
+PREPOSITION = re.compile(
+    r"\b(?:to|from|in|on|at|for|with|under|into|behind|near|by|because|until|away|after|before|through|across|during)\b"
+)
 _FILLERS = STOP_WORDS | frozenset(
     "old new little small big long good very much quite rather own real true called named alone together time "
     "thing things "

@@ -134,9 +134,7 @@ def _other_number(one: Predicate, two: Predicate) -> bool:
 
 _DATES = frozenset(stem(word) for word in CALENDAR)
 _ORDINALS = ("first", "second", "third")
-_GROWS = frozenset(
-    "rise fall climb drop increase decrease grow shrink reach jump double dwindle".split()
-)
+_GROWS = frozenset("rise fall climb drop increase decrease grow shrink reach jump double dwindle".split())
 
 
 def _numbers(words: Words) -> Words:
@@ -180,6 +178,8 @@ def _is_copular(predicate: Predicate) -> bool:
 def _elsewhere(one: Predicate, two: Predicate) -> bool:
     """One place, time, price or party at a time: both name one, of the same sort, and they differ."""
     if one.verb != two.verb or one.link != two.link or one.verb not in _ONE_AT_A_TIME:
+        return False
+    if one.verb == "work" and one.link == "on":
         return False
     if not one.link and one.verb not in _OF_AN_AMOUNT:
         return False

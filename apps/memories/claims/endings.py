@@ -61,7 +61,7 @@ class Ending:
 _ANOTHER = re.compile(r"(?:a|an|some|another|\d+) ")
 
 # "A break", "after losing it": not what the statement is about.
-_ASIDE = re.compile(r"(?:\b(?:a|an|the|after|before|without|of|for)|'s) $")
+_ASIDE = re.compile(r"(?:\b(?:a|an|the|after|before|without|of|for)|'s|\b(?:not|never)(?: \w+){0,3}) $")
 
 
 @lru_cache(maxsize=4096)

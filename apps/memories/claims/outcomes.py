@@ -27,6 +27,9 @@ _VAGUE = content(
 )
 
 
+SUBJECT_WORDS = 3  # in whatever plans, at most
+
+
 def settled(old: str, new: str) -> str | None:
     """The rule by which the newer statement settles what the older one leaves open."""
     if _fulfilled(old, new):
@@ -48,8 +51,12 @@ def _fulfilled(old: str, new: str) -> bool:
 
 
 def _is_aside(said: str, match: re.Match[str]) -> bool:
-    """Seeking, looking for: not what the clause says, without a form of "be" before it."""
-    return match[0].split()[0].endswith("ing") and not re.search(r"\b(?:is|are|am|been) (?:\w+ )?$", said[: match.start()])
+    """Not the verb of the clause: too much stands before it, or no form of "be" before a participle."""
+    if len(content(said[: match.start()])) > SUBJECT_WORDS:
+        return True
+    return match[0].split()[0].endswith("ing") and not re.search(
+        r"\b(?:is|are|am|been) (?:\w+ )?$", said[: match.start()]
+    )
 
 
 def _reaches(event: Predicate, subject: Words, aim: Words) -> bool:

@@ -36,7 +36,8 @@ _STATUSES = {
     "widowed": phrases("widow(?:ed|er)?", verbs("bury, lose") + rf" \S+'s (?:{_SPOUSE}|fianc\S+)"),
     "dating": phrases(
         verbs("date, court"),
-        rf"(?:is|am|are|been|started) seeing|going out with|{_SWEETHEART}(?: is|$)|(?:has|have) a (?:new )?{_SWEETHEART}",
+        "(?:is|am|are|been|started) seeing|going out with",
+        rf"{_SWEETHEART}(?: is|$)|(?:has|have) a (?:new )?{_SWEETHEART}",
         rf"(?:is|am|are) (?:\S+'s {_SWEETHEART}|together|a couple|an item)|in a relationship|sweethearts?",
     ),
 }

@@ -169,7 +169,10 @@ def merge(request: HttpRequest) -> HttpResponse:
         messages.success(request, f"{len(memories)} memories are one now.", extra_tags=f"undo {undo}")
         return redirect("memories:detail", memory_id=memory.pk)
     status = 400 if request.method == "POST" else 200
-    return render(request, "memories/merge.html", {"form": form, "memories": memories}, status=status)
+    chat_id = next((memory.chat_id for memory in memories if memory.chat_id), None)
+    home = reverse("memories:book-timeline", args=[chat_id]) if chat_id else reverse("memories:index")
+    context = {"form": form, "memories": memories, "home": home}
+    return render(request, "memories/merge.html", context, status=status)
 
 
 def _ids(values: list[str]) -> list[UUID]:

@@ -53,5 +53,5 @@ EVENT = (
     r"(?:breakfast|lunch|dinner|supper|tea|school|class(?:es)?|work|shift|training|practice|funeral|wedding|ceremony"
     r"|meeting|battle|feast|banquet|party|service|trial|game|match|concert|show|film|movie|performance|rehearsal"
     r"|shopping|mass|church|trip|journey|voyage|ride|drive|flight|march|climb|storm|war|exams?|lesson|lecture|surgery"
-    r"|operation|finals?|prom|audition|hearing|premiere|inspection|interview|ball|auction|siege|hunt|harvest|holidays?|session|tournament|race|graduation|burial)"
+    r"|operation|debrief(?:ing)?|briefing|finals?|prom|audition|hearing|premiere|inspection|interview|ball|auction|siege|hunt|harvest|holidays?|session|tournament|race|graduation|burial)"
 )

@@ -12,7 +12,7 @@ from apps.memories.builtin_extraction.scene_breaks.narration import Sentence, na
 from apps.memories.builtin_extraction.scene_breaks.partings import END, closing, parts
 from apps.memories.builtin_extraction.scene_breaks.place_cues import place_cues
 from apps.memories.builtin_extraction.scene_breaks.readings import recalls
-from apps.memories.builtin_extraction.scene_breaks.setting_cues import setting_cues
+from apps.memories.builtin_extraction.scene_breaks.setting_cues import posture_cues, setting_cues
 from apps.memories.builtin_extraction.scene_breaks.sky_cues import sky_cues
 from apps.memories.builtin_extraction.scene_breaks.time_cues import time_cues
 from apps.memories.builtin_extraction.scene_breaks.turns import Break, Turn
@@ -20,6 +20,7 @@ from apps.memories.builtin_extraction.scene_breaks.waking_cues import asleep, ri
 
 PAUSE = dt.timedelta(hours=6)  # between the send dates of two messages
 WINDOW = 8  # messages before a message, of which it may be a continuation
+OPENING = 3  # sentences of a message that show where it is
 WITHIN = 0.9  # what a cue keeps of its weight in a sentence that begins no paragraph
 
 _IN_THE = r"\b(?:in|inside|at|of|around|across) (?:the|an?|this|his|her|their|my|our|your)"
@@ -128,10 +129,12 @@ def _cues(previous: Sequence[Turn], turn: Turn) -> Iterator[Cue]:
     said = "\n".join(one.text for one in previous[-4:])
     known = " ".join(sentence.text for one in previous[-4:] for sentence in narrated(one)).lower()
     remembered: set[int] = set()
-    for sentence in narrated(turn, previous):
+    for number, sentence in enumerate(narrated(turn, previous)):
         if sentence.place == 0 and previous:
             opening = (cue.of("place") for cue in setting_cues(sentence.text, said, end, people))
-            yield from (cue for cue in opening if not (cue.place and cue.place.lower() in known))
+            yield from (cue for cue in opening if not (cue.place and _was_told(cue.place, known)))
+        if number < OPENING and previous:
+            yield from (cue for cue in posture_cues(sentence.text, said, end, people) if cue.place.lower() not in known)
         if sentence.paragraph not in remembered and not sentence.text.endswith("?"):
             for cue in _of_sentence(sentence, people, before):
                 if not (cue.place and _is_there(cue.place, known)):
@@ -153,6 +156,11 @@ def _of_sentence(sentence: Sentence, people: Collection[str], before: str) -> It
         ("elsewhere", elsewhere_cues(text, people)),
     ):
         yield from (cue.of(kind) for cue in cues)
+
+
+def _was_told(place: str, known: str) -> bool:
+    """Whether the place was in the story before: any mention of a room or a road, or somebody in a place of a name."""
+    return place in known if place.islower() else bool(re.search(rf"\b(?:in|at) {re.escape(place.lower())}\b", known))
 
 
 def _is_there(place: str, known: str) -> bool:

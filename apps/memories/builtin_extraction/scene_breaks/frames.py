@@ -1,4 +1,4 @@
-"""What a message opens on where it opens on no person: the place that its first sentence shows. Pure."""
+"""The place that the first sentence of a message shows: what it tells of, what is around, where somebody is. Pure."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -32,6 +32,18 @@ _AT = re.compile(
     r"|behind|of) (?=\S)",
     re.IGNORECASE,
 )
+_BELOW = re.compile(
+    r"(?:(?:far |deep |high |just )?(?P<other>beneath|below|above|under|underneath)|(?:out |over )?(?:beyond|outside|behind"
+    r"|across|past|at the (?:\w+ )?(?:bottom|top|end|edge|foot|back|head|mouth) of|on the (?:\w+ )?(?:side|edge|bank) of"
+    r"|(?P<within>in|on|aboard|inside|at|by))) (?P<place>(?:the|an?|his|her|their|my|our|your|[A-Z])\b[^,.;❝]{2,40}),",
+    re.IGNORECASE,
+)
+_RESTS = re.compile(
+    r"\b(?:stood|stands?|standing|sat|sits?|sitting|l[ai]y|lies|lying|waits?|waited|waiting|lean(?:s|ed|t|ing)?"
+    r"|crouch(?:es|ed|ing)?|kne[el]l?t?s?|kneeling|perch(?:es|ed)?|pac(?:es?|ed|ing)|huddle[sd]?|slump(?:s|ed)?"
+    r"|squint(?:s|ed)?|work(?:s|ed)|queue[sd]?|sweat(?:s|ed)?|shiver(?:s|ed)?|is|was|are|were|am)"
+    r" (?:[\w'-]+ ){0,4}?(?:on|at|in|by|outside|inside|beside|under|along|aboard|beneath|behind) (?=\S)"
+)
 _HAPPENS = re.compile(
     r"\b(?:doors?|bells?|phone|window|silent|silence|quiet|still|hush|shak\w+|shook|trembl\w+|shudder\w*|explod\w+"
     r"|erupt\w*|burst\w*|suddenly|again|too|opens?|opened|slams?|slammed)\b",
@@ -51,3 +63,26 @@ def backdrop_places(text: str, people: Collection[str]) -> Iterator[str]:
     if _NOBODY.match(text) and not _HAPPENS.search(text[:OPENING]) and not habitual(text):
         for match in _AT.finditer(text[:OPENING]):
             yield setting_at(text[match.end() :], people)
+
+
+def resting_places(text: str, people: Collection[str]) -> Iterator[str]:
+    """The places where somebody stands, sits or waits already: "Theodora stood at the stern of the ferry"."""
+    if not habitual(text):
+        for match in _RESTS.finditer(text):
+            yield setting_at(text[match.end() :], people)
+
+
+def framing_place(text: str, people: Collection[str]) -> tuple[str, str]:
+    """("below" or "within" or "near", place) of a sentence that begins with where it is: "Beneath the arena, …"."""
+    frame = _BELOW.match(text)
+    if not frame or habitual(text):
+        return "", ""
+    relation = "below" if frame["other"] else "within" if frame["within"] else "near"
+    return relation, setting_at(frame["place"], people)
+
+
+def told_of(text: str) -> str:
+    """The last word of what the sentence tells of, where it is a thing: "The ford was choked with reeds": "ford"."""
+    subject = _SUBJECT.match(text)
+    words = subject["place"].lower().split() if subject and not _HAPPENS.search(subject[0]) else []
+    return words[-1] if words[:1] == ["the"] and not habitual(text) else ""

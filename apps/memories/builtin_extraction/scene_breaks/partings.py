@@ -23,8 +23,9 @@ _LEAVES = word_pattern(
     |run out|(?:and|then) (?:ran|runs?|follow(?:ed|s)?)(?=[.*])|took off|takes off|come on|move out|boarding|get in
     |we (?:go|ride|leave|walk)|see you (?:there|at|in)|meet (?:me|us|you)
     |follow me|right behind you|lead on|show me|show you|home(?=[.!?]+[\"”*]?$)|time to (?:go|leave|move)
-    |saddle(?:s|d)? (?:up|the)|pack(?:s|ed)? (?:up|your|my|his|her|the)|to the (?:car|horses|ship|boats?)
-    |what are we waiting for|we(?:'re| are) (?:off|going|leaving)|off we go"""
+    |saddle(?:s|d)? (?:up|the)|pack(?:s|ed)? (?:up|your|my|his|her|the|an?)|to the (?:car|horses|ship|boats?)
+    |what are we waiting for|we(?:'re| are) (?:off|going|leaving)|off we go
+    |if we (?:ride|go|leave|hurry|run|start)|(?:get|fetch|bring) (?:your|the) (?:\w+ )?(?:sword|coat|things|keys|horses?|car|gear)"""
 )
 _CLOSES = word_pattern(
     r"""(?:good)?bye|farewell|goodnight|good night|see you|see ya|until (?:then|tomorrow|tonight|next time)|take care

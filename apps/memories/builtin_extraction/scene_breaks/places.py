@@ -7,7 +7,7 @@ _LARGE = frozenset(
     """town city village hamlet inn tavern castle palace fortress fort keep forest woods wood jungle harbour harbor
     docks dock port quay pier marina market marketplace bazaar square beach shore coast seaside mountain
     mountains hills cave
-    caves cavern temple church chapel cathedral monastery abbey convent shrine mosque synagogue school schoolyard
+    caves cavern temple ford heath dunes estuary waterfront church chapel cathedral monastery abbey convent shrine mosque synagogue school schoolyard
     university college academy campus library station airport spaceport terminal hospital clinic infirmary hospice
     office
     offices headquarters apartment flat condo house home cottage cabin hut farm farmhouse barn ranch mansion manor

@@ -6,7 +6,13 @@ from collections.abc import Collection, Iterator
 
 from apps.memories.builtin_extraction.scene_breaks.calendar_words import EVENT
 from apps.memories.builtin_extraction.scene_breaks.cue import CLEAR, FAINT, LIKELY, Cue, word_pattern
-from apps.memories.builtin_extraction.scene_breaks.frames import backdrop_places, subject_places
+from apps.memories.builtin_extraction.scene_breaks.frames import (
+    backdrop_places,
+    framing_place,
+    resting_places,
+    subject_places,
+    told_of,
+)
 from apps.memories.builtin_extraction.scene_breaks.partings import VEHICLE, leaves, parts
 from apps.memories.builtin_extraction.scene_breaks.places import place_at
 from apps.memories.builtin_extraction.scene_breaks.readings import before_veto
@@ -39,6 +45,7 @@ _COMES_IN = word_pattern(
 )
 _OCCASION = re.compile(r"(?:the |her |his |their |my |our )?(?P<event>[\w'-]+(?: [\w'-]+){0,3})[.…]", re.IGNORECASE)
 _IS_EVENT = word_pattern(rf"{EVENT}|festival|dance|picnic|date|reunion|coronation")
+_IS_VEHICLE = re.compile(VEHICLE)
 _TAKES = word_pattern(
     r"""it (?:takes|took) (?:\w+ ){0,7}(?:hours|days|nights|weeks|months|years
     |an? (?:hour|day|night|week|month|year))"""
@@ -59,10 +66,18 @@ def setting_cues(text: str, said: str, end: str, people: Collection[str]) -> Ite
     occasion = _OCCASION.fullmatch(text)
     if occasion and _IS_EVENT.search(text):
         yield Cue(LIKELY if occasion["event"].lower() in said.lower() else FAINT + going, text)
-    if event and _spoken_of(event["event"], said):
+    if event and re.search(rf"\b{event['event']}\b", said, re.IGNORECASE):
         yield Cue(LIKELY, event[0], place=event["event"])
     for weight, place in (named for named in _places(text, said, going, people) if named[1]):
         yield Cue(weight, place, place=place)
+
+
+def posture_cues(text: str, said: str, end: str, people: Collection[str]) -> Iterator[Cue]:
+    """The cues of somebody who is in a place already that nobody spoke of, or that somebody was about to go to."""
+    going = FAINT if leaves(end) or parts(end) else 0
+    for place in filter(None, resting_places(text, people)):
+        if place.lower() not in said.lower() or _spoken_of(place, said):
+            yield Cue(FAINT + going, place, place=place, kind="posture")
 
 
 def _places(text: str, said: str, going: float, people: Collection[str]) -> Iterator[tuple[float, str]]:
@@ -74,7 +89,13 @@ def _places(text: str, said: str, going: float, people: Collection[str]) -> Iter
         yield (LIKELY if place.islower() or _spoken_of(place, said) else going), place
     for place in subject_places(text, people):
         told = place.islower() and not re.search(rf"\bthis (?:\w+ )?{re.escape(place)}\b", said, re.IGNORECASE)
-        yield (LIKELY if told or _spoken_of(place, said) else FAINT + going if place.islower() else 0), place
+        heard = place.islower() or (going and place in said)
+        yield (LIKELY if told or _spoken_of(place, said) else FAINT + going if heard else 0), place
+    relation, place = framing_place(text, people)
+    told = relation == "below" or (relation == "within" and _IS_VEHICLE.fullmatch(place))
+    yield (LIKELY if told else FAINT + going if relation else 0), place
+    if going and _spoken_of(told_of(text), said):
+        yield LIKELY, told_of(text)
     for place in backdrop_places(text, people):
         yield (LIKELY if _spoken_of(place, said) else FAINT) + going, place
     for match in _AT.finditer(text[:OPENING]):
@@ -86,4 +107,4 @@ def _places(text: str, said: str, going: float, people: Collection[str]) -> Iter
 
 def _spoken_of(word: str, said: str) -> bool:
     """Whether somebody spoke of going there."""
-    return bool(re.search(rf"\b{_GOING} (?:\w+ ){{0,3}}{re.escape(word)}\b", said, re.IGNORECASE))
+    return bool(word) and bool(re.search(rf"\b{_GOING} (?:\w+ ){{0,3}}{re.escape(word)}\b", said, re.IGNORECASE))

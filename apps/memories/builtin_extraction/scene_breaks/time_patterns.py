@@ -36,7 +36,7 @@ ANYWHERE = compiled(
             the (?:scene|view|story) (?:changes|shifts|cuts|moves|fades|turns)|scene (?:change|shift|cut)
             the {SPAN} after
             {COUNT}{LONG_UNITS} had (?:passed|gone by|gone)|(?<!look )(?<!looked )at {HOUR}(?=[.,;])
-            on (?:an?|the) (?:\w+ )?{WEEKDAY}(?: {DAYPART})?
+            on (?:an?|the) (?:\w+ ){{0,3}}{WEEKDAY}(?: {DAYPART})?
             (?:by|before) {POINT},? (?:he|she|they|we|i|you)
             (?:leaves?|left|sets? (?:out|off)|r[io]des? out|depart(?:s|ed)?|broke camp) (?:at|just (?:before
             |after)) {POINT}
@@ -99,6 +99,7 @@ LEADING = compiled(
         LIKELY: rf"""
             (?:once|when|after) (?:the )?{EVENT} (?:is|was|had|has) (?:over|ended|done|finished)
             after what (?:felt|feels|seem(?:s|ed)) like (?:hours|days|weeks|an eternity|ages|forever)
+            the \w+ (?:goes|went|rings|rang|sounds|sounded|calls|called) (?:\w+ )?for (?:the )?{EVENT}
             (?:at|during|over) (?:the |their |her |his |my |our )?(?:{EVENT}|interval|intermission|reception)(?=,)
             after (?:an? |the |their |her |his |my |our )?(?:\w+ ){{0,2}}{EVENT}
             (?:after|once) (?:the )?(?:last |final )?{COMPANY} (?:\w+ ){{0,3}}(?:gone|left|leaves?|goe?s?|asleep
