@@ -77,7 +77,7 @@ class Book:
 
     def taken_out(self, model: type[Arc] | type[Knowledge] | type[LedgerEntry] | type[Relationship]) -> Any:
         """What a person took out of a layer, and may bring back."""
-        rows: Any = model.objects.for_owner(self.owner_id).filter(retired_reason__startswith=BY_HAND)
+        rows: Any = model.objects.for_owner(self.owner_id).filter(state="retired", retired_reason__startswith=BY_HAND)
         if self.chat:
             return rows.filter(chat=self.chat)
         who = {"character": self.subject} if model is Arc else {"subject__character": self.subject}

@@ -6,6 +6,7 @@ from uuid import UUID
 from apps.chats.message_data import namespace_of
 from apps.chats.models import Character, Chat, Message, Participant
 
+NOBODY = UUID(int=0)
 NAMESPACE = "loci"  # of the message data in which a front end may say who was there: {"witnesses": [names]}
 
 
@@ -35,12 +36,12 @@ def witnesses(message: Message, participants: Iterable[Participant]) -> set[UUID
 
 
 def witnessed_by_all_of(messages: Iterable[Message], participants: Sequence[Participant]) -> list[UUID]:
-    """The participants who witnessed every one of the messages; empty where everybody did."""
+    """The participants who witnessed every one of the messages; empty where everybody did, NOBODY where no one did."""
     everybody = {one.pk for one in participants}
     there = set(everybody)
     for message in messages:
         there &= witnesses(message, participants)
-    return sorted(there) if there != everybody else []
+    return (sorted(there) or [NOBODY]) if there != everybody else []
 
 
 def witnessed_turns(

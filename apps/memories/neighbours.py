@@ -47,18 +47,22 @@ FROM unnest(%(vectors)s::vector[], %(hashes)s::text[]) WITH ORDINALITY AS batch 
 CROSS JOIN LATERAL (
     SELECT memory.id, kind, text, coalesce(inherited.valid_from_id, memory.valid_from_id) AS valid_from_id,
            1 - (embedding <=> batch.vector) AS similarity,
-           coalesce(inherited.state, memory.state) <> 'active' OR deleted_at IS NOT NULL AS forgotten,
+           stands.state <> 'active' OR deleted_at IS NOT NULL AS forgotten,
            candidate_hash = batch.hash AS same_line,
-           memory.retired_reason = 'capacity' AND deleted_at IS NULL AND NOT memory.id = ANY(%(learnt)s) AS evicted
+           stands.reason = 'capacity' AND deleted_at IS NULL AND NOT memory.id = ANY(%(learnt)s) AS evicted
     FROM memories_memory AS memory
     LEFT JOIN memories_inheritance AS inherited
         ON inherited.memory_id = memory.id AND inherited.chat_id = %(chat)s
+    CROSS JOIN LATERAL (
+        SELECT coalesce(inherited.state, memory.state) AS state,
+               coalesce(inherited.retired_reason, memory.retired_reason) AS reason
+    ) AS stands
     WHERE memory.owner_id = %(owner)s AND memory.tier = %(tier)s AND memory.embedding_model = %(model)s
       AND (inherited.id IS NOT NULL OR CASE WHEN %(character)s::uuid IS NULL THEN memory.chat_id = %(chat)s
            ELSE memory.character_id = %(character)s
                 AND (memory.chat_id IS NULL OR NOT memory.chat_id = ANY(%(relatives)s)) END)
-      AND NOT memory.retired_reason = ANY(%(lost)s)
-      AND (coalesce(inherited.state, memory.state) = 'active' OR memory.retired_reason = 'capacity'
+      AND NOT stands.reason = ANY(%(lost)s)
+      AND (stands.state = 'active' OR stands.reason = 'capacity'
            OR deleted_at IS NOT NULL OR candidate_hash = batch.hash OR memory.id = ANY(%(learnt)s))
     ORDER BY candidate_hash = batch.hash DESC, (embedding <=> batch.vector) + 0
     LIMIT %(nearest)s
@@ -119,14 +123,33 @@ def neighbours_by_words(
         row.memory_id: row
         for row in Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat).select_related("valid_from")
     }
-    own = Q(chat=chat) if scope.character_id is None else Q(character_id=scope.character_id)
-    mine = Memory.objects.for_owner(chat.owner_id).comparable(hashes, [*learnt, *inherited])
-    mine = mine.filter(own & ~Q(chat__in=relatives(chat)) | Q(pk__in=inherited), tier=scope.tier)
-    known = list(mine.exclude(retired_reason__in=LOST).select_related("valid_from"))
+    known = list(_comparable(scope, hashes, learnt, list(inherited)).select_related("valid_from"))
     read = set(learnt)
     return [
         _nearest_by_words(chat, line, text, known, inherited, read) for line, text in zip(hashes, texts, strict=True)
     ]
+
+
+def _comparable(scope: Scope, hashes: Sequence[str], learnt: Sequence[UUID], inherited: Sequence[UUID]) -> Any:
+    """The entries of the scope that candidates of these hashes are compared with."""
+    chat = scope.chat
+    own = Q(chat=chat) if scope.character_id is None else Q(character_id=scope.character_id)
+    mine = Memory.objects.for_owner(chat.owner_id).comparable(hashes, [*learnt, *inherited])
+    mine = mine.filter(own & ~Q(chat__in=relatives(chat)) | Q(pk__in=inherited), tier=scope.tier)
+    taken_over = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat)
+    gone = taken_over.filter(retired_reason__in=LOST).values("memory_id")
+    lost = Q(retired_reason__in=LOST) & ~Q(pk__in=taken_over.values("memory_id")) | Q(pk__in=gone)
+    return mine.exclude(lost)
+
+
+def without_vector(
+    scope: Scope, hashes: Sequence[str], learnt: Sequence[UUID], model: str, most: int
+) -> list[tuple[UUID, str]]:
+    """The entries, at most so many, that ``find_neighbours`` would miss for want of a vector by the model."""
+    rows = Inheritance.objects.for_owner(scope.chat.owner_id).filter(chat=scope.chat)
+    inherited = list(rows.values_list("memory_id", flat=True))
+    missing = _comparable(scope, hashes, learnt, inherited).exclude(embedding_model=model)
+    return list(missing.order_by("-pk").values_list("pk", "text")[:most])
 
 
 def _nearest_by_words(
@@ -150,7 +173,7 @@ def _nearest_by_words(
                 forgotten=stands.state != Memory.State.ACTIVE or memory.deleted_at is not None,
                 since=begun.index if begun and begun.chat_id == chat.pk else None,
                 same_line=memory.candidate_hash == line,
-                evicted=memory.retired_reason == "capacity" and not memory.deleted_at and memory.pk not in learnt,
+                evicted=stands.retired_reason == "capacity" and not memory.deleted_at and memory.pk not in learnt,
             )
         )
     return sorted(near, key=lambda neighbour: (not neighbour.same_line, -neighbour.similarity))[:NEAREST]

@@ -23,6 +23,7 @@ from apps.memories import readings, runs
 from apps.memories.configuration import settings_of
 from apps.memories.group import learners
 from apps.memories.models import ExtractionRun, Reading, RunStep
+from apps.memories.operations.invalidation import invalidate
 from apps.memories.stages import (
     arcs,
     canon,
@@ -112,7 +113,8 @@ def _walk(run: ExtractionRun) -> bool:
 
 def _steps(context: Context) -> Iterator[None]:
     """Take every step that is not finished yet; a value after each."""
-    if context.run.last is None and set(context.run.tiers) & set(runs.READING_TIERS):
+    invalidate(context.owner_id, context.chat.pk)  # word of a change may still be on its way
+    if _reading_tiers(context) and not context.run.done and _next_window(context) is None:
         return
     members = learners(context.chat)
     yield from _read(context, members)
@@ -125,14 +127,22 @@ def _read(context: Context, members: Sequence[Character | None]) -> Iterator[Non
     while window := _next_window(context):
         try:
             yield from _wave(context, READING, window, members)
+            with transaction.atomic():
+                _check_unchanged(context.run, window.messages)
+                readings.mark_read(context.chat, window.messages, _reading_tiers(context))
         except MessagesChanged:
             attempts += 1
             if attempts == ATTEMPTS:
                 raise
-            continue
-        attempts = 0
-        with transaction.atomic():
-            readings.mark_read(context.chat, window.messages, _reading_tiers(context))
+            _give_up(context, window)
+        else:
+            attempts = 0
+
+
+def _give_up(context: Context, window: Window) -> None:
+    """What was made of a window whose text has changed is taken back, so that it is read anew from its first step."""
+    invalidate(context.owner_id, context.chat.pk)
+    context.run.steps.filter(window=window.key).delete()
 
 
 def _wave(
@@ -171,9 +181,18 @@ def _take(context: Context, stage: Stage, window: Window, member: Character | No
     outcome = stage.take(context, window)
     with transaction.atomic():
         _check_unchanged(context.run, window.messages)
+        _lock_character(context)
+        readings.mark_read(context.chat, window.messages, [])  # in this form: what changes from now on is noticed
         counts = outcome.write()
         result = runs.StepResult(stage.name, window.key, window.messages, member, outcome.unused, dict(counts))
         runs.finish_step(context.run, result)
+
+
+def _lock_character(context: Context) -> None:
+    """Several chats of a character may be read at once, and write about the same people."""
+    if context.character is not None:
+        mine = Character.objects.for_owner(context.owner_id).filter(pk=context.character.pk)
+        list(mine.select_for_update().values_list("pk"))
 
 
 def _reading_tiers(context: Context) -> list[str]:
@@ -185,8 +204,12 @@ def _next_window(context: Context) -> Window | None:
     tiers = _reading_tiers(context)
     if not tiers:
         return None
-    new = readings.unread(context.chat, tiers, *_bounds(context.run))
-    _estimate(context, new.count())
+    start, end = _bounds(context.run)
+    new = readings.unread(context.chat, tiers, max(start, context.position), end)
+    if context.position > start and not new.exists():
+        new = readings.unread(context.chat, tiers, start, end)  # what changed behind us
+    if context.position == 0 and (count := new.count()):
+        _estimate(context, count)
     messages: list[Message] = []
     room = context.room
     for message in new.with_swipes()[: context.settings.chunk]:
@@ -194,11 +217,15 @@ def _next_window(context: Context) -> Window | None:
         if messages and (room < 0 or message.index != messages[-1].index + 1):
             break
         messages.append(message)
+    context.position = messages[0].index if messages else 0
     return Window(messages) if messages else None
 
 
 def _bounds(run: ExtractionRun) -> tuple[int, int]:
-    """From where to where the run reads, by where its first and last message stand now."""
+    """From where to where the run reads, by where its first and last message stand now; nowhere in a chat that has
+    been made read-only."""
+    if runs.is_read_only(run.chat):
+        return 0, 0
     stand = dict(
         Message.objects.for_owner(run.owner_id)
         .filter(pk__in=[pk for pk in (run.first_id, run.last_id) if pk])

@@ -4,10 +4,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-WIDTH, HEIGHT = 640, 360
+WIDTH, HEIGHT = 640, 400
 MOST = 12  # people; more can't be told apart
-BEND = 0.14  # of an arrow's length, so that those there and back are apart
-GAP = 26  # between an arrow's end and the middle of a name
+BEND = 0.11  # of an arrow's length, so that those there and back are apart
+LETTER, LINE = 4.6, 15  # half of a letter's width, and of a line's height with some air
+LABEL_AT = 0.3  # of the way, so that labels of arrows that cross are apart
 STRENGTH = {"low": 1, "medium": 2, "high": 3}
 
 
@@ -20,10 +21,10 @@ class Person:
 
 @dataclass(frozen=True)
 class Arrow:
-    """``path`` is an SVG path; ``words`` stand at ``x``, ``y``; ``strength`` is that of the strongest, 1 to 3."""
+    """``path`` is an SVG path; the strongest ``word`` stands at ``x``, ``y``; ``strength`` is 1 to 3."""
 
     path: str
-    words: str
+    word: str
     x: float
     y: float
     strength: int
@@ -50,30 +51,29 @@ def draw(pairs: Sequence[tuple[str, str, Sequence[tuple[str, str]]]]) -> Picture
 
 def _placed(name: str, number: int, count: int) -> Person:
     angle = math.pi + 2 * math.pi * number / count
-    x = WIDTH / 2 + (WIDTH / 2 - 90) * math.cos(angle)
-    y = HEIGHT / 2 + (HEIGHT / 2 - 40) * math.sin(angle)
+    x = WIDTH / 2 + (WIDTH / 2 - 70) * math.cos(angle)
+    y = HEIGHT / 2 + (HEIGHT / 2 - 30) * math.sin(angle)
     return Person(name, round(x, 1), round(y, 1))
 
 
 def _arrow(one: Person, other: Person, words: Sequence[tuple[str, str]]) -> Arrow:
     dx, dy = other.x - one.x, other.y - one.y
-    length = math.hypot(dx, dy)
-    middle_x = (one.x + other.x) / 2 - dy * BEND * 2
-    middle_y = (one.y + other.y) / 2 + dx * BEND * 2
-    start, end = _towards(one, middle_x, middle_y), _towards(other, middle_x, middle_y)
-    path = f"M {start[0]} {start[1]} Q {middle_x:.1f} {middle_y:.1f} {end[0]} {end[1]}"
-    strongest = sorted(words, key=lambda word: STRENGTH[word[1]], reverse=True)
-    label = ", ".join(word for word, _ in strongest[:2])
-    bend = BEND * length
-    x = (one.x + other.x) / 2 - dy / length * bend
-    y = (one.y + other.y) / 2 + dx / length * bend
-    return Arrow(path, label, round(x, 1), round(y, 1), STRENGTH[strongest[0][1]])
+    bend = ((one.x + other.x) / 2 - dy * BEND * 2, (one.y + other.y) / 2 + dx * BEND * 2)
+    start, end = _edge(one, *bend), _edge(other, *bend)
+    path = f"M {start[0]:.1f} {start[1]:.1f} Q {bend[0]:.1f} {bend[1]:.1f} {end[0]:.1f} {end[1]:.1f}"
+    strongest, magnitude = max(words, key=lambda word: STRENGTH[word[1]])
+    x, y = (_on_curve(*points, LABEL_AT) for points in zip(start, bend, end, strict=True))
+    return Arrow(path, strongest, x, y, STRENGTH[magnitude])
 
 
-def _towards(person: Person, x: float, y: float) -> tuple[float, float]:
-    """Where an arrow to or from a person begins or ends: beside the name, on the way to ``x``, ``y``."""
-    distance = math.hypot(x - person.x, y - person.y) or 1
-    return (
-        round(person.x + (x - person.x) / distance * GAP, 1),
-        round(person.y + (y - person.y) / distance * GAP, 1),
-    )
+def _edge(person: Person, x: float, y: float) -> tuple[float, float]:
+    """Where an arrow to or from a person begins or ends: at the edge of the name, on the way to ``x``, ``y``."""
+    dx, dy = x - person.x, y - person.y
+    width = len(person.name) * LETTER + 8
+    share = min(width / abs(dx) if dx else math.inf, LINE / abs(dy) if dy else math.inf)
+    return person.x + dx * share, person.y + dy * share
+
+
+def _on_curve(start: float, bend: float, end: float, at: float) -> float:
+    """A coordinate of a quadratic curve, ``at`` 0 to 1 of the way."""
+    return round((1 - at) ** 2 * start + 2 * (1 - at) * at * bend + at**2 * end, 1)

@@ -16,12 +16,14 @@ from apps.memories.claims.predicate import is_negated, predicates, unmatched
 from apps.memories.lexicon import alike, members, opposite, stem
 from apps.memories.wording import USER, clauses
 
+_UNNAMED = frozenset([USER, "her", "his", "their"])
 # What says no more than that something is so.
-_LIGHT = content(
+_LIGHT = _UNNAMED | content(
     """have own get be do make go come take keep become use way thing kind sort one person somebody someone people bit
     lot currently presently still often usually always age year call name live say tell old new type located
-    situated work job home during early place"""
-) | frozenset([USER])
+    situated work job home during early place trade
+    profession"""
+)
 _MIRRORED = frozenset(
     """marry engage date friend enemy rival ally meet near equal argue fight cousin sibling twin divorce partner be
     brother sister neighbour neighbor similar same""".split()
@@ -38,8 +40,12 @@ _INVERSE_KIN = [
 ]
 _TURNING = frozenset("off out against without".split())
 _PLACING = frozenset("under above below behind inside outside beneath beside between before after".split())
+# What makes another thing of what it is said of.
+_QUALIFYING = frozenset(
+    "second third half almost nearly former supposed alleged retired fake false future only".split()
+)
 _BEINGS = members("kin") | members("animal")
-_OF_FEW_VALUES = frozenset(["partner", "life", "health"])  # which may be worded in any way
+_OF_FEW_VALUES = frozenset(["partner", "life", "health", "rank"])  # which may be worded in any way
 EXTRA_WORDS = 1  # that a repetition may add without telling something new
 MANY_WORDS = 2
 UNLIKE_SHARE = 0.4  # of the words of a statement that may be other ones in a repetition
@@ -63,7 +69,7 @@ def reading(text: str) -> Reading:
         names |= people(clause)
     numbers = frozenset(word for word in words if word[0].isdigit())
     negated = is_negated(" ".join(clause.text for clause in clauses(text)))
-    return Reading(words, (names & words) - frozenset([USER]), numbers, negated)
+    return Reading(words, (names & words) - _UNNAMED, numbers, negated)
 
 
 def differs(old: str, new: str) -> bool:
@@ -75,6 +81,8 @@ def differs(old: str, new: str) -> bool:
         return True
     only_old, only_new = _leftovers(one, two)
     if _end_differently(old, new, only_old | only_new) or _point_elsewhere(old, new):
+        return True
+    if (only_old | only_new) & _QUALIFYING:
         return True
     if len(only_new) > MANY_WORDS and len(only_new) > UNLIKE_SHARE * len(two.words):
         return True
@@ -119,6 +127,8 @@ def _adds(words: Words) -> bool:
 def _of_two_sorts(old: str, new: str, only_old: Words, only_new: Words) -> bool:
     """A verb for a noun is another way to say it: drives a van, has a van."""
     verbs_old, verbs_new = ({predicate.verb for predicate in predicates(text)} for text in (old, new))
+    if (only_old | only_new) & members("person"):
+        return False
     return bool(only_old & verbs_old) != bool(only_new & verbs_new)
 
 

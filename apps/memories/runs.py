@@ -91,17 +91,16 @@ def is_read_only(chat: Chat) -> bool:
     return chat_memory_of(chat).mode == ChatMemory.Mode.READ_ONLY
 
 
-def is_due(chat: Chat) -> bool:
-    """Whether enough is new, or something before what was read has changed."""
-    if is_read_only(chat):
-        return False
-    settings = settings_of(chat)
+def is_due(chat: Chat, *, since: int = 0) -> bool:
+    """Whether enough is new, or something before what was read has changed, from index ``since`` on."""
+    settings, end = settings_of(chat), end_of_window(chat)
     tiers = [tier for tier in READING_TIERS if getattr(settings, tier)]
-    indexes = unread(chat, tiers, 0, end_of_window(chat)).values_list("index", flat=True)[: settings.extract_every]
-    new = list(indexes)
+    if not tiers or is_read_only(chat):
+        return False
+    new = list(unread(chat, tiers, since, end).values_list("index", flat=True)[: settings.extract_every])
     if len(new) >= settings.extract_every:
         return True
-    return any(index + len(new) - place < end_of_window(chat) for place, index in enumerate(new))
+    return any(index + len(new) - place < end for place, index in enumerate(new))
 
 
 def end_of_window(chat: Chat) -> int:
@@ -231,9 +230,8 @@ def resume_run(run: ExtractionRun) -> ExtractionRun:
 
 def skip_unread(chat: Chat) -> None:
     """Take what is new in the chat as read, without learning from it."""
-    messages = unread(chat, READING_TIERS, 0, chat.message_count).with_swipes()
-    for start in range(0, len(found := list(messages)), 1000):
-        mark_read(chat, found[start : start + 1000], READING_TIERS)
+    while found := list(unread(chat, READING_TIERS, 0, chat.message_count).with_swipes()[:1000]):
+        mark_read(chat, found, READING_TIERS)
 
 
 def runs_to_revive() -> list[UUID]:

@@ -140,7 +140,7 @@ def _contrast(old: str, new: str) -> Change | None:
 
 _EXPOSES = phrases(
     "lied|lies?|lying|was never|never was|were never|truth is|pretended|pretending|made (?:it|that) up|false|impostor",
-    "real name|faked|forged|admitted|confessed",
+    "real name|faked|forged(?! (?:from|of|in|by|out|with))|admitted|confessed",
 )
 
 

@@ -25,6 +25,7 @@ from apps.memories.operations.invalidation import invalidate
 from apps.memories.passages import index_batches
 
 TAKES_BACK = (ChatChange.Kind.PATCH, ChatChange.Kind.UNDO)  # other writes change nothing that was said
+NEWEST = 500  # messages among which something new is looked for where nothing older has changed
 SETTLED_WITHIN = dt.timedelta(hours=2)
 TEST_LIMIT = 3600  # seconds; a model on a slow machine takes a quarter of an hour
 INDEXING_TURN = 20.0  # seconds; a long chat takes many turns, and lets other work in between
@@ -36,7 +37,7 @@ def keep_up(event: ChatChanged) -> None:
     if chat is not None:
         if event.kind in TAKES_BACK:
             take_back(chat)
-        extract_if_due(chat)
+        extract_if_due(chat, since=0 if event.kind in TAKES_BACK else max(chat.message_count - NEWEST, 0))
         if settings_of(chat).index_messages:
             index_for_a_while(chat)
 
@@ -53,8 +54,8 @@ def follow_branch(event: ChatChanged) -> None:
         inherit(Chat.objects.for_owner(event.owner_id).select_related("parent").get(pk=event.chat_id))
 
 
-def extract_if_due(chat: Chat) -> None:
-    if runs.is_due(chat):
+def extract_if_due(chat: Chat, *, since: int = 0) -> None:
+    if runs.is_due(chat, since=since):
         request_run(chat.owner_id, chat)
 
 

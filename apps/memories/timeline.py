@@ -1,6 +1,6 @@
 """Memories as they follow each other: along the story, and each in the place of another."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -13,6 +13,7 @@ from apps.memories.queries import SceneView, scenes_in
 
 STRETCH = 50  # messages, where no scenes are known
 LONGEST_CHAIN = 200
+Place = tuple[str, int | None, int | None, Chat | None]  # the label, start, end and chat of a stretch
 
 
 @dataclass
@@ -38,10 +39,10 @@ def along(chat: Chat, memories: Any) -> Any:
 def stretches_of_chat(chat: Chat, memories: Iterable[Any]) -> list[Stretch]:
     """The memories, as ``along`` orders them, by the scenes of the chat, or by stretches of its messages."""
     scenes = scenes_in(chat)
-    return _grouped(memories, lambda memory: _place_in_chat(memory, scenes))
+    return _grouped(memories, lambda memory: _place_in_chat(memory, scenes, chat.message_count))
 
 
-def _place_in_chat(memory: Any, scenes: Sequence[SceneView]) -> tuple[Any, ...]:
+def _place_in_chat(memory: Any, scenes: Sequence[SceneView], count: int) -> Place:
     if memory.elsewhere:
         return "Known from elsewhere", None, None, None
     if memory.valid_from is None:
@@ -53,7 +54,8 @@ def _place_in_chat(memory: Any, scenes: Sequence[SceneView]) -> tuple[Any, ...]:
     if scenes:
         return "The scene under way", scenes[-1].end + 1, None, None
     start = index // STRETCH * STRETCH
-    return f"Messages {start} to {start + STRETCH - 1}", start, start + STRETCH - 1, None
+    end = min(start + STRETCH, count) - 1
+    return f"Messages {start} to {end}", start, end, None
 
 
 def across(character: Character, memories: Any) -> Any:
@@ -69,12 +71,12 @@ def stretches_of_character(memories: Iterable[Any]) -> list[Stretch]:
     return _grouped(memories, _place_among_chats)
 
 
-def _place_among_chats(memory: Memory) -> tuple[Any, ...]:
+def _place_among_chats(memory: Memory) -> Place:
     return (memory.chat.title if memory.chat else "From chats that are deleted"), None, None, memory.chat
 
 
-def _grouped(memories: Iterable[Any], place: Any) -> list[Stretch]:
-    return [Stretch(*where, list(group)) for where, group in groupby(memories, key=place)]
+def _grouped(memories: Iterable[Any], place: Callable[[Any], Place]) -> list[Stretch]:
+    return [Stretch(*where, memories=list(group)) for where, group in groupby(memories, key=place)]
 
 
 def chain_of(memory: Memory) -> list[Memory]:
@@ -86,7 +88,8 @@ def chain_of(memory: Memory) -> list[Memory]:
         found = list(mine.filter(superseded_by__in=level).order_by("-pk"))
         older += found
         level = [one.pk for one in found]
-    newer, successor = [], memory.superseded_by_id
+    newer: list[Memory] = []
+    successor = memory.superseded_by_id
     while successor and len(newer) < LONGEST_CHAIN:
         following = mine.filter(pk=successor).first()
         newer += [following] if following else []

@@ -5,6 +5,7 @@ in Paris.”`` and ``Mira lives in Paris.`` read alike; ``I`` that nobody says, 
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -21,8 +22,9 @@ STOP_WORDS = frozenset(
     year day today yesterday tomorrow recently soon later longer anymore""".split()
 )
 _NOT_NAMES = STOP_WORDS | frozenset(
-    """peace nobody everybody everyone someone somebody anybody anyone one old young people turns hey hi hello thanks
-    monday tuesday wednesday thursday friday saturday sunday""".split()
+    """during despite inside outside behind beneath beside within among between across along around near above below
+    throughout upon once though although peace nobody everybody everyone someone somebody anybody anyone one old
+    young people turns hey hi hello thanks monday tuesday wednesday thursday friday saturday sunday""".split()
 )
 TITLES = frozenset(
     """mr mrs ms miss dr captain brother sister father mother madame lord lady sir king queen aunt uncle prince princess
@@ -44,6 +46,7 @@ _ORDINALS = {
     for word, number in NUMBER_WORDS.items()
     if int(number) > 3
 } | {"fifth": "5", "twelfth": "12", "twentieth": "20", "thirtieth": "30", "fortieth": "40", "fiftieth": "50"}
+HOURS = 12  # of a half of the day
 MAY = "may-month"  # not the verb
 CALENDAR = frozenset(
     f"""monday tuesday wednesday thursday friday saturday sunday january february march april {MAY} june july august
@@ -51,35 +54,52 @@ CALENDAR = frozenset(
 )
 _SPEAKER = re.compile(r"^(?P<name>[^:“\"\n]{1,60}): (?P<said>.*)$", re.DOTALL)
 _WORD = re.compile(r"\w+(?:['’-]\w+|[:.](?=\d)\w+)*")
-_SPELLINGS = [
-    (re.compile(pattern, re.IGNORECASE), full)
-    for pattern, full in [
-        (r"\{\{user\}\}|\bthe (?:user|player)\b", "User"),
-        (r"\{\{char\}\}", "Char"),
-        (r"[“\"‘]((?:[\w'’-]+ ?){1,3})[”\"’](?=\W|$)", r"\1"),
-        (r"\b(?:a )?(?:pair|couple) of\b", "two"),
-        (r"\b(mr|mrs|ms|dr|st)\.", r"\1"),
-        (r"(?<=\d),(?=\d{3}\b)|[$€£](?=\d)", ""),
-        (r"(\d)(?:st|nd|rd|th)\b", r"\1"),
-        (r"(\d)\s+([ap])\.?m\b", r"\1\2m"),
-        (r"(\d)(kg|km|cm|lbs?|gb|mb)\b", r"\1 \2"),
-        (r"\bcan['’]t\b|\bcannot\b", "can not"),
-        (r"\bwon['’]t\b", "will not"),
-        (r"n['’]t\b", " not"),
-        (r"\b(i)['’]m\b", r"\1 am"),
-        (r"['’]re\b", " are"),
-        (r"['’]ve\b", " have"),
-        (r"['’]ll\b", " will"),
-        (r"\bcan not (?:stand|bear|abide)\b", "hate"),
-        (r"\b(?:do|does|did) not eat (?:any )?meat\b", "is vegetarian"),
-        (r"\b(?:(?:is|are|am) in love with|(?:has |have )?(?:fallen|fell) (?:in love with|for))\b", "loves"),
-        (r"\b(?:is|are|am) (?:a|the) (?:mother|father|parent) of\b", "has"),
-        (r"\b(?:is|are|am) the owners? of\b", "owns"),
-        (r"\b(?:is|are) the property of\b", "belongs to"),
-        (r"\b(?:has|have) (?:a|an) (?:\w+ )?(?:fear|phobia) of\b", "is afraid of"),
-        (r"\b(he|she|it|that|there|who|what)['’]s\b", r"\1 is"),
-    ]
+
+
+def _time(half: str) -> Callable[[re.Match[str]], str]:
+    """Six in the evening as 6pm; what is no hour stays as it is."""
+
+    def written(match: re.Match[str]) -> str:
+        hour = NUMBER_WORDS.get(match[1].lower(), match[1])
+        return f"{hour}{half}" if hour.isdigit() and int(hour) <= HOURS else match[0]
+
+    return written
+
+
+_WRITTEN: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
+    (r"\{\{user\}\}|\bthe (?:user|player)\b", "User"),
+    (r"\{\{char\}\}", "Char"),
+    (r"[“\"‘]((?:[\w'’-]+ ?){1,3})[”\"’](?=\W|$)", r"\1"),
+    (r"\b(?:a )?(?:pair|couple) of\b", "two"),
+    (r"\b(mr|mrs|ms|dr|st)\.", r"\1"),
+    (r"(?<=\d),(?=\d{3}\b)|[$€£](?=\d)", ""),
+    (r"(\d)(?:st|nd|rd|th)\b", r"\1"),
+    (r"(\d)\s+([ap])\.?m\b", r"\1\2m"),
+    (r"(\d)(kg|km|cm|lbs?|gb|mb)\b", r"\1 \2"),
+    (r"\bcan['’]t\b|\bcannot\b", "can not"),
+    (r"\bwon['’]t\b", "will not"),
+    (r"n['’]t\b", " not"),
+    (r"\b(i)['’]m\b", r"\1 am"),
+    (r"['’]re\b", " are"),
+    (r"['’]ve\b", " have"),
+    (r"['’]ll\b", " will"),
+    (r"\b(\w+) o['’]clock\b", r"\1"),
+    (r"\b(\w+) in the morning\b", _time("am")),
+    (r"\b(\w+) (?:in the (?:afternoon|evening)|at night)\b", _time("pm")),
+    (r"\b(is|are|was|were|of) mine\b", r"\1 my-own"),  # and not the mine
+    (r"\b(?:turn(?:s|ed) out|prove[sd]?|happens?) to be\b", "is"),
+    (r"\b(?:was|were) (?:raised|brought up)\b", "grew up"),
+    (r"\b(?:(?:has|have) (?:room|space) for|can (?:hold|seat|accommodate))\b", "can carry"),
+    (r"\bcan not (?:stand|bear|abide)\b", "hate"),
+    (r"\b(?:do|does|did) not eat (?:any )?meat\b", "is vegetarian"),
+    (r"\b(?:(?:is|are|am) in love with|(?:has |have )?(?:fallen|fell) (?:in love with|for))\b", "loves"),
+    (r"\b(?:is|are|am) (?:a|the) (?:mother|father|parent) of\b", "has"),
+    (r"\b(?:is|are|am) the owners? of\b", "owns"),
+    (r"\b(?:is|are) the property of\b", "belongs to"),
+    (r"\b(?:has|have) (?:a|an) (?:\w+ )?(?:fear|phobia) of\b", "is afraid of"),
+    (r"\b(he|she|it|that|there|who|what)['’]s\b", r"\1 is"),
 ]
+_SPELLINGS = [(re.compile(pattern, re.IGNORECASE), full) for pattern, full in _WRITTEN]
 # A clause ends at these signs and before these words.
 _BREAK = re.compile(
     r"(?<!\d)[.,:]+\s*|[.,:]+(?!\d)\s*|[;!?()“”\"–—]+\s*|\s+(?=(?:but|because|when|while|which|who|although|though|since)\b)",
@@ -165,7 +185,7 @@ def _number(word: str) -> str:
 def _resolved(word: str, following: list[str], speaker: str, subject: str) -> str:
     if word in ("i", "me", "myself", "we", "us"):
         return speaker
-    if word in ("my", "mine", "our", "ours"):
+    if word in ("my", "my-own", "our", "ours"):
         return f"{speaker}'s"
     if word in _ANAPHORA and word != "who":
         return subject or f"{word}-unnamed"

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from apps.memories.builtin_extraction.scene_breaks import Break, Turn, begins_scene, scene_starts
 from apps.memories.builtin_extraction.scene_patterns_seed import seed_scene_starts
 
-TABLE = Path(__file__).parents[1] / "data" / "scenes.jsonl"
+DATA = Path(__file__).parents[1] / "data"
+# Two authors' passages; the rules were fitted to the first two files, the third was kept back.
+TABLES = {"scenes": 80, "scenes_second": 200, "scenes_held_out": 40}
 BEFORE = [Turn("Tom", True, '"Well then," I said.'), Turn("Mira", False, 'Mira shrugged. "As you like."')]
 
 
@@ -132,15 +134,48 @@ def test_a_scene_has_a_least_length() -> None:
     assert scene_starts([]) == []
 
 
-def test_the_table_is_found_well() -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The bishop received them in his nightshirt.",
+        "The harbour lay empty under the snow.",
+        "In Vienna it was snowing.",
+        "Beneath the arena, an old woman sewed by a lamp.",
+        "They found the dog at first light, under the oaks.",
+        "Sixty miles on, the road gave out.",
+        "It was past two when the first board creaked.",
+    ],
+)
+def test_a_message_that_opens_on_another_setting_begins_a_scene(text: str) -> None:
+    before = [Turn("Tom", True, '"Is it far?" I ask.'), Turn("Mira", False, '"We must see the bishop. Let\'s go."')]
+    assert begins(text, before)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The kitchen is small, so she talks to you through the hatch.",
+        "The city lies below them, white in the sun.",
+        "The house is pitch black.",
+        '"Always late." The café is packed tonight.',
+        "Under the table, her foot finds yours.",
+        "The ship shudders, and the lights go out on the bridge.",
+    ],
+)
+def test_a_look_around_begins_none(text: str) -> None:
+    assert begins(text) is None
+
+
+@pytest.mark.parametrize(("table", "least"), TABLES.items())
+def test_the_tables_are_found_well(table: str, least: int) -> None:
     right = found = expected = quiet = passages = 0
-    for line in TABLE.read_text(encoding="utf-8").splitlines():
+    for line in (DATA / f"{table}.jsonl").read_text(encoding="utf-8").splitlines():
         passage = json.loads(line)
         turns = [Turn(item["name"], item["is_user"], item["mes"]) for item in passage["messages"]]
         starts, gold = set(scene_starts(turns, min_messages=1)), set(passage["expected"]) - {0}
         right, found, expected = right + len(starts & gold), found + len(starts), expected + len(gold)
         passages, quiet = passages + 1, quiet + (not gold)
-    assert passages >= 80
+    assert passages >= least
     assert quiet >= 0.4 * passages
     assert right / found >= 0.85
     assert right / expected >= 0.85

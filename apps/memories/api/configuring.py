@@ -20,7 +20,6 @@ from apps.memories.models import ChatMemory
 from apps.memories.operations import modes
 from apps.memories.operations.configuring import change_settings
 
-
 ANY_OBJECT = {"type": "object", "additionalProperties": True}
 
 

@@ -7,7 +7,7 @@ has a thing, when something takes place. Two claims with the same key and differ
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from apps.memories.claims import health, homes, looks, opposites, partners, things, work
+from apps.memories.claims import health, homes, looks, opposites, partners, ranks, things, work
 from apps.memories.claims.claim import Claim
 from apps.memories.claims.predicate import parts
 from apps.memories.wording import Clause
@@ -16,10 +16,12 @@ __all__ = ["Claim", "claims"]
 
 _READERS: list[Callable[[Clause], Iterator[Claim]]] = [
     homes.read_home,
+    homes.read_company,
     work.read_work,
     work.read_studies,
     looks.read_clothes,
     partners.read_partner,
+    ranks.read_rank,
     health.read_life,
     health.read_health,
     things.read_keeping,

@@ -5,15 +5,17 @@ from itertools import product
 
 from apps.memories.claims.claim import Words, content, owners
 from apps.memories.claims.predicate import Predicate, conflicting, predicates, same_subject, unmatched
+from apps.memories.claims.supplies import supplies
+from apps.memories.claims.whereabouts import elsewhere
 from apps.memories.lexicon import alike, members, opposite, stem
 from apps.memories.wording import CALENDAR
 
 # What one does in one place, at one time, for one party, at one price.
 _ONE_AT_A_TIME = frozenset(
     """live reside dwell lodge cost weigh earn start begin open close leave depart arrive sit stand lie sleep stay work
-    study belong call name report rule measure lead captain board camp hang end last rent play""".split()
+    study belong call name report rule measure lead captain board camp hang end last rent play drive""".split()
 )
-_OF_AN_AMOUNT = frozenset("cost weigh earn call name measure rent lead captain board end".split())
+_OF_AN_AMOUNT = frozenset("cost weigh earn call name measure rent lead captain board end drive".split())
 # What one person has or does at a time.
 _ONE_HOLDER = frozenset("rule command lead own captain govern head hold possess control chair run manage".split())
 _HOLDS = frozenset("hold occupy guard garrison control have belong keep rent use reign sit".split())
@@ -33,7 +35,10 @@ _STATES = [
         "spring summer autumn/fall winter",
         "red/crimson/scarlet blue green yellow black white brown grey/gray purple/violet pink orange blond/blonde",
         "freshman sophomore junior senior graduate",
-        "beginner/novice intermediate advanced/expert/master",
+        "beginner/novice/apprentice/trainee/initiate intermediate/journeyman advanced/expert/master",
+        "page squire knight",
+        "prince/princess king/queen emperor/empress",
+        "cadet/recruit corporal sergeant lieutenant captain major colonel general",
         "left-handed right-handed",
         "catholic protestant muslim jewish buddhist atheist hindu agnostic",
         "republican democrat liberal conservative socialist",
@@ -53,6 +58,8 @@ def contrast(old: str, new: str) -> str | None:
                 return rule
         elif _had(one, two):
             return "turned"
+        elif supplies(one, two):
+            return "supplied"
         elif _held_by_another(one, two):
             return "holder"
     return None
@@ -60,7 +67,7 @@ def contrast(old: str, new: str) -> str | None:
 
 def _of_one_subject(one: Predicate, two: Predicate) -> str | None:
     if one.negated != two.negated:
-        return "negation" if _deny(one, two) else None
+        return "negation" if _deny(one, two) or supplies(one, two) else None
     if one.told and two.told:
         return None
     if _opposed(one, two):
@@ -75,7 +82,9 @@ def _of_one_subject(one: Predicate, two: Predicate) -> str | None:
         return "when"
     if _other_state(one, two):
         return "state"
-    return one.verb if _elsewhere(one, two) else None
+    if _served_otherwise(one, two):
+        return "taste"
+    return one.verb if _elsewhere(one, two) or elsewhere(one, two) else None
 
 
 def _deny(one: Predicate, two: Predicate) -> bool:
@@ -96,6 +105,9 @@ def _meaning(predicate: Predicate) -> Words:
     return (predicate.rest | verb) - _SAYS_NOTHING
 
 
+_TIMES = frozenset(
+    "dawn noon dusk midnight day night morning afternoon evening spring summer autumn winter early late".split()
+)
 _SAYS_NOTHING = frozenset(
     """without unable lack refuse fail nobody nothing able know learn manage any how need wear use want buy adopt
     acquire receive own""".split()
@@ -115,6 +127,8 @@ def _opposed(one: Predicate, two: Predicate) -> bool:
         return False
     rest_first = only_first - {a for a, _ in pairs}
     rest_second = only_second - {b for _, b in pairs}
+    if rest_first and rest_second and all(a in _TIMES for a, _ in pairs):
+        return False
     return not (rest_first and rest_second) or (bool(_shared(first, second)) and len(rest_first | rest_second) <= 2)
 
 
@@ -122,7 +136,7 @@ def _other_number(one: Predicate, two: Predicate) -> bool:
     first, second = _meaning(one), _meaning(two)
     only_first, only_second = unmatched(first, second), unmatched(second, first)
     numbers_first, numbers_second = _numbers(first), _numbers(second)
-    grows = two.verb in _GROWS and (two.link == "to" or two.rest <= _numbers(two.rest))
+    grows = two.verb in _GROWS and (two.link == "to" or two.rest <= _numbers(two.rest) | _BOUNDS)
     if not (grows or alike(one.verb, two.verb) or (_is_copular(one) and _is_copular(two))):
         return False
     changed = bool(numbers_first) and bool(numbers_second) and not numbers_first & numbers_second
@@ -134,6 +148,7 @@ def _other_number(one: Predicate, two: Predicate) -> bool:
 
 _DATES = frozenset(stem(word) for word in CALENDAR)
 _ORDINALS = ("first", "second", "third")
+_BOUNDS = frozenset("below above past nearly almost roughly around".split())
 _GROWS = frozenset("rise fall climb drop increase decrease grow shrink reach jump double dwindle".split())
 
 
@@ -165,10 +180,28 @@ def _other_name(one: Predicate, two: Predicate) -> bool:
     if not alike(one.verb, two.verb):
         return False
     first, second = one.rest & one.names - CALENDAR, two.rest & two.names - CALENDAR
+    if first & second and one.verb in _ONE_PARTY:  # of the same house, but another one
+        first, second = first - second, second - first
     if not first or not second or first & second or conflicting(one.rest - first, two.rest - second):
         return False
     by_name_only = one.verb == "be" and not (one.rest - first or two.rest - second)
     return by_name_only or one.verb in _ONE_PARTY
+
+
+_SERVED = frozenset("coffee tea steak egg whisky whiskey toast burger pizza".split())
+
+
+def _served_otherwise(one: Predicate, two: Predicate) -> bool:
+    """How somebody has their coffee."""
+    served = _SERVED & one.rest & two.rest and {one.verb, two.verb} <= {
+        "take",
+        "drink",
+        "like",
+        "order",
+        "eat",
+        "prefer",
+    }
+    return bool(served) and one.link == two.link == "" and conflicting(one.rest, two.rest)
 
 
 def _is_copular(predicate: Predicate) -> bool:

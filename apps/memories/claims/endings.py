@@ -29,7 +29,9 @@ BREAKING = verbs(
     """break up with, end things with, fall out with, cut ties with, walk out on, turn against, turn on, dump, disown,
     evict, fire, dismiss, sack"""
 )
-_APART = verbs("give, throw, put, cast, call, hand, cut, shave, send, pay, trade, wash, turn, sign, chop, let")
+_APART = verbs(
+    "get, take, give, throw, put, cast, call, hand, cut, shave, send, pay, trade, wash, turn, sign, chop, let"
+)
 _REMOVED = (
     "(?:expelled|fired|banned|kicked out|thrown out|relieved|stripped|removed|released|freed|evicted|discharged|"
     "banished|exiled|barred|disqualified|ousted|deposed|dismissed|suspended|cut)"
@@ -45,6 +47,7 @@ _GIVES_UP = phrases(
 _WIDE = re.compile(r"(?:cancel|call|postpone|put|no longer|stop|decide|break|abandon|scrap|end|quit|ceas)")
 
 
+_ENDINGS_AS_SUCH = frozenset(["quit"])  # of which the past looks like the present
 _STANDING = frozenset("seat place post position membership rank right share role title".split())
 
 
@@ -89,7 +92,11 @@ def _ending(clause: Clause, match: re.Match[str]) -> Ending:
 def gives_up(old: str, new: str) -> bool:
     """Somebody stopped, left, closed, sold or gave up what the older statement tells of."""
     found = endings(new)
-    states = [state for state in predicates(old) if found and not state.told and not state.negated]
+    states = [
+        state
+        for state in predicates(old)
+        if found and not (state.told or state.negated or state.verb in _ENDINGS_AS_SUCH)
+    ]
     return any(_is_over(state, ending) for ending in found for state in states)
 
 

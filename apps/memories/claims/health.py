@@ -68,6 +68,8 @@ _WELL = phrases(
     "in remission|antidote|spots gone|stopped (?:bleeding|limping|hurting|coughing)|walks? (?:freely|unaided|again)",
     "without (?:any )?(?:trouble|difficulty|problems?)|(?:no|not a) (?:trace|sign|mark) (?:of|left)",
     "scarred over|scar|pink line",
+    r"can (?:\S+ ){1,7}again|(?:good|well|fast|strong|fit|steady) as (?:ever|before|new)|better than ever",
+    r"(?:back to|normal) (?:\S+ )?(?:normal|again|size|strength|health)|back in shape",
 )
 _TRACE = re.compile(r"scar|pink line")  # of what has healed, where the place of both is told
 

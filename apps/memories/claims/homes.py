@@ -19,13 +19,14 @@ _LIVES = phrases(
     "(?:is|am|are) (?:based|staying|living|settled|housed|quartered|stationed) (?:in|at|on|above|outside|with)",
     rf"(?:is|am|are) (?:still )?(?:in|at)(?= (?:\S+ ){{0,3}}{_HOUSING}\b)",
     verbs("rent, share, occupy") + rf"(?: {_A})?(?= (?:\S+ ){{0,2}}?{_HOUSING}\b)",
-    rf"(?:has|have) {_A}(?= (?:\S+ ){{0,2}}?{_HOUSING}\b)|{_HOUSING} is (?:in|on|at)",
+    rf"(?:has|have) (?:{_A}|\S+'s own)(?= (?:\S+ ){{0,2}}?{_HOUSING}\b)|{_HOUSING} is (?:in|on|at)",
 )
 _DIRECTION = "(?: back| out| over| house| home| north| south| away| abroad)?"
 _MOVES = phrases(
     verbs("move, relocate, emigrate") + rf"{_DIRECTION} (?:to|into|in to|in with|in at|in|from \S+ to)",
     verbs("settle") + " (?:down )?(?:in|at|on|among|near|by)",
     verbs("retire") + " to",
+    "(?:transferred|reassigned|redeployed|posted|sent to live) (?:to|in|at|with)",
     verbs("move") + "(?= (?:out|aboard|away|abroad)\\b)",
     verbs("make") + r" (?:\S+ )?home in|new home is(?: in)?",
     verbs("buy, get, find, build, take, inherit, lease, rent")
@@ -45,6 +46,18 @@ def read_home(clause: Clause) -> Iterator[Claim]:
     # "Tom moved the key to the drawer" is no change of home.
     if who and match.end() < len(clause.text):
         yield claim(clause, "home", who, after(clause, match), moves=moves is not None)
+
+
+_ALONE = phrases(verbs("live") + r" (?:all )?(?:alone|by \S+self|on \S+ own)")
+_SHARES = phrases(verbs("live, lodge") + " with")
+
+
+def read_company(clause: Clause) -> Iterator[Claim]:
+    """Whether somebody lives with others."""
+    match = _ALONE.search(clause.text) or _SHARES.search(clause.text)
+    if match and not _NOT_NOW.search(clause.text) and not negated(clause) and not _is_past(clause, match):
+        value = frozenset(["with" if match.re is _SHARES else "alone"])
+        yield claim(clause, "company", before(clause, match), value)
 
 
 def _is_past(clause: Clause, match: re.Match[str]) -> bool:

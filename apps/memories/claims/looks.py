@@ -38,8 +38,14 @@ _GROOMED = content("cut dyed has wears grew shaved off coloured crop trim bleach
 _CHANGED = phrases(verbs("cut, dye, shave, grow, crop, trim, bleach, colour, color, chop, lose"))
 
 
+_BALD = phrases(r"shave[ds]? \S+ (?:head|skull)|bald|(?:lost|lost all) \S+ hair")
+
+
 def read_looks(clause: Clause) -> Iterator[Claim]:
     words = content(clause.text)
+    if _BALD.search(clause.text) and not negated(clause):
+        yield claim(clause, "looks", people(clause), frozenset(["bald"]), thing=frozenset(["hair"]), moves=True)
+        return
     if not words & _LOOKS:
         return
     changed, whose = _CHANGED.search(clause.text) is not None, people(clause)

@@ -16,10 +16,15 @@ _DESTROYED = verbs(
 _ENDED = verbs(
     """revoke, lift, end, expire, cancel, abolish, repeal, confiscate, seize, annul, terminate, void, discontinue,
     subside, cease, come to an end, conclude, disband, dissolve, abandon, rescind, overturn, withdraw, shut down,
-    close down, adjourn, suspend, repossess, impound, run out, run dry, go bankrupt"""
+    close down, adjourn, suspend, repossess, impound, run out, run dry, go bankrupt, go
+    out of business, go under, go bust, fold"""
 )
 _CARRIED = verbs("carry, take, wash, sweep, drag")
-_GONE = phrases(_DESTROYED, _ENDED, rf"{_CARRIED}(?= (?:\S+ ){{0,4}}?(?:off|away)\b)", "in (?:ruins|ashes)")
+_OVER = (
+    r"(?:is|are|was|were) (?:all |finally )?(?:over|finished|no more|history)(?=$| now\b)|"
+    r"(?:closed?|shut)(?= (?:for good|forever|permanently|\S+ doors|down)\b)"
+)
+_GONE = phrases(_DESTROYED, _ENDED, rf"{_CARRIED}(?= (?:\S+ ){{0,4}}?(?:off|away)\b)", "in (?:ruins|ashes)", _OVER)
 _DEPOSED = verbs(
     """disinherit, depose, dethrone, overthrow, demote, dismiss, fire, sack, evict, disown, excommunicate, impeach,
     oust, replace, banish, exile, expel, discharge, disbar, suspend, unseat, lay off"""

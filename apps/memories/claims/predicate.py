@@ -18,7 +18,11 @@ _BETWEEN = frozenset(
     recently secretly officially currently once ever to going""".split()
 )
 _JOINTS = ("and", "but", "then")
-_RELATING = frozenset("as into of in on at with from for to about between under above near".split())
+_RELATING = frozenset(
+    """as into of in on at with from for to about between under above near beneath behind inside beside outside aboard
+    around""".split()
+)
+
 _NEGATION = re.compile(
     r"\b(?:not|never|no longer|without|nobody|nothing|no|neither|nor|none|unable to|fails? to|failed to|refuses? to|"
     r"refused to|hardly|barely|lacks?|lacked|devoid of|"
@@ -147,8 +151,9 @@ def _active(predicate: Predicate, clause: Clause, verb: int) -> Predicate:
 
 
 def is_negated(text: str) -> bool:
-    """Two negations make none."""
-    return len(_NEGATION.findall(text)) % 2 == 1
+    """Two negations make none; what is not so without something, is still not so."""
+    found = _NEGATION.findall(text)
+    return len([word for word in found if word != "without"]) % 2 == 1 or found == ["without"]
 
 
 def proper_names(clause: Clause) -> Words:

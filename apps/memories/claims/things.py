@@ -12,6 +12,8 @@ from apps.memories.claims.claim import (
     claim,
     content,
     negated,
+    owners,
+    people,
     phrases,
     without_people,
 )
@@ -73,7 +75,7 @@ def _held(clause: Clause, match: re.Match[str], moves: bool) -> Iterator[Claim]:
 _KEPT = "(?:hidden|buried|kept|stored|locked)"
 _PLACE = re.compile(
     rf"(?P<verb>\b(?:(?:is|lies) {_KEPT}|is|lies|stands|hangs|{_KEPT}|hid|put|moved|placed|keeps|hides))\b"
-    r"(?P<object>(?: (?!in\b|under\b|into\b|to\b|on\b|behind\b)\S+){0,4}) "
+    r"(?P<object>(?: (?!in\b|under\b|into\b|to\b|on\b|behind\b|inside\b|beneath\b|at\b)\S+){0,4}) "
     r"(?:in|under|into|to|on|behind|inside|beneath|at)\b"
 )
 
@@ -118,7 +120,8 @@ _WHEN = re.compile(
     r"september|october|november|december|noon|midnight|\d{1,2}(?::\d\d)?(?: ?[ap]m)?)\b"
 )
 _SET = re.compile(
-    r"\b(?:is|was|are|been|takes place|starts|begins|happens)\b(?: now| moved| postponed| rescheduled| set| planned)*"
+    r"\b(?:is|was|are|been|takes place|starts|begins|happens)\b"
+    r"(?: now| moved| postponed| rescheduled| set| planned| scheduled| due| booked| slated)*"
     r" (?:on|to|at|until|for)\b|\b(?:moved|postponed|rescheduled) (?:to|until)\b"
 )
 _OFF = re.compile(r"\b(?:cancelled|canceled|called off)\b")
@@ -161,7 +164,8 @@ def read_weather(clause: Clause) -> Iterator[Claim]:
 
 
 _NAMED = re.compile(
-    r"\b(?:names? (?:is|are)|(?:is|was|are)(?: now)? (?:called|named|renamed)|renamed|goes by|called|named)\b"
+    r"\b(?:names? (?:is|are)|(?:is|was|are)(?: now)? (?:called|named|renamed)|"
+    r"renamed|(?:re)?christened|rebranded(?: as)?|goes by|answers to|is known as|changed \S+ name to|called|named)\b"
 )
 
 
@@ -196,6 +200,11 @@ _HEADS = content(
     phone height weight title rank size team crush hairstyle mayor president chief username nickname
     surname handle email pin hometown hobby religion nationality salary budget office desk seat locker shift"""
 )
+_HOLDERS = content(
+    """landlord landlady employer doctor dentist manager therapist coach supervisor lawyer tutor trainer agent vet
+    accountant hairdresser physician solicitor guardian squire valet steward headmaster principal godfather
+    godmother"""
+)
 _IS = re.compile(
     r"\b(?:is|are|was changed to|were changed to|changed to|has become)\b(?: now)?(?! (?:not|in|on|at|under|"
     r"behind|with)\b)"
@@ -221,5 +230,6 @@ def read_quality(clause: Clause) -> Iterator[Claim]:
         yield claim(clause, "role", NOTHING, content(holder["who"]), thing=content(holder["role"]))
     elif match:
         left, right = clause.text[: match.start()], clause.text[match.end() :]
-        if content(left) & _HEADS and 0 < len(content(right)) <= 4:
+        of_a_holder = content(left) & _HOLDERS and owners(left.split()) and content(right) & people(clause)
+        if (content(left) & _HEADS or of_a_holder) and 0 < len(content(right)) <= 4:
             yield claim(clause, "quality", NOTHING, content(right), thing=content(left))

@@ -3,7 +3,18 @@
 import re
 from collections.abc import Iterator
 
-from apps.memories.claims.claim import Claim, Words, after, before, claim, content, negated, phrases
+from apps.memories.claims.claim import (
+    NOTHING,
+    PREPOSITION,
+    Claim,
+    Words,
+    after,
+    before,
+    claim,
+    content,
+    negated,
+    phrases,
+)
 from apps.memories.lexicon import members, stem, verbs
 from apps.memories.wording import Clause
 
@@ -18,16 +29,17 @@ _WORKS_AT = phrases(
     "has worked (?:at|for|in)",
 )
 _JOB = "(?:job|position|post|role|practice)"
-_BUSINESS = "(?:shop|store|bakery|restaurant|studio|practice|business|firm|company|cafe|salon|school|clinic|agency)"
+_BUSINESS = "(?:shop|store|bakery|restaurant|studio|practice|business|firm|company|caf[eé]|salon|school|clinic|agency)"
 _BONDS = "(?:friends|lovers|enem|rivals|allies|ill|sick|pregnant|a (?:father|mother|parent))"
 _BECAME = phrases(
     verbs(
         """become, train as, qualify as, retrain as, join the staff of, be promoted to, be demoted to, be hired as, be
-        hired by, be appointed, be made, be elected, be crowned"""
+        hired by, get hired by, get hired as, be appointed, be made, be elected, be crowned"""
     )
-    + rf"\b(?! {_BONDS})",
+    + rf"\b(?! {_BONDS}| (?:of|from|out|by|up|in)\b)",
     rf"(?:got|has|started|took|takes|accepted|found|landed) (?:a |an |the |\S+'s )?(?:\w+ )?{_JOB} (?:as|at|with|in)",
     verbs("open, set up, launch, found, start") + rf" (?:a|an|\S+'s)(?: own)?(?= (?:\w+ ){{0,2}}?{_BUSINESS}\b)",
+    verbs("run, own, manage") + rf" (?:a|an|\S+'s own)(?= (?:\w+ ){{0,2}}?{_BUSINESS}\b)",
     "(?:started?|starts|began|begins) (?:(?:work|working|teaching) (?:as|at|for)|at|as)|went freelance",
     "is self-employed",
 )
@@ -64,7 +76,7 @@ def _trade(clause: Clause) -> Iterator[Claim]:
 
 def _is_of_a_trade(clause: Clause, match: re.Match[str]) -> Iterator[Claim]:
     """A nurse, a nurse at the harbour; not the captain of anything in particular."""
-    trades = [word for word in match["role"].split() if stem(word) in OCCUPATIONS]
+    trades = [word for word in PREPOSITION.split(match["role"])[0].split() if stem(word) in OCCUPATIONS]
     if not trades or match["role"].endswith((" of", " to")):
         return
     yield claim(clause, "work", before(clause, match), content(trades[-1]), thing=_ROLE)
@@ -76,6 +88,14 @@ def _is_of_a_trade(clause: Clause, match: re.Match[str]) -> Iterator[Claim]:
 _STUDIES = phrases(
     verbs("study, major in, read"), r"(?:enrolled|enrols|enrolls) (?:in|at)", r"(?P<what>\w+) (?:student|major)"
 )
+_SCHOOL = (
+    r"(?:kindergarten|preschool|nursery|daycare|(?:first|second|third|\d+) grade|"
+    r"(?:elementary|primary|middle|secondary|high|law|medical|graduate|grad) school|college|university)"
+)
+_ANY_SCHOOL = frozenset(["school"])
+_AT_SCHOOL = phrases(
+    rf"(?:is|am|are|goes|go|went|started?|starts|attends?|entered) (?:(?:in|at|to|the) )*(?={_SCHOOL}$)"
+)
 _SWITCHES = phrases(
     verbs("switch, transfer, change") + r"(?: \S+'s (?:major|course|degree))? to",
     verbs("graduate, drop out, flunk out"),
@@ -84,10 +104,14 @@ _SWITCHES = phrases(
 
 
 def read_studies(clause: Clause) -> Iterator[Claim]:
-    switches, studies = _SWITCHES.search(clause.text), _STUDIES.search(clause.text)
+    switches, studies, school = (pattern.search(clause.text) for pattern in (_SWITCHES, _STUDIES, _AT_SCHOOL))
     if switches:
         value = after(clause, switches) or frozenset(["done"])
-        yield claim(clause, "study", before(clause, switches), value, moves=True)
+        for thing in (NOTHING, _ANY_SCHOOL):
+            yield claim(clause, "study", before(clause, switches), value, thing=thing, moves=True)
+    elif school and not negated(clause):
+        level = frozenset([clause.text[school.end() :]])
+        yield claim(clause, "study", before(clause, school), level, thing=_ANY_SCHOOL)
     elif studies and not negated(clause):
         subject: Words = content(studies["what"] or "")
         yield claim(clause, "study", before(clause, studies) - subject, subject or after(clause, studies))

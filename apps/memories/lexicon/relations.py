@@ -17,9 +17,11 @@ destroy burn fire | fracture break | phone telephone | begin start | physician d
 buy purchase | big large | near close | sick ill | close good best | friend pal buddy | call name |
 allergic allergy | vegetarian vegan | brief short | teach teacher | pilot fly | afraid phobia | secretly secret |
 quick fast | reside resident | stay live | run manage | lot many | soldier troops | kill murder slay | couple two |
-birthday born birth | owe debt | depart leave | prefer like | food dish meal | near close | close nearby |
-sibling brother sister | parent mother father | lawyer attorney | talk speak | hide conceal |
-situated located lie stand
+birthday birthplace born birth | owe debt | depart leave | prefer like | food dish meal | near close | close nearby |
+sibling brother | sibling sister | parent mother | parent father | lawyer attorney | talk speak | hide conceal |
+situated located lie stand | bastard illegitimate | flee escape | title champion |
+throne king | throne queen | crown king | crown queen | badge sheriff | office mayor | alcohol drink booze liquor |
+confess admit reveal disclose | terrify scare frighten | shut close | craft forge make build
 """
 # The first of each against all the others.
 _OPPOSITE = """
@@ -31,7 +33,12 @@ accept refuse reject | agree refuse | remember forget | loyal traitor betray | s
 happy sad miserable | brave afraid | full empty dry | dry wet flood | hot cold | early late | before after |
 day night | left right | secret public | genuine forge fake false | real forge fake false imaginary |
 taller shorter | older younger | bigger smaller | richer poorer | stronger weaker | higher lower | faster slower |
-better worse | asleep awake
+better worse | asleep awake | forbid allow permit let | ban allow permit | prohibit allow permit | deny confirm |
+support oppose | sober drunk | clean dirty filthy | sharp blunt dull | fat thin skinny slim | tall short |
+tidy messy | quiet loud noisy | polite rude | generous greedy stingy | shy outgoing confident | cheap expensive |
+fertile barren | public private | temporary permanent | tame wild feral | shallow deep | optional mandatory |
+fresh stale | stranger sister brother member | saint fraud villain | hero villain coward traitor | sheathe draw |
+winner loser | optimist pessimist | novice expert | ahead behind | victory defeat | profit loss
 """
 # Each against all the others.
 _SERIES = """

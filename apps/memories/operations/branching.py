@@ -20,24 +20,32 @@ from apps.memories.models import (
     Relationship,
     Scene,
 )
+from apps.memories.operations.invalidation import invalidate
 from apps.memories.readings import FINGERPRINT
 
 Copies = Mapping[UUID | None, UUID]  # the ids of the branch's messages by those of the parent
 
 _ENTITIES = ("entity_id", "subject_id", "target_id")
 _ITS_FINGERPRINT = FINGERPRINT.replace("message.", "original.").replace("swipe.", "theirs.")
-_OPEN_AGAIN = {"replaced": "current", "cleared": "current", "removed": "current", "resolved": "open"}
+_OPEN_AGAIN = {
+    "replaced": "current",
+    "cleared": "current",
+    "removed": "current",
+    "resolved": "open",
+    "retired": "active",
+}
 _COMMON = ("source", "swipe", "until", "until_swipe")
 
 
 def inherit(branch: Chat) -> None:
     """Memories by reference, what is derived beside them as rows of the branch, and what has been read.
 
-    To be called in the transaction that made the branch.
+    To be called in the transaction that made the branch. What the parent is still to take back, it takes back first.
     """
     parent, at = branch.parent, branch.parent_index
     if parent is None or at is None:
         return
+    invalidate(parent.owner_id, parent.pk)
     copies = _copies(parent, branch, at)
     _inherit_memories(parent, branch, at, copies)
     _copy_readings(parent, branch, at)
@@ -130,7 +138,8 @@ def _copy_readings(parent: Chat, branch: Chat, at: int) -> None:
 
 def _copy_rows(model: Any, parent: Chat, branch: Chat, at: int, copies: Copies, entities: Mapping[UUID, UUID]) -> None:
     """Rows that began up to there, open where they ended later."""
-    rows = model.objects.for_owner(parent.owner_id).filter(chat=parent).exclude(state="retired")
+    rows = model.objects.for_owner(parent.owner_id).filter(chat=parent)
+    rows = rows.exclude(Q(state="retired") & ~Q(retired_reason="outdated", until__index__gt=at))
     rows = list(rows.filter(Q(source=None) | Q(source__index__lte=at)).order_by("pk"))
     swipes = _active_swipes(branch, rows, copies)
     model.objects.bulk_create(_copied(row, branch, copies, entities, swipes) for row in rows)
@@ -155,7 +164,7 @@ def _copied(
     values |= {"line_hash": ""} if "line_hash" in values else {}
     source, until = copies.get(row.source_id), copies.get(row.until_id)
     if row.until_id is not None and until is None:
-        values["state"] = _OPEN_AGAIN.get(row.state, row.state)
+        values |= {"state": _OPEN_AGAIN.get(row.state, row.state), "retired_reason": ""}
     return type(row)(
         **values,
         chat=branch,

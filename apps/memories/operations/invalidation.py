@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q
 
 from apps.chats.models import Chat, Message
 from apps.chats.operations import lock_chat
@@ -24,12 +24,14 @@ from apps.memories.models import (
     Relationship,
     Scene,
 )
+from apps.memories.operations.layers import BY_HAND
 from apps.memories.operations.merging import MERGED
 from apps.memories.operations.remembering import take_back
 from apps.memories.readings import changed_since_read, drop_readings
 
 GONE, CHANGED = "source_gone", "source_changed"
-_SAID = (Digest.Kind.SUMMARY, Digest.Kind.CONTINUITY, Digest.Kind.REPAIR)
+_CHECKS = (Digest.Kind.CONTINUITY, Digest.Kind.REPAIR)  # of the newest reply, which no tier has read yet
+_SAID = (Digest.Kind.SUMMARY, *_CHECKS)
 
 
 @transaction.atomic
@@ -55,7 +57,8 @@ def _retire_memories(chat: Chat) -> None:
     members = mine.filter(superseded_by=OuterRef("pk"), retired_reason=MERGED).filter(
         ~Exists(sources.filter(lost=False))
     )
-    take_back(chat, list(made.filter(Exists(members))), CHANGED)
+    merges = Memory.objects.for_owner(chat.owner_id).filter(run__isnull=False, edited_by="", deleted_at=None)
+    take_back(chat, list(merges.exclude(state=Memory.State.RETIRED).filter(Exists(members))), CHANGED)
     without = made.filter(~Exists(sources.filter(lost=False)))
     take_back(chat, list(without.filter(Exists(sources))), CHANGED)
     take_back(chat, list(without.filter(~Exists(sources))), GONE)
@@ -72,7 +75,16 @@ def _retire_inherited(chat: Chat, changed: list[UUID]) -> None:
             row.message_ids = left
             if not left:
                 row.state, row.retired_reason = Memory.State.RETIRED, CHANGED
+                _restore_inherited(chat, row.memory_id)
             row.save(update_fields=["message_ids", "state", "retired_reason"])
+
+
+def _restore_inherited(chat: Chat, gone: UUID) -> None:
+    """What the branch had taken over as replaced by what is gone now holds in it again."""
+    rows = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, superseded_by=gone)
+    rows.filter(state=Memory.State.SUPERSEDED).update(
+        state=Memory.State.ACTIVE, retired_reason="", superseded_by=None, valid_to=None
+    )
 
 
 def _lost(changed: list[UUID]) -> Q:
@@ -85,7 +97,7 @@ def _retire_arcs(chat: Chat, changed: list[UUID]) -> None:
     mine.filter(state=Arc.State.RESOLVED, edited_by="").filter(Q(until=None) | Q(until__in=changed)).update(
         state=Arc.State.OPEN, summary="", until=None, until_swipe=None, updated_at=clock.now()
     )
-    _retire(mine.filter(_lost(changed), state=Arc.State.OPEN))
+    _retire(mine.filter(_lost(changed), state=Arc.State.OPEN), line_hash="")
 
 
 def _retire_ledger(chat: Chat, changed: list[UUID]) -> None:
@@ -94,6 +106,7 @@ def _retire_ledger(chat: Chat, changed: list[UUID]) -> None:
     _retire(mine.filter(_lost(changed)).exclude(state=LedgerEntry.State.RETIRED))
     _forget_ends(mine, changed)
     closed = mine.filter(state__in=[LedgerEntry.State.REPLACED, LedgerEntry.State.CLEARED])
+    closed = closed.exclude(retired_reason=BY_HAND)
     for row in closed.filter(Q(until=None) | Q(until__in=changed)).order_by("-pk"):
         same = mine.filter(entity=row.entity_id, field=row.field)
         later = same.filter(pk__gt=row.pk).exclude(state=LedgerEntry.State.RETIRED).order_by("pk").first()
@@ -114,7 +127,7 @@ def _retire_knowledge(chat: Chat, changed: list[UUID]) -> None:
     mine.filter(state="retired", retired_reason="outdated").filter(Q(until=None) | Q(until__in=changed)).update(
         state=Knowledge.State.ACTIVE, retired_reason="", until=None, until_swipe=None, updated_at=clock.now()
     )
-    _retire(mine.filter(_lost(changed), state=Knowledge.State.ACTIVE))
+    _retire(mine.filter(_lost(changed), state=Knowledge.State.ACTIVE), line_hash="")
 
 
 def _retire_relationships(chat: Chat, changed: list[UUID]) -> None:
@@ -122,6 +135,7 @@ def _retire_relationships(chat: Chat, changed: list[UUID]) -> None:
     _retire(mine.filter(_lost(changed)).exclude(state=Relationship.State.RETIRED))
     _forget_ends(mine, changed)
     closed = mine.filter(state__in=[Relationship.State.REPLACED, Relationship.State.REMOVED])
+    closed = closed.exclude(retired_reason=BY_HAND)
     for row in closed.filter(Q(until=None) | Q(until__in=changed)).order_by("-pk"):
         same = Relationship.objects.for_owner(chat.owner_id).filter(
             subject=row.subject_id, target=row.target_id, descriptor=row.descriptor
@@ -148,7 +162,10 @@ def _retire_digests(chat: Chat, changed: list[UUID]) -> None:
     first = Message.objects.for_owner(chat.owner_id).filter(pk__in=changed).order_by("index").first()
     rows = Digest.objects.for_owner(chat.owner_id).filter(chat=chat, kind__in=_SAID, edited_by="")
     rows = rows.exclude(state=Digest.State.RETIRED).select_related("source").order_by("-version")
-    gone = [row for row in rows if _holds_lost_text(row, first.index if first else None)]
+    swiped = set(
+        rows.filter(kind__in=_CHECKS).exclude(swipe__position=F("source__swipe_id")).values_list("pk", flat=True)
+    )
+    gone = [row for row in rows if row.pk in swiped or _holds_lost_text(row, first.index if first else None)]
     for row in gone:
         was_current = row.state == Digest.State.CURRENT
         row.state, row.retired_reason = Digest.State.RETIRED, CHANGED if row.source_id else GONE
@@ -180,6 +197,7 @@ def _forget_ends(rows: Any, changed: list[UUID]) -> None:
     rows.filter(state="retired", until__in=changed).update(until=None, until_swipe=None)
 
 
-def _retire(rows: Any) -> None:
-    rows.filter(source=None).update(state="retired", retired_reason=GONE, updated_at=clock.now())
-    rows.filter(source__isnull=False).update(state="retired", retired_reason=CHANGED, updated_at=clock.now())
+def _retire(rows: Any, **fields: Any) -> None:
+    changes = {"state": "retired", "updated_at": clock.now(), **fields}
+    rows.filter(source=None).update(retired_reason=GONE, **changes)
+    rows.filter(source__isnull=False).update(retired_reason=CHANGED, **changes)

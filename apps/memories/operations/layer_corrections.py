@@ -9,8 +9,7 @@ from apps.chats.models import Character, Chat, Message
 from apps.common import clock
 from apps.common.problems import Conflict, Invalid
 from apps.memories.models import Arc, Digest, Entity, Knowledge, LedgerEntry, Memory, Relationship, Scene
-from apps.memories.operations.layers import BY_HAND as BY_HAND
-from apps.memories.operations.layers import clear_field, set_field, write_digest
+from apps.memories.operations.layers import BY_HAND, clear_field, set_field, write_digest
 from apps.memories.operations.remembering import entity_named
 
 
@@ -135,6 +134,8 @@ def set_state(chat: Chat, name: str, kind: str, field: str, value: str | None, *
     newest = _newest(chat)
     if value is None:
         clear_field(chat, entity, field, newest)
+        rows = LedgerEntry.objects.for_owner(chat.owner_id).filter(chat=chat, entity=entity, field=field)
+        rows.filter(state=LedgerEntry.State.CLEARED).update(retired_reason=BY_HAND)
     else:
         set_field(chat, entity, field, value, newest, edited_by=editor)
     return entity
@@ -168,7 +169,9 @@ def set_relationship(
     rows = Relationship.objects.for_owner(chat.owner_id).filter(subject=one, target=other, descriptor=word)
     newest = _newest(chat)
     state = Relationship.State.REPLACED if magnitude else Relationship.State.REMOVED
-    rows.filter(state=Relationship.State.CURRENT).update(state=state, until=newest, updated_at=clock.now())
+    rows.filter(state=Relationship.State.CURRENT).update(
+        state=state, until=newest, retired_reason=BY_HAND, updated_at=clock.now()
+    )
     if magnitude is None:
         return None
     return Relationship.objects.create(

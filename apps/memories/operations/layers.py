@@ -19,7 +19,7 @@ from apps.memories.models import Arc, Digest, Entity, Knowledge, LedgerEntry, Re
 from apps.memories.operations.remembering import entity_named
 from apps.memories.versions import versioned
 
-BY_HAND = "by_hand"  # why somebody's correction retired an entry
+BY_HAND = "by_hand"  # why an entry ended, or went, where it was a person's doing
 MAX_DESCRIPTORS = 6  # of one directed pair
 _MAGNITUDES = ("low", "medium", "high")
 

@@ -19,10 +19,12 @@ UNDONE = "undone"
 def merge_memories(
     chat: Chat | None, members: Sequence[Memory], text: str, *, run: ExtractionRun | None = None, editor: str = ""
 ) -> int:
-    """Put ``text`` in the place of ``members``; how many it replaces. One of them may have been replaced meanwhile."""
+    """Put ``text`` in the place of ``members``; how many it replaces: none where one of them was replaced, corrected,
+    pinned or deleted meanwhile, since the text is of what they said before."""
     rows = Memory.objects.for_owner(members[0].owner_id).active().select_for_update(of=("self",))
-    standing = list(rows.filter(pk__in=[member.pk for member in members]).order_by("pk"))
-    if len(standing) < 2:
+    free = rows.filter(pinned=False, edited_by="", text__in=[member.text for member in members])
+    standing = list(free.filter(pk__in=[member.pk for member in members]).order_by("pk"))
+    if len(standing) < len(members):
         return 0
     _successor(standing, text, MERGED, run=run, editor=editor)
     return len(standing)

@@ -71,7 +71,7 @@ def write_stage(stage: Stage) -> Counter[str]:
             written.made[number] = memory.pk
             target = verdict.target if verdict.earlier is None else written.made[verdict.earlier]
             if target:
-                supersede(stage.chat, target, memory)
+                supersede(stage.chat, target, memory, keep_pinned=True)
         elif verdict.outcome == Outcome.RECONFIRMED and verdict.target:
             _confirm(stage, verdict.target, verdict.candidate, again=verdict.target in written.touched)
             written.touched.add(verdict.target)
@@ -82,6 +82,7 @@ def write_stage(stage: Stage) -> Counter[str]:
 
 def _remember(stage: Stage, number: int, verdict: Verdict) -> Memory:
     candidate, sources = verdict.candidate, [stage.turns[n] for n in verdict.candidate.sources]
+    _free_hash(stage, hash_of(stage, candidate))
     memory = Memory.objects.create(
         owner_id=stage.chat.owner_id,
         chat=stage.chat,
@@ -106,14 +107,23 @@ def _remember(stage: Stage, number: int, verdict: Verdict) -> Memory:
     return memory
 
 
+def _free_hash(stage: Stage, line: str) -> None:
+    """What the run made of the same line before, and has taken back since, stands in the way of nothing."""
+    mine = Memory.objects.for_owner(stage.chat.owner_id).filter(run_id=stage.run_id, tier=stage.tier)
+    mine.filter(candidate_hash=line, deleted_at=None).exclude(state=Memory.State.ACTIVE).update(candidate_hash="")
+
+
 def hash_of(stage: Stage, candidate: Candidate) -> str:
     """What makes a line about the same messages the same; a group's members each have their own."""
     ids = [stage.turns[number].pk for number in candidate.sources]
     return candidate_hash(candidate, [*ids, stage.character.pk] if stage.character else ids)
 
 
-def supersede(chat: Chat, target: UUID, successor: Memory, reason: str = "") -> None:
-    """``successor`` takes the place of ``target``; in a branch, of what it inherited, which the parent keeps."""
+def supersede(chat: Chat, target: UUID, successor: Memory, reason: str = "", *, keep_pinned: bool = False) -> None:
+    """``successor`` takes the place of ``target``; in a branch, of what it inherited, which the parent keeps.
+
+    What a person pinned no run replaces (``keep_pinned``); what one corrected makes way for what is told later.
+    """
     fields = {
         "state": Memory.State.SUPERSEDED,
         "retired_reason": reason,
@@ -123,6 +133,7 @@ def supersede(chat: Chat, target: UUID, successor: Memory, reason: str = "") -> 
     inherited = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, memory=target)
     if not inherited.update(**fields):
         own = Memory.objects.for_owner(chat.owner_id).filter(pk=target, superseded_by=None)
+        own = own.filter(pinned=False) if keep_pinned else own
         own.update(**fields, updated_at=clock.now())
 
 
@@ -138,7 +149,7 @@ def take_back(chat: Chat, memories: Iterable[Memory], reason: str) -> None:
         fields["retired_reason"] = ""
         replaced = {"superseded_by": memory, "state": Memory.State.SUPERSEDED}
         Memory.objects.for_owner(chat.owner_id).filter(**replaced).update(**fields, updated_at=clock.now())
-        Inheritance.objects.for_owner(chat.owner_id).filter(**replaced).update(**fields)
+        Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, **replaced).update(**fields)
 
 
 def link_sources(owner_id: UUID, memory_id: UUID, messages: Iterable[Message]) -> None:

@@ -11,9 +11,11 @@ from apps.chats.models import Message
 from apps.memories.lines.arcs import ArcLine, parse_arcs
 from apps.memories.lines.prose import parse_prose
 from apps.memories.models import Arc, Memory, Scene
+from apps.memories.neighbours import LOST
 from apps.memories.operations.layers import open_arc, resolve_arc, retire_arcs_beyond
 from apps.memories.operations.remembering import scope_of
 from apps.memories.stages.context import NOTHING, Context, Outcome, Window, turns_material
+from apps.memories.stages.echoes import Echoes
 from apps.memories.stages.provenance import attribute
 from apps.memories.stages.turns import messages_between, within_room
 from apps.memories.wording import content_words, jaccard
@@ -52,10 +54,13 @@ def take(context: Context, window: Window) -> Outcome:
         max_tokens=MAX_TOKENS,
     )
     parsed = parse_arcs(reply)
+    echoes = Echoes(turn.mes for turn in turns.values())
+    lines = [line for line in parsed.items if line.text not in echoes]
+    unused = [*parsed.unused, *(line.text for line in parsed.items if line.text in echoes)]
     texts = {number: turn.mes for number, turn in turns.items() if number in window.turns}
     changes = _Changes()
-    _open_new(context, [line for line in parsed.items if line.kind == "arc"], known, window.turns, texts, changes)
-    for line in parsed.items:
+    _open_new(context, [line for line in lines if line.kind == "arc"], known, window.turns, texts, changes)
+    for line in lines:
         if line.kind == "resolved":
             _resolve(context, line, numbered, window.turns, texts, changes)
 
@@ -74,7 +79,7 @@ def take(context: Context, window: Window) -> Outcome:
         retire_arcs_beyond(context.chat, context.settings.arcs_cap)
         return Counter(arcs=len(changes.opened), resolved=resolved)
 
-    return Outcome(write, parsed.unused)
+    return Outcome(write, unused)
 
 
 def _open(context: Context) -> list[Arc]:
@@ -95,6 +100,7 @@ def _open_new(
     vectors, model = context.vectors([line.text for line in lines])
     changes.model = model
     closed = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat).exclude(state=Arc.State.OPEN)
+    closed = closed.exclude(retired_reason__in=LOST).exclude(retired_reason__startswith="fresh_start")
     others = [(arc.text, arc.embedding if arc.embedding_model == model else None) for arc in [*known, *closed]]
     told = [
         (memory.text, memory.embedding if memory.embedding_model == model else None)

@@ -1,7 +1,9 @@
 """Canon: what is settled about a character, told from resolved arcs and long-term memories."""
 
 from collections import Counter
+from typing import Any
 
+from apps.chats.models import Message
 from apps.memories.lines.prose import parse_prose
 from apps.memories.models import Arc, Digest, Memory
 from apps.memories.operations.layers import write_digest
@@ -20,7 +22,7 @@ def take(context: Context, window: Window) -> Outcome:
     asked_for = context.run.tiers == ["canon"]
     if not asked_for and not context.resolved_arcs():
         return NOTHING
-    summaries = list(arcs.exclude(summary="").order_by("-pk").values_list("summary", flat=True)[:ARCS])[::-1]
+    summaries = _summaries(context, arcs)
     character_id = context.character.pk if context.character else None
     rows = scope_of(context.chat, Memory.Tier.LONG_TERM, character_id)
     rows = rows.filter(importance__gte=LEAST_IMPORTANCE, hidden=False).order_by("-pinned", "-importance", "-pk")
@@ -45,3 +47,13 @@ def take(context: Context, window: Window) -> Outcome:
         return Counter(canon=1)
 
     return Outcome(write)
+
+
+def _summaries(context: Context, arcs: Any) -> list[str]:
+    """How the latest of the arcs went, oldest first; of a group's member, those whose beginning they witnessed."""
+    rows = list(arcs.exclude(summary="").order_by("-pk")[:ARCS])[::-1]
+    if context.witness is None:
+        return [arc.summary for arc in rows]
+    sources = Message.objects.for_owner(context.owner_id).with_swipes().in_bulk([arc.source_id for arc in rows])
+    heard = context.witnessed({number: sources[arc.source_id] for number, arc in enumerate(rows) if arc.source_id})
+    return [arc.summary for number, arc in enumerate(rows) if number in heard]

@@ -3,22 +3,26 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 
-from apps.chats.models import Character, Chat, Message
+from apps.chats.models import Character, Chat, Message, Participant
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.generation import Completion, GenerationBackend, GenerationFailed, GenerationRequest
 from apps.memories import runs
+from apps.memories.group import participant_of, participants_of, witnessed_turns
 from apps.memories.memory_settings import Settings
-from apps.memories.models import ExtractionRun, ModelCall
+from apps.memories.models import ExtractionRun, Memory, ModelCall
 from apps.memories.prompts.overrides import template_of
 from apps.memories.prompts.rendering import render
 from apps.memories.readings import window_key
+from apps.memories.reembedding import embed_texts
 
 MAX_RAW = 200_000  # characters of a reply that are kept
 LEAST_ROOM = 500  # tokens, however small the context
@@ -71,6 +75,7 @@ class Context:
     backend: GenerationBackend
     stage: str = ""
     character: Character | None = None  # for whom a group's stage is done
+    position: int = 0  # where the window under way begins; what is new before it is looked for in the end
 
     @property
     def chat(self) -> Chat:
@@ -87,6 +92,17 @@ class Context:
         everybody = {*names.order_by().distinct(), self.chat.user_name}
         everybody |= {self.chat.character.name} if self.chat.character else set()
         return sorted(filter(None, everybody))
+
+    @property
+    def witness(self) -> Participant | None:
+        """As whom the character takes part, where members know only what they witnessed."""
+        return participant_of(self.chat, self.character) if self.settings.witnesses_only else None
+
+    def witnessed(self, turns: Mapping[int, Message]) -> dict[int, Message]:
+        """The turns that the character witnessed; all of them where there is no group."""
+        if self.witness is None:
+            return dict(turns)
+        return witnessed_turns(turns, self.character, participants_of(self.chat))
 
     @property
     def room(self) -> float:
@@ -145,6 +161,12 @@ class Context:
             return embedder.embed(texts), embedder.model
         except EmbeddingUnavailable:
             return None, ""
+
+    def bring_vectors(self, rows: Sequence[tuple[UUID, str]]) -> None:
+        """Give memories, each as (id, text), vectors by the present model, where it can be had."""
+        with suppress(EmbeddingUnavailable):
+            if rows:
+                embed_texts(Memory, self.owner_id, rows, embedder_for(self.owner_id))
 
 
 def _partial_of(error: GenerationFailed) -> Completion:

@@ -11,6 +11,7 @@ from apps.memories.lines.epistemic import KnowledgeLine, parse_knowledge
 from apps.memories.models import Entity, Knowledge, Reading, Scene
 from apps.memories.operations.layers import write_knowledge
 from apps.memories.stages.context import NOTHING, Context, Outcome, Window, turns_material
+from apps.memories.stages.echoes import Echoes
 from apps.memories.stages.provenance import attribute
 from apps.memories.stages.turns import messages_between, within_room
 from apps.memories.wording import jaccard
@@ -86,12 +87,12 @@ def _asked(
         ],
     }
     parsed = parse_knowledge(context.ask("epistemic", material, max_tokens=MAX_TOKENS))
-    people = _people(context)
+    people, echoes = _people(context), Echoes(turn.mes for turn in turns.values())
     texts = {number: f"{turn.name}: {turn.mes}" for number, turn in turns.items()}
     lines: list[tuple[KnowledgeLine, Message]] = []
     unused = list(parsed.unused)
     for line in parsed.items:
-        if line.subject.casefold() not in people:
+        if line.subject.casefold() not in people or line.text in echoes:
             unused.append(f"{line.subject} | {line.text}")
         elif not _is_known(line, [*known.values()], [one for one, _ in lines]):
             number = attribute(f"{line.subject} {line.text}", texts)

@@ -8,14 +8,14 @@ from uuid import UUID
 
 from apps.chats.models import Message
 from apps.memories.dedup import Outcome, Verdict, judge
-from apps.memories.group import participants_of, witnessed_turns
-from apps.memories.instructions import echoed_lines, normalized
+from apps.memories.group import participants_of
 from apps.memories.lines.memories import Candidate, Parsed, parse_memories
 from apps.memories.models import Memory
-from apps.memories.neighbours import Scope, find_neighbours, learnt_from, neighbours_by_words
+from apps.memories.neighbours import Scope, find_neighbours, learnt_from, neighbours_by_words, without_vector
 from apps.memories.operations.remembering import Stage, hash_of, scope_of, write_stage
 from apps.memories.stages.context import NOTHING, Context, Window, turns_material
 from apps.memories.stages.context import Outcome as StageOutcome
+from apps.memories.stages.echoes import Echoes
 from apps.memories.stages.judging import confirm_by, thresholds_of
 from apps.memories.stages.provenance import attribute
 from apps.memories.stages.relationships import changes_of
@@ -27,6 +27,7 @@ KINDS = {
 }
 EXPIRATION = {Memory.Tier.SESSION.value: "session", Memory.Tier.LONG_TERM.value: "permanent"}
 KNOWN_LONG_TERM = 15  # of them are shown where session memories are asked for
+MOST_WITHOUT_VECTOR = 200  # memories of other models that are embedded at once; a job does the rest
 LINE_TOKENS = 60  # that a line takes, at most
 
 
@@ -36,10 +37,7 @@ def take_session(context: Context, window: Window) -> StageOutcome:
 
 def take_long_term(context: Context, window: Window) -> StageOutcome:
     """Of a group, each member learns from what it witnessed."""
-    turns = window.turns
-    if context.settings.witnesses_only:
-        turns = witnessed_turns(turns, context.character, participants_of(context.chat))
-    return _take(context, turns, Memory.Tier.LONG_TERM)
+    return _take(context, context.witnessed(window.turns), Memory.Tier.LONG_TERM)
 
 
 def _take(context: Context, turns: Mapping[int, Message], tier: str) -> StageOutcome:
@@ -99,11 +97,11 @@ def _usable(parsed: Parsed, turns: Mapping[int, Message]) -> Parsed:
     Those that cite nothing are ascribed to the turn that says most of it.
     """
     texts = {number: turn.mes for number, turn in turns.items()}
-    dictated = echoed_lines(list(texts.values()))
+    echoes = Echoes(texts.values())
     good: list[Candidate] = []
     bad: list[str] = []
     for candidate in parsed.candidates:
-        if not set(candidate.sources) <= turns.keys() or normalized(candidate.text) in dictated:
+        if not set(candidate.sources) <= turns.keys() or candidate.text in echoes:
             bad.append(candidate.text)
             continue
         source = attribute(candidate.text, texts)
@@ -114,27 +112,31 @@ def _usable(parsed: Parsed, turns: Mapping[int, Message]) -> Parsed:
 def _judged(context: Context, turns: Mapping[int, Message], tier: str, candidates: Sequence[Candidate]) -> Stage:
     """The candidates compared with what the tier remembers, and with each other."""
     character = context.character if context.chat.is_group and tier == Memory.Tier.LONG_TERM else None
-    ordered = sorted(candidates, key=lambda candidate: max(candidate.sources))
-    texts = [candidate.text for candidate in ordered]
-    vectors, model = context.vectors(texts)
     stage = Stage(
         chat=context.chat,
         tier=tier,
         turns=turns,
         verdicts=(),
-        vectors=vectors,
-        model=model,
         run_id=context.run.pk,
         character=character,
         settings=context.settings,
         participants=participants_of(context.chat),
     )
+    # A model that loops says the same line again and again: its first counts.
+    lines: dict[str, Candidate] = {}
+    for candidate in candidates:
+        lines.setdefault(hash_of(stage, candidate), candidate)
+    ordered = sorted(lines.values(), key=lambda candidate: max(candidate.sources))
+    texts = [candidate.text for candidate in ordered]
     hashes = [hash_of(stage, candidate) for candidate in ordered]
+    vectors, model = context.vectors(texts)
+    stage = replace(stage, vectors=vectors, model=model)
     learnt = learnt_from(context.chat, turns.values())
     scope = Scope(context.chat, tier, character)
     if vectors is None:
         near = neighbours_by_words(scope, hashes, learnt, texts)
     else:
+        context.bring_vectors(without_vector(scope, hashes, learnt, model, MOST_WITHOUT_VECTOR))
         near = find_neighbours(scope, hashes, learnt, vectors, model)
     thresholds = thresholds_of(context.settings, by_words=vectors is None)
     verdicts = judge(ordered, near, vectors, thresholds, confirm_by(context, tier))

@@ -10,6 +10,7 @@ from apps.memories.lines.ledger import parse_states
 from apps.memories.models import Entity, LedgerEntry
 from apps.memories.operations.layers import write_states
 from apps.memories.stages.context import NOTHING, Context, Outcome, Window
+from apps.memories.stages.echoes import Echoes
 from apps.memories.stages.provenance import attribute
 
 MAX_TOKENS = 400
@@ -27,12 +28,15 @@ def take(context: Context, window: Window) -> Outcome:
     parsed = parse_states(reply)
     offered = {entity["name"].casefold() for entity in entities}
     texts = {number: f"{turn.name}: {turn.mes}" for number, turn in window.turns.items()}
+    echoes = Echoes(turn.mes for turn in window.turns.values())
     lines, unused = [], list(parsed.unused)
     for line in parsed.items:
-        if line.name.casefold() not in offered and line.name.casefold() not in said:
-            unused.append(line.name)
+        text = " ".join([line.name, *line.fields.values(), *line.cleared])
+        unknown = line.name.casefold() not in offered and line.name.casefold() not in said
+        if unknown or text in echoes:
+            unused.append(text)
             continue
-        number = attribute(" ".join([line.name, *line.fields.values(), *line.cleared]), texts)
+        number = attribute(text, texts)
         assert number is not None
         lines.append((line, window.turns[number]))
     return Outcome(lambda: Counter(ledger=write_states(context.chat, lines, context.run.pk)), unused)

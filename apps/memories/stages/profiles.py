@@ -3,6 +3,8 @@
 import datetime as dt
 from collections import Counter
 
+from django.db.models import Q
+
 from apps.common import clock
 from apps.memories.lines.profiles import parse_profiles
 from apps.memories.models import Digest, Memory
@@ -18,11 +20,12 @@ MEMORIES, MESSAGES = 40, 20
 def take(context: Context, window: Window) -> Outcome:
     """Make the profile of the character anew, where it is older than it may be."""
     subject = context.character.name if context.character else context.chat.title
-    memories = _memories(context)
-    if not memories or not _is_stale(context):
+    memories, current = _memories(context), _current(context)
+    if not memories or not _is_stale(context, current):
         return NOTHING
     end = context.last_index
-    turns = within_room(Window(messages_between(context.chat, end - MESSAGES + 1, end)).turns, context.room)
+    said = Window(messages_between(context.chat, end - MESSAGES + 1, end)).turns
+    turns = within_room(context.witnessed(said), context.room)
     material = {
         "subject": subject,
         "names": context.participants,
@@ -39,6 +42,8 @@ def take(context: Context, window: Window) -> Outcome:
     }
 
     def write() -> Counter[str]:
+        if _current(context) != current:
+            return Counter()  # a person wrote it meanwhile
         write_digest(
             context.owner_id,
             Digest.Kind.PROFILE,
@@ -54,15 +59,15 @@ def take(context: Context, window: Window) -> Outcome:
     return Outcome(write)
 
 
-def _is_stale(context: Context) -> bool:
+def _current(context: Context) -> Digest | None:
+    rows = Digest.objects.for_owner(context.owner_id).filter(chat=context.chat, character=context.character)
+    return rows.filter(kind=Digest.Kind.PROFILE, state=Digest.State.CURRENT).first()
+
+
+def _is_stale(context: Context, current: Digest | None) -> bool:
     """Whether it is asked for, was never made, or is old and something is new; a person's own is left alone."""
     if context.run.tiers == ["profiles"]:
         return True
-    current = (
-        Digest.objects.for_owner(context.owner_id)
-        .filter(chat=context.chat, character=context.character, kind=Digest.Kind.PROFILE, state="current")
-        .first()
-    )
     if current is None:
         return True
     age = clock.now() - current.created_at
@@ -74,5 +79,7 @@ def _memories(context: Context) -> list[str]:
     found = []
     for tier in (Memory.Tier.LONG_TERM, Memory.Tier.SESSION):
         rows = scope_of(context.chat, tier, character_id).filter(hidden=False).order_by("-importance", "-pk")
+        if context.witness is not None:
+            rows = rows.filter(Q(witnessed_by=[]) | Q(witnessed_by__contains=[context.witness.pk]))
         found += rows.values_list("text", flat=True)[:MEMORIES]
     return found

@@ -41,6 +41,8 @@ def take(context: Context, window: Window) -> Outcome:
     last = portion[max(portion)]
 
     def write() -> Counter[str]:
+        if current_summary(context) != current:
+            return Counter()  # a person wrote it meanwhile, or it lost its text
         write_digest(
             context.owner_id,
             Digest.Kind.SUMMARY,

@@ -6,9 +6,11 @@ from typing import Any
 from django import template
 from django.utils.safestring import SafeString
 
-from apps.chats.markup import render_text
+from apps.chats.markup import plain_text, render_text
 
 register = template.Library()
+
+QUOTED = 400  # characters of a message
 
 REASONS = {
     "capacity": "made room for others",
@@ -29,23 +31,25 @@ STAGES = {
     "session_consolidation": "merging session memories",
     "long_term_consolidation": "merging long-term memories",
 }
+# What a run counts: how one of it is called, and several.
 COUNTS = {
-    "passed": "new",
-    "superseded": "replaced older ones",
-    "reconfirmed": "said again",
-    "merged": "merged",
-    "rejected": "not worth keeping or known",
-    "scenes": "scenes",
-    "arcs": "threads opened",
-    "resolved": "threads resolved",
-    "ledger": "changes of the ledger",
-    "knowledge": "changes of who knows what",
-    "relationships": "changes of relationships",
-    "summary": "summaries",
-    "profiles": "profiles",
-    "canon": "canon",
-    "contradictions": "contradictions",
+    "passed": ("new", "new"),
+    "superseded": ("replaced an older one", "replaced older ones"),
+    "reconfirmed": ("said again", "said again"),
+    "merged": ("merged", "merged"),
+    "rejected": ("known or not worth keeping", "known or not worth keeping"),
+    "scenes": ("scene", "scenes"),
+    "arcs": ("thread opened", "threads opened"),
+    "resolved": ("thread resolved", "threads resolved"),
+    "ledger": ("change of the ledger", "changes of the ledger"),
+    "knowledge": ("change of who knows what", "changes of who knows what"),
+    "relationships": ("change of relationships", "changes of relationships"),
+    "summary": ("summary", "summaries"),
+    "profiles": ("profile", "profiles"),
+    "canon": ("canon", "canons"),
+    "contradictions": ("contradiction", "contradictions"),
 }
+MEMORIES = ("passed", "superseded", "reconfirmed", "merged")
 
 
 @register.filter
@@ -62,17 +66,31 @@ def stage_in_words(stage: str) -> str:
 
 
 @register.filter
-def counts_in_words(counts: Mapping[str, int]) -> str:
-    """What a run or a step came to: "12 new, 3 replaced older ones"."""
-    known = [f"{counts[name]} {words}" for name, words in COUNTS.items() if counts.get(name)]
-    others = [f"{number} {name}" for name, number in counts.items() if number and name not in COUNTS]
-    return ", ".join(known + others)
+def counts_in_words(counts: Mapping[str, int], of: str = "all") -> str:
+    """What a run or a step came to: "12 new, 3 replaced older ones"; ``of`` "memories" tells of these alone."""
+    names = MEMORIES if of == "memories" else dict.fromkeys([*COUNTS, *counts])
+    found = [(counts[name], COUNTS.get(name, (name, name))) for name in names if counts.get(name)]
+    return ", ".join(f"{number} {one if number == 1 else several}" for number, (one, several) in found)
+
+
+@register.filter
+def took(run: Any) -> str:
+    """How long a run that has ended took: "14 s", "3 min 20 s"."""
+    seconds = round((run.finished_at - run.started_at).total_seconds())
+    minutes, rest = divmod(seconds, 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 @register.filter
 def as_prose(text: str) -> SafeString:
     """A text that a model or a person wrote, with its lists and paragraphs."""
     return render_text(text)
+
+
+@register.filter
+def beginning(text: str) -> str:
+    """The beginning of a message, in one line without markup."""
+    return plain_text(text, QUOTED)
 
 
 @register.simple_tag

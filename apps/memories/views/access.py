@@ -46,4 +46,5 @@ def wants_partial(request: HttpRequest) -> bool:
 def back(request: HttpRequest, otherwise: str) -> HttpResponse:
     """To where a form stood, which its field ``next`` tells, else to the address ``otherwise``."""
     wanted = request.POST.get("next", "")
-    return redirect(wanted if url_has_allowed_host_and_scheme(wanted, allowed_hosts=None) else otherwise)
+    is_ours = wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, allowed_hosts=None)
+    return redirect(wanted if is_ours else otherwise)

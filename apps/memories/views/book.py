@@ -82,7 +82,7 @@ def arcs(request: HttpRequest, **of: UUID) -> HttpResponse:
 
     def write(form: Any) -> None:
         data = form.cleaned_data
-        corrections.create_arc(book.chat, data["text"], editor=str(request.user), persistent=data["persistent"])
+        corrections.create_arc(book.subject, data["text"], editor=str(request.user), persistent=data["persistent"])
 
     form = _form(request, forms.ArcForm, write)
     if _is_written(form):
@@ -112,7 +112,7 @@ def ledger(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     form = _form(
         request,
         forms.StateForm,
-        lambda form: corrections.set_state(book.chat, editor=str(request.user), **form.change()),
+        lambda form: corrections.set_state(book.subject, editor=str(request.user), **form.change()),
     )
     if _is_written(form):
         return _done(request, book, "ledger", "The ledger is up to date.")
@@ -138,7 +138,7 @@ def knowledge(request: HttpRequest, **of: UUID) -> HttpResponse:
     form = _form(
         request,
         forms.KnowledgeForm,
-        lambda form: corrections.create_knowledge(book.chat, editor=str(request.user), **form.cleaned_data),
+        lambda form: corrections.create_knowledge(book.subject, editor=str(request.user), **form.cleaned_data),
     )
     if _is_written(form):
         return _done(request, book, "knowledge", "Kept.")
@@ -164,7 +164,7 @@ def relationships(request: HttpRequest, **of: UUID) -> HttpResponse:
     form = _form(
         request,
         forms.RelationshipForm,
-        lambda form: corrections.set_relationship(book.chat, editor=str(request.user), **form.change()),
+        lambda form: corrections.set_relationship(book.subject, editor=str(request.user), **form.change()),
     )
     if _is_written(form):
         return _done(request, book, "relationships", "Saved.")

@@ -7,12 +7,13 @@ from uuid import UUID
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
+from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from apps.chats.models import Chat
+from apps.chats.models import Character, Chat
 from apps.common.problems import Conflict
 from apps.memories import operations
 from apps.memories.forms import FilterForm, MemoryForm, MergeForm, SplitForm
@@ -24,6 +25,7 @@ from apps.memories.views.access import own_chat, own_memory, wants_partial
 
 PAGE = 50
 RAIL = 12
+BOOKS = 8
 BEFORE = "memory_before_edit"  # of the session: the last edit's memory, and what it said before
 CHANGED_SINCE = "It has changed since, and can't be undone any more."
 
@@ -37,7 +39,19 @@ def index(request: HttpRequest) -> HttpResponse:
     page = Paginator(form.apply(mine.with_history()).order_by("-pinned", "-pk"), PAGE).get_page(request.GET.get("page"))
     page.object_list = name_witnesses(list(page.object_list))
     context = {"form": form, "page": page, "any": mine.present().exists(), "chat": _chat_of(request, form)}
+    if not wants_partial(request):
+        context |= _books(request)
     return render(request, "memories/_list.html" if wants_partial(request) else "memories/index.html", context)
+
+
+def _books(request: HttpRequest) -> dict[str, Any]:
+    """The latest chats and characters of whom something is remembered."""
+    known = Exists(Memory.objects.for_owner(request.user).active().filter(chat=OuterRef("pk")))
+    of_whom = Exists(Memory.objects.for_owner(request.user).active().filter(character=OuterRef("pk")))
+    return {
+        "chats": Chat.objects.for_owner(request.user).filter(known).order_by("-updated_at")[:BOOKS],
+        "characters": Character.objects.for_owner(request.user).filter(of_whom).order_by("name")[:BOOKS],
+    }
 
 
 def _chat_of(request: HttpRequest, form: FilterForm) -> Chat | None:

@@ -37,7 +37,8 @@ POINT = (
     rf"|midnight|{CLOCK})"
 )
 STRETCH = (
-    r"(?:mile|league|kilomet(?:re|er)|klick|light-year|block|street|floor|storey|stop|station|junction|exit|village|town"
+    r"(?:mile|league|kilomet(?:re|er)|klick|light-year|block|street|floor|storey|stop|station|junction|exit|village"
+    r"|town"
     r"|drink|round|glass|bottle|pint|beer|cup|coffee|song|hand|game|episode|film|page|chapter|course|mistake"
     r"|argument|attempt|failure|arrest|phone call|call|bar|shop|dress|bus|train|ferry|flight|transfer|change)s?"
 )
@@ -53,5 +54,6 @@ EVENT = (
     r"(?:breakfast|lunch|dinner|supper|tea|school|class(?:es)?|work|shift|training|practice|funeral|wedding|ceremony"
     r"|meeting|battle|feast|banquet|party|service|trial|game|match|concert|show|film|movie|performance|rehearsal"
     r"|shopping|mass|church|trip|journey|voyage|ride|drive|flight|march|climb|storm|war|exams?|lesson|lecture|surgery"
-    r"|operation|debrief(?:ing)?|briefing|finals?|prom|audition|hearing|premiere|inspection|interview|ball|auction|siege|hunt|harvest|holidays?|session|tournament|race|graduation|burial)"
+    r"|operation|debrief(?:ing)?|briefing|finals?|prom|audition|hearing|premiere|inspection|interview|ball|auction"
+    r"|siege|hunt|harvest|holidays?|session|tournament|race|graduation|burial)"
 )

@@ -8,22 +8,23 @@ from apps.memories.builtin_extraction.scene_breaks import headings
 from apps.memories.builtin_extraction.scene_breaks.cue import CLEAR, ENOUGH, FAINT, Cue
 from apps.memories.builtin_extraction.scene_breaks.elsewhere_cues import elsewhere_cues
 from apps.memories.builtin_extraction.scene_breaks.layout import blocks_of
-from apps.memories.builtin_extraction.scene_breaks.narration import Sentence, narrated, people_in
-from apps.memories.builtin_extraction.scene_breaks.partings import END, closing, parts
+from apps.memories.builtin_extraction.scene_breaks.narration import Sentence, narrated
+from apps.memories.builtin_extraction.scene_breaks.partings import END, parts
 from apps.memories.builtin_extraction.scene_breaks.place_cues import place_cues
 from apps.memories.builtin_extraction.scene_breaks.readings import recalls
 from apps.memories.builtin_extraction.scene_breaks.setting_cues import posture_cues, setting_cues
 from apps.memories.builtin_extraction.scene_breaks.sky_cues import sky_cues
+from apps.memories.builtin_extraction.scene_breaks.so_far import SoFar, so_far
 from apps.memories.builtin_extraction.scene_breaks.time_cues import time_cues
 from apps.memories.builtin_extraction.scene_breaks.turns import Break, Turn
 from apps.memories.builtin_extraction.scene_breaks.waking_cues import asleep, rises, waking_cues
 
 PAUSE = dt.timedelta(hours=6)  # between the send dates of two messages
 WINDOW = 8  # messages before a message, of which it may be a continuation
+SHORT = 6  # words of a sentence after which the next one still opens a message
 OPENING = 3  # sentences of a message that show where it is
 WITHIN = 0.9  # what a cue keeps of its weight in a sentence that begins no paragraph
 
-_IN_THE = r"\b(?:in|inside|at|of|around|across) (?:the|an?|this|his|her|their|my|our|your)"
 _WORD = re.compile(r"[^\W\d_]{4,}")
 
 
@@ -121,29 +122,41 @@ def _told(previous: Sequence[Turn], turn: Turn, settling: Cue | None = None) -> 
 
 
 def _cues(previous: Sequence[Turn], turn: Turn) -> Iterator[Cue]:
-    people = {one.name for one in (*previous, turn)} | people_in(one.text for one in (*previous, turn))
     before = previous[-1].text if previous else ""
-    end = closing(previous)
+    past = so_far(previous, turn)
     slept = asleep(before[-END:])
-    rested = slept or parts(end)
-    said = "\n".join(one.text for one in previous[-4:])
-    known = " ".join(sentence.text for one in previous[-4:] for sentence in narrated(one)).lower()
+    rested = slept or parts(past.end)
+    sentences = narrated(turn, previous)
+    opens = bool(sentences) and _opens(turn, sentences[0])
+    if previous and opens:
+        yield from _opening(sentences, past)
     remembered: set[int] = set()
-    for number, sentence in enumerate(narrated(turn, previous)):
-        if sentence.place == 0 and previous:
-            opening = (cue.of("place") for cue in setting_cues(sentence.text, said, end, people))
-            yield from (cue for cue in opening if not (cue.place and _was_told(cue.place, known)))
-        if number < OPENING and previous:
-            yield from (cue for cue in posture_cues(sentence.text, said, end, people) if cue.place.lower() not in known)
+    for sentence in sentences:
         if sentence.paragraph not in remembered and not sentence.text.endswith("?"):
-            for cue in _of_sentence(sentence, people, before):
-                if not (cue.place and _is_there(cue.place, known)):
+            for cue in _of_sentence(sentence, past.people, before):
+                shown = opens or sentence.place == 1 or cue.explicit or cue.kind != "elsewhere"
+                if shown and not (cue.place and past.is_there(cue.place)):
                     raised = FAINT if rested and cue.kind == "sky" else 0
                     yield cue.scaled(WITHIN if sentence.place == 2 else 1, raised)
         if recalls(sentence.text):
             remembered.add(sentence.paragraph)
     if slept and rises(turn.text):
         yield Cue(CLEAR, "morning", kind="waking")
+
+
+def _opens(turn: Turn, sentence: Sentence) -> bool:
+    """Whether the message begins with that sentence, not with speech."""
+    return _WORD.findall(turn.text)[:1] == _WORD.findall(sentence.text)[:1]
+
+
+def _opening(sentences: Sequence[Sentence], past: SoFar) -> Iterator[Cue]:
+    """The cues of the setting that a message opens on, in its first sentence, or after a short one where
+    a scene drew to its close."""
+    late = past.going and sentences and len(sentences[0].text.split()) <= SHORT
+    for sentence in sentences[: 2 if late else 1]:
+        yield from setting_cues(sentence.text, past)
+    for sentence in sentences[:OPENING]:
+        yield from posture_cues(sentence.text, past)
 
 
 def _of_sentence(sentence: Sentence, people: Collection[str], before: str) -> Iterator[Cue]:
@@ -156,16 +169,6 @@ def _of_sentence(sentence: Sentence, people: Collection[str], before: str) -> It
         ("elsewhere", elsewhere_cues(text, people)),
     ):
         yield from (cue.of(kind) for cue in cues)
-
-
-def _was_told(place: str, known: str) -> bool:
-    """Whether the place was in the story before: any mention of a room or a road, or somebody in a place of a name."""
-    return place in known if place.islower() else bool(re.search(rf"\b(?:in|at) {re.escape(place.lower())}\b", known))
-
-
-def _is_there(place: str, known: str) -> bool:
-    """Whether the story was at that place before."""
-    return bool(re.search(rf"{_IN_THE} (?:\w+ )?{re.escape(place.lower())}\b", known))
 
 
 def _goes_on(before: Turn, turn: Turn, after: Turn) -> bool:

@@ -12,7 +12,7 @@ SHOWN = 40  # characters of a sentence that are given as the reason
 _AWAY = word_pattern(
     r"""elsewhere|far to the (?:north|south|east|west)|far(?:ther)? away(?! from)|far from (?:there|here)
     |(?:\w+ ){0,3}(?:miles|leagues|streets|blocks|floors|light-years|worlds|parsecs|kilometres|kilometers)
-    + (?:away|off|below|above|north|south|east|west|down|inland)
+    + (?:away|off|below|above|north|south|east|west|down|inland|out to sea|(?:down|up)(?:river|stream|wind|hill))
     |(?:on|in) (?:the (?:other|far) side|another (?:part|corner|wing|city|town|country|world|time))
     |half(?:way)? (?:a world away|across)|in a different (?:part|city|town|country|world|time)
     |across (?:the )?(?:town|city|sea|ocean|world|galaxy|street|river|valley|border|country|continent|kingdom|bay

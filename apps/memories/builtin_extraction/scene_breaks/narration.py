@@ -105,11 +105,13 @@ def _actions(line: str, prose: bool) -> Iterator[str]:
 
 
 def _talks(text: str, previous: Sequence[Turn]) -> bool:
-    """Whether a message without marks is talk: it reads so, or tells of oneself where the others talk."""
-    if _TALK.search(text):
+    """Whether a message without marks is talk: it reads so where most do not quote speech, or tells of oneself where
+    the others talk."""
+    others = [turn.text for turn in previous[-6:]]
+    quoting = sum(marks_speech(other) for other in others)
+    if _TALK.search(text) and 2 * quoting <= len(others):
         return True
     own = bool(_FIRST.search(text)) or text[:1].islower()
-    others = [turn.text for turn in previous[-6:]]
     unmarked = [other for other in others if not marks_speech(other) and not _ACTION.search(other)]
     talk = sum(bool(_TALK.search(other)) or other[:1].islower() for other in unmarked)
     return bool(others) and len(unmarked) == len(others) and 2 * talk >= len(others) and own

@@ -24,15 +24,19 @@ _LEAVES = word_pattern(
     |we (?:go|ride|leave|walk)|see you (?:there|at|in)|meet (?:me|us|you)
     |follow me|right behind you|lead on|show me|show you|home(?=[.!?]+[\"”*]?$)|time to (?:go|leave|move)
     |saddle(?:s|d)? (?:up|the)|pack(?:s|ed)? (?:up|your|my|his|her|the|an?)|to the (?:car|horses|ship|boats?)
+    |reach(?:es|ed|ing) for (?:the |my |his |her |their )(?:car )?(?:keys|coat|hat)
     |what are we waiting for|we(?:'re| are) (?:off|going|leaving)|off we go
-    |if we (?:ride|go|leave|hurry|run|start)|(?:get|fetch|bring) (?:your|the) (?:\w+ )?(?:sword|coat|things|keys|horses?|car|gear)"""
+    |if we (?:ride|go|leave|hurry|run|start)|(?:get|fetch|bring) (?:your|the) (?:\w+ )?(?:sword|coat|things|keys
+    |horses?|car|gear)"""
 )
 _CLOSES = word_pattern(
     r"""(?:good)?bye|farewell|goodnight|good night|see you|see ya|until (?:then|tomorrow|tonight|next time)|take care
-    |good luck|that's (?:everything|all|settled|that|the last of it)|(?:it's )?(?:a deal|agreed|a date|settled)|deal(?=[.!])
+    |good luck|that's (?:everything|all|settled|that|the last of it)|(?:it's )?(?:a deal|agreed|a date|settled)
+    |deal(?=[.!])
     |dismissed|adjourned|(?:i'll|we'll|i will|we will) (?:see|meet|call|text|pick|be (?:there|back|ready))
     |h[au]ng(?:s)? up|end(?:s|ed) the (?:call|line|transmission)|hit the showers|get some (?:rest|sleep)|sleep now
-    |(?:eight|seven|six|nine|noon|midnight|dawn|sunset) (?:sharp|then|it is)|it's over|it is done|it's done"""
+    |(?:eight|seven|six|nine|noon|midnight|dawn|sunset) (?:sharp|then|it is)|it's over|it is done|it's done
+    |tonight[.!](?=[\"”])"""
 )
 
 

@@ -7,7 +7,8 @@ _LARGE = frozenset(
     """town city village hamlet inn tavern castle palace fortress fort keep forest woods wood jungle harbour harbor
     docks dock port quay pier marina market marketplace bazaar square beach shore coast seaside mountain
     mountains hills cave
-    caves cavern temple ford heath dunes estuary waterfront church chapel cathedral monastery abbey convent shrine mosque synagogue school schoolyard
+    caves cavern temple ford heath dunes estuary waterfront church chapel cathedral monastery abbey convent shrine
+    mosque synagogue school schoolyard
     university college academy campus library station airport spaceport terminal hospital clinic infirmary hospice
     office
     offices headquarters apartment flat condo house home cottage cabin hut farm farmhouse barn ranch mansion manor
@@ -22,7 +23,7 @@ _LARGE = frozenset(
     springs spa resort boardwalk fairground building fair festival carnival playground schoolhouse hideout safehouse
     lair den
     refuge sanctuary hall plaza downtown suburbs countryside highlands wilderness tundra glacier bay cove lagoon delta
-    ferry depot junction checkpoint hangar shipyard laboratory lab observatory post  penthouse motorway moor
+    ferry depot junction checkpoint hangar shipyard laboratory lab observatory penthouse motorway moor
     battlefield catacombs sewers underground rooftop aquarium bookshop bookstore barracks townhouse alehouse
     brewery winery temple pass ridge meadow reservoir ranger venue reception citadel stronghold necropolis vault
     neighbourhood neighborhood district quarter slums outskirts hometown homeland""".split()
@@ -47,18 +48,19 @@ _ROOMS = frozenset(
 )
 # Rooms and spots: one walks into them within a scene; only what a message opens on is told by them.
 _SMALL = frozenset(
-    """kitchen cellar basement attic loft bedroom bathroom bath parlour parlor sacristy nave chancel vestry library study
+    """kitchen cellar basement attic loft bedroom bathroom bath parlour parlor sacristy nave chancel vestry library
+    study
     lounge classroom auditorium boardroom cafeteria canteen refectory nursery pantry laundry greenhouse conservatory
     veranda porch terrace balcony garden yard pier locker ward wing deck cabin cockpit bridge hold galley mess foyer
-    lobby armoury armory smithy treasury stable paddock barn pool sauna dressing backstage stage platform stand stall
+    lobby armoury armory smithy treasury stable paddock barn pool sauna dressing backstage stage platform stall
     queue alley lane avenue boulevard highway road trail path track riverbank lakeside clifftop hillside hilltop
-    roof cliff cliffs tent pavilion marquee stair staircase landing bench campfire bonfire field fields grove hollow
-    ditch trench wall walls rampart ramparts battlements throne dais chamber chambers quarters cell cells car van bus train
-    tram plane taxi cab carriage sleigh wagon caravan truck hotel bay booth table counter
-    diner food-court foodcourt gymnasium pitch court track rink slope slopes runway kerb curb pavement sidewalk""".split()
+    roof cliff cliffs tent pavilion marquee stair staircase landing campfire bonfire field fields grove hollow
+    ditch trench wall walls rampart ramparts battlements chamber chambers quarters cell cells car van bus train
+    tram plane taxi cab carriage sleigh wagon caravan truck bay foodcourt space orbit hyperspace void gymnasium pitch
+    rink slope slopes runway kerb curb drive driveway lawn pavement sidewalk""".split()
 )
 # These may be a few steps away.
-NEAR = frozenset("bar hall court gate gates steps studio office den vault plaza dock shore river pool club".split())
+NEAR = frozenset("bar hall court gate gates steps studio office den vault plaza dock shore river pool".split())
 _ARTICLE = frozenset("the a an his her their our my your its this that another some one".split())
 _STOP = re.compile(
     r"[.,;:!?…❝()—–]| (?:and|but|then|while|when|where|as|with|without|before|after|until|to|for|from|in|on|at|by|"
@@ -73,8 +75,9 @@ def setting_at(text: str, people: Collection[str]) -> str:
     phrase = text.lstrip()[:80] + " "
     stop = _STOP.search(phrase)
     for part in (phrase[: stop.start()] if stop else phrase).split(" of ")[:2]:
-        last = (_WORD.findall(part) or [""])[-1].lower()
-        if last in _SMALL or last in _LARGE or last.removesuffix("s") in _LARGE:
+        words = _WORD.findall(part)
+        last = words[-1].lower() if words else ""
+        if last in _SMALL or last in _LARGE or (len(words) == 1 and last.removesuffix("s") in _LARGE):
             return last
     return place_at(text, people)
 

@@ -15,11 +15,12 @@ _GUESS = (
     r"if|unless|whether|imagin\w+|wonder\w*|as though|like|than|perhaps|maybe|could|couldn't|can|can't|cannot|whoever"
     r"|wherever|in case|pretend\w*|threaten\w*|fear(?:s|ed)?|worr\w+"
 )
-_HABIT = (
-    r"every|each|always|usually|often|normally|typically|sometimes|whenever|used to|daily|nightly|weekly|rarely|seldom"
+_OFTEN = (
+    r"always|usually|often|normally|typically|sometimes|whenever|used to|daily|nightly|weekly|rarely|seldom"
     r"|once a (?:day|week|month|year)|twice a \w+|(?:most|some|on|many) (?:morning|evening|night|day)s|in the \w+ings"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days|habit|routine|tradition\w*|generally|occasionally|never"
 )
+_HABIT = rf"every|each|{_OFTEN}"
 _RECALL = (
     r"remember\w*|recall\w*|ago|memor(?:y|ies)|once|last (?:night|week|month|year|spring|summer|autumn|fall|winter|time"
     r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|yesterday|earlier|previous\w*|the (?:night|day|week"
@@ -49,8 +50,11 @@ _AFTER = _words(
     r"every|each (?:day|night|week|year|morning)|used to|sometimes|typically|normally|never|is supposed to",
 )
 _NOT_NOW = _words(
-    _HABIT,
-    r"will|won't|\w+'ll|would|used to|should|could|can|may|might|perhaps|maybe|if|unless|ago|remember\w*|recall\w*",
+    _OFTEN,
+    r"(?:every|each) (?:other )?(?:day|night|morning|evening|afternoon|week|month|year|time|spring|summer|autumn"
+    r"|winter)",
+    r"(?:every|each) (?:mon|tues|wednes|thurs|fri|satur|sun)day|will|won't|\w+'ll|would|used to|should|could|can|may"
+    r"|might|perhaps|maybe|if|unless|ago|remember\w*|recall\w*",
     r"last (?:night|week|month|year)",
 )
 _PAST = _words(r"ago|yesterday|last (?:night|week|month|year)|in those days|when \w+ was (?:young|a \w+)")
@@ -84,7 +88,7 @@ def after_veto(text: str) -> bool:
 
 def habitual(text: str) -> bool:
     """Whether a sentence tells what is so again and again, may be, or was before."""
-    return bool(_NOT_NOW.search(_ASIDE.sub("", text)))
+    return bool(_NOT_NOW.search(_ASIDE.sub("", clause(text))))
 
 
 def tells_of_the_past(text: str) -> bool:

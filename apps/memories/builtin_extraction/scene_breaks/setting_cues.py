@@ -2,20 +2,23 @@
 somebody left. Pure."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from apps.memories.builtin_extraction.scene_breaks.calendar_words import EVENT
 from apps.memories.builtin_extraction.scene_breaks.cue import CLEAR, FAINT, LIKELY, Cue, word_pattern
 from apps.memories.builtin_extraction.scene_breaks.frames import (
     backdrop_places,
     framing_place,
+    from_here,
+    left_place,
     resting_places,
     subject_places,
     told_of,
 )
-from apps.memories.builtin_extraction.scene_breaks.partings import VEHICLE, leaves, parts
-from apps.memories.builtin_extraction.scene_breaks.places import place_at
+from apps.memories.builtin_extraction.scene_breaks.partings import VEHICLE
+from apps.memories.builtin_extraction.scene_breaks.places import NEAR, place_at, setting_at
 from apps.memories.builtin_extraction.scene_breaks.readings import before_veto
+from apps.memories.builtin_extraction.scene_breaks.so_far import SoFar
 
 OPENING = 60  # characters of a message's first sentence that set it
 
@@ -26,7 +29,6 @@ _EVENT = word_pattern(
     rf"""(?:the |her |his |their |my |our )?(?:\w+ )?(?P<event>{EVENT}|festival|dance|picnic|date|reunion|coronation)
     + (?:is|was|were|are|had|has|began|begins|starts?|started|went|goes)"""
 )
-_GOING = r"(?:to|at|for|into|towards?|until|till|before|reach|leaving|left|after|check|visit|find|see|search)"
 _GOT_THERE = word_pattern(
     r"""(?:when|by the time|once|as) (?:they|we|i|he|she|you|[A-Z]\w+)(?: both| all| finally)*
     + (?:arriv(?:es?|ed)|g[eo]ts? there|reach(?:es|ed)|pull(?:s|ed)? (?:in|up))
@@ -39,11 +41,22 @@ _RIDE = word_pattern(
 )
 _COMES_IN = word_pattern(
     r"""(?:kick|push|shut|clos|pull|lock|slam|nudg)(?:s|es|ed)? (?:the |his |her |my |our |their )(?:\w+ ){0,2}door
-    + (?:shut |closed |to )?behind|unlock(?:s|ed)? the (?:\w+ )?door|fumbl(?:es|ed) (?:with|for) (?:the |her |his |my )keys
-    |(?:drop|toss|hang|kick|shrug|throw|threw|hung)(?:s|es|ped|ed)? (?:off )?(?:the |her |his |my |their )(?:car |house )?
+    + (?:shut |closed |to )?behind|unlock(?:s|ed)? the (?:\w+ )?door|fumbl(?:es|ed) (?:with|for) (?:the |her |his
+    |my )keys
+    |(?:drop|toss|hang|kick|shrug|throw|threw|hung)(?:s|es|ped|ed)? (?:off )?(?:the |her |his |my |their )(?:car
+    |house )?
     +(?:keys|shoes|boots|coat|jacket|bags)(?: off)? (?:on|onto|by|in|into|over)"""
 )
-_OCCASION = re.compile(r"(?:the |her |his |their |my |our )?(?P<event>[\w'-]+(?: [\w'-]+){0,3})[.…]", re.IGNORECASE)
+_RECEIVED = word_pattern(
+    r"""(?:an?|the|his|her|their) [^,.❝]{3,40} (?:meets|met|greets|greeted|receives|received|ushers|ushered|leads|led
+    |shows
+    |showed|waves|waved|admits|admitted) (?:you|them|us|him|her|me)"""
+)
+_SHORT = re.compile(r"(?:the |her |his |their |my |our )?[\w'-]+(?: [\w'-]+){0,3}[.…]", re.IGNORECASE)
+_CLAUSE = re.compile(
+    r"(?:he|she|they|i|we|you|it|no|not)\b|.*\b(?:is|was|are|were|has|had|go(?:es)?|went|comes?|came|\w{2,}ed)\b",
+    re.IGNORECASE,
+)
 _IS_EVENT = word_pattern(rf"{EVENT}|festival|dance|picnic|date|reunion|coronation")
 _IS_VEHICLE = re.compile(VEHICLE)
 _TAKES = word_pattern(
@@ -52,59 +65,77 @@ _TAKES = word_pattern(
 )
 
 
-def setting_cues(text: str, said: str, end: str, people: Collection[str]) -> Iterator[Cue]:
-    """The cues in a message's first narrated sentence. ``said`` are the messages before as they stand, ``end`` is how
-    they end."""
-    going = FAINT if leaves(end) or parts(end) else 0
-    if _TAKES.match(text):
-        yield Cue(CLEAR, text[:OPENING], explicit=True)
-    if _GOT_THERE.search(text) and not before_veto(text.split(" when ")[0]):
-        yield Cue(CLEAR, text[:OPENING])
-    if _RIDE.match(text) or _COMES_IN.search(text):
-        yield Cue(FAINT + going, text[:OPENING])
-    event = _EVENT.match(text)
-    occasion = _OCCASION.fullmatch(text)
-    if occasion and _IS_EVENT.search(text):
-        yield Cue(LIKELY if occasion["event"].lower() in said.lower() else FAINT + going, text)
-    if event and re.search(rf"\b{event['event']}\b", said, re.IGNORECASE):
-        yield Cue(LIKELY, event[0], place=event["event"])
-    for weight, place in (named for named in _places(text, said, going, people) if named[1]):
-        yield Cue(weight, place, place=place)
+def setting_cues(text: str, past: SoFar) -> Iterator[Cue]:
+    """The cues in a sentence that opens a message."""
+    yield from _arrival(text, past)
+    yield from _occasion(text, past)
+    for weight, place in _places(text, past):
+        if place and weight and not past.names(place):
+            yield Cue(weight, place, place=place, kind="place")
 
 
-def posture_cues(text: str, said: str, end: str, people: Collection[str]) -> Iterator[Cue]:
+def posture_cues(text: str, past: SoFar) -> Iterator[Cue]:
     """The cues of somebody who is in a place already that nobody spoke of, or that somebody was about to go to."""
-    going = FAINT if leaves(end) or parts(end) else 0
-    for place in filter(None, resting_places(text, people)):
-        if place.lower() not in said.lower() or _spoken_of(place, said):
-            yield Cue(FAINT + going, place, place=place, kind="posture")
+    for place in filter(None, resting_places(text, past.people)):
+        new = place not in NEAR and place.lower() not in past.said.lower()
+        if (new or past.spoken_of(place)) and place.lower() not in past.told:
+            yield Cue(FAINT + past.going, place, place=place, kind="posture")
 
 
-def _places(text: str, said: str, going: float, people: Collection[str]) -> Iterator[tuple[float, str]]:
-    """(weight, place) of the places that the opening of a sentence names. One of which nothing was heard yet opens a
-    scene by itself where it is what the sentence tells of."""
+def _arrival(text: str, past: SoFar) -> Iterator[Cue]:
+    """Ways of getting somewhere that are told without the place."""
+    words = text[:OPENING]
+    if _TAKES.match(text):
+        yield Cue(CLEAR, words, explicit=True, kind="place")
+    if _GOT_THERE.search(text) and not before_veto(text.split(" when ")[0]):
+        yield Cue(CLEAR, words, kind="place")
+    if left_place(text, past.people) or framing_place(text, past.people)[0] == "below":
+        yield Cue(LIKELY, words, kind="place")
+    if _RIDE.match(text) or _COMES_IN.search(text) or _RECEIVED.match(text):
+        yield Cue(FAINT + past.going, words, kind="place")
+
+
+def _occasion(text: str, past: SoFar) -> Iterator[Cue]:
+    """An event that goes on, and openings such as "The funeral." and "Deep space."."""
+    if _SHORT.fullmatch(text) and not _CLAUSE.match(text) and text.split()[0] not in past.people:
+        place = setting_at(text, past.people)
+        if _IS_EVENT.search(text) or (place.islower() and not past.names(place)):
+            yield Cue(LIKELY, text, kind="place")
+    event = _EVENT.match(text)
+    if event and not past.names(event["event"]):
+        heard = re.search(rf"\b{event['event']}\b", past.said, re.IGNORECASE)
+        yield Cue(LIKELY if heard else FAINT + past.going, event[0], kind="place" if heard else "event")
+
+
+def _places(text: str, past: SoFar) -> Iterator[tuple[float, str]]:
+    """(weight, place) of the places that a sentence names. One of which nothing was heard yet opens a scene by itself
+    where it is what the sentence tells of."""
+    going, people = past.going, past.people
     fragment = _FRAGMENT.match(text)
     if fragment:
         place = place_at(fragment["place"], people)
-        yield (LIKELY if place.islower() or _spoken_of(place, said) else going), place
+        yield (LIKELY if place.islower() or past.spoken_of(place) else going), place
     for place in subject_places(text, people):
-        told = place.islower() and not re.search(rf"\bthis (?:\w+ )?{re.escape(place)}\b", said, re.IGNORECASE)
-        heard = place.islower() or (going and place in said)
-        yield (LIKELY if told or _spoken_of(place, said) else FAINT + going if heard else 0), place
-    relation, place = framing_place(text, people)
-    told = relation == "below" or (relation == "within" and _IS_VEHICLE.fullmatch(place))
-    yield (LIKELY if told else FAINT + going if relation else 0), place
-    if going and _spoken_of(told_of(text), said):
+        yield (LIKELY if past.spoken_of(place) else _subject_weight(text, place, past)), place
+    if going and past.spoken_of(told_of(text)):
         yield LIKELY, told_of(text)
-    for place in backdrop_places(text, people):
-        yield (LIKELY if _spoken_of(place, said) else FAINT) + going, place
-    for match in _AT.finditer(text[:OPENING]):
-        place = place_at(text[match.end() :], people)
-        yield (LIKELY if _spoken_of(place, said) else FAINT) + going, place
+    relation, place = framing_place(text, people)
+    yield (LIKELY if relation == "within" and _IS_VEHICLE.fullmatch(place) else FAINT + going), place
+    around = (place_at(text[match.end() :], people) for match in _AT.finditer(text[:OPENING]))
+    for place in (*backdrop_places(text, people), *around):
+        yield (LIKELY if past.spoken_of(place) else FAINT) + going, place
     if going:
-        yield from ((LIKELY, noun) for noun in _NOUN.findall(text[:OPENING]) if noun in said and place_at(noun, people))
+        yield from (
+            (LIKELY, noun) for noun in _NOUN.findall(text[:OPENING]) if noun in past.said and place_at(noun, people)
+        )
 
 
-def _spoken_of(word: str, said: str) -> bool:
-    """Whether somebody spoke of going there."""
-    return bool(word) and bool(re.search(rf"\b{_GOING} (?:\w+ ){{0,3}}{re.escape(word)}\b", said, re.IGNORECASE))
+def _subject_weight(text: str, place: str, past: SoFar) -> float:
+    here = (
+        place in NEAR
+        or from_here(text)
+        or re.search(rf"\bthis (?:\w+ )?{re.escape(place)}\b", past.said, re.IGNORECASE)
+    )
+    if place.islower() and not here:
+        return LIKELY
+    return FAINT + past.going if place.islower() or (past.going and place in past.said) else 0

@@ -23,7 +23,8 @@ _MOVES = (
 _SHINES = (
     r"(?:streams?|filters?|spills?|creeps?|pours?|seeps?|leaks?|slants?|wakes?|finds?|slips?|slides?|peeks?|falls?"
     r"|floods?"
-    r"|glows?|warms?|hits?|touches|shines?|breaks?|climbs?|came|comes|streamed|filtered|spilled|spilt|crept|poured"
+    r"|glows?|warms?|lay|lies|hits?|touches|shines?|breaks?|climbs?|came|comes|streamed|filtered|spilled|spilt|crept"
+    r"|poured"
     r"|seeped|leaked|slanted|woke|found|slid|fell|flooded|hit|touched|shone|broke|peeked)"
 )
 _PATTERNS = compiled(
@@ -43,7 +44,9 @@ _PATTERNS = compiled(
             (?:smoke|dust) (?:finally )?(?:clear|settle)(?:s|ed)
         """,
         FAINT: rf"""
-            (?:sunlight|daylight|sunshine|the sun|grey light|pale light)(?:(?=[.…]$)| (?:\w+ly )?(?:{_SHINES}|on|through|across|in))
+            (?:sunlight|daylight|sunshine|the sun|grey light|pale light) (?:\w+ly )?(?:{_SHINES}|on
+            |through|across|in)
+            (?<!\w )(?:sunlight|daylight|sunshine)(?=[.…]$)
         """,
     }
 )

@@ -34,7 +34,10 @@ _FRAGMENT = re.compile(
     rf"|(?:day|week|month|year|night) (?:\w+|\d+)|{COUNT}{UNIT}|back to the present)\W*",
     re.IGNORECASE,
 )
-_SOON = re.compile(r"\b(?:moments?|seconds?|minute|beat|instant|heartbeats?|breaths?)\b", re.IGNORECASE)
+_SOON = re.compile(
+    rf"\b(?:moments?|seconds?(?! (?:{DAYPART}|{WEEKDAY}|week|month|year))|minute|beat|instant|heartbeats?|breaths?)\b",
+    re.IGNORECASE,
+)
 _GOVERNED = re.compile(
     r"(?:\b(?:for|until|till|since|of|about|than|from|if|on|before|to|into|as|like|whole|all)|'s) $", re.IGNORECASE
 )

@@ -25,6 +25,7 @@ CLAUSE = r"(?:when|before|by the time|that)"
 SOMEWHERE = r"(?:reach|arriv|return|g[eo]t|ma[dk]e it|w[ao]ke|back|sun|light|dawn|night|home|came|come|enter)"
 COMPANY = r"(?:guests|crowd|others|children|kids|customers|everyone|house|household|village|town|city|camp)"
 HINT = 0.3  # with another cue it is enough
+TOLD = 0.9  # within a message's first sentence it is enough, later it is not
 
 ANYWHERE = compiled(
     {
@@ -47,6 +48,14 @@ ANYWHERE = compiled(
             over the (?:course of the )?(?:next|following|coming|ensuing) {NUMBERS}{UNIT}
             the {LONG_UNITS} (?:that followed|afterwards?|after)
         """,
+        TOLD: rf"""
+            (?:at|by|around|before|after) (?:nearly |almost |about )?(?:a )?{CLOCK}
+            \w+(?:ed|t|ng|on|ought) (?:\w+ )?(?:until|till|well into|far into|deep into|all through) (?:the )?(?:{POINT}
+            |(?:late |early |small |next )*(?:night|morning|afternoon|evening|hours))
+            (?<!is )(?<!was )(?<!are )(?<!were )(?:at|by|before|after|towards?) (?:{FEAST}|harvest|first light|daybreak
+            |dawn|sunrise|sunset|nightfall|dusk|noon|midday|midnight)
+            (?<!is )(?<!was )(?<!are )(?<!were )in (?:early |late |mid-?)?(?:the )?(?:{SEASON}|{MONTH})(?! of)
+        """,
     }
 )
 LEADING = compiled(
@@ -54,9 +63,12 @@ LEADING = compiled(
         EXPLICIT: rf"""
             {COUNT}{UNIT} of (?:\w+ )?(?:travel|rain|snow|silence|fever|calm|\w+ing)
             {COUNT}{UNIT} (?:on|after|past|since|into|out of)|{LONG_UNITS} (?:on|after)
-            {NUMBERS}(?:days|weeks|months|nights|hours|day|week|night|month|hour)'s? (?:\w+ )?(?:march|ride|drive|walk|sail
-            |journey|travel|climb|flight|voyage|trek|row|hike) (?:\w+ )?(?:br[io]\w+|later|on|took|takes|had|has|lands?|ended)
-            (?:{COUNT}{UNIT} and )?{COUNT}(?:\w+ )?{STRETCH} (?:later|further on|farther on|down the (?:road|line)|on(?=,))
+            {NUMBERS}(?:days|weeks|months|nights|hours|day|week|night|month|hour)'s? (?:\w+ )?(?:march|ride|drive
+            |walk|sail
+            |journey|travel|climb|flight|voyage|trek|row|hike) (?:\w+ )?(?:br[io]\w+|later|on|took|takes|had|has
+            |lands?|ended)
+            (?:{COUNT}{UNIT} and )?{COUNT}(?:\w+ )?{STRETCH} (?:later|further on|farther on|down the (?:road|line)
+            |on(?=,))
         """,
         CLEAR: rf"""
             {NUMBERS}(?:twenty|thirty|forty|fifty|ninety|[2-9]\d)(?:[- ]\w+)? minutes (?:later|after)
@@ -66,6 +78,7 @@ LEADING = compiled(
             (?:by|towards?|come) (?:the )?(?:late |early |mid-?)?(?:morning|evening|afternoon|night)
             (?:by|at|towards?|before) the end of the (?:\w+ )?{UNIT}
             in the (?:\w+ )?(?:morning|evening|afternoon)
+            (?:the )?(?:dead|middle|small hours) of the (?:night|day|afternoon|morning)
             in the (?:early|small|wee|dead|middle) (?:\w+ )*(?:hours|night)
             (?:late |early |deep |midway |halfway )(?:in|into|on|through) (?:the )?(?:\w+ )?{SPAN}
             (?:late |early |mid-?)(?:next |on )?(?:{DAYPART}|{WEEKDAY}|{SEASON})|next {DAYPART}
@@ -90,6 +103,7 @@ LEADING = compiled(
             after (?:{COUNT})?(?:\w+ )?{LONG_UNITS} (?:of|on|at|in)|after {COUNT}{UNIT}
             (?:for|in|during) the (?:next|following|coming) {NUMBERS}{UNIT}
             in the {LONG_UNITS} (?:since|after|that followed)
+            (?:early |late |mid-?)?(?:{SEASON}|{MONTH}|{DAYPART})(?:,| and| again)(?= )
             (?:at )?{CLOCK}|(?:at|by|around) {HOUR}(?=,)
             by the time [^,]{{3,60}}, (?:\w+ ){{1,4}}(?:already|long|miles|across|back|far|halfway|gone)
             (?:day|week|month|year|night) (?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)(?=[.:,])
@@ -97,17 +111,17 @@ LEADING = compiled(
             (?:his|her|their|our|my|the) (?:first|second|third|last) (?:few )?{UNIT} (?:in|at|of|on|aboard|as) \w+
         """,
         LIKELY: rf"""
-            (?:once|when|after) (?:the )?{EVENT} (?:is|was|had|has) (?:over|ended|done|finished)
+            (?:once|when|after) (?:it|(?:the )?{EVENT}) (?:is|was|had|has) (?:over|ended|done|finished)
             after what (?:felt|feels|seem(?:s|ed)) like (?:hours|days|weeks|an eternity|ages|forever)
             the \w+ (?:goes|went|rings|rang|sounds|sounded|calls|called) (?:\w+ )?for (?:the )?{EVENT}
-            (?:at|during|over) (?:the |their |her |his |my |our )?(?:{EVENT}|interval|intermission|reception)(?=,)
+            (?:at|in|during|over) (?:the |their |her |his |my |our )?(?:{EVENT}|interval|intermission|reception)(?=,)
             after (?:an? |the |their |her |his |my |our )?(?:\w+ ){{0,2}}{EVENT}
             (?:after|once) (?:the )?(?:last |final )?{COMPANY} (?:\w+ ){{0,3}}(?:gone|left|leaves?|goe?s?|asleep
             |dispersed|departed|bed)
             (?:sometime |some time |a (?:good |short |little |long )?while |a little )?(?:later|afterwards)(?=,| [a-z])
         """,
         HINT: r"""
-            (?:ten|\w+teen|1\d) minutes (?:later|after)|eventually|at (?:long )?last|finally
+            by the time|(?:ten|\w+teen|1\d) minutes (?:later|after)|eventually|at (?:long )?last|finally
         """,
     }
 )

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from apps.memories.builtin_extraction.scene_breaks.cue import CLEAR, Cue, compiled, word_pattern
+from apps.memories.builtin_extraction.scene_breaks.cue import CLEAR, FAINT, Cue, compiled, word_pattern
 from apps.memories.builtin_extraction.scene_breaks.readings import after_veto, before_veto, tells_of_the_past
 
 START = 120
@@ -24,6 +24,9 @@ _PATTERNS = compiled(
             |night|clock))
             alarm (?:clock )?(?:goes|went) off at|alarm clock
             (?:alarm|rooster|cock|bugle) (?:crows?|crowed|wakes?|woke|rouses|roused|drags?)
+        """,
+        FAINT: r"""
+            (?:is|was|are|were|am) already (?:up|awake|dressed|out of bed|gone|at the stove)
         """,
     }
 )

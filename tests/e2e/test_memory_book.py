@@ -1,0 +1,85 @@
+"""The memory book in a real browser: memories chosen by keyboard, merged, and the merge undone; on a phone, too."""
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from playwright.sync_api import Page, ViewportSize, expect
+from pytest_django.live_server_helper import LiveServer
+
+from apps.accounts.models import User
+from apps.chats.models import Chat
+from apps.memories.operations import layer_corrections as corrections
+from tests.factories import make_character, make_chat, make_memory
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+PHONE: ViewportSize = {"width": 390, "height": 844}
+TABS = ("", "story/", "arcs/", "scenes/", "ledger/", "knowledge/", "relationships/", "names/", "runs/", "settings/")
+
+
+@pytest.fixture
+def chat(transactional_db: None) -> Chat:
+    alice = User.objects.create_user("alice@example.com", name="Alice")
+    chat = make_chat(alice, "I like tea.", "Hm.", "Green tea.", "Ah.", character=make_character(alice))
+    for text, message in zip(
+        ("Tom likes tea.", "Tom likes green tea.", "Mira hums."), chat.messages.all(), strict=False
+    ):
+        make_memory(chat, text, valid_from=message)
+    corrections.create_knowledge(chat, "knows", "Mira", "Which tea Tom likes, and that he drinks it cold.", editor="a")
+    corrections.create_knowledge(chat, "hiding", "Tom", "That there is none left.", editor="a", target="Mira")
+    corrections.set_relationship(chat, "Mira", "Tom", "fond", "high", editor="a")
+    corrections.set_state(chat, "Mira", "character", "location", "the kitchen of a very long house", editor="a")
+    return chat
+
+
+@pytest.fixture
+def signed_in(page: Page, live_server: LiveServer, chat: Chat) -> Page:
+    client = Client()
+    client.force_login(User.objects.get(email="alice@example.com"))
+    session = client.cookies[settings.SESSION_COOKIE_NAME].value
+    page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": live_server.url}])
+    return page
+
+
+def test_memories_are_chosen_by_keyboard_merged_and_the_merge_undone(signed_in: Page, chat: Chat) -> None:
+    page = signed_in
+    page.goto(f"/memories/chats/{chat.pk}/book/")
+    for key in ("j", "x", "j", "x"):
+        page.keyboard.press(key)
+    expect(page.locator(".timeline-mark :checked")).to_have_count(2)
+    page.get_by_role("button", name="Merge the chosen ones").click()
+    page.get_by_role("textbox", name="Text").fill("Tom likes his tea green.")
+    page.get_by_role("button", name="Merge", exact=True).click()
+    expect(page.get_by_text("2 memories are one now.")).to_be_visible()
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("stand for themselves again")).to_be_visible()
+    page.goto(f"/memories/chats/{chat.pk}/book/")
+    expect(page.locator(".timeline .memory-text")).to_have_text(
+        ["Tom likes tea.", "Tom likes green tea.", "Mira hums."]
+    )
+
+
+def test_a_memory_is_edited_in_place_by_keyboard_and_that_undone(signed_in: Page, chat: Chat) -> None:
+    page = signed_in
+    page.goto(f"/memories/chats/{chat.pk}/book/")
+    page.keyboard.press("j")
+    page.keyboard.press("e")
+    page.get_by_role("textbox", name="Text").fill("Tom likes coffee.")
+    page.get_by_role("button", name="Save").click()
+    first = page.locator(".timeline-entry").first
+    expect(first.locator(".memory-text")).to_have_text("Tom likes coffee.")
+    first.get_by_role("button", name="Undo").click()
+    expect(first.locator(".memory-text")).to_have_text("Tom likes tea.")
+
+
+def test_no_part_of_the_book_is_wider_than_a_phone(signed_in: Page, chat: Chat) -> None:
+    page = signed_in
+    page.set_viewport_size(PHONE)
+    for tab in TABS:
+        page.goto(f"/memories/chats/{chat.pk}/book/{tab}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], tab
+        box = page.locator(".book-tabs [aria-current]").bounding_box()
+        assert box is not None
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= PHONE["width"], tab
+    page.goto(f"/memories/chats/{chat.pk}/book/knowledge/")
+    expect(page.get_by_role("row", name="Tom That")).to_contain_text("That there is none left.")
