@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from apps.chats.models import Character, Chat, Message
 from apps.chats.scenes import scenes_of
+from apps.memories.lineage import relatives
 from apps.memories.models import Arc, Digest, Entity, Knowledge, LedgerEntry, Memory, Relationship, Scene
 
 # Digests
@@ -218,6 +219,7 @@ def relationships_in(chat: Chat, at: int | None = None) -> list[Pair]:
     if chat.character_id:
         mine |= Q(subject__character=chat.character_id)
     rows = Relationship.objects.for_owner(chat.owner_id).filter(mine).exclude(state=Relationship.State.RETIRED)
+    rows = rows.exclude(chat__in=relatives(chat))
     if at is None:
         return _pairs(rows)
     held = _held_at(rows, chat, at).filter(Q(state=Relationship.State.CURRENT) | Q(until__chat=chat))
@@ -225,9 +227,13 @@ def relationships_in(chat: Chat, at: int | None = None) -> list[Pair]:
 
 
 def relationships_of(character: Character) -> list[Pair]:
-    """How people of the character's registry stand to each other, over all chats."""
+    """How people of the character's registry stand to each other, over all chats; of the same word in two branches,
+    the newer one."""
     rows = Relationship.objects.for_owner(character.owner_id).filter(subject__character=character)
-    return _pairs(rows.exclude(state=Relationship.State.RETIRED))
+    pairs = _pairs(rows.exclude(state=Relationship.State.RETIRED))
+    for pair in pairs:
+        pair.words = list({word.descriptor: word for word in pair.words}.values())
+    return pairs
 
 
 def _pairs(rows: Any, held: Any = None) -> list[Pair]:

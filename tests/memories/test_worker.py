@@ -16,8 +16,8 @@ from apps.accounts.models import User
 from apps.chats.imports import import_chats
 from apps.chats.models import Chat
 from apps.memories import tasks
-from apps.memories.models import ExtractionRun, Memory, Passage
 from apps.memories.memory_settings import DEFAULTS
+from apps.memories.models import ExtractionRun, Memory, Passage
 from tests.factories import UserFactory
 
 pytestmark = pytest.mark.worker

@@ -94,7 +94,7 @@ _YOU = re.compile(r"\b(?:you|your|yours|you're|you’re)\b", re.IGNORECASE)
 
 
 MUCH_NEWS = 15  # words; more of them tell no more
-_WEAK_CLAIMS = {"having", "taste", "opening"}
+_WEAK_CLAIMS = {"having", "taste", "opening", "presence", "renewal", "siblings", "company", "purity"}
 
 
 def _states(text: str) -> set[str]:

@@ -27,7 +27,7 @@ POLES = {
         (
             r"(?:works?|working|functions)(?= (?:again|fine|properly|perfectly)\b|$)",
             "functional|intact|rebuilt|repaired|restored|fixed|mended|whole again",
-            "patched(?: up)?|replaced|(?:brand-|brand )?new",
+            "patched(?: up)?|replaced",
         ),
     ),
     "prison": (
@@ -67,12 +67,17 @@ POLES = {
         ("only child|no (?:siblings|brothers|sisters)",),
         (r"(?:has|have|had) (?:a|\d+|another) (?:\w+ )?(?:brothers?|sisters?|siblings?)",),
     ),
+    "presence": (
+        ("missing|disappeared|vanished|nowhere to be found",),
+        (r"(?:is|sits|lies|hangs|rests|is kept) (?:safely |safe )?(?:in|on|inside|under) (?:the|a|\S+'s)",),
+    ),
+    "renewal": (
+        ("broken|cracked|torn|rusted|rusty|leaks?|leaking|leaky|shattered|worn out|rotten|snapped|damaged|dead",),
+        ("(?:brand-|brand )?new",),
+    ),
     "absence": (
         ("missing|disappeared|vanished|nowhere to be found",),
-        (
-            "turned up|came back|reappeared|was found",
-            r"(?:is|sits|lies|hangs|rests|is kept) (?:safely |safe )?(?:in|on|inside|under) (?:the|a|\S+'s)",
-        ),
+        ("turned up|came back|reappeared|was found",),
     ),
     "arrival": (
         (r"on (?:the|\S+'s) way|travell?ing to|heading (?:to|for)|en route",),

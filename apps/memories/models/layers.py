@@ -154,7 +154,7 @@ class Knowledge(Derived):
 
 
 class Relationship(Derived):
-    """A word for how ``subject`` stands to ``target``, and how strongly."""
+    """A word for how ``subject`` stands to ``target``, and how strongly; a branch has copies of its parent's."""
 
     class Magnitude(models.TextChoices):
         LOW = "low"
@@ -177,7 +177,7 @@ class Relationship(Derived):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["subject", "target", "descriptor"],
+                fields=["chat", "subject", "target", "descriptor"],
                 condition=Q(state="current"),
                 name="relationship_one_current_word",
             ),

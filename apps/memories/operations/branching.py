@@ -50,7 +50,7 @@ def inherit(branch: Chat) -> None:
     _inherit_memories(parent, branch, at, copies)
     _copy_readings(parent, branch, at)
     entities = {} if branch.character_id else _copy_entities(parent, branch)
-    for model in (Scene, Knowledge, LedgerEntry, Arc, *([] if branch.character_id else [Relationship])):
+    for model in (Scene, Knowledge, LedgerEntry, Arc, Relationship):
         _copy_rows(model, parent, branch, at, copies, entities)
     _copy_digests(parent, branch, at, copies)
 

@@ -13,6 +13,7 @@ from django.db.models import Exists, F, OuterRef, Q
 from apps.chats.models import Chat, Message
 from apps.chats.operations import lock_chat
 from apps.common import clock
+from apps.memories.lineage import relatives
 from apps.memories.models import (
     Arc,
     Digest,
@@ -135,11 +136,13 @@ def _retire_relationships(chat: Chat, changed: list[UUID]) -> None:
     _retire(mine.filter(_lost(changed)).exclude(state=Relationship.State.RETIRED))
     _forget_ends(mine, changed)
     closed = mine.filter(state__in=[Relationship.State.REPLACED, Relationship.State.REMOVED])
+    others = relatives(chat)
     closed = closed.exclude(retired_reason=BY_HAND)
     for row in closed.filter(Q(until=None) | Q(until__in=changed)).order_by("-pk"):
         same = Relationship.objects.for_owner(chat.owner_id).filter(
             subject=row.subject_id, target=row.target_id, descriptor=row.descriptor
         )
+        same = same.exclude(chat__in=others)
         later = same.filter(pk__gt=row.pk).exclude(state=Relationship.State.RETIRED).order_by("pk").first()
         _reopen(row, later, Relationship.State.CURRENT, Relationship.State.REPLACED)
 

@@ -8,6 +8,7 @@ from django.db.models import Q
 from apps.chats.models import Character, Chat, Message
 from apps.common import clock
 from apps.common.problems import Conflict, Invalid
+from apps.memories.lineage import relatives
 from apps.memories.models import Arc, Digest, Entity, Knowledge, LedgerEntry, Memory, Relationship, Scene
 from apps.memories.operations.layers import BY_HAND, clear_field, set_field, write_digest
 from apps.memories.operations.remembering import entity_named
@@ -45,7 +46,7 @@ def _is_taken(row: Any) -> bool:
     if isinstance(row, LedgerEntry):
         place |= {"chat": row.chat_id, "entity": row.entity_id, "field": row.field}
     elif isinstance(row, Relationship):
-        place |= {"subject": row.subject_id, "target": row.target_id, "descriptor": row.descriptor}
+        place |= {"chat": row.chat_id, "subject": row.subject_id, "target": row.target_id, "descriptor": row.descriptor}
     rows: Any = type(row).objects.for_owner(row.owner_id)
     return bool(rows.filter(**place).exists())
 
@@ -167,6 +168,7 @@ def set_relationship(
     if one == other:
         raise Invalid.at("/target", "It must be somebody else.")
     rows = Relationship.objects.for_owner(chat.owner_id).filter(subject=one, target=other, descriptor=word)
+    rows = rows.exclude(chat__in=relatives(chat))
     newest = _newest(chat)
     state = Relationship.State.REPLACED if magnitude else Relationship.State.REMOVED
     rows.filter(state=Relationship.State.CURRENT).update(

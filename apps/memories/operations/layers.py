@@ -12,6 +12,7 @@ from django.db.models import Q
 
 from apps.chats.models import Character, Chat, Message
 from apps.common import clock
+from apps.memories.lineage import relatives
 from apps.memories.lines.epistemic import KnowledgeLine
 from apps.memories.lines.ledger import StateLine
 from apps.memories.lines.relationships import RelationshipLine
@@ -226,20 +227,21 @@ def write_relationships(
         target = entity_named(chat, line.target, Entity.Kind.CHARACTER, character)
         if subject == target:
             continue
-        current = {row.descriptor: row for row in _words(subject, target)}
+        current = {row.descriptor: row for row in _words(chat, subject, target)}
         for word in line.removed:
             if word in current and not _is_before(message, current[word].source):
                 _close(current.pop(word), Relationship.State.REMOVED, message)
                 changed += 1
         for one in line.added:
             changed += _say(chat, subject, target, current.get(one.word), one.word, one.magnitude, message, run_id)
-        _keep_strongest(subject, target, message)
+        _keep_strongest(chat, subject, target, message)
     return changed
 
 
-def _words(subject: Entity, target: Entity) -> list[Relationship]:
+def _words(chat: Chat, subject: Entity, target: Entity) -> list[Relationship]:
+    """The words that hold; those of other branches of the same story are nothing to the chat."""
     rows = Relationship.objects.for_owner(subject.owner_id).filter(subject=subject, target=target, state="current")
-    return list(rows.select_related("source").order_by("pk"))
+    return list(rows.exclude(chat__in=relatives(chat)).select_related("source").order_by("pk"))
 
 
 def _say(
@@ -255,6 +257,7 @@ def _say(
     if current is not None and (current.magnitude == magnitude or _is_before(message, current.source)):
         return False
     said = Relationship.objects.for_owner(chat.owner_id).filter(subject=subject, target=target, descriptor=word)
+    said = said.exclude(chat__in=relatives(chat))
     told = Q(source=message, magnitude=magnitude) & ~Q(state=Relationship.State.RETIRED)
     if said.filter(told | Q(until__chat=chat, until__index__gt=message.index)).exists():
         return False
@@ -273,9 +276,9 @@ def _say(
     return True
 
 
-def _keep_strongest(subject: Entity, target: Entity, message: Message) -> None:
+def _keep_strongest(chat: Chat, subject: Entity, target: Entity, message: Message) -> None:
     """The weakest and oldest words make room."""
-    words = [row for row in _words(subject, target) if not row.edited_by]
+    words = [row for row in _words(chat, subject, target) if not row.edited_by]
     words.sort(key=lambda row: (_MAGNITUDES.index(row.magnitude), row.pk), reverse=True)
     for row in words[MAX_DESCRIPTORS:]:
         row.retired_reason = "capacity"

@@ -11,6 +11,7 @@ from apps.llm import endpoint
 from apps.llm.models import Connection
 from apps.llm.operations import create_connection, use_for
 from apps.memories.operations.configuring import change_settings
+from tests.common.test_up import installation as installation
 from tests.factories import UserFactory
 from tests.llm.scripted_server import Answer, ScriptedServer
 from tests.memories.engine import storyteller
