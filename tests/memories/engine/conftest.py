@@ -37,7 +37,7 @@ def connect(server: ScriptedServer) -> Callable[..., Connection]:
     """A function that connects somebody to the scripted model, for generation and embeddings."""
 
     def connect(owner: User, **fields: Any) -> Connection:
-        given = {
+        given: dict[str, Any] = {
             "name": "Scripted",
             "backend": "openai",
             "base_url": f"{server.url}/v1",

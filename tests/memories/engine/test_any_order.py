@@ -1,6 +1,7 @@
 """Whatever is said, changed, taken back and branched, in whatever order: what is remembered is what the chats say."""
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +35,7 @@ LONG_TERM_ONLY = {
     "long_term_cap": 400, "consolidate_fact": 100, "consolidate_event": 100, "decay_after": 1000,
 }  # fmt: skip
 
+WRITES: dict[str, Callable[..., None]] = {"edit": edit, "swipe": swipe, "delete": delete}
 places = st.integers(0, 7)
 actions = st.one_of(
     st.tuples(st.just("append"), st.sampled_from(TEXTS), st.booleans()),
@@ -79,8 +81,8 @@ class Tree:
         elif name == "swipe_back":
             swipe_back(chat, index, len(message(chat, index).ordered_swipes) - 1)
             swipe_back(chat, index, 0)
-        elif name in ("edit", "swipe", "delete"):
-            {"edit": edit, "swipe": swipe, "delete": delete}[name](chat, index, *text)
+        elif name in WRITES:
+            WRITES[name](chat, index, *text)
 
     def settle(self) -> None:
         for chat in self.chats:

@@ -52,6 +52,8 @@ def test_a_long_chat_is_read_in_windows_with_progress(owner: User, server: Scrip
     change_settings(owner, WIDE)
     chat = imported(owner)
     run, _ = runs.start_run(owner, chat)
+    assert run.first is not None
+    assert run.last is not None
     assert (run.first.index, run.last.index) == (0, MESSAGES)
     run = taken(run)
     assert (run.state, run.error, run.done) == ("succeeded", "", run.total)
@@ -76,7 +78,7 @@ def test_paused_resumed_cancelled_and_begun_again_nothing_is_lost_or_doubled(
     server.requests.clear()
 
     def stop(how: str) -> None:
-        (runs.pause_run if how == "pause" else runs.cancel_run)(runs.latest_run(owner, chat))
+        (runs.pause_run if how == "pause" else runs.cancel_run)(chat.runs.get())
 
     for task, how, state in (("long_term", "pause", "paused"), ("arcs", "cancel", "cancelled")):
         happened = meanwhile(task, lambda how=how: stop(how))

@@ -113,7 +113,12 @@ def test_a_run_goes_on_after_its_database_was_killed_and_restarted(
     assert installation.process.stderr is not None
     threading.Thread(target=installation.process.stderr.read, daemon=True).start()
     client = Client(f"http://127.0.0.1:{installation.port}", shell(installation, TOKEN))
-    connection = {"name": "Scripted", "backend": "openai", "base_url": f"{server.url}/v1", "model": "storyteller"}
+    connection: dict[str, Any] = {
+        "name": "Scripted",
+        "backend": "openai",
+        "base_url": f"{server.url}/v1",
+        "model": "storyteller",
+    }
     connection |= {"embedding_model": "scripted-vectors", "for_generation": True, "for_embeddings": True}
     client.call("POST", "/connections/", connection)
     client.call("PATCH", "/memory-settings/", QUIET)

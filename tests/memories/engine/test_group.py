@@ -21,7 +21,7 @@ DEEDS = ["owes a favour to", "wrote a love letter to", "stole nine horses from"]
 VICTIMS = ["Agnes", "Bertram", "Cecily", "Duncan", "Edith", "Fergus", "Greta", "Hugo", "Isolde", "Jasper"]
 KINDS = ["RELATIONSHIP", "EVENT", "FACT"]
 HEARD = ["Alice hates thunderstorms.", "Alice sings in a choir.", "Alice broke her left arm."]
-ONLY = {"tiers": ["long_term"]}
+ONLY: dict[str, Any] = {"tiers": ["long_term"]}
 
 
 def group(owner: User, rounds: int = 1) -> Chat:

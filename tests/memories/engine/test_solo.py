@@ -97,6 +97,7 @@ def test_a_run_comes_every_few_messages_and_leaves_the_newest_reply(owner: User,
         append(chat, f"FACT(2): Mira owns boat number {number + 10}.", is_user=number % 2 == 0)
         for run in settle(chat):
             assert run.state == "succeeded"
+            assert run.last is not None
             seen.append(run.last.index)
     assert seen == [2, 6] or seen == [2, 5, 8]
     read_by = [set(storyteller.turns_in(one)) for one in server.requests if storyteller.task_of(one) == "long_term"]

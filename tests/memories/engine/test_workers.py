@@ -6,6 +6,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import psutil
@@ -248,7 +249,7 @@ def test_a_run_lets_go_of_a_silent_model_within_seconds(
         action(run)
         begun = time.monotonic()
         other = told_by()
-        wait_until(lambda other=other: (found := run_of(other)) is not None and found.state != "queued")
+        wait_until(partial(_is_under_way, other))
         assert time.monotonic() - begun < 5, how
         assert as_it_should_be(other) == expected
         if how == "deleted":
@@ -264,6 +265,11 @@ def test_a_run_lets_go_of_a_silent_model_within_seconds(
         assert (again.state, again.pk == run.pk) == ("succeeded", how == "paused")
         assert told(chat) == expected, how
     assert worker.poll() is None
+
+
+def _is_under_way(chat: Chat) -> bool:
+    run = run_of(chat)
+    return run is not None and run.state != "queued"
 
 
 def _delete(run: ExtractionRun) -> None:
