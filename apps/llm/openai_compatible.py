@@ -6,14 +6,16 @@ The SDK asks; what comes back is read by ``reply_documents``, since many of thes
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx2
-from openai import APIConnectionError, APIResponse, OpenAI
 
 from apps.llm.generation import GenerationRequest, Misconfigured, Profile
 from apps.llm.replies import Piece, failure_within, names_of, only_document, plain, string, whole_number
 from apps.llm.reply_documents import error_message
+
+if TYPE_CHECKING:
+    from openai import APIResponse, OpenAI
 
 ROUTES = re.compile(r"/(chat/completions|chat|completions|responses|embeddings|models)$")
 VERSION = re.compile(r"/v\d+[a-z]*\d*(/|$)")
@@ -40,7 +42,7 @@ class OpenAICompatible:
     ) -> None:
         """Ask for a completion, and have ``read`` take the reply's bytes as they come. Raises GenerationFailed."""
 
-        def work(sdk: OpenAI) -> None:
+        def work(sdk: "OpenAI") -> None:
             create = sdk.chat.completions.with_streaming_response.create
             with create(**self._body(model, request, stream)) as reply:
                 read(reply.iter_bytes())
@@ -96,7 +98,7 @@ class OpenAICompatible:
     def vectors(self, client: httpx2.Client, model: str, texts: Sequence[str]) -> tuple[list[Any], int | None]:
         """A vector for each text, as the server gives them, and the tokens that it counted. Raises GenerationFailed."""
 
-        def work(sdk: OpenAI) -> dict[str, Any]:
+        def work(sdk: "OpenAI") -> dict[str, Any]:
             create = sdk.embeddings.with_streaming_response.create
             return _document(create(model=model, input=list(texts), encoding_format="float"))
 
@@ -106,7 +108,7 @@ class OpenAICompatible:
         given.sort(key=lambda one: whole_number(one, "index") or 0)
         return [one.get("embedding") for one in given], whole_number(document.get("usage"), "prompt_tokens")
 
-    def _at_some_base(self, client: httpx2.Client, work: Callable[[OpenAI], T]) -> T:
+    def _at_some_base(self, client: httpx2.Client, work: Callable[["OpenAI"], T]) -> T:
         """What ``work`` returns at the first base URL that is one; later calls go there at once."""
         failures: list[Misconfigured] = []
         for base in self._bases:
@@ -124,15 +126,18 @@ class OpenAICompatible:
 
 
 @contextmanager
-def _sdk(client: httpx2.Client, base: str) -> Iterator[OpenAI]:
+def _sdk(client: httpx2.Client, base: str) -> Iterator["OpenAI"]:
     """The SDK at ``base``. The key, further tries and what errors mean are the client's; the SDK wraps some of them."""
+    # Imported at the first call: its thousand models take longer than the rest of Loci, and most processes call nobody.
+    from openai import APIConnectionError, OpenAI
+
     try:
         yield OpenAI(api_key="set by the client", base_url=base, http_client=client, max_retries=0)
     except APIConnectionError as error:
         raise error.__cause__ or error from None
 
 
-def _document(opening: AbstractContextManager[APIResponse[Any]]) -> dict[str, Any]:
+def _document(opening: "AbstractContextManager[APIResponse[Any]]") -> dict[str, Any]:
     """The one document of a reply that is not streamed. Raises GenerationFailed."""
     with opening as reply:
         document = only_document(reply.iter_bytes())

@@ -3,8 +3,6 @@
 from functools import cache
 from typing import Protocol
 
-from bpe_openai import get_encoding
-
 
 class TokenCounter(Protocol):
     def count(self, text: str) -> int: ...
@@ -14,6 +12,9 @@ class BpeTokenCounter:
     """Counts by a published vocabulary: ``o200k_base`` of current models, ``cl100k_base`` of older ones."""
 
     def __init__(self, encoding: str = "o200k_base") -> None:
+        # Imported when tokens are counted first: it reads its vocabularies, and takes as long as all of Django.
+        from bpe_openai import get_encoding
+
         self._encoding = get_encoding(encoding)
 
     def count(self, text: str) -> int:

@@ -118,10 +118,8 @@ def test_after_the_supervisor_was_killed_the_services_end_and_it_starts_again(in
         assert time.monotonic() < deadline
         time.sleep(0.1)
 
-    started = time.monotonic()
     installation.up()
     installation.wait_for("Loci is ready")
-    assert time.monotonic() - started < 15
     assert installation.stop() == 0
     assert installation.processes() == []
 

@@ -514,11 +514,12 @@ ODD = [
     "1. Scene and setting: [SUMMARY]",
     "- Mira: Mira: Tom is wounded in the leg.",
 ]
+QUEST = "We must find the silver key before the new moon."
 TELLING = [
     "I told Tom that Anna sold the blue boat.",
     "*Mira hides the stolen letter from Tom.*",
     "Tom has no idea that Anna is a spy.",
-    "We must find the silver key before the new moon.",
+    QUEST,
     "We found the silver key.",
     "I trust you.",
     "I don't trust you.",
@@ -626,9 +627,10 @@ class Chat:
         return [self.ledger(), self.threads(), self.knowledge(), self.relationships(), self.summed_up()]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=50)
 @given(texts, speakers)
 @example(TELLING, PEOPLE)
+@example([QUEST, f"FOUND:SILVER:KEY.{QUEST}"], ("Mira",))
 @example([*TELLING[::-1], *ODD], PEOPLE)
 def test_all_lines_are_read_all_quotations_stand_in_the_chat_and_a_second_pass_adds_nothing(
     said: list[str], who: Sequence[str]
@@ -638,7 +640,7 @@ def test_all_lines_are_read_all_quotations_stand_in_the_chat_and_a_second_pass_a
     assert chat.pass_over() == [False] * 5
 
 
-@settings(deadline=None)
+@settings(max_examples=50)
 @given(texts, st.lists(st.one_of(st.sampled_from([*TELLING, *ODD]), st.text(max_size=60)), max_size=6))
 def test_no_text_makes_the_other_tasks_raise(said: list[str], memories: list[str]) -> None:
     turns = turns_of(said)

@@ -53,9 +53,9 @@ def _is_known(text: str, known: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def _settlement(arc: str, statements: Sequence[Statement]) -> Statement | None:
-    """The sentence that settles an arc; where the turns hold the arc's own sentence, one after it."""
+    """The sentence that settles an arc; where the turns hold the arc's own sentence, one after the last of it."""
     thread = thread_of(arc)
-    begin = next((place + 1 for place, statement in enumerate(statements) if statement.quoted == arc), 0)
+    begin = max((place + 1 for place, statement in enumerate(statements) if statement.quoted == arc), default=0)
     return next((one for one in statements[begin:] if thread and settles(one, thread)), None)
 
 

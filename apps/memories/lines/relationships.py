@@ -75,7 +75,7 @@ def _descriptors(words: str) -> tuple[tuple[Descriptor, ...], tuple[str, ...]]:
     for piece in map(str.strip, _PIECE.findall(words)[:MAX_WORDS]):
         gone = _REMOVED.match(piece.lstrip(" *_`[+"))
         found = _descriptor(piece.lstrip(" *_`[+")[gone.end() :] if gone else piece)
-        if found.word in _NOTHING:
+        if found.word in _NOTHING or not any(map(str.isalnum, found.word)):
             continue
         if gone:
             removed[found.word] = None
@@ -97,7 +97,7 @@ def _descriptor(piece: str) -> Descriptor:
 
 def _word(text: str) -> str:
     """A descriptor in lower case, without the marks around it."""
-    return one_line(re.sub("[()]", " ", text.lower()).strip(_EDGES), MAX_WORD).strip(_EDGES)
+    return one_line(re.sub("[(),;|]", " ", text.lower()).strip(_EDGES), MAX_WORD).strip(_EDGES)
 
 
 def print_relationship(line: RelationshipLine) -> str:
