@@ -6,7 +6,7 @@ from logging.config import dictConfig
 from typing import Any
 
 from celery import Celery, bootsteps
-from celery.signals import celeryd_init, setup_logging, worker_process_init, worker_ready
+from celery.signals import celeryd_init, setup_logging, worker_init, worker_process_init, worker_ready
 from django.conf import settings
 from django_structlog.celery.steps import DjangoStructLogInitStep
 
@@ -56,6 +56,16 @@ def declare_queue(**kwargs: object) -> None:
     To do so replaces the trigger that wakes it, which deadlocks with others who declare or publish.
     """
     app.amqp.queues[app.conf.task_default_queue].no_declare = False
+
+
+@worker_init.connect
+def load_before_forking(**kwargs: object) -> None:
+    """Load once, for all of the worker's processes, what each would load at its first run."""
+    import openai  # noqa: F401
+
+    from apps.llm.tokens import get_token_counter
+
+    get_token_counter()
 
 
 @worker_process_init.connect

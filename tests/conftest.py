@@ -62,6 +62,11 @@ def django_db_setup(django_db_setup: None) -> Iterator[None]:
     pools.reset()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what waits for processes and browsers: begun last, it would keep one core waiting for the other."""
+    items.sort(key=lambda item: not (item.get_closest_marker("worker") or item.get_closest_marker("e2e")))
+
+
 # A real worker
 
 
@@ -158,13 +163,20 @@ class WebServer:
         pytest.fail("the web server does not answer")
 
 
-@pytest.fixture
-def web_server(transactional_db: None) -> Iterator[WebServer]:
-    """A running web server."""
+@pytest.fixture(scope="session")
+def kept_web_server(django_db_setup: None) -> Iterator[WebServer]:
+    """A web server that stays up from test to test, since most of such a test's time is its start."""
     server = WebServer()
-    server.start()
     yield server
     server.kill()
+
+
+@pytest.fixture
+def web_server(kept_web_server: WebServer, transactional_db: None) -> WebServer:
+    """A running web server."""
+    if kept_web_server.process is None:
+        kept_web_server.start()
+    return kept_web_server
 
 
 # A real browser

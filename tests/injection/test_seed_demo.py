@@ -45,25 +45,18 @@ def test_the_story_is_imported_extracted_and_recalled(db, capsys, settings):
         assert all(index < row.message.index for index in said)
 
 
-def test_a_second_run_changes_nothing(db, capsys, short):
+def test_it_runs_once_finishes_what_was_interrupted_and_begins_anew_when_told(db, capsys, short):
     assert short in seed(capsys)
     before = set(Recall.objects.for_owner(demo()).values_list("pk", "updated_at"))
     assert seed(capsys) == ""
     assert set(Recall.objects.for_owner(demo()).values_list("pk", "updated_at")) == before
 
-
-def test_what_was_interrupted_is_finished(db, capsys, short):
-    seed(capsys)
     Recall.objects.for_owner(demo()).delete()
     ExtractionRun.objects.for_owner(demo()).delete()
     assert "Remembered" in seed(capsys)
     assert Recall.objects.for_owner(demo()).exists()
-    assert Chat.objects.for_owner(demo()).count() == 1
-
-
-def test_reset_begins_anew(db, capsys, short):
-    seed(capsys, reset=True)
     first = Chat.objects.for_owner(demo()).get()
+
     assert "Imported" in seed(capsys, reset=True)
     assert Chat.objects.for_owner(demo()).get().pk != first.pk
     assert Character.objects.for_owner(demo()).count() == 1

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+from django.test import override_settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
@@ -81,15 +82,22 @@ def chat(alice: User) -> Chat:
     return make_chat(alice, "one", "two")
 
 
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch, settings: Any, transactional_db: None) -> Iterator[WebServer]:
-    monkeypatch.setenv("SSE_HEARTBEAT", HEARTBEAT)
-    monkeypatch.setenv("SSE_MAX_PER_USER", str(MAX_STREAMS))
-    settings.WEB_CONCURRENCY = 1
+@pytest.fixture(scope="module")
+def kept_server(django_db_setup: None) -> Iterator[WebServer]:
+    """One process, so that it counts all streams, and short intervals."""
     server = WebServer()
-    server.start()
     yield server
     server.kill()
+
+
+@pytest.fixture
+def server(kept_server: WebServer, transactional_db: None) -> WebServer:
+    if kept_server.process is None:
+        with pytest.MonkeyPatch.context() as patch, override_settings(WEB_CONCURRENCY=1):
+            patch.setenv("SSE_HEARTBEAT", HEARTBEAT)
+            patch.setenv("SSE_MAX_PER_USER", str(MAX_STREAMS))
+            kept_server.start()
+    return kept_server
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from tests.memories.engine.story import STORY, swipe, tell
 pytestmark = pytest.mark.worker
 
 StartWorker = Callable[[], subprocess.Popen[bytes]]
-PATIENCE = 1  # seconds without a sign of life after which a run's worker counts as dead
+PATIENCE = 2  # seconds without a sign of life after which a run's worker counts as dead
 TELLING = {
     "chunk": 6,
     "consolidate_session": 2,
