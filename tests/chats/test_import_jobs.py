@@ -28,7 +28,7 @@ from apps.chats.tasks import request_import, sweep_import_jobs
 from apps.common import clock
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory
-from tests.memories.test_worker import kill_hard
+from tests.memories.engine.test_workers import kill_hard
 
 SCENE = {"scene_break": True, "scene_break_name": "I"}
 HEADER = {"user_name": "Alice", "character_name": "Mira", "chat_metadata": {}}
