@@ -1,6 +1,7 @@
 """What becomes of a candidate: new, the successor of an older memory, a repetition, or nothing. Pure.
 
-Rules decide first (``state_change``, ``restatement``), then likeness; what neither decides may be asked of a model.
+Rules decide first (``state_change``, ``restatement``), then likeness; what neither decides may be asked of a language
+model (``confirm``) or, where there is none, be weighed (``comparison``).
 """
 
 from collections.abc import Callable, Sequence, Set
@@ -11,10 +12,11 @@ from uuid import UUID
 
 import numpy as np
 
+from apps.memories.comparison import Comparison
 from apps.memories.lines.memories import Candidate
 from apps.memories.restatement import differs, restates
 from apps.memories.state_change import Change, change_between
-from apps.memories.wording import jaccard
+from apps.memories.wording import jaccard, split_speaker
 
 
 @dataclass(frozen=True)
@@ -26,15 +28,20 @@ class Thresholds:
     same_topic: float
     # Below the same topic, statements that fill the same frame of the same subject still exclude each other.
     same_frame: float
+    weighed: float  # the least likeness at which two statements are compared, where no rule decides
 
 
 # Of hardware profiles A (small local models; the built-in backend) and B (hosted models), from memory.md.
-COSINE = Thresholds(duplicate=0.82, cross_kind_duplicate=0.88, same_topic=0.55, same_frame=0.15)
-COSINE_B = Thresholds(duplicate=0.85, cross_kind_duplicate=0.91, same_topic=0.52, same_frame=0.15)
-JACCARD = Thresholds(duplicate=0.65, cross_kind_duplicate=0.75, same_topic=0.40, same_frame=0.10)
-JACCARD_B = Thresholds(duplicate=0.68, cross_kind_duplicate=0.78, same_topic=0.38, same_frame=0.10)
+COSINE = Thresholds(duplicate=0.82, cross_kind_duplicate=0.88, same_topic=0.55, same_frame=0.15, weighed=0.35)
+COSINE_B = Thresholds(duplicate=0.85, cross_kind_duplicate=0.91, same_topic=0.52, same_frame=0.15, weighed=0.35)
+JACCARD = Thresholds(duplicate=0.65, cross_kind_duplicate=0.75, same_topic=0.40, same_frame=0.10, weighed=0.20)
+JACCARD_B = Thresholds(duplicate=0.68, cross_kind_duplicate=0.78, same_topic=0.38, same_frame=0.10, weighed=0.20)
 
 Confirm = Callable[[str, str], bool]  # whether the second statement replaces the first, as a model sees it
+Compare = Callable[[Sequence[tuple[str, str, str]]], list[Comparison]]  # of (older, newer, kind) each
+# Likelihoods from which a comparison decides. To lose a contradiction is worse than to keep a repetition: what may as
+# well be a change (``DOUBTFUL``) is no repetition.
+REPEATS, REPLACES, DOUBTFUL = 0.65, 0.45, 0.15
 
 
 class Outcome(StrEnum):
@@ -81,12 +88,14 @@ def judge(
     vectors: np.ndarray[Any, Any] | None = None,
     thresholds: Thresholds | None = None,
     confirm: Confirm | None = None,
+    compare: Compare | None = None,
 ) -> list[Verdict]:
     """A verdict for each candidate, given its neighbours among the memories, nearest first.
 
     Candidates stand in the order in which they were said, and are compared with each other too: by ``vectors`` (one
     row each, unit length) or, without them, by their words; the neighbours' similarities and ``thresholds`` must be of
-    the same sort. ``confirm`` is asked about the nearest memory of the same kind and topic that no rule decides on.
+    the same sort. ``confirm`` is asked about the nearest memory of the same kind and topic that no rule decides on;
+    ``compare`` about the nearest memory or line of the same kind, and the rest counts as new.
     """
     limits = thresholds or (COSINE if vectors is not None else JACCARD)
     verdicts: list[Verdict] = []
@@ -100,6 +109,7 @@ def judge(
             or _repeated_line(candidate, near, verdicts, limits, taken)
             or _replaced_line(candidate, near, verdicts, limits, taken)
             or _replaced_memory(candidate, neighbours[number], limits, taken)
+            or (compare and _compared(candidate, neighbours[number], near, verdicts, limits, taken, compare))
             or Verdict(candidate, Outcome.PASSED)
         )
         if verdict.outcome == Outcome.SUPERSEDED:
@@ -226,6 +236,46 @@ def _replaced_memory(
     return None
 
 
+def _compared(
+    candidate: Candidate,
+    neighbours: Sequence[Neighbour],
+    near: Sequence[float],
+    verdicts: Sequence[Verdict],
+    thresholds: Thresholds,
+    taken: Set[UUID | int],
+    compare: Compare,
+) -> Verdict | None:
+    """What becomes of a candidate beside the one statement of its kind that is nearest.
+
+    Quotations are left alone: the weights were learnt from plain statements, and what people say is seldom one.
+    """
+    memories: list[tuple[float, str, Neighbour | int]] = [
+        (one.similarity, one.text, one)
+        for one in neighbours
+        if one.kind == candidate.kind and not one.forgotten and one.id not in taken
+    ]
+    lines: list[tuple[float, str, Neighbour | int]] = [
+        (near[number], one.candidate.text, number)
+        for number, one in enumerate(verdicts)
+        if one.candidate.kind == candidate.kind and _is_kept(one) and number not in taken
+    ]
+    likeness, text, nearest = max([*memories, *lines], key=lambda one: one[0], default=(0.0, "", 0))
+    if likeness < thresholds.weighed or _is_quoted(text) or _is_quoted(candidate.text):
+        return None
+    [found] = compare([(text, candidate.text, candidate.kind)])
+    if found.duplicate >= REPEATS and found.superseded <= DOUBTFUL:
+        if isinstance(nearest, Neighbour):
+            return _repetition(candidate, nearest)
+        return Verdict(candidate, Outcome.REJECTED, reason="repeats another line")
+    if found.superseded < REPLACES:
+        return None
+    if isinstance(nearest, int):
+        return Verdict(candidate, Outcome.SUPERSEDED, earlier=nearest, reason="weighed")
+    if _said_before(candidate, nearest):
+        return None
+    return Verdict(candidate, Outcome.SUPERSEDED, nearest.id, reason="weighed")
+
+
 def _change(old: str, new: str, similarity: float, thresholds: Thresholds) -> Change | None:
     """The change from one statement to another that is about the same."""
     if similarity < thresholds.same_frame:
@@ -233,6 +283,10 @@ def _change(old: str, new: str, similarity: float, thresholds: Thresholds) -> Ch
     change = change_between(old, new)
     enough = (thresholds.same_frame + thresholds.same_topic) / 2
     return None if change and change.by_words and similarity < enough else change
+
+
+def _is_quoted(text: str) -> bool:
+    return bool(split_speaker(text)[0])
 
 
 def _is_kept(verdict: Verdict) -> bool:

@@ -72,6 +72,33 @@ def reading(text: str) -> Reading:
     return Reading(words, (names & words) - _UNNAMED, numbers, negated)
 
 
+@dataclass(frozen=True)
+class Differences:
+    """In what two statements differ; ``only_old`` and ``only_new`` are the words that the other has not."""
+
+    any: bool
+    facts: bool
+    points_elsewhere: bool
+    tells_what_became: bool
+    new_tells_an_end: bool
+    only_old: Words
+    only_new: Words
+
+
+def differences(old: str, new: str) -> Differences:
+    one, two = reading(old), reading(new)
+    only_old, only_new = _leftovers(one, two)
+    return Differences(
+        any=differs(old, new),
+        facts=_facts_differ(one, two),
+        points_elsewhere=_point_elsewhere(old, new),
+        tells_what_became=_tells_what_became(old, new, only_new),
+        new_tells_an_end=_speaks_of(new)[1],
+        only_old=only_old,
+        only_new=only_new,
+    )
+
+
 def differs(old: str, new: str) -> bool:
     """They are worded alike, but what they say is not the same."""
     one, two = reading(old), reading(new)

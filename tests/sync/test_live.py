@@ -9,10 +9,10 @@ from typing import Any
 
 import httpx
 import pytest
-from django.test import override_settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
+from django.test import override_settings
 from rest_framework.test import APIClient
 
 from apps.accounts.models import User

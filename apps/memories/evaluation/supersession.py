@@ -14,7 +14,8 @@ from uuid import UUID
 import numpy as np
 
 from apps.llm.embeddings import get_embedder
-from apps.memories.dedup import Neighbour, Outcome, Verdict, judge
+from apps.memories.comparison import compare
+from apps.memories.dedup import Compare, Neighbour, Outcome, Verdict, judge
 from apps.memories.evaluation.datasets import UnusableDataset, required
 from apps.memories.evaluation.json_lines import read_json_lines
 from apps.memories.lines.memories import Candidate
@@ -45,6 +46,7 @@ class Judged:
     """What dedup made of a pair, and why; ``similarity`` is the cosine of its two texts."""
 
     line: int
+    kind: str
     expected: str
     got: str
     similarity: float
@@ -56,7 +58,7 @@ class Judged:
 def evaluate(file: Path, report: Callable[[str], None]) -> dict[str, Any]:
     """Accuracy, the confusion table, and the pairs that came out wrong. Raises UnusableDataset, OSError,
     EmbeddingUnavailable."""
-    pairs = [_pair(value, line) for line, value in read_json_lines(file)]
+    pairs = [pair_of(value, line) for line, value in read_json_lines(file)]
     report(f"{len(pairs)} pairs")
     judged = judge_pairs(pairs)
     counts = Counter((one.expected, one.got) for one in judged)
@@ -71,7 +73,7 @@ def evaluate(file: Path, report: Callable[[str], None]) -> dict[str, Any]:
     }
 
 
-def _pair(value: Any, line: int) -> Pair:
+def pair_of(value: Any, line: int) -> Pair:
     where = f"line {line}"
     pair = Pair(line, *(required(value, key, str, where) for key in ("existing", "candidate", "kind", "expected")))
     for key, known in (("kind", Memory.Kind.values), ("expected", LABELS)):
@@ -85,18 +87,29 @@ def _pair(value: Any, line: int) -> Pair:
 
 def judge_pairs(pairs: Sequence[Pair]) -> list[Judged]:
     """Each pair by itself, both texts as memories of its kind."""
+    return _judged(pairs, compare)
+
+
+def judge_by_rules(pairs: Sequence[Pair]) -> list[Judged]:
+    """As ``judge_pairs``; what no rule decides counts as independent."""
+    return _judged(pairs, None)
+
+
+def _judged(pairs: Sequence[Pair], weigh: Compare | None) -> list[Judged]:
     embedder = get_embedder()
     old = embedder.embed([pair.existing for pair in pairs])
     new = embedder.embed([pair.candidate for pair in pairs])
-    return [_judged(pair, *vectors) for pair, *vectors in zip(pairs, old, new, strict=True)]
+    return [_judge(pair, before, after, weigh) for pair, before, after in zip(pairs, old, new, strict=True)]
 
 
-def _judged(pair: Pair, old: np.ndarray[Any, Any], new: np.ndarray[Any, Any]) -> Judged:
+def _judge(pair: Pair, old: np.ndarray[Any, Any], new: np.ndarray[Any, Any], weigh: Compare | None) -> Judged:
     similarity = float(old @ new)
     neighbour = Neighbour(UUID(int=pair.line), pair.kind, pair.existing, similarity)
-    verdict: Verdict = judge([Candidate(pair.kind, pair.candidate)], [[neighbour]], new[None])[0]
+    candidate = Candidate(pair.kind, pair.candidate)
+    verdict: Verdict = judge([candidate], [[neighbour]], new[None], compare=weigh)[0]
     return Judged(
         line=pair.line,
+        kind=pair.kind,
         expected=pair.expected,
         got=_LABEL_OF[verdict.outcome],
         similarity=round(similarity, 3),

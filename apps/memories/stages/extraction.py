@@ -16,7 +16,7 @@ from apps.memories.operations.remembering import Stage, hash_of, scope_of, write
 from apps.memories.stages.context import NOTHING, Context, Window, turns_material
 from apps.memories.stages.context import Outcome as StageOutcome
 from apps.memories.stages.echoes import Echoes
-from apps.memories.stages.judging import confirm_by, thresholds_of
+from apps.memories.stages.judging import compare_by, confirm_by, thresholds_of
 from apps.memories.stages.provenance import attribute
 from apps.memories.stages.relationships import changes_of
 from apps.memories.stages.triggers import triggers_of
@@ -139,7 +139,7 @@ def _judged(context: Context, turns: Mapping[int, Message], tier: str, candidate
         context.bring_vectors(without_vector(scope, hashes, learnt, model, MOST_WITHOUT_VECTOR))
         near = find_neighbours(scope, hashes, learnt, vectors, model)
     thresholds = thresholds_of(context.settings, by_words=vectors is None)
-    verdicts = judge(ordered, near, vectors, thresholds, confirm_by(context, tier))
+    verdicts = judge(ordered, near, vectors, thresholds, confirm_by(context, tier), compare_by(context, tier))
     return replace(stage, verdicts=_limited(verdicts, context.settings.new_per_kind, set(learnt)))
 
 

@@ -1,9 +1,8 @@
-"""By what candidates are judged: the thresholds that hold, and a model for what no rule decides."""
-
-from collections.abc import Callable
+"""By what candidates are judged: the thresholds that hold, and who decides where no rule does."""
 
 from apps.llm.generation import GenerationFailed
-from apps.memories.dedup import COSINE, JACCARD, Thresholds
+from apps.memories.comparison import compare
+from apps.memories.dedup import COSINE, JACCARD, Compare, Confirm, Thresholds
 from apps.memories.lines.words import parse_update
 from apps.memories.memory_settings import Settings
 from apps.memories.models import Memory
@@ -20,16 +19,18 @@ def thresholds_of(settings: Settings, *, by_words: bool) -> Thresholds:
             cross_kind_duplicate=settings.word_cross_kind_duplicate,
             same_topic=settings.word_same_topic,
             same_frame=JACCARD.same_frame,
+            weighed=JACCARD.weighed,
         )
     return Thresholds(
         duplicate=settings.duplicate,
         cross_kind_duplicate=settings.cross_kind_duplicate,
         same_topic=settings.same_topic,
         same_frame=COSINE.same_frame,
+        weighed=COSINE.weighed,
     )
 
 
-def confirm_by(context: Context, tier: str) -> Callable[[str, str], bool] | None:
+def confirm_by(context: Context, tier: str) -> Confirm | None:
     """Asks the model whether a statement replaces another; None where there is no model to ask.
 
     Only of long-term memories: those of a session are many, and short-lived. A model that fails to answer replaces
@@ -45,6 +46,11 @@ def confirm_by(context: Context, tier: str) -> Callable[[str, str], bool] | None
         return asked.get((old, new), False)
 
     return confirm
+
+
+def compare_by(context: Context, tier: str) -> Compare | None:
+    """Weighs what no rule decides, where there is no model to ask. Of long-term memories only, as above."""
+    return compare if context.backend.name == "builtin" and tier == Memory.Tier.LONG_TERM else None
 
 
 def _replaces(context: Context, old: str, new: str) -> bool:
