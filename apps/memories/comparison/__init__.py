@@ -1,7 +1,7 @@
 """Which of two statements about the same holds: what rules leave open, weighed. No language model is asked.
 
 ``signals`` says in what two statements are alike and in what they differ; how much each of these tells was learnt from
-pairs that people judged (``fitting``), and is kept in ``weights.json``.
+pairs that people judged (``manage.py fit_comparison``), and is kept in ``weights.json``.
 """
 
 from apps.memories.comparison.weighing import Comparison, compare

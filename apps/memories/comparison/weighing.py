@@ -1,18 +1,16 @@
 """The signals of a pair, weighed: how likely the newer statement replaces the older one, repeats it, or neither."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from apps.llm.embeddings import get_embedder
 from apps.memories.comparison.signals import Pair, signals
+from apps.memories.regression import Regression, fitted, read
 
 FILE = Path(__file__).with_name("weights.json")
+SHRINK = 20.0  # pairs
 
 
 class Comparison(NamedTuple):
@@ -23,39 +21,20 @@ class Comparison(NamedTuple):
     passed: float
 
 
-@dataclass(frozen=True)
-class Weights:
-    """Of a softmax regression on standardised signals: one row of ``weights`` for each field of Comparison, one column
-    for each name."""
-
-    names: tuple[str, ...]
-    means: np.ndarray[Any, Any]
-    scales: np.ndarray[Any, Any]
-    weights: np.ndarray[Any, Any]
-    biases: np.ndarray[Any, Any]
-
-    def likelihoods(self, found: Sequence[dict[str, float]]) -> np.ndarray[Any, Any]:
-        """A row for each pair's signals, a column for each field of Comparison."""
-        values = np.array([[float(one[name]) for name in self.names] for one in found])
-        scores = (values - self.means) / self.scales @ self.weights.T + self.biases
-        raised = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return raised / raised.sum(axis=1, keepdims=True)
-
-
-def read(file: Path) -> Weights:
-    kept = json.loads(file.read_text(encoding="utf-8"))
-    arrays = (np.array(kept[name]) for name in ("means", "scales", "weights", "biases"))
-    return Weights(tuple(kept["names"]), *arrays)
-
-
-@cache
-def weights() -> Weights:
-    return read(FILE)
-
-
 def compare(pairs: Sequence[tuple[str, str, str]]) -> list[Comparison]:
     """For each (older statement, newer one, kind), by this machine's embedding model. Raises EmbeddingUnavailable."""
     if not pairs:
         return []
     found = signals([Pair(*pair) for pair in pairs], get_embedder().embed)
-    return [Comparison(*map(float, row)) for row in weights().likelihoods(found)]
+    return [Comparison(*map(float, row)) for row in _weights().likelihoods(found)]
+
+
+@cache
+def _weights() -> Regression:
+    return read(FILE)
+
+
+def learn(pairs: Sequence[tuple[str, str, str]], verdicts: Sequence[str]) -> Regression:
+    """How much each signal tells; ``verdicts`` name fields of Comparison. Raises EmbeddingUnavailable."""
+    found = signals([Pair(*pair) for pair in pairs], get_embedder().embed)
+    return fitted(found, [Comparison._fields.index(verdict) for verdict in verdicts], shrink=SHRINK)

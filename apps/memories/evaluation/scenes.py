@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from apps.memories.builtin_extraction.scene_breaks import Turn, scene_starts
+from apps.memories.builtin_extraction.scene_breaks import Turn, likelihoods, scene_starts
 from apps.memories.builtin_extraction.scene_patterns_seed import seed_scene_starts
 from apps.memories.evaluation.datasets import UnusableDataset, required
 from apps.memories.evaluation.json_lines import read_json_lines
@@ -35,7 +35,7 @@ class Mistake:
 
 
 def _built_in(turns: Sequence[Turn]) -> list[int]:
-    return scene_starts(turns, min_messages=1)
+    return scene_starts(turns, min_messages=1, likely=likelihoods(turns))
 
 
 METHODS: dict[str, Callable[[Sequence[Turn]], list[int]]] = {"built-in": _built_in, "original": seed_scene_starts}
@@ -43,7 +43,7 @@ METHODS: dict[str, Callable[[Sequence[Turn]], list[int]]] = {"built-in": _built_
 
 def evaluate(file: Path, report: Callable[[str], None]) -> dict[str, Any]:
     """The figures of both methods, and the mistakes of each. Raises UnusableDataset, OSError."""
-    passages = [_passage(value, number) for number, value in read_json_lines(file)]
+    passages = [passage_of(value, number) for number, value in read_json_lines(file)]
     report(f"{len(passages)} passages, {sum(len(passage.turns) for passage in passages)} messages")
     return {
         "passages": len(passages),
@@ -53,7 +53,7 @@ def evaluate(file: Path, report: Callable[[str], None]) -> dict[str, Any]:
     }
 
 
-def _passage(value: Any, line: int) -> Passage:
+def passage_of(value: Any, line: int) -> Passage:
     where = f"line {line}"
     messages = required(value, "messages", list, where)
     turns = [_turn(message, f"{where}: messages[{number}]") for number, message in enumerate(messages)]

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Sequence, Set
 
 from apps.chats.models import Message
-from apps.memories.builtin_extraction.scene_breaks import Turn, scene_starts
+from apps.llm.embeddings import EmbeddingUnavailable
+from apps.memories.builtin_extraction.scene_breaks import Turn, likelihoods, scene_starts
 from apps.memories.lines.prose import parse_prose
 from apps.memories.lines.words import parse_yes_no
 from apps.memories.models import Scene
@@ -62,11 +63,24 @@ def _read_after(context: Context, window: Window) -> list[Message]:
 def _starts(context: Context, shown: Sequence[Message], new: Set[int]) -> list[int]:
     """The positions of those turns that begin a scene, of the numbers ``new``."""
     turns = [Turn(name=one.name, is_user=one.is_user, text=one.mes, sent_at=one.sent_at) for one in shown]
-    found = scene_starts(turns, min_messages=context.settings.scene_min_messages)
-    begun = [position for position in found if position > 0 and shown[position].index in new]
-    if context.settings.scene_check == "rules" or context.backend.name == "builtin":
-        return begun
-    return [position for position in begun if _is_confirmed(context, shown[position - 1], shown[position])]
+    likely = _likelihoods(turns, min((place for place, one in enumerate(shown) if one.index in new), default=0))
+    by_rules = context.settings.scene_check == "rules" or context.backend.name == "builtin"
+
+    def agrees(position: int) -> bool:
+        if shown[position].index not in new:
+            return False  # it was read before, and the scene under way was not ended by it
+        return by_rules or _is_confirmed(context, shown[position - 1], shown[position])
+
+    return scene_starts(turns, min_messages=context.settings.scene_min_messages, likely=likely, agrees=agrees)
+
+
+def _likelihoods(turns: Sequence[Turn], first: int) -> list[float]:
+    """Of each turn from ``first`` to begin a scene; none where this machine's model is out of order, and rules alone
+    tell."""
+    try:
+        return likelihoods(turns, first)
+    except EmbeddingUnavailable:
+        return []
 
 
 def _without_recap(context: Context, window: Window) -> list[tuple[Scene, Message]]:

@@ -16,8 +16,9 @@ from tests.factories import UserFactory
 from tests.llm.scripted_server import Answer, ScriptedServer
 from tests.memories.engine import storyteller
 
-# What is searched isn't looked at here, and profiles are made once.
-QUIET = {"index_messages": False, "extract_every": 1}
+# What is searched isn't looked at here. The storyteller says whether a scene begins, so that it tells them apart alike
+# whatever stands around.
+QUIET = {"index_messages": False, "extract_every": 1, "scene_check": "model"}
 
 
 @pytest.fixture

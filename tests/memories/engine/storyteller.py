@@ -26,6 +26,7 @@ LONG_TERM = ("FACT", "EVENT", "PREFERENCE", "RELATIONSHIP")
 SESSION = ("DETAIL", "SCENE", "REVELATION", "DEVELOPMENT")
 KNOWLEDGE = ("KNOWS", "SUSPECTS", "BELIEVES", "UNAWARE")
 _MARKER = re.compile(r"^(?P<name>[A-Z]+)(?:\((?P<about>[^)]*)\))?:\s*(?P<text>.+)$")
+_JUMP = re.compile(r"\b(?:weeks|days) later\b|\bnext morning\b", re.IGNORECASE)
 _TURN = re.compile(r"^#(\d+) ([^:]+): ?(.*)$")
 _ENTRY = re.compile(r"^(\d+)\. (?:\([^)]*\) )?(.+)$", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\\\{\\\{([\w-]+)\\\}\\\}")
@@ -160,6 +161,12 @@ def _summary(values: Values) -> Iterator[str]:
     yield "7. What the user wants: more\n8. The current moment: now\n9. What comes next: the rest\n[/SUMMARY]"
 
 
+def _scene_break(values: Values) -> Iterator[str]:
+    """Whether the later of the two turns jumps."""
+    *_, (_, _, text) = _turns(values)
+    yield "YES" if _JUMP.search(text) else "NO"
+
+
 def _scene_recap(values: Values) -> Iterator[str]:
     numbers = [number for number, _, _ in _turns(values)]
     yield f"They talked from turn {numbers[0]} to turn {numbers[-1]}, and then they left."
@@ -214,7 +221,7 @@ _TASKS: Mapping[str, Callable[[Values], Iterator[str]]] = {
     "consolidate": _consolidate,
     "supersession": _supersession,
     "summary": _summary,
-    "scene_break": lambda values: iter(["YES"]),
+    "scene_break": _scene_break,
     "scene_recap": _scene_recap,
     "arcs": _arcs,
     "arc_summary": lambda values: iter([f"It came to its end: {values['arc']}"]),

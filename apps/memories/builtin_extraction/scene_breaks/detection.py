@@ -1,8 +1,8 @@
-"""Where scenes begin in a chat, by rules. Pure."""
+"""Where scenes begin in a chat: by rules and, where they see nothing, by what is likely. Pure."""
 
 import datetime as dt
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from apps.memories.builtin_extraction.scene_breaks import headings
 from apps.memories.builtin_extraction.scene_breaks.cue import CLEAR, ENOUGH, FAINT, Cue
@@ -23,19 +23,33 @@ PAUSE = dt.timedelta(hours=6)  # between the send dates of two messages
 WINDOW = 8  # messages before a message, of which it may be a continuation
 SHORT = 6  # words of a sentence after which the next one still opens a message
 OPENING = 3  # sentences of a message that show where it is
+LIKELY_ENOUGH = 0.4  # from which a message begins a scene that no rule sees
 WITHIN = 0.9  # what a cue keeps of its weight in a sentence that begins no paragraph
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
 
 
-def scene_starts(turns: Sequence[Turn], *, min_messages: int = 3) -> list[int]:
+def scene_starts(
+    turns: Sequence[Turn],
+    *,
+    min_messages: int = 3,
+    likely: Sequence[float] = (),
+    agrees: Callable[[int], bool] = lambda position: True,
+) -> list[int]:
     """The positions of the turns that begin a scene, in order. The first turn begins one as a matter of course and is
-    not among them. A scene has ``min_messages`` at least: what would cut it shorter is passed over."""
+    not among them. A scene has ``min_messages`` at least: what would cut it shorter is passed over.
+
+    ``likely`` is how likely each turn begins one (``weighing``); right after a beginning, rules alone tell another.
+    ``agrees`` is asked about each position that would be one, and has the last word.
+    """
     starts: list[int] = []
     for position in range(1, len(turns)):
         if position - (starts[-1] if starts else 0) >= min_messages:
             previous = turns[max(position - WINDOW, 0) : position]
-            if begins_scene(previous, turns[position], turns[position + 1 : position + 2]):
+            seen = begins_scene(previous, turns[position], turns[position + 1 : position + 2])
+            follows = bool(starts) and starts[-1] == position - 1
+            begins = seen is not None or (not follows and bool(likely) and likely[position] >= LIKELY_ENOUGH)
+            if begins and agrees(position):
                 starts.append(position)
     return starts
 
@@ -60,10 +74,15 @@ def begins_scene(previous: Sequence[Turn], turn: Turn, following: Sequence[Turn]
     return Break(found.words)
 
 
+def is_marked(previous: Sequence[Turn], turn: Turn) -> bool:
+    """Whether something outside the story marks that ``turn`` begins a scene."""
+    return bool(_marked(previous, turn))
+
+
 def _leads_nowhere(told: Sequence[Turn], after: Turn) -> bool:
     """Whether the message ``after`` shows that a weak cue in the last of those ``told`` was a way out of the old scene,
     or no way at all."""
-    return _goes_on(told[-2], told[-1], after) or any(cue.explicit for cue in _cues(told, after))
+    return _goes_on(told[-2], told[-1], after) or any(cue.explicit for cue in cues_of(told, after))
 
 
 def _marked(previous: Sequence[Turn], turn: Turn) -> str:
@@ -108,7 +127,7 @@ def _place(turn: Turn) -> str:
 def _told(previous: Sequence[Turn], turn: Turn, settling: Cue | None = None) -> Cue | None:
     """The cue by which the message's narration begins a scene. Right after another beginning (``settling``) only an
     explicit one does, that says something else."""
-    cues = list(_cues(previous, turn))
+    cues = list(cues_of(previous, turn))
     if settling:
         cues = [cue for cue in cues if cue.explicit and not _words(cue.words) <= _words(settling.words)]
     best: dict[str, Cue] = {}
@@ -121,13 +140,14 @@ def _told(previous: Sequence[Turn], turn: Turn, settling: Cue | None = None) -> 
     return Cue(1 - doubt, strongest.words) if strongest and 1 - doubt >= ENOUGH else None
 
 
-def _cues(previous: Sequence[Turn], turn: Turn) -> Iterator[Cue]:
+def cues_of(previous: Sequence[Turn], turn: Turn) -> Iterator[Cue]:
+    """All cues of what the message narrates, strong and weak."""
     before = previous[-1].text if previous else ""
     past = so_far(previous, turn)
     slept = asleep(before[-END:])
     rested = slept or parts(past.end)
     sentences = narrated(turn, previous)
-    opens = bool(sentences) and _opens(turn, sentences[0])
+    opens = bool(sentences) and opens_with(turn, sentences[0])
     if previous and opens:
         yield from _opening(sentences, past)
     remembered: set[int] = set()
@@ -144,7 +164,7 @@ def _cues(previous: Sequence[Turn], turn: Turn) -> Iterator[Cue]:
         yield Cue(CLEAR, "morning", kind="waking")
 
 
-def _opens(turn: Turn, sentence: Sentence) -> bool:
+def opens_with(turn: Turn, sentence: Sentence) -> bool:
     """Whether the message begins with that sentence, not with speech."""
     return _WORD.findall(turn.text)[:1] == _WORD.findall(sentence.text)[:1]
 

@@ -5,13 +5,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
-from apps.memories.comparison import fitting
-from apps.memories.comparison.signals import Pair
-from apps.memories.comparison.weighing import FILE
+from apps.llm.embeddings import EmbeddingUnavailable
+from apps.memories.comparison.weighing import FILE, learn
 from apps.memories.evaluation.datasets import UnusableDataset
 from apps.memories.evaluation.json_lines import read_json_lines
 from apps.memories.evaluation.supersession import judge_by_rules, pair_of
+from apps.memories.regression import write
 
 
 class Command(BaseCommand):
@@ -25,12 +24,10 @@ class Command(BaseCommand):
         try:
             pairs = [pair_of(value, line) for file in files for line, value in read_json_lines(file)]
             undecided = [one for one in judge_by_rules(pairs) if one.got == "passed"]
-            learnt = fitting.fitted(
-                [Pair(one.existing, one.candidate, one.kind) for one in undecided],
-                [one.expected for one in undecided],
-                get_embedder().embed,
+            learnt = learn(
+                [(one.existing, one.candidate, one.kind) for one in undecided], [one.expected for one in undecided]
             )
-            fitting.write(learnt, out)
+            write(learnt, out)
         except (UnusableDataset, OSError, EmbeddingUnavailable) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"{len(learnt.names)} signals, learnt from {len(undecided)} of {len(pairs)} pairs: {out}")

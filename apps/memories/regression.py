@@ -1,0 +1,79 @@
+"""Softmax regression: which of a few classes something belongs to, by signals that were weighed on judged examples."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+STEPS = 3000
+STEP = 0.125
+DIGITS = 5  # that count, of what is kept
+LEAST_SCALE = 1e-6  # a signal that varies less tells nothing
+
+Signals = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Regression:
+    """One row of ``weights`` for each class, one column for each name of a signal; signals are standardised by
+    ``means`` and ``scales``."""
+
+    names: tuple[str, ...]
+    means: np.ndarray[Any, Any]
+    scales: np.ndarray[Any, Any]
+    weights: np.ndarray[Any, Any]
+    biases: np.ndarray[Any, Any]
+
+    def likelihoods(self, found: Sequence[Signals]) -> np.ndarray[Any, Any]:
+        """A row for each example, a column for each class; a row adds up to 1."""
+        values = np.array([[float(one[name]) for name in self.names] for one in found])
+        return _softmax((values - self.means) / self.scales @ self.weights.T + self.biases)
+
+
+def read(file: Path) -> Regression:
+    kept = json.loads(file.read_text(encoding="utf-8"))
+    arrays = (np.array(kept[name]) for name in ("means", "scales", "weights", "biases"))
+    return Regression(tuple(kept["names"]), *arrays)
+
+
+def write(regression: Regression, file: Path) -> None:
+    kept: dict[str, Any] = {"names": list(regression.names)}
+    for name in ("means", "scales", "weights", "biases"):
+        kept[name] = _rounded(getattr(regression, name).tolist())
+    file.write_text(json.dumps(kept) + "\n", encoding="utf-8")
+
+
+def _rounded(values: Any) -> Any:
+    return [_rounded(value) for value in values] if isinstance(values, list) else float(f"{values:.{DIGITS}g}")
+
+
+def fitted(found: Sequence[Signals], classes: Sequence[int], *, shrink: float) -> Regression:
+    """Learn from examples of the classes 0, 1, … by gradient descent; the same examples give the same.
+
+    ``shrink`` is the weight of the L2 regularisation, in examples: it keeps rare signals from telling much.
+    """
+    names = tuple(found[0])
+    values = np.array([[float(one[name]) for name in names] for one in found])
+    means, scales = values.mean(axis=0), values.std(axis=0)
+    scales[scales < LEAST_SCALE] = 1.0
+    inputs = np.hstack([(values - means) / scales, np.ones((len(found), 1))])
+    learnt = _descend(inputs, np.eye(max(classes) + 1)[list(classes)], shrink / len(found))
+    return Regression(names, means, scales, learnt[:, :-1], learnt[:, -1])
+
+
+def _descend(inputs: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], shrink: float) -> np.ndarray[Any, Any]:
+    learnt = np.zeros((wanted.shape[1], inputs.shape[1]))
+    shrinks = np.full(learnt.shape, shrink)
+    shrinks[:, -1] = 0
+    for _ in range(STEPS):
+        wrong = _softmax(inputs @ learnt.T) - wanted
+        learnt -= STEP * (wrong.T @ inputs / len(inputs) + shrinks * learnt)
+    return learnt
+
+
+def _softmax(scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    raised = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return raised / raised.sum(axis=1, keepdims=True)
