@@ -63,8 +63,8 @@ def django_db_setup(django_db_setup: None) -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what waits for processes and browsers: begun last, it would keep one core waiting for the other."""
-    items.sort(key=lambda item: not (item.get_closest_marker("worker") or item.get_closest_marker("e2e")))
+    """Begin with what waits for processes: begun last, it would keep one core waiting for the other."""
+    items.sort(key=lambda item: not item.get_closest_marker("worker"))
 
 
 # A real worker

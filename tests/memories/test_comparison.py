@@ -27,8 +27,8 @@ def test_statements_by_others_are_told_apart_and_no_contradiction_is_dropped() -
     assert results["pairs"] >= 250
     assert results["accuracy"] >= 0.85
     assert results["contradictions_dropped"] == 0
-    by_rules = judge_by_rules([pair_of(value, number) for number, value in read_json_lines(UNSEEN)])
-    assert results["right"] >= sum(one.got == one.expected for one in by_rules) + 30
+    by_rules = judge_by_rules([pair_of(value, number) for number, value in read_json_lines(UNSEEN)][::4])
+    assert results["accuracy"] >= sum(one.got == one.expected for one in by_rules) / len(by_rules) + 0.1
 
 
 @settings(max_examples=30)
@@ -138,12 +138,13 @@ def fit(*files: Path, out: Path) -> str:
 
 
 def test_what_was_learnt_tells_the_pairs_apart_that_it_was_learnt_from(tmp_path: Path) -> None:
-    out = tmp_path / "weights.json"
-    assert "signals, learnt from" in fit(UNSEEN, out=out)
-    pairs = [pair_of(value, number) for number, value in read_json_lines(UNSEEN)][:40]
+    out, file = tmp_path / "weights.json", tmp_path / "pairs.jsonl"
+    file.write_text("\n".join(UNSEEN.read_text(encoding="utf-8").splitlines()[:60]), encoding="utf-8")
+    assert "signals, learnt from" in fit(file, out=out)
+    pairs = [pair_of(value, number) for number, value in read_json_lines(file)]
     found = signals([Pair(one.existing, one.candidate, one.kind) for one in pairs], get_embedder().embed)
     likeliest = [Comparison._fields[number] for number in read(out).likelihoods(found).argmax(axis=1)]
-    assert sum(told == one.expected for told, one in zip(likeliest, pairs, strict=True)) >= 28
+    assert sum(told == one.expected for told, one in zip(likeliest, pairs, strict=True)) >= 45
 
 
 def test_a_table_that_cannot_be_read_changes_nothing(tmp_path: Path) -> None:

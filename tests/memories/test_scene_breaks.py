@@ -16,8 +16,8 @@ from apps.memories.builtin_extraction.scene_patterns_seed import seed_scene_star
 from apps.memories.regression import read
 
 DATA = Path(__file__).parents[1] / "data"
-# Passages of many authors. To the last two files, of three of them, neither rules nor weights were fitted.
-TABLES = {"scenes": 80, "scenes_second": 200, "scenes_third": 500, "scenes_held_out": 40, "scenes_unseen": 150}
+# Passages of several authors. To the last two files neither rules nor weights were fitted.
+TABLES = {"scenes": 80, "scenes_held_out": 40, "scenes_unseen": 150}
 BEFORE = [Turn("Tom", True, '"Well then," I said.'), Turn("Mira", False, 'Mira shrugged. "As you like."')]
 
 

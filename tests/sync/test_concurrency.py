@@ -44,10 +44,16 @@ class Chat:
 
 
 def until_accepted(client: httpx.Client, url: str, content: dict[str, Any], integrity: str) -> httpx.Response:
-    """Send a write; on a conflict, take over the state that the reply names, and send it again."""
+    """Send a write; on a conflict, take over the state that the reply names, and send it again.
+
+    A connection that the server closed while it was idle is no reply: the same write is sent once more.
+    """
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
-        reply = client.post(url, json=content | {"integrity": integrity})
+        try:
+            reply = client.post(url, json=content | {"integrity": integrity})
+        except httpx.RemoteProtocolError:
+            continue
         if reply.status_code != 409:
             return reply
         assert reply.json()["changes"], reply.text

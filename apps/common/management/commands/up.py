@@ -73,8 +73,6 @@ def web() -> Service:
     options = ["--worker-class", "config.web_worker.WebWorker", "--asgi-lifespan", "off", "--no-control-socket"]
     options += ["--bind", f"{settings.LOCI_HOST}:{settings.LOCI_PORT}", "--log-level", "warning"]
     options += ["--workers", str(settings.WEB_CONCURRENCY), "--graceful-timeout", "5"]
-    # Longer than proxies and clients keep an idle connection, lest it closes just as they send.
-    options += ["--keep-alive", "75"]
     return Service("web", [PYTHON, "-m", "gunicorn", *options, "config.asgi:application"])
 
 
