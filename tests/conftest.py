@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import pytest
 from django.conf import settings
+from django.db import connection
 from django.test import override_settings
 from hypothesis import settings as hypothesis_settings
 from kombu import pools
@@ -34,6 +35,7 @@ hypothesis_settings.register_profile("explore", deadline=None, max_examples=2000
 hypothesis_settings.load_profile("loci")
 
 WORKER_TIMEOUT = 30  # seconds
+IDLE = 4  # looks, one after the other, at which nobody is at work: then nothing is under way
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -172,11 +174,25 @@ def kept_web_server(django_db_setup: None) -> Iterator[WebServer]:
 
 
 @pytest.fixture
-def web_server(kept_web_server: WebServer, transactional_db: None) -> WebServer:
+def web_server(kept_web_server: WebServer, transactional_db: None) -> Iterator[WebServer]:
     """A running web server."""
     if kept_web_server.process is None:
         kept_web_server.start()
-    return kept_web_server
+    yield kept_web_server
+    wait_for_idle_database()
+
+
+def wait_for_idle_database() -> None:
+    """Wait until requests under way are done, lest they get in the way of the emptying of the tables."""
+    others = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+        AND backend_type = 'client backend' AND state <> 'idle'"""
+    deadline = time.monotonic() + WORKER_TIMEOUT
+    idle = 0
+    while idle < IDLE and time.monotonic() < deadline:
+        with connection.cursor() as cursor:
+            cursor.execute(others)
+            idle = 0 if cursor.fetchone()[0] else idle + 1
+        time.sleep(0.05)
 
 
 # A real browser

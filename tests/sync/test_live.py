@@ -22,7 +22,7 @@ from apps.chats.models import Chat
 from apps.chats.operations import Patch, append_messages, create_chat, patch_messages
 from apps.common.document_patches import DocumentPatch
 from apps.sync.settings_documents import patch_settings, read_settings
-from tests.conftest import WebServer
+from tests.conftest import WebServer, wait_for_idle_database
 from tests.factories import make_chat, parsed
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -91,13 +91,14 @@ def kept_server(django_db_setup: None) -> Iterator[WebServer]:
 
 
 @pytest.fixture
-def server(kept_server: WebServer, transactional_db: None) -> WebServer:
+def server(kept_server: WebServer, transactional_db: None) -> Iterator[WebServer]:
     if kept_server.process is None:
         with pytest.MonkeyPatch.context() as patch, override_settings(WEB_CONCURRENCY=1):
             patch.setenv("SSE_HEARTBEAT", HEARTBEAT)
             patch.setenv("SSE_MAX_PER_USER", str(MAX_STREAMS))
             kept_server.start()
-    return kept_server
+    yield kept_server
+    wait_for_idle_database()
 
 
 @contextmanager
