@@ -11,7 +11,7 @@ up: $(VENV)/.installed
 	@exec $(RUN) manage.py up
 
 test: $(VENV)/.installed-dev chromium
-	$(RUN) -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+	$(RUN) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 e2e: $(VENV)/.installed-dev chromium
 	$(RUN) -m pytest -m e2e

@@ -30,7 +30,7 @@ from tests.settings import TEST_HOME
 
 # On a machine with two busy cores an example may take any time. The same code gets the same verdict each time;
 # `pytest --hypothesis-profile=explore` tries other examples, and more of them.
-hypothesis_settings.register_profile("loci", deadline=None, derandomize=True)
+hypothesis_settings.register_profile("loci", deadline=None, derandomize=True, max_examples=50)
 hypothesis_settings.register_profile("explore", deadline=None, max_examples=2000)
 hypothesis_settings.load_profile("loci")
 
