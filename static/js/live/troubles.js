@@ -78,10 +78,13 @@ export class Troubles {
   }
 
   #show(edit, id, panel) {
-    this.#panels.get(edit.key)?.panel.remove();
+    const old = this.#panels.get(edit.key)?.panel;
+    const goOn = old ? takeOver(old, panel) : () => {};
+    old?.remove();
     this.#panels.set(edit.key, { id, panel });
     this.place();
     if (id) this.#turns.refresh(id);
+    goOn();
   }
 
   #settled(edit, id) {
@@ -90,6 +93,21 @@ export class Troubles {
     this.place();
     if (id) this.#turns.refresh(id);
   }
+}
+
+/** Keep what somebody began to write in a panel that is shown anew; returns how to let them go on. */
+function takeOver(old, panel) {
+  const [was, is] = [old, panel].map((one) => one.querySelector("[data-merge]"));
+  if (!was?.open || !is || is.hidden) return () => {};
+  const [from, to] = [was, is].map((merge) => merge.querySelector("textarea"));
+  is.open = true;
+  if (from.value !== from.defaultValue) to.value = from.value;
+  if (document.activeElement !== from) return () => {};
+  const [start, end] = [from.selectionStart, from.selectionEnd];
+  return () => {
+    to.focus({ preventScroll: true });
+    to.setSelectionRange(start, end);
+  };
 }
 
 function titleOf({ type, gone }, isGone, message) {
