@@ -3,19 +3,22 @@
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apps.llm.embeddings import get_embedder
-from apps.memories.comparison import Comparison, compare
+from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
+from apps.memories.comparison import Comparison, compare, weighing
 from apps.memories.comparison.signals import Pair, signals
 from apps.memories.dedup import Outcome, Verdict, judge
 from apps.memories.evaluation.json_lines import read_json_lines
 from apps.memories.evaluation.supersession import evaluate, judge_by_rules, pair_of
 from apps.memories.regression import read
+from apps.memories.stages.judging import compare_by
 from tests.memories.test_dedup import known, line, unit
 
 DATA = Path(__file__).parents[1] / "data"
@@ -126,6 +129,19 @@ def test_what_was_said_before_what_is_known_replaces_nothing() -> None:
     old = known(OLD, 0.5, since=9)
     verdict = judge([line(NEW, source=3)], [[old]], unit(0.0), compare=Scales(0.9, 0.0))[0]
     assert verdict.outcome == Outcome.PASSED
+
+
+def test_without_this_machine_s_model_all_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        raise EmbeddingUnavailable("no model")
+
+    monkeypatch.setattr(weighing, "get_embedder", broken)
+    context: Any = SimpleNamespace(backend=SimpleNamespace(name="builtin"))
+    compare = compare_by(context, "long_term")
+    assert compare is not None
+    verdict = judge([line(NEW)], [[known(OLD, 0.5)]], unit(0.0), compare=compare)[0]
+    assert verdict.outcome == Outcome.PASSED
+    assert compare_by(context, "session") is None
 
 
 # Fitting

@@ -1,7 +1,10 @@
 """By what candidates are judged: the thresholds that hold, and who decides where no rule does."""
 
+from collections.abc import Sequence
+
+from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.generation import GenerationFailed
-from apps.memories.comparison import compare
+from apps.memories.comparison import Comparison, compare
 from apps.memories.dedup import COSINE, JACCARD, Compare, Confirm, Thresholds
 from apps.memories.lines.words import parse_update
 from apps.memories.memory_settings import Settings
@@ -10,6 +13,7 @@ from apps.memories.stages.context import Context
 
 ANSWER_TOKENS = 20
 MAX_QUESTIONS = 12  # of one step
+STANDS = Comparison(superseded=0, duplicate=0, passed=1)
 
 
 def thresholds_of(settings: Settings, *, by_words: bool) -> Thresholds:
@@ -50,7 +54,15 @@ def confirm_by(context: Context, tier: str) -> Confirm | None:
 
 def compare_by(context: Context, tier: str) -> Compare | None:
     """Weighs what no rule decides, where there is no model to ask. Of long-term memories only, as above."""
-    return compare if context.backend.name == "builtin" and tier == Memory.Tier.LONG_TERM else None
+    return _weigh if context.backend.name == "builtin" and tier == Memory.Tier.LONG_TERM else None
+
+
+def _weigh(pairs: Sequence[tuple[str, str, str]]) -> list[Comparison]:
+    """Where this machine's embedding model is out of order nothing is decided, and all of them stand."""
+    try:
+        return compare(pairs)
+    except EmbeddingUnavailable:
+        return [STANDS] * len(pairs)
 
 
 def _replaces(context: Context, old: str, new: str) -> bool:
