@@ -267,8 +267,8 @@ def _compared(
         if isinstance(nearest, Neighbour):
             return _repetition(candidate, nearest)
         return Verdict(candidate, Outcome.REJECTED, reason="repeats another line")
-    if found.superseded < REPLACES:
-        return None
+    if found.superseded < REPLACES or candidate.kind == "event":
+        return None  # what has happened stays so; that a plan has changed is for rules to see
     if isinstance(nearest, int):
         return Verdict(candidate, Outcome.SUPERSEDED, earlier=nearest, reason="weighed")
     if _said_before(candidate, nearest):

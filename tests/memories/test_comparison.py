@@ -117,6 +117,12 @@ def test_only_the_nearest_is_weighed_and_a_rule_goes_first() -> None:
     assert (moved.outcome, moved.reason, len(scales.asked)) == (Outcome.SUPERSEDED, "home", 1)
 
 
+def test_what_happened_is_not_replaced_by_what_happens_next() -> None:
+    told = [line(NEW, "event")], [[known(OLD, 0.5, "event")]], unit(0.0)
+    assert judge(*told, compare=Scales(1.0, 0.0))[0].outcome == Outcome.PASSED
+    assert judge(*told, compare=Scales(0.0, 1.0))[0].outcome == Outcome.RECONFIRMED
+
+
 def test_a_line_of_the_same_batch_may_be_what_is_replaced_or_repeated() -> None:
     lines = [line(OLD, source=1), line(NEW, source=2)]
     first, second = judge(lines, [[], []], unit(0.0, 1.0), compare=Scales(0.9, 0.0))
