@@ -24,7 +24,7 @@ def execute_with_database() -> None:
     """Run the command while the embedded server is up; with `DATABASE_URL` set there is none to start."""
     from django.core.management import execute_from_command_line
 
-    from apps.common.embedded_postgres import EmbeddedPostgresError, running
+    from apps.launcher.embedded_postgres import EmbeddedPostgresError, running
     from config.env import database_home
 
     signal.signal(signal.SIGTERM, leave)

@@ -18,7 +18,7 @@ def main(names: list[str]) -> None:
         import django
         from django.core.management import call_command
 
-        from apps.common import embedded_postgres
+        from apps.launcher import embedded_postgres
 
         django.setup()
         with embedded_postgres.running(Path(home)):

@@ -14,8 +14,8 @@ import psutil
 from apps.accounts.models import User
 from apps.chats.imports import import_chats
 from apps.chats.models import Chat
+from apps.extraction import pipeline, runs
 from apps.llm.embeddings import get_embedder
-from apps.memories import pipeline, runs
 
 PASSES = 5
 MESSAGES = 660

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import environ
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from apps.common import embedded_postgres
+from apps.launcher import embedded_postgres
 
 DJANGO_NAMES = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
 ROOT = Path(__file__).resolve().parent.parent

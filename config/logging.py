@@ -15,7 +15,7 @@ SHARED_PROCESSORS: list[Any] = [
 ]
 
 # What the scheduler sends all day long, and whose success is no news.
-ROUTINE_TASKS = {"apps.memories.tasks.sweep_runs"}
+ROUTINE_TASKS = {"apps.extraction.tasks.sweep_runs"}
 
 # What probes ask for every few seconds; they report on the answers themselves.
 ROUTINE_REQUESTS = ("/healthz/", "/readyz/")

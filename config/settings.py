@@ -72,9 +72,13 @@ INSTALLED_APPS = [
     "apps.llm",
     "apps.chats",
     "apps.memories",
+    "apps.extraction",
+    "apps.builtin",
     "apps.sync",
     "apps.injection",
+    "apps.evaluation",
     "apps.moderation",
+    "apps.launcher",
 ]
 
 MIDDLEWARE = [
@@ -271,9 +275,9 @@ CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # in memory: a static schedule 
 # A run whose worker has given no sign of life for this many seconds is taken up by another.
 RUN_HEARTBEAT_TIMEOUT = env.int("RUN_HEARTBEAT_TIMEOUT", default=60)
 CELERY_BEAT_SCHEDULE = {
-    "sweep-runs": {"task": "apps.memories.tasks.sweep_runs", "schedule": 30.0},
-    "sweep-jobs": {"task": "apps.memories.tasks.sweep_jobs", "schedule": 30.0},
-    "sweep-chats": {"task": "apps.memories.tasks.sweep_chats", "schedule": 300.0},
+    "sweep-runs": {"task": "apps.extraction.tasks.sweep_runs", "schedule": 30.0},
+    "sweep-jobs": {"task": "apps.extraction.tasks.sweep_jobs", "schedule": 30.0},
+    "sweep-chats": {"task": "apps.extraction.tasks.sweep_chats", "schedule": 300.0},
     "sweep-imports": {"task": "apps.chats.tasks.sweep_import_jobs", "schedule": 60.0},
     "sweep-replies": {"task": "apps.sync.tasks.sweep_replies", "schedule": 3600.0},
     "trim-chat-logs": {"task": "apps.chats.tasks.trim_change_logs", "schedule": 3600.0},

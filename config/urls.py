@@ -6,6 +6,8 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from apps.common import health, theme
+from apps.extraction import urls as extraction
+from apps.memories import urls as memories
 
 urlpatterns = [
     path("healthz/", health.alive, name="healthz"),
@@ -13,13 +15,13 @@ urlpatterns = [
     path("theme/", theme.choose, name="theme"),
     path("accounts/", include("allauth.urls")),
     path("settings/models/", include("apps.llm.urls")),
-    path("settings/", include("apps.memories.settings_urls")),
+    path("settings/", include("apps.extraction.settings_urls")),
     path("settings/", include("apps.accounts.urls")),
     path(settings.ADMIN_PATH, admin.site.urls),
     path("api/v1/", include("config.api_urls")),
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
     path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="api-docs"),
-    path("memories/", include("apps.memories.urls")),
+    path("memories/", include(([*memories.urlpatterns, *extraction.urlpatterns], "memories"))),
     path("", include("apps.injection.urls")),
     path("", include("apps.chats.character_urls")),
     path("", include("apps.chats.urls")),

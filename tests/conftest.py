@@ -21,9 +21,9 @@ from kombu import pools
 from playwright.sync_api import Page
 from pytest_django.live_server_helper import LiveServer
 
-from apps.common import embedded_postgres
-from apps.common.management.commands.up import web
 from apps.common.models import Heartbeat
+from apps.launcher import embedded_postgres
+from apps.launcher.management.commands.up import web
 from config.celery import app
 from config.env import ROOT, database_home
 from tests.settings import TEST_HOME

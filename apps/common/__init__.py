@@ -1,3 +1,3 @@
-"""What every app shares and no product model knows: ids, clock, problem+json errors, pagination,
-owner scoping, strict JSON, and the embedded Postgres with the supervisor behind `manage.py up`.
+"""What every app shares and no product model knows: ids, problem+json errors, pagination, owner scoping,
+strict JSON.
 """

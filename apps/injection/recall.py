@@ -16,9 +16,9 @@ from apps.injection.slots import LONG_TERM, SESSION, TRIGGERED, Slot
 from apps.injection.standing import Standing, known_before, standing_memories
 from apps.injection.turns import Turn
 from apps.llm.tokens import count_tokens
-from apps.memories.group import participant_of, participants_of, witnesses
 from apps.memories.models import Memory
 from apps.memories.search import SearchQuery, SearchReply, SearchResult, search
+from apps.memories.witnesses import participant_of, participants_of, witnesses
 
 VISIBLE_TURNS = 20  # what was said within them still stands in the history
 POOL = 100  # results of the search that are looked through

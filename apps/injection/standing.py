@@ -13,9 +13,9 @@ from apps.chats.models import Character
 from apps.injection.turns import Turn
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
-from apps.memories.group import participant_of
 from apps.memories.lineage import relatives
 from apps.memories.models import Entity, Inheritance, Memory, MemorySource
+from apps.memories.witnesses import participant_of
 
 CANDIDATES = 80  # more than any budget takes; keeps a store of thousands out of the process
 

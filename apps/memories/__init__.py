@@ -1,3 +1,3 @@
-"""What Loci remembers: memories and where they came from, the durable runs that extract them,
-deduplication and supersession, the index of passages, and search over all of it.
+"""What is remembered: memories with their sources and successors, entities, scenes, arcs, ledger, knowledge,
+relationships and versioned texts; the verdicts on new candidates, the index of passages, search, and the memory book.
 """

@@ -1,13 +1,12 @@
 """All that is remembered of a chat as one document, which says by its ``schema_version`` how it is to be read."""
 
-from dataclasses import asdict
+from collections.abc import Mapping
 from typing import Any
 
 from apps.chats.models import Chat
 from apps.chats.wire import timestamp
 from apps.common import clock
 from apps.memories import queries
-from apps.memories.configuration import chat_memory_of, settings_of, stored_settings
 from apps.memories.layer_wire import (
     arc_document,
     digest_document,
@@ -17,20 +16,25 @@ from apps.memories.layer_wire import (
     pair_document,
     state_document,
 )
-from apps.memories.models import Digest, Entity, Inheritance, Knowledge, Memory
+from apps.memories.models import Entity, Inheritance, Knowledge, Memory, VersionedText
 from apps.memories.queries import SceneView
-from apps.memories.versions import versioned
 from apps.memories.wire import memory_document
 
+SCHEMA_VERSION = 1
 
-def memory_export(chat: Chat) -> dict[str, Any]:
-    """What bears on the chat, with what was replaced and retired: everything but what a person deleted."""
+
+def memory_export(chat: Chat, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return everything that is known in a chat, replaced and retired entries included, deleted ones not.
+
+    ``settings`` are the chat's memory settings as the document shows them.
+    """
     memories = list(Memory.objects.for_owner(chat.owner_id).present().known_in(chat).with_history().order_by("pk"))
-    document = {
+    return {
+        "schema_version": SCHEMA_VERSION,
         "exported_at": timestamp(clock.now()),
         "chat": {"id": str(chat.pk), "title": chat.title, "messages": chat.message_count, "rev": chat.rev},
         "character": {"id": str(chat.character.pk), "name": chat.character.name} if chat.character else None,
-        "settings": _settings(chat),
+        "settings": settings,
         "mode": _mode(chat),
         "entities": [entity_document(entity) for entity in _entities(chat, memories)],
         "memories": [memory_document(memory) | {"sources": _sources(memory)} for memory in memories],
@@ -40,24 +44,14 @@ def memory_export(chat: Chat) -> dict[str, Any]:
         "ledger": [state_document(state) for state in queries.ledger_in(chat)],
         "knowledge": [knowledge_document(row) for row in _knowledge(chat)],
         "relationships": [pair_document(pair) for pair in queries.relationships_in(chat)],
-        "digests": [digest_document(row) for kind in Digest.Kind.values for row in queries.digests_of(chat, kind)],
-    }
-    return versioned("memory_export", document)
-
-
-def _settings(chat: Chat) -> dict[str, Any]:
-    """What holds, and what was set at each place, the most general first."""
-    character = stored_settings(chat.owner_id, character=chat.character) if chat.character else {}
-    return {
-        "effective": asdict(settings_of(chat)),
-        "user": stored_settings(chat.owner_id),
-        "character": character,
-        "chat": stored_settings(chat.owner_id, chat=chat),
+        "digests": [
+            digest_document(row) for kind in VersionedText.Kind.values for row in queries.digests_of(chat, kind)
+        ],
     }
 
 
 def _mode(chat: Chat) -> dict[str, Any]:
-    memory = chat_memory_of(chat)
+    memory = queries.chat_memory_of(chat)
     return {
         "mode": memory.mode,
         "read_only_since": identifier(memory.read_only_since_id),

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from django import forms
 
 from apps.llm.models import Connection
-from apps.memories.lines.ledger import FIELDS
+from apps.memories.candidates import LEDGER_FIELDS
 from apps.memories.models import Entity, Knowledge, Memory, Relationship
 
 
@@ -87,7 +87,7 @@ class StateForm(forms.Form):
 
     entity = _name("Who or what")
     field = forms.ChoiceField(
-        choices=[(kind.title(), [(f"{kind}:{name}", name) for name in names]) for kind, names in FIELDS.items()]
+        choices=[(kind.title(), [(f"{kind}:{name}", name) for name in names]) for kind, names in LEDGER_FIELDS.items()]
     )
     value = forms.CharField(required=False, max_length=1000, help_text="Leave it empty to clear the field.")
 

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from apps.chats.wire import timestamp
-from apps.memories.models import Arc, Digest, Entity, Knowledge, LedgerEntry, ModelCall, Relationship
+from apps.memories.models import Arc, Entity, Knowledge, LedgerEntry, Relationship, VersionedText
 from apps.memories.queries import EntityState, Pair
 
 
@@ -85,7 +85,7 @@ def pair_document(pair: Pair) -> dict[str, Any]:
     }
 
 
-def digest_document(digest: Digest) -> dict[str, Any]:
+def digest_document(digest: VersionedText) -> dict[str, Any]:
     return _common(digest) | {
         "kind": digest.kind,
         "character": identifier(digest.character_id),
@@ -94,24 +94,9 @@ def digest_document(digest: Digest) -> dict[str, Any]:
     }
 
 
-def digests_document(current: Digest | None, versions: Iterable[Digest]) -> dict[str, Any]:
+def digests_document(current: VersionedText | None, versions: Iterable[VersionedText]) -> dict[str, Any]:
     """The current version, null where there is none, and all versions, newest first."""
     return {
         "current": digest_document(current) if current else None,
         "versions": [digest_document(digest) for digest in versions],
-    }
-
-
-def call_document(call: ModelCall) -> dict[str, Any]:
-    return {
-        "id": str(call.pk),
-        "stage": call.stage,
-        "task": call.task,
-        "reply": call.reply,
-        "reasoning": call.reasoning,
-        "error": call.error,
-        "prompt_tokens": call.prompt_tokens,
-        "completion_tokens": call.completion_tokens,
-        "seconds": round(call.seconds, 3),
-        "at": timestamp(call.at),
     }

@@ -11,9 +11,9 @@ from django.db.models import Q
 from pgvector import Vector
 
 from apps.chats.models import Character, Chat, Message
-from apps.memories.dedup import Neighbour
 from apps.memories.lineage import relatives
 from apps.memories.models import Inheritance, Memory, MemorySource
+from apps.memories.verdicts import Neighbour
 from apps.memories.wording import jaccard
 
 NEAREST = 12

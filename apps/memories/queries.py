@@ -10,14 +10,33 @@ from django.db.models import Q
 from apps.chats.models import Character, Chat, Message
 from apps.chats.scenes import scenes_of
 from apps.memories.lineage import relatives
-from apps.memories.models import Arc, Digest, Entity, Knowledge, LedgerEntry, Memory, Relationship, Scene
+from apps.memories.models import (
+    Arc,
+    ChatMemory,
+    Entity,
+    Knowledge,
+    LedgerEntry,
+    Memory,
+    Relationship,
+    Scene,
+    VersionedText,
+)
+
+# The mode of a chat
+
+
+def chat_memory_of(chat: Chat) -> ChatMemory:
+    """How the chat remembers; an unsaved row where it was never changed."""
+    found = ChatMemory.objects.for_owner(chat.owner_id).filter(chat=chat).first()
+    return found or ChatMemory(owner_id=chat.owner_id, chat=chat)
+
 
 # Digests
 
 
-def current_digest(chat: Chat, kind: str, character: Any = None) -> Digest | None:
+def current_digest(chat: Chat, kind: str, character: Any = None) -> VersionedText | None:
     """The current version of a text; the canon is the character's, the rest the chat's."""
-    rows = digests_of(chat, kind).filter(state=Digest.State.CURRENT)
+    rows = digests_of(chat, kind).filter(state=VersionedText.State.CURRENT)
     if character is not None:
         rows = rows.filter(character=character)
     return rows.first()
@@ -25,17 +44,17 @@ def current_digest(chat: Chat, kind: str, character: Any = None) -> Digest | Non
 
 def digests_of(chat: Chat, kind: str) -> Any:
     """All versions of a kind of text, newest first."""
-    rows = Digest.objects.for_owner(chat.owner_id).filter(kind=kind)
+    rows = VersionedText.objects.for_owner(chat.owner_id).filter(kind=kind)
     mine = Q(chat=chat)
-    if kind == Digest.Kind.CANON and chat.character_id:
+    if kind == VersionedText.Kind.CANON and chat.character_id:
         mine |= Q(chat=None, character=chat.character_id)
     return rows.filter(mine).select_related("source", "character").order_by("-pk")
 
 
 def digests_of_character(character: Character) -> Any:
     """All versions of the character's canon, and of their profile in each chat, newest first."""
-    kinds = (Digest.Kind.CANON, Digest.Kind.PROFILE)
-    rows = Digest.objects.for_owner(character.owner_id).filter(character=character, kind__in=kinds)
+    kinds = (VersionedText.Kind.CANON, VersionedText.Kind.PROFILE)
+    rows = VersionedText.objects.for_owner(character.owner_id).filter(character=character, kind__in=kinds)
     return rows.select_related("source__chat", "character", "chat").order_by("-pk")
 
 

@@ -3,7 +3,7 @@
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from apps.memories.views import book, corrections, entities, memories, runs, settings, story
+from apps.memories.views import book, corrections, entities, memories, story
 
 app_name = "memories"
 urlpatterns = [
@@ -21,12 +21,6 @@ urlpatterns = [
     path("<uuid:memory_id>/pin/", memories.toggle, {"mark": "pinned"}, name="pin"),
     path("<uuid:memory_id>/hide/", memories.toggle, {"mark": "hidden"}, name="hide"),
     path("chats/<uuid:chat_id>/rail/", memories.rail, name="rail"),
-    path("chats/<uuid:chat_id>/progress/", runs.progress, name="progress"),
-    path("chats/<uuid:chat_id>/extract/", runs.extract, name="extract"),
-    path("runs/<uuid:run_id>/", runs.detail, name="run"),
-    path("runs/<uuid:run_id>/cancel/", runs.change, {"action": "cancel"}, name="cancel"),
-    path("runs/<uuid:run_id>/pause/", runs.change, {"action": "pause"}, name="pause"),
-    path("runs/<uuid:run_id>/resume/", runs.change, {"action": "resume"}, name="resume"),
     path("chats/<uuid:chat_id>/book/", book.timeline, name="book-timeline"),
     path("chats/<uuid:chat_id>/book/story/", story.story, name="book-story"),
     path("chats/<uuid:chat_id>/book/arcs/", book.arcs, name="book-arcs"),
@@ -35,12 +29,6 @@ urlpatterns = [
     path("chats/<uuid:chat_id>/book/knowledge/", book.knowledge, name="book-knowledge"),
     path("chats/<uuid:chat_id>/book/relationships/", book.relationships, name="book-relationships"),
     path("chats/<uuid:chat_id>/book/names/", entities.index, name="book-names"),
-    path("chats/<uuid:chat_id>/book/runs/", runs.index, name="book-runs"),
-    path("chats/<uuid:chat_id>/book/settings/", settings.of_chat, name="book-settings"),
-    path("chats/<uuid:chat_id>/book/settings/mode/", settings.change_mode, name="change-mode"),
-    path("chats/<uuid:chat_id>/book/settings/fresh-start/", settings.fresh_start, name="fresh-start"),
-    path("chats/<uuid:chat_id>/book/settings/fresh-start/undo/", settings.undo_fresh_start, name="undo-fresh-start"),
-    path("characters/<uuid:character_id>/settings/", settings.of_character, name="character-settings"),
     # A character's book is read; what is added is added to a chat's.
     path("characters/<uuid:character_id>/book/", book.timeline, name="character-timeline"),
     path("characters/<uuid:character_id>/book/story/", story.story, name="character-story"),
@@ -77,8 +65,4 @@ urlpatterns += [
 urlpatterns += [
     path(f"chats/<uuid:chat_id>/book/story/{part}/", story.edit_story, {"part": part}, name=f"story-{part}")
     for part in story.STORY
-]
-urlpatterns += [
-    path(f"chats/<uuid:chat_id>/book/story/{part}/make/", story.make_story, {"part": part}, name=f"make-{part}")
-    for part in ("profiles", "canon", "continuity")
 ]

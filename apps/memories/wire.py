@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from apps.chats.wire import message_document, timestamp
-from apps.memories.models import ExtractionRun, Memory
+from apps.memories.models import Memory
 from apps.memories.search import SearchReply, SearchResult
 
 
@@ -39,29 +39,6 @@ def memory_document(memory: Memory) -> dict[str, Any]:
         "witnessed_by": list(map(str, memory.witnessed_by)),
         "created_at": timestamp(memory.created_at),
         "updated_at": timestamp(memory.updated_at),
-    }
-
-
-OUTCOMES = ("passed", "superseded", "reconfirmed", "rejected", "merged")
-USAGE = ("calls", "prompt_tokens", "completion_tokens")
-
-
-def run_document(run: ExtractionRun) -> dict[str, Any]:
-    return {
-        "id": str(run.pk),
-        "chat": str(run.chat_id),
-        "state": run.state,
-        "stage": run.stage,
-        "tiers": run.tiers,
-        "backend": run.backend,
-        "model": run.model,
-        "done": run.done,
-        "total": run.total,
-        "counts": dict.fromkeys(OUTCOMES, 0) | run.counts,
-        "error": run.error,
-        "started_at": timestamp(run.started_at),
-        "finished_at": timestamp(run.finished_at),
-        "llm": {name: run.llm.get(name, 0) for name in USAGE},
     }
 
 

@@ -27,8 +27,8 @@ from apps.chats.operations import create_chat, storing
 from apps.chats.tasks import request_import, sweep_import_jobs
 from apps.common import clock
 from tests.contract.conftest import client_of
+from tests.extraction.engine.test_workers import kill_hard
 from tests.factories import UserFactory
-from tests.memories.engine.test_workers import kill_hard
 
 SCENE = {"scene_break": True, "scene_break_name": "I"}
 HEADER = {"user_name": "Alice", "character_name": "Mira", "chat_metadata": {}}

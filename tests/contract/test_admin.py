@@ -9,8 +9,8 @@ from django.urls import reverse
 from apps.accounts.models import ApiToken, User
 from apps.accounts.operations import create_token
 from apps.chats.models import Chat
+from apps.extraction.models import ExtractionRun
 from apps.llm.operations import record_usage, set_daily_limit
-from apps.memories.models import ExtractionRun
 from tests.factories import make_chat
 
 PRIVATE = "Nobody else may read this"

@@ -6,9 +6,10 @@ import pytest
 from rest_framework.test import APIClient
 
 from apps.chats.models import Chat
-from apps.memories import tasks
-from apps.memories.models import Memory, ModelTest, Reembedding
-from apps.memories.prompts.rendering import TASKS
+from apps.extraction import tasks
+from apps.extraction.models import EmbeddingJob, ModelTest
+from apps.extraction.prompts.rendering import TASKS
+from apps.memories.models import Memory
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 
@@ -99,7 +100,7 @@ def test_a_chat_is_made_read_only_and_learns_again(alice: APIClient, owned: Chat
     assert alice.patch(url, {"mode": "read_only"}).json()["read_only_since"] == str(last.pk)
     assert alice.post(f"{API}chats/{owned.pk}/extract/").status_code == 202
     assert alice.patch(url, {"mode": "full", "learn": False}).json()["mode"] == "full"
-    assert owned.readings.count() == 3
+    assert owned.progress.count() == 3
 
 
 @pytest.mark.parametrize("body", [{}, {"mode": "off"}, {"mode": None}, {"mode": "full", "learn": "no"}, {"x": 1}])
@@ -223,7 +224,7 @@ def test_vectors_are_made_anew_on_demand(
     assert alice.post(f"{url}cancel/").json()["job"]["state"] == "cancelled"
     assert alice.post(f"{url}cancel/").status_code == 200
     alice.post(url)
-    tasks.run_reembedding(job_id=str(Reembedding.objects.for_owner(alice.user).latest("pk").pk))
+    tasks.run_reembedding(job_id=str(EmbeddingJob.objects.for_owner(alice.user).latest("pk").pk))
     ended = alice.get(url).json()
     assert (ended["waiting"], ended["job"]["state"], ended["job"]["done"]) == (0, "succeeded", 1)
 

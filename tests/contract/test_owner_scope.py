@@ -24,19 +24,10 @@ from apps.chats.operations import (
     set_character_image,
 )
 from apps.common.scoping import UnscopedQuery, system_scope
+from apps.extraction.models import ExtractionRun, ModelTest
 from apps.injection.models import Recall
 from apps.llm.operations import create_connection
-from apps.memories.models import (
-    Arc,
-    Digest,
-    ExtractionRun,
-    Knowledge,
-    LedgerEntry,
-    Memory,
-    ModelTest,
-    Relationship,
-    Scene,
-)
+from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Relationship, Scene, VersionedText
 from apps.memories.operations.remembering import entity_named
 from tests.chats.cards_made import png
 from tests.contract.conftest import client_of
@@ -108,7 +99,7 @@ def alices(db: None) -> dict[str, Any]:
         "entry_id": LedgerEntry.objects.create(**told, entity=mira, field="mood", value="calm").pk,
         "word_id": word.pk,
         "found_scene_id": Scene.objects.create(**told).pk,
-        "digest_id": Digest.objects.create(**told, kind="summary", text="A key is missing.").pk,
+        "digest_id": VersionedText.objects.create(**told, kind="summary", text="A key is missing.").pk,
     }
 
 

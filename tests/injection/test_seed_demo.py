@@ -5,10 +5,11 @@ from django.core.management import CommandError, call_command
 
 from apps.accounts.models import User
 from apps.chats.models import Character, Chat, Message
+from apps.extraction import pipeline
+from apps.extraction.models import ExtractionRun
 from apps.injection.demo import seeding
 from apps.injection.models import Recall
-from apps.memories import pipeline
-from apps.memories.models import ExtractionRun, Memory, Passage
+from apps.memories.models import Memory, Passage
 
 
 @pytest.fixture

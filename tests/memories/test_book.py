@@ -9,18 +9,19 @@ from django.test import Client
 from apps.accounts.models import User
 from apps.chats.models import Chat, Message, Participant
 from apps.common.problems import Conflict
-from apps.memories import operations, runs, tasks
+from apps.extraction import runs, tasks
+from apps.extraction.models import ExtractionRun
+from apps.memories import operations
 from apps.memories.models import (
     Arc,
-    Digest,
     Entity,
-    ExtractionRun,
     Knowledge,
     LedgerEntry,
     Memory,
     MemorySource,
     Relationship,
     Scene,
+    VersionedText,
 )
 from apps.memories.operations import layer_corrections as corrections
 from apps.memories.operations.layers import write_digest
@@ -462,7 +463,7 @@ def test_a_text_is_written_and_an_earlier_version_made_current(site: Client, cha
     assert "Earlier versions (1)" in saved
     assert f"/memories/digests/{first.pk}/restore/" in saved
     site.post(f"/memories/digests/{first.pk}/restore/")
-    current = Digest.objects.for_owner(chat.owner_id).get(state="current")
+    current = VersionedText.objects.for_owner(chat.owner_id).get(state="current")
     assert (current.text, current.source) == (first.text, turn(chat, 5))
 
 

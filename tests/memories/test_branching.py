@@ -5,8 +5,9 @@ import pytest
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import append_messages, branch_chat
-from apps.memories import pipeline, runs
-from apps.memories.models import ExtractionRun, Inheritance, Memory, Reading
+from apps.extraction import pipeline, runs
+from apps.extraction.models import ExtractionProgress, ExtractionRun
+from apps.memories.models import Inheritance, Memory
 from apps.memories.operations.layers import set_field
 from apps.memories.operations.remembering import entity_named
 from apps.memories.queries import ledger_in
@@ -66,7 +67,7 @@ def test_a_branch_begins_with_what_was_learnt_up_to_there(parent: Chat) -> None:
 
 def test_what_was_read_of_the_parent_is_not_read_again(parent: Chat) -> None:
     branch = branch_of(parent, 3)
-    assert Reading.objects.for_owner(parent.owner_id).filter(chat=branch).count() == 4
+    assert ExtractionProgress.objects.for_owner(parent.owner_id).filter(chat=branch).count() == 4
     run = extract(branch)
     assert run.counts.get("passed", 0) == 0
 

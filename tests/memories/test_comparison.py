@@ -11,15 +11,15 @@ from django.core.management import CommandError, call_command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from apps.evaluation.json_lines import read_json_lines
+from apps.evaluation.supersession import evaluate, judge_by_rules, pair_of
+from apps.extraction.stages.judging import compare_by
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.memories.comparison import Comparison, compare, weighing
 from apps.memories.comparison.signals import Pair, signals
-from apps.memories.dedup import Outcome, Verdict, judge
-from apps.memories.evaluation.json_lines import read_json_lines
-from apps.memories.evaluation.supersession import evaluate, judge_by_rules, pair_of
 from apps.memories.regression import read
-from apps.memories.stages.judging import compare_by
-from tests.memories.test_dedup import known, line, unit
+from apps.memories.verdicts import Outcome, Verdict, judge
+from tests.memories.test_verdicts import known, line, unit
 
 DATA = Path(__file__).parents[1] / "data"
 UNSEEN = DATA / "supersession_held_out.jsonl"  # by authors whose pairs were neither fitted to nor looked at

@@ -1,4 +1,4 @@
-"""What is remembered of a chat, as one document: complete, versioned, and read again from version 0 on."""
+"""What is remembered of a chat, as one document: complete and versioned."""
 
 import json
 from typing import Any
@@ -7,12 +7,11 @@ import pytest
 from rest_framework.test import APIClient
 
 from apps.chats.models import Chat
-from apps.memories import pipeline, runs
-from apps.memories.exports import memory_export
-from apps.memories.models import Digest, MemorySource
+from apps.extraction import pipeline, runs
+from apps.extraction.settings.operations import change_settings
+from apps.memories.exports import SCHEMA_VERSION
+from apps.memories.models import MemorySource, VersionedText
 from apps.memories.operations import layer_corrections as corrections
-from apps.memories.operations.configuring import change_settings
-from apps.memories.versions import current_version, upgraded
 from tests.factories import make_character, make_chat, make_memory
 
 SAID = ["I live in a small flat in Paris with my brother Tom.", "Hm.", "I moved to Lyon in May.", "Ah.", "Well then."]
@@ -44,12 +43,12 @@ def test_an_export_holds_every_layer(alice: APIClient, chat: Chat) -> None:
     corrections.set_state(chat, name="Alice", kind="character", field="location", value="Lyon", **editor)
     corrections.create_knowledge(chat, kind="hiding", subject="Tom", target="Alice", text="He has a dog.", **editor)
     corrections.set_relationship(chat, subject="Tom", target="Alice", word="loyal", magnitude="high", **editor)
-    corrections.edit_digest(chat, Digest.Kind.SUMMARY, character=None, text="She moved.", **editor)
+    corrections.edit_digest(chat, VersionedText.Kind.SUMMARY, character=None, text="She moved.", **editor)
     change_settings(chat.owner, {"extract_every": 5})
     change_settings(chat.owner, {"arcs_cap": 3}, chat=chat)
 
     document = exported(alice, chat)
-    assert document["schema_version"] == current_version("memory_export")
+    assert document["schema_version"] == SCHEMA_VERSION
     assert document["chat"]["title"] == "The heist"
     assert document["settings"]["user"] == {"extract_every": 5}
     assert document["settings"]["chat"] == {"arcs_cap": 3}
@@ -83,14 +82,6 @@ def test_an_empty_chat_has_an_empty_export(alice: APIClient) -> None:
     document = exported(alice, make_chat(alice.user))
     assert document["character"] is None
     assert all(document[layer] == [] for layer in ("memories", "arcs", "ledger", "knowledge", "digests"))
-
-
-def test_an_export_of_version_0_is_read(chat: Chat) -> None:
-    make_memory(chat, "Alice lives in Lyon.")
-    document = json.loads(json.dumps(memory_export(chat)))
-    older = {name: value for name, value in document.items() if name != "schema_version"}
-    assert upgraded("memory_export", older) == document
-    assert upgraded("memory_export", older | {"schema_version": 0, "also": [1]}) == document | {"also": [1]}
 
 
 def test_it_is_ones_own(charlie: APIClient, chat: Chat) -> None:

@@ -7,8 +7,9 @@ import pytest
 from rest_framework.test import APIClient
 
 from apps.chats.models import Chat, Message
-from apps.memories import pipeline, runs, tasks
-from apps.memories.models import Entity, ExtractionRun, Memory
+from apps.extraction import pipeline, runs, tasks
+from apps.extraction.models import ExtractionRun
+from apps.memories.models import Entity, Memory
 from tests.factories import make_character, make_chat, make_memory
 
 URL = "/api/v1/memories/"

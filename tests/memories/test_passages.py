@@ -10,8 +10,9 @@ from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.integrity import Guard
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, append_messages, create_chat, delete_chat, patch_messages
+from apps.extraction import tasks
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
-from apps.memories import passages, tasks
+from apps.memories import passages
 from apps.memories.models import Passage
 from apps.memories.passages import index_messages, is_question
 

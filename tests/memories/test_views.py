@@ -8,8 +8,9 @@ from django.test import Client
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
-from apps.memories import pipeline, runs, tasks
-from apps.memories.models import ExtractionRun, Memory, MemorySource
+from apps.extraction import pipeline, runs, tasks
+from apps.extraction.models import ExtractionRun
+from apps.memories.models import Memory, MemorySource
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 
 HTMX = {"HTTP_HX_REQUEST": "true"}

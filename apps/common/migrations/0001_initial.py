@@ -4,7 +4,7 @@ from pgvector.django import VectorExtension
 
 
 def install_queues(apps, schema_editor):
-    """The tables and functions of the default broker, unless the server has them already."""
+    """Create the tables and functions of the default broker unless the server has them."""
     with schema_editor.connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass('pgmq.meta')")
         if cursor.fetchone() == (None,):
@@ -27,4 +27,5 @@ class Migration(migrations.Migration):
                 ("at", models.DateTimeField()),
             ],
         ),
+        migrations.RunSQL("SELECT pgmq.create('loci')", migrations.RunSQL.noop),  # publishers need it to exist
     ]

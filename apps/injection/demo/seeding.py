@@ -13,12 +13,12 @@ from apps.accounts.operations import ensure_user
 from apps.chats.imports import import_chats
 from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import create_character, delete_character, delete_chat
+from apps.extraction import pipeline
+from apps.extraction.models import ExtractionRun
+from apps.extraction.runs import start_run
 from apps.injection.models import Recall
 from apps.injection.recalling import recall_turn
-from apps.memories import pipeline
-from apps.memories.models import ExtractionRun
 from apps.memories.passages import index_messages
-from apps.memories.runs import start_run
 
 FOLDER = Path(__file__).parent
 CARD = FOLDER / "ione_tarrow.json"

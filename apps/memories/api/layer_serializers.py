@@ -7,7 +7,7 @@ from rest_framework import serializers
 from apps.chats.api.serializers import OwnCharacter
 from apps.common.serializer_fields import Flag, JSONObject, StrictSerializer, Text
 from apps.memories.api.serializers import not_blank
-from apps.memories.lines.ledger import FIELDS
+from apps.memories.candidates import LEDGER_FIELDS
 from apps.memories.models import Arc, Entity, Knowledge, Relationship
 
 MAX_TEXT = 20_000
@@ -140,12 +140,12 @@ class LedgerSerializer(serializers.Serializer[Any]):
 
 class LedgerUpdateSerializer(StrictSerializer):
     entity = Text(max_length=MAX_NAME, allow_blank=False, validators=[not_blank])
-    type = serializers.ChoiceField(sorted(FIELDS))
+    type = serializers.ChoiceField(sorted(LEDGER_FIELDS))
     field = Text(max_length=32, allow_blank=False)
     value = Text(max_length=MAX_LINE, allow_blank=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        known = FIELDS[attrs["type"]]
+        known = LEDGER_FIELDS[attrs["type"]]
         if attrs["field"] not in known:
             raise serializers.ValidationError({"field": [f"It must be one of {', '.join(known)}."]})
         return attrs
@@ -196,18 +196,3 @@ class RelationshipUpdateSerializer(StrictSerializer):
     magnitude = serializers.ChoiceField(
         Relationship.Magnitude.choices, allow_null=True, help_text="Null takes the word away."
     )
-
-
-class CallSerializer(serializers.Serializer[Any]):
-    """One call of a model in a run."""
-
-    id = serializers.UUIDField()
-    stage = serializers.CharField()
-    task = serializers.CharField()
-    reply = serializers.CharField()
-    reasoning = serializers.CharField()
-    error = serializers.CharField()
-    prompt_tokens = serializers.IntegerField()
-    completion_tokens = serializers.IntegerField()
-    seconds = serializers.FloatField()
-    at = serializers.DateTimeField()

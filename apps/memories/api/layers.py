@@ -16,11 +16,8 @@ from apps.common.problems import Missing
 from apps.memories import layer_wire as wire
 from apps.memories import queries
 from apps.memories.api import layer_serializers as shapes
-from apps.memories.api.serializers import StartedSerializer
-from apps.memories.models import Arc, Digest, Entity, Knowledge
+from apps.memories.models import Arc, Entity, Knowledge, VersionedText
 from apps.memories.operations import layer_corrections as corrections
-from apps.memories.tasks import request_run
-from apps.memories.wire import run_document
 
 
 def access_row(model: Any, request: Request, **named: Any) -> Any:
@@ -40,11 +37,11 @@ def _valid(serializer: Any, request: Request) -> Any:
 class DigestView(APIView):
     """A text made from the rest, in versions."""
 
-    kind: Digest.Kind
+    kind: VersionedText.Kind
 
     def _reply(self, chat: Chat) -> Response:
         versions = list(queries.digests_of(chat, self.kind))
-        current = next((one for one in versions if one.state == Digest.State.CURRENT), None)
+        current = next((one for one in versions if one.state == VersionedText.State.CURRENT), None)
         return Response(wire.digests_document(current, versions))
 
     @extend_schema(responses=shapes.DigestsSerializer)
@@ -53,7 +50,7 @@ class DigestView(APIView):
 
 
 class SummaryView(DigestView):
-    kind = Digest.Kind.SUMMARY
+    kind = VersionedText.Kind.SUMMARY
 
     @extend_schema(request=shapes.TextSerializer, responses=shapes.DigestsSerializer)
     def patch(self, request: Request, chat_id: UUID) -> Response:
@@ -64,22 +61,8 @@ class SummaryView(DigestView):
         return self._reply(chat)
 
 
-class MadeAnew(APIView):
-    """What can be made anew, by a run of its own."""
-
-    tier: str
-
-    @extend_schema(request=None, responses={202: StartedSerializer, 200: StartedSerializer})
-    def post(self, request: Request, chat_id: UUID) -> Response:
-        """Make it anew; a run already under way is returned as it is."""
-        run, made = request_run(request.user, access_chat(request.user, chat_id), tiers=[self.tier])
-        code = status.HTTP_202_ACCEPTED if made else status.HTTP_200_OK
-        return Response({"run": run_document(run)}, status=code)
-
-
-class ProfilesView(MadeAnew, DigestView):
-    kind = Digest.Kind.PROFILE
-    tier = "profiles"
+class ProfilesView(DigestView):
+    kind = VersionedText.Kind.PROFILE
 
     @extend_schema(request=shapes.ProfileUpdateSerializer, responses=shapes.DigestsSerializer)
     def patch(self, request: Request, chat_id: UUID) -> Response:
@@ -90,9 +73,8 @@ class ProfilesView(MadeAnew, DigestView):
         return self._reply(chat)
 
 
-class CanonView(MadeAnew, DigestView):
-    kind = Digest.Kind.CANON
-    tier = "canon"
+class CanonView(DigestView):
+    kind = VersionedText.Kind.CANON
 
     @extend_schema(request=shapes.CharacterTextSerializer, responses=shapes.DigestsSerializer)
     def patch(self, request: Request, chat_id: UUID) -> Response:
@@ -104,9 +86,8 @@ class CanonView(MadeAnew, DigestView):
         return self._reply(chat)
 
 
-class ContinuityView(MadeAnew, DigestView):
-    kind = Digest.Kind.CONTINUITY
-    tier = "continuity"
+class ContinuityView(DigestView):
+    kind = VersionedText.Kind.CONTINUITY
 
 
 class ArcListView(APIView):

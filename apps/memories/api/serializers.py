@@ -1,4 +1,4 @@
-"""What the API takes and gives of memories and runs."""
+"""What the API takes and gives of memories."""
 
 from typing import Any
 
@@ -6,8 +6,7 @@ from rest_framework import serializers
 
 from apps.chats.api.serializers import OwnCharacter
 from apps.chats.models import Chat, Message
-from apps.common.serializer_fields import Flag, Integer, JSONObject, StrictSerializer, Text
-from apps.memories.memory_settings import TIERS
+from apps.common.serializer_fields import Flag, Integer, StrictSerializer, Text
 from apps.memories.models import Memory
 
 MAX_TEXT = 4000
@@ -146,41 +145,6 @@ class MemoryQuery(serializers.Serializer[Any]):
         return memories.filter(**chosen)
 
 
-class ExtractSerializer(StrictSerializer):
-    tiers = serializers.ListField(child=serializers.ChoiceField(TIERS), required=False, allow_empty=False)
-
-    def get_fields(self) -> dict[str, Any]:
-        return super().get_fields() | {"from": Integer(min_value=0, max_value=2**31 - 1, required=False)}
-
-    def options(self) -> dict[str, Any]:
-        """What ``runs.start_run`` takes."""
-        data = self.validated_data
-        return {"tiers": data.get("tiers", ()), "from_index": data.get("from")}
-
-
-class RunSerializer(serializers.Serializer[Any]):
-    """A run as it is replied; made by ``wire.run_document``."""
-
-    id = serializers.UUIDField()
-    chat = serializers.UUIDField()
-    state = serializers.CharField()
-    stage = serializers.CharField()
-    tiers = serializers.ListField(child=serializers.CharField())
-    backend = serializers.CharField(help_text="Empty until a worker has taken it.")
-    model = serializers.CharField()
-    done = serializers.IntegerField()
-    total = serializers.IntegerField()
-    counts = JSONObject()
-    error = serializers.CharField()
-    started_at = serializers.DateTimeField(allow_null=True)
-    finished_at = serializers.DateTimeField(allow_null=True)
-    llm = JSONObject()
-
-
-class RunQuery(serializers.Serializer[Any]):
-    chat = serializers.UUIDField(required=False)
-
-
 class MergeSerializer(StrictSerializer):
     """Memories of one tier and character that become one."""
 
@@ -203,7 +167,3 @@ class SplitSerializer(StrictSerializer):
 
 class MemoriesSerializer(serializers.Serializer[Any]):
     results = MemorySerializer(many=True)
-
-
-class StartedSerializer(serializers.Serializer[Any]):
-    run = RunSerializer()

@@ -1,4 +1,4 @@
-"""Memories and runs over HTTP."""
+"""Memories over HTTP."""
 
 from typing import Any
 from uuid import UUID
@@ -9,28 +9,20 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.chats.queries import access_chat
 from apps.common.pagination import NewestFirst
 from apps.common.problems import Missing
-from apps.memories import operations, runs
-from apps.memories.api.layer_serializers import CallSerializer
+from apps.memories import operations
 from apps.memories.api.serializers import (
-    ExtractSerializer,
     MemoriesSerializer,
     MemoryCreateSerializer,
     MemoryQuery,
     MemorySerializer,
     MemoryUpdateSerializer,
     MergeSerializer,
-    RunQuery,
-    RunSerializer,
     SplitSerializer,
-    StartedSerializer,
 )
-from apps.memories.layer_wire import call_document
-from apps.memories.models import ExtractionRun, Memory, ModelCall
-from apps.memories.tasks import request_run, resume
-from apps.memories.wire import memory_document, run_document
+from apps.memories.models import Memory
+from apps.memories.wire import memory_document
 
 
 def access_memory(owner: Any, memory_id: UUID) -> Memory:
@@ -38,14 +30,6 @@ def access_memory(owner: Any, memory_id: UUID) -> Memory:
     found = Memory.objects.for_owner(owner).present().with_history().filter(pk=memory_id).first()
     if found is None:
         raise Missing("There is no such memory.")
-    return found
-
-
-def access_run(owner: Any, run_id: UUID) -> ExtractionRun:
-    """The owner's run. Raises Missing."""
-    found = ExtractionRun.objects.for_owner(owner).filter(pk=run_id).first()
-    if found is None:
-        raise Missing("There is no such run.")
     return found
 
 
@@ -90,66 +74,6 @@ class MemoryView(APIView):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class ExtractView(APIView):
-    @extend_schema(request=ExtractSerializer, responses={202: StartedSerializer, 200: StartedSerializer})
-    def post(self, request: Request, chat_id: UUID) -> Response:
-        chat = access_chat(request.user, chat_id)
-        body = ExtractSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
-        run, made = request_run(request.user, chat, **body.options())
-        code = status.HTTP_202_ACCEPTED if made else status.HTTP_200_OK
-        return Response({"run": run_document(run)}, status=code)
-
-
-class RunView(APIView):
-    @extend_schema(responses=RunSerializer)
-    def get(self, request: Request, run_id: UUID) -> Response:
-        return Response(run_document(access_run(request.user, run_id)))
-
-
-class RunListView(generics.GenericAPIView[ExtractionRun]):
-    serializer_class = RunSerializer
-    pagination_class = NewestFirst
-
-    def get_queryset(self) -> Any:
-        return ExtractionRun.objects.for_owner(self.request.user)
-
-    @extend_schema(operation_id="runs_list", parameters=[RunQuery])
-    def get(self, request: Request) -> Response:
-        """Runs, newest first; ``?chat=`` those of one chat."""
-        query = RunQuery(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        page = self.paginate_queryset(self.get_queryset().filter(**query.validated_data))
-        return self.get_paginated_response([run_document(run) for run in page or []])
-
-
-class RunCallsView(generics.GenericAPIView[ModelCall]):
-    serializer_class = CallSerializer
-    pagination_class = NewestFirst
-
-    def get(self, request: Request, run_id: UUID) -> Response:
-        """What the model replied in a run, as it came, newest first."""
-        calls = ModelCall.objects.for_owner(request.user).filter(run=access_run(request.user, run_id))
-        page = self.paginate_queryset(calls)
-        return self.get_paginated_response([call_document(call) for call in page or []])
-
-    def get_queryset(self) -> Any:
-        return ModelCall.objects.for_owner(self.request.user)
-
-
-class PauseRunView(APIView):
-    @extend_schema(request=None, responses=RunSerializer)
-    def post(self, request: Request, run_id: UUID) -> Response:
-        """Stop where it is, to be resumed."""
-        return Response(run_document(runs.pause_run(access_run(request.user, run_id))))
-
-
-class ResumeRunView(APIView):
-    @extend_schema(request=None, responses=RunSerializer)
-    def post(self, request: Request, run_id: UUID) -> Response:
-        return Response(run_document(resume(access_run(request.user, run_id))))
-
-
 class MergeView(APIView):
     @extend_schema(request=MergeSerializer, responses={201: MemorySerializer})
     def post(self, request: Request) -> Response:
@@ -170,9 +94,3 @@ class SplitView(APIView):
         parts = operations.split_memory(memory, editor=str(request.user), **body.validated_data)
         results = [memory_document(access_memory(request.user, part.pk)) for part in parts]
         return Response({"results": results}, status=status.HTTP_201_CREATED)
-
-
-class CancelRunView(APIView):
-    @extend_schema(request=None, responses=RunSerializer)
-    def post(self, request: Request, run_id: UUID) -> Response:
-        return Response(run_document(runs.cancel_run(access_run(request.user, run_id))))

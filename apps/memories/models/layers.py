@@ -25,7 +25,7 @@ class Derived(OwnedModel):
     )
     until_swipe = models.ForeignKey(Swipe, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     run = models.ForeignKey(
-        "memories.ExtractionRun", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+        "extraction.ExtractionRun", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
     retired_reason = models.CharField(max_length=32, blank=True, default="")
     edited_by = models.CharField(max_length=100, blank=True, default="")
@@ -186,8 +186,10 @@ class Relationship(Derived):
         indexes = [models.Index("owner", "subject", "state", name="relationship_owner_subject")]
 
 
-class Digest(Derived):
+class VersionedText(Derived):
     """A text made from the rest, in versions: the latest is the current one. ``source`` is the last message in it."""
+
+    SCHEMA_VERSION = 1  # of ``document``
 
     class Kind(models.TextChoices):
         SUMMARY = "summary"

@@ -106,7 +106,7 @@ class Memory(OwnedModel):
     embedding_model = models.CharField(max_length=100, blank=True, default="")
     lexemes = SearchVectorField(null=True, editable=False)
     run = models.ForeignKey(
-        "memories.ExtractionRun", on_delete=models.SET_NULL, null=True, blank=True, related_name="memories"
+        "extraction.ExtractionRun", on_delete=models.SET_NULL, null=True, blank=True, related_name="memories"
     )
     candidate_hash = models.CharField(max_length=64, blank=True, default="", editable=False)
     deleted_at = models.DateTimeField(null=True, blank=True, help_text="Set: this row is a tombstone.")

@@ -4,13 +4,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import F, Q
 
 from apps.chats.models import Chat, Message, Swipe
 from apps.memories.models import (
     Arc,
-    Digest,
     Entity,
     Inheritance,
     Knowledge,
@@ -19,14 +17,12 @@ from apps.memories.models import (
     MemorySource,
     Relationship,
     Scene,
+    VersionedText,
 )
-from apps.memories.operations.invalidation import invalidate
-from apps.memories.readings import FINGERPRINT
 
 Copies = Mapping[UUID | None, UUID]  # the ids of the branch's messages by those of the parent
 
 _ENTITIES = ("entity_id", "subject_id", "target_id")
-_ITS_FINGERPRINT = FINGERPRINT.replace("message.", "original.").replace("swipe.", "theirs.")
 _OPEN_AGAIN = {
     "replaced": "current",
     "cleared": "current",
@@ -38,17 +34,15 @@ _COMMON = ("source", "swipe", "until", "until_swipe")
 
 
 def inherit(branch: Chat) -> None:
-    """Memories by reference, what is derived beside them as rows of the branch, and what has been read.
+    """Give a branch what its parent remembers: memories by reference, all other layers as copies.
 
-    To be called in the transaction that made the branch. What the parent is still to take back, it takes back first.
+    Call it in the transaction that makes the branch, after the parent's own invalidation.
     """
     parent, at = branch.parent, branch.parent_index
     if parent is None or at is None:
         return
-    invalidate(parent.owner_id, parent.pk)
     copies = _copies(parent, branch, at)
     _inherit_memories(parent, branch, at, copies)
-    _copy_readings(parent, branch, at)
     entities = {} if branch.character_id else _copy_entities(parent, branch)
     for model in (Scene, Knowledge, LedgerEntry, Arc, Relationship):
         _copy_rows(model, parent, branch, at, copies, entities)
@@ -118,24 +112,6 @@ def _inherited(
     )
 
 
-def _copy_readings(parent: Chat, branch: Chat, at: int) -> None:
-    """What had been read of the parent, and has not changed since, has been read of its copy."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"""
-            INSERT INTO memories_reading (id, owner_id, chat_id, message_id, fingerprint, tiers)
-            SELECT gen_random_uuid(), message.owner_id, message.chat_id, message.id, {FINGERPRINT}, reading.tiers
-            FROM memories_reading AS reading
-            JOIN chats_message AS original ON original.id = reading.message_id AND original.index <= %(at)s
-            JOIN chats_swipe AS theirs ON theirs.message_id = original.id AND theirs.position = original.swipe_id
-            JOIN chats_message AS message ON message.chat_id = %(branch)s AND message.index = original.index
-            JOIN chats_swipe AS swipe ON swipe.message_id = message.id AND swipe.position = message.swipe_id
-            WHERE reading.chat_id = %(parent)s AND reading.fingerprint = {_ITS_FINGERPRINT}
-            """,  # noqa: S608
-            {"parent": parent.pk, "branch": branch.pk, "at": at},
-        )
-
-
 def _copy_rows(model: Any, parent: Chat, branch: Chat, at: int, copies: Copies, entities: Mapping[UUID, UUID]) -> None:
     """Rows that began up to there, open where they ended later."""
     rows = model.objects.for_owner(parent.owner_id).filter(chat=parent)
@@ -177,12 +153,12 @@ def _copied(
 
 def _copy_digests(parent: Chat, branch: Chat, at: int, copies: Copies) -> None:
     """The last versions that hold nothing of what came after."""
-    rows = Digest.objects.for_owner(parent.owner_id).filter(chat=parent, source__index__lte=at)
-    latest: dict[tuple[str, UUID | None], Digest] = {}
-    for row in rows.exclude(state=Digest.State.RETIRED).order_by("version"):
+    rows = VersionedText.objects.for_owner(parent.owner_id).filter(chat=parent, source__index__lte=at)
+    latest: dict[tuple[str, UUID | None], VersionedText] = {}
+    for row in rows.exclude(state=VersionedText.State.RETIRED).order_by("version"):
         latest[row.kind, row.character_id] = row
     swipes = _active_swipes(branch, latest.values(), copies)
     for row in latest.values():
         copy = _copied(row, branch, copies, {}, swipes)
-        copy.state = Digest.State.CURRENT
+        copy.state = VersionedText.State.CURRENT
         copy.save()

@@ -7,16 +7,13 @@ kept, retired with the reason; what it had replaced holds again; what a person w
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q
 
 from apps.chats.models import Chat, Message
-from apps.chats.operations import lock_chat
 from apps.common import clock
 from apps.memories.lineage import relatives
 from apps.memories.models import (
     Arc,
-    Digest,
     Inheritance,
     Knowledge,
     LedgerEntry,
@@ -24,30 +21,28 @@ from apps.memories.models import (
     MemorySource,
     Relationship,
     Scene,
+    VersionedText,
 )
 from apps.memories.operations.layers import BY_HAND
 from apps.memories.operations.merging import MERGED
 from apps.memories.operations.remembering import take_back
-from apps.memories.readings import changed_since_read, drop_readings
 
 GONE, CHANGED = "source_gone", "source_changed"
-_CHECKS = (Digest.Kind.CONTINUITY, Digest.Kind.REPAIR)  # of the newest reply, which no tier has read yet
-_SAID = (Digest.Kind.SUMMARY, *_CHECKS)
+_CHECKS = (VersionedText.Kind.CONTINUITY, VersionedText.Kind.REPAIR)  # of the newest reply, which no tier has read yet
+_SAID = (VersionedText.Kind.SUMMARY, *_CHECKS)
 
 
-@transaction.atomic
-def invalidate(owner: Any, chat_id: UUID) -> int:
-    """Take back what lost its source in a chat; how many messages are to be read anew. Raises Missing."""
-    chat = lock_chat(owner, chat_id)
-    changed = changed_since_read(chat)
+def invalidate(chat: Chat, changed: list[UUID]) -> None:
+    """Retire what came from text that is gone. ``changed`` are the ids of the messages whose text is another now.
+
+    Call it in a transaction that holds the chat's lock.
+    """
     MemorySource.objects.for_owner(chat.owner_id).filter(message__in=changed).update(lost=True)
     _retire_memories(chat)
     _retire_inherited(chat, changed)
     for retire in (_retire_arcs, _retire_ledger, _retire_knowledge, _retire_relationships, _retire_scenes):
         retire(chat, changed)
     _retire_digests(chat, changed)
-    drop_readings(chat, changed)
-    return len(changed)
 
 
 def _retire_memories(chat: Chat) -> None:
@@ -163,21 +158,21 @@ def _retire_scenes(chat: Chat, changed: list[UUID]) -> None:
 def _retire_digests(chat: Chat, changed: list[UUID]) -> None:
     """A summary that holds lost text makes room for the last version before it. Later messages are taken in anew."""
     first = Message.objects.for_owner(chat.owner_id).filter(pk__in=changed).order_by("index").first()
-    rows = Digest.objects.for_owner(chat.owner_id).filter(chat=chat, kind__in=_SAID, edited_by="")
-    rows = rows.exclude(state=Digest.State.RETIRED).select_related("source").order_by("-version")
+    rows = VersionedText.objects.for_owner(chat.owner_id).filter(chat=chat, kind__in=_SAID, edited_by="")
+    rows = rows.exclude(state=VersionedText.State.RETIRED).select_related("source").order_by("-version")
     swiped = set(
         rows.filter(kind__in=_CHECKS).exclude(swipe__position=F("source__swipe_id")).values_list("pk", flat=True)
     )
     gone = [row for row in rows if row.pk in swiped or _holds_lost_text(row, first.index if first else None)]
     for row in gone:
-        was_current = row.state == Digest.State.CURRENT
-        row.state, row.retired_reason = Digest.State.RETIRED, CHANGED if row.source_id else GONE
+        was_current = row.state == VersionedText.State.CURRENT
+        row.state, row.retired_reason = VersionedText.State.RETIRED, CHANGED if row.source_id else GONE
         row.save(update_fields=["state", "retired_reason", "updated_at"])
-        if was_current and row.kind == Digest.Kind.SUMMARY:
+        if was_current and row.kind == VersionedText.Kind.SUMMARY:
             _make_previous_current(row, [one.pk for one in gone])
 
 
-def _holds_lost_text(row: Digest, first_changed: int | None) -> bool:
+def _holds_lost_text(row: VersionedText, first_changed: int | None) -> bool:
     """Whether a message up to its last one has changed, or is missing: then that one has moved up."""
     if row.source is None:
         return True
@@ -185,13 +180,13 @@ def _holds_lost_text(row: Digest, first_changed: int | None) -> bool:
     return missing or (first_changed is not None and row.source.index >= first_changed)
 
 
-def _make_previous_current(row: Digest, gone: list[UUID]) -> None:
-    versions = Digest.objects.for_owner(row.owner_id).filter(
+def _make_previous_current(row: VersionedText, gone: list[UUID]) -> None:
+    versions = VersionedText.objects.for_owner(row.owner_id).filter(
         kind=row.kind, chat=row.chat_id, character=row.character_id
     )
-    previous = versions.filter(state=Digest.State.REPLACED).exclude(pk__in=gone).order_by("-version").first()
+    previous = versions.filter(state=VersionedText.State.REPLACED).exclude(pk__in=gone).order_by("-version").first()
     if previous is not None:
-        previous.state = Digest.State.CURRENT
+        previous.state = VersionedText.State.CURRENT
         previous.save(update_fields=["state", "updated_at"])
 
 

@@ -9,7 +9,7 @@ from apps.chats.models import Character, Chat, Message
 from apps.common import clock
 from apps.common.problems import Conflict, Invalid
 from apps.memories.lineage import relatives
-from apps.memories.models import Arc, Digest, Entity, Knowledge, LedgerEntry, Memory, Relationship, Scene
+from apps.memories.models import Arc, Entity, Knowledge, LedgerEntry, Memory, Relationship, Scene, VersionedText
 from apps.memories.operations.layers import BY_HAND, clear_field, set_field, write_digest
 from apps.memories.operations.remembering import entity_named
 
@@ -57,14 +57,18 @@ def _is_taken(row: Any) -> bool:
 @transaction.atomic
 def edit_digest(
     chat: Chat, kind: str, *, editor: str, character: Character | None = None, text: str | None = None, **parts: str
-) -> Digest:
+) -> VersionedText:
     """A person's version of a summary, a profile or the canon. A summary still ends where the one before it did."""
     scope: dict[str, Any] = {"chat": chat, "character": character}
-    if kind == Digest.Kind.CANON and character is not None:
+    if kind == VersionedText.Kind.CANON and character is not None:
         scope = {"chat": None, "character": character}
-    current = Digest.objects.for_owner(chat.owner_id).filter(kind=kind, state=Digest.State.CURRENT, **scope).first()
+    current = (
+        VersionedText.objects.for_owner(chat.owner_id)
+        .filter(kind=kind, state=VersionedText.State.CURRENT, **scope)
+        .first()
+    )
     merged = (current.parts if current else {}) | parts
-    if kind == Digest.Kind.PROFILE:
+    if kind == VersionedText.Kind.PROFILE:
         names = ("character_state", "world_state", "relationship_matrix")
         text = "\n\n".join(filter(None, (merged.get(name, "") for name in names)))
     return write_digest(
@@ -78,7 +82,7 @@ def edit_digest(
     )
 
 
-def restore_digest(digest: Digest, *, editor: str) -> Digest:
+def restore_digest(digest: VersionedText, *, editor: str) -> VersionedText:
     """Make an earlier version the current one again, as a new version."""
     with transaction.atomic():
         return write_digest(

@@ -12,17 +12,13 @@ from django.db.models import Q
 
 from apps.chats.models import Character, Chat, Message
 from apps.common import clock
+from apps.memories.candidates import MAGNITUDES, KnowledgeLine, RelationshipLine, StateLine
 from apps.memories.lineage import relatives
-from apps.memories.lines.epistemic import KnowledgeLine
-from apps.memories.lines.ledger import StateLine
-from apps.memories.lines.relationships import RelationshipLine
-from apps.memories.models import Arc, Digest, Entity, Knowledge, LedgerEntry, Relationship, Scene
+from apps.memories.models import Arc, Entity, Knowledge, LedgerEntry, Relationship, Scene, VersionedText
 from apps.memories.operations.remembering import entity_named
-from apps.memories.versions import versioned
 
 BY_HAND = "by_hand"  # why an entry ended, or went, where it was a person's doing
 MAX_DESCRIPTORS = 6  # of one directed pair
-_MAGNITUDES = ("low", "medium", "high")
 
 
 def line_hash(*parts: object) -> str:
@@ -279,7 +275,7 @@ def _say(
 def _keep_strongest(chat: Chat, subject: Entity, target: Entity, message: Message) -> None:
     """The weakest and oldest words make room."""
     words = [row for row in _words(chat, subject, target) if not row.edited_by]
-    words.sort(key=lambda row: (_MAGNITUDES.index(row.magnitude), row.pk), reverse=True)
+    words.sort(key=lambda row: (MAGNITUDES.index(row.magnitude), row.pk), reverse=True)
     for row in words[MAX_DESCRIPTORS:]:
         row.retired_reason = "capacity"
         row.save(update_fields=["retired_reason"])
@@ -300,18 +296,20 @@ def write_digest(
     last: Message | None = None,
     run_id: UUID | None = None,
     editor: str = "",
-) -> Digest:
+) -> VersionedText:
     """A new version of a text, which becomes the current one."""
-    versions = Digest.objects.for_owner(owner_id).filter(kind=kind, chat=chat, character=character)
+    versions = VersionedText.objects.for_owner(owner_id).filter(kind=kind, chat=chat, character=character)
     latest = versions.order_by("-version").first()
-    versions.filter(state=Digest.State.CURRENT).update(state=Digest.State.REPLACED, updated_at=clock.now())
-    return Digest.objects.create(
+    versions.filter(state=VersionedText.State.CURRENT).update(
+        state=VersionedText.State.REPLACED, updated_at=clock.now()
+    )
+    return VersionedText.objects.create(
         owner_id=owner_id,
         kind=kind,
         chat=chat,
         character=character,
         text=text,
-        document=versioned("digest", parts or {}),
+        document={"schema_version": VersionedText.SCHEMA_VERSION, **(parts or {})},
         source=last,
         swipe=last.active_swipe if last else None,
         version=latest.version + 1 if latest else 1,

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 
 from apps.chats.models import Chat, Message
 from apps.common.problems import Conflict, Invalid
-from apps.memories.models import ExtractionRun, Memory, MemorySource
+from apps.memories.models import Memory, MemorySource
 from apps.memories.operations.remembering import supersede, take_back
 from apps.memories.operations.texts import set_text
 
@@ -17,7 +18,7 @@ UNDONE = "undone"
 
 
 def merge_memories(
-    chat: Chat | None, members: Sequence[Memory], text: str, *, run: ExtractionRun | None = None, editor: str = ""
+    chat: Chat | None, members: Sequence[Memory], text: str, *, run_id: UUID | None = None, editor: str = ""
 ) -> int:
     """Put ``text`` in the place of ``members``; how many it replaces: none where one of them was replaced, corrected,
     pinned or deleted meanwhile, since the text is of what they said before."""
@@ -26,7 +27,7 @@ def merge_memories(
     standing = list(free.filter(pk__in=[member.pk for member in members]).order_by("pk"))
     if len(standing) < len(members):
         return 0
-    _successor(standing, text, MERGED, run=run, editor=editor)
+    _successor(standing, text, MERGED, run_id=run_id, editor=editor)
     return len(standing)
 
 
@@ -35,13 +36,15 @@ def merge_by_hand(memories: Sequence[Memory], text: str, *, editor: str) -> Memo
     """What ``merge_memories`` does, for a person. Raises Invalid where they weren't witnessed by the same people."""
     if len({tuple(memory.witnessed_by) for memory in memories}) > 1:
         raise Invalid.at("/memories", "They were not witnessed by the same people.")
-    return _successor(list(memories), text, MERGED, run=None, editor=editor)
+    return _successor(list(memories), text, MERGED, run_id=None, editor=editor)
 
 
 @transaction.atomic
 def split_memory(memory: Memory, texts: Sequence[str], *, editor: str) -> list[Memory]:
     """Several memories in the place of one: it is replaced by the first, and linked to it."""
-    parts = [_successor([memory], text, SPLIT, run=None, editor=editor, replaces=not n) for n, text in enumerate(texts)]
+    parts = [
+        _successor([memory], text, SPLIT, run_id=None, editor=editor, replaces=not n) for n, text in enumerate(texts)
+    ]
     Memory.objects.for_owner(memory.owner_id).filter(pk__in=[part.pk for part in parts]).update(
         candidate_hash=_split_mark(memory)
     )
@@ -98,7 +101,7 @@ def _lock_active(memory: Memory) -> None:
 
 
 def _successor(
-    members: list[Memory], text: str, reason: str, *, run: ExtractionRun | None, editor: str, replaces: bool = True
+    members: list[Memory], text: str, reason: str, *, run_id: UUID | None, editor: str, replaces: bool = True
 ) -> Memory:
     newest = members[-1]
     sources = list(MemorySource.objects.for_owner(newest.owner_id).filter(memory__in=members).select_related("message"))
@@ -115,7 +118,7 @@ def _successor(
         triggers=list(dict.fromkeys(word for member in members for word in member.triggers))[:12],
         witnessed_by=members[0].witnessed_by,
         valid_from=_latest(member.valid_from for member in members),
-        run=run,
+        run_id=run_id,
         edited_by=editor,
         pinned=any(member.pinned for member in members),
     )

@@ -13,15 +13,27 @@ from django.db.models.functions import Greatest, Least
 
 from apps.chats.models import Character, Chat, Message, Participant
 from apps.common import clock
-from apps.memories.dedup import Outcome, Verdict
-from apps.memories.group import witnessed_by_all_of
+from apps.memories.candidates import Candidate, NamedEntity, candidate_hash
 from apps.memories.lexemes import Lexemes
 from apps.memories.lineage import relatives
-from apps.memories.lines.memories import Candidate, NamedEntity, candidate_hash
-from apps.memories.memory_settings import DEFAULTS, Settings
 from apps.memories.models import Entity, Inheritance, Memory, MemorySource
+from apps.memories.verdicts import Outcome, Verdict
+from apps.memories.witnesses import witnessed_by_all_of
 
 LONG_TERM_KINDS = 4
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How sure a new memory is, how confidence changes, and how many memories of a tier stay active."""
+
+    confidence: float = 0.7
+    confirmation: float = 0.05
+    decay: float = 0.02
+    decay_after: int = 10
+    decay_floor: float = 0.3
+    long_term_cap: int = 25
+    session_cap: int = 30
 
 
 @dataclass(frozen=True)
@@ -40,7 +52,7 @@ class Stage:
     model: str = ""
     run_id: UUID | None = None
     character: Character | None = None
-    settings: Settings = DEFAULTS
+    limits: Limits = Limits()
     participants: Sequence[Participant] = ()
     triggers: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
@@ -92,7 +104,7 @@ def _remember(stage: Stage, number: int, verdict: Verdict) -> Memory:
         text=candidate.text,
         importance=candidate.importance,
         expiration=candidate.expiration,
-        confidence=stage.settings.confidence,
+        confidence=stage.limits.confidence,
         triggers=list(stage.triggers.get(number, ())),
         witnessed_by=witnessed_by_all_of(sources, stage.participants),
         valid_from=max(sources, key=lambda message: message.index, default=None),
@@ -170,7 +182,7 @@ def _confirm(stage: Stage, target: UUID, candidate: Candidate, *, again: bool) -
     if again:
         return
     Memory.objects.for_owner(stage.chat.owner_id).filter(pk=target).update(
-        confidence=Least(F("confidence") + stage.settings.confirmation, Value(1.0), output_field=FloatField()),
+        confidence=Least(F("confidence") + stage.limits.confirmation, Value(1.0), output_field=FloatField()),
         unconfirmed=0,
         updated_at=clock.now(),
     )
@@ -212,19 +224,19 @@ def _decay(stage: Stage, touched: set[UUID]) -> None:
     """Count a pass that did not confirm; after enough of them the confidence falls, and at its floor one is retired."""
     rest = scope_of(stage.chat, stage.tier, stage.character_id).exclude(pk__in=touched)
     rest.update(unconfirmed=F("unconfirmed") + 1)
-    settings, own = stage.settings, Q(pinned=True) | ~Q(edited_by="")
-    tired = rest.filter(unconfirmed__gt=settings.decay_after).exclude(own)
-    tired.filter(confidence__lte=settings.decay_floor + 1e-9).update(
+    limits, own = stage.limits, Q(pinned=True) | ~Q(edited_by="")
+    tired = rest.filter(unconfirmed__gt=limits.decay_after).exclude(own)
+    tired.filter(confidence__lte=limits.decay_floor + 1e-9).update(
         state=Memory.State.RETIRED, retired_reason="decayed", updated_at=clock.now()
     )
-    lower = Greatest(F("confidence") - settings.decay, Value(settings.decay_floor), output_field=FloatField())
-    tired.update(confidence=Case(When(confidence__gt=settings.decay_floor, then=lower), default=F("confidence")))
+    lower = Greatest(F("confidence") - limits.decay, Value(limits.decay_floor), output_field=FloatField())
+    tired.update(confidence=Case(When(confidence__gt=limits.decay_floor, then=lower), default=F("confidence")))
 
 
 def _retire_beyond_caps(stage: Stage) -> None:
     """Long-term memories are capped in all and by kind, session memories in all."""
     long_term = stage.tier == Memory.Tier.LONG_TERM
-    cap = stage.settings.long_term_cap if long_term else stage.settings.session_cap
+    cap = stage.limits.long_term_cap if long_term else stage.limits.session_cap
     kind_cap = ceil(cap / LONG_TERM_KINDS) if long_term else cap
     kept: Counter[str] = Counter()
     excess = []

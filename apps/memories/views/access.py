@@ -8,8 +8,8 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from apps.chats.models import Character, Chat
-from apps.memories.books import Book
-from apps.memories.models import ExtractionRun, Memory
+from apps.memories.memory_book import Book
+from apps.memories.models import Memory
 
 
 def own_chat(request: HttpRequest, chat_id: UUID) -> Chat:
@@ -23,11 +23,6 @@ def own_book(request: HttpRequest, chat_id: UUID | None = None, character_id: UU
         return Book(chat.owner_id, chat, chat.character)
     character = own_row(request, Character, pk=character_id)
     return Book(character.owner_id, None, character)
-
-
-def own_run(request: HttpRequest, run_id: UUID) -> ExtractionRun:
-    runs = ExtractionRun.objects.for_owner(request.user).select_related("chat__character", "first", "last")
-    return get_object_or_404(runs, pk=run_id)
 
 
 def own_memory(request: HttpRequest, memory_id: UUID) -> Memory:

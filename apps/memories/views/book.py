@@ -13,8 +13,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.chats.models import Chat
 from apps.common.problems import Invalid
-from apps.memories import forms, queries, runs
-from apps.memories.books import Book
+from apps.memories import forms, queries
+from apps.memories.memory_book import Book
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Relationship, Scene
 from apps.memories.operations import layer_corrections as corrections
 from apps.memories.relationship_graph import draw
@@ -26,9 +26,8 @@ LEARNT = 30  # memories that a scene lists
 
 
 def show(request: HttpRequest, book: Book, tab: str, *, status: int = 200, **context: Any) -> HttpResponse:
-    """A part of a book, with the run that its chat waits for."""
-    latest = runs.latest_run(request.user, book.chat) if book.chat else None
-    shown = {"book": book, "chat": book.chat, "character": book.character, "tab": tab, "latest": latest, **context}
+    """Render a tab of a memory book."""
+    shown = {"book": book, "chat": book.chat, "character": book.character, "tab": tab, **context}
     return render(request, f"memories/book/{tab}.html", shown, status=status)
 
 

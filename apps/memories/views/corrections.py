@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 
 from apps.common.problems import Conflict
 from apps.memories import forms
-from apps.memories.books import Book
+from apps.memories.memory_book import Book
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Relationship, Scene
 from apps.memories.operations import layer_corrections as corrections
 from apps.memories.views.access import back, own_row

@@ -10,9 +10,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.common.problems import Invalid
-from apps.memories.books import Book
 from apps.memories.entities import siblings_of
 from apps.memories.forms import EntityForm
+from apps.memories.memory_book import Book
 from apps.memories.models import Entity, Memory
 from apps.memories.operations import layer_corrections as corrections
 from apps.memories.timeline import name_witnesses

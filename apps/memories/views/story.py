@@ -12,17 +12,15 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from apps.chats.models import Chat
 from apps.memories import forms, queries
-from apps.memories.lines.summary import SECTIONS, parse_summary
-from apps.memories.models import Digest
+from apps.memories.models import VersionedText
 from apps.memories.operations import layer_corrections as corrections
-from apps.memories.tasks import request_run
-from apps.memories.views.access import back, own_book, own_chat, own_row
+from apps.memories.views.access import back, own_book, own_row
 from apps.memories.views.book import show
 
 STORY = {
-    "summary": (Digest.Kind.SUMMARY, forms.TextForm, "The summary so far"),
-    "canon": (Digest.Kind.CANON, forms.TextForm, "Canon"),
-    "profiles": (Digest.Kind.PROFILE, forms.ProfileForm, "Profile"),
+    "summary": (VersionedText.Kind.SUMMARY, forms.TextForm, "The summary so far"),
+    "canon": (VersionedText.Kind.CANON, forms.TextForm, "Canon"),
+    "profiles": (VersionedText.Kind.PROFILE, forms.ProfileForm, "Profile"),
 }
 
 
@@ -31,20 +29,18 @@ STORY = {
 def story(request: HttpRequest, **of: UUID) -> HttpResponse:
     """Each text as it is now, with its earlier versions."""
     book = own_book(request, **of)
-    digests: dict[str, list[Digest]] = {kind: [] for kind in Digest.Kind.values}
+    digests: dict[str, list[VersionedText]] = {kind: [] for kind in VersionedText.Kind.values}
     for digest in book.digests():
         digests[digest.kind].append(digest)
-    current = {kind: [one for one in rows if one.state == Digest.State.CURRENT] for kind, rows in digests.items()}
-    earlier = {kind: [one for one in rows if one.state == Digest.State.REPLACED] for kind, rows in digests.items()}
-    sections = [_sections(digest) for digest in current["summary"]]
+    current = {
+        kind: [one for one in rows if one.state == VersionedText.State.CURRENT] for kind, rows in digests.items()
+    }
+    earlier = {
+        kind: [one for one in rows if one.state == VersionedText.State.REPLACED] for kind, rows in digests.items()
+    }
     chat = book.chat or Chat.objects.for_owner(request.user).filter(character=book.character).order_by("-pk").first()
-    context: dict[str, Any] = {"current": current, "earlier": earlier, "sections": sections, "any_chat": chat}
+    context: dict[str, Any] = {"current": current, "earlier": earlier, "any_chat": chat}
     return show(request, book, "story", **context)
-
-
-def _sections(digest: Digest) -> list[tuple[str, str]]:
-    """The parts of a summary with their names; none where it is written otherwise."""
-    return [(SECTIONS[number], text) for number, text in sorted(parse_summary(digest.text).sections.items())]
 
 
 @login_required
@@ -68,19 +64,9 @@ def edit_story(request: HttpRequest, chat_id: UUID, part: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def make_story(request: HttpRequest, chat_id: UUID, part: str) -> HttpResponse:
-    """Have profiles, the canon or the check made anew."""
-    _, made = request_run(request.user, own_chat(request, chat_id), tiers=[part])
-    words = "It is being made. This page shows it in a moment." if made else "Wait for the run that is under way."
-    messages.success(request, words)
-    return redirect("memories:book-story", chat_id=chat_id)
-
-
-@login_required
-@require_POST
 def restore_digest(request: HttpRequest, digest_id: UUID) -> HttpResponse:
     """Make an earlier version the current one again; the one that is current stays as a version."""
-    digest = own_row(request, Digest, pk=digest_id)
+    digest = own_row(request, VersionedText, pk=digest_id)
     corrections.restore_digest(digest, editor=str(request.user))
     messages.success(request, "The earlier version is current again.")
     home = (

@@ -1,0 +1,18 @@
+from django.apps import AppConfig
+
+
+class BuiltinConfig(AppConfig):
+    name = "apps.builtin"
+    label = "builtin"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from apps.builtin.scene_detection import scene_starts
+        from apps.builtin.tasks import TASKS
+        from apps.extraction.scene_detection import register_detector
+        from apps.llm.builtin import register_task
+
+        register_detector(scene_starts)
+
+        for name, task in TASKS.items():
+            register_task(name, task)

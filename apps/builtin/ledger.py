@@ -1,0 +1,37 @@
+"""The task ``ledger``: the state of people, things, places and factions, as the chat's own words give it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from apps.builtin.ledger_changes import StateChange, apply_all, same_value
+from apps.builtin.ledger_people import people_changes
+from apps.builtin.ledger_things import thing_changes
+from apps.builtin.statements import statements_of
+from apps.extraction.parsers.ledger import StateLine, print_state
+from apps.extraction.parsers.plain import inside_tag
+from apps.llm.generation import GenerationRequest
+
+MAX_VALUE = 120  # characters
+
+
+def ledger(request: GenerationRequest) -> str:
+    """What the turns change of the fields that are given, one line for each that changed."""
+    known = {
+        (inside_tag(one["name"]).casefold(), one["type"]): one["fields"] for one in request.material.get("entities", ())
+    }
+    changes: dict[tuple[str, str], list[StateChange]] = {}
+    for statement in statements_of(request.material):
+        for change in (*people_changes(statement), *thing_changes(statement)):
+            if len(change.value) <= MAX_VALUE:
+                changes.setdefault((inside_tag(change.name).casefold(), change.kind), []).append(change)
+    lines = (_line(found, known.get(key, {})) for key, found in changes.items())
+    return "\n".join(filter(None, lines)) or "NONE"
+
+
+def _line(changes: list[StateChange], fields: Mapping[str, Any]) -> str:
+    """What is otherwise after the changes than before, as a line; nothing where nothing is."""
+    before = {name: str(value) for name, value in fields.items() if value}
+    after = apply_all(changes, before)
+    values = {name: value for name, value in after.items() if not same_value(name, value, before.get(name, ""))}
+    cleared = tuple(name for name in before if name not in after)
+    return print_state(StateLine(changes[0].name, changes[0].kind, values, cleared)) if values or cleared else ""

@@ -1,0 +1,43 @@
+"""The original's patterns of scene breaks, for comparison: what they cover, and where they go wrong, is that of the
+original as described (Smart Memory 1.7.9); the patterns themselves are written anew. Pure.
+
+They read a whole message, speech and all, and know neither plans nor memories: "a week" in any sentence counts, as do a
+walk to the door and bold beside italics; a destination without an article does not.
+"""
+
+import re
+from collections.abc import Sequence
+
+from apps.builtin.scene_breaks import Turn
+
+_OWNER = r"(?:the|a|\w+'s)\b"
+_SPANS = r"(?:hour|day|week|month|year)s?"
+_FAMILIES = (
+    r"later (?:that|the same) (?:day|morning|afternoon|evening|night)",  # time relative to the last scene
+    r"(?:the )?next (?:day|morning|evening|night|week)|the following \w+",
+    rf"\w+ {_SPANS} later|some ?time later|meanwhile|after (?:a while|some time)",
+    r"\ba (?:week|month|year|decade)\b|\bseveral (?:hours|days|weeks|months|years)\b",  # time by itself
+    r"\w+ years (?:passed|went by)",
+    rf"arriv(?:es?|ed) at {_OWNER}|f(?:ound|inds?) (?:him|her|them|my|your)sel(?:f|ves) in",  # arrivals
+    r"ma[kd]es? (?:his|her|their|my|your) way to|(?:fled|flees?|escap(?:es?|ed)) to",
+    rf"(?:head(?:s|ed)|l(?:ed|eads)|walk(?:s|ed)|wander(?:s|ed)) (?:to|into|toward) {_OWNER}",  # travel
+    r"settl(?:es?|ed) in\b|ma[kd]es? (?:camp|home|base)|t(?:ook|akes?) (?:shelter|refuge)",  # settling
+    r"(?:night|dawn|darkness|dusk) (?:falls?|fell|breaks?|broke)",  # day and night
+    r"f[ae]lls? asleep|doz(?:es|ed) off|drift(?:s|ed) off|w(?:akes?|oke)\b|awoke|awakens?",  # sleep
+    r"regain(?:s|ed) consciousness|came to (?:his|her|their) senses|opened (?:his|her|their) eyes to find",
+    rf"return(?:s|ed) to {_OWNER}|upon (?:arriving|reaching|entering)",  # returns
+    r"the morning after|by (?:morning|nightfall|dawn|dusk|midnight)|in the (?:days|weeks|months) that followed",
+)
+_PATTERN = re.compile("|".join(_FAMILIES), re.IGNORECASE)
+_RULE = re.compile(r"^[ \t]*[-*~]{3,}[ \t]*$", re.MULTILINE)
+_STARS = re.compile(r"\*\s*\*\s*\*")  # anywhere in the message, as in the original
+
+
+def seed_scene_starts(turns: Sequence[Turn]) -> list[int]:
+    """The positions of the turns, but the first, whose text one of the patterns matches. The original puts such a
+    message into the scene before; here it is taken for the beginning that it mostly is."""
+    return [position for position, turn in enumerate(turns) if position and _matches(turn.text)]
+
+
+def _matches(text: str) -> bool:
+    return bool(_PATTERN.search(text) or _RULE.search(text) or _STARS.search(text))

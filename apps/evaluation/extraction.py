@@ -1,0 +1,140 @@
+"""``--format extraction``: how many of the turns that annotators drew observations from the built-in extractor keeps.
+
+Every method keeps as many memories of a session as the extractor makes of it by itself, at most one a sentence. As
+two memories of one turn cover it only once, the second comparison is at the same number of distinct turns.
+"""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from apps.builtin import picking
+from apps.builtin.salience import LONG_TERM_KINDS, SESSION_KINDS
+from apps.builtin.sentences import Sentence, sentences_of
+from apps.evaluation.annotations import Session, read_sessions
+from apps.evaluation.datasets import read_json
+from apps.extraction.parsers.memories import parse_memories
+from apps.extraction.settings.schema import DEFAULTS
+from apps.llm.generation import GenerationRequest
+
+BUILT_IN = "built-in"
+TIERS = {
+    "session": (picking.session, (*SESSION_KINDS, "detail")),
+    "long_term": (picking.long_term, ("fact", *LONG_TERM_KINDS)),
+}
+SEEDS = range(20)
+MEASURES = ("coverage", "same turns", "precision", "turns")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a method kept of a session: the turn of each memory; and the turns that it would keep if it were given as
+    many distinct ones as the extractor came to."""
+
+    session: Session
+    sources: Sequence[int]
+    spread: Sequence[int]
+
+
+def evaluate(file: Path, report: Callable[[str], None]) -> dict[str, Any]:
+    """The figures of every method over all sessions, and over each conversation. Raises UnusableDataset, OSError."""
+    sessions = read_sessions(read_json(file))
+    kept: dict[str, list[list[Kept]]] = {}
+    for session in sessions:
+        for method, samples in _methods(session).items():
+            kept.setdefault(method, []).append(samples)
+    conversations = list(dict.fromkeys(session.conversation for session in sessions))
+    report(f"{len(conversations)} conversations, {len(sessions)} sessions")
+    return {
+        "sessions": len(sessions),
+        "annotated_turns": sum(len(session.annotated) for session in sessions),
+        "memories_a_session": round(fmean(len(one.sources) for [one] in kept[BUILT_IN]), 2),
+        "methods": _figures(kept),
+        "conversations": {name: _figures(kept, name) for name in conversations},
+    }
+
+
+def _methods(session: Session) -> dict[str, list[Kept]]:
+    """What each method keeps of a session; the random one, once for each seed."""
+    sources = _extracted(session)
+    pool = [sentence for number, turn in enumerate(session.turns) for sentence in _sentences(number, turn)]
+    orders = {"random": [_shuffled(pool, seed) for seed in SEEDS]}
+    orders["longest"] = [sorted(pool, key=lambda sentence: -len(sentence.text))]
+    orders["first"] = [pool]
+    baselines = {
+        method: [_kept(session, [sentence.turn for sentence in order], sources) for order in samples]
+        for method, samples in orders.items()
+    }
+    return {BUILT_IN: [Kept(session, sources, sources)], **baselines}
+
+
+def _extracted(session: Session) -> list[int]:
+    """The turns of the extractor's memories, which it makes of one chunk after the other as a run does."""
+    found: dict[str, int] = {}
+    for start in range(0, len(session.turns), DEFAULTS.chunk):
+        numbered = list(enumerate(session.turns))[start : start + DEFAULTS.chunk]
+        turns = [
+            {"number": number, "speaker": turn.speaker, "is_user": turn.is_user, "text": turn.text}
+            for number, turn in numbered
+        ]
+        participants = sorted({turn.speaker for _, turn in numbered})
+        material = {"turns": turns, "participants": participants, "per_kind": DEFAULTS.new_per_kind}
+        for tier, (task, kinds) in TIERS.items():
+            reply = task(GenerationRequest(task=tier, messages=[], material=material))
+            for candidate in parse_memories(reply, kinds).candidates:
+                found.setdefault(candidate.text, candidate.sources[0])
+    return list(found.values())
+
+
+def _sentences(number: int, turn: Any) -> Iterator[Sentence]:
+    return sentences_of(number, turn.speaker, turn.text)
+
+
+def _shuffled(pool: Sequence[Sentence], seed: int) -> list[Sentence]:
+    return random.Random(seed).sample(pool, len(pool))  # noqa: S311
+
+
+def _kept(session: Session, order: Sequence[int], sources: Sequence[int]) -> Kept:
+    """The first of ``order``: as many as ``sources``, and as many distinct turns as those have."""
+    distinct = list(dict.fromkeys(order))
+    return Kept(session, order[: len(sources)], distinct[: len(set(sources))])
+
+
+def _figures(kept: dict[str, list[list[Kept]]], conversation: str | None = None) -> dict[str, dict[str, float]]:
+    return {
+        method: _measured([samples for samples in sessions if conversation in (None, samples[0].session.conversation)])
+        for method, sessions in kept.items()
+    }
+
+
+def _measured(sessions: Sequence[Sequence[Kept]]) -> dict[str, float]:
+    """``coverage`` and ``same turns`` are shares of the annotated turns, ``precision`` of the memories; ``turns`` is
+    how many a session they come from. All are means over the samples."""
+    annotated = sum(len(samples[0].session.annotated) for samples in sessions)
+    memories = sum(len(samples[0].sources) for samples in sessions)
+    covered = _total(sessions, lambda one: len(one.session.annotated.intersection(one.sources)))
+    spread = _total(sessions, lambda one: len(one.session.annotated.intersection(one.spread)))
+    right = _total(sessions, lambda one: sum(turn in one.session.annotated for turn in one.sources))
+    turns = _total(sessions, lambda one: len(set(one.sources)))
+    values = (covered / annotated, spread / annotated, right / max(memories, 1), turns / len(sessions))
+    return {name: round(value, 4) for name, value in zip(MEASURES, values, strict=True)}
+
+
+def _total(sessions: Sequence[Sequence[Kept]], count: Callable[[Kept], int]) -> float:
+    """The sum over the sessions of the mean over their samples."""
+    return sum(fmean(map(count, samples)) for samples in sessions)
+
+
+def table(results: dict[str, Any]) -> str:
+    """The methods' figures over all sessions, one method a line."""
+    lines = [" " * 10 + "".join(f"{name:>12}" for name in MEASURES)]
+    for method, row in results["methods"].items():
+        lines.append(f"{method:<10}" + "".join(f"{row[name]:>12.3f}" for name in MEASURES))
+    lines.append(
+        f"{results['sessions']} sessions, {results['annotated_turns']} annotated turns, "
+        f"{results['memories_a_session']:.2f} memories a session"
+    )
+    return "\n".join(lines)

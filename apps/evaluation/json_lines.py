@@ -1,0 +1,25 @@
+"""Reads JSON Lines: a value a line. Pure."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from apps.evaluation.datasets import UnusableDataset
+
+
+def read_json_lines(file: Path) -> list[tuple[int, Any]]:
+    """(line, value) of every line but the blank ones; lines count from 1. Raises UnusableDataset, OSError."""
+    values = list(_values(file.read_bytes()))
+    if not values:
+        raise UnusableDataset("it holds no line.")
+    return values
+
+
+def _values(data: bytes) -> Iterator[tuple[int, Any]]:
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if line.strip():
+            try:
+                yield number, json.loads(line.decode("utf-8-sig"))
+            except (ValueError, RecursionError) as error:
+                raise UnusableDataset(f"line {number} is not JSON: {error}") from None

@@ -1,0 +1,29 @@
+"""``manage.py evaluate FILE --format FORMAT [--json]``: measure a part of the memory engine beside simpler ones."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from apps.evaluation.datasets import UnusableDataset
+from apps.evaluation.registry import EVALUATIONS
+
+
+class Command(BaseCommand):
+    help = "Measure how well memories are found, deduplicated, or made, on a data set. Nothing of it is kept."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--format", choices=sorted(EVALUATIONS), required=True)
+        parser.add_argument("--json", action="store_true", help="print a JSON document instead of a table")
+
+    def handle(self, *args: Any, file: Path, format: str, **options: Any) -> None:
+        evaluation = EVALUATIONS[format]
+        try:
+            results = evaluation.evaluate(file, lambda line: self.stderr.write(line, style_func=str))
+        except OSError as error:
+            raise CommandError(f"{file}: {error.strerror}.") from None
+        except UnusableDataset as error:
+            raise CommandError(f"{file}: {error}") from None
+        self.stdout.write(json.dumps(results, indent=2) if options["json"] else evaluation.table(results))

@@ -1,0 +1,33 @@
+"""``manage.py fit_comparison FILE …``: learn from judged pairs how much each signal tells, where no rule decides."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from apps.evaluation.datasets import UnusableDataset
+from apps.evaluation.json_lines import read_json_lines
+from apps.evaluation.supersession import judge_by_rules, pair_of
+from apps.llm.embeddings import EmbeddingUnavailable
+from apps.memories.comparison.weighing import FILE, learn
+from apps.memories.regression import write
+
+
+class Command(BaseCommand):
+    help = "Learn from tables of judged pairs (JSONL, as of evaluate --format supersession) and write the weights."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("files", metavar="FILE", nargs="+", type=Path)
+        parser.add_argument("--out", metavar="FILE", type=Path, default=FILE, help="default: the weights in use")
+
+    def handle(self, *args: Any, files: list[Path], out: Path, **options: Any) -> None:
+        try:
+            pairs = [pair_of(value, line) for file in files for line, value in read_json_lines(file)]
+            undecided = [one for one in judge_by_rules(pairs) if one.got == "passed"]
+            learnt = learn(
+                [(one.existing, one.candidate, one.kind) for one in undecided], [one.expected for one in undecided]
+            )
+            write(learnt, out)
+        except (UnusableDataset, OSError, EmbeddingUnavailable) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"{len(learnt.names)} signals, learnt from {len(undecided)} of {len(pairs)} pairs: {out}")

@@ -1,0 +1,30 @@
+"""``manage.py fit_scenes FILE …``: learn from passages whose scenes are marked how much each signal tells."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from apps.builtin.scene_breaks.weighing import FILE, learn
+from apps.evaluation.datasets import UnusableDataset
+from apps.evaluation.json_lines import read_json_lines
+from apps.evaluation.scenes import passage_of
+from apps.llm.embeddings import EmbeddingUnavailable
+from apps.memories.regression import write
+
+
+class Command(BaseCommand):
+    help = "Learn from tables of passages (JSONL, as of evaluate --format scenes) and write the weights."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("files", metavar="FILE", nargs="+", type=Path)
+        parser.add_argument("--out", metavar="FILE", type=Path, default=FILE, help="default: the weights in use")
+
+    def handle(self, *args: Any, files: list[Path], out: Path, **options: Any) -> None:
+        try:
+            passages = [passage_of(value, line) for file in files for line, value in read_json_lines(file)]
+            learnt = learn([(one.turns, one.expected) for one in passages])
+            write(learnt, out)
+        except (UnusableDataset, OSError, EmbeddingUnavailable) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"{len(learnt.names)} signals, learnt from {len(passages)} passages: {out}")

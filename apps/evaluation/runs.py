@@ -1,0 +1,87 @@
+"""Asks the questions of an evaluation: each store is imported, indexed and searched as a chat is, then undone."""
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from apps.accounts.models import User
+from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
+from apps.chats.models import Chat
+from apps.chats.operations import append_messages, create_chat
+from apps.evaluation.datasets import Document, Store
+from apps.evaluation.metrics import measure
+from apps.memories.passages import index_messages
+from apps.memories.search.candidates import MESSAGES
+from apps.memories.search.service import SearchQuery, find
+
+METHODS = ("default", "dense", "ts_rank", "bm25", "seed")
+BATCH = 1000
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How one method did on one query."""
+
+    store: str
+    method: str
+    category: str
+    measures: dict[str, float]
+
+
+def run(stores: Sequence[Store], report: Callable[[str], None] = lambda line: None) -> list[Answer]:
+    """Every method's answers to every query. ``report`` is told how far it is."""
+    answers = []
+    for number, store in enumerate(stores, 1):
+        with _imported(store) as (chat, documents):
+            report(f"{number}/{len(stores)} {store.id}: {len(documents)} messages, {len(store.queries)} queries")
+            answers += list(_answers(store, chat, documents))
+    return answers
+
+
+@contextmanager
+def _imported(store: Store) -> Iterator[tuple[Chat, dict[UUID, str]]]:
+    """The store as a chat of a new user, with the document of each message. All of it is rolled back at the end."""
+    with transaction.atomic():
+        owner = User.objects.create_user(f"evaluation-{secrets.token_hex(8)}@localhost")
+        chat = create_chat(owner, title=store.id[:200])
+        documents = dict(_append(owner, chat, store.documents))
+        chat.refresh_from_db()
+        index_messages(owner, chat)
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE memories_passage")
+        yield chat, documents
+        transaction.set_rollback(True)
+
+
+def _append(owner: User, chat: Chat, documents: Sequence[Document]) -> Iterator[tuple[UUID, str]]:
+    for start in range(0, len(documents), BATCH):
+        batch = documents[start : start + BATCH]
+        messages = append_messages(owner, chat.pk, [_message(document) for document in batch]).messages
+        yield from ((message.pk, document.id) for message, document in zip(messages, batch, strict=True))
+
+
+def _message(document: Document) -> ParsedMessage:
+    extra = {} if document.session is None else {"session": document.session}
+    return ParsedMessage(
+        name=document.speaker[:200],
+        is_user=document.is_user,
+        is_system=False,
+        send_date=document.at.isoformat() if document.at else "",
+        sent_at=document.at,
+        swipe_id=0,
+        swipes=(ParsedSwipe(document.text.replace("\x00", "�"), extra),),
+        layout="",
+    )
+
+
+def _answers(store: Store, chat: Chat, documents: dict[UUID, str]) -> Iterator[Answer]:
+    for query in store.queries:
+        for method in METHODS:
+            wanted = SearchQuery(query.text, chat=chat.pk, tiers=(MESSAGES,), preset=method)
+            _, ranked = find(chat.owner_id, wanted)
+            ranking = [documents[one.candidate.id] for one in ranked]
+            yield Answer(store.id, method, query.category, measure(ranking, query.gold))

@@ -1,0 +1,116 @@
+"""``--format scenes``: how well the built-in detector, and the original's patterns, find where scenes begin.
+
+A passage is a piece out of a chat: its first message begins a scene for neither side, and the least length of a scene,
+which depends on what came before it, is not held.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from apps.builtin.scene_breaks import Turn, likelihoods, scene_starts
+from apps.builtin.scene_patterns_seed import seed_scene_starts
+from apps.evaluation.datasets import UnusableDataset, required
+from apps.evaluation.json_lines import read_json_lines
+
+EXCERPT = 90  # characters of a message shown with a mistake
+
+
+@dataclass(frozen=True)
+class Passage:
+    """``expected`` are the positions of the messages that begin a scene; ``line`` is where it stands in its file."""
+
+    line: int
+    turns: list[Turn]
+    expected: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Mistake:
+    line: int
+    index: int
+    mistake: str  # missed | false
+    excerpt: str
+
+
+def _built_in(turns: Sequence[Turn]) -> list[int]:
+    return scene_starts(turns, min_messages=1, likely=likelihoods(turns))
+
+
+METHODS: dict[str, Callable[[Sequence[Turn]], list[int]]] = {"built-in": _built_in, "original": seed_scene_starts}
+
+
+def evaluate(file: Path, report: Callable[[str], None]) -> dict[str, Any]:
+    """The figures of both methods, and the mistakes of each. Raises UnusableDataset, OSError."""
+    passages = [passage_of(value, number) for number, value in read_json_lines(file)]
+    report(f"{len(passages)} passages, {sum(len(passage.turns) for passage in passages)} messages")
+    return {
+        "passages": len(passages),
+        "without_a_break": sum(not passage.expected for passage in passages),
+        "breaks": sum(len(passage.expected) for passage in passages),
+        "methods": {name: _figures(passages, method) for name, method in METHODS.items()},
+    }
+
+
+def passage_of(value: Any, line: int) -> Passage:
+    where = f"line {line}"
+    messages = required(value, "messages", list, where)
+    turns = [_turn(message, f"{where}: messages[{number}]") for number, message in enumerate(messages)]
+    expected = required(value, "expected", list, where)
+    for number, index in enumerate(expected):
+        if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < len(turns):
+            raise UnusableDataset(
+                f"{where}: expected[{number}] is not the position of one of its {len(turns)} messages."
+            )
+    return Passage(line, turns, frozenset(expected) - {0})
+
+
+def _turn(message: Any, where: str) -> Turn:
+    return Turn(
+        name=required(message, "name", str, where),
+        is_user=required(message, "is_user", bool, where),
+        text=required(message, "mes", str, where),
+    )
+
+
+def _figures(passages: Sequence[Passage], method: Callable[[Sequence[Turn]], list[int]]) -> dict[str, Any]:
+    found = [frozenset(method(passage.turns)) - {0} for passage in passages]
+    right = sum(len(passage.expected & starts) for passage, starts in zip(passages, found, strict=True))
+    precision = _share(right, sum(map(len, found)))
+    recall = _share(right, sum(len(passage.expected) for passage in passages))
+    exact = sum(passage.expected == starts for passage, starts in zip(passages, found, strict=True))
+    return {
+        "precision": round(precision, 4),
+        "recall": round(recall, 4),
+        "f1": round(2 * precision * recall / (precision + recall) if precision + recall else 0.0, 4),
+        "exact": round(_share(exact, len(passages)), 4),
+        "mistakes": [asdict(one) for pair in zip(passages, found, strict=True) for one in _mistakes(*pair)],
+    }
+
+
+def _share(part: int, whole: int) -> float:
+    """``part`` of ``whole``; 1 of nothing."""
+    return part / whole if whole else 1.0
+
+
+def _mistakes(passage: Passage, starts: frozenset[int]) -> Iterator[Mistake]:
+    for index in sorted(passage.expected ^ starts):
+        excerpt = " ".join(passage.turns[index].text.split())[:EXCERPT]
+        yield Mistake(passage.line, index, "missed" if index in passage.expected else "false", excerpt)
+
+
+def table(results: dict[str, Any]) -> str:
+    """Both methods' figures, one a line, and below what each of them got wrong."""
+    names = ("precision", "recall", "f1", "exact")
+    lines = [" " * 8 + "".join(f"{name:>11}" for name in names)]
+    for method, row in results["methods"].items():
+        lines.append(f"{method:<8}" + "".join(f"{row[name]:>11.3f}" for name in names))
+    lines.append(
+        f"{results['passages']} passages, {results['without_a_break']} without a break, {results['breaks']} breaks;"
+        " exact: the share of passages with no mistake"
+    )
+    for method, row in results["methods"].items():
+        lines.append(f"\n{method}: {len(row['mistakes'])} wrong")
+        lines += ["  line {line}, message {index}, {mistake}: {excerpt}".format(**one) for one in row["mistakes"]]
+    return "\n".join(lines)

@@ -1,0 +1,139 @@
+"""``--format supersession``: pairs of statements through the engine's own dedup, without a language model.
+
+A line of the file is ``{"existing", "candidate", "kind", "expected"}``: of the two, the second is said later. What is
+expected is that it replaces the first (``superseded``), repeats it (``duplicate``), or stands beside it (``passed``).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from apps.evaluation.datasets import UnusableDataset, required
+from apps.evaluation.json_lines import read_json_lines
+from apps.extraction.parsers.memories import Candidate
+from apps.llm.embeddings import get_embedder
+from apps.memories.comparison import compare
+from apps.memories.models import Memory
+from apps.memories.verdicts import Compare, Neighbour, Outcome, Verdict, judge
+
+SUPERSEDED, DUPLICATE, PASSED = LABELS = ("superseded", "duplicate", "passed")
+_LABEL_OF = {
+    Outcome.SUPERSEDED: SUPERSEDED,
+    Outcome.RECONFIRMED: DUPLICATE,
+    Outcome.REJECTED: DUPLICATE,
+    Outcome.PASSED: PASSED,
+}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """``line`` is where it stands in its file."""
+
+    line: int
+    existing: str
+    candidate: str
+    kind: str
+    expected: str
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What dedup made of a pair, and why; ``similarity`` is the cosine of its two texts."""
+
+    line: int
+    kind: str
+    expected: str
+    got: str
+    similarity: float
+    reason: str
+    existing: str
+    candidate: str
+
+
+def evaluate(file: Path, report: Callable[[str], None]) -> dict[str, Any]:
+    """Accuracy, the confusion table, and the pairs that came out wrong. Raises UnusableDataset, OSError,
+    EmbeddingUnavailable."""
+    pairs = [pair_of(value, line) for line, value in read_json_lines(file)]
+    report(f"{len(pairs)} pairs")
+    judged = judge_pairs(pairs)
+    counts = Counter((one.expected, one.got) for one in judged)
+    right = sum(counts[label, label] for label in LABELS)
+    return {
+        "pairs": len(judged),
+        "right": right,
+        "accuracy": round(right / len(judged), 4),
+        "confusion": {expected: {got: counts[expected, got] for got in LABELS} for expected in LABELS},
+        "contradictions_dropped": counts[SUPERSEDED, DUPLICATE],
+        "wrong": [asdict(one) for one in judged if one.expected != one.got],
+    }
+
+
+def pair_of(value: Any, line: int) -> Pair:
+    where = f"line {line}"
+    pair = Pair(line, *(required(value, key, str, where) for key in ("existing", "candidate", "kind", "expected")))
+    for key, known in (("kind", Memory.Kind.values), ("expected", LABELS)):
+        if getattr(pair, key) not in known:
+            raise UnusableDataset(f"{where}: {key!r} is not one of {', '.join(known)}.")
+    for key in ("existing", "candidate"):
+        if not getattr(pair, key).strip():
+            raise UnusableDataset(f"{where}: {key!r} is empty.")
+    return pair
+
+
+def judge_pairs(pairs: Sequence[Pair]) -> list[Judged]:
+    """Each pair by itself, both texts as memories of its kind."""
+    return _judged(pairs, compare)
+
+
+def judge_by_rules(pairs: Sequence[Pair]) -> list[Judged]:
+    """As ``judge_pairs``; what no rule decides counts as independent."""
+    return _judged(pairs, None)
+
+
+def _judged(pairs: Sequence[Pair], weigh: Compare | None) -> list[Judged]:
+    embedder = get_embedder()
+    old = embedder.embed([pair.existing for pair in pairs])
+    new = embedder.embed([pair.candidate for pair in pairs])
+    return [_judge(pair, before, after, weigh) for pair, before, after in zip(pairs, old, new, strict=True)]
+
+
+def _judge(pair: Pair, old: np.ndarray[Any, Any], new: np.ndarray[Any, Any], weigh: Compare | None) -> Judged:
+    similarity = float(old @ new)
+    neighbour = Neighbour(UUID(int=pair.line), pair.kind, pair.existing, similarity)
+    candidate = Candidate(pair.kind, pair.candidate)
+    verdict: Verdict = judge([candidate], [[neighbour]], new[None], compare=weigh)[0]
+    return Judged(
+        line=pair.line,
+        kind=pair.kind,
+        expected=pair.expected,
+        got=_LABEL_OF[verdict.outcome],
+        similarity=round(similarity, 3),
+        reason=verdict.reason,
+        existing=pair.existing,
+        candidate=pair.candidate,
+    )
+
+
+def table(results: dict[str, Any]) -> str:
+    """Accuracy, what was expected by what came out, and below them what came out wrong."""
+    width = max(map(len, LABELS))
+    lines = [
+        f"accuracy {results['accuracy']:.3f} ({results['right']} of {results['pairs']}),"
+        f" {results['contradictions_dropped']} contradictions dropped as duplicates",
+        "",
+        f"{'expected':<{width}}" + "".join(f"{label:>12}" for label in LABELS),
+    ]
+    lines += [
+        f"{expected:<{width}}" + "".join(f"{row[got]:>12}" for got in LABELS)
+        for expected, row in results["confusion"].items()
+    ]
+    lines.append(f"\n{len(results['wrong'])} wrong")
+    for one in results["wrong"]:
+        lines.append("  line {line}: {expected}, got {got} ({similarity:.2f} {reason})".format(**one))
+        lines += [f"    {one['existing']}", f"    {one['candidate']}"]
+    return "\n".join(lines)

@@ -1,0 +1,51 @@
+"""What is remembered of a chat, as one file."""
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.chats.queries import access_chat
+from apps.common.serializer_fields import JSONObject
+from apps.extraction.settings.queries import settings_document
+from apps.memories.exports import memory_export
+
+
+def _objects() -> serializers.ListField:
+    return serializers.ListField(child=JSONObject())
+
+
+class MemoryExportSerializer(serializers.Serializer[Any]):
+    """Every list holds objects as the routes of their layer reply them."""
+
+    schema_version = serializers.IntegerField()
+    exported_at = serializers.DateTimeField()
+    chat = JSONObject()
+    character = JSONObject(allow_null=True)
+    settings = JSONObject(help_text="What holds, and what was set for the user, the character and the chat.")
+    mode = JSONObject()
+    entities = _objects()
+    memories = _objects()
+    inherited = _objects()
+    scenes = _objects()
+    arcs = _objects()
+    ledger = _objects()
+    knowledge = _objects()
+    relationships = _objects()
+    digests = _objects()
+
+
+class MemoryExportView(APIView):
+    @extend_schema(responses=MemoryExportSerializer)
+    def get(self, request: Request, chat_id: UUID) -> Response:
+        """All that is remembered of the chat, with what was replaced and retired, as a file."""
+        chat = access_chat(request.user, chat_id)
+        name = f"memories-{chat.pk}.json"
+        return Response(
+            memory_export(chat, settings_document(chat)),
+            headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        )

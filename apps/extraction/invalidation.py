@@ -1,0 +1,31 @@
+"""Bring what is remembered in line with what a chat says now."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from apps.chats.models import Chat
+from apps.chats.operations import lock_chat
+from apps.extraction.progress import changed_since_read, copy_progress, drop_readings
+from apps.memories.operations.branching import inherit
+from apps.memories.operations.invalidation import invalidate
+
+
+@transaction.atomic
+def invalidate_chat(owner: Any, chat_id: UUID) -> int:
+    """Retire what lost its source in a chat. Return how many messages are to be read again. Raises Missing."""
+    chat = lock_chat(owner, chat_id)
+    changed = changed_since_read(chat)
+    invalidate(chat, changed)
+    drop_readings(chat, changed)
+    return len(changed)
+
+
+def inherit_from_parent(branch: Chat) -> None:
+    """Give a branch what its parent remembers and has read. Call it in the transaction that makes the branch."""
+    if branch.parent is None or branch.parent_index is None:
+        return
+    invalidate_chat(branch.parent.owner_id, branch.parent.pk)
+    inherit(branch)
+    copy_progress(branch.parent, branch, branch.parent_index)

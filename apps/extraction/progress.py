@@ -1,0 +1,116 @@
+"""What has been read of a chat, tier by tier, and what has changed since.
+
+A message counts as read in the form that it had: its active swipe, its text, its speaker, hidden or not. What has
+another form now is new again.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Q
+
+from apps.chats.models import Chat, Message
+from apps.extraction.models import ExtractionProgress
+
+# The same in SQL as in ``fingerprint_of``.
+FINGERPRINT = "md5(concat_ws('|', swipe.id, message.is_system, message.is_user, message.name, swipe.mes))"
+_FINGERPRINT_OF_PARENT = FINGERPRINT.replace("message.", "original.").replace("swipe.", "theirs.")
+
+
+def fingerprint_of(message: Message) -> str:
+    swipe = message.active_swipe
+    parts = (str(swipe.pk), "ft"[message.is_system], "ft"[message.is_user], message.name, swipe.mes)
+    return hashlib.md5("|".join(parts).encode(), usedforsecurity=False).hexdigest()
+
+
+def window_key(messages: Sequence[Message]) -> str:
+    """Equal for the same messages in the same form."""
+    parts = "\n".join(f"{message.pk}:{fingerprint_of(message)}" for message in messages)
+    return hashlib.blake2b(parts.encode(), digest_size=32).hexdigest()
+
+
+def unread(chat: Chat, tiers: Sequence[str], start: int, end: int) -> Any:
+    """The messages from index ``start`` up to, not including, ``end`` that one of the tiers has not read."""
+    window = Message.objects.for_owner(chat.owner_id).filter(chat=chat, index__gte=start, index__lt=end)
+    return window.filter(Q(progress=None) | ~Q(progress__tiers__contains=list(tiers))).order_by("index")
+
+
+def mark_read(chat: Chat, messages: Iterable[Message], tiers: Sequence[str]) -> None:
+    """The tiers have read the messages in the form that they have here."""
+    rows = [(message.pk, fingerprint_of(message)) for message in messages]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO extraction_extractionprogress AS reading (id, owner_id, chat_id, message_id, fingerprint, tiers)
+            SELECT gen_random_uuid(), %(owner)s, %(chat)s, new.id, new.fingerprint, %(tiers)s::varchar[]
+            FROM unnest(%(ids)s::uuid[], %(fingerprints)s::text[]) AS new (id, fingerprint)
+            ON CONFLICT (message_id) DO UPDATE SET
+                fingerprint = excluded.fingerprint,
+                tiers = CASE WHEN reading.fingerprint = excluded.fingerprint
+                    THEN ARRAY(SELECT DISTINCT unnest(reading.tiers || excluded.tiers)) ELSE excluded.tiers END
+            """,
+            {
+                "owner": chat.owner_id,
+                "chat": chat.pk,
+                "tiers": list(tiers),
+                "ids": [pk for pk, _ in rows],
+                "fingerprints": [fingerprint for _, fingerprint in rows],
+            },
+        )
+
+
+def forget_readings(chat: Chat, tiers: Sequence[str], start: int) -> None:
+    """What the tiers have read from index ``start`` on is new to them again."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE extraction_extractionprogress AS reading
+            SET tiers = ARRAY(SELECT unnest(reading.tiers) EXCEPT SELECT unnest(%(tiers)s::varchar[]))
+            FROM chats_message AS message
+            WHERE message.id = reading.message_id AND message.chat_id = %(chat)s AND message.index >= %(start)s
+            """,
+            {"tiers": list(tiers), "chat": chat.pk, "start": start},
+        )
+
+
+def changed_since_read(chat: Chat) -> list[UUID]:
+    """The messages that were read in another form than they have now."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT message.id
+            FROM extraction_extractionprogress AS reading
+            JOIN chats_message AS message ON message.id = reading.message_id
+            JOIN chats_swipe AS swipe ON swipe.message_id = message.id AND swipe.position = message.swipe_id
+            WHERE reading.owner_id = %(owner)s AND reading.chat_id = %(chat)s
+              AND reading.fingerprint <> {FINGERPRINT}
+            """,  # noqa: S608
+            {"owner": chat.owner_id, "chat": chat.pk},
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+def drop_readings(chat: Chat, message_ids: Sequence[UUID]) -> None:
+    """The messages are new again to every tier."""
+    ExtractionProgress.objects.for_owner(chat.owner_id).filter(chat=chat, message__in=message_ids).delete()
+
+
+def copy_progress(parent: Chat, branch: Chat, at: int) -> None:
+    """Mark a branch's copies as read as far as the parent's messages, up to index ``at``, are and have not changed."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            INSERT INTO extraction_extractionprogress (id, owner_id, chat_id, message_id, fingerprint, tiers)
+            SELECT gen_random_uuid(), message.owner_id, message.chat_id, message.id, {FINGERPRINT}, reading.tiers
+            FROM extraction_extractionprogress AS reading
+            JOIN chats_message AS original ON original.id = reading.message_id AND original.index <= %(at)s
+            JOIN chats_swipe AS theirs ON theirs.message_id = original.id AND theirs.position = original.swipe_id
+            JOIN chats_message AS message ON message.chat_id = %(branch)s AND message.index = original.index
+            JOIN chats_swipe AS swipe ON swipe.message_id = message.id AND swipe.position = message.swipe_id
+            WHERE reading.chat_id = %(parent)s AND reading.fingerprint = {_FINGERPRINT_OF_PARENT}
+            """,  # noqa: S608
+            {"parent": parent.pk, "branch": branch.pk, "at": at},
+        )

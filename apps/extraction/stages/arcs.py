@@ -1,0 +1,158 @@
+"""Arcs: the threads that a story leaves open, and how those that it takes up again came out."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from apps.chats.models import Message
+from apps.extraction.parsers.arcs import ArcLine, parse_arcs
+from apps.extraction.parsers.prose import parse_prose
+from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
+from apps.extraction.stages.echoes import Echoes
+from apps.extraction.stages.provenance import attribute
+from apps.extraction.stages.turns import messages_between, within_room
+from apps.memories.models import Arc, Memory, Scene
+from apps.memories.neighbours import LOST
+from apps.memories.operations.layers import open_arc, resolve_arc, retire_arcs_beyond
+from apps.memories.operations.remembering import scope_of
+from apps.memories.wording import content_words, jaccard
+
+MAX_TOKENS, SUMMARY_TOKENS = 400, 300
+LEAST_TEXT = 15  # characters; less names no thread
+SAME_ARC = (0.82, 0.40)  # cosine, Jaccard index from which two arcs are the same
+SAME_AS_MEMORY = (0.78, 0.45)  # the same for an arc and a session memory, which says what happened already
+RESOLVES = 0.25  # Jaccard index from which a resolution is about an arc
+SCENES, MEMORIES = 5, 20  # that tell how an arc went
+MAX_SUMMARY = 2000  # characters
+
+
+@dataclass
+class _Changes:
+    opened: list[tuple[str, Message, Any]] = field(default_factory=list)
+    resolved: dict[Any, tuple[Arc, Message, str]] = field(default_factory=dict)
+    model: str = ""  # that made the vectors
+
+
+def take(context: Context, window: Window) -> Outcome:
+    """Look for threads in the newest messages, those before the window included as far as there is room."""
+    if not window.turns:
+        return NOTHING
+    last = window.messages[-1].index
+    shown = messages_between(context.chat, last - context.settings.arcs_window + 1, last)
+    turns = within_room(Window(shown).turns, context.room)
+    known = _open(context)
+    numbered = dict(enumerate(known, 1))
+    reply = context.ask(
+        "arcs",
+        {
+            "turns": turns_material(turns),
+            "open": [{"number": number, "text": arc.text} for number, arc in numbered.items()],
+        },
+        max_tokens=MAX_TOKENS,
+    )
+    parsed = parse_arcs(reply)
+    echoes = Echoes(turn.mes for turn in turns.values())
+    lines = [line for line in parsed.items if line.text not in echoes]
+    unused = [*parsed.unused, *(line.text for line in parsed.items if line.text in echoes)]
+    texts = {number: turn.mes for number, turn in turns.items() if number in window.turns}
+    changes = _Changes()
+    _open_new(context, [line for line in lines if line.kind == "arc"], known, window.turns, texts, changes)
+    for line in lines:
+        if line.kind == "resolved":
+            _resolve(context, line, numbered, window.turns, texts, changes)
+
+    def write() -> Counter[str]:
+        for text, message, vector in changes.opened:
+            open_arc(
+                context.chat,
+                text,
+                message,
+                vector=vector,
+                model=changes.model if vector is not None else "",
+                run_id=context.run.pk,
+                character=None,
+            )
+        resolved = sum(resolve_arc(arc, message, summary) for arc, message, summary in changes.resolved.values())
+        retire_arcs_beyond(context.chat, context.settings.arcs_cap)
+        return Counter(arcs=len(changes.opened), resolved=resolved)
+
+    return Outcome(write, unused)
+
+
+def _open(context: Context) -> list[Arc]:
+    rows = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Arc.State.OPEN)
+    return list(rows.order_by("pk"))
+
+
+def _open_new(
+    context: Context,
+    lines: Sequence[ArcLine],
+    known: Sequence[Arc],
+    turns: Mapping[int, Message],
+    texts: Mapping[int, str],
+    changes: _Changes,
+) -> None:
+    """Keep the arcs that are neither open already, nor dismissed, nor told by a session memory."""
+    lines = [line for line in lines if len(line.text) > LEAST_TEXT]
+    vectors, model = context.vectors([line.text for line in lines])
+    changes.model = model
+    closed = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat).exclude(state=Arc.State.OPEN)
+    closed = closed.exclude(retired_reason__in=LOST).exclude(retired_reason__startswith="fresh_start")
+    others = [(arc.text, arc.embedding if arc.embedding_model == model else None) for arc in [*known, *closed]]
+    told = [
+        (memory.text, memory.embedding if memory.embedding_model == model else None)
+        for memory in scope_of(context.chat, Memory.Tier.SESSION, None)
+    ]
+    for number, line in enumerate(lines):
+        vector = None if vectors is None else vectors[number]
+        if _is_like(line.text, vector, others, *SAME_ARC) or _is_like(line.text, vector, told, *SAME_AS_MEMORY):
+            continue
+        others.append((line.text, vector))
+        source = attribute(line.text, texts)
+        assert source is not None
+        changes.opened.append((line.text, turns[source], vector))
+
+
+def _is_like(text: str, vector: Any, others: Sequence[tuple[str, Any]], cosine: float, words: float) -> bool:
+    return any(
+        float(np.dot(vector, other)) >= cosine
+        if vector is not None and other is not None
+        else jaccard(text, said) >= words
+        for said, other in others
+    )
+
+
+def _resolve(
+    context: Context,
+    line: ArcLine,
+    numbered: Mapping[int, Arc],
+    turns: Mapping[int, Message],
+    texts: Mapping[int, str],
+    changes: _Changes,
+) -> None:
+    """Close the arcs that a resolution is about."""
+    if line.number is not None:
+        about = [numbered[line.number]] if line.number in numbered else []
+    else:
+        about = [arc for arc in numbered.values() if jaccard(arc.text, line.text) >= RESOLVES]
+    for arc in about:
+        if arc.pk not in changes.resolved:
+            source = attribute(line.text, texts)
+            assert source is not None
+            changes.resolved[arc.pk] = (arc, turns[source], _summary(context, arc, line.text))
+
+
+def _summary(context: Context, arc: Arc, resolution: str) -> str:
+    scenes = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
+    recaps = scenes.exclude(recap="").order_by("-source__index").values_list("recap", flat=True)[:SCENES]
+    words = content_words(arc.text)
+    memories = [
+        memory.text
+        for memory in scope_of(context.chat, Memory.Tier.SESSION, None).order_by("pk")
+        if words & content_words(memory.text)
+    ]
+    material = {"arc": arc.text, "scenes": list(recaps)[::-1], "memories": [*memories[-MEMORIES:], resolution]}
+    return parse_prose(context.ask("arc_summary", material, max_tokens=SUMMARY_TOKENS), MAX_SUMMARY) or resolution

@@ -1,0 +1,59 @@
+"""Canon: what is settled about a character, told from resolved arcs and long-term memories."""
+
+from collections import Counter
+from typing import Any
+
+from apps.chats.models import Message
+from apps.extraction.parsers.prose import parse_prose
+from apps.extraction.stages.context import NOTHING, Context, Outcome, Window
+from apps.memories.models import Arc, Memory, VersionedText
+from apps.memories.operations.layers import write_digest
+from apps.memories.operations.remembering import scope_of
+
+MAX_TOKENS = 600
+MAX_TEXT = 6000  # characters
+ARCS, MEMORIES = 20, 30
+LEAST_IMPORTANCE = 2
+
+
+def take(context: Context, window: Window) -> Outcome:
+    """Tell it anew where the run resolved an arc, or where it is asked for."""
+    arcs = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Arc.State.RESOLVED)
+    asked_for = context.run.tiers == ["canon"]
+    if not asked_for and not context.resolved_arcs():
+        return NOTHING
+    summaries = _summaries(context, arcs)
+    character_id = context.character.pk if context.character else None
+    rows = scope_of(context.chat, Memory.Tier.LONG_TERM, character_id)
+    rows = rows.filter(importance__gte=LEAST_IMPORTANCE, hidden=False).order_by("-pinned", "-importance", "-pk")
+    memories = list(rows.values_list("text", flat=True)[:MEMORIES])
+    if not summaries and not memories:
+        return NOTHING
+    subject = context.character.name if context.character else context.chat.title
+    reply = context.ask("canon", {"subject": subject, "arcs": summaries, "memories": memories}, max_tokens=MAX_TOKENS)
+    text = parse_prose(reply, MAX_TEXT)
+    if not text:
+        return Outcome(unused=["The reply held no text."])
+
+    def write() -> Counter[str]:
+        write_digest(
+            context.owner_id,
+            VersionedText.Kind.CANON,
+            chat=None if context.character else context.chat,
+            character=context.character,
+            text=text,
+            run_id=context.run.pk,
+        )
+        return Counter(canon=1)
+
+    return Outcome(write)
+
+
+def _summaries(context: Context, arcs: Any) -> list[str]:
+    """How the latest of the arcs went, oldest first; of a group's member, those whose beginning they witnessed."""
+    rows = list(arcs.exclude(summary="").order_by("-pk")[:ARCS])[::-1]
+    if context.witness is None:
+        return [arc.summary for arc in rows]
+    sources = Message.objects.for_owner(context.owner_id).with_swipes().in_bulk([arc.source_id for arc in rows])
+    heard = context.witnessed({number: sources[arc.source_id] for number, arc in enumerate(rows) if arc.source_id})
+    return [arc.summary for number, arc in enumerate(rows) if number in heard]

@@ -1,0 +1,103 @@
+"""Merges entries that say nearly the same, once enough of a kind are new."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from apps.extraction.parsers.merges import MergeLine, parse_merges
+from apps.extraction.settings.schema import Settings
+from apps.extraction.stages.context import NOTHING, Context, Outcome, Window
+from apps.extraction.stages.extraction import KINDS
+from apps.llm.generation import GenerationFailed
+from apps.memories.models import Memory
+from apps.memories.operations.merging import mark_consolidated, merge_memories
+from apps.memories.operations.remembering import scope_of
+from apps.memories.wording import content_words, jaccard
+
+MOST = 40  # entries of a kind that are looked at together
+LEAST_TOKENS, TOKENS_AN_ENTRY = 400, 60
+LIKE_A_MEMBER = 0.2  # Jaccard index with one of its members from which a merged text is about them
+
+
+def take_session(context: Context, window: Window) -> Outcome:
+    return _take(context, Memory.Tier.SESSION)
+
+
+def take_long_term(context: Context, window: Window) -> Outcome:
+    return _take(context, Memory.Tier.LONG_TERM)
+
+
+def _take(context: Context, tier: str) -> Outcome:
+    merges: list[tuple[list[Memory], str]] = []
+    seen: list[Memory] = []
+    unused: list[str] = []
+    for kind in KINDS[tier]:
+        entries = _entries(context, tier, kind)
+        if sum(not entry.consolidated for entry in entries) >= threshold(context.settings, kind):
+            groups, lines = _merges(context, tier, kind, entries)
+            merges += groups
+            unused += lines
+            seen += entries
+    if not seen:
+        return NOTHING
+
+    def write() -> Counter[str]:
+        merged = sum(merge_memories(context.chat, members, text, run_id=context.run.pk) for members, text in merges)
+        mark_consolidated(context.owner_id, seen)
+        return Counter(merged=merged)
+
+    return Outcome(write, unused)
+
+
+def threshold(settings: Settings, kind: str) -> int:
+    """How many new entries of a kind start a merge."""
+    value: int = getattr(settings, f"consolidate_{kind}", settings.consolidate_session)
+    return value
+
+
+def _entries(context: Context, tier: str, kind: str) -> list[Memory]:
+    """What may be merged: not what people pinned or wrote. The new ones are among them in any case."""
+    character_id = context.character.pk if context.character else None
+    rows = scope_of(context.chat, tier, character_id).filter(kind=kind, pinned=False, edited_by="")
+    return list(rows.defer("embedding", "lexemes").order_by("consolidated", "-pk")[:MOST])[::-1]
+
+
+def _merges(
+    context: Context, tier: str, kind: str, entries: Sequence[Memory]
+) -> tuple[list[tuple[list[Memory], str]], list[str]]:
+    """Groups of entries that become one text each, and the lines of the reply that say nothing of the kind."""
+    numbered = dict(enumerate(entries, 1))
+    material = {
+        "tier": tier,
+        "kind": kind,
+        "entries": [
+            {"number": number, "text": entry.text, "consolidated": entry.consolidated}
+            for number, entry in numbered.items()
+        ],
+    }
+    try:
+        reply = context.ask("consolidate", material, max_tokens=max(LEAST_TOKENS, TOKENS_AN_ENTRY * len(entries)))
+    except GenerationFailed:
+        return [], []  # it is tried again when more is new
+    parsed = parse_merges(reply)
+    groups: list[tuple[list[Memory], str]] = []
+    taken: set[int] = set()
+    unused = list(parsed.unused)
+    for line in parsed.items:
+        if _is_usable(line, numbered, taken):
+            taken |= set(line.numbers)
+            groups.append(([numbered[number] for number in line.numbers], line.text))
+        else:
+            unused.append(line.text)
+    return groups, unused
+
+
+def _is_usable(line: MergeLine, entries: Mapping[int, Memory], taken: set[int]) -> bool:
+    """At least two entries that were shown, each in one group only, and a text that is about them."""
+    numbers = set(line.numbers)
+    if len(numbers) < 2 or not numbers <= entries.keys() or numbers & taken:
+        return False
+    if len({tuple(entries[number].witnessed_by) for number in numbers}) > 1:
+        return False  # one who was not there would learn of it
+    said = frozenset[str]().union(*(content_words(entries[number].text) for number in numbers))
+    words = content_words(line.text)
+    return bool(words & said) and any(jaccard(line.text, entries[n].text) >= LIKE_A_MEMBER for n in numbers)

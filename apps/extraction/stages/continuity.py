@@ -1,0 +1,73 @@
+"""Continuity: what the newest reply says against what is known, and a note that repairs it."""
+
+from collections import Counter
+from typing import Any
+
+from apps.chats.models import Message
+from apps.extraction.parsers.continuity import parse_contradictions
+from apps.extraction.parsers.prose import parse_prose
+from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
+from apps.extraction.stages.summary import current_summary
+from apps.memories.models import Memory, VersionedText
+from apps.memories.operations.layers import write_digest
+from apps.memories.operations.remembering import scope_of
+
+MAX_TOKENS, REPAIR_TOKENS = 300, 200
+MAX_NOTE = 1000  # characters
+MAX_CARD = 4000  # characters of each field of the card
+FACTS = 80
+
+
+def take(context: Context, window: Window) -> Outcome:
+    """Compare the newest reply with the card, the memories and the summary."""
+    reply = _newest_reply(context)
+    facts = _facts(context, reply)
+    if reply is None or not facts:
+        return NOTHING
+    numbered = dict(enumerate(facts, 1))
+    material: dict[str, Any] = {
+        "turn": turns_material({reply.index: reply})[0],
+        "facts": [{"number": number, "text": text} for number, text in numbered.items()],
+    }
+    parsed = parse_contradictions(context.ask("continuity", material, max_tokens=MAX_TOKENS))
+    issues = [{"text": item.text, "fact": numbered.get(item.number or 0, "")} for item in parsed.items]
+    note = _repair(context, issues) if issues and context.settings.continuity_repair else ""
+
+    def write() -> Counter[str]:
+        parts = {"issues": issues, "message": str(reply.pk)}
+        common: dict[str, Any] = {"chat": context.chat, "last": reply, "run_id": context.run.pk}
+        text = "\n".join(issue["text"] for issue in issues)
+        write_digest(context.owner_id, VersionedText.Kind.CONTINUITY, text=text, parts=parts, **common)
+        if note:
+            write_digest(context.owner_id, VersionedText.Kind.REPAIR, text=note, **common)
+        return Counter(contradictions=len(issues))
+
+    return Outcome(write, parsed.unused)
+
+
+def _repair(context: Context, issues: list[dict[str, str]]) -> str:
+    material = {
+        "issues": [issue["text"] for issue in issues],
+        "facts": [issue["fact"] for issue in issues if issue["fact"]],
+    }
+    return parse_prose(context.ask("repair", material, max_tokens=REPAIR_TOKENS), MAX_NOTE)
+
+
+def _newest_reply(context: Context) -> Message | None:
+    rows = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, is_user=False, is_system=False)
+    return rows.with_swipes().order_by("-index").first()
+
+
+def _facts(context: Context, reply: Message | None) -> list[str]:
+    """What is settled: the card, what is remembered, the summary. What came from the reply itself proves nothing."""
+    if reply is None:
+        return []
+    character = context.character
+    card = [character.description, character.personality, character.scenario] if character else []
+    memories: list[str] = []
+    for tier in (Memory.Tier.LONG_TERM, Memory.Tier.SESSION):
+        rows = scope_of(context.chat, tier, character.pk if character else None).filter(hidden=False)
+        rows = rows.exclude(valid_from=reply).order_by("-pinned", "-importance", "-pk")
+        memories += rows.values_list("text", flat=True)[:FACTS]
+    summary = current_summary(context)
+    return [text[:MAX_CARD] for text in [*card, *memories, summary.text if summary else ""] if text.strip()]

@@ -1,0 +1,130 @@
+"""Who knows what: once a scene has ended, what each of those in it learnt, suspects, believes or hides."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db.models import Max, Q
+
+from apps.chats.models import Message
+from apps.extraction.models import ExtractionProgress
+from apps.extraction.parsers.epistemic import KnowledgeLine, parse_knowledge
+from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
+from apps.extraction.stages.echoes import Echoes
+from apps.extraction.stages.provenance import attribute
+from apps.extraction.stages.turns import messages_between, within_room
+from apps.memories.models import Entity, Knowledge, Scene
+from apps.memories.operations.layers import write_knowledge
+from apps.memories.wording import jaccard
+
+MAX_TOKENS = 400
+SAME = 0.7  # Jaccard index from which two entries of a kind and a subject are the same
+KNOWN = 60  # entries that the model is shown
+
+
+def take(context: Context, window: Window) -> Outcome:
+    """Ask about each scene that ended just before one of the window's messages, or that one of them belongs to."""
+    if not window.turns:
+        return NOTHING
+    writes = []
+    unused: list[str] = []
+    for scene in _ended(context, window):
+        turns = within_room(Window(scene).turns, context.room)
+        if turns:
+            lines, retired, rest = _asked(context, turns)
+            writes.append((lines, retired, scene[-1]))
+            unused += rest
+
+    def write() -> Counter[str]:
+        changed = sum(
+            write_knowledge(context.chat, lines, retired, last, context.run.pk) for lines, retired, last in writes
+        )
+        return Counter(knowledge=changed)
+
+    return Outcome(write, unused)
+
+
+def _ended(context: Context, window: Window) -> list[list[Message]]:
+    """The scenes of which the last message stands before one of the window's, and those that were read before and of
+    which the window reads a message again."""
+    first, last = window.messages[0].index, window.messages[-1].index
+    found = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
+    read = max(last, _read_to(context))
+    ends = set(found.filter(source__index__lt=read).values_list("source__index", flat=True))
+    rows = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, ends_scene=True)
+    ends |= set(rows.filter(index__lt=read).values_list("index", flat=True))
+    ordered = [-1, *sorted(ends)]
+    return [
+        messages_between(context.chat, ordered[place - 1] + 1, end)
+        for place, end in enumerate(ordered)
+        if place and end >= first - 1 and ordered[place - 1] < last
+    ]
+
+
+def _read_to(context: Context) -> int:
+    """The index of the last message from which it is known who knows what; -1 before the first."""
+    rows = ExtractionProgress.objects.for_owner(context.owner_id).filter(
+        chat=context.chat, tiers__contains=["epistemic"]
+    )
+    last: int | None = rows.aggregate(last=Max("message__index"))["last"]
+    return -1 if last is None else last
+
+
+def _asked(
+    context: Context, turns: Mapping[int, Message]
+) -> tuple[list[tuple[KnowledgeLine, Message]], list[Any], list[str]]:
+    """The new entries with where each came from, the ids of those that are over, and the lines that were no use."""
+    known = _known(context)
+    material = {
+        "turns": turns_material(turns),
+        "participants": context.participants,
+        "known": [
+            {
+                "number": number,
+                "kind": row.kind,
+                "subject": row.subject.name,
+                "target": row.target.name if row.target else "",
+                "text": row.text,
+            }
+            for number, row in known.items()
+        ],
+    }
+    parsed = parse_knowledge(context.ask("epistemic", material, max_tokens=MAX_TOKENS))
+    people, echoes = _people(context), Echoes(turn.mes for turn in turns.values())
+    texts = {number: f"{turn.name}: {turn.mes}" for number, turn in turns.items()}
+    lines: list[tuple[KnowledgeLine, Message]] = []
+    unused = list(parsed.unused)
+    for line in parsed.items:
+        if line.subject.casefold() not in people or line.text in echoes:
+            unused.append(f"{line.subject} | {line.text}")
+        elif not _is_known(line, [*known.values()], [one for one, _ in lines]):
+            number = attribute(f"{line.subject} {line.text}", texts)
+            assert number is not None
+            lines.append((line, turns[number]))
+    retired = [known[number].pk for number in parsed.retired if number in known]
+    return lines, retired, unused
+
+
+def _known(context: Context) -> dict[int, Knowledge]:
+    rows = Knowledge.objects.for_owner(context.owner_id).filter(chat=context.chat, state="active")
+    return dict(enumerate(rows.select_related("subject", "target").order_by("-pk")[:KNOWN], 1))
+
+
+def _people(context: Context) -> set[str]:
+    """Who can know something: those who talk, and the people of the registry."""
+    mine = Q(chat=context.chat)
+    if context.chat.character_id:
+        mine |= Q(character_id=context.chat.character_id)
+    names = Entity.objects.for_owner(context.owner_id).filter(mine, kind=Entity.Kind.CHARACTER)
+    return {name.casefold() for name in [*context.participants, *names.values_list("name", flat=True)]}
+
+
+def _is_known(line: KnowledgeLine, rows: Sequence[Knowledge], lines: Sequence[KnowledgeLine]) -> bool:
+    mine = (line.kind, line.subject.casefold(), line.target.casefold())
+    stored = [
+        row.text
+        for row in rows
+        if (row.kind, row.subject.name.casefold(), row.target.name.casefold() if row.target else "") == mine
+    ]
+    new = [one.text for one in lines if (one.kind, one.subject.casefold(), one.target.casefold()) == mine]
+    return any(jaccard(line.text, text) >= SAME for text in [*stored, *new])

@@ -1,0 +1,173 @@
+"""Session and long-term memories: candidates asked for, checked, compared with what is known, and written."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import fields, replace
+from typing import Any
+from uuid import UUID
+
+from apps.chats.models import Message
+from apps.extraction.parsers.memories import Candidate, Parsed, parse_memories
+from apps.extraction.settings.schema import Settings
+from apps.extraction.stages.context import NOTHING, Context, Window, turns_material
+from apps.extraction.stages.context import Outcome as StageOutcome
+from apps.extraction.stages.echoes import Echoes
+from apps.extraction.stages.judging import compare_by, confirm_by, thresholds_of
+from apps.extraction.stages.provenance import attribute
+from apps.extraction.stages.relationships import changes_of
+from apps.extraction.stages.triggers import triggers_of
+from apps.memories.models import Memory
+from apps.memories.neighbours import Scope, find_neighbours, learnt_from, neighbours_by_words, without_vector
+from apps.memories.operations.remembering import Limits, Stage, hash_of, scope_of, write_stage
+from apps.memories.verdicts import Outcome, Verdict, judge
+from apps.memories.witnesses import participants_of
+
+KINDS = {
+    Memory.Tier.SESSION.value: ("scene", "revelation", "development", "detail"),
+    Memory.Tier.LONG_TERM.value: ("fact", "relationship", "preference", "event"),
+}
+EXPIRATION = {Memory.Tier.SESSION.value: "session", Memory.Tier.LONG_TERM.value: "permanent"}
+KNOWN_LONG_TERM = 15  # of them are shown where session memories are asked for
+MOST_WITHOUT_VECTOR = 200  # memories of other models that are embedded at once; a job does the rest
+LINE_TOKENS = 60  # that a line takes, at most
+
+
+def take_session(context: Context, window: Window) -> StageOutcome:
+    return _take(context, window.turns, Memory.Tier.SESSION)
+
+
+def take_long_term(context: Context, window: Window) -> StageOutcome:
+    """Of a group, each member learns from what it witnessed."""
+    return _take(context, context.witnessed(window.turns), Memory.Tier.LONG_TERM)
+
+
+def _take(context: Context, turns: Mapping[int, Message], tier: str) -> StageOutcome:
+    if not turns:
+        return NOTHING
+    parsed = _candidates(context, turns, tier)
+    stage = _judged(context, turns, tier, parsed.candidates)
+    stage = replace(stage, triggers=triggers_of(context, stage))
+    relationships = changes_of(context, stage) if tier == Memory.Tier.LONG_TERM else None
+
+    def write() -> Counter[str]:
+        counts = write_stage(stage)
+        if relationships:
+            counts["relationships"] = relationships.write()
+        return counts
+
+    return StageOutcome(write, parsed.unused)
+
+
+def _candidates(context: Context, turns: Mapping[int, Message], tier: str) -> Parsed:
+    """What the model proposes, limited to what it was shown and may propose."""
+    known = _known(context, tier)
+    per_kind = context.settings.new_per_kind
+    reply = context.ask(
+        tier,
+        {
+            "turns": turns_material(turns),
+            "participants": context.participants,
+            "per_kind": per_kind,
+            "known": known,
+            "subject": context.character.name if context.character and tier == Memory.Tier.LONG_TERM else "",
+        },
+        max_tokens=LINE_TOKENS * per_kind * len(KINDS[tier]) * 2,
+    )
+    return _usable(parse_memories(reply, KINDS[tier], expiration=EXPIRATION[tier]), turns)
+
+
+def _known(context: Context, tier: str) -> list[dict[str, Any]]:
+    """What is remembered already, for the model not to say it again."""
+    rows = list(_active(context, tier))
+    if tier == Memory.Tier.SESSION and not context.chat.is_group:
+        rows += _active(context, Memory.Tier.LONG_TERM)[:KNOWN_LONG_TERM]
+    return [
+        {"number": number, "kind": row.kind, "text": row.text, "tier": row.tier} for number, row in enumerate(rows, 1)
+    ]
+
+
+def _active(context: Context, tier: str) -> Any:
+    character_id = context.character.pk if context.character else None
+    rows = scope_of(context.chat, tier, character_id).defer("embedding", "lexemes")
+    return rows.order_by("-pinned", "-importance", "-pk")
+
+
+def _usable(parsed: Parsed, turns: Mapping[int, Message]) -> Parsed:
+    """Without candidates that cite turns which were not shown, or that repeat a line that a message dictates.
+
+    Those that cite nothing are ascribed to the turn that says most of it.
+    """
+    texts = {number: turn.mes for number, turn in turns.items()}
+    echoes = Echoes(texts.values())
+    good: list[Candidate] = []
+    bad: list[str] = []
+    for candidate in parsed.candidates:
+        if not set(candidate.sources) <= turns.keys() or candidate.text in echoes:
+            bad.append(candidate.text)
+            continue
+        source = attribute(candidate.text, texts)
+        good.append(candidate if candidate.sources or source is None else replace(candidate, sources=(source,)))
+    return Parsed(good, [*parsed.unused, *bad])
+
+
+def limits_of(settings: Settings) -> Limits:
+    """Return the settings that memories are written by."""
+    return Limits(**{field.name: getattr(settings, field.name) for field in fields(Limits)})
+
+
+def _judged(context: Context, turns: Mapping[int, Message], tier: str, candidates: Sequence[Candidate]) -> Stage:
+    """The candidates compared with what the tier remembers, and with each other."""
+    character = context.character if context.chat.is_group and tier == Memory.Tier.LONG_TERM else None
+    stage = Stage(
+        chat=context.chat,
+        tier=tier,
+        turns=turns,
+        verdicts=(),
+        run_id=context.run.pk,
+        character=character,
+        limits=limits_of(context.settings),
+        participants=participants_of(context.chat),
+    )
+    # A model that loops says the same line again and again: its first counts.
+    lines: dict[str, Candidate] = {}
+    for candidate in candidates:
+        lines.setdefault(hash_of(stage, candidate), candidate)
+    ordered = sorted(lines.values(), key=lambda candidate: max(candidate.sources))
+    texts = [candidate.text for candidate in ordered]
+    hashes = [hash_of(stage, candidate) for candidate in ordered]
+    vectors, model = context.vectors(texts)
+    stage = replace(stage, vectors=vectors, model=model)
+    learnt = learnt_from(context.chat, turns.values())
+    scope = Scope(context.chat, tier, character)
+    if vectors is None:
+        near = neighbours_by_words(scope, hashes, learnt, texts)
+    else:
+        context.bring_vectors(without_vector(scope, hashes, learnt, model, MOST_WITHOUT_VECTOR))
+        near = find_neighbours(scope, hashes, learnt, vectors, model)
+    thresholds = thresholds_of(context.settings, by_words=vectors is None)
+    verdicts = judge(ordered, near, vectors, thresholds, confirm_by(context, tier), compare_by(context, tier))
+    return replace(stage, verdicts=_limited(verdicts, context.settings.new_per_kind, set(learnt)))
+
+
+def _limited(verdicts: Sequence[Verdict], per_kind: int, learnt: Set[UUID]) -> list[Verdict]:
+    """At most ``per_kind`` new ones of a kind, the most important first; what replaces something is no addition.
+
+    What was ``learnt`` from the same messages before counts, so that to read them again adds nothing.
+    """
+    by_rank = sorted(range(len(verdicts)), key=lambda number: (-verdicts[number].candidate.importance, number))
+    kept = Counter(verdict.candidate.kind for verdict in verdicts if verdict.target in learnt)
+    beyond: set[int] = set()
+    for number in by_rank:
+        verdict = verdicts[number]
+        if verdict.outcome == Outcome.PASSED:
+            kept[verdict.candidate.kind] += 1
+            if kept[verdict.candidate.kind] > per_kind and not _is_replaced(verdicts, number):
+                beyond.add(number)
+    return [
+        replace(verdict, outcome=Outcome.REJECTED, reason="more than a pass may add") if number in beyond else verdict
+        for number, verdict in enumerate(verdicts)
+    ]
+
+
+def _is_replaced(verdicts: Sequence[Verdict], number: int) -> bool:
+    return any(verdict.earlier == number for verdict in verdicts)

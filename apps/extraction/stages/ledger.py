@@ -1,0 +1,69 @@
+"""The state ledger: where everybody is, how they are, what they carry; what holds for things, places and factions."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import Q
+
+from apps.extraction.parsers.ledger import parse_states
+from apps.extraction.stages.context import NOTHING, Context, Outcome, Window
+from apps.extraction.stages.echoes import Echoes
+from apps.extraction.stages.provenance import attribute
+from apps.memories.models import Entity, LedgerEntry
+from apps.memories.operations.layers import write_states
+
+MAX_TOKENS = 400
+KINDS = (Entity.Kind.CHARACTER, Entity.Kind.OBJECT, Entity.Kind.PLACE, Entity.Kind.FACTION)
+MOST = 40  # entities that the model is shown
+
+
+def take(context: Context, window: Window) -> Outcome:
+    """Ask what the window changes about those who talk and those of the registry that it names."""
+    if not window.turns:
+        return NOTHING
+    said = "\n".join(f"{turn.name}: {turn.mes}" for turn in window.turns.values()).casefold()
+    entities = _entities(context, said)
+    reply = context.ask("ledger", {"turns": window.material(), "entities": entities}, max_tokens=MAX_TOKENS)
+    parsed = parse_states(reply)
+    offered = {entity["name"].casefold() for entity in entities}
+    texts = {number: f"{turn.name}: {turn.mes}" for number, turn in window.turns.items()}
+    echoes = Echoes(turn.mes for turn in window.turns.values())
+    lines, unused = [], list(parsed.unused)
+    for line in parsed.items:
+        text = " ".join([line.name, *line.fields.values(), *line.cleared])
+        unknown = line.name.casefold() not in offered and line.name.casefold() not in said
+        if unknown or text in echoes:
+            unused.append(text)
+            continue
+        number = attribute(text, texts)
+        assert number is not None
+        lines.append((line, window.turns[number]))
+    return Outcome(lambda: Counter(ledger=write_states(context.chat, lines, context.run.pk)), unused)
+
+
+def _entities(context: Context, said: str) -> list[dict[str, Any]]:
+    """Those who talk and those whom the registry knows and the window names, with what holds for each."""
+    mine = Q(chat=context.chat)
+    if context.chat.character_id:
+        mine |= Q(character_id=context.chat.character_id)
+    rows = Entity.objects.for_owner(context.owner_id).filter(mine, kind__in=KINDS).order_by("pk")
+    known = {row.name.casefold(): row for row in rows}
+    names = {name.casefold(): name for name in context.participants}
+    found = [(names.get(key) or known[key].name, known.get(key)) for key in dict.fromkeys([*names, *known])]
+    shown = [(name, row) for name, row in found if name.casefold() in names or name.casefold() in said][:MOST]
+    fields = _fields(context, [row for _, row in shown if row])
+    return [
+        {"name": name, "type": row.kind if row else "character", "fields": fields.get(row.pk, {}) if row else {}}
+        for name, row in shown
+    ]
+
+
+def _fields(context: Context, entities: Sequence[Entity]) -> dict[Any, dict[str, str]]:
+    rows = LedgerEntry.objects.for_owner(context.owner_id).filter(
+        chat=context.chat, state=LedgerEntry.State.CURRENT, entity__in=entities
+    )
+    found: dict[Any, dict[str, str]] = {}
+    for row in rows:
+        found.setdefault(row.entity_id, {})[row.field] = row.value
+    return found

@@ -1,0 +1,85 @@
+"""Profiles: how somebody is at the moment, what threatens their world, and how they stand to the others."""
+
+import datetime as dt
+from collections import Counter
+
+from django.db.models import Q
+
+from apps.common import clock
+from apps.extraction.parsers.profiles import parse_profiles
+from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
+from apps.extraction.stages.turns import messages_between, within_room
+from apps.memories.models import Memory, VersionedText
+from apps.memories.operations.layers import write_digest
+from apps.memories.operations.remembering import scope_of
+
+MAX_TOKENS = 600
+MEMORIES, MESSAGES = 40, 20
+
+
+def take(context: Context, window: Window) -> Outcome:
+    """Make the profile of the character anew, where it is older than it may be."""
+    subject = context.character.name if context.character else context.chat.title
+    memories, current = _memories(context), _current(context)
+    if not memories or not _is_stale(context, current):
+        return NOTHING
+    end = context.last_index
+    said = Window(messages_between(context.chat, end - MESSAGES + 1, end)).turns
+    turns = within_room(context.witnessed(said), context.room)
+    material = {
+        "subject": subject,
+        "names": context.participants,
+        "memories": memories,
+        "turns": turns_material(turns),
+    }
+    profile = parse_profiles(context.ask("profiles", material, max_tokens=MAX_TOKENS))
+    if profile is None:
+        return Outcome(unused=["The reply held no profile."])
+    parts = {
+        "character_state": profile.character_state,
+        "world_state": profile.world_state,
+        "relationship_matrix": profile.relationship_matrix,
+    }
+
+    def write() -> Counter[str]:
+        if _current(context) != current:
+            return Counter()  # a person wrote it meanwhile
+        write_digest(
+            context.owner_id,
+            VersionedText.Kind.PROFILE,
+            chat=context.chat,
+            character=context.character,
+            text="\n\n".join(filter(None, parts.values())),
+            parts=parts,
+            last=max(turns.values(), key=lambda turn: turn.index, default=None),
+            run_id=context.run.pk,
+        )
+        return Counter(profiles=1)
+
+    return Outcome(write)
+
+
+def _current(context: Context) -> VersionedText | None:
+    rows = VersionedText.objects.for_owner(context.owner_id).filter(chat=context.chat, character=context.character)
+    return rows.filter(kind=VersionedText.Kind.PROFILE, state=VersionedText.State.CURRENT).first()
+
+
+def _is_stale(context: Context, current: VersionedText | None) -> bool:
+    """Whether it is asked for, was never made, or is old and something is new; a person's own is left alone."""
+    if context.run.tiers == ["profiles"]:
+        return True
+    if current is None:
+        return True
+    age = clock.now() - current.created_at
+    return not current.edited_by and age >= dt.timedelta(minutes=context.settings.profile_minutes)
+
+
+def _memories(context: Context) -> list[str]:
+    character_id = context.character.pk if context.character else None
+    found = []
+    for tier in (Memory.Tier.LONG_TERM, Memory.Tier.SESSION):
+        rows = scope_of(context.chat, tier, character_id).filter(hidden=False).order_by("-importance", "-pk")
+        if context.witness is not None:
+            rows = rows.filter(Q(witnessed_by=[]) | Q(witnessed_by__contains=[context.witness.pk]))
+        found += rows.values_list("text", flat=True)[:MEMORIES]
+    return found

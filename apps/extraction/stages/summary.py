@@ -1,0 +1,95 @@
+"""The summary so far: extended when what it does not hold fills the context, so that the newest is never cut."""
+
+from collections import Counter
+from typing import Any
+
+from apps.chats.models import Message
+from apps.extraction.parsers.summary import parse_summary
+from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
+from apps.llm.tokens import count_tokens
+from apps.memories.models import Memory, VersionedText
+from apps.memories.operations.layers import write_digest
+from apps.memories.operations.remembering import scope_of
+
+LEAST_MESSAGES = 4
+KNOWN = 30  # memories that the summary need not repeat
+
+
+def take(context: Context, window: Window) -> Outcome:
+    """Take the oldest messages that are in no summary yet into it, once they and the rest fill the context.
+
+    One portion a step: a window is no longer than a portion, so that the summary keeps pace with what is read.
+    """
+    if not window.turns:
+        return NOTHING
+    current = current_summary(context)
+    waiting = _waiting(context, current, window.messages[-1].index)
+    room = context.settings.summary_share * (context.backend.context_tokens - context.settings.summary_tokens)
+    if len(waiting) < LEAST_MESSAGES or sum(count_tokens(turn.mes) for turn in waiting.values()) < room:
+        return NOTHING
+    portion = _portion(context, waiting)
+    if not portion:
+        return NOTHING
+    reply = context.ask(
+        "summary",
+        {"summary": current.text if current else "", "turns": turns_material(portion), "known": _known(context)},
+        max_tokens=context.settings.summary_tokens,
+    )
+    summary = parse_summary(reply)
+    if not summary.text:
+        return Outcome(unused=[reply[:1000]])
+    last = portion[max(portion)]
+
+    def write() -> Counter[str]:
+        if current_summary(context) != current:
+            return Counter()  # a person wrote it meanwhile, or it lost its text
+        write_digest(
+            context.owner_id,
+            VersionedText.Kind.SUMMARY,
+            chat=context.chat,
+            text=summary.text,
+            parts={
+                "sections": {str(number): text for number, text in summary.sections.items()},
+                "messages": last.index + 1,
+            },
+            last=last,
+            run_id=context.run.pk,
+        )
+        return Counter(summary=1)
+
+    return Outcome(write)
+
+
+def current_summary(context: Context) -> VersionedText | None:
+    rows = VersionedText.objects.for_owner(context.owner_id).filter(
+        chat=context.chat, character=None, kind=VersionedText.Kind.SUMMARY, state=VersionedText.State.CURRENT
+    )
+    return rows.select_related("source").first()
+
+
+def _waiting(context: Context, current: VersionedText | None, last: int) -> dict[int, Message]:
+    """The turns after those in the summary, up to index ``last``."""
+    first = current.source.index + 1 if current and current.source else 0
+    rows = Message.objects.for_owner(context.owner_id).filter(
+        chat=context.chat, index__gte=first, index__lte=last, is_system=False
+    )
+    return Window(list(rows.with_swipes().order_by("index"))).turns
+
+
+def _portion(context: Context, waiting: dict[int, Message]) -> dict[int, Message]:
+    """The oldest turns that fit beside the summary, without the newest ones, which stay as they were said."""
+    old = list(waiting.items())[: -context.settings.summary_keep]
+    portion: dict[int, Message] = {}
+    room = context.room
+    for number, turn in old:
+        room -= count_tokens(turn.mes)
+        if portion and room < 0:
+            break
+        portion[number] = turn
+    return portion
+
+
+def _known(context: Context) -> list[Any]:
+    """What is remembered beside the summary."""
+    rows = scope_of(context.chat, Memory.Tier.SESSION, None).order_by("-importance", "-pk")
+    return list(rows.values_list("text", flat=True)[:KNOWN])

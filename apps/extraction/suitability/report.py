@@ -1,0 +1,35 @@
+"""A run of the test as text. Pure."""
+
+from apps.extraction.suitability.running import Report
+from apps.extraction.suitability.scoring import TierResult, verdict_of
+
+WIDTH = 78
+
+
+def progress_of(tier: TierResult) -> str:
+    """One line about a tier that was just tested."""
+    return f"{tier.task:<14} {tier.score:>3}  {tier.verdict:<10} {tier.seconds:>7.1f} s"
+
+
+def table_of(report: Report) -> str:
+    """What each tier's reply was, what is to be said of it, and all scores."""
+    parts = [_tier(tier) for tier in report.tiers]
+    heading = f"{'tier':<14} {'score':>5}  {'found':>7}  {'wrong':>5}  {'unused':>6}  {'tokens':>6}  {'seconds':>7}"
+    rows = [heading, *map(_row, report.tiers), f"{'all':<14} {report.score:>5}  {verdict_of(report.score)}"]
+    return "\n\n".join([*parts, "\n".join(rows)])
+
+
+def _tier(tier: TierResult) -> str:
+    lines = [f"== {tier.task} ({tier.scene}) ".ljust(WIDTH, "="), tier.raw.strip() or "(no reply)", ""]
+    lines += [f"- {hint}" for hint in tier.hints]
+    lines += [f"- Not found: {'; '.join(tier.missing)}."] if tier.missing else []
+    lines += [f"- Not used: {line}" for line in tier.unused[:10]]
+    return "\n".join(lines)
+
+
+def _row(tier: TierResult) -> str:
+    found = f"{len(tier.found)}/{len(tier.found) + len(tier.missing)}"
+    return (
+        f"{tier.task:<14} {tier.score:>5}  {found:>7}  {len(tier.wrong):>5}  {len(tier.unused):>6}  "
+        f"{tier.completion_tokens:>6}  {tier.seconds:>7.1f}"
+    )

@@ -1,0 +1,105 @@
+"""The pages of runs: the progress of a chat's latest one, all of them, and one with what the model replied."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from apps.chats.models import Chat
+from apps.extraction import runs, tasks
+from apps.extraction.models import ExtractionRun
+from apps.memories.views.access import back, own_book, own_chat, wants_partial
+from apps.memories.views.book import show
+
+PAGE = 30
+CALLS = 50
+
+
+def own_run(request: HttpRequest, run_id: UUID) -> ExtractionRun:
+    runs = ExtractionRun.objects.for_owner(request.user).select_related("chat__character", "first", "last")
+    return get_object_or_404(runs, pk=run_id)
+
+
+@login_required
+@require_safe
+def progress(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """The chat's latest run; while it goes on, the partial asks again by itself."""
+    return _progress(request, own_chat(request, chat_id), was_active="watching" in request.GET)
+
+
+def _progress(request: HttpRequest, chat: Chat, *, was_active: bool = False) -> HttpResponse:
+    run = runs.latest_run(request.user, chat)
+    template = "extraction/_under_way.html" if request.GET.get("in") == "book" else "extraction/_progress.html"
+    reply = render(request, template, {"chat": chat, "run": run, "latest": run, "was_active": was_active})
+    if was_active and run and not run.is_active:
+        reply["HX-Trigger"] = "remembered"  # the rail reads itself anew
+    return reply
+
+
+@login_required
+@require_POST
+def extract(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """Start a run over what is new; one under way goes on as it is, one that was paused goes on."""
+    chat = own_chat(request, chat_id)
+    run, _ = tasks.request_run(request.user, chat)
+    if run.state == ExtractionRun.State.PAUSED:
+        tasks.resume(run)
+    return _progressed(request, chat)
+
+
+@login_required
+@require_POST
+def change(request: HttpRequest, run_id: UUID, action: str) -> HttpResponse:
+    """Pause, resume or cancel a run."""
+    run = own_run(request, run_id)
+    {"pause": runs.pause_run, "resume": tasks.resume, "cancel": runs.cancel_run}[action](run)
+    return _progressed(request, run.chat)
+
+
+def _progressed(request: HttpRequest, chat: Chat) -> HttpResponse:
+    if not request.htmx:  # type: ignore[attr-defined]
+        return back(request, reverse("chats:detail", args=[chat.pk]))
+    return _progress(request, chat, was_active=True)
+
+
+@login_required
+@require_safe
+def index(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """Every run of a chat, newest first."""
+    book = own_book(request, chat_id=chat_id)
+    mine = ExtractionRun.objects.for_owner(request.user).filter(chat=book.subject)
+    page = Paginator(mine.select_related("first", "last").order_by("-pk"), PAGE).get_page(request.GET.get("page"))
+    return show(request, book, "runs", page=page)
+
+
+@login_required
+@require_safe
+def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """One run: its steps, what they came to, and what the model replied in each, as it came."""
+    run = own_run(request, run_id)
+    steps = run.steps.select_related("first", "last", "character").order_by("-pk")
+    calls = run.calls.order_by("-pk")
+    context = {
+        "run": run,
+        "chat": run.chat,
+        "tab": "runs",
+        "steps": Paginator(steps, CALLS).get_page(request.GET.get("steps")),
+        "calls": Paginator(calls, CALLS).get_page(request.GET.get("calls")),
+    }
+    template = "extraction/_run.html" if wants_partial(request) else "extraction/run.html"
+    return render(request, template, context)
+
+
+@login_required
+@require_POST
+def renew_story(request: HttpRequest, chat_id: UUID, part: str) -> HttpResponse:
+    """Start a run that renews the profiles, the canon or the continuity check."""
+    _, made = tasks.request_run(request.user, own_chat(request, chat_id), tiers=[part])
+    words = "It is being made. This page shows it in a moment." if made else "Wait for the run that is under way."
+    messages.success(request, words)
+    return redirect("memories:book-story", chat_id=chat_id)

@@ -1,0 +1,170 @@
+"""``manage.py evaluate``: reading data sets, measures, and a run that leaves nothing behind."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apps.accounts.models import User
+from apps.chats.models import Chat
+from apps.common.scoping import system_scope
+from apps.evaluation.datasets import UnusableDataset, read_locomo, read_stores
+from apps.evaluation.metrics import mean, measure, ndcg_at, recall_at, reciprocal_rank
+from apps.memories.models import Passage
+
+LOCOMO = [
+    {
+        "sample_id": "two-friends",
+        "conversation": {
+            "speaker_a": "Ines",
+            "speaker_b": "Paul",
+            "session_1_date_time": "2:30 pm on 4 March, 2024",
+            "session_1": [
+                {"speaker": "Ines", "dia_id": "D1:1", "text": "I adopted a parrot called Kiwi last week!"},
+                {"speaker": "Paul", "dia_id": "D1:2", "text": "Lovely, Ines! Look.", "blip_caption": "a red canoe"},
+            ],
+            "session_10": [{"speaker": "Paul", "dia_id": "D10:1", "text": "I finally sold the lighthouse."}],
+            "session_2": [{"speaker": "Ines", "dia_id": "D2:1", "text": "My knee surgery went well."}],
+        },
+        "qa": [
+            {"question": "Which bird does Ines have?", "evidence": ["D1:1"], "category": 4, "answer": "a parrot"},
+            {"question": "What happened to both?", "evidence": ["D2:01; D10:1"], "category": 1},
+            {"question": "What was never said?", "evidence": ["D1:1"], "category": 5},
+            {"question": "Nothing to find?", "evidence": [], "category": 3},
+            {"question": "Somewhere else?", "evidence": ["D7:7"], "category": 3},
+        ],
+    }
+]
+STORES = {
+    "stores": [
+        {
+            "id": "assistant",
+            "docs": [
+                {"id": "a", "speaker": "user", "is_user": True, "text": "I am allergic to walnuts.",
+                 "at": "2023/05/20 (Sat) 02:21", "session": "s1"},
+                {"id": 2, "text": "Noted, no walnuts then.", "at": 1684549260},
+            ],
+            "queries": [{"q": "What am I allergic to?", "gold": ["a", "missing"], "category": "single"}],
+        },
+        {"docs": [{"id": "x", "text": "The bell rang twice."}], "queries": [{"q": "How often?", "gold": "x"}]},
+    ]
+}  # fmt: skip
+
+
+def write(tmp_path: Any, data: Any) -> str:
+    file = tmp_path / "data.json"
+    file.write_text(json.dumps(data))
+    return str(file)
+
+
+def evaluated(file: str, *options: str) -> str:
+    out = io.StringIO()
+    call_command("evaluate", file, *options, stdout=out, stderr=io.StringIO())
+    return out.getvalue()
+
+
+def test_a_locomo_file_is_read() -> None:
+    (store,) = read_locomo(LOCOMO)
+    assert [document.id for document in store.documents] == ["D1:1", "D1:2", "D2:1", "D10:1"]
+    assert [document.is_user for document in store.documents] == [True, False, True, False]
+    assert store.documents[1].text == "Lovely, Ines! Look. [a red canoe]"
+    assert store.documents[0].at.isoformat() == "2024-03-04T14:30:00+00:00"
+    assert store.documents[2].at is None
+    assert [(query.category, query.gold) for query in store.queries] == [("4", {"D1:1"}), ("1", {"D2:1", "D10:1"})]
+    assert read_locomo(LOCOMO[0]) == [store]
+
+
+def test_stores_are_read_with_what_is_optional_left_out() -> None:
+    first, second = read_stores(STORES)
+    assert first.documents[0].at == first.documents[1].at.replace(second=0)
+    assert [document.session for document in first.documents] == ["s1", None]
+    assert [document.id for document in first.documents] == ["a", "2"]
+    assert first.queries[0].gold == {"a"}
+    assert (second.id, second.documents[0].speaker, second.queries[0].category) == ("1", "", "")
+
+
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        ([], "'stores'|not an object"),
+        ({}, "the file: 'stores' is missing"),
+        ({"stores": []}, "no store"),
+        ({"stores": [{}]}, r"stores\[0\]: 'docs' is missing"),
+        ({"stores": [{"docs": [{"id": "a"}]}]}, r"stores\[0\].docs\[0\]: 'text' is missing"),
+        ({"stores": [{"docs": [3]}]}, r"docs\[0\] is not an object"),
+        ({"stores": [{"docs": [{"id": 1, "text": ""}] * 2, "queries": []}]}, "same id"),
+        ({"stores": [{"docs": [], "queries": [{"q": 1, "gold": []}]}]}, r"queries\[0\]: 'q' has the wrong type"),
+    ],
+)
+def test_unusable_stores_are_refused_with_the_place(data: Any, complaint: str) -> None:
+    with pytest.raises(UnusableDataset, match=complaint):
+        read_stores(data)
+
+
+@pytest.mark.parametrize("data", [[], {}, [3], [{"conversation": []}], [{"conversation": {"session_1": [{}]}}]])
+def test_unusable_locomo_data_is_refused(data: Any) -> None:
+    with pytest.raises(UnusableDataset):
+        read_locomo(data)
+
+
+def test_measures_of_a_known_ranking() -> None:
+    ranking = ["x", "a", "y", "b"]
+    assert recall_at(2, ranking, {"a", "b", "c"}) == pytest.approx(1 / 3)
+    assert reciprocal_rank(ranking, {"a", "b"}) == 0.5
+    assert ndcg_at(10, ranking, {"a", "b"}) == pytest.approx((0.63093 + 0.43068) / 1.63093, abs=1e-4)
+    assert mean([{"mrr": 1.0}, {"mrr": 0.0}]) == {"mrr": 0.5}
+    assert mean([]) == {}
+
+
+@given(st.permutations(range(12)), st.sets(st.integers(0, 15), min_size=1))
+def test_measures_stay_within_bounds(ranking: list[int], gold: set[int]) -> None:
+    measures = measure([str(item) for item in ranking], {str(item) for item in gold})
+    assert all(0 <= value <= 1 for value in measures.values())
+    assert measures["recall@5"] <= measures["recall@10"] <= measures["recall@20"]
+
+
+@given(st.sets(st.integers(0, 30), min_size=1))
+def test_the_best_order_measures_one(gold: set[int]) -> None:
+    best = [*sorted(map(str, gold)), "other"]
+    assert ndcg_at(10, best, set(best[:-1])) == pytest.approx(1)
+    assert reciprocal_rank(best, set(best[:-1])) == 1
+
+
+def test_a_run_prints_every_method_and_leaves_nothing(db: None, tmp_path: Any) -> None:
+    results = json.loads(evaluated(write(tmp_path, LOCOMO), "--format=locomo", "--json"))
+    assert set(results["methods"]) == {"default", "dense", "ts_rank", "bm25", "seed"}
+    for measures in results["methods"].values():
+        assert set(measures) == {"recall@5", "recall@10", "recall@20", "ndcg@10", "mrr"}
+    assert results["methods"]["default"]["recall@5"] == 1
+    assert results["queries"] == 2
+    with system_scope():
+        assert not User.objects.exists()
+        assert not Chat.objects.exists()
+        assert not Passage.objects.exists()
+
+
+def test_the_table_is_aligned(db: None, tmp_path: Any) -> None:
+    lines = evaluated(write(tmp_path, STORES), "--format=stores").splitlines()
+    assert lines[0].split() == ["recall@5", "recall@10", "recall@20", "ndcg@10", "mrr"]
+    assert len({len(line) for line in lines[:6]}) == 1
+    assert lines[-1] == "2 queries"
+
+
+@pytest.mark.parametrize(("content", "complaint"), [("{", "not JSON"), ("[" * 200_000, "not JSON"), ("[]", "no conv")])
+def test_a_bad_file_is_refused_with_the_reason(tmp_path: Any, content: str, complaint: str) -> None:
+    file = tmp_path / "bad.json"
+    file.write_text(content)
+    with pytest.raises(CommandError, match=complaint):
+        evaluated(str(file), "--format=locomo")
+
+
+def test_a_file_without_answers_or_that_is_not_there_is_refused(tmp_path: Any) -> None:
+    nothing = {"stores": [{"docs": [{"id": 1, "text": "x"}], "queries": [{"q": "y", "gold": ["2"]}]}]}
+    with pytest.raises(CommandError, match="no query has an answer"):
+        evaluated(write(tmp_path, nothing), "--format=stores")
+    with pytest.raises(CommandError, match="No such file"):
+        evaluated(str(tmp_path / "absent.json"), "--format=stores")

@@ -1,0 +1,158 @@
+"""What grows is merged, what is out of date replaced, what nobody confirms fades, what is too much makes room."""
+
+import pytest
+
+from apps.accounts.models import User
+from apps.memories.models import Arc, Memory
+from tests.extraction.engine import storyteller
+from tests.extraction.engine.conftest import tune
+from tests.extraction.engine.layers import sources_of, texts
+from tests.extraction.engine.story import append, delete, read, settle, swipe, tell
+from tests.llm.scripted_server import ScriptedServer
+
+LONG_TERM = {"tiers": ["long_term"]}
+PETS = ["a goose called Erna", "an owl called Ulla", "seven goats", "a blind horse", "the old dog Rex", "two cats"]
+
+
+def asked(server: ScriptedServer, task: str) -> list[str]:
+    return [one.prompt for one in server.requests if storyteller.task_of(one) == task]
+
+
+def memory(owner: User, text: str) -> Memory:
+    return Memory.objects.for_owner(owner).get(text=text)
+
+
+def test_the_model_says_what_replaces_what_where_no_rule_does(owner: User, server: ScriptedServer) -> None:
+    chat = tell(owner, "FACT(2): Mira grew up in Port Salt.", "I see.", "Good.")
+    read(chat, **LONG_TERM)
+    append(chat, "FACT(2): Mira grew up in Marrow.", "Good.", is_user=True)
+    read(chat, **LONG_TERM)
+    assert texts(chat) == ["Mira grew up in Marrow.", "Mira grew up in Port Salt."]  # INDEPENDENT
+    append(chat, "FACT(2): Mira grew up in Selby, she now says.", "Good.", is_user=True)
+    read(chat, **LONG_TERM)
+    [question, *others] = asked(server, "supersession")[::-1]
+    assert others
+    new = memory(owner, "Mira grew up in Selby, she now says.")
+    [old] = Memory.objects.for_owner(owner).filter(superseded_by=new)
+    assert old.text in question
+    assert (old.state, old.valid_to) == ("superseded", new.valid_from)
+    assert len(texts(chat)) == 2
+
+
+def test_enough_of_a_kind_is_merged_with_links_both_ways_and_a_lost_member_undoes_it(owner: User) -> None:
+    said = [f"FACT(2): Mira collects {what}." for what in ("maps", "shells", "tales")]
+    chat = tell(owner, *said, "FACT(3): Mira collects coins.", "Good.")
+    run = read(chat, **LONG_TERM)
+    [merged] = Memory.objects.for_owner(owner).filter(state="active")
+    assert merged.text == "Mira collects maps and shells and tales and coins."
+    assert (merged.importance, merged.consolidated, merged.run) == (3, True, run)
+    assert sources_of(merged) == [0, 1, 2, 3]
+    members = Memory.objects.for_owner(owner).filter(superseded_by=merged)
+    assert {(one.state, one.retired_reason) for one in members} == {("superseded", "merged")}
+    assert members.count() == 4
+
+    delete(chat, 1)
+    settle(chat)
+    assert texts(chat, tier="long_term") == ["Mira collects coins.", "Mira collects maps.", "Mira collects tales."]
+    merged.refresh_from_db()
+    assert (merged.state, merged.retired_reason) == ("retired", "source_changed")
+
+
+def test_what_is_merged_is_not_learnt_again_from_the_same_text(owner: User) -> None:
+    chat = tell(owner, *(f"FACT(2): Mira collects {what}." for what in ("maps", "shells", "coins", "tales")), "Good.")
+    read(chat, **LONG_TERM)
+    before = texts(chat)
+    read(chat, from_index=0, **LONG_TERM)
+    assert texts(chat) == before
+    append(chat, "FACT(2): Mira collects maps.", "Good.", is_user=True)
+    read(chat, **LONG_TERM)
+    assert Memory.objects.for_owner(owner).filter(state="active", text__contains="maps").count() <= 2
+
+
+def test_what_a_model_makes_up_while_merging_is_no_merge(owner: User, server: ScriptedServer) -> None:
+    chat = tell(owner, *(f"FACT(2): Mira collects {what}." for what in ("maps", "shells", "coins", "tales")), "Good.")
+    lines = ["[merge:1,99] Mira collects maps and stars.", "[merge:1] Mira collects maps.",
+             "[merge:2,3] The king of Spain is bald.", "[merge:1,2] Mira collects maps and shells.",
+             "[merge:2,3] Mira collects shells and coins."]  # fmt: skip
+    server.reply_to(lambda request: storyteller.task_of(request) == "consolidate", "\n".join(lines))
+    run = read(chat, **LONG_TERM)
+    assert texts(chat) == ["Mira collects coins.", "Mira collects maps and shells.", "Mira collects tales."]
+    assert len(run.steps.get(stage="long_term_consolidation").unused_lines) == 4
+
+
+def test_caps_by_kind_and_in_all_keep_what_matters_most(owner: User) -> None:
+    said = [f"FACT({3 if n < 2 else 1}): Mira keeps {pet} in the cellar." for n, pet in enumerate(PETS)]
+    chat = tell(owner, *said, "Good.")
+    tune(chat, long_term_cap=12, session_cap=4, consolidate_fact=100, new_per_kind=10)
+    read(chat, **LONG_TERM)
+    kept, gone = texts(chat), texts(chat, state="retired")
+    assert len(kept) == 3
+    assert {f"Mira keeps {pet} in the cellar." for pet in PETS[:2]} <= set(kept)
+    assert len(gone) == 3
+    assert {memory(owner, text).retired_reason for text in gone} == {"capacity"}
+
+
+def test_arcs_beyond_the_cap_make_room_unless_they_persist(owner: User) -> None:
+    arcs = "ARC: Mira must find the northern lighthouse keeper.", "ARC: Bertram owes the harbour a ship."
+    chat = tell(owner, *arcs, "Good.")
+    tune(chat, arcs_cap=2, chunk=2)
+    read(chat, tiers=["arcs"])
+    Arc.objects.for_owner(owner).filter(text__startswith="Mira").update(persistent=True)
+    append(chat, "ARC: Someone poisons the village wells.", "Good.", is_user=True)
+    read(chat, tiers=["arcs"])
+    rows = Arc.objects.for_owner(owner).order_by("pk")
+    assert [(arc.text.split()[0], arc.state, arc.retired_reason) for arc in rows] == [
+        ("Mira", "open", ""), ("Bertram", "retired", "capacity"), ("Someone", "open", ""),
+    ]  # fmt: skip
+
+
+def test_what_is_never_confirmed_fades_and_what_is_confirmed_does_not(owner: User) -> None:
+    chat = tell(owner, "FACT(2): Mira keeps an owl.", "FACT(2): Mira was born in Selby.", "Good.")
+    tune(chat, decay_after=2, decay=0.2, confidence=0.7, decay_floor=0.3)
+    read(chat, **LONG_TERM)
+    seen: list[tuple[float, str]] = []
+    for _ in range(6):
+        append(chat, "FACT(2): Mira keeps an owl.", "Good.", is_user=True)
+        read(chat, **LONG_TERM)
+        row = memory(owner, "Mira was born in Selby.")
+        seen.append((round(row.confidence, 2), row.state))
+    assert seen == [
+        (0.7, "active"), (0.7, "active"), (0.5, "active"), (0.3, "active"), (0.3, "retired"), (0.3, "retired"),
+    ]  # fmt: skip
+    assert row.retired_reason == "decayed"
+    owl = memory(owner, "Mira keeps an owl.")
+    assert (owl.state, round(owl.confidence, 2), owl.unconfirmed) == ("active", 1.0, 0)
+    assert sources_of(owl) == [0, 3, 5, 7, 9, 11, 13]
+
+
+def test_a_memory_confirmed_elsewhere_outlives_one_of_its_sources(owner: User) -> None:
+    chat = tell(owner, "FACT(2): Mira keeps an owl.", "I see.", "FACT(2): Mira keeps an owl.", "Good.", "Yes.")
+    tune(chat, chunk=2)
+    read(chat, **LONG_TERM)
+    owl = memory(owner, "Mira keeps an owl.")
+    assert sources_of(owl) == [0, 2]
+    swipe(chat, 0, "Hello.")
+    settle(chat)
+    owl.refresh_from_db()
+    assert (owl.state, sources_of(owl)) == ("active", [2])
+    swipe(chat, 2, "Hello.")
+    settle(chat)
+    owl.refresh_from_db()
+    assert (owl.state, owl.retired_reason) == ("retired", "source_changed")
+
+
+@pytest.mark.parametrize("outage", ["at first", "later"])
+def test_without_vectors_nothing_is_learnt_twice(outage: str, owner: User, server: ScriptedServer) -> None:
+    """Vectors fail for a run; those before and after it have them."""
+    from tests.llm.scripted_server import Reply
+
+    down: list[bool] = [outage == "at first"]
+    server.reply_to(lambda request: request.kind == "embeddings" and down[0], Reply(status=500))
+    chat = tell(owner, "FACT(2): Mira keeps an owl in the attic.", "Good.", "Yes.")
+    read(chat, **LONG_TERM)
+    down[0] = not down[0]
+    read(chat, from_index=0, **LONG_TERM)
+    append(chat, "FACT(2): Mira keeps an owl in the attic.", "Good.", is_user=True)
+    read(chat, **LONG_TERM)
+    [owl] = Memory.objects.for_owner(owner)
+    assert sources_of(owl) == [0, 3]

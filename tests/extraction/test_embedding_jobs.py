@@ -1,0 +1,285 @@
+"""Vectors made anew after a change of the model: all of them, once, whatever happens in between."""
+
+import datetime as dt
+import io
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from apps.accounts.models import User
+from apps.chats.models import Chat
+from apps.common import clock
+from apps.common.scoping import system_scope
+from apps.extraction import embedding_jobs as reembedding
+from apps.extraction import jobs, tasks
+from apps.extraction.models import EmbeddingJob
+from apps.extraction.runs import ClaimLost
+from apps.llm import endpoint
+from apps.llm.backends import embedder_for
+from apps.llm.embeddings import get_embedder
+from apps.llm.models import Connection
+from apps.llm.operations import create_connection, delete_connection, update_connection, use_for
+from apps.memories.models import Arc, Memory, Passage
+from apps.memories.operations import edit_memory
+from apps.memories.passages import index_messages
+from apps.memories.search import SearchQuery, search
+from tests.factories import UserFactory, make_character, make_chat, make_memory
+from tests.llm.scripted_server import DIMENSIONS, Reply, ScriptedServer
+
+LOCAL = "all-MiniLM-L6-v2"
+SCRIPTED = "openai:scripted-vectors"
+TEXTS = [f"The {animal} sleeps in the {place}." for animal in ("zebra", "owl", "fox") for place in ("barn", "loft")]
+BEFORE = "of-before"
+
+
+@pytest.fixture
+def owner(db: None) -> User:
+    return UserFactory()
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer("NONE") as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "BACKOFF", 0.001)
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The jobs that were sent to a worker."""
+    found: list[str] = []
+    monkeypatch.setattr(tasks.run_reembedding, "delay", lambda *, job_id: found.append(job_id))
+    return found
+
+
+@pytest.fixture
+def connection(owner: User, server: ScriptedServer) -> Connection:
+    given = {"base_url": f"{server.url}/v1", "embedding_model": "scripted-vectors", "timeout": 5}
+    return create_connection(owner, name="Scripted", **given)
+
+
+@pytest.fixture
+def chat(owner: User) -> Chat:
+    """With memories, an arc and passages, all by the model of before."""
+    chat = make_chat(owner, *TEXTS, character=make_character(owner))
+    index_messages(owner, chat)
+    for text in TEXTS[:4]:
+        make_memory(chat, text)
+    make_memory(chat, TEXTS[4], state="superseded")
+    make_memory(chat, TEXTS[5], deleted_at=clock.now())
+    Arc.objects.create(owner_id=owner.pk, chat=chat, text="Where does the zebra sleep?")
+    for table in (Memory, Arc):
+        table.objects.for_owner(owner).update(embedding_model=BEFORE)
+    Passage.objects.for_owner(owner).update(embedding_model=BEFORE, fingerprint=BEFORE)
+    return chat
+
+
+def models_of(owner: User) -> set[str]:
+    rows = [table.objects.for_owner(owner) for table in (Memory, Arc, Passage)]
+    return {model for found in rows for model in found.values_list("embedding_model", flat=True)}
+
+
+def started(owner: User) -> EmbeddingJob:
+    job = reembedding.start_reembedding(owner)
+    assert job is not None
+    return job
+
+
+def done(job: EmbeddingJob) -> EmbeddingJob:
+    while reembedding.execute(job.pk):
+        pass
+    job.refresh_from_db()
+    return job
+
+
+def test_everything_is_embedded_by_the_present_model(owner: User, chat: Chat) -> None:
+    other = make_memory(make_chat(UserFactory()), "Somebody else's.", embedding_model=BEFORE)
+    job = done(started(owner))
+    assert (job.state, job.model, job.error) == ("succeeded", LOCAL, "")
+    assert job.done == job.total == 6 + 1 + len(TEXTS)
+    assert models_of(owner) == {LOCAL}
+    memory = Memory.objects.for_owner(owner).filter(text=TEXTS[0]).first()
+    assert float(memory.embedding @ get_embedder().embed([TEXTS[0]])[0]) > 0.999
+    other.refresh_from_db()
+    assert other.embedding_model == BEFORE
+
+
+def test_there_is_no_job_where_nothing_is_to_do(owner: User, chat: Chat) -> None:
+    done(started(owner))
+    assert reembedding.start_reembedding(owner) is None
+
+
+def test_another_connection_for_embeddings_starts_a_job(
+    owner: User, chat: Chat, connection: Connection, sent: list[str], django_capture_on_commit_callbacks: Any
+) -> None:
+    with django_capture_on_commit_callbacks(execute=True):
+        use_for(connection, embeddings=True)
+    [job] = EmbeddingJob.objects.for_owner(owner)
+    assert sent == [str(job.pk)]
+    assert job.model == SCRIPTED
+    assert done(job).state == "succeeded"
+    assert models_of(owner) == {SCRIPTED}
+    assert len(Passage.objects.for_owner(owner).first().embedding) == DIMENSIONS
+    with django_capture_on_commit_callbacks(execute=True):
+        update_connection(connection, embedding_model="others")
+    assert jobs.active_job(EmbeddingJob, owner).model == "openai:others"
+    with django_capture_on_commit_callbacks(execute=True):
+        delete_connection(connection)
+    assert done(jobs.active_job(EmbeddingJob, owner)).state == "succeeded"
+    assert models_of(owner) == {LOCAL}
+
+
+def test_what_concerns_no_vectors_starts_nothing(
+    owner: User, chat: Chat, connection: Connection, sent: list[str], django_capture_on_commit_callbacks: Any
+) -> None:
+    done(started(owner))
+    with django_capture_on_commit_callbacks(execute=True):
+        update_connection(connection, model="writer", name="Renamed")
+        use_for(connection, generation=True)
+    assert sent == []
+    assert EmbeddingJob.objects.for_owner(owner).count() == 1
+
+
+def test_a_further_change_replaces_the_job_that_goes_on(owner: User, chat: Chat, connection: Connection) -> None:
+    first = started(owner)
+    assert started(owner).pk == first.pk
+    use_for(connection, embeddings=True)
+    second = started(owner)
+    first.refresh_from_db()
+    assert (first.state, second.model) == ("cancelled", SCRIPTED)
+    assert reembedding.execute(first.pk) is False
+    assert models_of(owner) == {BEFORE}
+    assert done(second).state == "succeeded"
+
+
+def test_a_job_gives_way_to_others_and_goes_on(owner: User, chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reembedding, "BATCH", 2)
+    job = started(owner)
+    turns = 1
+    while reembedding.execute(job.pk, turn=0):
+        turns += 1
+        job.refresh_from_db()
+        assert job.state == "queued"
+        assert 0 < job.done <= job.total
+    job.refresh_from_db()
+    assert (job.state, job.done) == ("succeeded", job.total)
+    assert turns > 3
+
+
+def test_a_job_of_a_killed_worker_is_taken_up_where_it_was(
+    owner: User, chat: Chat, monkeypatch: pytest.MonkeyPatch, sent: list[str]
+) -> None:
+    monkeypatch.setattr(reembedding, "BATCH", 2)
+    job = started(owner)
+    claimed = jobs.claim_job(EmbeddingJob, job.pk, revives=True)
+    assert claimed
+    next(reembedding.steps(claimed))  # and the worker is gone
+    kept = set(Memory.objects.for_owner(owner).filter(embedding_model=LOCAL).values_list("pk", flat=True))
+    assert len(kept) == 2
+    assert reembedding.execute(job.pk) is False  # it seems alive
+    EmbeddingJob.objects.for_owner(owner).update(heartbeat_at=clock.now() - dt.timedelta(hours=1))
+    tasks.sweep_jobs()
+    assert sent == [str(job.pk)]
+    asked: list[str] = []
+    embed = get_embedder().embed
+    monkeypatch.setattr(get_embedder(), "embed", lambda texts: (asked.extend(texts), embed(texts))[1])
+    assert done(job).state == "succeeded"
+    assert models_of(owner) == {LOCAL}
+    assert len([text for text in asked if text in TEXTS]) <= 4 + len(TEXTS)  # the two first ones not again
+    with pytest.raises(ClaimLost):
+        list(reembedding.steps(claimed))  # the dead one comes back, and finds its claim gone
+
+
+def test_a_cancel_stops_between_two_batches(owner: User, chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reembedding, "BATCH", 2)
+    job = started(owner)
+
+    def cancel(rows: int) -> None:
+        jobs.cancel_job(EmbeddingJob.objects.for_owner(owner).get(pk=job.pk))
+
+    assert reembedding.execute(job.pk, on_progress=cancel) is False
+    job.refresh_from_db()
+    assert job.state == "cancelled"
+    assert models_of(owner) == {LOCAL, BEFORE}
+
+
+@pytest.mark.parametrize("at", ["memories", "passages"])
+def test_a_server_that_is_gone_fails_the_job_and_it_goes_on_later(
+    owner: User, chat: Chat, connection: Connection, server: ScriptedServer, at: str
+) -> None:
+    use_for(connection, embeddings=True)
+    if at == "passages":
+        with system_scope():
+            Memory.objects.update(embedding_model=SCRIPTED)
+            Arc.objects.update(embedding_model=SCRIPTED)
+    job = started(owner)
+    broken = [True]
+    server.reply_to(lambda request: request.kind == "embeddings" and broken[0], Reply(status=503))
+    assert done(job).state == "failed"
+    assert job.error
+    broken[0] = False
+    assert done(started(owner)).state == "succeeded"
+    assert models_of(owner) == {SCRIPTED}
+
+
+def test_a_text_that_is_edited_meanwhile_keeps_what_the_edit_gave_it(owner: User, chat: Chat) -> None:
+    memory = Memory.objects.for_owner(owner).filter(text=TEXTS[0]).first()
+    embedder = embedder_for(owner)
+
+    class Slow:
+        model, dimensions = embedder.model, embedder.dimensions
+
+        def embed(self, texts: list[str]) -> Any:
+            vectors = embedder.embed(texts)
+            edit_memory(memory, editor="me", text="The ship sinks.")
+            return vectors
+
+    reembedding.embed_texts(Memory, owner, [(memory.pk, memory.text)], Slow())
+    memory.refresh_from_db()
+    assert float(memory.embedding @ embedder.embed(["The ship sinks."])[0]) > 0.999
+
+
+def test_what_waits_is_found_by_its_words(owner: User, chat: Chat, connection: Connection) -> None:
+    use_for(connection, embeddings=True)
+    started(owner)
+    reply = search(owner, SearchQuery("zebra barn", chat=chat.pk, tiers=("messages",)))
+    assert reply.results[0].message.index == 0
+
+
+def test_the_command_does_it_here_and_now(owner: User, chat: Chat) -> None:
+    other = UserFactory()
+    make_memory(make_chat(other), "Somebody else's.", embedding_model=BEFORE)
+    out = io.StringIO()
+    call_command("reembed", user=owner.email.upper(), stdout=out, stderr=io.StringIO())
+    assert f"{owner.email}: 13 of 13 by {LOCAL}, succeeded." in out.getvalue()
+    assert models_of(owner) == {LOCAL}
+    assert models_of(other) == {BEFORE}
+    call_command("reembed", stdout=out, stderr=io.StringIO())
+    assert f"{owner.email}: nothing to do." in out.getvalue()
+    assert models_of(other) == {LOCAL}
+
+
+def test_the_command_tells_what_it_could_not_do(
+    owner: User, chat: Chat, connection: Connection, server: ScriptedServer
+) -> None:
+    use_for(connection, embeddings=True)
+    server.reply_to(lambda request: True, Reply(status=401))
+    with pytest.raises(CommandError, match=owner.email):
+        call_command("reembed", stdout=io.StringIO(), stderr=io.StringIO())
+    with pytest.raises(CommandError, match="no user"):
+        call_command("reembed", user="nobody@example.com")
+
+
+def test_somebody_elses_claim_is_respected(owner: User, chat: Chat) -> None:
+    job = started(owner)
+    now = clock.now()
+    EmbeddingJob.objects.for_owner(owner).update(state="running", claim=uuid.uuid4(), heartbeat_at=now)
+    assert reembedding.execute(job.pk) is False
+    assert models_of(owner) == {BEFORE}

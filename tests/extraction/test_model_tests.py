@@ -1,0 +1,220 @@
+"""The test of a model as a job: asked in the background, one at a time, cancelled in flight, and never remembered."""
+
+import datetime as dt
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.db import connection as database
+
+from apps.accounts.models import User
+from apps.common import clock
+from apps.common.problems import Conflict, Invalid
+from apps.common.scoping import system_scope
+from apps.extraction import jobs, model_tests, tasks
+from apps.extraction.models import ExtractionRun, ModelCall, ModelTest
+from apps.extraction.prompts.overrides import set_template
+from apps.extraction.suitability.running import total
+from apps.llm.models import Connection
+from apps.llm.operations import create_connection, delete_connection
+from apps.memories.models import Arc, Entity, Knowledge, LedgerEntry, Memory, Relationship, Scene, VersionedText
+from tests.factories import UserFactory, make_character, make_chat, make_memory
+from tests.llm.scripted_server import Reply, ScriptedServer
+
+REMEMBERED = (Memory, Entity, Arc, Scene, LedgerEntry, Knowledge, Relationship, VersionedText, ExtractionRun, ModelCall)
+
+
+@pytest.fixture
+def owner(db: None) -> User:
+    return UserFactory()
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer("NONE") as server:
+        yield server
+
+
+@pytest.fixture
+def connection(owner: User, server: ScriptedServer) -> Connection:
+    return create_connection(owner, name="Scripted", base_url=f"{server.url}/v1", model="scripted-small", timeout=5)
+
+
+def completed(test: ModelTest) -> ModelTest:
+    model_tests.execute(test.pk)
+    test.refresh_from_db()
+    return test
+
+
+def everything_remembered() -> dict[str, list[Any]]:
+    with system_scope():
+        return {model.__name__: list(model.objects.order_by("pk").values()) for model in REMEMBERED}
+
+
+def test_the_built_in_backend_is_tested_and_scored(owner: User) -> None:
+    test = completed(model_tests.start_test(owner, None))
+    assert (test.state, test.done, test.total) == ("succeeded", total(), total())
+    assert (test.backend, test.model, test.error) == ("builtin", "builtin", "")
+    results = test.results
+    assert results["schema_version"] == 1
+    assert len(results["tiers"]) == total()
+    assert results["score"] == round(sum(tier["score"] for tier in results["tiers"]) / total())
+    assert results["score"] > 0
+    assert {"task", "score", "verdict", "hints", "raw"} <= results["tiers"][0].keys()
+
+
+def test_a_connected_model_is_asked_by_ones_own_templates(
+    owner: User, connection: Connection, server: ScriptedServer
+) -> None:
+    set_template(owner, "arcs", "My own words. {{open}} {{transcript}}")
+    test = completed(model_tests.start_test(owner, connection))
+    assert (test.state, test.backend, test.model) == ("succeeded", "openai", "scripted-small")
+    assert sum("My own words." in request.prompt for request in server.requests) == 1
+    assert [tier["raw"] for tier in test.results["tiers"]] == ["NONE"] * total()
+
+
+def test_nothing_is_written_to_memories_and_nothing_read_from_them(
+    owner: User, connection: Connection, server: ScriptedServer
+) -> None:
+    chat = make_chat(owner, "The zebra sleeps.", "Indeed.", character=make_character(owner))
+    make_memory(chat, "The zebra sleeps.")
+    server.reply_to(lambda request: True, "[fact:3:permanent] Everything is different now.")
+    before = everything_remembered()
+    completed(model_tests.start_test(owner, connection))
+    completed(model_tests.start_test(owner, None))
+    assert everything_remembered() == before
+    assert not any("zebra" in request.prompt for request in server.requests)
+
+
+def test_a_call_that_fails_is_told_and_the_others_go_on(connection: Connection, owner: User, server: Any) -> None:
+    server.reply_to(lambda request: request.number == 2, Reply(status=400, raw=b'{"error": {"message": "no thanks"}}'))
+    test = completed(model_tests.start_test(owner, connection))
+    errors = [tier["error"] for tier in test.results["tiers"]]
+    assert test.state == "succeeded"
+    assert sum(map(bool, errors)) == 1
+    assert "no thanks" in "".join(errors)
+
+
+def test_one_test_at_a_time_for_each_owner(owner: User) -> None:
+    first = model_tests.start_test(owner, None)
+    with pytest.raises(Conflict):
+        model_tests.start_test(owner, None)
+    model_tests.start_test(UserFactory(), None)
+    jobs.cancel_job(first)
+    model_tests.start_test(owner, None)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_at_once_start_one(transactional_db: None) -> None:
+    owner = UserFactory()
+    barrier, outcomes = threading.Barrier(4), []
+
+    def start() -> None:
+        barrier.wait()
+        try:
+            outcomes.append(str(model_tests.start_test(owner, None).pk))
+        except Conflict:
+            outcomes.append("refused")
+        finally:
+            database.close()
+
+    threads = [threading.Thread(target=start) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outcomes.count("refused") == 3
+
+
+def test_a_connection_must_name_a_model(owner: User) -> None:
+    bare = create_connection(owner, name="Bare", base_url="http://127.0.0.1:9/v1")
+    with pytest.raises(Invalid) as raised:
+        model_tests.start_test(owner, bare)
+    assert raised.value.errors[0].pointer == "/connection"
+    assert not ModelTest.objects.for_owner(owner).exists()
+
+
+def test_a_connection_deleted_while_its_test_waits_ends_the_test(owner: User, connection: Connection) -> None:
+    test = model_tests.start_test(owner, connection)
+    delete_connection(connection)
+    assert completed(test).state == "failed"
+    assert test.error == model_tests.GONE
+
+
+def cancel_when(monkeypatch: pytest.MonkeyPatch, test: ModelTest, holds: Callable[[dict[str, Any]], bool]) -> None:
+    """Have the test cancelled at the first sign of life, with what it notes, that the predicate holds for."""
+    real_beat = jobs.beat
+
+    def beat(job: Any, **fields: Any) -> None:
+        real_beat(job, **fields)
+        if holds(fields):
+            jobs.cancel_job(ModelTest.objects.for_owner(test.owner_id).get(pk=test.pk))
+
+    monkeypatch.setattr(jobs, "beat", beat)
+    monkeypatch.setattr(jobs, "BEAT_EVERY", 0.0)
+
+
+def test_a_cancel_stops_a_test_in_the_middle_and_keeps_what_came(
+    owner: User, connection: Connection, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = model_tests.start_test(owner, connection)
+    cancel_when(monkeypatch, test, lambda noted: noted.get("done") == 2)
+    assert completed(test).state == "cancelled"
+    assert test.done == len(test.results["tiers"]) == 2
+    assert len(server.requests) == 2
+
+
+def test_a_cancel_aborts_a_call_that_stalls(
+    owner: User, connection: Connection, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = model_tests.start_test(owner, connection)
+    cancel_when(monkeypatch, test, lambda noted: len(server.requests) == 1)
+    server.reply_to(lambda request: True, Reply("NONE", delay=30))
+    begun = clock.now()
+    assert completed(test).state == "cancelled"
+    assert clock.now() - begun < dt.timedelta(seconds=10)
+
+
+def test_a_killed_worker_leaves_a_test_that_failed_and_says_so(owner: User) -> None:
+    test = model_tests.start_test(owner, None)
+    long_ago = clock.now() - dt.timedelta(hours=1)
+    mine = ModelTest.objects.for_owner(owner).filter(pk=test.pk)
+    mine.update(state="running", claim=uuid.uuid4(), heartbeat_at=long_ago)
+    tasks.sweep_jobs()
+    test.refresh_from_db()
+    assert (test.state, test.error) == ("failed", model_tests.ORPHANED)
+    assert completed(test).state == "failed"  # its task, delivered again
+    assert completed(model_tests.start_test(owner, None)).state == "succeeded"
+
+
+def test_a_test_that_is_alive_is_left_alone(owner: User) -> None:
+    test = model_tests.start_test(owner, None)
+    ModelTest.objects.for_owner(owner).update(state="running", claim=uuid.uuid4(), heartbeat_at=clock.now())
+    tasks.sweep_jobs()
+    assert completed(test).state == "running"
+
+
+def test_a_test_whose_task_was_lost_is_sent_again(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[str] = []
+    monkeypatch.setattr(tasks.run_model_test, "delay", lambda *, test_id: sent.append(test_id))
+    test = model_tests.start_test(owner, None)
+    tasks.sweep_jobs()
+    assert sent == []
+    ModelTest.objects.for_owner(owner).update(created_at=clock.now() - dt.timedelta(hours=1))
+    tasks.sweep_jobs()
+    tasks.sweep_jobs()
+    assert sent == [str(test.pk)]
+
+
+def test_the_last_tests_are_kept(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_tests, "KEPT", 3)
+    other = model_tests.start_test(UserFactory(), None)
+    tests = []
+    for _ in range(5):
+        tests.append(model_tests.start_test(owner, None))
+        jobs.cancel_job(tests[-1])
+    kept = ModelTest.objects.for_owner(owner).order_by("pk").values_list("pk", flat=True)
+    assert list(kept) == [test.pk for test in tests[-3:]]
+    assert ModelTest.objects.for_owner(other.owner).count() == 1
