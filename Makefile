@@ -16,13 +16,14 @@ test: $(VENV)/.installed-dev chromium
 e2e: $(VENV)/.installed-dev chromium
 	$(RUN) -m pytest -m e2e
 
-lint: $(VENV)/.installed-dev
+lint: $(VENV)/.installed-dev node_modules/.installed
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
 	$(VENV)/bin/lint-imports
 	$(RUN) -m djlint templates --check --lint --quiet
 	$(RUN) manage.py makemigrations --check --dry-run
+	npm run --silent lint
 
 format: $(VENV)/.installed-dev
 	$(RUN) -m ruff check --fix .
@@ -33,7 +34,7 @@ bench: $(VENV)/.installed-dev
 	$(RUN) -m benchmarks
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis node_modules
 
 $(VENV)/.installed: requirements.lock | $(VENV)/bin/python
 	@echo "Installing dependencies into $(VENV) ..."
@@ -50,6 +51,11 @@ $(VENV)/bin/python:
 	  || { echo "Loci needs Python 3.11 or newer; name one with make PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) \
 	  || { rm -rf $(VENV); echo "Python's venv module is missing; on Debian: apt install python3-venv"; exit 1; }
+
+node_modules/.installed: package-lock.json
+	@echo "Installing linters of scripts and styles ..."
+	@npm ci --silent --no-progress
+	@touch $@
 
 # The browser tests use Debian's Chromium; where it cannot be had they are skipped.
 chromium:

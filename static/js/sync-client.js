@@ -37,7 +37,7 @@ import { SettingsSync } from "./sync/settings.js";
  * @returns {Promise<ChatSync | SettingsSync>}
  */
 export async function openSync(options) {
-  const sync = options.chatId ? new ChatSync(options) : new SettingsSync(options);
+  const sync = options.chatId ? new ChatSync({ ...options, chatId: options.chatId }) : new SettingsSync(options);
   await sync.open(options);
   return sync;
 }

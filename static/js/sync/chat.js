@@ -126,7 +126,7 @@ export class ChatSync extends ChatState {
 
   /**
    * Put a message elsewhere. @param {string} id
-   * @param {{before: string | null} | {index: number}} place before: an id of the window, null for the end
+   * @param {{before?: string | null, index?: number}} place before: an id of the window, null for the end
    */
   move(id, { before, index }) {
     return this.#now({ type: "move", id, before, value: index ?? null });

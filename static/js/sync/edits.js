@@ -25,6 +25,21 @@ import { newKey } from "./transport.js";
  * @property {string} key a UUID of its own
  * @property {string} type
  * @property {"waiting" | "stored" | "conflict" | "refused"} state stored: on the server, in a state not read yet
+ * @property {string} [id] of the message
+ * @property {string | null} [before] id of the message that an insert or a move stands before
+ * @property {string} [field] of the message
+ * @property {number} [swipe]
+ * @property {string[]} [path] in the metadata or the settings
+ * @property {any} [value]
+ * @property {any} [base] the value that was edited
+ * @property {any} [theirs] in a conflict: what others wrote
+ * @property {boolean} [gone] in a conflict: what it belongs to is gone
+ * @property {object} [problem] why the server refused it
+ * @property {string | null} [text] of the swipe, when the edit was made
+ * @property {string[]} [texts] of all swipes, when the edit was made
+ * @property {number} [active] position of the active swipe, when the edit was made
+ * @property {boolean} [alone]
+ * @property {object} [patch]
  */
 
 /** The edits of one tab to one chat, or to the settings. */
@@ -67,6 +82,12 @@ export class KeptEdits extends EventTarget {
     this.edits = this.edits.filter((edit) => edit.state !== "stored");
   }
 
+  /** Note that edits changed, and send them after the debounce, or `now`. A subclass does. @param {boolean} [_now] */
+  edited(_now) {}
+
+  /** Write what a person decided in a conflict. A subclass does. @param {Edit} _edit @param {any} _value @param {any} _theirs */
+  rewrite(_edit, _value, _theirs) {}
+
   /** Whether a write with this edit has gone out whose reply is not known. */
   isSent(edit) {
     return this.sending?.edits.includes(edit.n) ?? false;
@@ -77,7 +98,7 @@ export class KeptEdits extends EventTarget {
    * @param {Partial<Edit>} edit @param {{now?: boolean}} [when] @returns {Edit}
    */
   add(edit, { now = false } = {}) {
-    const whole = { n: (this.last += 1), key: newKey(), state: "waiting", ...edit };
+    const whole = /** @type {Edit} */ ({ n: (this.last += 1), key: newKey(), state: "waiting", ...edit });
     this.edits.push(whole);
     this.edited(now);
     return whole;

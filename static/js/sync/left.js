@@ -41,10 +41,11 @@ export class LeftBehind {
 
   #child() {
     const outbox = this.#outbox;
-    const child = new outbox.constructor({ ...outbox.options, live: false });
+    const Kind = /** @type {new (options: object) => import("./outbox.js").Outbox} */ (outbox.constructor);
+    const child = new Kind({ ...outbox.options, live: false });
     this.children.push(child);
     for (const type of ["conflict", "refused", "blocked", "saved"]) {
-      child.addEventListener(type, ({ detail }) => {
+      child.addEventListener(type, (/** @type {CustomEvent} */ { detail }) => {
         outbox.emit(type, detail);
         if (type === "saved") outbox.lookForChanges();
       });

@@ -6,6 +6,8 @@ import { Delay, Transport, backoff, newKey } from "./transport.js";
 const KEY_REUSED = "/problems/idempotency-key-reused";
 const KEY_LIFE = 20 * 3600_000; // ms; the server knows a key for at least 24 h
 
+/** @typedef {import("./edits.js").Edit} Edit */
+
 /** What ChatSync and SettingsSync have in common. */
 export class Outbox extends KeptEdits {
   /** Why nothing is sent: {status, problem}; null unless the server has shut one out. */
@@ -42,16 +44,16 @@ export class Outbox extends KeptEdits {
   // What the two kinds do
 
   /**
-   * The next write, of the first of `edits`: {method, path, body: object, edits, key, late}. `key`: where it has to
-   * be the same however often the write is made anew; `late`: the body once the server may have forgotten the key.
+   * Return the write that sends the first of these edits. `key`: where it has to be the same however often the write
+   * is made; `late`: the body once the server may have forgotten the key.
+   * @param {Edit[]} _edits @param {boolean} [_leaving] whether the page is being left
+   * @returns {{edits: Edit[], key?: string, method: string, path: string, body: object, late?: object}}
    */
-  batchOf(_edits) { throw new Error("a kind of outbox says what it sends"); }
+  batchOf(_edits, _leaving) { throw new Error("a kind of outbox says what it sends"); }
   /** A write was stored. @returns {boolean} whether the known state now is that of `reply` */
   accepted(_edits, _reply) { return false; }
   /** A write met a newer state: take in what `problem` says. @returns {Promise<boolean>} whether trying again makes sense */
   async conflicted(_sent, _problem) { return false; }
-  /** Take in anew an edit that met another one: a person who saw `theirs` has decided on `value`. */
-  rewrite(_edit, _value, _theirs) {}
   /** Read what others wrote. */
   async readChanges() {}
 
@@ -136,7 +138,7 @@ export class Outbox extends KeptEdits {
   /** Read what others wrote, unless the server can't be reached now: then it goes on by itself. */
   async reach() {
     const offline = new Promise((resolve) => {
-      this.addEventListener("status", ({ detail }) => detail.state === "offline" && resolve());
+      this.addEventListener("status", (/** @type {CustomEvent} */ { detail }) => detail.state === "offline" && resolve());
     });
     await Promise.race([this.lookForChanges(), offline]);
   }

@@ -34,6 +34,7 @@ const crosses = (batch, edit) =>
 export const mergePatchOf = (edits) => edits.reduce((patch, { path, value }) => joined(patch, path, value), {});
 
 /** A patch with one more place written; nulls stay. */
+/** @param {object} patch @param {string[]} path @param {any} value */
 function joined(patch, [key, ...rest], value) {
   const inner = Object.hasOwn(patch, key) ? patch[key] : {};
   const entry = [key, rest.length ? joined(inner, rest, value) : value];

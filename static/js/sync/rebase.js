@@ -7,13 +7,15 @@ import { activeSwipe, currentOf, edited, locateSwipe, textOf } from "./messages.
  * What a rebase makes of one edit: still to be sent, no longer needed, or in need of a person.
  * @typedef {{verdict: "keep" | "done" | "conflict", change?: object}} Outcome
  */
+/** @type {Outcome} */
 const KEEP = { verdict: "keep" };
+/** @type {Outcome} */
 const DONE = { verdict: "done" };
 
 /**
  * @param {object[]} edits in their order; those kept are changed in place
  * @param {{touched: Map<string, object>, deleted: Set<string>, metadata: object | null,
- *   survivor: (id: string) => string | null | undefined}} delta
+ *   survivor?: (id: string) => string | null | undefined}} delta
  *   metadata: or the settings, as they are now, or null where they weren't written
  * @returns {{done: object[], conflicts: object[]}}
  */
@@ -50,6 +52,7 @@ function outcome(edit, now) {
   return now.deleted.has(edit.id) ? onDeleted(edit) : { verdict: "keep", change };
 }
 
+/** @param {Outcome} outcome @param {object} more @returns {Outcome} */
 const withChange = ({ verdict, change }, more) => ({ verdict, change: { ...change, ...more } });
 
 /** Where what an insert or a move stands before is gone, it stands before what came after that. */
@@ -58,12 +61,14 @@ function reanchored(edit, now) {
   return { before: now.survivor(edit.before) ?? null };
 }
 
+/** @returns {Outcome} */
 function onDeleted(edit) {
   if (edit.state === "conflict") return { verdict: "keep", change: { theirs: null, gone: true } };
   const writes = ["field", "extra", "add_swipe"].includes(edit.type);
   return writes ? { verdict: "conflict", change: { theirs: null, gone: true } } : DONE;
 }
 
+/** @returns {Outcome} */
 function onMessage(edit, message) {
   switch (edit.type) {
     case "field":
@@ -76,6 +81,7 @@ function onMessage(edit, message) {
   }
 }
 
+/** @returns {Outcome} */
 function onValue(edit, message) {
   if (edit.type === "field" && edit.field !== "mes") return merged(edit, message[edit.field] ?? null);
   const swipe = locateSwipe(message, edit.swipe, edit.text);
@@ -95,13 +101,14 @@ function merged(edit, theirs) {
   return value === theirs ? DONE : { verdict: "keep", change: { base: theirs, value } };
 }
 
-/** A text that somebody changed is not deleted unseen. */
+/** A text that somebody changed is not deleted unseen. @returns {Outcome} */
 function onDelete(edit, message) {
   const unseen = message.swipes.find((text) => !edit.texts.includes(text));
   if (edit.base === undefined || unseen === undefined) return KEEP;
   return { verdict: edit.state === "conflict" ? "keep" : "conflict", change: { theirs: unseen } };
 }
 
+/** @returns {Outcome} */
 function onSwipe(edit, message) {
   const place = locateSwipe(message, edit.value, edit.text);
   if (place === null || (edit.text !== null && message.swipes[place] !== edit.text && edit.type === "delete_swipe")) return DONE;
@@ -109,6 +116,7 @@ function onSwipe(edit, message) {
   return { verdict: "keep", change: { value: place } };
 }
 
+/** @returns {Outcome} */
 function onOrder(edit, message) {
   const wanted = edit.texts.map((text, n) => locateSwipe(message, n, text));
   const order = [...new Set(edit.value.map((n) => wanted[n]).filter((place) => place !== null && place !== undefined))];

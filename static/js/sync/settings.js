@@ -57,6 +57,7 @@ export class SettingsSync extends Outbox {
     writeLeaf(this, { type: "setting", path, value }, valueAt(this.settings, path));
   }
 
+  /** @param {import("./edits.js").Edit} edit @param {any} value @param {any} theirs */
   rewrite({ path }, value, theirs) {
     const now = valueAt(this.settings, path);
     if (same(now, theirs)) this.#write(path, value);
@@ -106,7 +107,7 @@ const UNSENT = new Set(["waiting", "refused"]);
 
 /**
  * Note that one place of a document was written: in an edit of the same place that hasn't gone out, or in a new one.
- * @param {Outbox} outbox @param {{type: string, path: string[], value: any, id?: string}} edit
+ * @param {Outbox} outbox @param {Partial<import("./edits.js").Edit>} edit
  * @param {any} now what stands there, with the unsent edits
  */
 export function writeLeaf(outbox, edit, now) {

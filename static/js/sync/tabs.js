@@ -15,7 +15,7 @@ export function holdName(name, locks, renew) {
     return release;
   }
   const timer = setInterval(renew, LEASE / 3);
-  timer.unref?.();
+  keepNoProcess(timer);
   return () => clearInterval(timer);
 }
 
@@ -37,5 +37,10 @@ export async function whenFree(name, locks, read, take, signal) {
   const record = await read();
   if (!record || signal.aborted) return;
   if (Date.now() - record.seen > LEASE) await take();
-  else setTimeout(() => whenFree(name, locks, read, take, signal), LEASE).unref?.();
+  else keepNoProcess(setTimeout(() => whenFree(name, locks, read, take, signal), LEASE));
+}
+
+/** Let node end while the timer waits; browsers have no such thing. @param {any} timer */
+function keepNoProcess(timer) {
+  timer.unref?.();
 }

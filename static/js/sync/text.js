@@ -1,6 +1,8 @@
 // Differences between texts, and the merge of two. Positions on the wire are Unicode code points, in here UTF-16.
 
 // Words with their marks, emoji sequences and blanks stay whole, so that a merge never cuts through one.
+// The joiner and the variation selector are meant to stand alone here.
+// eslint-disable-next-line no-misleading-character-class
 const TOKEN = /[\p{L}\p{M}\p{N}_\u200d\ufe0f\u{1F000}-\u{1FAFF}]+|\s+|[^]/gu;
 const MAX_CELLS = 2_000_000; // of the table of the longest common subsequence; larger differences count as one
 
