@@ -23,7 +23,6 @@ urlpatterns = [
     path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="api-docs"),
     path("memories/", include(([*memories.urlpatterns, *extraction.urlpatterns], "memories"))),
     path("", include("apps.injection.urls")),
-    path("", include("apps.chats.character_urls")),
     path("", include("apps.chats.urls")),
 ]
 

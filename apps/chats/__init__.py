@@ -1,3 +1,4 @@
-"""Characters, chats, messages and their swipes, the log of changes, and the one door through which
-every write to a chat goes. File formats are read and written here.
+"""Characters, lorebooks, chats, messages and their swipes, and the log of changes to chats.
+
+``operations`` has all writes, ``queries`` and ``change_log`` the reads, ``formats`` the parsers and writers of files.
 """

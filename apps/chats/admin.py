@@ -1,4 +1,4 @@
-"""Chats and their changes in the admin site: figures and dates. What people wrote is not shown."""
+"""Show chats and their changes in the admin site: counts and dates, but nothing that users wrote."""
 
 from django.contrib import admin
 from django.http import HttpRequest

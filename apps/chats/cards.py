@@ -1,4 +1,4 @@
-"""Character cards and lorebooks, from files to characters and back."""
+"""Import and export character cards and lorebooks."""
 
 import os
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ from apps.chats.formats.cards.pictures import PNG
 from apps.chats.formats.cards.reading import ParsedFile, UnreadableCard, read
 from apps.chats.formats.cards.writing import as_png, blank_picture, write_png
 from apps.chats.formats.layout import dump
-from apps.chats.gallery import image_of, lorebook_of
 from apps.chats.models import Character, Lorebook
 from apps.chats.operations import create_character_from_card, store_book
+from apps.chats.queries import image_of, lorebook_of
 from apps.common.problems import Invalid, TooLarge
 
 # A card with its picture takes a few megabytes, an archive with many assets some tens.
@@ -25,7 +25,7 @@ MAX_NAME = 200
 
 @dataclass(frozen=True)
 class Imported:
-    """What came of a file, and the report of it."""
+    """The characters and lorebooks created from a file, and the report with its format and warnings."""
 
     report: dict[str, Any]
     characters: list[Character] = field(default_factory=list)
@@ -34,9 +34,9 @@ class Imported:
 
 @transaction.atomic
 def import_card(owner: Any, file: BinaryIO, *, filename: str) -> Imported:
-    """The character in a file, with its lorebook and its picture; a file that is a lorebook becomes one.
+    """Create the character in a file, with its lorebook and picture, or the lorebook if the file is one.
 
-    Raises Invalid where the file is neither, TooLarge beyond 64 MiB.
+    Raises Invalid if the file is neither, TooLarge beyond 64 MiB.
     """
     parsed = _read(file)
     if parsed.card is None:
@@ -47,7 +47,7 @@ def import_card(owner: Any, file: BinaryIO, *, filename: str) -> Imported:
 
 @transaction.atomic
 def import_lorebook(owner: Any, file: BinaryIO, *, filename: str) -> Imported:
-    """The lorebook in a file; of a card, the one that it carries. Raises as ``import_card``."""
+    """Create the lorebook in a file, which may be a card with a lorebook. Raise as ``import_card``."""
     return _import_book(owner, _read(file), filename)
 
 
@@ -79,11 +79,11 @@ def _name_of(filename: str, otherwise: str) -> str:
     return printable.strip()[:MAX_NAME] or otherwise
 
 
-# Back to files
+# Exports
 
 
 def card_of(character: Character) -> Card:
-    """The character as a card: the one that it came with, and what was changed since."""
+    """Return the character as a card: the imported one with later changes."""
     book = lorebook_of(character)
     fields = {name: getattr(character, name) for name in FIELDS}
     return Card(character.card, fields, book.document if book else None)
@@ -94,7 +94,7 @@ def export_json(character: Character) -> bytes:
 
 
 def export_png(character: Character) -> bytes:
-    """The character's picture, or a plain one, with its card in it."""
+    """Return the character's picture, or a blank one, as a PNG that contains the card."""
     image = image_of(character)
     if image is None:
         picture = blank_picture(character.name)
@@ -105,6 +105,6 @@ def export_png(character: Character) -> bytes:
 
 
 def card_filename(name: str, extension: str) -> str:
-    """A file name: ``name`` without what file systems don't take."""
+    """Return a file name: ``name`` without characters that file systems refuse."""
     safe = "".join(char if char.isprintable() and char not in '/\\:*?"<>|' else "_" for char in name)
     return f"{safe.strip(' .') or 'card'}.{extension}"

@@ -1,4 +1,4 @@
-"""Reads the dates of chat files, in every shape that SillyTavern and its relatives have written."""
+"""Parse the dates of chat files, in every format that SillyTavern and related programs write, and format dates."""
 
 import datetime as dt
 import re
@@ -28,10 +28,10 @@ _CLOCK_FIRST = re.compile(
 
 
 def parse_date(value: Any) -> dt.datetime | None:
-    """The moment that a JSON value from a chat file means, aware and in UTC; None when it means none.
+    """Return the aware datetime, in UTC, that a JSON value from a chat file means, or None.
 
-    Numbers, and strings of digits, are milliseconds since 1970. Without an offset, UTC is assumed: the file
-    doesn't say where it was written. Never raises, whatever the value.
+    Numbers, and strings of digits, are milliseconds since 1970. A date without an offset is taken for UTC, since the
+    file doesn't say where it was written. Never raises, whatever the value.
     """
     try:
         if isinstance(value, str):
@@ -43,8 +43,13 @@ def parse_date(value: Any) -> dt.datetime | None:
     return None
 
 
+def timestamp(moment: dt.datetime | None) -> str | None:
+    """Return an aware datetime in RFC 3339, in UTC; None for None."""
+    return None if moment is None else moment.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
+
+
 def humanized(moment: dt.datetime) -> str:
-    """An aware `moment` as SillyTavern names files and dates chats: `2024-07-12@01h31m37s123ms`, in UTC."""
+    """Return an aware datetime in SillyTavern's format, in UTC: `2024-07-12@01h31m37s123ms`."""
     utc = moment.astimezone(dt.UTC)
     return f"{utc:%Y-%m-%d@%Hh%Mm%Ss}{utc.microsecond // 1000:03}ms"
 

@@ -1,21 +1,22 @@
-"""Writes chats as files, a window of messages at a time."""
+"""Export chats as files, a batch of messages at a time."""
 
 import json
 from collections.abc import Callable, Iterator
 from itertools import chain
 
-from apps.chats.copying import parsed_message, windows_of
 from apps.chats.dates import humanized
 from apps.chats.formats.sillytavern_lines import render_header, render_message
 from apps.chats.models import Chat, Message
+from apps.chats.operations.rows import parsed_message
+from apps.chats.queries import message_batches
 from apps.chats.scenes import break_after
-from apps.chats.wire import chat_document, message_document
+from apps.chats.serializers import chat_document, message_document
 
 
 def export_jsonl(chat: Chat) -> Iterator[bytes]:
-    """The chat as a SillyTavern file, UTF-8, in chunks; like SillyTavern's own, without a newline at the end.
+    """Yield the chat as a SillyTavern file in UTF-8; like SillyTavern's own, without a newline at the end.
 
-    Nothing is left out: unknown fields, original date strings and the order of keys are those of the imported file.
+    The export is lossless: unknown fields, date strings and the order of keys are those of the imported file.
     """
     separator = ""
     for lines in chain(_header(chat), _lines(chat)):
@@ -24,28 +25,28 @@ def export_jsonl(chat: Chat) -> Iterator[bytes]:
 
 
 def export_json(chat: Chat) -> Iterator[bytes]:
-    """One document, `{"chat": …, "messages": […]}`, as the API shows them, in chunks."""
+    """Yield one JSON document, `{"chat": …, "messages": […]}`, with the fields of the API."""
     yield f'{{"chat":{_compact(chat_document(chat))},"messages":['.encode()
     separator = ""
-    for window in windows_of(chat):
-        yield (separator + ",".join(_compact(message_document(message)) for message in window)).encode()
+    for batch in message_batches(chat):
+        yield (separator + ",".join(_compact(message_document(message)) for message in batch)).encode()
         separator = ","
     yield b"]}"
 
 
 def export_text(chat: Chat, *, hidden: bool = False) -> Iterator[bytes]:
-    """Who said what, a blank line between; without hidden messages unless ``hidden``."""
-    for window in windows_of(chat):
-        yield "".join(f"{message.name}: {message.mes}\n\n" for message in window if _shown(message, hidden)).encode()
+    """Yield names and texts, separated by blank lines; hidden messages only if ``hidden``."""
+    for batch in message_batches(chat):
+        yield "".join(f"{message.name}: {message.mes}\n\n" for message in batch if _shown(message, hidden)).encode()
 
 
 def export_markdown(chat: Chat, *, hidden: bool = False) -> Iterator[bytes]:
-    """As text, with the title, a heading for each day, and the scenes' names; without hidden messages unless asked."""
+    """Yield Markdown with the title, a heading for each day and names of scenes; hidden messages only if ``hidden``."""
     yield f"# {chat.title}\n\n".encode()
     day = ""
-    for window in windows_of(chat):
+    for batch in message_batches(chat):
         parts = []
-        for message in window:
+        for message in batch:
             if message.sent_at and f"{message.sent_at:%Y-%m-%d}" != day:
                 day = f"{message.sent_at:%Y-%m-%d}"
                 parts.append(f"## {day}\n\n")
@@ -56,7 +57,7 @@ def export_markdown(chat: Chat, *, hidden: bool = False) -> Iterator[bytes]:
         yield "".join(parts).encode()
 
 
-# What an export is called, its media type, and the ending of its file.
+# By name: the function, the media type and the file extension.
 FORMATS: dict[str, tuple[Callable[..., Iterator[bytes]], str, str]] = {
     "jsonl": (export_jsonl, "application/jsonl", "jsonl"),
     "json": (export_json, "application/json", "json"),
@@ -66,7 +67,7 @@ FORMATS: dict[str, tuple[Callable[..., Iterator[bytes]], str, str]] = {
 
 
 def export_filename(chat: Chat, ending: str = "jsonl") -> str:
-    """A file name for the chat: its title, without what file systems don't take."""
+    """Return a file name: the chat's title without characters that file systems refuse."""
     safe = "".join(char if char.isprintable() and char not in '/\\:*?"<>|' else "_" for char in chat.title)
     return f"{safe.strip(' .') or 'chat'}.{ending}"
 
@@ -92,4 +93,4 @@ def _header(chat: Chat) -> Iterator[list[str]]:
 
 
 def _lines(chat: Chat) -> Iterator[list[str]]:
-    return ([render_message(parsed_message(message)) for message in window] for window in windows_of(chat))
+    return ([render_message(parsed_message(message)) for message in batch] for batch in message_batches(chat))

@@ -13,8 +13,9 @@ from django.db import transaction
 
 from apps.chats.formats.files import parse_file
 from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report, UnreadableFile
+from apps.chats.locking import record_change
 from apps.chats.models import Character, Chat, ChatChange, ImportJob, Participant
-from apps.chats.operations import find_or_create_character, record_change, store_messages
+from apps.chats.operations import find_or_create_character, store_messages
 from apps.common import clock
 from apps.common.problems import Invalid, TooLarge
 

@@ -1,29 +1,25 @@
-"""Reads of chats that return rows or dataclasses."""
+"""Read chats, messages, characters and lorebooks."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import groupby
 from typing import Any
 from uuid import UUID
 
-from apps.chats.models import Chat, ChatChange, Message
-from apps.common.problems import Missing, Problem
+from django.db import connection, models
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Cast, Lower
 
-MAX_WINDOW = 200
-# Writes that stored a whole chat: their line in the log names no message.
-WHOLE = {ChatChange.Kind.IMPORT, ChatChange.Kind.BRANCH}
+from apps.chats.models import Character, CharacterImage, Chat, Lorebook, Message
+from apps.common.problems import Missing
 
-
-class HistoryGone(Problem):
-    """The change log does not reach back to the state that the client names."""
-
-    status = 410
-    type = "/problems/history-gone"
-    title = "The change log does not reach back that far"
+MAX_WINDOW = 200  # messages
+MAX_ROUNDS = 100
 
 
 @dataclass(frozen=True)
 class Window:
-    """``messages`` of ``chat`` from index ``start`` on."""
+    """Consecutive ``messages`` of ``chat``, from index ``start`` on."""
 
     chat: Chat
     start: int
@@ -35,29 +31,22 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Changes:
-    """The log since a state."""
+class Round:
+    """What the user said, and the turns of the others until the user spoke again.
 
-    chat: Chat
-    entries: list[ChatChange]
+    ``number`` counts from 0. Messages before the user's first one form a round without ``user``.
+    """
 
-    @cached_property
-    def messages(self) -> dict[UUID, Message]:
-        """Those added or changed that are still there, as they are now."""
-        rows = Message.objects.for_owner(self.chat.owner_id).filter(chat=self.chat, pk__in=self.message_ids)
-        return {message.pk: message for message in rows.with_swipes()}
+    number: int
+    user: list[Message]
+    turns: list[Message]
 
-    @cached_property
-    def message_ids(self) -> set[UUID]:
-        return {pk for entry in self.entries for pk in entry.message_ids}
 
-    @cached_property
-    def deleted_ids(self) -> set[UUID]:
-        return {pk for entry in self.entries for pk in entry.deleted_ids}
+# Load one object of an owner
 
 
 def access_chat(owner: Any, chat_id: UUID) -> Chat:
-    """The owner's chat. Raises Missing."""
+    """Return the owner's chat. Raise Missing."""
     chat = Chat.objects.for_owner(owner).select_related("character").filter(pk=chat_id).first()
     if chat is None:
         raise Missing("There is no such chat.")
@@ -65,15 +54,69 @@ def access_chat(owner: Any, chat_id: UUID) -> Chat:
 
 
 def access_message(owner: Any, chat_id: UUID, message_id: UUID) -> Message:
-    """A message of the owner's chat. Raises Missing."""
-    found = Message.objects.for_owner(owner).with_swipes().filter(chat_id=chat_id, pk=message_id).first()
-    if found is None:
+    """Return a message of the owner's chat. Raise Missing."""
+    message = Message.objects.for_owner(owner).with_swipes().filter(chat_id=chat_id, pk=message_id).first()
+    if message is None:
         raise Missing("There is no such message in this chat.")
-    return found
+    return message
+
+
+def access_character(owner: Any, character_id: UUID) -> Character:
+    """Return the owner's character. Raise Missing."""
+    character = Character.objects.for_owner(owner).filter(pk=character_id).first()
+    if character is None:
+        raise Missing("There is no such character.")
+    return character
+
+
+def access_lorebook(owner: Any, lorebook_id: UUID) -> Lorebook:
+    """Return the owner's lorebook. Raise Missing."""
+    lorebook = Lorebook.objects.for_owner(owner).select_related("character").filter(pk=lorebook_id).first()
+    if lorebook is None:
+        raise Missing("There is no such lorebook.")
+    return lorebook
+
+
+def image_of(character: Character) -> CharacterImage | None:
+    return CharacterImage.objects.for_owner(character.owner_id).filter(character=character).first()
+
+
+def lorebook_of(character: Character) -> Lorebook | None:
+    """Return the lorebook that belongs to the character."""
+    return character.lorebooks.order_by("pk").first()
+
+
+# Lists
+
+
+def list_chats(owner: Any, words: str = "") -> Any:
+    """Return the owner's chats with ``last_text``, most recently active first; with ``words``, those that match."""
+    chats = Chat.objects.for_owner(owner).select_related("character").with_last_text()
+    return (chats.matching(words) if words else chats).order_by("-last_active", "-pk")
+
+
+def list_characters(owner: Any, words: str = "") -> QuerySet[Character]:
+    """Return the owner's characters by name, with ``has_image`` and ``chat_count``.
+
+    With ``words``, those whose name or tags contain them.
+    """
+    characters = Character.objects.for_owner(owner).annotate(
+        has_image=Exists(CharacterImage.objects.for_owner(owner).filter(character=OuterRef("pk"))),
+        chat_count=Count("chats"),
+    )
+    if words:
+        characters = characters.annotate(tag_text=Cast("tags", models.TextField())).filter(
+            Q(name__icontains=words) | Q(tag_text__icontains=words)
+        )
+    ordered: QuerySet[Character] = characters.order_by(Lower("name"), "pk")
+    return ordered
+
+
+# Messages of a chat
 
 
 def message_window(owner: Any, chat_id: UUID, start: int = 0, limit: int = 50) -> Window:
-    """``limit`` messages from index ``start`` on; a negative start counts from the end."""
+    """Return ``limit`` messages from index ``start`` on; a negative start counts from the end. Raise Missing."""
     chat = access_chat(owner, chat_id)
     first = max(0, chat.message_count + start) if start < 0 else start
     last = first + max(1, min(limit, MAX_WINDOW))
@@ -81,17 +124,49 @@ def message_window(owner: Any, chat_id: UUID, start: int = 0, limit: int = 50) -
     return Window(chat, first, list(messages.with_swipes().order_by("index")))
 
 
-def rev_of(chat: Chat, integrity: UUID) -> int | None:
-    """The rev of the state that ``integrity`` names, or None where the log does not know it."""
-    if chat.integrity == integrity:
-        return chat.rev
-    return chat.changes.filter(integrity=integrity).values_list("rev", flat=True).first()
+def message_batches(chat: Chat, count: int | None = None) -> Iterator[list[Message]]:
+    """Yield the first ``count`` messages of a chat, or all, with their swipes, MAX_WINDOW at a time.
+
+    Each batch is read when it is asked for: batches that follow a concurrent write show its effect.
+    """
+    rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat).with_swipes().order_by("index")
+    if count is not None:
+        rows = rows.filter(index__lt=count)
+    start = 0
+    while batch := list(rows.filter(index__gte=start)[:MAX_WINDOW]):
+        yield batch
+        start = batch[-1].index + 1
 
 
-def changes_since(chat: Chat, rev: int) -> Changes:
-    """What was written after ``rev``. Raises HistoryGone where the log does not hold all of it."""
-    entries = list(chat.changes.filter(rev__gt=rev).order_by("rev"))
-    complete = len(entries) == chat.rev - rev and rev >= 0
-    if not complete or any(entry.kind in WHOLE for entry in entries):
-        raise HistoryGone("Read the chat anew.", current_integrity=str(chat.integrity), current_rev=chat.rev)
-    return Changes(chat, entries)
+def rounds_of(chat: Chat, start: int = 0, limit: int = 20) -> tuple[int, list[Round]]:
+    """Return the number of rounds in the chat, and up to ``limit`` of them from ``start`` on. Hidden messages count."""
+    total, numbers = _round_numbers(chat, start, limit)
+    rows = Message.objects.for_owner(chat.owner_id).filter(pk__in=numbers).order_by("index")
+    rounds = []
+    for number, group in groupby(rows, key=lambda row: numbers[row.pk]):
+        messages = list(group)
+        user = [message for message in messages if message.is_user]
+        rounds.append(Round(number, user, [message for message in messages if not message.is_user]))
+    return total, rounds
+
+
+def _round_numbers(chat: Chat, start: int, limit: int) -> tuple[int, dict[UUID, int]]:
+    """Return the number of rounds, and the round of each message from ``start`` on, by message id."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            WITH turn AS (
+                SELECT id, index,
+                       index = 0 OR (is_user AND NOT lag(is_user) OVER (ORDER BY index)) AS begins_round
+                FROM chats_message WHERE chat_id = %(chat)s
+            ),
+            numbered AS (
+                SELECT id, (sum(begins_round::int) OVER (ORDER BY index))::int - 1 AS number FROM turn
+            )
+            SELECT id, number FROM numbered WHERE number >= %(start)s AND number < %(end)s
+            UNION ALL SELECT NULL, coalesce(max(number) + 1, 0) FROM numbered
+            """,
+            {"chat": chat.pk, "start": start, "end": start + limit},
+        )
+        numbers = dict(cursor.fetchall())
+    return numbers.pop(None), numbers

@@ -1,4 +1,4 @@
-"""Chainable reads of chats and messages."""
+"""Querysets of chats and messages."""
 
 from typing import Self
 
@@ -12,14 +12,14 @@ LAST_TEXT = 400  # characters
 
 class ChatQuerySet(OwnedQuerySet["Chat"]):  # type: ignore[name-defined]
     def matching(self, words: str) -> Self:
-        """Chats whose title, or the text of one of whose messages, contains ``words``."""
+        """Filter chats whose title, or a text of whose messages, contains ``words``."""
         texts = self.model._meta.apps.get_model("chats", "Swipe")._base_manager.filter(
             message__chat=models.OuterRef("pk"), owner=models.OuterRef("owner"), mes__icontains=words
         )
         return self.filter(models.Q(title__icontains=words) | models.Exists(texts))
 
     def with_last_text(self) -> Self:
-        """With ``last_text``, how the last message begins (None in an empty chat)."""
+        """Annotate ``last_text``, the beginning of the last message (None in an empty chat)."""
         last = self.model._meta.apps.get_model("chats", "Swipe")._base_manager.filter(
             message__chat=models.OuterRef("pk"),
             message__index=models.OuterRef("message_count") - 1,
@@ -30,6 +30,6 @@ class ChatQuerySet(OwnedQuerySet["Chat"]):  # type: ignore[name-defined]
 
 class MessageQuerySet(OwnedQuerySet["Message"]):  # type: ignore[name-defined]
     def with_swipes(self) -> Self:
-        """With all swipes, in one further query."""
+        """Prefetch all swipes, in one more query."""
         swipes = self.model._meta.get_field("swipes").related_model._base_manager.order_by("position")
         return self.prefetch_related(models.Prefetch("swipes", queryset=swipes))

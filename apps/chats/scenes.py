@@ -1,4 +1,4 @@
-"""Scenes: the stretches of a chat between messages that end one. All of a scene is kept in its last message's data."""
+"""Read and change scenes: parts of a chat, each stored in the data of the message that ends it."""
 
 import hashlib
 import json
@@ -8,18 +8,17 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import F
+from django.utils import timezone
 
-from apps.chats.message_data import RECAP_NAMESPACE, namespace_of
+from apps.chats.dates import timestamp
+from apps.chats.message_data.namespaces import RECAP_NAMESPACE, DataChange, namespace_of
 from apps.chats.models import Chat, Message, Swipe
-from apps.chats.patches import DataChange
-from apps.chats.wire import timestamp
-from apps.common import clock
 from apps.common.problems import Invalid, Missing
 
 
 @dataclass(frozen=True)
 class SceneBreak:
-    """What ``last``, the message that ends a scene, keeps of it in ``data``."""
+    """The end of a scene: ``last`` is the message that ends it, ``data`` what that message stores about the scene."""
 
     last: Message
     data: dict[str, Any]
@@ -46,13 +45,13 @@ class SceneBreak:
 
     @property
     def current(self) -> int | None:
-        """Which of ``versions`` is the recap."""
+        """Return the index in ``versions`` of the current recap."""
         index = self.data.get("scene_recap_current_index")
         return index if isinstance(index, int) and 0 <= index < len(self.versions) else None
 
     @property
     def hash(self) -> str | None:
-        """``hash_of`` the scene when its recap was written."""
+        """Return the ``hash_of`` the scene when its recap was written."""
         return _of_type(self.data.get("scene_recap_hash"), str, None)
 
     @property
@@ -61,23 +60,23 @@ class SceneBreak:
 
     @property
     def is_included(self) -> bool:
-        """Whether its recap may go into the prompt."""
+        """Return True if the recap may go into the prompt."""
         return self.data.get("scene_recap_include") is not False
 
 
 @dataclass(frozen=True)
 class Scene(SceneBreak):
-    """The messages from index ``start`` to that of ``last``, both included."""
+    """A scene: the messages from index ``start`` to that of ``last``, both included."""
 
     start: int
 
 
 def break_after(message: Message) -> SceneBreak | None:
-    """The end of a scene with this message, if one ends here and is meant to be seen."""
+    """Return the scene break after this message, or None if there is none or it is hidden."""
     if not message.ends_scene:
         return None
-    found = SceneBreak(message, namespace_of(message.extra, RECAP_NAMESPACE))
-    return found if found.is_visible else None
+    scene_break = SceneBreak(message, namespace_of(message.extra, RECAP_NAMESPACE))
+    return scene_break if scene_break.is_visible else None
 
 
 def _of_type(value: Any, kind: type, otherwise: Any) -> Any:
@@ -85,7 +84,7 @@ def _of_type(value: Any, kind: type, otherwise: Any) -> Any:
 
 
 def scenes_of(chat: Chat) -> list[Scene]:
-    """The scenes that have ended, in their order."""
+    """Return the ended scenes of a chat, by index."""
     ends = Message.objects.for_owner(chat.owner_id).filter(chat=chat, ends_scene=True)
     last = list(ends.with_swipes().order_by("index"))
     starts = [0, *(message.index + 1 for message in last)]
@@ -96,14 +95,14 @@ def scenes_of(chat: Chat) -> list[Scene]:
 
 
 def access_scene(chat: Chat, scene_id: UUID) -> Scene:
-    """The scene that ends with the message ``scene_id``. Raises Missing."""
-    found = next((scene for scene in scenes_of(chat) if scene.last.pk == scene_id), None)
-    if found is None:
-        raise Missing("There is no such scene in this chat.")
-    return found
+    """Return the scene that ends with the message ``scene_id``. Raise Missing."""
+    for scene in scenes_of(chat):
+        if scene.last.pk == scene_id:
+            return scene
+    raise Missing("There is no such scene in this chat.")
 
 
-NAMES = {
+KEYS = {
     "name": "scene_break_name",
     "visible": "scene_break_visible",
     "collapsed": "scene_break_collapsed",
@@ -113,22 +112,23 @@ NAMES = {
 
 
 def scene_break(**fields: Any) -> DataChange:
-    """A scene ends here; ``fields`` as in ``scene_changes``."""
+    """Return the change that ends a scene. ``fields`` are those of KEYS."""
     values = {"scene_break": True, "scene_break_visible": True, "scene_break_collapsed": False}
-    return DataChange(RECAP_NAMESPACE, values | {NAMES[name]: value for name, value in fields.items()})
+    return DataChange(RECAP_NAMESPACE, values | {KEYS[name]: value for name, value in fields.items()})
 
 
 def no_scene_break() -> DataChange:
-    """The scene goes on. Its name and recap stay in the data, so that nothing is lost when it is set again."""
+    """Return the change that removes a scene break. Name and recap stay in the data, in case it is set again."""
     return DataChange(RECAP_NAMESPACE, {"scene_break": False})
 
 
 def scene_changes(scene: Scene, **fields: Any) -> DataChange:
-    """Change name, visible, collapsed, include or metadata; ``recap`` is a new version of it, ``current`` chooses one.
+    """Return the change of a scene's name, visible, collapsed, include or metadata, and of its recap.
 
-    Raises Invalid where there is no such version.
+    ``recap`` adds a version of the recap, ``current`` is the index of the version to use. Raises Invalid if there is
+    no such version.
     """
-    values = {NAMES[name]: value for name, value in fields.items() if name in NAMES}
+    values = {KEYS[name]: value for name, value in fields.items() if name in KEYS}
     if "recap" in fields:
         values |= _new_version(scene, fields["recap"])
     elif "current" in fields:
@@ -137,7 +137,7 @@ def scene_changes(scene: Scene, **fields: Any) -> DataChange:
 
 
 def _new_version(scene: Scene, text: str) -> dict[str, Any]:
-    versions = [*scene.versions, {"memory": text, "created_at": timestamp(clock.now()), "edited": True}]
+    versions = [*scene.versions, {"memory": text, "created_at": timestamp(timezone.now()), "edited": True}]
     return {
         "scene_recap_memory": text,
         "scene_recap_versions": versions,
@@ -155,12 +155,12 @@ def _chosen_version(scene: Scene, index: int) -> dict[str, Any]:
 
 
 def hash_of(scene: Scene) -> str:
-    """Of who said what in a scene, 16 hexadecimal digits: another hash, and its recap is out of date."""
-    said = (
+    """Return a hash of who said what in a scene, 16 hexadecimal digits. When it changes, the recap is out of date."""
+    lines = (
         Swipe.objects.for_owner(scene.last.owner_id)
         .filter(message__chat=scene.last.chat_id, message__index__range=(scene.start, scene.last.index))
         .filter(position=F("message__swipe_id"))
         .order_by("message__index")
         .values_list("message__name", "mes")
     )
-    return hashlib.sha256(json.dumps(list(said)).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(list(lines)).encode()).hexdigest()[:16]

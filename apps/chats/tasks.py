@@ -1,4 +1,4 @@
-"""What chats do in the background."""
+"""Celery tasks of chats."""
 
 from typing import Any
 from uuid import UUID
@@ -8,14 +8,15 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 
 from apps.chats import import_jobs, import_sweeping, operations
-from apps.chats.events import ChatChanged, tell
-from apps.chats.models import ImportJob
+from apps.chats.models import Chat, ImportJob
+from apps.chats.signals import ChatChanged, chat_committed
 from apps.common import clock
 
 
 @shared_task
-def tell_subscribers(**event: Any) -> None:
-    tell(ChatChanged.of_arguments(event))
+def dispatch_chat_committed(**event: Any) -> None:
+    """Send ``chat_committed`` to all receivers. Exceptions are logged, and do not stop the others."""
+    chat_committed.send_robust(sender=Chat, event=ChatChanged(**event))
 
 
 @shared_task

@@ -1,16 +1,26 @@
-"""Routes of the chat pages."""
+"""Routes of the pages of chats, characters and lorebooks."""
 
-from django.urls import path
+from django.urls import include, path
 
-from apps.chats.views import conversation, importing, people, scenes, shelf, tools
+from apps.chats.views import (
+    characters,
+    chat_list,
+    conversation,
+    importing,
+    lorebooks,
+    participants,
+    scenes,
+    tools,
+)
 
-app_name = "chats"
 CHAT = "chats/<uuid:chat_id>/"
 MESSAGE = f"{CHAT}messages/<uuid:message_id>/"
+CHARACTER = "characters/<uuid:character_id>/"
+LOREBOOK = "lorebooks/<uuid:lorebook_id>/"
 
-urlpatterns = [
-    path("", shelf.index, name="index"),
-    path("chats/new/", shelf.new, name="new"),
+chat_urls = [
+    path("", chat_list.index, name="index"),
+    path("chats/new/", chat_list.new, name="new"),
     path("chats/import/", importing.import_files, name="import"),
     path("imports/", importing.index, name="imports"),
     path("imports/<uuid:job_id>/", importing.detail, name="import-job"),
@@ -20,14 +30,14 @@ urlpatterns = [
     path(f"{CHAT}window/", conversation.window, name="window"),
     path(f"{CHAT}turns/", conversation.turns, name="turns"),
     path(f"{CHAT}write/", conversation.write, name="write"),
-    path(f"{CHAT}rename/", shelf.rename, name="rename"),
-    path(f"{CHAT}delete/", shelf.delete, name="delete"),
-    path(f"{CHAT}activity/", shelf.activity, name="activity"),
+    path(f"{CHAT}rename/", chat_list.rename, name="rename"),
+    path(f"{CHAT}delete/", chat_list.delete, name="delete"),
+    path(f"{CHAT}activity/", chat_list.activity, name="activity"),
     path(f"{CHAT}undo/", tools.undo, name="undo"),
     path(f"{CHAT}scenes/", scenes.index, name="scenes"),
     path(f"{CHAT}scenes/<uuid:scene_id>/", scenes.edit, name="scene"),
-    path(f"{CHAT}people/", people.index, name="people"),
-    path(f"{CHAT}people/<uuid:participant_id>/", people.change, name="participant"),
+    path(f"{CHAT}people/", participants.index, name="people"),
+    path(f"{CHAT}people/<uuid:participant_id>/", participants.change, name="participant"),
     path(MESSAGE, conversation.message, name="message"),
     path(f"{MESSAGE}edit/", conversation.edit, name="edit"),
     path(f"{MESSAGE}tools/", tools.index, name="tools"),
@@ -39,4 +49,21 @@ urlpatterns = [
     path(f"{MESSAGE}insert/", tools.insert, name="insert"),
     path(f"{MESSAGE}branch/", tools.branch, name="branch"),
     path(f"{MESSAGE}scene/", tools.scene, name="end-scene"),
+]
+
+character_urls = [
+    path("characters/", characters.index, name="index"),
+    path("characters/new/", characters.new, name="new"),
+    path("characters/import/", characters.import_files, name="import"),
+    path(CHARACTER, characters.detail, name="detail"),
+    path(f"{CHARACTER}edit/", characters.edit, name="edit"),
+    path(f"{CHARACTER}delete/", characters.delete, name="delete"),
+    path(f"{CHARACTER}start/", characters.start, name="start"),
+    path(LOREBOOK, lorebooks.detail, name="lorebook"),
+    path(f"{LOREBOOK}delete/", lorebooks.delete, name="lorebook-delete"),
+]
+
+urlpatterns = [
+    path("", include((character_urls, "characters"))),
+    path("", include((chat_urls, "chats"))),
 ]

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 from uuid import UUID
 
-from apps.chats.activity import Activity
+from apps.chats.pages.plugins import Activity
 from apps.extraction.models import ExtractionRun
 from apps.extraction.runs import ACTIVE
 

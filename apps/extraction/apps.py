@@ -7,13 +7,13 @@ class ExtractionConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from apps.chats import activity
-        from apps.chats.events import subscribe, take_part
+        from apps.chats.pages.plugins import activity_sources
+        from apps.chats.signals import chat_branched, chat_committed
         from apps.extraction.activity import runs_under_way
-        from apps.extraction.tasks import follow_branch, follow_embedding_change, keep_up
-        from apps.llm.events import on_embedding_change
+        from apps.extraction.tasks import on_chat_branched, on_chat_committed, on_embedding_changed
+        from apps.llm.events import embedding_changed
 
-        subscribe(keep_up)
-        take_part(follow_branch)
-        on_embedding_change(follow_embedding_change)
-        activity.register(runs_under_way)
+        chat_committed.connect(on_chat_committed)
+        chat_branched.connect(on_chat_branched)
+        embedding_changed.connect(on_embedding_changed)
+        activity_sources.register(runs_under_way)

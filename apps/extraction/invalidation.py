@@ -5,8 +5,8 @@ from uuid import UUID
 
 from django.db import transaction
 
+from apps.chats.locking import lock_chat
 from apps.chats.models import Chat
-from apps.chats.operations import lock_chat
 from apps.extraction.progress import changed_since_read, copy_progress, drop_readings
 from apps.memories.operations.branching import inherit
 from apps.memories.operations.invalidation import invalidate

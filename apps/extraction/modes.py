@@ -4,8 +4,8 @@ from typing import Any
 
 from django.db import transaction
 
+from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, Message
-from apps.chats.operations import lock_chat
 from apps.common import clock
 from apps.extraction.runs import skip_unread
 from apps.memories.models import Arc, ChatMemory, Inheritance, Knowledge, LedgerEntry, Memory, Scene, VersionedText

@@ -13,8 +13,8 @@ from uuid import UUID
 import structlog
 from django.db import InterfaceError, OperationalError, transaction
 
+from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Message
-from apps.chats.operations import lock_chat
 from apps.common.problems import Missing
 from apps.extraction import progress as readings
 from apps.extraction import runs

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from apps.chats.wire import timestamp
+from apps.chats.dates import timestamp
 from apps.extraction.models import ExtractionRun, ModelCall
 
 OUTCOMES = ("passed", "superseded", "reconfirmed", "rejected", "merged")

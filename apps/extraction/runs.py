@@ -17,8 +17,8 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
+from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat, Message
-from apps.chats.operations import lock_chat
 from apps.common import clock
 from apps.common.scoping import system_scope
 from apps.extraction.models import ExtractionRun, ModelCall, RunStep

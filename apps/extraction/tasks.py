@@ -11,8 +11,8 @@ from uuid import UUID
 from celery import shared_task
 from django.db import transaction
 
-from apps.chats.events import ChatChanged
 from apps.chats.models import Chat, ChatChange
+from apps.chats.signals import ChatChanged
 from apps.common import clock
 from apps.common.problems import Conflict, Missing
 from apps.common.scoping import system_scope
@@ -31,8 +31,8 @@ TEST_LIMIT = 3600  # seconds; a model on a slow machine takes a quarter of an ho
 INDEXING_TURN = 20.0  # seconds; a long chat takes many turns, and lets other work in between
 
 
-def keep_up(event: ChatChanged) -> None:
-    """Subscriber: take back what lost its source, extract if enough is new, and bring the index up to date."""
+def on_chat_committed(event: ChatChanged, **kwargs: Any) -> None:
+    """Invalidate memories that lost their source, start an extraction if it is due, and update the message index."""
     chat = Chat.objects.for_owner(event.owner_id).select_related("character").filter(pk=event.chat_id).first()
     if chat is not None:
         if event.kind in TAKES_BACK:
@@ -48,10 +48,9 @@ def take_back(chat: Chat) -> None:
         invalidate_chat(chat.owner_id, chat.pk)
 
 
-def follow_branch(event: ChatChanged) -> None:
-    """Takes part in the making of a branch, which begins with what its parent remembers."""
-    if event.kind == ChatChange.Kind.BRANCH:
-        inherit_from_parent(Chat.objects.for_owner(event.owner_id).select_related("parent").get(pk=event.chat_id))
+def on_chat_branched(chat: Chat, **kwargs: Any) -> None:
+    """Copy the parent's memories to a new branch, in the transaction that creates it."""
+    inherit_from_parent(chat)
 
 
 def extract_if_due(chat: Chat, *, since: int = 0) -> None:
@@ -147,9 +146,9 @@ def request_reembedding(owner: Any) -> EmbeddingJob | None:
     return job
 
 
-def follow_embedding_change(owner_id: Any) -> None:
-    """Subscriber: make the vectors anew that the owner's present model has not made."""
-    with contextlib.suppress(Conflict):  # no model can be had: the vectors stay as they are
+def on_embedding_changed(owner_id: Any, **kwargs: Any) -> None:
+    """Recompute the owner's embeddings that another model has made."""
+    with contextlib.suppress(Conflict):  # no model is available: the embeddings stay as they are
         request_reembedding(owner_id)
 
 

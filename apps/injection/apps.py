@@ -9,10 +9,11 @@ class InjectionConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from apps.chats import events, panels, samples
+        from apps.chats.pages.plugins import Sample, panels, samples
+        from apps.chats.signals import chat_committed
         from apps.injection.cards import recall_panel
         from apps.injection.recalling import recall_when_sent
 
-        events.subscribe(recall_when_sent)
+        chat_committed.connect(recall_when_sent)
         panels.register(recall_panel)
-        samples.register(samples.Sample("The Salt Road", Path(self.path) / "demo" / "the_salt_road.jsonl"))
+        samples.register(Sample("The Salt Road", Path(self.path) / "demo" / "the_salt_road.jsonl"))

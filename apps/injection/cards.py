@@ -9,8 +9,8 @@ from uuid import UUID
 from django.template.loader import get_template
 from django.urls import reverse
 
-from apps.chats.markup import plain_text
 from apps.chats.models import Message
+from apps.chats.pages.markup import plain_text
 from apps.common import clock
 from apps.injection.models import Recall
 from apps.injection.queries import is_newest_turn, places_of, recalls_among

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from apps.chats.operations import lock_chat
+from apps.chats.locking import lock_chat
 from apps.common.problems import Missing
 from apps.injection.models import Recall
 from apps.injection.recall import Recollection

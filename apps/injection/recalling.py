@@ -4,9 +4,9 @@ from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
-from apps.chats.events import ChatChanged
 from apps.chats.models import Chat, ChatChange, Message
 from apps.chats.queries import access_chat, access_message
+from apps.chats.signals import ChatChanged
 from apps.common.problems import Invalid, Missing
 from apps.injection.models import Recall
 from apps.injection.operations import store_recall
@@ -42,8 +42,8 @@ def ensure_recall(owner: Any, chat_id: UUID, message_id: UUID) -> Recall:
     return rows.select_related("message").first() or recall_turn(chat, message)
 
 
-def recall_when_sent(event: ChatChanged) -> None:
-    """Subscriber: of the messages appended at once, the last user turn gets its recall. One that is gone needs none."""
+def recall_when_sent(event: ChatChanged, **kwargs: Any) -> None:
+    """Compute the recall for the last user turn among appended messages, unless it was deleted since."""
     if event.kind != ChatChange.Kind.APPEND:
         return
     appended = Message.objects.for_owner(event.owner_id).filter(pk__in=event.message_ids)

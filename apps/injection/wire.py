@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from apps.chats.wire import timestamp
+from apps.chats.dates import timestamp
 from apps.injection.assembly import FilledSlot, Prompt
 from apps.injection.graph import Named, graph_of
 from apps.injection.models import Recall

@@ -1,22 +1,17 @@
-"""Who wants to know when an owner's vectors come from another model. Upper apps say so in ``AppConfig.ready()``."""
+"""Signals about connections to models. Upper apps connect their receivers in ``AppConfig.ready()``."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from django.db import transaction
+from django.dispatch import Signal
 
-Callback = Callable[[Any], None]
-_callbacks: list[Callback] = []
+from apps.llm.models import Connection
 
-
-def on_embedding_change(callback: Callback) -> None:
-    """``callback`` is called with the owner's id once a change that may concern embeddings is committed."""
-    if callback not in _callbacks:
-        _callbacks.append(callback)
+# Sent with ``owner_id`` after the commit of a change that may concern the owner's embedding model.
+embedding_changed = Signal()
 
 
 def announce_embedding_change(owner_id: Any) -> None:
-    """Tell everybody as soon as the transaction is committed; what one raises is logged, and fails no write."""
-    for callback in _callbacks:
-        transaction.on_commit(partial(callback, owner_id), robust=True)
+    """Send ``embedding_changed`` after the commit. What a receiver raises is logged, and fails no write."""
+    transaction.on_commit(partial(embedding_changed.send_robust, sender=Connection, owner_id=owner_id))

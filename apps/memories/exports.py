@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from apps.chats.dates import timestamp
 from apps.chats.models import Chat
-from apps.chats.wire import timestamp
 from apps.common import clock
 from apps.memories import queries
 from apps.memories.layer_wire import (

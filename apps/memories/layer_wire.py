@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from apps.chats.wire import timestamp
+from apps.chats.dates import timestamp
 from apps.memories.models import Arc, Entity, Knowledge, LedgerEntry, Relationship, VersionedText
 from apps.memories.queries import EntityState, Pair
 

@@ -15,8 +15,8 @@ from django.db.models import F
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Left
 
+from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, Swipe
-from apps.chats.operations import lock_chat
 from apps.common.problems import Missing
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable

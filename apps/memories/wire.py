@@ -3,7 +3,8 @@
 from typing import Any
 from uuid import UUID
 
-from apps.chats.wire import message_document, timestamp
+from apps.chats.dates import timestamp
+from apps.chats.serializers import message_document
 from apps.memories.models import Memory
 from apps.memories.search import SearchReply, SearchResult
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
-from apps.chats.message_data import namespace_of
+from apps.chats.message_data.namespaces import namespace_of
 from apps.chats.models import Character, Chat, Message, Participant
 
 NOBODY = UUID(int=0)

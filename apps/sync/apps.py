@@ -7,7 +7,9 @@ class SyncConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from apps.chats.events import take_part
-        from apps.sync import live
+        from apps.chats.signals import before_forced_write, chat_changed
+        from apps.sync.live import notify_chat_changed
+        from apps.sync.operations import snapshot_before_forced_write
 
-        take_part(live.announce)
+        chat_changed.connect(notify_chat_changed)
+        before_forced_write.connect(snapshot_before_forced_write)

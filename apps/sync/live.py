@@ -1,4 +1,4 @@
-"""Word of writes for whoever has a stream open: sent by Postgres when the write is committed, to every process."""
+"""Publish changes to SSE clients by Postgres' NOTIFY, which every server process receives after the commit."""
 
 import json
 from typing import Any
@@ -6,19 +6,19 @@ from uuid import UUID
 
 from django.db import connection
 
-from apps.chats.events import ChatChanged
+from apps.chats.signals import ChatChanged
 
 CHANNEL = "loci_live"
 
 
-def announce(event: ChatChanged) -> None:
-    """Say within the write's transaction that a chat changes."""
+def notify_chat_changed(event: ChatChanged, **kwargs: Any) -> None:
+    """Receive ``chat_changed``: notify clients of the write when its transaction commits."""
     data = {"chat": str(event.chat_id), "rev": event.rev, "integrity": str(event.integrity), "kind": event.kind}
     _notify(event.owner_id, "chat", data)
 
 
 def announce_settings(owner_id: UUID, rev: int, integrity: UUID) -> None:
-    """Say within the write's transaction that a user's settings change."""
+    """Notify clients of a change of settings when the current transaction commits."""
     _notify(owner_id, "settings", {"rev": rev, "integrity": str(integrity)})
 
 

@@ -15,9 +15,9 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
 
+from apps.chats.dates import timestamp
 from apps.chats.formats.layout import dump
-from apps.chats.integrity import Guard
-from apps.chats.wire import timestamp
+from apps.chats.locking import Guard
 from apps.common.document_patches import DocumentPatch
 from apps.common.json_patch import PatchTestFailed
 from apps.common.problems import Conflict, Invalid, TooLarge, pointer_of

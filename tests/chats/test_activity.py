@@ -4,8 +4,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from apps.chats import activity
-from apps.chats.activity import Activity
+from apps.chats.pages import plugins
+from apps.chats.pages.plugins import Activity
 from tests.factories import UserFactory, make_chat
 
 pytestmark = pytest.mark.django_db
@@ -23,11 +23,11 @@ def test_the_ring_is_there_while_something_goes_on(monkeypatch):
     site.force_login(alice)
     ring = reverse("chats:activity", args=[chat.pk])
     assert "ring" not in site.get(ring).content.decode().replace("ring that fills", "")
-    monkeypatch.setattr(activity, "_sources", [lambda owner, ids: {pk: Activity(1, 4) for pk in ids}])
+    monkeypatch.setattr(plugins, "activity_sources", [lambda owner, ids: {pk: Activity(1, 4) for pk in ids}])
     assert "Remembering, 25 %" in site.get("/").content.decode()
     assert f'hx-get="{ring}"' in site.get(ring).content.decode()
 
 
 def test_no_chats_ask_nobody(monkeypatch):
-    monkeypatch.setattr(activity, "_sources", [lambda owner, ids: pytest.fail("asked")])
-    assert activity.activities_of(UserFactory(), []) == {}
+    monkeypatch.setattr(plugins, "activity_sources", [lambda owner, ids: pytest.fail("asked")])
+    assert plugins.activities_of(UserFactory(), []) == {}

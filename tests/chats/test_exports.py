@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
 from apps.chats import operations
-from apps.chats.copying import WINDOW
 from apps.chats.exports import export_filename, export_jsonl
 from apps.chats.formats.parsed import ParsedMessage
 from apps.chats.formats.sillytavern import NO_HEADER
 from apps.chats.formats.sillytavern_lines import parse_message
 from apps.chats.imports import import_chats
+from apps.chats.locking import Guard
 from apps.chats.models import Chat
+from apps.chats.queries import MAX_WINDOW
 from tests.chats.test_sillytavern import HEADER, PLAIN, SWIPED, message_lines, text
 
 pytestmark = pytest.mark.django_db
@@ -61,7 +62,7 @@ class TestRoundTrip:
         assert exported(take_in(alice, *FILES[name])) == [json.dumps(line) for line in FILES[name]]
 
     def test_a_chat_of_several_windows_without_a_line_end_at_its_end(self, alice: Any) -> None:
-        lines = [HEADER, *[PLAIN | {"mes": str(i)} for i in range(2 * WINDOW + 1)]]
+        lines = [HEADER, *[PLAIN | {"mes": str(i)} for i in range(2 * MAX_WINDOW + 1)]]
         chat = take_in(alice, *lines)
         assert exported(chat) == [json.dumps(line) for line in lines]
         assert not b"".join(export_jsonl(chat)).endswith(b"\n")
@@ -69,7 +70,7 @@ class TestRoundTrip:
     def test_an_edit_changes_its_line_alone(self, alice: Any) -> None:
         chat = take_in(alice, HEADER, SWIPED, PLAIN)
         patch = operations.Patch({"mes": "Barred.", "is_system": True}, index=0)
-        operations.patch_messages(alice, chat.pk, [patch], operations.Guard(integrity=chat.integrity))
+        operations.patch_messages(alice, chat.pk, [patch], Guard(integrity=chat.integrity))
         changed = SWIPED | {"mes": "Barred.", "is_system": True, "swipes": ["It is open.", "Barred."]}
         assert exported(chat) == [json.dumps(line) for line in (HEADER, changed, PLAIN)]
 

@@ -23,7 +23,8 @@ from apps.accounts.models import User
 from apps.chats import import_jobs, import_progress, import_sweeping, imports
 from apps.chats.formats import sillytavern
 from apps.chats.models import Chat, ImportJob
-from apps.chats.operations import create_chat, storing
+from apps.chats.operations import create_chat
+from apps.chats.operations import messages as storing
 from apps.chats.tasks import request_import, sweep_import_jobs
 from apps.common import clock
 from tests.contract.conftest import client_of
@@ -367,7 +368,7 @@ def test_somebody_elses_import_does_not_exist(site: Client) -> None:
 
 
 def test_messages_are_stored_in_batches_of_bounded_weight(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storing, "BATCH_WEIGHT", 10_000)
+    monkeypatch.setattr(storing, "MAX_BATCH_WEIGHT", 10_000)
     heavy = [{"name": "Mira", "mes": f"{n}", "extra": {"reasoning": "x" * 4000}} for n in range(7)]
     parsed = sillytavern.parse(io.BytesIO("\n".join(map(json.dumps, heavy)).encode()))
     chat = create_chat(alice, title="Heavy")

@@ -9,10 +9,11 @@ from django.contrib.auth import get_user_model
 from django.core.files.uploadedfile import SimpleUploadedFile
 from rest_framework.test import APIClient
 
-from apps.chats import events
+from apps.chats import locking
 from apps.chats.formats import json_lines
 from apps.chats.imports import ImportResult, import_chats
 from apps.chats.models import Character, Chat, ChatChange, Message, Swipe
+from apps.chats.signals import ChatChanged
 from apps.common import clock
 from apps.common.problems import Invalid, TooLarge
 from apps.common.scoping import system_scope
@@ -90,8 +91,8 @@ class TestImport:
     def test_it_is_one_change_announced_after_the_commit(
         self, alice: Any, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
     ) -> None:
-        heard: list[events.ChatChanged] = []
-        monkeypatch.setattr(events, "_publish", heard.append)
+        heard: list[ChatChanged] = []
+        monkeypatch.setattr(locking, "enqueue_dispatch", heard.append)
         with django_capture_on_commit_callbacks(execute=True):
             [chat] = take_in(alice, *GATE).chats
         assert [change.kind for change in chat.changes.all()] == ["import"]

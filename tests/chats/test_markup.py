@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.chats.markup import LONG, plain_text, render_text
+from apps.chats.pages.markup import LONG, plain_text, render_text
 
 
 @pytest.mark.parametrize(

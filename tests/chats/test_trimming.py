@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from apps.accounts.models import User
+from apps.chats.change_log import HistoryGone, changes_since
 from apps.chats.models import Chat, ChatChange
 from apps.chats.operations import append_messages, create_chat, trim_change_logs
-from apps.chats.queries import HistoryGone, changes_since
 from apps.common import clock
 from tests.factories import parsed
 

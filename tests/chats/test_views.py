@@ -9,9 +9,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from apps.accounts.models import User
-from apps.chats.integrity import Guard
+from apps.chats.locking import UNGUARDED, Guard
 from apps.chats.models import Chat
-from apps.chats.operations import UNGUARDED, Patch, append_messages, patch_messages
+from apps.chats.operations import Patch, append_messages, patch_messages
 from apps.chats.queries import access_chat, message_window
 from tests.factories import UserFactory, make_character, make_chat, parsed
 

@@ -11,9 +11,9 @@ from rest_framework.test import APIClient
 
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
+from apps.chats.locking import Guard
 from apps.chats.models import ImportJob, Message
 from apps.chats.operations import (
-    Guard,
     Patch,
     add_participant,
     append_messages,

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from apps.accounts.models import User
-from apps.chats.integrity import Guard
+from apps.chats.locking import Guard
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, patch_messages
 from tests.factories import make_character, make_chat

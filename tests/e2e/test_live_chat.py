@@ -8,7 +8,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from apps.accounts.models import User
-from apps.chats.integrity import Guard
+from apps.chats.locking import Guard
 from apps.chats.models import Chat, Message
 from apps.chats.operations import Patch, append_messages, patch_messages
 from tests.conftest import WebServer

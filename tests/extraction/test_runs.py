@@ -11,8 +11,8 @@ from django.db import IntegrityError, connection, transaction
 
 from apps.accounts.models import User
 from apps.chats import operations as chat_operations
-from apps.chats.events import ChatChanged
 from apps.chats.models import Chat
+from apps.chats.signals import ChatChanged
 from apps.common import clock
 from apps.extraction import pipeline, runs, tasks
 from apps.extraction.activity import runs_under_way
@@ -241,7 +241,7 @@ def test_a_chat_deleted_meanwhile_ends_its_run_quietly(long_chat: Chat, monkeypa
     pipeline.execute(run.pk)
     assert not ExtractionRun.objects.for_owner(run.owner_id).exists()
     tasks.run_extraction(run_id=str(run.pk))
-    tasks.keep_up(ChatChanged(run.owner_id, run.chat_id, "append", 2, uuid4()))
+    tasks.on_chat_committed(ChatChanged(run.owner_id, run.chat_id, "append", 2, uuid4()))
 
 
 def test_each_tier_begins_where_it_was_read_to(owner: User) -> None:

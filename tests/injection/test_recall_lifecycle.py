@@ -2,8 +2,9 @@
 
 import pytest
 
-from apps.chats.events import ChatChanged
-from apps.chats.operations import Guard, Patch, append_messages, delete_chat, patch_messages
+from apps.chats.locking import Guard
+from apps.chats.operations import Patch, append_messages, delete_chat, patch_messages
+from apps.chats.signals import ChatChanged
 from apps.injection import assembly
 from apps.injection.models import Recall
 from apps.injection.recalling import recall_when_sent

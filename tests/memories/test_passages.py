@@ -7,7 +7,7 @@ from django.db import connection
 
 from apps.accounts.models import User
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
-from apps.chats.integrity import Guard
+from apps.chats.locking import Guard
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, append_messages, create_chat, delete_chat, patch_messages
 from apps.extraction import tasks

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.accounts.models import User
-from apps.chats.integrity import Guard
+from apps.chats.locking import Guard
 from apps.chats.operations import Patch, append_messages, patch_messages
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.memories.lexemes import Lexemes

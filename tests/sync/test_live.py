@@ -17,7 +17,7 @@ from rest_framework.test import APIClient
 
 from apps.accounts.models import User
 from apps.accounts.operations import create_token, revoke_token
-from apps.chats.integrity import Guard
+from apps.chats.locking import Guard
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, append_messages, create_chat, patch_messages
 from apps.common.document_patches import DocumentPatch

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from apps.accounts.models import User
-from apps.chats.integrity import Guard
+from apps.chats.locking import Guard
 from apps.common import clock
 from apps.common.document_patches import DocumentPatch
 from apps.sync.models import SettingsChange

@@ -10,9 +10,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats import operations
-from apps.chats.api.serializers import ChatSerializer
 from apps.chats.queries import access_chat
-from apps.chats.wire import chat_document
+from apps.chats.serializers import ChatSerializer, chat_document
 from apps.common.serializer_fields import Flag, Position, StrictSerializer, Text
 
 

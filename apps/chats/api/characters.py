@@ -15,7 +15,6 @@ from rest_framework.views import APIView
 
 from apps.chats import cards, operations
 from apps.chats.api.lorebooks import LorebookSerializer
-from apps.chats.api.serializers import CharacterSerializer
 from apps.chats.api.uploads import (
     FileReportSerializer,
     FileSerializer,
@@ -26,11 +25,64 @@ from apps.chats.api.uploads import (
 )
 from apps.chats.formats.cards.pictures import MAX_PICTURE_BYTES, BrokenPicture, media_type_of
 from apps.chats.formats.cards.png import BrokenPNG
-from apps.chats.gallery import access_character, image_of
 from apps.chats.models import Character, CharacterImage
+from apps.chats.queries import access_character, image_of
 from apps.common.pagination import NewestFirst
 from apps.common.problems import Invalid, Missing, TooLarge
+from apps.common.serializer_fields import JSONObject, Text
 from apps.common.strict_json import CompactJSONRenderer
+
+# Greetings, tags or sources of one character.
+MAX_LISTED = 1000
+
+
+class CharacterSerializer(serializers.ModelSerializer[Character]):
+    name = Text(max_length=200, allow_blank=False)
+    description = Text(required=False)
+    personality = Text(required=False)
+    scenario = Text(required=False)
+    first_mes = Text(required=False)
+    mes_example = Text(required=False)
+    system_prompt = Text(required=False)
+    post_history_instructions = Text(required=False)
+    creator_notes = Text(required=False)
+    alternate_greetings = serializers.ListField(child=Text(), required=False, max_length=MAX_LISTED)
+    group_only_greetings = serializers.ListField(child=Text(), required=False, max_length=MAX_LISTED)
+    tags = serializers.ListField(child=Text(), required=False, max_length=MAX_LISTED)
+    creator = Text(required=False)
+    character_version = Text(required=False)
+    nickname = Text(required=False)
+    creator_notes_multilingual = JSONObject(required=False)
+    source = serializers.ListField(  # type: ignore[assignment]
+        child=Text(), required=False, max_length=MAX_LISTED, help_text="Where the card comes from."
+    )
+    extensions = JSONObject(required=False)
+
+    class Meta:
+        model = Character
+        fields = [
+            "id",
+            "name",
+            "description",
+            "personality",
+            "scenario",
+            "first_mes",
+            "mes_example",
+            "system_prompt",
+            "post_history_instructions",
+            "creator_notes",
+            "alternate_greetings",
+            "group_only_greetings",
+            "tags",
+            "creator",
+            "character_version",
+            "nickname",
+            "creator_notes_multilingual",
+            "source",
+            "extensions",
+            "created_at",
+            "updated_at",
+        ]
 
 
 class ImportedCardsSerializer(serializers.Serializer[Any]):

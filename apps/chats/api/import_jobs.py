@@ -15,8 +15,8 @@ from apps.chats.api.imports import ImportSerializer, ReportSerializer
 from apps.chats.api.uploads import refuse_larger
 from apps.chats.import_jobs import access_import_job, cancel_import_job
 from apps.chats.models import ImportJob
+from apps.chats.serializers import import_document
 from apps.chats.tasks import request_import
-from apps.chats.wire import import_document
 from apps.common.pagination import NewestFirst
 
 

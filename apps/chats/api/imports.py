@@ -10,10 +10,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.chats.api.serializers import ChatSerializer, OwnCharacter
 from apps.chats.api.uploads import refuse_larger
 from apps.chats.imports import import_chats
-from apps.chats.wire import chat_document
+from apps.chats.serializers import ChatSerializer, OwnCharacter, chat_document
 from apps.common.serializer_fields import StrictSerializer, Text
 
 

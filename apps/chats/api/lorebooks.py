@@ -13,14 +13,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats import cards, operations
-from apps.chats.api.serializers import OwnCharacter
 from apps.chats.api.uploads import FileReportSerializer, FileSerializer, download, refuse_larger
+from apps.chats.dates import timestamp
 from apps.chats.formats import lorebooks
 from apps.chats.formats.layout import dump
 from apps.chats.formats.lorebooks.entries import AFTER, BEFORE, MAX_ENTRIES
-from apps.chats.gallery import access_lorebook
 from apps.chats.models import Lorebook
-from apps.chats.wire import timestamp
+from apps.chats.queries import access_lorebook
+from apps.chats.serializers import OwnCharacter
 from apps.common.pagination import NewestFirst
 from apps.common.problems import Invalid
 from apps.common.serializer_fields import Flag, JSONObject, Position, StrictSerializer, Text

@@ -11,11 +11,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats import operations
-from apps.chats.api.serializers import OwnCharacter
 from apps.chats.models import Participant
-from apps.chats.queries import access_chat
-from apps.chats.rounds import MAX_ROUNDS, rounds_of
-from apps.chats.wire import participant_document, round_document
+from apps.chats.queries import MAX_ROUNDS, access_chat, rounds_of
+from apps.chats.serializers import OwnCharacter, participant_document, round_document
 from apps.common.serializer_fields import Flag, Position, StrictSerializer, Text
 
 

@@ -11,15 +11,16 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats import operations
-from apps.chats.api.serializers import (
+from apps.chats.models import Chat
+from apps.chats.queries import MAX_WINDOW, access_chat, message_window
+from apps.chats.serializers import (
     ChatCreateSerializer,
     ChatSerializer,
     ChatUpdateSerializer,
     WindowSerializer,
+    chat_document,
+    message_document,
 )
-from apps.chats.models import Chat
-from apps.chats.queries import MAX_WINDOW, access_chat, message_window
-from apps.chats.wire import chat_document, message_document
 from apps.common.pagination import NewestFirst
 
 

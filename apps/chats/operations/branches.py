@@ -1,37 +1,37 @@
-"""Branches: a chat that begins as another one did, up to a message of it."""
+"""Branch a chat: copy its beginning, up to a message, to a new chat."""
 
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 
-from apps.chats.copying import parsed_message, windows_of
 from apps.chats.formats.layout import forget_layout
-from apps.chats.formats.parsed import ParsedMessage
+from apps.chats.locking import lock_chat, record_change
 from apps.chats.models import Chat, ChatChange, Participant
-from apps.chats.operations.door import lock_chat, record_change
-from apps.chats.operations.storing import store_messages
+from apps.chats.operations.messages import store_messages
+from apps.chats.operations.rows import parsed_message
+from apps.chats.queries import message_batches
+from apps.chats.signals import chat_branched
 from apps.common.problems import Invalid
 
-MAX_TITLE = 200
+MAX_TITLE = 200  # characters
 
 
 @transaction.atomic
 def branch_chat(owner: Any, chat_id: UUID, at: int, *, title: str = "", is_checkpoint: bool = False) -> Chat:
-    """A new chat with the messages of another one up to the index ``at``, its metadata and its participants.
+    """Create a chat with the messages of another up to the index ``at``, its metadata and its participants.
 
-    Raises Missing, and Invalid where the chat has no such message.
+    Raises Missing, and Invalid if the chat has no message at that index.
     """
     parent = lock_chat(owner, chat_id)
     if at >= parent.message_count:
         raise Invalid.at("/at", f"The chat has {parent.message_count} messages.")
     chat = Chat.objects.create(
         owner_id=parent.owner_id,
-        title=title or _title(parent, is_checkpoint),
+        title=title or _default_title(parent, is_checkpoint),
         character_id=parent.character_id,
         user_name=parent.user_name,
-        # SillyTavern's name for where a chat branched off.
+        # SillyTavern's key for the parent of a branch.
         metadata=parent.metadata | {"main_chat": parent.title},
         header_layout=forget_layout(parent.header_layout, ["chat_metadata"]),
         is_group=parent.is_group,
@@ -40,13 +40,15 @@ def branch_chat(owner: Any, chat_id: UUID, at: int, *, title: str = "", is_check
         is_checkpoint=is_checkpoint,
     )
     _copy_participants(parent, chat)
-    for _ in store_messages(chat, _messages(parent, at + 1)):
-        pass
+    messages = (parsed_message(message) for batch in message_batches(parent, at + 1) for message in batch)
+    for _ in store_messages(chat, messages):
+        pass  # the iterator stores a batch at each step
     record_change(chat, ChatChange.Kind.BRANCH)
+    chat_branched.send(sender=Chat, chat=chat)
     return chat
 
 
-def _title(parent: Chat, is_checkpoint: bool) -> str:
+def _default_title(parent: Chat, is_checkpoint: bool) -> str:
     number = parent.branches.filter(is_checkpoint=is_checkpoint).count() + 1
     suffix = f" - {'Checkpoint' if is_checkpoint else 'Branch'} #{number}"
     return parent.title[: MAX_TITLE - len(suffix)] + suffix
@@ -57,14 +59,10 @@ def _copy_participants(parent: Chat, chat: Chat) -> None:
         Participant(
             owner_id=chat.owner_id,
             chat=chat,
-            character_id=one.character_id,
-            name=one.name,
-            position=one.position,
-            muted=one.muted,
+            character_id=participant.character_id,
+            name=participant.name,
+            position=participant.position,
+            muted=participant.muted,
         )
-        for one in parent.participants.all()
+        for participant in parent.participants.all()
     )
-
-
-def _messages(chat: Chat, count: int) -> Iterator[ParsedMessage]:
-    return (parsed_message(message) for window in windows_of(chat, count) for message in window)

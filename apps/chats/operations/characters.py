@@ -1,4 +1,4 @@
-"""The writes to characters and their pictures."""
+"""Create, update and delete characters and their pictures."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def create_character(owner: Any, *, name: str, **fields: Any) -> Character:
 
 @transaction.atomic
 def create_character_from_card(owner: Any, parsed: ParsedCard, name: str) -> Character:
-    """A character with its picture and its lorebook; ``name`` is for a card that says none."""
+    """Create a character with its picture and its lorebook. ``name`` is used if the card has none."""
     fields = parsed.fields | {"name": parsed.fields["name"] or name}
     character = create_character(owner, **fields, card=parsed.card)
     if parsed.picture is not None:
@@ -33,13 +33,13 @@ def update_character(character: Character, **fields: Any) -> Character:
 
 
 def delete_character(character: Character) -> None:
-    """With its picture and its lorebook; its chats stay."""
+    """Delete a character with its picture and its lorebook. Its chats stay."""
     character.delete()
 
 
 @transaction.atomic
 def set_character_image(character: Character, content: bytes, media_type: str) -> CharacterImage:
-    """The character's picture, in place of the one it had."""
+    """Replace the character's picture."""
     delete_character_image(character)
     return CharacterImage.objects.create(
         owner_id=character.owner_id, character=character, content=content, media_type=media_type
@@ -51,6 +51,6 @@ def delete_character_image(character: Character) -> None:
 
 
 def find_or_create_character(owner: Any, name: str) -> Character:
-    """The owner's oldest character of this name, or a new one."""
-    found = Character.objects.for_owner(owner).filter(name=name).order_by("pk").first()
-    return found or create_character(owner, name=name)
+    """Return the owner's oldest character of this name, or create one."""
+    character = Character.objects.for_owner(owner).filter(name=name).order_by("pk").first()
+    return character or create_character(owner, name=name)

@@ -1,16 +1,24 @@
-"""The writes to chats that touch no message."""
+"""Create, update and delete chats."""
 
+import re
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
+from apps.chats.dates import timestamp
 from apps.chats.formats.layout import forget_layout
+from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
+from apps.chats.locking import record_change
 from apps.chats.models import Character, Chat, ChatChange
-from apps.chats.operations.door import record_change
+from apps.chats.operations.messages import append_messages
 from apps.chats.operations.metadata import check_size
 
-# Where a chat's fields stand in the header of its file.
+# The keys of a chat's fields in the header of its file.
 HEADER_KEYS = {"user_name": "user_name", "character": "character_name"}
+# The macros of cards that stand for the two names; <USER> and <BOT> are those of cards from 2022.
+USER_MACRO = re.compile(r"\{\{user\}\}|<USER>", re.IGNORECASE)
+CHARACTER_MACRO = re.compile(r"\{\{char\}\}|<BOT>|<CHAR>", re.IGNORECASE)
 
 
 @transaction.atomic
@@ -22,7 +30,7 @@ def create_chat(
     user_name: str = "",
     metadata: dict[str, Any] | None = None,
 ) -> Chat:
-    """A new chat, empty; its creation is its first write. Without a title it is named for its character.
+    """Create an empty chat. Without a title it gets the name of its character.
 
     Raises TooLarge for metadata beyond CHAT_METADATA_MAX_BYTES.
     """
@@ -38,8 +46,35 @@ def create_chat(
     return chat
 
 
+@transaction.atomic
+def start_conversation(owner: Any, character: Character, *, user_name: str, title: str = "") -> Chat:
+    """Create a chat that opens with the character's greeting; the other greetings become its swipes."""
+    chat = create_chat(owner, title=title, character=character, user_name=user_name)
+    texts = [text for text in (character.first_mes, *character.alternate_greetings) if text.strip()]
+    if not texts:
+        return chat
+    now = timezone.now()
+    greeting = ParsedMessage(
+        name=character.name,
+        is_user=False,
+        is_system=False,
+        send_date=timestamp(now),
+        sent_at=now,
+        swipe_id=0,
+        swipes=tuple(ParsedSwipe(_replace_names(text, character, user_name)) for text in texts),
+        layout="",
+    )
+    return append_messages(owner, chat.pk, [greeting]).chat
+
+
+def _replace_names(text: str, character: Character, user_name: str) -> str:
+    """Return ``text`` with names in place of their macros. A character's nickname comes before the name."""
+    name = character.nickname or character.name
+    return CHARACTER_MACRO.sub(lambda _: name, USER_MACRO.sub(lambda _: user_name, text))
+
+
 def update_chat(chat: Chat, **fields: Any) -> Chat:
-    """Title, character and user name, which stand outside the log of changes."""
+    """Change title, character and user name, which the change log does not record."""
     changed = {name: value for name, value in fields.items() if getattr(chat, name) != value}
     in_header = [key for name, key in HEADER_KEYS.items() if name in changed]
     chat.header_layout = forget_layout(chat.header_layout, in_header)
@@ -50,5 +85,5 @@ def update_chat(chat: Chat, **fields: Any) -> Chat:
 
 
 def delete_chat(chat: Chat) -> None:
-    """For good; its branches stay."""
+    """Delete a chat for good. Its branches stay."""
     chat.delete()

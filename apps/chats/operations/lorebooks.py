@@ -1,4 +1,4 @@
-"""The writes to lorebooks."""
+"""Create, update and delete lorebooks."""
 
 from typing import Any
 
@@ -8,21 +8,21 @@ from apps.chats.formats.lorebooks import ParsedBook, normalised_book
 from apps.chats.models import Character, Lorebook
 from apps.common.problems import Invalid
 
-MAX_NAME = 200
+MAX_NAME = 200  # characters
 
 
 @transaction.atomic
 def create_lorebook(
     owner: Any, *, name: str, character: Character | None = None, document: dict[str, Any] | None = None
 ) -> Lorebook:
-    """A lorebook, ``document`` being as cards write it. Raises Invalid for a character that has one already."""
+    """Create a lorebook. ``document`` has the format of cards. Raise Invalid if the character has one already."""
     _check_free(character)
     normalised = normalised_book(document or {}, lambda text: None) | {"name": name}
     return Lorebook.objects.create(owner_id=owner.pk, name=name, character=character, document=normalised)
 
 
 def store_book(owner: Any, parsed: ParsedBook, name: str, character: Character | None = None) -> Lorebook:
-    """A lorebook as it was read; ``name`` is for one that says none."""
+    """Create a lorebook from a file. ``name`` is used if the file has none."""
     return Lorebook.objects.create(
         owner_id=owner.pk,
         name=(parsed.document["name"].strip() or name)[:MAX_NAME],
@@ -35,7 +35,7 @@ def store_book(owner: Any, parsed: ParsedBook, name: str, character: Character |
 
 @transaction.atomic
 def update_lorebook(lorebook: Lorebook, **fields: Any) -> Lorebook:
-    """Its ``name``, its ``character``, and any members of its document. Raises Invalid as ``create_lorebook``."""
+    """Change ``name``, ``character`` and members of the document. Raise Invalid as ``create_lorebook``."""
     if "character" in fields and fields["character"] != lorebook.character:
         _check_free(fields["character"])
         lorebook.character = fields["character"]
@@ -52,7 +52,7 @@ def delete_lorebook(lorebook: Lorebook) -> None:
 
 
 def _check_free(character: Character | None) -> None:
-    """A card holds one book: a second one would be lost on its way out."""
+    """Raise Invalid if the character has a lorebook: a card holds only one, so an export would lose the second."""
     if character is None:
         return
     Character.objects.for_owner(character.owner_id).select_for_update().get(pk=character.pk)

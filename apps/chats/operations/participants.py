@@ -1,12 +1,12 @@
-"""The writes to who takes part in a group chat."""
+"""Add, change and remove participants of a group chat."""
 
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 
+from apps.chats.locking import lock_chat, record_change
 from apps.chats.models import Character, Chat, ChatChange, Message, Participant
-from apps.chats.operations.door import lock_chat, record_change
 from apps.common.problems import Conflict, Missing
 
 
@@ -19,7 +19,7 @@ class NameTaken(Conflict):
 def add_participant(
     owner: Any, chat_id: UUID, *, name: str, character: Character | None = None, muted: bool = False
 ) -> Participant:
-    """Somebody joins, last in the order of turns; what was said under the name counts as said by them.
+    """Add a participant, last in the order of turns. Earlier messages under the name become theirs.
 
     Raises Missing, NameTaken.
     """
@@ -33,15 +33,15 @@ def add_participant(
         position=chat.participants.count(),
         muted=muted,
     )
-    said = Message.objects.for_owner(chat.owner_id).filter(chat=chat, name=name, is_user=False, participant=None)
-    said.update(participant=participant)
+    earlier = Message.objects.for_owner(chat.owner_id).filter(chat=chat, name=name, is_user=False, participant=None)
+    earlier.update(participant=participant)
     _record(chat, is_group=True)
     return participant
 
 
 @transaction.atomic
 def update_participant(owner: Any, chat_id: UUID, participant_id: UUID, **fields: Any) -> Participant:
-    """Change name, character, muted or ``position`` (the others make room). Raises Missing, NameTaken."""
+    """Change name, character, muted or ``position`` (the others shift). Raise Missing, NameTaken."""
     chat = lock_chat(owner, chat_id)
     participant = _find(chat, participant_id)
     if fields.get("name", participant.name) != participant.name:
@@ -50,21 +50,21 @@ def update_participant(owner: Any, chat_id: UUID, participant_id: UUID, **fields
     for name, value in fields.items():
         setattr(participant, name, value)
     participant.save()
-    order = [one for one in chat.participants.order_by("position") if one.pk != participant.pk]
+    order = list(chat.participants.exclude(pk=participant.pk).order_by("position"))
     order.insert(min(position, len(order)), participant)
-    _place(order)
+    _save_positions(order)
     _record(chat, is_group=True)
     return participant
 
 
 @transaction.atomic
 def remove_participant(owner: Any, chat_id: UUID, participant_id: UUID) -> None:
-    """Somebody leaves; what they said stays. Raises Missing."""
+    """Remove a participant. Their messages stay. Raise Missing."""
     chat = lock_chat(owner, chat_id)
     _find(chat, participant_id).delete()
-    left = list(chat.participants.order_by("position"))
-    _place(left)
-    _record(chat, is_group=bool(left))
+    remaining = list(chat.participants.order_by("position"))
+    _save_positions(remaining)
+    _record(chat, is_group=bool(remaining))
 
 
 def _find(chat: Chat, participant_id: UUID) -> Participant:
@@ -79,7 +79,7 @@ def _check_name(chat: Chat, name: str) -> None:
         raise NameTaken(f"{name} takes part in this chat already.")
 
 
-def _place(order: list[Participant]) -> None:
+def _save_positions(order: list[Participant]) -> None:
     for position, participant in enumerate(order):
         if participant.position != position:
             participant.position = position

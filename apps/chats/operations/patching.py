@@ -1,93 +1,285 @@
-"""Changes messages of a chat: all of a batch of patches, or none."""
+"""Apply patches to the messages of a locked chat, in memory."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import json
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
-
-from apps.chats.fingerprints import fingerprint_of
-from apps.chats.integrity import Guard, IntegrityConflict, PatchConflict
-from apps.chats.models import Chat, ChatChange, Message
-from apps.chats.operations.batches import Batch
-from apps.chats.operations.door import lock_chat, messages_left_of, record_change, write_after
-from apps.chats.operations.saving import save_batch
-from apps.chats.patches import Patch
-from apps.chats.queries import Changes, changes_since, rev_of
-from apps.common import clock
-from apps.common.problems import Invalid
+from apps.chats.change_log import Changes
+from apps.chats.dates import parse_date
+from apps.chats.formats.layout import forget_layout
+from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
+from apps.chats.message_data.namespaces import DataChange, check_extra, ends_scene
+from apps.chats.models import Chat, Message, Swipe
+from apps.chats.operations.patches import Patch
+from apps.chats.operations.rows import message_row, ordered_ids, participant_ids, swipe_rows, with_date
+from apps.common import merge_patch
+from apps.common.problems import Conflict, Invalid
 
 
-@dataclass(frozen=True)
-class Patched:
-    chat: Chat
-    messages: list[Message] = field(default_factory=list)
-    skipped: int = 0
-    applied: int = 0
+class NameMismatch(Conflict):
+    """The id and the index of a patch name different messages."""
+
+    type = "/problems/integrity-conflict"
+    title = "The id and the index disagree"
 
 
-@transaction.atomic
-def patch_messages(owner: Any, chat_id: UUID, patches: Sequence[Patch], guard: Guard) -> Patched:
-    """Change messages, all of the patches or none.
+def message_state(message: Message, swipes: Sequence[Swipe]) -> dict[str, Any]:
+    """Return everything stored of a message as JSON: what undo restores. ``swipes`` are in their order."""
+    return {
+        "id": str(message.pk),
+        "index": message.index,
+        "rev": message.rev,
+        "name": message.name,
+        "participant": str(message.participant_id) if message.participant_id else None,
+        "is_user": message.is_user,
+        "is_system": message.is_system,
+        "send_date": message.send_date,
+        "swipe_id": message.swipe_id,
+        "layout": message.layout,
+        "created_at": message.created_at.isoformat(),
+        "swipes": [swipe_state(swipe) for swipe in swipes],
+    }
 
-    A patch that is already in effect is skipped; so is a batch that was stored before, sent again because its reply
-    was lost. Raises IntegrityRequired, IntegrityConflict, PatchConflict, Missing, and Invalid where a patch names
-    no message or doesn't fit it.
+
+def swipe_state(swipe: Swipe) -> dict[str, Any]:
+    return {
+        "id": str(swipe.pk),
+        "mes": swipe.mes,
+        "extra": swipe.extra,
+        "info": swipe.info,
+        "created_at": swipe.created_at.isoformat(),
+    }
+
+
+class Draft:
+    """A message with patches applied. ``swipes`` are in their new order; ``before`` is the stored state."""
+
+    def __init__(self, message: Message, swipes: Sequence[Swipe]) -> None:
+        self.message = message
+        self.swipes = list(swipes)
+        self.active = self.swipes[message.swipe_id]
+        self.before = message_state(message, swipes)
+        self.stored_swipe_ids = {swipe.pk for swipe in swipes}
+        self.is_changed = False
+        self._written: set[str] = set()  # fields of the line of a chat file
+
+    @property
+    def removed_swipe_ids(self) -> set[UUID]:
+        return self.stored_swipe_ids - {swipe.pk for swipe in self.swipes}
+
+    def apply(self, patch: Patch, pointer: str) -> bool:
+        """Apply the parts of a patch that stay within the message. Return True if they changed it. Raise Invalid."""
+        before = self._content()
+        if patch.add_swipe is not None:
+            self._add_swipe(patch.add_swipe)
+        if patch.delete_swipe is not None:
+            self._delete_swipe(patch.delete_swipe, f"{pointer}/delete_swipe")
+        if patch.swipe_order is not None:
+            self._reorder_swipes(patch.swipe_order, f"{pointer}/swipe_order")
+        if patch.swipe_id is not None:
+            self.active = self._swipe_at(patch.swipe_id, f"{pointer}/swipe_id")
+            self._written.add("swipes")
+        self._set(patch.values)
+        if patch.extra is not None:
+            self.active.extra = merge_patch.apply(self.active.extra, dict(patch.extra))
+            check_extra(self.active.extra, patch.extra, f"{pointer}/extra")
+            self._written.add("extra")
+        if patch.data is not None:
+            self._change_data(patch.data)
+        if patch.splice is not None:
+            self._set({"mes": patch.splice.apply(self.active.mes, f"{pointer}/splice")})
+        self._update_derived()
+        has_changed = self._content() != before
+        self.is_changed |= has_changed
+        return has_changed
+
+    def _add_swipe(self, parsed: ParsedSwipe) -> None:
+        owner_id = self.message.owner_id
+        self.active = Swipe(
+            owner_id=owner_id, message=self.message, mes=parsed.mes, extra=parsed.extra, info=parsed.info
+        )
+        self.swipes.append(self.active)
+        self._written.add("swipes")
+
+    def _delete_swipe(self, position: int, pointer: str) -> None:
+        deleted = self._swipe_at(position, pointer)
+        if len(self.swipes) == 1:
+            raise Invalid.at(pointer, "The only swipe of a message can't be deleted. Delete the message.")
+        self.swipes.remove(deleted)
+        if deleted is self.active:
+            self.active = self.swipes[min(position, len(self.swipes) - 1)]
+        self._written.add("swipes")
+
+    def _reorder_swipes(self, order: Sequence[int], pointer: str) -> None:
+        if sorted(order) != list(range(len(self.swipes))):
+            raise Invalid.at(pointer, f"It must name each of the {len(self.swipes)} swipes once.")
+        self.swipes = [self.swipes[position] for position in order]
+        self._written.add("swipes")
+
+    def _swipe_at(self, position: int, pointer: str) -> Swipe:
+        if position >= len(self.swipes):
+            raise Invalid.at(pointer, f"The message has {len(self.swipes)} swipes.")
+        return self.swipes[position]
+
+    def _set(self, values: Mapping[str, Any]) -> None:
+        for name, value in values.items():
+            setattr(self.active if name == "mes" else self.message, name, value)
+        if "send_date" in values:
+            self.message.sent_at = parse_date(self.message.send_date)
+        self._written.update(values.keys() - {"participant_id"})  # chat files know the speaker by name
+
+    def _change_data(self, change: DataChange) -> None:
+        self.active.extra = change.apply(self.active.extra)
+        self._written.add("extra")
+
+    def _content(self) -> str:
+        """Return all that a patch can change but the index, as text: in Python 1, 1.0 and True are equal."""
+        return json.dumps(message_state(self.message, self.swipes))
+
+    def _update_derived(self) -> None:
+        """Update the fields that follow from others."""
+        message = self.message
+        for position, swipe in enumerate(self.swipes):
+            swipe.position = position
+        message.swipe_id = self.active.position
+        if self._written & {"extra", "swipes"}:
+            message.ends_scene = ends_scene(self.active.extra)
+        if message.layout:
+            message.layout = forget_layout(message.layout, self._written)
+
+
+class Batch:
+    """A batch of patches, applied in their order.
+
+    ``since`` are the changes after the state that the client knows, if there are any. Raises NameMismatch, and
+    Invalid if a patch names no message or doesn't fit it.
     """
-    guard.check()
-    chat = lock_chat(owner, chat_id)
-    fingerprint = fingerprint_of(ChatChange.Kind.PATCH, patches)
-    stale = guard.is_stale(chat)
-    if stale and (repeated := write_after(chat, guard, fingerprint)):
-        return Patched(chat, messages_left_of(chat, repeated), skipped=len(patches))
-    batch = _apply_to_what_changed(chat, patches, guard) if stale else Batch(chat, patches)
-    if batch.late:
-        raise PatchConflict.over(chat, guard, batch.late, "These messages are not at the rev that the patch names.")
-    if not batch.has_effect:
-        return Patched(chat, batch.targets, skipped=len(patches))
-    messages = _store(chat, batch, fingerprint, guard)
-    return Patched(chat, messages, skipped=len(patches) - batch.applied_count, applied=batch.applied_count)
+
+    def __init__(self, chat: Chat, patches: Sequence[Patch], since: Changes | None = None) -> None:
+        self.chat = chat
+        self.inserted: dict[UUID, tuple[Message, list[Swipe]]] = {}
+        self.deleted: dict[UUID, Draft] = {}
+        self.missing_ids: list[UUID] = []  # named by a patch, but deleted since
+        self.late_ids: set[UUID] = set()  # not at the rev that their patch names
+        self.touched_ids: set[UUID] = set()  # named by patches that have an effect
+        self.applied_count = 0
+        self.order: list[UUID] | None = None  # all ids of the chat; None if the order stays
+        self._since = since
+        self._drafts = _load_drafts(chat, patches)
+        self._by_index = {draft.message.index: draft for draft in self._drafts.values()}
+        for number, patch in enumerate(patches):
+            self._apply(patch, f"/patches/{number}")
+
+    @property
+    def changed(self) -> list[Draft]:
+        """Return the drafts to save, without deleted messages."""
+        return [draft for pk, draft in self._drafts.items() if pk not in self.deleted and draft.is_changed]
+
+    @property
+    def targets(self) -> list[Message]:
+        return [draft.message for draft in self._drafts.values()]
+
+    def states_before(self) -> list[dict[str, Any]]:
+        """Return the stored states of the messages that the batch changes or deletes."""
+        return [draft.before for draft in (*self.changed, *self.deleted.values())]
+
+    def _apply(self, patch: Patch, pointer: str) -> None:
+        draft = self._find(patch, pointer)
+        if draft is None:
+            return
+        is_late = patch.if_rev not in (None, draft.message.rev)
+        try:
+            has_effect = self._apply_to(draft, patch, pointer)
+        except Invalid:
+            # A patch made for another rev need not fit this one: that is a conflict, not an error of the client.
+            if not is_late:
+                raise
+            has_effect = True
+        if has_effect:
+            self.applied_count += 1
+            self.touched_ids.add(draft.message.pk)
+            if is_late:
+                self.late_ids.add(draft.message.pk)
+
+    def _find(self, patch: Patch, pointer: str) -> Draft | None:
+        """Return the draft that a patch names, or None if the message was deleted since."""
+        if patch.id is None:
+            return self._find_by_index(patch, pointer)
+        draft = self._drafts.get(patch.id)
+        if draft is None:
+            if self._since is None or patch.id not in self._since.deleted_ids:
+                raise Invalid.at(f"{pointer}/id", "There is no such message in this chat.")
+            if not patch.delete:
+                self.missing_ids.append(patch.id)
+        elif patch.id in self.deleted:
+            raise Invalid.at(f"{pointer}/id", "An earlier patch of this batch deletes the message.")
+        elif patch.index not in (None, draft.message.index):
+            detail = f"{pointer}: this message has the index {draft.message.index}, not {patch.index}."
+            raise NameMismatch(detail, current_integrity=str(self.chat.integrity), current_rev=self.chat.rev)
+        return draft
+
+    def _find_by_index(self, patch: Patch, pointer: str) -> Draft:
+        assert patch.index is not None
+        draft = self._by_index.get(patch.index)
+        if draft is None:
+            raise Invalid.at(f"{pointer}/index", f"The chat has {self.chat.message_count} messages.")
+        if self._since and any(entry.reordered for entry in self._since.entries):
+            raise Invalid.at(f"{pointer}/index", "Indexes have changed since. Name the message by id.")
+        if draft.message.pk in self.deleted:
+            raise Invalid.at(f"{pointer}/index", "An earlier patch of this batch deletes the message.")
+        return draft
+
+    def _apply_to(self, draft: Draft, patch: Patch, pointer: str) -> bool:
+        """Apply a patch. Return True if it changed anything."""
+        if patch.delete:
+            self.deleted[draft.message.pk] = draft
+            self._new_order().remove(draft.message.pk)
+            return True
+        has_effect = draft.apply(patch, pointer)
+        if patch.insert_before is not None:
+            self._insert(patch.insert_before, draft)
+            has_effect = True
+        if patch.move_to is not None:
+            has_effect |= self._move(draft, patch.move_to, pointer)
+        return has_effect
+
+    def _new_order(self) -> list[UUID]:
+        if self.order is None:
+            self.order = ordered_ids(self.chat)
+        return self.order
+
+    def _insert(self, parsed: ParsedMessage, anchor: Draft) -> None:
+        parsed = with_date(parsed)
+        # The index is set when the new order is saved.
+        row = message_row(self.chat, 0, parsed, participant_ids(self.chat))
+        self.inserted[row.pk] = row, swipe_rows(row, parsed)
+        order = self._new_order()
+        order.insert(order.index(anchor.message.pk), row.pk)
+
+    def _move(self, draft: Draft, index: int, pointer: str) -> bool:
+        """Move a message. Return True unless it is at ``index`` already."""
+        order, pk = self._new_order(), draft.message.pk
+        if index >= len(order):
+            raise Invalid.at(f"{pointer}/move_to", f"The chat has {len(order)} messages.")
+        if order[index] == pk:
+            return False
+        order.remove(pk)
+        order.insert(index, pk)
+        draft.is_changed = True
+        return True
 
 
-def _store(chat: Chat, batch: Batch, fingerprint: str, guard: Guard) -> list[Message]:
-    before = {"messages": batch.images_before}
-    messages = save_batch(chat, batch)
-    chat.last_active = clock.now()
-    record_change(
-        chat,
-        ChatChange.Kind.PATCH,
-        messages=messages,
-        deleted_ids=list(batch.deleted),
-        before=before,
-        reordered=batch.order is not None,
-        fingerprint=fingerprint,
-        forced=guard.force,
-    )
-    return messages
-
-
-def _apply_to_what_changed(chat: Chat, patches: Sequence[Patch], guard: Guard) -> Batch:
-    """The batch over a chat that was written since the state in ``guard``: it must be in effect already, or, where
-    the client allows it, touch nothing that was changed."""
-    assert guard.integrity is not None
-    known = rev_of(chat, guard.integrity)
-    if known is None:
-        raise IntegrityConflict.over(chat, guard)
-    since = changes_since(chat, known)
-    try:
-        batch = Batch(chat, patches, since)
-    except Invalid as invalid:
-        # It may well have fitted the state that the client knew.
-        raise IntegrityConflict.over(chat, guard) from invalid
-    if batch.has_effect or batch.lost:
-        _check_rebase(chat, guard, batch, since)
-    return batch
-
-
-def _check_rebase(chat: Chat, guard: Guard, batch: Batch, since: Changes) -> None:
-    if not guard.rebase:
-        raise IntegrityConflict.over(chat, guard)
-    contested = batch.named & since.message_ids
-    if contested or batch.lost:
-        raise PatchConflict.over(chat, guard, contested, "These messages were changed since.", gone=batch.lost)
+def _load_drafts(chat: Chat, patches: Collection[Patch]) -> dict[UUID, Draft]:
+    """Return a draft of each message that the patches name, by id."""
+    rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat)
+    ids = {patch.id for patch in patches if patch.id}
+    messages = list(rows.filter(pk__in=ids)) if ids else []
+    indexes = {patch.index for patch in patches if patch.id is None} - {message.index for message in messages}
+    if indexes:
+        messages += rows.filter(index__in=indexes)
+    swipes = defaultdict(list)
+    for swipe in Swipe.objects.for_owner(chat.owner_id).filter(message__in=messages).order_by("position"):
+        swipes[swipe.message_id].append(swipe)
+    return {message.pk: Draft(message, swipes[message.pk]) for message in messages}

@@ -1,4 +1,4 @@
-"""What cards say, as templates show it."""
+"""Template filters for the text of character cards."""
 
 import json
 from collections.abc import Mapping
@@ -7,20 +7,20 @@ from typing import Any
 from django import template
 from django.utils.safestring import SafeString
 
-from apps.chats.markup import render_text
+from apps.chats.pages.markup import render_text
 
 register = template.Library()
 
 
 @register.filter
 def card_markup(text: str) -> SafeString:
-    """A greeting as it will look in the chat."""
+    """Render a greeting as in the chat."""
     return render_text(text)
 
 
 @register.filter
 def title_of(value: str | list[str]) -> str:
-    """What an entry is called: its name, or its first keys."""
+    """Return the title of a lorebook entry: its name, or its first keys."""
     return value if isinstance(value, str) else ", ".join(value[:4])
 
 

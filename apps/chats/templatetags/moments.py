@@ -1,4 +1,4 @@
-"""Moments as the list of chats shows them."""
+"""Template filters for dates in the list of chats."""
 
 import datetime as dt
 
@@ -13,7 +13,7 @@ register = template.Library()
 
 @register.filter
 def when(moment: dt.datetime) -> str:
-    """The day of an aware moment, in as few words as say it: "today", "yesterday", "3 May", "3 May 2023"."""
+    """Return the day of an aware datetime, as short as possible: "today", "yesterday", "3 May", "3 May 2023"."""
     day, today = timezone.localdate(moment), timezone.localdate(clock.now())
     if day == today:
         return "today"

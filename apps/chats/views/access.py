@@ -4,9 +4,8 @@ from uuid import UUID
 
 from django.http import Http404, HttpRequest
 
-from apps.chats.gallery import access_character, access_lorebook
 from apps.chats.models import Character, Chat, Lorebook, Message
-from apps.chats.queries import access_chat, access_message
+from apps.chats.queries import access_character, access_chat, access_lorebook, access_message
 from apps.common.problems import Missing
 
 

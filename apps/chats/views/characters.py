@@ -17,11 +17,11 @@ from django_htmx.http import HttpResponseClientRedirect
 from apps.accounts.models import User
 from apps.chats import operations
 from apps.chats.cards import Imported, import_card
-from apps.chats.character_forms import CharacterForm
-from apps.chats.forms import SearchForm
-from apps.chats.gallery import gallery, image_of, lorebook_of
+from apps.chats.forms.characters import CharacterForm
+from apps.chats.forms.chats import SearchForm
 from apps.chats.models import Lorebook
-from apps.chats.shelf import entries_of, shelf
+from apps.chats.pages.chat_list import chat_entries
+from apps.chats.queries import image_of, list_characters, list_chats, lorebook_of
 from apps.chats.views.access import own_character, wants_partial
 from apps.common.problems import Problem
 
@@ -34,7 +34,7 @@ CHATS = 20  # on a character's page
 def index(request: HttpRequest) -> HttpResponse:
     """The gallery, and the lorebooks that belong to nobody."""
     query = SearchForm(request.GET).words()
-    page = Paginator(gallery(request.user, query), PAGE).get_page(request.GET.get("page"))
+    page = Paginator(list_characters(request.user, query), PAGE).get_page(request.GET.get("page"))
     books = Lorebook.objects.for_owner(request.user).filter(character=None).order_by("name", "pk")
     context = {"page": page, "query": query, "books": [] if query else books}
     template = "_list.html" if wants_partial(request) else "index.html"
@@ -45,7 +45,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, character_id: UUID) -> HttpResponse:
     character = own_character(request, character_id)
-    chats = shelf(request.user).filter(character=character)[:CHATS]
+    chats = list_chats(request.user).filter(character=character)[:CHATS]
     context = {
         "character": character,
         "image": image_of(character),
@@ -53,7 +53,7 @@ def detail(request: HttpRequest, character_id: UUID) -> HttpResponse:
         "greetings": [text for text in (character.first_mes, *character.alternate_greetings) if text.strip()],
         # Not by the template, which would take a language called "items" for the method.
         "notes": [(key, note) for key, note in character.creator_notes_multilingual.items() if isinstance(note, str)],
-        "entries": entries_of(request.user, chats),
+        "entries": chat_entries(request.user, chats),
     }
     return render(request, "chats/characters/detail.html", context)
 
@@ -63,7 +63,7 @@ def detail(request: HttpRequest, character_id: UUID) -> HttpResponse:
 def new(request: HttpRequest) -> HttpResponse:
     form = CharacterForm(request.POST, request.FILES) if request.method == "POST" else CharacterForm()
     if form.is_bound and form.is_valid():
-        character = operations.create_character(request.user, **form.fields_said())
+        character = operations.create_character(request.user, **form.character_fields())
         if form.cleaned_data["picture"]:
             operations.set_character_image(character, *form.cleaned_data["picture"])
         return redirect("characters:detail", character_id=character.pk)

@@ -11,13 +11,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import HttpResponseClientRedirect
 
 from apps.accounts.models import User
-from apps.chats import reading
-from apps.chats.forms import EditForm, MessageForm, PlaceForm
-from apps.chats.integrity import Guard, IntegrityConflict, PatchConflict
+from apps.chats.change_log import HistoryGone
+from apps.chats.forms.chats import EditForm, MessageForm, PlaceForm
+from apps.chats.locking import Guard, IntegrityConflict, PatchConflict
 from apps.chats.models import Chat, Message
 from apps.chats.operations import append_messages, patch_messages
-from apps.chats.queries import HistoryGone, access_chat
-from apps.chats.shelf import entries_of, shelf
+from apps.chats.pages import conversation as pages
+from apps.chats.pages.chat_list import chat_entries
+from apps.chats.queries import access_chat, list_chats
 from apps.chats.views.access import own_chat, own_message, wants_partial
 
 BESIDE = 30  # chats in the column beside the conversation
@@ -31,13 +32,13 @@ def detail(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """The chat: at its end, around ``?at=`` an index, or at the first message ``?on=`` a date."""
     chat = own_chat(request, chat_id)
     at = _place(request, chat)
-    excerpt = reading.end_of(request.user, chat) if at is None else reading.around(request.user, chat, at)
+    excerpt = pages.last_excerpt(request.user, chat) if at is None else pages.excerpt_around(request.user, chat, at)
     return _page(request, excerpt, at=at)
 
 
 def _page(
     request: HttpRequest,
-    excerpt: reading.Excerpt,
+    excerpt: pages.Excerpt,
     *,
     at: int | None = None,
     form: MessageForm | None = None,
@@ -48,7 +49,7 @@ def _page(
         "excerpt": excerpt,
         "at": at,
         "form": form or MessageForm(chat=excerpt.chat, user=cast(User, request.user)),
-        "entries": entries_of(request.user, shelf(request.user)[:BESIDE]),
+        "entries": chat_entries(request.user, list_chats(request.user)[:BESIDE]),
     }
     return render(request, "chats/detail.html", context, status=status)
 
@@ -59,7 +60,7 @@ def _place(request: HttpRequest, chat: Chat) -> int | None:
     at, on = form.place("at"), form.place("on")
     if not chat.message_count or (at is None and on is None):
         return None
-    index = reading.index_at(request.user, chat, on) if at is None else at
+    index = pages.index_at(request.user, chat, on) if at is None else at
     return min(int(index), chat.message_count - 1)
 
 
@@ -70,10 +71,10 @@ def window(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     chat = own_chat(request, chat_id)
     before, after = (_index(request.GET.get(name), chat) for name in ("before", "after"))
     if before is not None:
-        excerpt, edge, at = reading.earlier_than(request.user, chat, before), "before", None
+        excerpt, edge, at = pages.excerpt_before(request.user, chat, before), "before", None
     else:
         start = 0 if after is None else after + 1
-        excerpt, edge, at = reading.excerpt_of(request.user, chat.pk, start), "after", start
+        excerpt, edge, at = pages.excerpt_of(request.user, chat.pk, start), "after", start
     if not wants_partial(request):
         return _page(request, excerpt, at=at)
     return render(request, "chats/_window.html", {"chat": chat, "excerpt": excerpt, "edge": edge})
@@ -85,7 +86,7 @@ def turns(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """The turns from ``?from=`` an index up to ``?to=``, as the list that a page shows; at most TURNS of them."""
     chat = own_chat(request, chat_id)
     start, end = (_index(request.GET.get(name), chat) or 0 for name in ("from", "to"))
-    excerpt = reading.excerpt_of(request.user, chat.pk, start, min(max(end - start, 0), TURNS))
+    excerpt = pages.excerpt_of(request.user, chat.pk, start, min(max(end - start, 0), TURNS))
     return render(request, "chats/_window.html", {"chat": excerpt.chat, "excerpt": excerpt})
 
 
@@ -110,9 +111,9 @@ def write(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 def _written(request: HttpRequest, chat: Chat) -> HttpResponse:
     """The turns from ``next`` on, which the page doesn't show yet; where they are too many, the page anew."""
     start = _index(request.POST.get("next"), chat)
-    if start is None or chat.message_count - start > reading.WINDOW:
+    if start is None or chat.message_count - start > pages.WINDOW:
         return HttpResponseClientRedirect(reverse("chats:detail", args=[chat.pk]))
-    context = {"chat": chat, "excerpt": reading.excerpt_of(request.user, chat.pk, start), "edge": "after"}
+    context = {"chat": chat, "excerpt": pages.excerpt_of(request.user, chat.pk, start), "edge": "after"}
     reply = render(request, "chats/_written.html", context)
     reply["HX-Trigger"] = "written"
     return reply
@@ -121,7 +122,7 @@ def _written(request: HttpRequest, chat: Chat) -> HttpResponse:
 def _refused(request: HttpRequest, chat: Chat, form: MessageForm) -> HttpResponse:
     """Say what is wrong; the text stays where it was written."""
     if not wants_partial(request):
-        return _page(request, reading.end_of(request.user, chat), form=form, status=400)
+        return _page(request, pages.last_excerpt(request.user, chat), form=form, status=400)
     reply = render(request, "chats/_composer_errors.html", {"form": form}, status=400)
     reply["HX-Retarget"], reply["HX-Reswap"] = "#composer-errors", "innerHTML"
     return reply
@@ -182,5 +183,5 @@ def turn_reply(request: HttpRequest, row: Message) -> HttpResponse:
     """The turn as it is now; without htmx, the conversation around it."""
     if not wants_partial(request):
         return redirect(f"{reverse('chats:detail', args=[row.chat_id])}?at={row.index}#m-{row.index}")
-    context = {"chat": row.chat, "turn": reading.turn_of(request.user, row)}
+    context = {"chat": row.chat, "turn": pages.turn_of(request.user, row)}
     return render(request, "chats/_turn.html", context)

@@ -20,7 +20,7 @@ from apps.chats.formats.parsed import Report
 from apps.chats.import_jobs import access_import_job, cancel_import_job
 from apps.chats.imports import ImportResult, import_chats
 from apps.chats.models import ImportJob
-from apps.chats.samples import first_sample
+from apps.chats.pages.plugins import samples
 from apps.chats.tasks import request_import
 from apps.chats.views.access import wants_partial
 from apps.common.problems import Missing, Problem
@@ -57,7 +57,7 @@ def _list_of(targets: list[str]) -> str:
 @require_POST
 def open_sample(request: HttpRequest) -> HttpResponse:
     """A story of one's own to look around in."""
-    sample = first_sample()
+    sample = next(iter(samples), None)
     if sample is None:
         raise Http404("There is no story to open.")
     with sample.path.open("rb") as file:

@@ -8,8 +8,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from apps.chats.forms import SceneEditForm
-from apps.chats.integrity import Guard
+from apps.chats.forms.chats import SceneEditForm
+from apps.chats.locking import Guard
 from apps.chats.operations import Patch, patch_messages
 from apps.chats.scenes import access_scene, scene_changes, scenes_of
 from apps.chats.views.access import own_chat, wants_partial

@@ -15,8 +15,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import HttpResponseClientRedirect
 
 from apps.accounts.models import User
-from apps.chats.forms import BranchForm, MessageForm, MoveForm, SceneForm, SwipeForm, VersionForm
-from apps.chats.integrity import Guard
+from apps.chats.forms.chats import BranchForm, MessageForm, MoveForm, SceneForm, SwipeForm, VersionForm
+from apps.chats.locking import Guard
 from apps.chats.models import Chat, Message
 from apps.chats.operations import Patch, branch_chat, patch_messages, undo_last_change
 from apps.chats.scenes import no_scene_break, scene_break

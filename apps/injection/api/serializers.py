@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.chats.api.serializers import OwnCharacter
+from apps.chats.serializers import OwnCharacter
 from apps.common.serializer_fields import Flag, Integer, JSONObject, StrictSerializer, Text
 
 MAX_TEXT = 100_000  # characters of a turn or of an edited recall

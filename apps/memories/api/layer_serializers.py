@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.chats.api.serializers import OwnCharacter
+from apps.chats.serializers import OwnCharacter
 from apps.common.serializer_fields import Flag, JSONObject, StrictSerializer, Text
 from apps.memories.api.serializers import not_blank
 from apps.memories.candidates import LEDGER_FIELDS

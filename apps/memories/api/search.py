@@ -8,9 +8,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.chats.api.serializers import MessageSerializer
 from apps.chats.models import Character
 from apps.chats.queries import access_chat
+from apps.chats.serializers import MessageSerializer
 from apps.common.problems import Missing
 from apps.common.serializer_fields import Integer, JSONObject, StrictSerializer, Text
 from apps.memories.search import PRESETS, SearchQuery, search

@@ -4,8 +4,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.chats.api.serializers import OwnCharacter
 from apps.chats.models import Chat, Message
+from apps.chats.serializers import OwnCharacter
 from apps.common.serializer_fields import Flag, Integer, StrictSerializer, Text
 from apps.memories.models import Memory
 

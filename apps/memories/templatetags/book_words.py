@@ -6,7 +6,7 @@ from typing import Any
 from django import template
 from django.utils.safestring import SafeString
 
-from apps.chats.markup import plain_text, render_text
+from apps.chats.pages.markup import plain_text, render_text
 
 register = template.Library()
 

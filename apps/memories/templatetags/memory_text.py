@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from apps.chats.markup import plain_text
+from apps.chats.pages.markup import plain_text
 
 register = template.Library()
 

@@ -1,4 +1,4 @@
-"""Data that programs keep with a message, and its recap, over HTTP."""
+"""Read and write the data that programs keep with a message, and its recap, over HTTP."""
 
 from dataclasses import asdict
 from typing import Any
@@ -11,16 +11,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.chats.integrity import Guard
-from apps.chats.message_data import namespace_of
+from apps.chats.locking import Guard
+from apps.chats.message_data.namespaces import DataChange, namespace_of
+from apps.chats.message_data.recaps import Recap, cleared_recap, edited_recap, recap_of
 from apps.chats.models import Message, Swipe
-from apps.chats.patches import DataChange, Patch
+from apps.chats.operations import Patch, patch_messages
 from apps.chats.queries import access_message
-from apps.chats.recaps import Recap, cleared_recap, edited_recap, recap_of
 from apps.common.problems import Invalid, Missing
 from apps.common.serializer_fields import JSONObject, Text
 from apps.common.strict_json import unstorable
-from apps.sync import operations
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
 from apps.sync.api.views import state
 
@@ -172,7 +171,7 @@ def _write(
     request: Request, chat_id: UUID, message_id: UUID, change: DataChange, guard: Guard
 ) -> tuple[dict[str, Any], Message]:
     """Integrity and rev of the chat, and the message, after the change."""
-    done = operations.patch(request.user, chat_id, [Patch(id=message_id, data=change)], guard)
+    done = patch_messages(request.user, chat_id, [Patch(id=message_id, data=change)], guard)
     return state(done.chat), access_message(request.user, chat_id, message_id)
 
 

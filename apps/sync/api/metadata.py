@@ -9,12 +9,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from apps.chats.operations import patch_metadata
 from apps.chats.queries import access_chat
 from apps.common.document_patches import DocumentPatch
 from apps.common.json_patch import check_form
 from apps.common.serializer_fields import JSONObject
 from apps.common.strict_json import JSON_PATCH, JSONPatchParser, StrictJSONParser, is_json_patch
-from apps.sync import operations
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
 from apps.sync.api.views import state
 
@@ -54,6 +54,6 @@ class MetadataView(APIView):
         kind = MetadataOperationsSerializer if is_json_patch(request) else MetadataMergeSerializer
         body: Any = kind(data=request.data)
         body.is_valid(raise_exception=True)
-        done = operations.patch_metadata(request.user, chat.pk, body.parsed(), body.guard(request))
+        done = patch_metadata(request.user, chat.pk, body.parsed(), body.guard(request))
         counts = {"applied": int(done.applied), "skipped": int(not done.applied)}
         return Response(state(done.chat) | {"metadata": done.chat.metadata} | counts)

@@ -10,12 +10,11 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats.models import Chat
-from apps.chats.patches import Patch
+from apps.chats.operations import Patch, patch_messages
 from apps.chats.queries import access_chat
 from apps.chats.scenes import Scene, access_scene, no_scene_break, scene_break, scene_changes, scenes_of
 from apps.common.problems import Missing
 from apps.common.serializer_fields import Flag, JSONObject, Position, Text
-from apps.sync import operations
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
 from apps.sync.api.views import state
 
@@ -115,9 +114,7 @@ class SceneView(APIView):
         body = GuardedSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         patch = Patch(id=scene_id, data=no_scene_break())
-        return Response(
-            state(operations.patch(request.user, chat.pk, [patch], body.guard(request, optional=True)).chat)
-        )
+        return Response(state(patch_messages(request.user, chat.pk, [patch], body.guard(request, optional=True)).chat))
 
 
 def _message_id(chat: Chat, message_id: UUID | None, index: int | None) -> UUID:
@@ -129,7 +126,7 @@ def _message_id(chat: Chat, message_id: UUID | None, index: int | None) -> UUID:
 
 
 def _written(request: Request, chat: Chat, patch: Patch, body: SceneFieldsSerializer, code: int) -> Response:
-    done = operations.patch(request.user, chat.pk, [patch], body.guard(request, optional=True))
+    done = patch_messages(request.user, chat.pk, [patch], body.guard(request, optional=True))
     assert patch.id is not None
     return Response(state(done.chat) | {"scene": _document(access_scene(done.chat, patch.id))}, status=code)
 

@@ -1,4 +1,4 @@
-"""The envelopes of append and patch."""
+"""Serializers of guarded writes to a chat, and of their replies."""
 
 from dataclasses import replace
 from functools import cache
@@ -8,13 +8,13 @@ from uuid import UUID
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from apps.chats.api.serializers import MessageInputSerializer, MessageSerializer, SendDate
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.formats.sillytavern import MAX_SWIPES, NO_HEADER
 from apps.chats.formats.sillytavern_lines import parse_message
-from apps.chats.integrity import Guard
+from apps.chats.locking import Guard
 from apps.chats.models import Chat, Participant
-from apps.chats.patches import Patch, Splice
+from apps.chats.operations.patches import Patch, Splice
+from apps.chats.serializers import MessageInputSerializer, MessageSerializer, SendDate
 from apps.common.problems import Invalid
 from apps.common.serializer_fields import Flag, Identifier, Integer, JSONObject, Position, StrictSerializer, Text
 from apps.sync.idempotency import HEADER
@@ -23,11 +23,11 @@ MAX_BATCH = 1000
 
 
 class GuardedSerializer(StrictSerializer):
-    """What every guarded write carries beside its content."""
+    """The fields that every guarded write has besides its content."""
 
     @property
     def fields(self) -> Any:
-        """Built once for the class: to copy them for each request takes longer than the write itself."""
+        """Return fields built once for the class: copying them for each request takes longer than the write itself."""
         return _fields_of(type(self))
 
     integrity = Identifier(required=False, allow_null=True)
@@ -35,7 +35,7 @@ class GuardedSerializer(StrictSerializer):
     force = Flag(default=False)
 
     def guard(self, request: Request, *, optional: bool = False) -> Guard:
-        """What the request says of the state that it knew; ``optional`` as in ``Guard``."""
+        """Return the guard that the request asks for; ``optional`` as in ``Guard``."""
         data = self.validated_data
         return Guard(
             data.get("integrity"),
@@ -63,11 +63,11 @@ class AppendSerializer(GuardedSerializer):
         return attrs
 
     def parsed(self, chat: Chat) -> list[ParsedMessage]:
-        """The messages as they will be stored, with the names that they left out; a date left out is None."""
+        """Return the messages, with the names that they leave out. A missing date is None. Raise Invalid."""
         data = self.validated_data
-        lines = data["messages"] if "messages" in data else [data["message"]]
+        items = data["messages"] if "messages" in data else [data["message"]]
         at = "/messages/{}" if "messages" in data else "/message"
-        return [_parsed(line, chat, at.format(n)) for n, line in enumerate(lines)]
+        return [_parsed(item, chat, at.format(n)) for n, item in enumerate(items)]
 
 
 def _parsed(line: dict[str, Any], chat: Chat, at: str) -> ParsedMessage:
@@ -78,7 +78,7 @@ def _parsed(line: dict[str, Any], chat: Chat, at: str) -> ParsedMessage:
 
 
 def _name(line: dict[str, Any], chat: Chat, at: str) -> str:
-    """Who speaks where the message doesn't say."""
+    """Return the name of the speaker of a message that has none."""
     if line["is_user"]:
         return chat.user_name
     if line.get("participant") is not None:
@@ -87,7 +87,7 @@ def _name(line: dict[str, Any], chat: Chat, at: str) -> str:
 
 
 def _ignore(warning: str) -> None:
-    """The envelope is already validated: what could be repaired has been refused by name."""
+    """Ignore a warning: validation has refused all that the parser would repair."""
 
 
 class PatchSetSerializer(StrictSerializer):
@@ -110,7 +110,7 @@ class SpliceSerializer(StrictSerializer):
 
 
 class PatchSerializer(StrictSerializer):
-    """Changes to one message. ``delete`` stands alone; the others apply in the order that the protocol names."""
+    """Changes to one message, applied in the order of ``Patch``. ``delete`` excludes the others."""
 
     NAMES = {"id", "index", "if_rev"}
 
@@ -147,7 +147,7 @@ class PatchesSerializer(GuardedSerializer):
     patches = serializers.ListField(child=PatchSerializer(), allow_empty=False, max_length=MAX_BATCH)
 
     def parsed(self, chat: Chat) -> list[Patch]:
-        """The patches; a participant that one of them names comes with the name. Raises Invalid."""
+        """Return the patches; a participant sets the speaker's name too. Raise Invalid."""
         items = self.validated_data["patches"]
         return [_patch(item, chat, f"/patches/{n}") for n, item in enumerate(items)]
 
@@ -172,7 +172,7 @@ def _patch(item: dict[str, Any], chat: Chat, at: str) -> Patch:
 
 
 def _values(given: dict[str, Any], chat: Chat, at: str) -> dict[str, Any]:
-    """What to set; whoever is named as the speaker gives the message a name, unless one is given."""
+    """Return the values to set. A participant sets the message's name too, unless one is given."""
     if "participant" not in given:
         return given
     values = {key: value for key, value in given.items() if key != "participant"}
@@ -183,10 +183,10 @@ def _values(given: dict[str, Any], chat: Chat, at: str) -> dict[str, Any]:
 
 
 def _participant(participant_id: UUID, chat: Chat, at: str) -> Participant:
-    found = chat.participants.filter(pk=participant_id).first()
-    if found is None:
+    participant = chat.participants.filter(pk=participant_id).first()
+    if participant is None:
         raise Invalid.at(at, "There is no such participant in this chat.")
-    return found
+    return participant
 
 
 class WrittenSerializer(serializers.Serializer[Any]):
@@ -194,7 +194,7 @@ class WrittenSerializer(serializers.Serializer[Any]):
     rev = serializers.IntegerField()
 
 
-class PlaceSerializer(serializers.Serializer[Any]):
+class PositionSerializer(serializers.Serializer[Any]):
     index = serializers.IntegerField()
     id = serializers.UUIDField()
     rev = serializers.IntegerField()
@@ -202,20 +202,20 @@ class PlaceSerializer(serializers.Serializer[Any]):
 
 class AppendedSerializer(WrittenSerializer):
     message_count = serializers.IntegerField()
-    appended = PlaceSerializer(many=True)
+    appended = PositionSerializer(many=True)
     deduplicated = serializers.IntegerField()
 
 
 class PatchedSerializer(WrittenSerializer):
     applied = serializers.IntegerField()
     skipped = serializers.IntegerField()
-    messages = PlaceSerializer(many=True)
+    messages = PositionSerializer(many=True)
 
 
 class UndoneSerializer(WrittenSerializer):
     undone = serializers.IntegerField(help_text="The rev of the write that was taken back.")
     kind = serializers.CharField(help_text="What kind of write that was.")
-    messages = PlaceSerializer(many=True)
+    messages = PositionSerializer(many=True)
     deleted = serializers.ListField(child=serializers.UUIDField())
     metadata = serializers.DictField(allow_null=True)
     metadata_replaced = serializers.BooleanField()

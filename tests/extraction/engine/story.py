@@ -6,9 +6,9 @@ from typing import Any
 from apps.accounts.models import User
 from apps.chats import operations
 from apps.chats.formats.parsed import ParsedSwipe
-from apps.chats.integrity import Guard
+from apps.chats.locking import Guard
 from apps.chats.models import Chat, Message
-from apps.chats.patches import Patch
+from apps.chats.operations.patches import Patch
 from apps.extraction import pipeline, runs, tasks
 from apps.extraction.models import ExtractionRun
 from tests.factories import make_character, make_chat, parsed

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from apps.accounts.models import User
 from apps.chats.models import Chat, Message
-from apps.chats.operations import branch_chat
-from apps.chats.operations.undoing import NothingToUndo
+from apps.chats.operations import NothingToUndo, branch_chat
 from apps.extraction import runs
 from apps.extraction.settings.operations import change_settings
 from apps.memories.models import Inheritance, Memory, MemorySource

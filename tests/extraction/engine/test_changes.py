@@ -166,7 +166,7 @@ def test_a_swipe_back_derives_it_anew_and_nothing_twice(owner: User) -> None:
 
 
 def _delete_swipes_beyond_first() -> Any:
-    from apps.chats.patches import Patch
+    from apps.chats.operations.patches import Patch
 
     return Patch(index=3, delete_swipe=1)
 

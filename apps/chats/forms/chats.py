@@ -5,14 +5,14 @@ from uuid import UUID
 
 from django import forms
 from django.core.validators import MaxValueValidator
+from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.chats.dates import timestamp
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.models import Chat, Message
-from apps.chats.patches import Patch
+from apps.chats.operations.patches import Patch
 from apps.chats.scenes import SceneBreak
-from apps.chats.wire import timestamp
-from apps.common import clock
 
 
 class TextField(forms.CharField):
@@ -31,11 +31,12 @@ class TextField(forms.CharField):
 
 
 class SearchForm(forms.Form):
-    """The words in ``?q=``; what can't be searched for is no words."""
+    """The search words in ``?q=``."""
 
     q = forms.CharField(required=False, max_length=200)
 
     def words(self) -> str:
+        """Return the words, or nothing if they can't be searched for."""
         return str(self.cleaned_data["q"]) if self.is_valid() else ""
 
 
@@ -55,30 +56,31 @@ class ChatForm(forms.Form):
 
 
 class PlaceForm(forms.Form):
-    """Where in a chat to go: ``?at=`` an index, or ``?on=`` a date."""
+    """A place in a chat: ``?at=`` an index, or ``?on=`` a date."""
 
     at = forms.IntegerField(required=False, min_value=0)
     on = forms.DateField(required=False)
 
     def place(self, name: str) -> Any:
+        """Return the value of a field, or None if it is missing or invalid."""
         self.is_valid()
         return self.cleaned_data.get(name)
 
 
 class MessageForm(forms.Form):
-    """A message as it is written: as oneself, or as the one whose reply is pasted."""
+    """A new message, written by the user or pasted as the reply of another speaker."""
 
     text = TextField(error_messages={"required": "Write something first."})
     speaker = forms.ChoiceField(required=False, label="Write as")
 
     def __init__(self, *args: Any, chat: Chat, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.names = {"user": chat.user_name or user.get_short_name()} | _others(chat)
+        self.names = {"user": chat.user_name or user.get_short_name()} | _other_speakers(chat)
         cast(forms.ChoiceField, self.fields["speaker"]).choices = list(self.names.items())
 
     def parsed(self) -> ParsedMessage:
-        """What ``operations.append_messages`` takes; sent now."""
-        now = clock.now()
+        """Return the message, dated now."""
+        now = timezone.now()
         speaker = self.cleaned_data["speaker"] or "user"
         return ParsedMessage(
             name=self.names[speaker],
@@ -92,21 +94,21 @@ class MessageForm(forms.Form):
         )
 
 
-def _others(chat: Chat) -> dict[str, str]:
-    """Who speaks beside the user: the participants of a group chat, else the character."""
+def _other_speakers(chat: Chat) -> dict[str, str]:
+    """Return the names of the speakers besides the user, by key: participants of a group chat, else the character."""
     if chat.is_group:
-        return {str(one.pk): one.name for one in chat.participants.order_by("position")}
+        return {str(participant.pk): participant.name for participant in chat.participants.order_by("position")}
     return {"character": chat.character.name if chat.character else "the other"}
 
 
 class SwipeForm(forms.Form):
-    """Which version to show: ``to`` its position; or ``delete`` the one that is shown."""
+    """The swipe to show, by its position ``to``; or ``delete`` the active one."""
 
     to = forms.IntegerField(required=False, min_value=0)
     delete = forms.BooleanField(required=False)
 
     def parts(self, message: Message) -> dict[str, int]:
-        """What a patch takes. A position past the end is the last one: it may have been deleted meanwhile."""
+        """Return the parts of a patch. A position past the end means the last swipe: others may have been deleted."""
         last = len(message.ordered_swipes) - 1
         if self.cleaned_data["delete"]:
             return {"delete_swipe": message.swipe_id} if last else {}
@@ -114,12 +116,12 @@ class SwipeForm(forms.Form):
 
 
 class VersionForm(forms.Form):
-    """Another text for a message."""
+    """A new swipe of a message."""
 
     text = TextField(error_messages={"required": "A message has to say something."})
 
     def parsed(self) -> ParsedSwipe:
-        return ParsedSwipe(self.cleaned_data["text"].strip(), info={"send_date": timestamp(clock.now())})
+        return ParsedSwipe(self.cleaned_data["text"].strip(), info={"send_date": timestamp(timezone.now())})
 
 
 class MoveForm(forms.Form):
@@ -145,7 +147,7 @@ class SceneEditForm(SceneForm):
     visible = forms.BooleanField(required=False)
 
     def changes(self, scene: SceneBreak) -> dict[str, Any]:
-        """What ``scenes.scene_changes`` takes; the recap only where it is another."""
+        """Return the arguments of ``scenes.scene_changes``, the recap only if it differs."""
         data = self.cleaned_data
         fields = {"name": data["name"] or None, "include": data["include"], "visible": data["visible"]}
         recap = data["recap"].replace("\r\n", "\n").strip()
@@ -157,7 +159,7 @@ class ParticipantForm(forms.Form):
 
 
 class EditForm(forms.Form):
-    """A message's new text, and the state of the chat in which the old one was read."""
+    """The new text of a message, and the integrity of the chat when the old text was read."""
 
     text = TextField(error_messages={"required": "A message has to say something."})
     integrity = forms.UUIDField(widget=forms.HiddenInput)
@@ -167,6 +169,6 @@ class EditForm(forms.Form):
         return cls(initial={"text": message.mes, "integrity": integrity})
 
     def patch(self, message: Message) -> Patch | None:
-        """What ``operations.patch_messages`` takes; None where nothing but line ends differs."""
+        """Return the patch, or None if only line ends differ."""
         text = self.cleaned_data["text"]
         return None if text == message.mes.replace("\r\n", "\n") else Patch({"mes": text}, id=message.pk)

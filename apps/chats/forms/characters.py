@@ -1,6 +1,5 @@
 """Forms of the character pages."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -17,11 +16,11 @@ TEXTS = (
     *("system_prompt", "post_history_instructions", "creator_notes", "creator", "character_version"),
 )
 LISTS = ("alternate_greetings", "group_only_greetings", "tags")
-NAME = 200  # characters
+MAX_NAME = 200  # characters
 
 
-class Areas(forms.Widget):
-    """A text area for each text of a list, and an empty one for a further text."""
+class TextListWidget(forms.Widget):
+    """A text area for each text of a list, and an empty one to add another."""
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> list[str]:
         return list(data.getlist(name))
@@ -33,18 +32,18 @@ class Areas(forms.Widget):
         return format_html_join("", '<textarea name="{}" aria-label="{}" rows="3">\n{}</textarea>', rows)
 
 
-class TextsField(forms.Field):
-    """A list of texts; the empty ones are left out."""
+class TextListField(forms.Field):
+    """A list of texts, without empty ones."""
 
     def __init__(self, label: str, **kwargs: Any) -> None:
-        super().__init__(label=label, required=False, widget=Areas({"label": label}), **kwargs)
+        super().__init__(label=label, required=False, widget=TextListWidget({"label": label}), **kwargs)
 
     def to_python(self, value: Any) -> list[str]:
         return [_unix(text) for text in value or [] if text.strip()]
 
 
 class TagsField(forms.CharField):
-    """Words with commas between them."""
+    """Tags, separated by commas."""
 
     def prepare_value(self, value: Any) -> Any:
         return ", ".join(value) if isinstance(value, list) else value
@@ -58,21 +57,23 @@ def _area(label: str, help_text: str = "") -> forms.CharField:
 
 
 class CharacterForm(forms.Form):
-    """A character as it is written by hand."""
+    """The fields of a character that a user edits."""
 
-    name = forms.CharField(max_length=NAME)
+    name = forms.CharField(max_length=MAX_NAME)
     nickname = forms.CharField(required=False, help_text="What the character is called in the story, if not the name.")
     picture = forms.FileField(required=False, help_text="PNG, JPEG or WebP.")
     description = _area("Description")
     personality = _area("Personality")
     scenario = _area("Scenario")
     first_mes = _area("First message", "How a chat opens.")
-    alternate_greetings = TextsField("Other greetings", help_text="Other ways to open a chat. Empty one to remove it.")
-    group_only_greetings = TextsField("Greetings in groups")
+    alternate_greetings = TextListField(
+        "Other greetings", help_text="Other ways to open a chat. Empty one to remove it."
+    )
+    group_only_greetings = TextListField("Greetings in groups")
     mes_example = _area("Examples of dialogue")
     system_prompt = _area("System prompt")
     post_history_instructions = _area("Instructions after the history")
-    tags = TagsField(required=False, help_text="With commas between them.")
+    tags = TagsField(required=False, help_text="Separated by commas.")
     creator = forms.CharField(required=False)
     character_version = forms.CharField(required=False, label="Version")
     creator_notes = _area("Notes of the creator")
@@ -82,7 +83,7 @@ class CharacterForm(forms.Form):
         return cls(initial={name: getattr(character, name) for name in (*TEXTS, *LISTS)})
 
     def clean_picture(self) -> tuple[bytes, str] | None:
-        """The picture and its media type."""
+        """Return the picture and its media type, or None."""
         file: UploadedFile | None = self.cleaned_data["picture"]
         if file is None:
             return None
@@ -94,26 +95,22 @@ class CharacterForm(forms.Form):
         except (BrokenPicture, BrokenPNG) as error:
             raise forms.ValidationError(str(error)) from None
 
-    def fields_said(self) -> dict[str, Any]:
-        """What the form says of each field of a character, with the line ends that are stored."""
+    def character_fields(self) -> dict[str, Any]:
+        """Return the fields of a character, with line ends as they are stored (LF)."""
         texts = {name: _unix(self.cleaned_data[name]) for name in TEXTS}
         return texts | {name: self.cleaned_data[name] for name in LISTS}
 
     def changes(self, character: Character) -> dict[str, Any]:
-        """The fields that say something else: a browser's line ends alone are no change."""
-        said = self.fields_said()
-        return {name: value for name, value in said.items() if value != _shown(getattr(character, name))}
+        """Return the fields that differ from the stored ones by more than line ends."""
+        values = self.character_fields()
+        return {name: value for name, value in values.items() if value != _as_submitted(getattr(character, name))}
 
 
-def _shown(value: Any) -> Any:
-    """A stored value as it comes back from a form in which nothing was changed."""
+def _as_submitted(value: Any) -> Any:
+    """Return a stored value as an unchanged form submits it."""
     if isinstance(value, str):
         return _unix(value)
-    return [_unix(text) for text in _said(value)] if isinstance(value, list) else value
-
-
-def _said(texts: Iterable[str]) -> list[str]:
-    return [text for text in texts if text.strip()]
+    return [_unix(text) for text in value if text.strip()] if isinstance(value, list) else value
 
 
 def _unix(text: str) -> str:

@@ -1,8 +1,8 @@
-"""Data that programs keep with a message, a namespace each, in the ``extra`` of the swipe that it belongs to."""
+"""Data that programs keep with a message: one namespace each, in the ``extra`` of a swipe."""
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.conf import settings
@@ -13,25 +13,25 @@ RECAP_NAMESPACE = "auto_recap_memory"
 
 
 @dataclass(frozen=True)
-class Kind:
-    """What a key may hold: ``words`` say it, ``accepts`` tells."""
+class ValueType:
+    """A type of value: ``accepts`` checks a value, ``description`` names the type in error messages."""
 
-    words: str
+    description: str
     accepts: Callable[[Any], bool]
 
 
-TEXT = Kind("a string or null", lambda value: value is None or isinstance(value, str))
-HASH = Kind("a string", lambda value: isinstance(value, str))
-FLAG = Kind("true or false", lambda value: isinstance(value, bool))
-INDEX = Kind(
+TEXT = ValueType("a string or null", lambda value: value is None or isinstance(value, str))
+HASH = ValueType("a string", lambda value: isinstance(value, str))
+FLAG = ValueType("true or false", lambda value: isinstance(value, bool))
+INDEX = ValueType(
     "a whole number from 0 on", lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0
 )
-OBJECT = Kind("an object", lambda value: isinstance(value, dict))
-VERSIONS = Kind(
+OBJECT = ValueType("an object", lambda value: isinstance(value, dict))
+VERSIONS = ValueType(
     "a list of objects", lambda value: isinstance(value, list) and all(isinstance(item, dict) for item in value)
 )
 
-# What recaps and scene breaks keep with a message. Other keys may hold anything.
+# The keys of recaps and scene breaks. Other keys may hold anything.
 RECAP_KEYS = {
     "memory": TEXT,
     "include": TEXT,
@@ -56,30 +56,30 @@ RECAP_KEYS = {
 
 
 def namespace_of(extra: Mapping[str, Any], namespace: str) -> dict[str, Any]:
-    """The data in ``namespace``; where nothing, or no object, is kept there: empty."""
+    """Return the data in ``namespace``, empty if there is none or it is not an object."""
     data = extra.get(namespace)
     return data if isinstance(data, dict) else {}
 
 
 def ends_scene(extra: Mapping[str, Any]) -> bool:
-    """Whether a scene ends with the message that has this ``extra``."""
+    """Return True if a scene ends with the message that has this ``extra``."""
     return namespace_of(extra, RECAP_NAMESPACE).get("scene_break") is True
 
 
 def check_values(namespace: str, values: Mapping[str, Any], at: str) -> None:
-    """Raises Invalid where a key that we know has a value of another type; ``at`` points at the values."""
-    kinds = RECAP_KEYS if namespace == RECAP_NAMESPACE else {}
+    """Raise Invalid if a known key has a value of another type. ``at`` is the pointer of the values."""
+    types = RECAP_KEYS if namespace == RECAP_NAMESPACE else {}
     errors = [
-        FieldError(f"{at}/{key}", f"It must be {kinds[key].words}.")
+        FieldError(f"{at}/{key}", f"It must be {types[key].description}.")
         for key, value in values.items()
-        if key in kinds and not kinds[key].accepts(value)
+        if key in types and not types[key].accepts(value)
     ]
     if errors:
         raise Invalid(errors[0].detail, errors=errors)
 
 
 def check_size(namespace: str, data: Any, at: str) -> None:
-    """Raises TooLarge where a namespace would hold more than MESSAGE_DATA_MAX_BYTES of JSON."""
+    """Raise TooLarge if a namespace would hold more than MESSAGE_DATA_MAX_BYTES of JSON."""
     size = len(json.dumps(data, ensure_ascii=False).encode())
     if size > settings.MESSAGE_DATA_MAX_BYTES:
         reason = f"The namespace {namespace} would hold {size} bytes. The limit is {settings.MESSAGE_DATA_MAX_BYTES}."
@@ -87,9 +87,28 @@ def check_size(namespace: str, data: Any, at: str) -> None:
 
 
 def check_extra(extra: Mapping[str, Any], changes: Mapping[str, Any], at: str) -> None:
-    """Check an ``extra`` that ``changes`` were merged into. Raises Invalid, TooLarge."""
+    """Check the namespaces of ``extra`` that ``changes`` were merged into. Raise Invalid, TooLarge."""
     for namespace, patch in changes.items():
         if isinstance(patch, dict):
             pointer = at + pointer_of([namespace])
             check_values(namespace, {key: value for key, value in patch.items() if value is not None}, pointer)
             check_size(namespace, extra.get(namespace), pointer)
+
+
+@dataclass(frozen=True)
+class DataChange:
+    """Set keys of a namespace to ``values``, of which null is one, and delete the keys in ``clear``."""
+
+    namespace: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    clear: frozenset[str] = frozenset()
+
+    def apply(self, extra: Mapping[str, Any]) -> dict[str, Any]:
+        """Return ``extra`` after the change. Raise Invalid, TooLarge."""
+        known = namespace_of(extra, self.namespace)
+        data = {key: value for key, value in (known | dict(self.values)).items() if key not in self.clear}
+        check_values(self.namespace, self.values, "/data")
+        check_size(self.namespace, data, "/data")
+        if data:
+            return {**extra, self.namespace: data}
+        return {key: value for key, value in extra.items() if key != self.namespace}

@@ -1,4 +1,4 @@
-"""Message text as HTML: Markdown as chats use it, *actions* in italics, speech in its own ink, no raw HTML."""
+"""Render message text as HTML: Markdown without raw HTML, speech in a ``span`` of its own."""
 
 import re
 from collections.abc import MutableMapping, Sequence
@@ -12,7 +12,7 @@ from markdown_it.renderer import RendererProtocol
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
-# Beyond this many characters a message is a document, and is shown as it is.
+# A longer text, in characters, is shown without markup: rendering would take too long.
 LONG = 100_000
 
 _TAGS = {
@@ -24,7 +24,7 @@ _SPEECH = re.compile(r"&quot;.+?&quot;|“[^“”]+”|«[^«»]+»|„[^„“
 
 
 def render_text(text: str) -> SafeString:
-    """The text of a message as safe HTML."""
+    """Return the text of a message as safe HTML."""
     if len(text) > LONG:
         return mark_safe(f'<p class="raw">{escape(text)}</p>')  # noqa: S308 - escaped
     rendered = _markdown.render(text)
@@ -33,7 +33,7 @@ def render_text(text: str) -> SafeString:
 
 
 def plain_text(text: str, limit: int = 200) -> str:
-    """The beginning of a message in one line, without the signs of its markup, cut between words."""
+    """Return the beginning of a message in one line, without markup, cut between words."""
     line = " ".join(re.sub(r"[*_`#>|~]+", "", text[: 2 * limit]).split())
     return line if len(line) <= limit else f"{line[:limit].rpartition(' ')[0]} …"
 
@@ -70,9 +70,9 @@ def _heading_close(
 
 
 def _make_markdown() -> MarkdownIt:
-    """CommonMark with line breaks as they are written; headings don't become the page's, images don't load."""
+    """Return a CommonMark parser that keeps line breaks, renders headings as paragraphs and ignores images."""
     markdown = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["strikethrough", "table"])
-    # Chats indent for looks: four spaces are no code. Images would tell other servers who reads.
+    # Chats indent for looks, so four spaces are no code. Images would reveal the reader to other servers.
     markdown.disable(["code", "image", "html_block", "html_inline"])
     markdown.add_render_rule("text", _speech)
     markdown.add_render_rule("heading_open", _heading_open)

@@ -1,16 +1,15 @@
-"""The recap of a message, as programs keep it with the message's data."""
+"""Read and change the recap of a message, which is kept with the message's data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from apps.chats.message_data import RECAP_NAMESPACE, namespace_of
-from apps.chats.patches import DataChange
+from apps.chats.message_data.namespaces import RECAP_NAMESPACE, DataChange, namespace_of
 
 
 @dataclass(frozen=True)
 class Recap:
-    """``text`` is the whole of it: what the model was made to begin with, and what it wrote."""
+    """A summary of a message. ``prefill`` is the text that the model had to begin with, ``memory`` what it wrote."""
 
     memory: str | None
     prefill: str | None
@@ -22,11 +21,12 @@ class Recap:
 
     @property
     def text(self) -> str | None:
+        """Return prefill and memory together, or None without a memory."""
         return None if self.memory is None else (self.prefill or "") + self.memory
 
 
 def recap_of(extra: Mapping[str, Any]) -> Recap:
-    """The recap in a swipe's ``extra``; what isn't there, or of another type, is None or false."""
+    """Return the recap in a swipe's ``extra``. A value that is missing or of another type is None or False."""
     data = namespace_of(extra, RECAP_NAMESPACE)
 
     def text(key: str) -> str | None:
@@ -44,13 +44,12 @@ def recap_of(extra: Mapping[str, Any]) -> Recap:
 
 
 def edited_recap(text: str) -> DataChange:
-    """A person writes the recap: it is marked as edited, and what the model said about it goes."""
-    return _recap_change(memory=text, error=None, reasoning=None, prefill=None, edited=True)
+    """Return the change that stores a recap written by a person, and clears the model's error and reasoning."""
+    values = {"memory": text, "error": None, "reasoning": None, "prefill": None, "edited": True}
+    return DataChange(RECAP_NAMESPACE, values)
 
 
 def cleared_recap() -> DataChange:
-    return _recap_change(memory=None, error=None, reasoning=None, prefill=None, edited=False, exclude=False)
-
-
-def _recap_change(**values: Any) -> DataChange:
+    """Return the change that clears a recap."""
+    values = {"memory": None, "error": None, "reasoning": None, "prefill": None, "edited": False, "exclude": False}
     return DataChange(RECAP_NAMESPACE, values)

@@ -10,10 +10,11 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.chats import operations
-from apps.chats.activity import activities_of
-from apps.chats.forms import ChatForm, NewChatForm, SearchForm
+from apps.chats.forms.chats import ChatForm, NewChatForm, SearchForm
 from apps.chats.models import Character
-from apps.chats.shelf import entries_of, shelf
+from apps.chats.pages.chat_list import chat_entries
+from apps.chats.pages.plugins import activities_of
+from apps.chats.queries import list_chats
 from apps.chats.views.access import own_chat, wants_partial
 
 PAGE = 40
@@ -25,8 +26,8 @@ def index(request: HttpRequest) -> HttpResponse:
     if not request.user.is_authenticated:
         return render(request, "chats/landing.html")
     query = SearchForm(request.GET).words()
-    page = Paginator(shelf(request.user, query), PAGE).get_page(request.GET.get("page"))
-    context = {"page": page, "entries": entries_of(request.user, page), "query": query}
+    page = Paginator(list_chats(request.user, query), PAGE).get_page(request.GET.get("page"))
+    context = {"page": page, "entries": chat_entries(request.user, page), "query": query}
     return render(request, "chats/_list.html" if wants_partial(request) else "chats/index.html", context)
 
 

@@ -1,4 +1,4 @@
-"""A chat as its reader sees it: turns with their rendered text, days between them, a window at a time."""
+"""Read a chat for its page: turns with rendered text and dividers, a window at a time."""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -8,20 +8,20 @@ from uuid import UUID
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from apps.chats.markup import render_text
 from apps.chats.models import Chat, Message
-from apps.chats.panels import panels_for
+from apps.chats.pages.markup import render_text
+from apps.chats.pages.plugins import panels_for
 from apps.chats.queries import message_window
 from apps.chats.scenes import SceneBreak, break_after
 
-WINDOW = 50
-LEAD = 8  # turns shown before the one that was asked for
-PAUSE = dt.timedelta(hours=4)  # after so long, one sat down to it anew
+WINDOW = 50  # turns
+LEAD = 8  # turns shown before the requested one
+PAUSE = dt.timedelta(hours=4)  # a longer pause begins a new session
 
 
 @dataclass(frozen=True)
-class Sitting:
-    """One comes back to a chat: at ``moment`` (local), on a new day or after a pause on the same one."""
+class Session:
+    """The start of a session at the local time ``moment``: on a new day, or after a pause on the same day."""
 
     moment: dt.datetime
     new_day: bool
@@ -29,12 +29,12 @@ class Sitting:
 
 @dataclass(frozen=True)
 class Turn:
-    """A message with its text as HTML, the panels under it, and the ``sitting`` that begins with it, if one does."""
+    """A message with its text as HTML, the panels under it, and the session that begins with it, if any."""
 
     message: Message
     html: SafeString
     panels: list[str]
-    sitting: Sitting | None
+    session: Session | None
 
     @property
     def scene_break(self) -> SceneBreak | None:
@@ -42,7 +42,7 @@ class Turn:
 
     @property
     def source(self) -> dict[str, Any]:
-        """What the page's script needs for an edit: the text as it was written, not as it is shown."""
+        """Return the fields that the page's script needs for an edit, with the text as written."""
         row = self.message
         return {"id": str(row.pk), "index": row.index, "rev": row.rev, "name": row.name, "mes": row.mes}
 
@@ -57,7 +57,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """Turns of ``chat`` that follow each other, from index ``start`` on."""
+    """Consecutive turns of ``chat``, from index ``start`` on."""
 
     chat: Chat
     start: int
@@ -65,12 +65,12 @@ class Excerpt:
 
     @property
     def end(self) -> int:
-        """The index after that of the last turn."""
+        """Return the index after the last turn."""
         return self.start + len(self.turns)
 
     @property
     def last(self) -> int:
-        """The index of the last turn; one before ``start`` when there is none."""
+        """Return the index of the last turn, or ``start - 1`` if there is none."""
         return self.end - 1
 
     @property
@@ -83,49 +83,51 @@ class Excerpt:
 
 
 def excerpt_of(owner: Any, chat_id: UUID, start: int, count: int = WINDOW) -> Excerpt:
-    """``count`` turns from index ``start`` on. Raises Missing."""
-    before = 1 if start else 0
+    """Return ``count`` turns from index ``start`` on. Raise Missing."""
+    before = 1 if start else 0  # the message before the first turn, to find out if a session begins there
     window = message_window(owner, chat_id, start - before, count + before)
     messages = window.messages[before : before + count]
     panels = panels_for(owner, messages)
-    sittings = _sittings(window.messages)
+    sessions = _sessions(window.messages)
     turns = [
-        Turn(message, render_text(message.mes), panels.get(message.pk, []), sittings.get(message.pk))
+        Turn(message, render_text(message.mes), panels.get(message.pk, []), sessions.get(message.pk))
         for message in messages
     ]
     return Excerpt(window.chat, start, turns)
 
 
-def end_of(owner: Any, chat: Chat) -> Excerpt:
+def last_excerpt(owner: Any, chat: Chat) -> Excerpt:
+    """Return the window at the end of the chat."""
     return excerpt_of(owner, chat.pk, max(0, chat.message_count - WINDOW))
 
 
-def around(owner: Any, chat: Chat, index: int) -> Excerpt:
-    """A window that has the turn at ``index`` near its top."""
+def excerpt_around(owner: Any, chat: Chat, index: int) -> Excerpt:
+    """Return a window that has the turn at ``index`` near its top."""
     return excerpt_of(owner, chat.pk, max(0, index - LEAD))
 
 
-def earlier_than(owner: Any, chat: Chat, index: int) -> Excerpt:
+def excerpt_before(owner: Any, chat: Chat, index: int) -> Excerpt:
+    """Return the window that ends before ``index``."""
     start = max(0, index - WINDOW)
     return excerpt_of(owner, chat.pk, start, index - start)
 
 
 def turn_of(owner: Any, message: Message) -> Turn:
-    """One message by itself, without the divider above it."""
+    """Return a single turn, without a session."""
     return Turn(message, render_text(message.mes), panels_for(owner, [message]).get(message.pk, []), None)
 
 
 def index_at(owner: Any, chat: Chat, day: dt.date) -> int:
-    """The index of the first message sent on ``day`` or later; the last one where there is none."""
+    """Return the index of the first message sent on ``day`` or later, or else of the last message."""
     moment = timezone.make_aware(dt.datetime.combine(day, dt.time.min))
     later = Message.objects.for_owner(owner).filter(chat=chat, sent_at__gte=moment).order_by("index")
-    found: int | None = later.values_list("index", flat=True).first()
-    return chat.message_count - 1 if found is None else found
+    index: int | None = later.values_list("index", flat=True).first()
+    return chat.message_count - 1 if index is None else index
 
 
-def _sittings(messages: list[Message]) -> dict[UUID, Sitting]:
-    """By message id, the sitting that begins with the message."""
-    found: dict[UUID, Sitting] = {}
+def _sessions(messages: list[Message]) -> dict[UUID, Session]:
+    """Return the sessions by the id of the message that they begin with."""
+    sessions: dict[UUID, Session] = {}
     before: dt.datetime | None = None
     for message in messages:
         if message.sent_at is None:
@@ -133,6 +135,6 @@ def _sittings(messages: list[Message]) -> dict[UUID, Sitting]:
         moment = timezone.localtime(message.sent_at)
         new_day = before is None or moment.date() != before.date()
         if new_day or (before and moment - before > PAUSE):
-            found[message.pk] = Sitting(moment, new_day)
+            sessions[message.pk] = Session(moment, new_day)
         before = moment
-    return found
+    return sessions

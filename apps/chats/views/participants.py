@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from apps.chats.forms import ParticipantForm
+from apps.chats.forms.chats import ParticipantForm
 from apps.chats.models import Character
 from apps.chats.operations import add_participant, remove_participant, update_participant
 from apps.chats.views.access import own_chat

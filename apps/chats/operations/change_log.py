@@ -1,4 +1,4 @@
-"""Forgets old lines of the logs of changes."""
+"""Delete old entries of the change logs."""
 
 import datetime as dt
 
@@ -8,16 +8,15 @@ from django.db.models import F
 from apps.chats.models import ChatChange
 from apps.common.scoping import system_scope
 
-BATCH = 5_000  # lines deleted at a time, each batch in a transaction of its own
+BATCH = 5_000  # entries deleted at a time, each batch in a transaction of its own
 
 
 def trim_change_logs(now: dt.datetime) -> int:
-    """Forget what is older than CHANGE_LOG_DAYS and not of the last CHANGE_LOG_MIN writes of its chat; how many
-    lines that was."""
+    """Delete entries older than CHANGE_LOG_DAYS, except the last CHANGE_LOG_MIN of each chat. Return their number."""
     oldest = now - dt.timedelta(days=settings.CHANGE_LOG_DAYS)
-    forgotten = 0
+    deleted = 0
     with system_scope():
         old = ChatChange.objects.filter(at__lt=oldest, rev__lte=F("chat__rev") - settings.CHANGE_LOG_MIN)
         while ids := list(old.order_by("at").values_list("pk", flat=True)[:BATCH]):
-            forgotten += ChatChange.objects.filter(pk__in=ids).delete()[0]
-    return forgotten
+            deleted += ChatChange.objects.filter(pk__in=ids).delete()[0]
+    return deleted

@@ -1,0 +1,57 @@
+"""Read the log of writes to a chat."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from uuid import UUID
+
+from apps.chats.models import Chat, ChatChange, Message
+from apps.common.problems import Problem
+
+# Writes that store a whole chat: their log entry names no messages.
+WHOLE = {ChatChange.Kind.IMPORT, ChatChange.Kind.BRANCH}
+
+
+class HistoryGone(Problem):
+    """The change log does not reach back to the state that the client names."""
+
+    status = 410
+    type = "/problems/history-gone"
+    title = "The change log does not reach back that far"
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Log entries of ``chat``, oldest first."""
+
+    chat: Chat
+    entries: list[ChatChange]
+
+    @cached_property
+    def messages(self) -> dict[UUID, Message]:
+        """Return the added or changed messages that still exist, in their current state, by id."""
+        rows = Message.objects.for_owner(self.chat.owner_id).filter(chat=self.chat, pk__in=self.message_ids)
+        return {message.pk: message for message in rows.with_swipes()}
+
+    @cached_property
+    def message_ids(self) -> set[UUID]:
+        return {pk for entry in self.entries for pk in entry.message_ids}
+
+    @cached_property
+    def deleted_ids(self) -> set[UUID]:
+        return {pk for entry in self.entries for pk in entry.deleted_ids}
+
+
+def rev_of(chat: Chat, integrity: UUID) -> int | None:
+    """Return the rev of the state named by ``integrity``, or None if the log does not hold it."""
+    if chat.integrity == integrity:
+        return chat.rev
+    return chat.changes.filter(integrity=integrity).values_list("rev", flat=True).first()
+
+
+def changes_since(chat: Chat, rev: int) -> Changes:
+    """Return the changes after ``rev``. Raise HistoryGone if the log does not hold all of them."""
+    entries = list(chat.changes.filter(rev__gt=rev).order_by("rev"))
+    complete = len(entries) == chat.rev - rev and rev >= 0
+    if not complete or any(entry.kind in WHOLE for entry in entries):
+        raise HistoryGone("Read the whole chat again.", current_integrity=str(chat.integrity), current_rev=chat.rev)
+    return Changes(chat, entries)

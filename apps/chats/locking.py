@@ -1,0 +1,200 @@
+"""Lock a chat, check the integrity that the client sent, and record the change.
+
+Every write to a chat runs in one transaction: ``lock_chat``, check the guard, change rows, ``record_change``.
+"""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from functools import partial
+from typing import Any, Self
+from uuid import UUID
+
+import structlog
+from celery import current_app
+from django.db import transaction
+from django.utils import timezone
+
+from apps.chats.change_log import HistoryGone, changes_since, rev_of
+from apps.chats.models import Chat, ChatChange, Message
+from apps.chats.serializers import change_documents, message_document
+from apps.chats.signals import ChatChanged, before_forced_write, chat_changed
+from apps.common.problems import Conflict, Missing, Problem
+
+logger = structlog.get_logger(__name__)
+
+DISPATCH_TASK = "apps.chats.tasks.dispatch_chat_committed"
+# Not part of what a write means: the layout of an imported line, and the date parsed from send_date.
+NOT_FINGERPRINTED = {"layout", "sent_at"}
+
+
+@dataclass(frozen=True)
+class Guard:
+    """The state of the chat that the client knows, and how to treat later writes.
+
+    ``integrity`` names the known state. ``rebase`` accepts the write if nothing that it touches has changed since.
+    ``force`` skips the check. ``optional`` allows a write without an integrity. ``keyed`` says that the request has
+    an Idempotency-Key, by which its retries are recognised.
+    """
+
+    integrity: UUID | None = None
+    rebase: bool = False
+    force: bool = False
+    optional: bool = False
+    keyed: bool = False
+
+    def check(self) -> None:
+        """Raise IntegrityRequired if the integrity is missing."""
+        if self.integrity is None and not self.force and not self.optional:
+            raise IntegrityRequired
+
+    def is_stale(self, chat: Chat) -> bool:
+        """Return True if the chat has been written since the known state."""
+        return not self.force and self.integrity is not None and self.integrity != chat.integrity
+
+
+UNGUARDED = Guard()
+
+
+class IntegrityRequired(Problem):
+    status = 428
+    type = "/problems/integrity-required"
+    title = "An integrity is required"
+
+    def __init__(self) -> None:
+        super().__init__('Send the "integrity" that you know, or "force": true.')
+
+
+class IntegrityConflict(Conflict):
+    """The chat has been written since. Carries the changes, as far as the log holds them."""
+
+    type = "/problems/integrity-conflict"
+    title = "The chat has changed"
+
+    @classmethod
+    def over(cls, chat: Chat, guard: Guard) -> Self:
+        detail = "The chat was written by somebody else since. Apply the changes and try again."
+        return cls(detail, **_current_state(chat, guard))
+
+
+class PatchConflict(Conflict):
+    """Something that the write touches has changed since the state that the client knows."""
+
+    type = "/problems/integrity-conflict"
+    title = "The same thing was changed by somebody else"
+
+    @classmethod
+    def over(
+        cls, chat: Chat, guard: Guard, message_ids: Iterable[UUID], detail: str, *, deleted: Iterable[UUID] = ()
+    ) -> Self:
+        """Return the conflict over messages, with their current state, and over ``deleted`` ones."""
+        rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=list(message_ids))
+        messages = rows.with_swipes().order_by("index")
+        theirs: list[dict[str, Any]] = [
+            {"id": str(message.pk), "theirs": message_document(message)} for message in messages
+        ]
+        theirs += [{"id": str(pk), "theirs": None} for pk in deleted]
+        return cls(detail, conflicts=theirs, **_current_state(chat, guard))
+
+    @classmethod
+    def over_keys(cls, chat: Chat, guard: Guard, theirs: Mapping[str, Any]) -> Self:
+        """Return the conflict over keys of the metadata, with their current values; null for a deleted key."""
+        conflicts = [{"key": key, "theirs": value} for key, value in theirs.items()]
+        return cls("These keys were changed since.", conflicts=conflicts, **_current_state(chat, guard))
+
+
+def _current_state(chat: Chat, guard: Guard) -> dict[str, Any]:
+    """Return the chat's integrity and rev, and the changes since the state that the client knows."""
+    state: dict[str, Any] = {"current_integrity": str(chat.integrity), "current_rev": chat.rev}
+    known = None if guard.integrity is None else rev_of(chat, guard.integrity)
+    if known is not None:
+        with suppress(HistoryGone):
+            state["changes"] = change_documents(changes_since(chat, known))
+    return state
+
+
+def lock_chat(owner: Any, chat_id: UUID, guard: Guard = UNGUARDED) -> Chat:
+    """Return the owner's chat, its row locked until the transaction ends. Raise Missing.
+
+    Sends ``before_forced_write`` if the guard forces the write.
+    """
+    chat = Chat.objects.for_owner(owner).select_for_update().filter(pk=chat_id).first()
+    if chat is None:
+        raise Missing("There is no such chat.")
+    if guard.force:
+        before_forced_write.send(sender=Chat, chat=chat)
+    return chat
+
+
+def record_change(
+    chat: Chat,
+    kind: str,
+    *,
+    messages: Sequence[Message] = (),
+    deleted_ids: Sequence[UUID] = (),
+    **columns: Any,
+) -> ChatChange:
+    """End a write to a locked chat: give it a new rev and integrity, log the change, notify receivers.
+
+    ``columns`` are further columns of ChatChange: metadata, metadata_replaced, before, reordered, fingerprint, forced.
+    """
+    chat.rev += 1
+    chat.integrity = uuid.uuid4()
+    chat.save(update_fields=["rev", "integrity", "message_count", "last_active", "updated_at"])
+    event = ChatChanged(
+        owner_id=chat.owner_id,
+        chat_id=chat.pk,
+        kind=kind,
+        rev=chat.rev,
+        integrity=chat.integrity,
+        message_ids=[message.pk for message in messages],
+        deleted_ids=list(deleted_ids),
+    )
+    change = ChatChange.objects.create(at=timezone.now(), **asdict(event), **columns)
+    chat_changed.send(sender=Chat, event=event)
+    transaction.on_commit(partial(enqueue_dispatch, event))
+    return change
+
+
+def enqueue_dispatch(event: ChatChanged) -> None:
+    """Enqueue the task that sends ``chat_committed``: one for all receivers, since publishing costs half a write."""
+    try:
+        current_app.send_task(DISPATCH_TASK, kwargs=asdict(event))
+    except Exception:
+        # The write is committed: a broker that is down must not fail it. Sweeps find what was not announced.
+        logger.exception("could not announce a change", chat_id=str(event.chat_id), rev=event.rev)
+
+
+def fingerprint_of(kind: str, parts: Iterable[Any]) -> str:
+    """Return the SHA-256 in hexadecimal of a write: its kind, and parts that are dataclasses or JSON values."""
+    text = json.dumps([kind, *map(_jsonable, parts)], ensure_ascii=False, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _jsonable(value: Any) -> Any:
+    if is_dataclass(value):
+        names = [item.name for item in fields(value) if item.name not in NOT_FINGERPRINTED]
+        return {name: _jsonable(getattr(value, name)) for name in names}
+    if isinstance(value, frozenset):
+        return sorted(value)
+    return [_jsonable(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def find_repeated_change(chat: Chat, guard: Guard, fingerprint: str) -> ChatChange | None:
+    """Return the change that this write repeats: the one made right after the known state, with the same content.
+
+    A client whose reply was lost sends the write again. A request with an Idempotency-Key that got here is no retry.
+    """
+    known = None if guard.integrity is None or guard.keyed else rev_of(chat, guard.integrity)
+    if known is None:
+        return None
+    return chat.changes.filter(rev=known + 1, fingerprint=fingerprint).first()
+
+
+def messages_of_change(chat: Chat, change: ChatChange) -> list[Message]:
+    """Return the messages that ``change`` added or changed and that still exist, by index."""
+    messages = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=change.message_ids)
+    return list(messages.order_by("index"))

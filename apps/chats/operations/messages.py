@@ -1,0 +1,225 @@
+"""Append messages to a chat, and change them: all patches of a batch, or none."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from apps.chats.change_log import Changes, changes_since, rev_of
+from apps.chats.formats.parsed import ParsedMessage
+from apps.chats.locking import (
+    UNGUARDED,
+    Guard,
+    IntegrityConflict,
+    PatchConflict,
+    find_repeated_change,
+    fingerprint_of,
+    lock_chat,
+    messages_of_change,
+    record_change,
+)
+from apps.chats.models import Chat, ChatChange, Message, Swipe
+from apps.chats.operations.patches import Patch
+from apps.chats.operations.patching import Batch, Draft, swipe_state
+from apps.chats.operations.rows import message_row, participant_ids, save_order, swipe_rows, with_date
+from apps.common.problems import Invalid
+
+MAX_BATCH = 1000  # messages inserted at a time
+MAX_BATCH_WEIGHT = 4_000_000  # about, in characters: a batch ends at whichever comes first
+ROW_WEIGHT = 500  # memory that an object takes besides its text, in characters
+
+PATCHED_FIELDS = [
+    *("name", "participant", "is_system", "send_date", "sent_at", "swipe_id"),
+    *("ends_scene", "layout", "rev", "updated_at"),
+]
+
+
+@dataclass(frozen=True)
+class Appended:
+    """``deduplicated`` counts messages that a retry sent again: they are listed, but were stored before."""
+
+    chat: Chat
+    messages: list[Message]
+    deduplicated: int = 0
+
+
+@dataclass(frozen=True)
+class Patched:
+    """``applied`` and ``skipped`` count patches; ``messages`` were added or changed, by index."""
+
+    chat: Chat
+    messages: list[Message] = field(default_factory=list)
+    skipped: int = 0
+    applied: int = 0
+
+
+@transaction.atomic
+def append_messages(owner: Any, chat_id: UUID, parsed: Sequence[ParsedMessage], guard: Guard = UNGUARDED) -> Appended:
+    """Add messages at the end.
+
+    Appends commute: without an integrity, or with ``rebase``, they go after whatever was written in the meantime.
+    The retry of an append whose reply was lost stores nothing. Raises IntegrityConflict, Missing.
+    """
+    chat = lock_chat(owner, chat_id, guard)
+    fingerprint = fingerprint_of(ChatChange.Kind.APPEND, parsed)
+    if guard.is_stale(chat):
+        repeated = find_repeated_change(chat, guard, fingerprint)
+        if repeated is not None:
+            return Appended(chat, messages_of_change(chat, repeated), deduplicated=len(parsed))
+        if not guard.rebase:
+            raise IntegrityConflict.over(chat, guard)
+    messages = [message for batch in store_messages(chat, map(with_date, parsed)) for message in batch]
+    chat.last_active = timezone.now()
+    record_change(
+        chat, ChatChange.Kind.APPEND, messages=messages, before={}, fingerprint=fingerprint, forced=guard.force
+    )
+    return Appended(chat, messages)
+
+
+def store_messages(chat: Chat, parsed: Iterable[ParsedMessage]) -> Iterator[list[Message]]:
+    """Insert messages at the end of a locked chat and yield them in batches, bounded by number and by size.
+
+    The caller has to exhaust the iterator, then call ``record_change``.
+    """
+    participants = participant_ids(chat)
+    for batch in _batches(parsed):
+        messages = [
+            message_row(chat, index, item, participants) for index, item in enumerate(batch, chat.message_count)
+        ]
+        Message.objects.bulk_create(messages)
+        Swipe.objects.bulk_create(
+            row for message, item in zip(messages, batch, strict=True) for row in swipe_rows(message, item)
+        )
+        chat.message_count += len(messages)
+        yield messages
+
+
+def _batches(parsed: Iterable[ParsedMessage]) -> Iterator[list[ParsedMessage]]:
+    batch: list[ParsedMessage] = []
+    weight = 0
+    for item in parsed:
+        batch.append(item)
+        weight += len(item.layout) + sum(_weight([swipe.mes, swipe.extra, swipe.info]) for swipe in item.swipes)
+        if len(batch) == MAX_BATCH or weight >= MAX_BATCH_WEIGHT:
+            yield batch
+            batch, weight = [], 0
+    if batch:
+        yield batch
+
+
+def _weight(value: Any) -> int:
+    """Estimate the size of a JSON value in memory, in characters."""
+    if isinstance(value, dict):
+        return ROW_WEIGHT + sum(map(_weight, value.values()))
+    if isinstance(value, list):
+        return ROW_WEIGHT + sum(map(_weight, value))
+    return len(value) if isinstance(value, str) else 0
+
+
+@transaction.atomic
+def patch_messages(owner: Any, chat_id: UUID, patches: Sequence[Patch], guard: Guard) -> Patched:
+    """Change messages: all of the patches, or none.
+
+    Skips a patch that is in effect already, and a batch that was stored before (sent again because its reply was
+    lost). Raises IntegrityRequired, IntegrityConflict, PatchConflict, Missing, and Invalid if a patch names no
+    message or doesn't fit it.
+    """
+    chat = lock_chat(owner, chat_id, guard)
+    guard.check()
+    fingerprint = fingerprint_of(ChatChange.Kind.PATCH, patches)
+    if guard.is_stale(chat):
+        if repeated := find_repeated_change(chat, guard, fingerprint):
+            return Patched(chat, messages_of_change(chat, repeated), skipped=len(patches))
+        batch = _rebased_batch(chat, patches, guard)
+    else:
+        batch = Batch(chat, patches)
+    if batch.late_ids:
+        detail = "These messages are not at the rev that the patch names."
+        raise PatchConflict.over(chat, guard, batch.late_ids, detail)
+    if not batch.applied_count:
+        return Patched(chat, batch.targets, skipped=len(patches))
+    before = {"messages": batch.states_before()}
+    messages = _save_batch(chat, batch)
+    chat.last_active = timezone.now()
+    record_change(
+        chat,
+        ChatChange.Kind.PATCH,
+        messages=messages,
+        deleted_ids=list(batch.deleted),
+        before=before,
+        reordered=batch.order is not None,
+        fingerprint=fingerprint,
+        forced=guard.force,
+    )
+    return Patched(chat, messages, skipped=len(patches) - batch.applied_count, applied=batch.applied_count)
+
+
+def _rebased_batch(chat: Chat, patches: Sequence[Patch], guard: Guard) -> Batch:
+    """Apply patches to a chat that was written since the known state.
+
+    They must be in effect already or, if the guard allows a rebase, touch nothing that changed in the meantime.
+    Raises IntegrityConflict, PatchConflict.
+    """
+    assert guard.integrity is not None
+    known = rev_of(chat, guard.integrity)
+    if known is None:
+        raise IntegrityConflict.over(chat, guard)
+    since = changes_since(chat, known)
+    try:
+        batch = Batch(chat, patches, since)
+    except Invalid as invalid:
+        # The patches may have fitted the state that the client knows, so the error is the conflict.
+        raise IntegrityConflict.over(chat, guard) from invalid
+    if batch.applied_count or batch.missing_ids:
+        _check_rebase(chat, guard, batch, since)
+    return batch
+
+
+def _check_rebase(chat: Chat, guard: Guard, batch: Batch, since: Changes) -> None:
+    if not guard.rebase:
+        raise IntegrityConflict.over(chat, guard)
+    contested = batch.touched_ids & since.message_ids
+    if contested or batch.missing_ids:
+        detail = "These messages were changed since."
+        raise PatchConflict.over(chat, guard, contested, detail, deleted=batch.missing_ids)
+
+
+def _save_batch(chat: Chat, batch: Batch) -> list[Message]:
+    """Save all that the batch changed. Return the messages added or changed, by index."""
+    inserted = [message for message, _ in batch.inserted.values()]
+    for draft in batch.changed:
+        _save_draft(draft)
+    if batch.deleted:
+        Message.objects.for_owner(chat.owner_id).filter(pk__in=batch.deleted).delete()
+    if inserted:
+        Message.objects.bulk_create(inserted)
+        Swipe.objects.bulk_create([swipe for _, swipes in batch.inserted.values() for swipe in swipes])
+    messages = [draft.message for draft in batch.changed] + inserted
+    if batch.order is not None:
+        chat.message_count = len(batch.order)
+        save_order(chat, batch.order)
+        index_of = {pk: index for index, pk in enumerate(batch.order)}
+        for message in messages:
+            message.index = index_of[message.pk]
+    return sorted(messages, key=lambda message: message.index)
+
+
+def _save_draft(draft: Draft) -> None:
+    """Save a changed message and those of its swipes that differ from the stored ones."""
+    message = draft.message
+    swipes = Swipe.objects.for_owner(message.owner_id)
+    if draft.removed_swipe_ids:
+        swipes.filter(pk__in=draft.removed_swipe_ids).delete()
+    stored = {state["id"]: (position, state) for position, state in enumerate(draft.before["swipes"])}
+    for swipe in draft.swipes:
+        if swipe.pk in draft.stored_swipe_ids and stored[str(swipe.pk)] != (swipe.position, swipe_state(swipe)):
+            swipes.filter(pk=swipe.pk).update(position=swipe.position, mes=swipe.mes, extra=swipe.extra)
+    added = [swipe for swipe in draft.swipes if swipe.pk not in draft.stored_swipe_ids]
+    if added:
+        Swipe.objects.bulk_create(added)
+    message.rev += 1
+    message.updated_at = timezone.now()
+    message.save(update_fields=PATCHED_FIELDS)

@@ -1,0 +1,57 @@
+"""What other apps add to the chat pages: progress of background work, panels under messages, sample chats."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from apps.chats.models import Message
+from apps.common.registry import Registry
+
+
+@dataclass(frozen=True)
+class Activity:
+    """Progress of background work on a chat: ``done`` of ``total`` steps. The total is 0 while it is unknown."""
+
+    done: int
+    total: int
+
+    @property
+    def percent(self) -> int:
+        return min(100, 100 * self.done // self.total) if self.total else 0
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A chat file that a new user may import under ``title``."""
+
+    title: str
+    path: Path
+
+
+# Called with an owner and chat ids: returns the work in progress, by chat id.
+ActivitySource = Callable[[Any, Collection[UUID]], Mapping[UUID, Activity]]
+# Called with an owner and messages: returns safe HTML by message id.
+Panel = Callable[[Any, Iterable[Message]], dict[UUID, str]]
+
+activity_sources: Registry[ActivitySource] = Registry()
+panels: Registry[Panel] = Registry()
+samples: Registry[Sample] = Registry()
+
+
+def activities_of(owner: Any, chat_ids: Collection[UUID]) -> dict[UUID, Activity]:
+    """Return the work in progress by chat id, without chats that have none. Asks each source once for all chats."""
+    activities: dict[UUID, Activity] = {}
+    for source in activity_sources if chat_ids else ():
+        activities.update(source(owner, chat_ids))
+    return activities
+
+
+def panels_for(owner: Any, messages: list[Message]) -> dict[UUID, list[str]]:
+    """Return the HTML of all panels by message id. Calls each panel once for all messages."""
+    result: dict[UUID, list[str]] = {}
+    for panel in panels:
+        for message_id, html in panel(owner, messages).items():
+            result.setdefault(message_id, []).append(html)
+    return result

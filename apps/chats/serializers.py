@@ -1,0 +1,246 @@
+"""Chats and messages as JSON: the documents of replies, and the serializers of requests.
+
+Replies are made by functions, since REST framework's fields take longer than the query. Their serializers document
+the schema.
+"""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from apps.chats.change_log import Changes
+from apps.chats.dates import parse_date, timestamp
+from apps.chats.models import Character, Chat, ImportJob, Message, Participant
+from apps.chats.queries import Round
+from apps.common.serializer_fields import Flag, Integer, JSONObject, StrictSerializer, Text
+
+
+def chat_document(chat: Chat) -> dict[str, Any]:
+    return {
+        "id": str(chat.pk),
+        "title": chat.title,
+        "character": str(chat.character_id) if chat.character_id else None,
+        "user_name": chat.user_name,
+        "metadata": chat.metadata,
+        "integrity": str(chat.integrity),
+        "rev": chat.rev,
+        "message_count": chat.message_count,
+        "is_group": chat.is_group,
+        "parent": str(chat.parent_id) if chat.parent_id else None,
+        "parent_index": chat.parent_index,
+        "is_checkpoint": chat.is_checkpoint,
+        "last_active": timestamp(chat.last_active),
+        "created_at": timestamp(chat.created_at),
+        "updated_at": timestamp(chat.updated_at),
+    }
+
+
+def import_document(job: ImportJob) -> dict[str, Any]:
+    return {
+        "id": str(job.pk),
+        "filename": job.filename,
+        "state": job.state,
+        "bytes_done": job.bytes_done,
+        "bytes_total": job.bytes_total,
+        "messages": job.messages,
+        "chats": [str(chat.pk) for chat in job.chats.all()],
+        "report": job.report or None,
+        "error": job.error or None,
+        "created_at": timestamp(job.created_at),
+        "started_at": timestamp(job.started_at),
+        "finished_at": timestamp(job.finished_at),
+    }
+
+
+def message_document(message: Message) -> dict[str, Any]:
+    """Return a message as JSON. ``mes`` and ``extra`` are those of the active swipe."""
+    swipes = message.ordered_swipes
+    active = message.active_swipe
+    return {
+        "id": str(message.pk),
+        "index": message.index,
+        "rev": message.rev,
+        "name": message.name,
+        "participant": str(message.participant_id) if message.participant_id else None,
+        "is_user": message.is_user,
+        "is_system": message.is_system,
+        "send_date": message.send_date,
+        "mes": active.mes,
+        "extra": active.extra,
+        "swipe_id": message.swipe_id,
+        "swipes": [swipe.mes for swipe in swipes],
+        "swipe_info": [swipe.info | {"extra": swipe.extra} for swipe in swipes],
+        "hidden": message.is_system,
+        "created_at": timestamp(message.created_at),
+        "updated_at": timestamp(message.updated_at),
+    }
+
+
+def participant_document(participant: Participant) -> dict[str, Any]:
+    return {
+        "id": str(participant.pk),
+        "name": participant.name,
+        "character": str(participant.character_id) if participant.character_id else None,
+        "position": participant.position,
+        "muted": participant.muted,
+    }
+
+
+def round_document(chat_round: Round) -> dict[str, Any]:
+    return {
+        "round": chat_round.number,
+        "user": [_turn_document(message) for message in chat_round.user],
+        "turns": [_turn_document(message) for message in chat_round.turns],
+    }
+
+
+def _turn_document(message: Message) -> dict[str, Any]:
+    return {
+        "id": str(message.pk),
+        "index": message.index,
+        "name": message.name,
+        "participant": str(message.participant_id) if message.participant_id else None,
+    }
+
+
+def change_documents(changes: Changes) -> list[dict[str, Any]]:
+    """Return log entries as JSON, oldest first, each with the current state of the messages that it names."""
+    return [
+        {
+            "rev": entry.rev,
+            "integrity": str(entry.integrity),
+            "kind": entry.kind,
+            "at": timestamp(entry.at),
+            "messages": [
+                message_document(changes.messages[message_id])
+                for message_id in entry.message_ids
+                if message_id in changes.messages
+            ],
+            "deleted": [str(message_id) for message_id in entry.deleted_ids],
+            "metadata": entry.metadata,
+            "metadata_replaced": entry.metadata_replaced,
+        }
+        for entry in changes.entries
+    ]
+
+
+class ChatSerializer(serializers.Serializer[Chat]):
+    """A chat in a reply."""
+
+    id = serializers.UUIDField()
+    title = serializers.CharField()
+    character = serializers.UUIDField(allow_null=True)
+    user_name = serializers.CharField()
+    metadata = JSONObject()
+    integrity = serializers.UUIDField()
+    rev = serializers.IntegerField()
+    message_count = serializers.IntegerField()
+    is_group = serializers.BooleanField()
+    parent = serializers.UUIDField(allow_null=True)  # type: ignore[assignment]
+    parent_index = serializers.IntegerField(allow_null=True)
+    is_checkpoint = serializers.BooleanField()
+    last_active = serializers.DateTimeField()
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+
+    def to_representation(self, instance: Chat) -> dict[str, Any]:
+        return chat_document(instance)
+
+
+class OwnCharacter(serializers.PrimaryKeyRelatedField[Character]):
+    """The id of one of the user's characters, or null."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(pk_field=serializers.UUIDField(), allow_null=True, **kwargs)
+
+    def get_queryset(self) -> Any:
+        return Character.objects.for_owner(self.context["request"].user)
+
+
+class ChatUpdateSerializer(StrictSerializer):
+    title = Text(max_length=200, allow_blank=False, required=False)
+    character = OwnCharacter(required=False)
+    user_name = Text(max_length=200, required=False)
+
+
+class ChatCreateSerializer(StrictSerializer):
+    title = Text(max_length=200, default="", help_text="Left out: the character's name.")
+    character = OwnCharacter(default=None)
+    user_name = Text(max_length=200, default="")
+    metadata = JSONObject(default=dict)
+
+
+class MessageSerializer(serializers.Serializer[Message]):
+    """A message in a reply."""
+
+    id = serializers.UUIDField()
+    index = serializers.IntegerField()
+    rev = serializers.IntegerField()
+    name = serializers.CharField()
+    participant = serializers.UUIDField(allow_null=True)
+    is_user = serializers.BooleanField()
+    is_system = serializers.BooleanField()
+    send_date = serializers.JSONField()
+    mes = serializers.CharField()
+    extra = JSONObject()
+    swipe_id = serializers.IntegerField()
+    swipes = serializers.ListField(child=serializers.CharField())
+    swipe_info = serializers.ListField(child=JSONObject())
+    hidden = serializers.BooleanField()
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+
+    def to_representation(self, instance: Message) -> dict[str, Any]:
+        return message_document(instance)
+
+
+class WindowSerializer(serializers.Serializer[Any]):
+    integrity = serializers.UUIDField()
+    rev = serializers.IntegerField()
+    total = serializers.IntegerField()
+    results = MessageSerializer(many=True)
+
+    def get_fields(self) -> dict[str, Any]:
+        return super().get_fields() | {"from": serializers.IntegerField()}
+
+
+class SendDate(serializers.JSONField):
+    """A string or number that ``parse_date`` can read."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, bool) or not isinstance(data, str | int | float):
+            raise serializers.ValidationError("It must be a string or a number.")
+        if parse_date(data) is None:
+            raise serializers.ValidationError("This is no date that can be read.")
+        return data
+
+
+class MessageInputSerializer(serializers.Serializer[Any]):
+    """A message in a request. Unknown fields are kept and exported again."""
+
+    # Assigned by the server, and ignored in a request, so that a client may send back a copy of a message.
+    ASSIGNED = ("id", "index", "rev", "hidden", "created_at", "updated_at")
+
+    name = Text(max_length=200, required=False)
+    participant = serializers.UUIDField(required=False, allow_null=True)
+    is_user = Flag(default=False)
+    is_system = Flag(default=False)
+    send_date = SendDate(required=False)
+    mes = Text()
+    extra = JSONObject(required=False)
+    swipe_id = Integer(min_value=0, required=False)
+    swipes = serializers.ListField(child=Text(), required=False, allow_empty=False)
+    swipe_info = serializers.ListField(child=JSONObject(), required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Check that ``swipe_id`` and ``swipe_info`` fit the number of swipes."""
+        count = len(attrs.get("swipes", [attrs["mes"]]))
+        if attrs.get("swipe_id", 0) >= count:
+            raise serializers.ValidationError({"swipe_id": [f"There are {count} swipes."]})
+        if len(attrs.get("swipe_info", [])) > count:
+            raise serializers.ValidationError({"swipe_info": [f"There are {count} swipes."]})
+        return attrs
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        known = super().to_internal_value(data)
+        return {key: known.get(key, value) for key, value in data.items() if key not in self.ASSIGNED} | known

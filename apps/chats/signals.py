@@ -1,0 +1,36 @@
+"""Signals about writes to chats. Upper apps connect their receivers in ``AppConfig.ready()``."""
+
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.dispatch import Signal
+
+
+@dataclass(frozen=True)
+class ChatChanged:
+    """A write to a chat. ``message_ids`` were added or changed, ``deleted_ids`` deleted.
+
+    Both lists are empty for a write that stored a whole chat: an import or a branch.
+    """
+
+    owner_id: UUID
+    chat_id: UUID
+    kind: str
+    rev: int
+    integrity: UUID
+    message_ids: list[UUID] = field(default_factory=list)
+    deleted_ids: list[UUID] = field(default_factory=list)
+
+
+# Sent with ``event``, a ChatChanged, at the end of each write, inside its transaction. A receiver has to be quick, and
+# an exception that it raises rolls the write back.
+chat_changed = Signal()
+
+# Sent with ``event``, a ChatChanged, by a Celery task after the commit. Exceptions are logged.
+chat_committed = Signal()
+
+# Sent with ``chat``, the new branch, inside the transaction that creates it.
+chat_branched = Signal()
+
+# Sent with ``chat``, locked and not yet changed, inside the transaction of a write that skips the integrity check.
+before_forced_write = Signal()
