@@ -13,7 +13,7 @@ from apps.common.scoping import OwnedManager, OwnedModel
 
 
 class Character(OwnedModel):
-    """Somebody to talk to. The fields are those of a character card, version 3."""
+    """A character, with the fields of a character card, version 3."""
 
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True, default="")
@@ -42,7 +42,7 @@ class Character(OwnedModel):
 
 
 class CharacterImage(OwnedModel):
-    """A character's picture, as it was given."""
+    """The picture of a character, as uploaded."""
 
     character = models.OneToOneField(Character, on_delete=models.CASCADE, related_name="image")
     media_type = models.CharField(max_length=32)
@@ -51,7 +51,7 @@ class CharacterImage(OwnedModel):
 
 
 class Lorebook(OwnedModel):
-    """What is told where its keys are spoken of; a character's own, or by itself."""
+    """World-info entries triggered by keywords. It may belong to a character."""
 
     name = models.CharField(max_length=200)
     character = models.ForeignKey(
@@ -66,7 +66,7 @@ class Lorebook(OwnedModel):
     class Meta:
         indexes = [
             models.Index("owner", "name", name="lorebook_owner_name"),  # the list
-            models.Index("character", name="lorebook_character"),  # what goes with a character
+            models.Index("character", name="lorebook_character"),  # the lorebook of a character
         ]
 
 
@@ -107,7 +107,7 @@ class ImportJob(OwnedModel):
 
 
 class Chat(OwnedModel):
-    """A conversation. ``integrity`` and ``rev`` change with every write; both name one state of it."""
+    """A conversation. ``integrity`` and ``rev`` identify its state: both change with every write."""
 
     character = models.ForeignKey(Character, on_delete=models.SET_NULL, null=True, blank=True, related_name="chats")
     title = models.CharField(max_length=200)
@@ -137,7 +137,7 @@ class Chat(OwnedModel):
 
 
 class Participant(OwnedModel):
-    """Somebody who speaks in a group chat, beside the user."""
+    """A speaker in a group chat besides the user."""
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="participants", db_index=False)
     character = models.ForeignKey(
@@ -161,7 +161,7 @@ class Participant(OwnedModel):
 
 
 class Message(OwnedModel):
-    """One turn. Its text and ``extra`` are those of the active swipe, and stand nowhere else."""
+    """A turn of a chat. Its text and ``extra`` are stored in its swipes; those of the active one count."""
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="messages", db_index=False)
     index = models.PositiveIntegerField(help_text="Its place in the chat, from 0, without gaps.")
@@ -194,7 +194,7 @@ class Message(OwnedModel):
             models.Index("chat", "index", name="message_scene_ends", condition=models.Q(ends_scene=True)),  # scenes
             models.Index(
                 "participant", name="message_participant", condition=models.Q(participant__isnull=False)
-            ),  # one who leaves
+            ),  # removal of a participant
         ]
 
     @property
@@ -215,7 +215,7 @@ class Message(OwnedModel):
 
 
 class Swipe(OwnedModel):
-    """One of the alternative texts of a message."""
+    """An alternative text of a message, with the data that belongs to it."""
 
     message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="swipes", db_index=False)
     position = models.PositiveIntegerField()
@@ -236,7 +236,7 @@ class Swipe(OwnedModel):
 
 
 class ChatChange(OwnedModel):
-    """One write to a chat: what it touched, and the integrity and rev that it led to."""
+    """A write to a chat: what it changed, and the resulting integrity and rev."""
 
     class Kind(models.TextChoices):
         CREATE = "create"
@@ -270,5 +270,5 @@ class ChatChange(OwnedModel):
         ]
         indexes = [
             models.Index(fields=["owner", "-id"], name="change_owner"),  # the admin site's list
-            models.Index("at", name="change_age"),  # what the log need not keep, over all owners
+            models.Index("at", name="change_age"),  # trimming, over all owners
         ]

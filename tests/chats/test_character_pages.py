@@ -116,7 +116,7 @@ def test_the_gallery_finds_by_name_and_tag(alice, site):
         html = site.get("/characters/", {"q": words}, **HTMX).content.decode()
         assert found in html
         assert {"Borin": "Mira", "Mira": "Borin"}[found] not in html
-    assert "Nobody is called that" in site.get("/characters/", {"q": "zz"}).content.decode()
+    assert "No character found" in site.get("/characters/", {"q": "zz"}).content.decode()
 
 
 def test_the_gallery_counts_chats(alice, site):

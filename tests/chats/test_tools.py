@@ -101,7 +101,7 @@ def test_a_scene_ends_has_a_name_and_a_recap_and_goes_on(site: Client, chat: Cha
     assert "The stone" in site.post(url(chat, 1, "scene"), {"name": "The stone"}, **HTMX).content.decode()
     listed = site.get(f"/chats/{chat.pk}/scenes/", **HTMX).content.decode()
     assert "The stone" in listed
-    assert "The scene that goes on" in listed
+    assert "Current scene" in listed
     scene = chat.messages.get(index=1).pk
     fields = {"name": "A key", "recap": "A key was\r\nhidden.", "visible": "on"}
     assert site.post(f"/chats/{chat.pk}/scenes/{scene}/", fields).status_code == 302

@@ -163,7 +163,7 @@ def test_a_chat_is_started(alice, site):
     reply = site.post("/chats/new/", {"title": "", "character": "Mira", "user_name": "Al"}, follow=True)
     chat = Chat.objects.for_owner(alice).get()
     assert (chat.title, chat.character.name, chat.user_name) == ("Mira", "Mira", "Al")
-    assert "The first page is blank" in reply.content.decode()
+    assert "No messages yet" in reply.content.decode()
 
 
 def test_what_is_too_long_stays_in_the_field(alice, site):

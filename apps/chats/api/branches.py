@@ -16,7 +16,7 @@ from apps.common.serializer_fields import Flag, Position, StrictSerializer, Text
 
 
 class BranchSerializer(StrictSerializer):
-    at = Position(help_text="The index of the last message that the branch takes along.")
+    at = Position(help_text="The index of the last message to copy.")
     title = Text(max_length=200, default="", help_text="Left out: the chat's, with a number.")
     checkpoint = Flag(default=False)
 
@@ -24,7 +24,7 @@ class BranchSerializer(StrictSerializer):
 class BranchView(APIView):
     @extend_schema(request=BranchSerializer, responses={201: ChatSerializer})
     def post(self, request: Request, chat_id: UUID) -> Response:
-        """A new chat that begins as this one, up to a message."""
+        """Create a chat that begins as this one, up to a message."""
         chat = access_chat(request.user, chat_id)
         body = BranchSerializer(data=request.data)
         body.is_valid(raise_exception=True)

@@ -1,4 +1,4 @@
-"""Characters, their cards and their pictures over HTTP."""
+"""API of characters, their cards and their pictures."""
 
 from typing import Any
 from uuid import UUID
@@ -121,7 +121,7 @@ class CharacterImportView(APIView):
 
     @extend_schema(request={"multipart/form-data": FileSerializer}, responses={201: ImportedCardsSerializer})
     def post(self, request: Request) -> Response:
-        """A character card of any version: PNG, JSON, CHARX or YAML; or a lorebook alone."""
+        """Import a character card of any version (PNG, JSON, CHARX or YAML) or a lorebook."""
         refuse_larger(request, cards.MAX_FILE_BYTES)
         body = FileSerializer(data=request.data)
         body.is_valid(raise_exception=True)
@@ -141,7 +141,7 @@ class CharacterExportView(APIView):
         },
     )
     def get(self, request: Request, pk: UUID) -> HttpResponse:
-        """The card: as it came, with what was changed since; as PNG, in the versions 2 and 3."""
+        """Export the card as imported, with later changes. A PNG contains the card in the versions 2 and 3."""
         character = access_character(request.user, pk)
         form = request.query_params.get("format", "json")
         if form == "json":
@@ -160,7 +160,7 @@ class CharacterImageView(APIView):
         responses={(200, media_type): OpenApiTypes.BINARY for media_type in ("image/png", "image/jpeg", "image/webp")}
     )
     def get(self, request: Request, pk: UUID) -> HttpResponse:
-        """The picture as it was given."""
+        """Return the stored picture."""
         image = _image(access_character(request.user, pk))
         etag = f'"{image.pk}"'
         headers = {"ETag": etag, "Cache-Control": "private, no-cache", "X-Content-Type-Options": "nosniff"}
@@ -171,7 +171,7 @@ class CharacterImageView(APIView):
         request={"image/*": OpenApiTypes.BINARY, "multipart/form-data": FileSerializer}, responses={204: None}
     )
     def put(self, request: Request, pk: UUID) -> Response:
-        """A PNG, JPEG or WebP picture, as the body or as the field `file` of a form."""
+        """Replace the picture. It is PNG, JPEG or WebP, as the body or as the field `file` of a form."""
         character = access_character(request.user, pk)
         refuse_larger(request, MAX_PICTURE_BYTES)
         content = _picture(request)
@@ -197,7 +197,7 @@ def _image(character: Character) -> CharacterImage:
 
 
 def _picture(request: Request) -> bytes:
-    """The picture in the body: parsed, it is bytes, or the fields of a form."""
+    """Return the picture in the body, which the parsers read as bytes or as the fields of a form."""
     data: Any = request.data
     if isinstance(data, bytes):
         return data

@@ -1,4 +1,4 @@
-"""Chats sent as files over HTTP."""
+"""API of exports."""
 
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
@@ -20,7 +20,7 @@ from apps.common.strict_json import CompactJSONRenderer
 
 
 class JSONLinesRenderer(CompactJSONRenderer):
-    """Lets a client accept just what the export is. The file is streamed past it; it writes the problems."""
+    """Accept requests for this media type. It renders only problems: the export itself is streamed."""
 
     media_type = "application/jsonl"
     format = "jsonl"
@@ -37,7 +37,7 @@ class ChatExportView(APIView):
         responses={(200, media_type): OpenApiTypes.BINARY for _, media_type, _ in FORMATS.values()},
     )
     def get(self, request: Request, chat_id: UUID) -> StreamingHttpResponse:
-        """The chat as a file. `jsonl` is lossless; `text` and `markdown` are to be read."""
+        """Export the chat as a file. `jsonl` is lossless; `text` and `markdown` are for reading."""
         chat = access_chat(request.user, chat_id)
         name = request.query_params.get("format", "jsonl")
         if name not in FORMATS:
@@ -55,7 +55,7 @@ class ChatExportView(APIView):
 
 
 async def _in_threads(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """The same chunks for an event loop; handed a plain iterator, Django would gather all of it first."""
+    """Yield the same chunks in an event loop. Given a plain iterator, Django would read all of it first."""
     following = sync_to_async(partial(next, chunks, None))
     while (chunk := await following()) is not None:
         yield chunk

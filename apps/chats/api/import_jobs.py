@@ -21,7 +21,7 @@ from apps.common.pagination import NewestFirst
 
 
 class ImportJobSerializer(serializers.Serializer[ImportJob]):
-    """An import as it is replied. Its representation is ``wire.import_document``."""
+    """An import in a reply."""
 
     id = serializers.UUIDField()
     filename = serializers.CharField()

@@ -1,4 +1,4 @@
-"""Lorebooks over HTTP."""
+"""API of lorebooks."""
 
 from typing import Any
 from uuid import UUID
@@ -39,7 +39,7 @@ class Number(serializers.FloatField):
 
 
 class EntrySerializer(serializers.Serializer[Any]):
-    """An entry as in cards of version 3; what Loci doesn't know of it is kept."""
+    """An entry in the format of cards, version 3. Unknown fields are kept."""
 
     id = serializers.JSONField(required=False)
     keys = serializers.ListField(child=Text(), required=False)
@@ -67,7 +67,7 @@ class EntrySerializer(serializers.Serializer[Any]):
 
 
 class BookSerializer(StrictSerializer):
-    """What is written of a lorebook. `entries` are replaced as a whole."""
+    """A lorebook in a request. `entries` are replaced as a whole."""
 
     name = Text(max_length=200, allow_blank=False)
     character = OwnCharacter(required=False)
@@ -80,7 +80,7 @@ class BookSerializer(StrictSerializer):
 
 
 class LorebookSerializer(serializers.Serializer[Lorebook]):
-    """A lorebook as it is replied, with every field of its entries."""
+    """A lorebook in a reply, with all fields of its entries."""
 
     id = serializers.UUIDField()
     name = serializers.CharField()
@@ -154,7 +154,7 @@ class LorebookImportView(APIView):
 
     @extend_schema(request={"multipart/form-data": FileSerializer}, responses={201: ImportedLorebooksSerializer})
     def post(self, request: Request) -> Response:
-        """A lorebook of SillyTavern, NovelAI, Agnai, Risu, or of a card."""
+        """Import a lorebook of SillyTavern, NovelAI, Agnai or Risu, or that of a card."""
         refuse_larger(request, cards.MAX_FILE_BYTES)
         body = FileSerializer(data=request.data)
         body.is_valid(raise_exception=True)
@@ -171,7 +171,7 @@ class LorebookExportView(APIView):
         responses={(200, "application/json"): OpenApiTypes.OBJECT},
     )
     def get(self, request: Request, lorebook_id: UUID) -> HttpResponse:
-        """The book as a file; in the form in which it came, and unchanged, just as it came."""
+        """Export the lorebook. Unchanged, and in its original format, it is equal to the imported file."""
         book = access_lorebook(request.user, lorebook_id)
         form = request.query_params.get("format", "sillytavern")
         if form not in lorebooks.FORMATS:

@@ -1,4 +1,4 @@
-"""Who takes part in a group chat, and its rounds, over HTTP."""
+"""API of the participants of a group chat and of its rounds."""
 
 from typing import Any
 from uuid import UUID
@@ -18,7 +18,7 @@ from apps.common.serializer_fields import Flag, Position, StrictSerializer, Text
 
 
 class ParticipantSerializer(serializers.Serializer[Participant]):
-    """A participant as it is replied. Its representation is ``wire.participant_document``."""
+    """A participant in a reply."""
 
     id = serializers.UUIDField()
     name = serializers.CharField()
@@ -83,14 +83,14 @@ class RoundsSerializer(serializers.Serializer[Any]):
 class ParticipantListView(APIView):
     @extend_schema(responses=ParticipantsSerializer)
     def get(self, request: Request, chat_id: UUID) -> Response:
-        """In the order of their turns."""
+        """List the participants in the order of their turns."""
         chat = access_chat(request.user, chat_id)
         participants = chat.participants.order_by("position")
         return Response({"results": [participant_document(one) for one in participants]})
 
     @extend_schema(request=NewParticipantSerializer, responses={201: ParticipantSerializer})
     def post(self, request: Request, chat_id: UUID) -> Response:
-        """Somebody joins; the chat becomes a group chat."""
+        """Add a participant; the chat becomes a group chat."""
         chat = access_chat(request.user, chat_id)
         body = NewParticipantSerializer(data=request.data, context={"request": request})
         body.is_valid(raise_exception=True)
@@ -109,7 +109,7 @@ class ParticipantView(APIView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, chat_id: UUID, participant_id: UUID) -> Response:
-        """Somebody leaves; what they said stays."""
+        """Remove a participant. Their messages stay."""
         operations.remove_participant(request.user, access_chat(request.user, chat_id).pk, participant_id)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -123,7 +123,7 @@ class RoundView(APIView):
         responses=RoundsSerializer,
     )
     def get(self, request: Request, chat_id: UUID) -> Response:
-        """What the user said, and the turns that followed it, round by round."""
+        """List rounds: messages of the user, and the turns that followed them."""
         chat = access_chat(request.user, chat_id)
         query = RoundQuery(data=request.query_params)
         query.is_valid(raise_exception=True)

@@ -1,4 +1,4 @@
-"""Files that come to the API, and files that it sends."""
+"""Read uploaded files, and send files."""
 
 from typing import IO, Any
 
@@ -27,7 +27,7 @@ class FileReportSerializer(serializers.Serializer[Any]):
 
 
 class PictureParser(BaseParser):
-    """A picture as the whole body, whatever it says that it is."""
+    """Parse a body that is a picture, whatever its subtype."""
 
     media_type = "image/*"
 
@@ -39,21 +39,21 @@ class PictureParser(BaseParser):
 
 
 class PictureRenderer(CompactJSONRenderer):
-    """Lets a client accept pictures alone. The picture passes it by; it writes the problems."""
+    """Accept requests for pictures. It renders only problems: pictures are sent as they are."""
 
     media_type = "image/*"
     format = "picture"
 
 
 def refuse_larger(request: Request, limit: int) -> None:
-    """Before the body is read, by the length that it declares. Raises TooLarge."""
+    """Raise TooLarge by the declared length of the body, before it is read."""
     length = request.META.get("CONTENT_LENGTH") or "0"
     if length.isdecimal() and int(length) > limit + ENVELOPE_BYTES:
         raise TooLarge(f"The file is larger than {limit} bytes.")
 
 
 def download(content: bytes, content_type: str, filename: str) -> HttpResponse:
-    """A file that a browser saves, and never takes for something else."""
+    """Return a response that a browser saves as a file, without guessing its type."""
     return HttpResponse(
         content,
         content_type=content_type,

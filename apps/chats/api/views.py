@@ -1,4 +1,4 @@
-"""Chats and windows of messages over HTTP."""
+"""API of chats and of windows of messages."""
 
 from typing import Any
 from uuid import UUID

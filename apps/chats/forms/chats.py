@@ -41,8 +41,8 @@ class SearchForm(forms.Form):
 
 
 class NewChatForm(forms.Form):
-    title = forms.CharField(max_length=200, required=False, help_text="Left out: the character's name.")
-    character = forms.CharField(max_length=200, required=False, label="Who do you talk to?")
+    title = forms.CharField(max_length=200, required=False, help_text="Default: the character's name.")
+    character = forms.CharField(max_length=200, required=False, label="Character")
     user_name = forms.CharField(max_length=200, required=False, label="Your name in it")
 
 
@@ -155,7 +155,7 @@ class SceneEditForm(SceneForm):
 
 
 class ParticipantForm(forms.Form):
-    name = forms.CharField(max_length=200, label="Who joins?")
+    name = forms.CharField(max_length=200, label="Name of the participant")
 
 
 class EditForm(forms.Form):

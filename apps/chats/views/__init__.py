@@ -1,1 +1,1 @@
-"""The chat pages."""
+"""Views of the pages of chats, characters and lorebooks."""

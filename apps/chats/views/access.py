@@ -1,5 +1,7 @@
-"""Loads what a page is about, or answers 404: also for what belongs to somebody else."""
+"""Load the objects of the current user for a page, or raise Http404."""
 
+from collections.abc import Callable
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.http import Http404, HttpRequest
@@ -8,35 +10,33 @@ from apps.chats.models import Character, Chat, Lorebook, Message
 from apps.chats.queries import access_character, access_chat, access_lorebook, access_message
 from apps.common.problems import Missing
 
+T = TypeVar("T")
 
-def own_chat(request: HttpRequest, chat_id: UUID) -> Chat:
+
+def or_404(access: Callable[..., T], *args: Any) -> T:
+    """Return ``access(*args)``. Raise Http404 in place of Missing."""
     try:
-        return access_chat(request.user, chat_id)
+        return access(*args)
     except Missing as error:
         raise Http404(error.detail) from error
+
+
+def own_chat(request: HttpRequest, chat_id: UUID) -> Chat:
+    return or_404(access_chat, request.user, chat_id)
 
 
 def own_message(request: HttpRequest, chat_id: UUID, message_id: UUID) -> Message:
-    try:
-        return access_message(request.user, chat_id, message_id)
-    except Missing as error:
-        raise Http404(error.detail) from error
+    return or_404(access_message, request.user, chat_id, message_id)
 
 
 def own_character(request: HttpRequest, character_id: UUID) -> Character:
-    try:
-        return access_character(request.user, character_id)
-    except Missing as error:
-        raise Http404(error.detail) from error
+    return or_404(access_character, request.user, character_id)
 
 
 def own_lorebook(request: HttpRequest, lorebook_id: UUID) -> Lorebook:
-    try:
-        return access_lorebook(request.user, lorebook_id)
-    except Missing as error:
-        raise Http404(error.detail) from error
+    return or_404(access_lorebook, request.user, lorebook_id)
 
 
 def wants_partial(request: HttpRequest) -> bool:
-    """Whether htmx asks, which puts a part into the page that is there."""
+    """Return True if htmx sent the request: it wants a part of the page."""
     return bool(request.htmx)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""The characters: find, import, write, show and delete them, and start a chat with one."""
+"""Find, import, write, show and delete characters, and start a chat with one."""
 
 from typing import cast
 from uuid import UUID
@@ -32,7 +32,7 @@ CHATS = 20  # on a character's page
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """The gallery, and the lorebooks that belong to nobody."""
+    """List the characters, and the lorebooks without a character."""
     query = SearchForm(request.GET).words()
     page = Paginator(list_characters(request.user, query), PAGE).get_page(request.GET.get("page"))
     books = Lorebook.objects.for_owner(request.user).filter(character=None).order_by("name", "pk")
@@ -87,7 +87,7 @@ def edit(request: HttpRequest, character_id: UUID) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def delete(request: HttpRequest, character_id: UUID) -> HttpResponse:
-    """Ask, then delete the character for good. Its chats stay."""
+    """Ask for confirmation, then delete the character for good. Its chats stay."""
     character = own_character(request, character_id)
     if request.method == "GET":
         context = {"character": character, "book": lorebook_of(character), "chat_count": character.chats.count()}
@@ -100,7 +100,7 @@ def delete(request: HttpRequest, character_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def start(request: HttpRequest, character_id: UUID) -> HttpResponse:
-    """A chat that opens with the character's greeting."""
+    """Start a chat that opens with the character's greeting."""
     character = own_character(request, character_id)
     user_name = cast(User, request.user).get_short_name()[:200]
     chat = operations.start_conversation(request.user, character, user_name=user_name)
@@ -110,18 +110,18 @@ def start(request: HttpRequest, character_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def import_files(request: HttpRequest) -> HttpResponse:
-    """Each file becomes a character or a lorebook, or a message that says why not. A single one is opened."""
+    """Import each file as a character or a lorebook, or show why not. Open the result of a single file."""
     files = request.FILES.getlist("file")
     if not files:
         messages.error(request, "No file came with that. Choose one, or drop it on the page.")
     came = [imported for file in files if (imported := _import(request, file))]
     if not came and wants_partial(request):
         return render(request, "components/toasts.html", status=400)
-    target = _address(came[0]) if len(came) == len(files) == 1 else reverse("characters:index")
+    target = _page_of(came[0]) if len(came) == len(files) == 1 else reverse("characters:index")
     return HttpResponseClientRedirect(target) if wants_partial(request) else redirect(target)
 
 
-def _address(imported: Imported) -> str:
+def _page_of(imported: Imported) -> str:
     if imported.characters:
         return reverse("characters:detail", args=[imported.characters[0].pk])
     return reverse("characters:lorebook", args=[imported.lorebooks[0].pk])
@@ -135,14 +135,14 @@ def _import(request: HttpRequest, file: UploadedFile) -> Imported | None:
         messages.error(request, f"{name} was not imported. {problem.detail} Nothing of it was stored.")
         return None
     warnings = imported.report["warnings"]
-    messages.add_message(request, messages.WARNING if warnings else messages.SUCCESS, _told(imported))
+    messages.add_message(request, messages.WARNING if warnings else messages.SUCCESS, _summary(imported))
     return imported
 
 
-def _told(imported: Imported) -> str:
-    """What came, in words, and what was repaired on the way."""
+def _summary(imported: Imported) -> str:
+    """Return a sentence about what was imported, and the first warnings."""
     books = [f"{len(book.document['entries'])}" for book in imported.lorebooks]
     parts = [f"{character.name} is here" for character in imported.characters]
     parts += [f"a lorebook of {count} entr{pluralize(count, 'y,ies')}" for count in books]
-    told = ", with ".join(parts) + "."
-    return "\n".join([told[:1].upper() + told[1:], *imported.report["warnings"][:3]])
+    text = ", with ".join(parts) + "."
+    return "\n".join([text[:1].upper() + text[1:], *imported.report["warnings"][:3]])

@@ -1,4 +1,4 @@
-"""The list of chats: find, start, import, rename and delete them."""
+"""List, create, rename and delete chats."""
 
 from uuid import UUID
 
@@ -22,7 +22,7 @@ PAGE = 40
 
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """The chats; for somebody who isn't signed in, what Loci is."""
+    """List the chats, or show the landing page to an anonymous visitor."""
     if not request.user.is_authenticated:
         return render(request, "chats/landing.html")
     query = SearchForm(request.GET).words()
@@ -34,7 +34,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """Start an empty chat."""
+    """Create an empty chat."""
     form = NewChatForm(request.POST or None)
     if form.is_valid():
         fields = form.cleaned_data
@@ -63,7 +63,7 @@ def rename(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def delete(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Ask, then delete the chat for good."""
+    """Ask for confirmation, then delete the chat for good."""
     chat = own_chat(request, chat_id)
     if request.method == "GET":
         return render(request, "chats/delete.html", {"chat": chat})
@@ -75,7 +75,7 @@ def delete(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 @login_required
 @require_safe
 def activity(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """The ring of a chat in the list, which asks again by itself while something goes on."""
+    """Render the progress ring of a chat in the list. It polls while background work goes on."""
     chat = own_chat(request, chat_id)
     found = activities_of(request.user, [chat.pk]).get(chat.pk)
     return render(request, "chats/_ring.html", {"chat": chat, "activity": found})

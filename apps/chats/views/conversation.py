@@ -1,4 +1,4 @@
-"""One chat: read it in windows, go anywhere in it, write to it, correct it."""
+"""Show a chat a window at a time, write to it, and edit its messages."""
 
 from typing import Any, cast
 from uuid import UUID
@@ -21,15 +21,15 @@ from apps.chats.pages.chat_list import chat_entries
 from apps.chats.queries import access_chat, list_chats
 from apps.chats.views.access import own_chat, own_message, wants_partial
 
-BESIDE = 30  # chats in the column beside the conversation
-TURNS = 400  # that a page may have shown anew at once
+LISTED_CHATS = 30  # in the column next to the conversation
+MAX_TURNS = 400  # that a page may reload at once
 CONFLICTS = (IntegrityConflict, PatchConflict, HistoryGone)
 
 
 @login_required
 @require_safe
 def detail(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """The chat: at its end, around ``?at=`` an index, or at the first message ``?on=`` a date."""
+    """Show a chat: its end, the window around the index ``?at=``, or the first message on the date ``?on=``."""
     chat = own_chat(request, chat_id)
     at = _place(request, chat)
     excerpt = pages.last_excerpt(request.user, chat) if at is None else pages.excerpt_around(request.user, chat, at)
@@ -49,13 +49,13 @@ def _page(
         "excerpt": excerpt,
         "at": at,
         "form": form or MessageForm(chat=excerpt.chat, user=cast(User, request.user)),
-        "entries": chat_entries(request.user, list_chats(request.user)[:BESIDE]),
+        "entries": chat_entries(request.user, list_chats(request.user)[:LISTED_CHATS]),
     }
     return render(request, "chats/detail.html", context, status=status)
 
 
 def _place(request: HttpRequest, chat: Chat) -> int | None:
-    """The index that the URL asks for, kept within the chat; None for the end."""
+    """Return the index that the URL asks for, limited to the chat; None for the end."""
     form = PlaceForm(request.GET)
     at, on = form.place("at"), form.place("on")
     if not chat.message_count or (at is None and on is None):
@@ -67,7 +67,7 @@ def _place(request: HttpRequest, chat: Chat) -> int | None:
 @login_required
 @require_safe
 def window(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """The turns ``?before=`` or ``?after=`` an index; without htmx, as a page."""
+    """Render the turns before or after the index ``?before=`` or ``?after=``; without htmx, as a page."""
     chat = own_chat(request, chat_id)
     before, after = (_index(request.GET.get(name), chat) for name in ("before", "after"))
     if before is not None:
@@ -83,15 +83,15 @@ def window(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 @login_required
 @require_safe
 def turns(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """The turns from ``?from=`` an index up to ``?to=``, as the list that a page shows; at most TURNS of them."""
+    """Render the turns from index ``?from=`` up to ``?to=``, at most MAX_TURNS."""
     chat = own_chat(request, chat_id)
     start, end = (_index(request.GET.get(name), chat) or 0 for name in ("from", "to"))
-    excerpt = pages.excerpt_of(request.user, chat.pk, start, min(max(end - start, 0), TURNS))
+    excerpt = pages.excerpt_of(request.user, chat.pk, start, min(max(end - start, 0), MAX_TURNS))
     return render(request, "chats/_window.html", {"chat": excerpt.chat, "excerpt": excerpt})
 
 
 def _index(value: Any, chat: Chat) -> int | None:
-    """An index from outside, kept within the chat; None when it is none."""
+    """Return an index from the request, limited to the chat; None if it is no index."""
     text = str(value or "")
     return min(int(text), chat.message_count) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
@@ -99,7 +99,7 @@ def _index(value: Any, chat: Chat) -> int | None:
 @login_required
 @require_POST
 def write(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Add a message at the end; appends commute, so that nothing written meanwhile is in the way."""
+    """Append a message. Appends commute, so messages written in the meantime cause no conflict."""
     chat = own_chat(request, chat_id)
     form = MessageForm(request.POST, chat=chat, user=cast(User, request.user))
     if not form.is_valid():
@@ -109,7 +109,7 @@ def write(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 
 
 def _written(request: HttpRequest, chat: Chat) -> HttpResponse:
-    """The turns from ``next`` on, which the page doesn't show yet; where they are too many, the page anew."""
+    """Render the turns from ``next`` on, which the page doesn't show yet; reload the page if they are too many."""
     start = _index(request.POST.get("next"), chat)
     if start is None or chat.message_count - start > pages.WINDOW:
         return HttpResponseClientRedirect(reverse("chats:detail", args=[chat.pk]))
@@ -120,7 +120,7 @@ def _written(request: HttpRequest, chat: Chat) -> HttpResponse:
 
 
 def _refused(request: HttpRequest, chat: Chat, form: MessageForm) -> HttpResponse:
-    """Say what is wrong; the text stays where it was written."""
+    """Show the errors, and keep the text in the composer."""
     if not wants_partial(request):
         return _page(request, pages.last_excerpt(request.user, chat), form=form, status=400)
     reply = render(request, "chats/_composer_errors.html", {"form": form}, status=400)
@@ -131,14 +131,14 @@ def _refused(request: HttpRequest, chat: Chat, form: MessageForm) -> HttpRespons
 @login_required
 @require_safe
 def message(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
-    """A turn as it is now."""
+    """Render a turn."""
     return turn_reply(request, own_message(request, chat_id, message_id))
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def edit(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
-    """Correct a message in place. If somebody else did so since, both texts are shown, and none is lost."""
+    """Edit a message in place. If somebody else has edited it since, show both texts."""
     chat = own_chat(request, chat_id)
     row = own_message(request, chat_id, message_id)
     if request.method == "GET":
@@ -156,7 +156,7 @@ def edit(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
 
 
 def _conflict(request: HttpRequest, chat_id: UUID, message_id: UUID, form: EditForm) -> HttpResponse:
-    """The editor with one's own text, and the other one above; saved again, it knows the other one."""
+    """Render the editor with the submitted text below the stored one. Saved again, it replaces the stored one."""
     chat = access_chat(request.user, chat_id)
     data = {"text": form.cleaned_data["text"], "integrity": chat.integrity}
     row = own_message(request, chat_id, message_id)
@@ -180,7 +180,7 @@ def _editor(
 
 
 def turn_reply(request: HttpRequest, row: Message) -> HttpResponse:
-    """The turn as it is now; without htmx, the conversation around it."""
+    """Render a turn; without htmx, redirect to the conversation around it."""
     if not wants_partial(request):
         return redirect(f"{reverse('chats:detail', args=[row.chat_id])}?at={row.index}#m-{row.index}")
     context = {"chat": row.chat, "turn": pages.turn_of(request.user, row)}

@@ -1,4 +1,4 @@
-"""Takes in files that were dropped on a page or chosen by hand, and shows how far the large ones are."""
+"""Import files that were dropped on a page or chosen, and show the progress of large ones."""
 
 from typing import BinaryIO, cast
 from uuid import UUID
@@ -22,8 +22,8 @@ from apps.chats.imports import ImportResult, import_chats
 from apps.chats.models import ImportJob
 from apps.chats.pages.plugins import samples
 from apps.chats.tasks import request_import
-from apps.chats.views.access import wants_partial
-from apps.common.problems import Missing, Problem
+from apps.chats.views.access import or_404, wants_partial
+from apps.common.problems import Problem
 
 LISTED = 3  # reasons in a message; more would not be read
 AT_ONCE_BYTES = 2 * 2**20  # read while one waits; larger files are read in the background
@@ -34,21 +34,21 @@ SHOWN = 50  # chats of one import
 @login_required
 @require_POST
 def import_files(request: HttpRequest) -> HttpResponse:
-    """Each file becomes chats, a character or a lorebook, or a message that says why not.
+    """Import each file as chats, a character or a lorebook, or show why not.
 
-    What came of a single one is opened at once.
+    Opens the result of a single file.
     """
     files = request.FILES.getlist("file")
     if not files:
         messages.error(request, "No file came with that. Choose one, or drop it on the page.")
-    targets = [target for file in files if (target := _take_in(request, file))]
+    targets = [target for file in files if (target := _import_file(request, file))]
     if not targets and wants_partial(request):
         return render(request, "components/toasts.html", status=400)
     return _go(request, targets[0] if len(targets) == len(files) == 1 else _list_of(targets))
 
 
 def _list_of(targets: list[str]) -> str:
-    """Where all that came of several files can be seen."""
+    """Return the page that lists the results of several files."""
     imports = reverse("chats:imports")
     return imports if any(target.startswith(imports) for target in targets) else reverse("chats:index")
 
@@ -56,7 +56,7 @@ def _list_of(targets: list[str]) -> str:
 @login_required
 @require_POST
 def open_sample(request: HttpRequest) -> HttpResponse:
-    """A story of one's own to look around in."""
+    """Import a sample chat for a new user."""
     sample = next(iter(samples), None)
     if sample is None:
         raise Http404("There is no story to open.")
@@ -68,7 +68,7 @@ def open_sample(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """The imports of the last days."""
+    """List the imports of the last days."""
     jobs = ImportJob.objects.for_owner(request.user).order_by("-pk")
     page = Paginator(jobs, PAGE).get_page(request.GET.get("page"))
     return render(request, "chats/imports.html", {"page": page})
@@ -77,8 +77,8 @@ def index(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def detail(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """How far an import is, and its report by line. When all went well, htmx goes on to what came of it."""
-    job = _own_job(request, job_id)
+    """Show the progress of an import and its report. If it went well, htmx goes on to the chat."""
+    job = or_404(access_import_job, request.user, job_id)
     chats = list(job.chats.order_by("pk")[: SHOWN + 1])
     if wants_partial(request) and job.state == job.State.SUCCEEDED and len(chats) == 1 and not _has_remarks(job):
         return HttpResponseClientRedirect(reverse("chats:detail", args=[chats[0].pk]))
@@ -90,15 +90,8 @@ def detail(request: HttpRequest, job_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def cancel(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    cancel_import_job(_own_job(request, job_id))
+    cancel_import_job(or_404(access_import_job, request.user, job_id))
     return _go(request, reverse("chats:import-job", args=[job_id]))
-
-
-def _own_job(request: HttpRequest, job_id: UUID) -> ImportJob:
-    try:
-        return access_import_job(request.user, job_id)
-    except Missing as error:
-        raise Http404(error.detail) from error
 
 
 def _has_remarks(job: ImportJob) -> bool:
@@ -109,39 +102,39 @@ def _go(request: HttpRequest, target: str) -> HttpResponse:
     return HttpResponseClientRedirect(target) if wants_partial(request) else redirect(target)
 
 
-def _take_in(request: HttpRequest, upload: UploadedFile) -> str | None:
-    """The page of what came of the file; None where nothing did, which a message says."""
+def _import_file(request: HttpRequest, upload: UploadedFile) -> str | None:
+    """Import a file. Return the page of the result, or None after a message if it failed."""
     name = (upload.name or "The file")[-80:]
     file = cast(BinaryIO, upload)
     try:
         if is_card(file):
-            return _told_card(request, import_card(request.user, file, filename=name))
+            return _show_imported_card(request, import_card(request.user, file, filename=name))
         if (upload.size or 0) > AT_ONCE_BYTES or is_archive(file):
             return reverse("chats:import-job", args=[request_import(request.user, upload).pk])
-        return _told_chats(request, import_chats(request.user, file, filename=name))
+        return _show_imported_chats(request, import_chats(request.user, file, filename=name))
     except Problem as problem:
-        target = _take_in_card(request, file, name)
+        target = _import_card(request, file, name)
         if target is None:
             messages.error(request, f"{name} was not imported. {problem.detail} Nothing of it was stored.")
         return target
 
 
-def _take_in_card(request: HttpRequest, file: BinaryIO, name: str) -> str | None:
-    """Of a card that a glance doesn't tell, such as one in YAML."""
+def _import_card(request: HttpRequest, file: BinaryIO, name: str) -> str | None:
+    """Import a card that ``is_card`` doesn't recognise, such as one in YAML. Return its page, or None."""
     try:
-        return _told_card(request, import_card(request.user, file, filename=name))
+        return _show_imported_card(request, import_card(request.user, file, filename=name))
     except Problem:
         return None
 
 
-def _told_chats(request: HttpRequest, result: ImportResult) -> str:
+def _show_imported_chats(request: HttpRequest, result: ImportResult) -> str:
     level = messages.WARNING if result.report.skipped else messages.SUCCESS
-    messages.add_message(request, level, told(result.report))
+    messages.add_message(request, level, report_text(result.report))
     alone = len(result.chats) == 1
     return reverse("chats:detail", args=[result.chats[0].pk]) if alone else reverse("chats:index")
 
 
-def _told_card(request: HttpRequest, imported: Imported) -> str:
+def _show_imported_card(request: HttpRequest, imported: Imported) -> str:
     if imported.characters:
         character = imported.characters[0]
         messages.success(request, f"{character.name} is among your characters.")
@@ -150,8 +143,8 @@ def _told_card(request: HttpRequest, imported: Imported) -> str:
     return reverse("characters:index")
 
 
-def told(report: Report) -> str:
-    """A report in words: how many messages came, how many lines did not, and why."""
+def report_text(report: Report) -> str:
+    """Return a report as text: the number of messages, and the skipped lines with reasons."""
     text = f"{report.messages} message{pluralize(report.messages)} imported."
     if report.skipped:
         reasons = [f"line {item['line']}: {item['reason']}" for item in report.skipped_lines[:LISTED]]

@@ -1,4 +1,4 @@
-"""Lorebooks to read, and to part with."""
+"""Show and delete lorebooks."""
 
 from uuid import UUID
 
@@ -21,7 +21,7 @@ def detail(request: HttpRequest, lorebook_id: UUID) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def delete(request: HttpRequest, lorebook_id: UUID) -> HttpResponse:
-    """Ask, then delete the lorebook for good."""
+    """Ask for confirmation, then delete the lorebook for good."""
     book = own_lorebook(request, lorebook_id)
     if request.method == "GET":
         return render(request, "chats/lorebooks/delete.html", {"book": book})

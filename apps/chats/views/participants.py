@@ -1,4 +1,4 @@
-"""Who takes part in a group chat."""
+"""Show and change the participants of a group chat."""
 
 from uuid import UUID
 
@@ -18,7 +18,7 @@ from apps.common.problems import Missing, Problem
 @login_required
 @require_http_methods(["GET", "POST"])
 def index(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Those who take part, in the order of their turns; POST: somebody joins."""
+    """List the participants in the order of their turns; on POST, add one."""
     chat = own_chat(request, chat_id)
     form = ParticipantForm(request.POST or None)
     if form.is_valid():
@@ -38,7 +38,7 @@ def index(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def change(request: HttpRequest, chat_id: UUID, participant_id: UUID) -> HttpResponse:
-    """One of: mute, unmute, earlier, later, remove."""
+    """Apply an action to a participant: mute, unmute, earlier, later or remove."""
     chat = own_chat(request, chat_id)
     participant = chat.participants.filter(pk=participant_id).first()
     if participant is None:

@@ -1,10 +1,10 @@
-"""The scenes of a chat: go to one, name it, keep a recap of it."""
+"""List the scenes of a chat, and edit their names and recaps."""
 
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
@@ -12,14 +12,13 @@ from apps.chats.forms.chats import SceneEditForm
 from apps.chats.locking import Guard
 from apps.chats.operations import Patch, patch_messages
 from apps.chats.scenes import access_scene, scene_changes, scenes_of
-from apps.chats.views.access import own_chat, wants_partial
-from apps.common.problems import Missing
+from apps.chats.views.access import or_404, own_chat, wants_partial
 
 
 @login_required
 @require_safe
 def index(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """All scenes: for htmx a list to jump from, else a page where they can be edited."""
+    """List the scenes: for htmx, a list of links; else a page to edit them."""
     chat = own_chat(request, chat_id)
     scenes = scenes_of(chat)
     open_from = scenes[-1].last.index + 1 if scenes else 0
@@ -30,12 +29,9 @@ def index(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def edit(request: HttpRequest, chat_id: UUID, scene_id: UUID) -> HttpResponse:
-    """Change a scene's name, recap and how it is shown. Another text of the recap is another version of it."""
+    """Change a scene's name, recap and visibility. A new text of the recap adds a version."""
     chat = own_chat(request, chat_id)
-    try:
-        scene = access_scene(chat, scene_id)
-    except Missing as error:
-        raise Http404(error.detail) from error
+    scene = or_404(access_scene, chat, scene_id)
     form = SceneEditForm(request.POST)
     if form.is_valid():
         change = scene_changes(scene, **form.changes(scene))

@@ -1,6 +1,6 @@
-"""What one can do with a message beside correcting its text, and undo.
+"""Change a message other than by editing its text, and undo changes.
 
-Each of these is one write that can be taken back, so none of them asks first.
+Each action is one write that can be undone, so none of them asks for confirmation.
 """
 
 from typing import Any, cast
@@ -24,14 +24,14 @@ from apps.chats.views.access import own_chat, own_message, wants_partial
 from apps.chats.views.conversation import turn_reply
 from apps.common.problems import Problem
 
-# A tool names one message and what to make of it: there is no older state that it could write over.
+# An action names one message and its new state, so there is no older state that it could overwrite.
 UNCHECKED = Guard(optional=True)
 
 
 @login_required
 @require_safe
 def index(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
-    """All that can be done with the message: a menu, or without htmx a page."""
+    """Show the actions for a message: a menu, or without htmx a page."""
     row = own_message(request, chat_id, message_id)
     template = "chats/_tools.html" if wants_partial(request) else "chats/tools.html"
     return render(request, template, {"chat": row.chat, "message": row, "last": row.chat.message_count - 1})
@@ -40,7 +40,7 @@ def index(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse
 @login_required
 @require_POST
 def swipe(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
-    """Show another version, or delete the one that is shown."""
+    """Show another swipe, or delete the active one."""
     row = own_message(request, chat_id, message_id)
     form = SwipeForm(request.POST)
     if form.is_valid():
@@ -51,7 +51,7 @@ def swipe(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse
 @login_required
 @require_http_methods(["GET", "POST"])
 def version(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
-    """Write another version of the message; the others stay."""
+    """Add a swipe to the message."""
     row = own_message(request, chat_id, message_id)
     form = VersionForm(request.POST or None)
     if form.is_valid():
@@ -63,7 +63,7 @@ def version(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespon
 @login_required
 @require_POST
 def hide(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
-    """Leave the message out of the prompt, or take it in again."""
+    """Hide the message from the prompt, or show it again."""
     row = own_message(request, chat_id, message_id)
     _patch(request, row, values={"is_system": not row.is_system})
     return turn_reply(request, own_message(request, chat_id, message_id))
@@ -104,7 +104,7 @@ def insert(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespons
 @login_required
 @require_POST
 def branch(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
-    """A new chat that begins as this one, up to the message."""
+    """Create a chat that begins as this one, up to the message."""
     row = own_message(request, chat_id, message_id)
     form = BranchForm(request.POST)
     fields = form.cleaned_data if form.is_valid() else {}
@@ -123,7 +123,7 @@ def branch(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespons
 @login_required
 @require_POST
 def scene(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
-    """End a scene with this message, or let it go on."""
+    """Set a scene break after the message, or remove it."""
     row = own_message(request, chat_id, message_id)
     form = SceneForm(request.POST)
     name = (form.cleaned_data["name"] or None) if form.is_valid() else None
@@ -134,7 +134,7 @@ def scene(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse
 @login_required
 @require_POST
 def undo(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Take back the last write to the chat; again, the one before it."""
+    """Undo the last write to the chat; called again, the one before it."""
     chat = own_chat(request, chat_id)
     try:
         done = undo_last_change(request.user, chat_id, Guard(chat.integrity))
@@ -150,7 +150,7 @@ def _patch(request: HttpRequest, row: Message, **parts: Any) -> None:
 
 
 def _back(request: HttpRequest, chat: Chat, index: int, text: str) -> HttpResponse:
-    """The conversation around a place, with a word on what was done, and the way back."""
+    """Go to the conversation around an index, with a message that offers to undo the action."""
     messages.success(request, text, extra_tags=f"undo {reverse('chats:undo', args=[chat.pk])}")
     return _go(request, f"{reverse('chats:detail', args=[chat.pk])}?at={max(0, index)}")
 

@@ -25,7 +25,7 @@ from apps.sync.api.views import state
 
 MAX_NAMESPACE, MAX_KEY = 96, 255  # characters
 SWIPE = OpenApiParameter(
-    "swipe", OpenApiTypes.STR, description="The position of a swipe, or `previous`; left out, the active one."
+    "swipe", OpenApiTypes.STR, description="The position of a swipe, or `previous`. Default: the active one."
 )
 
 
@@ -72,17 +72,17 @@ class RecapWrittenSerializer(WrittenSerializer):
 class NamespaceView(APIView):
     @extend_schema(operation_id="chats_messages_data_list", parameters=[SWIPE], responses=OpenApiTypes.OBJECT)
     def get(self, request: Request, chat_id: UUID, message_id: UUID, namespace: str) -> Response:
-        """All keys of the namespace."""
+        """Return all keys of the namespace."""
         message = access_message(request.user, chat_id, message_id)
         return Response(namespace_of(_swipe(request, message).extra, namespace))
 
     @extend_schema(request=DataSerializer, responses=DataWrittenSerializer)
     def patch(self, request: Request, chat_id: UUID, message_id: UUID, namespace: str) -> Response:
-        """Set keys, null being a value, and delete those in ``clear``. It belongs to the swipe that is active."""
+        """Set keys of the active swipe (null is a value), and delete those in `clear`."""
         body = _body(DataSerializer, request, chat_id, message_id)
         change = DataChange(
-            _named(namespace, MAX_NAMESPACE),
-            {_named(key, MAX_KEY): value for key, value in body.validated_data["data"].items()},
+            _checked_name(namespace, MAX_NAMESPACE),
+            {_checked_name(key, MAX_KEY): value for key, value in body.validated_data["data"].items()},
             frozenset(body.validated_data["clear"]),
         )
         written, message = _write(request, chat_id, message_id, change, body.guard(request))
@@ -92,7 +92,7 @@ class NamespaceView(APIView):
 class KeyView(APIView):
     @extend_schema(parameters=[SWIPE], responses=OneValueSerializer)
     def get(self, request: Request, chat_id: UUID, message_id: UUID, namespace: str, key: str) -> Response:
-        """One key; 404 where it was never set."""
+        """Return one key; 404 if it is not set."""
         message = access_message(request.user, chat_id, message_id)
         data = namespace_of(_swipe(request, message).extra, namespace)
         if key not in data:
@@ -103,13 +103,13 @@ class KeyView(APIView):
     def put(self, request: Request, chat_id: UUID, message_id: UUID, namespace: str, key: str) -> Response:
         body = _body(ValueSerializer, request, chat_id, message_id)
         value = body.validated_data["value"]
-        change = DataChange(_named(namespace, MAX_NAMESPACE), {_named(key, MAX_KEY): value})
+        change = DataChange(_checked_name(namespace, MAX_NAMESPACE), {_checked_name(key, MAX_KEY): value})
         written, _ = _write(request, chat_id, message_id, change, body.guard(request, optional=True))
         return Response(written | {"value": value})
 
     @extend_schema(request=GuardedSerializer, responses=WrittenSerializer)
     def delete(self, request: Request, chat_id: UUID, message_id: UUID, namespace: str, key: str) -> Response:
-        """As if it had never been set."""
+        """Delete the key."""
         body = _body(GuardedSerializer, request, chat_id, message_id)
         change = DataChange(namespace, clear=frozenset([key]))
         return Response(_write(request, chat_id, message_id, change, body.guard(request, optional=True))[0])
@@ -118,13 +118,13 @@ class KeyView(APIView):
 class RecapView(APIView):
     @extend_schema(parameters=[SWIPE], responses=RecapSerializer)
     def get(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
-        """The recap of the message: `text` is prefill and memory together."""
+        """Return the recap of the message. `text` is prefill and memory together."""
         message = access_message(request.user, chat_id, message_id)
         return Response(_recap_document(recap_of(_swipe(request, message).extra)))
 
     @extend_schema(request=RecapTextSerializer, responses=RecapWrittenSerializer)
     def put(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
-        """A person's own text: it is marked as edited; error, reasoning and prefill are cleared."""
+        """Replace the recap by a person's text. It is marked as edited; error, reasoning and prefill are cleared."""
         body = _body(RecapTextSerializer, request, chat_id, message_id)
         return _write_recap(request, chat_id, message_id, edited_recap(body.validated_data["text"]), body)
 
@@ -136,15 +136,15 @@ class RecapView(APIView):
 
 
 def _body(kind: type[GuardedSerializer], request: Request, chat_id: UUID, message_id: UUID) -> Any:
-    """The request's body, of a request about a message that is there. Raises Missing, Invalid."""
+    """Return the validated body of a request about an existing message. Raise Missing, Invalid."""
     access_message(request.user, chat_id, message_id)
     body = kind(data=request.data)
     body.is_valid(raise_exception=True)
     return body
 
 
-def _named(name: str, longest: int) -> str:
-    """A namespace or key from the URL or the body. Raises Invalid for one that can't be stored."""
+def _checked_name(name: str, longest: int) -> str:
+    """Return a namespace or key. Raise Invalid for one that can't be stored."""
     wrong = next(unstorable(name), None)
     if wrong or not 0 < len(name) <= longest:
         raise Invalid(wrong.detail if wrong else f"A name here has 1 to {longest} characters.")
@@ -152,7 +152,7 @@ def _named(name: str, longest: int) -> str:
 
 
 def _swipe(request: Request, message: Message) -> Swipe:
-    """The swipe that ``?swipe=`` names. Raises Invalid, and Missing where there is no such swipe."""
+    """Return the swipe that ``?swipe=`` names. Raise Invalid, and Missing if there is no such swipe."""
     asked = request.query_params.get("swipe")
     if asked is None:
         return message.active_swipe
@@ -170,7 +170,7 @@ def _swipe(request: Request, message: Message) -> Swipe:
 def _write(
     request: Request, chat_id: UUID, message_id: UUID, change: DataChange, guard: Guard
 ) -> tuple[dict[str, Any], Message]:
-    """Integrity and rev of the chat, and the message, after the change."""
+    """Apply a change. Return the new integrity and rev of the chat, and the message."""
     done = patch_messages(request.user, chat_id, [Patch(id=message_id, data=change)], guard)
     return state(done.chat), access_message(request.user, chat_id, message_id)
 

@@ -1,4 +1,4 @@
-"""The metadata of a chat over HTTP."""
+"""API of the metadata of a chat."""
 
 from typing import Any
 from uuid import UUID
@@ -30,7 +30,7 @@ class MetadataOperationsSerializer(GuardedSerializer):
     operations = serializers.ListField(child=JSONObject(), help_text="The operations of an RFC 6902 patch.")
 
     def parsed(self) -> DocumentPatch:
-        """Raises Invalid."""
+        """Return the patch. Raise Invalid."""
         check_form(self.validated_data["operations"])
         return DocumentPatch(operations=self.validated_data["operations"])
 
@@ -38,7 +38,7 @@ class MetadataOperationsSerializer(GuardedSerializer):
 class MetadataPatchedSerializer(WrittenSerializer):
     metadata = serializers.DictField()
     applied = serializers.IntegerField()
-    skipped = serializers.IntegerField(help_text="1 where the patch was in effect already.")
+    skipped = serializers.IntegerField(help_text="1 if the patch was in effect already.")
 
 
 class MetadataView(APIView):
@@ -49,7 +49,7 @@ class MetadataView(APIView):
         responses=MetadataPatchedSerializer,
     )
     def post(self, request: Request, chat_id: UUID) -> Response:
-        """Change the metadata: deep, by a merge patch, or by operations."""
+        """Change the metadata by a merge patch or by the operations of a JSON Patch."""
         chat = access_chat(request.user, chat_id)
         kind = MetadataOperationsSerializer if is_json_patch(request) else MetadataMergeSerializer
         body: Any = kind(data=request.data)

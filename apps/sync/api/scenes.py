@@ -1,4 +1,4 @@
-"""Scene breaks over HTTP. A scene goes by the id of the message that ends it."""
+"""API of scenes. The id of a scene is that of the message that ends it."""
 
 from typing import Any
 from uuid import UUID
@@ -22,7 +22,7 @@ GUARD = {"integrity", "on_conflict", "force"}
 
 
 class SceneSerializer(serializers.Serializer[Any]):
-    id = serializers.UUIDField(help_text="That of the message that ends the scene.")
+    id = serializers.UUIDField(help_text="The id of the message that ends the scene.")
     start = serializers.IntegerField()
     end = serializers.IntegerField()
     name = serializers.CharField(allow_null=True)
@@ -52,7 +52,7 @@ class SceneFieldsSerializer(GuardedSerializer):
     metadata = JSONObject(required=False)
 
     def changes(self) -> dict[str, Any]:
-        """What is to change, without the envelope."""
+        """Return the fields to change, without those of the guard."""
         data: dict[str, Any] = self.validated_data
         return {key: value for key, value in data.items() if key not in GUARD}
 
@@ -80,13 +80,13 @@ class SceneUpdateSerializer(SceneFieldsSerializer):
 class SceneListView(APIView):
     @extend_schema(responses=ScenesSerializer)
     def get(self, request: Request, chat_id: UUID) -> Response:
-        """The scenes that have ended, in their order."""
+        """List the ended scenes, by index."""
         chat = access_chat(request.user, chat_id)
         return Response(state(chat) | {"results": [_document(scene) for scene in scenes_of(chat)]})
 
     @extend_schema(request=NewSceneSerializer, responses={201: SceneWrittenSerializer})
     def post(self, request: Request, chat_id: UUID) -> Response:
-        """End a scene with a message."""
+        """Set a scene break after a message."""
         chat = access_chat(request.user, chat_id)
         body = NewSceneSerializer(data=request.data)
         body.is_valid(raise_exception=True)
@@ -108,7 +108,7 @@ class SceneView(APIView):
 
     @extend_schema(request=GuardedSerializer, responses=WrittenSerializer)
     def delete(self, request: Request, chat_id: UUID, scene_id: UUID) -> Response:
-        """The scene goes on. What was kept of it comes back when it is ended there again."""
+        """Remove a scene break. Its name and recap are kept, in case it is set again."""
         chat = access_chat(request.user, chat_id)
         access_scene(chat, scene_id)
         body = GuardedSerializer(data=request.data)
