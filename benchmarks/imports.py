@@ -42,10 +42,8 @@ def main() -> None:
         os.killpg(worker.pid, signal.SIGTERM)
         worker.wait()
     job.refresh_from_db()
-    rate = job.bytes_total / seconds / 2**20
-    print(
-        f"{job.state}: {job.messages:,} messages, {job.bytes_total / 2**20:.0f} MB in {seconds:.1f} s, {rate:.1f} MB/s"
-    )
+    rate = job.total / seconds / 2**20
+    print(f"{job.state}: {job.messages:,} messages, {job.total / 2**20:.0f} MB in {seconds:.1f} s, {rate:.1f} MB/s")
     print(f"peak of the worker's memory: {peak / 2**20:.0f} MB (target: 300)")
     print(
         f"and in the {AFTERWARDS} s after it, indexing the chat with the embedding model: {afterwards / 2**20:.0f} MB"
@@ -81,7 +79,7 @@ def _upload(file: IO[bytes]) -> UploadedFile:
 def _watch(job: ImportJob, worker: int) -> tuple[float, int]:
     """How long the job ran, in seconds, and the highest memory of one of the worker's processes meanwhile, in bytes."""
     peak = 0
-    while job.is_under_way:
+    while job.is_active:
         peak = max(peak, _peak(worker, 0.2))
         job.refresh_from_db()
     assert job.started_at

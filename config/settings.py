@@ -272,7 +272,7 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_CONCURRENCY = env.int("WORKER_CONCURRENCY", default=2)
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # in memory: a static schedule needs no file
-# A run whose worker has given no sign of life for this many seconds is taken up by another.
+# A job without a heartbeat for this many seconds has lost its worker, and is claimed by another.
 RUN_HEARTBEAT_TIMEOUT = env.int("RUN_HEARTBEAT_TIMEOUT", default=60)
 CELERY_BEAT_SCHEDULE = {
     "sweep-runs": {"task": "apps.extraction.tasks.sweep_runs", "schedule": 30.0},

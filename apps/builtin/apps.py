@@ -9,7 +9,7 @@ class BuiltinConfig(AppConfig):
     def ready(self) -> None:
         from apps.builtin.scene_detection import scene_starts
         from apps.builtin.tasks import TASKS
-        from apps.extraction.scene_detection import register_detector
+        from apps.extraction.stages.scene_detection import register_detector
         from apps.llm.builtin import register_task
 
         register_detector(scene_starts)

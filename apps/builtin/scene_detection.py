@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from apps.builtin.scene_breaks import Turn, likelihoods
 from apps.builtin.scene_breaks import scene_starts as starts_of
-from apps.extraction.scene_detection import SceneTurn
+from apps.extraction.stages.scene_detection import SceneTurn
 from apps.llm.embeddings import EmbeddingUnavailable
 
 

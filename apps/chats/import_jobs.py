@@ -1,94 +1,69 @@
-"""Imports in the background: a file is kept, taken in by a worker that tells how far it is, and removed.
+"""Background imports: keep the uploaded file, import it in a worker, and remove it.
 
-A job belongs to the worker that claimed it, for as long as that gives a sign of life. All of a file is stored in one
-transaction, with the job's success: a worker that dies leaves nothing behind, and the next one starts over.
+A file is stored in one transaction together with the job's success, so that a worker that dies leaves nothing
+behind and the next one starts from the beginning.
 """
 
 import datetime as dt
+import threading
+from contextlib import suppress
 from typing import Any, BinaryIO, cast
 from uuid import UUID
 
-import structlog
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.db import transaction
-from django.db.models import Q
+from django.db import OperationalError, connection, transaction
 
-from apps.chats.import_progress import CalledOff, Progress, claimed_row
 from apps.chats.imports import import_chats
 from apps.chats.models import Character, ImportJob
-from apps.common import clock
+from apps.common import jobs
 from apps.common.problems import Invalid, Missing, Problem, TooLarge
 from apps.common.scoping import system_scope
 
-logger = structlog.get_logger(__name__)
-
-DEAD_AFTER = dt.timedelta(seconds=60)  # without a sign of life
-UNDER_WAY = (ImportJob.State.QUEUED, ImportJob.State.RUNNING)
+HEARTBEAT_INTERVAL = 1.0  # seconds
+FILE_KEPT = dt.timedelta(seconds=60)  # after a job's end; its worker may still read the file
+JOB_KEPT = dt.timedelta(days=7)  # after its end
+STRAY_KEPT = dt.timedelta(days=1)
 
 
 def create_import_job(
     owner: Any, upload: UploadedFile, *, title: str = "", character: Character | None = None
 ) -> ImportJob:
-    """Keep the file and queue its import. Raises Invalid for an empty file, TooLarge beyond IMPORT_MAX_BYTES."""
+    """Store the file and create its job. Raises Invalid for an empty file, TooLarge beyond IMPORT_MAX_BYTES."""
     size = upload.size or 0
     if size > settings.IMPORT_MAX_BYTES:
         raise TooLarge(f"The file is larger than {settings.IMPORT_MAX_BYTES} bytes.")
     if not size:
         raise Invalid.at("/file", "The file is empty.")
-    job = ImportJob(owner_id=owner.pk, filename=(upload.name or "chat")[-255:], title=title, character=character)
-    job.bytes_total = size
-    # Under its id: what the file is called is nobody else's business.
+    filename = (upload.name or "chat")[-255:]
+    job = ImportJob(owner_id=owner.pk, filename=filename, title=title, character=character, total=size)
+    # Stored under the job's id: a file's own name may be private.
     job.file.save(str(job.pk), upload, save=False)
     job.save(force_insert=True)
     return job
 
 
 def access_import_job(owner: Any, job_id: UUID) -> ImportJob:
-    """The owner's job. Raises Missing."""
+    """Return the owner's job. Raises Missing."""
     job = ImportJob.objects.for_owner(owner).filter(pk=job_id).first()
     if job is None:
         raise Missing("There is no such import.")
     return job
 
 
-def cancel_import_job(job: ImportJob) -> ImportJob:
-    """Call the job off, unless it has ended: nothing of it is stored."""
-    mine = ImportJob.objects.for_owner(job.owner_id).filter(pk=job.pk)
-    mine.filter(state__in=UNDER_WAY).update(state=ImportJob.State.CANCELLED, finished_at=clock.now())
-    job.refresh_from_db()
-    return job
-
-
 def run_import_job(job_id: UUID) -> None:
-    """Take in the file of a job that nobody else works at. What is wrong with the file is kept with the job."""
-    job = _claim(job_id)
+    """Import the file of a job. A job that can't be claimed is left alone; a bad file fails the job."""
+    job = jobs.claim(ImportJob, job_id, done=0, messages=0)
     if job is None:
         return
     try:
-        _take_in(job)
-    except CalledOff:
-        logger.info("import called off", job=str(job.pk))
-    except Problem as problem:
-        _end(job, ImportJob.State.FAILED, error=problem.detail)
-    except Exception:
-        _end(job, ImportJob.State.FAILED, error="This is our fault. Keep the file, and try again later.")
-        raise
+        with jobs.fail_on_error(job, Problem):
+            _import(job)
     finally:
         remove_file_if_ended(job)
 
 
-def _claim(job_id: UUID) -> ImportJob | None:
-    now = clock.now()
-    with system_scope():
-        free = Q(state=ImportJob.State.QUEUED) | Q(state=ImportJob.State.RUNNING, heartbeat_at__lt=now - DEAD_AFTER)
-        claimed = ImportJob.objects.filter(free, pk=job_id).update(
-            state=ImportJob.State.RUNNING, started_at=now, heartbeat_at=now, bytes_done=0, messages=0
-        )
-        return ImportJob.objects.select_related("owner", "character").get(pk=job_id) if claimed else None
-
-
-def _take_in(job: ImportJob) -> None:
+def _import(job: ImportJob) -> None:
     with job.file.open("rb") as stored:
         file = cast(BinaryIO, stored)
         with transaction.atomic(), Progress(job) as progress:
@@ -99,23 +74,92 @@ def _take_in(job: ImportJob) -> None:
                 title=job.title,
                 character=job.character,
                 job=job,
-                watch=lambda messages: progress.note(file.tell(), messages),
+                watch=lambda messages: progress.update(file.tell(), messages),
             )
-            progress.stop()
-            report = result.report.as_dict()
-            fields = {"report": report, "messages": result.report.messages, "bytes_done": job.bytes_total}
-            if not _end(job, ImportJob.State.SUCCEEDED, **fields):
-                raise CalledOff
+            progress.stop()  # it would wait for the row that ``end`` locks
+            fields: dict[str, Any] = {
+                "report": result.report.as_dict(),
+                "messages": result.report.messages,
+                "done": job.total,
+            }
+            if not jobs.end(job, ImportJob.State.SUCCEEDED, **fields):
+                raise jobs.ClaimLost
 
 
-def _end(job: ImportJob, state: str, **fields: Any) -> bool:
-    """Whether the job was still this worker's, and has ended by this."""
-    return bool(claimed_row(job).update(state=state, finished_at=clock.now(), **fields))
+class Progress:
+    """Thread that records heartbeats and progress of an import.
+
+    It has a database connection of its own, since nobody sees what the import's transaction writes before its end.
+    """
+
+    def __init__(self, job: ImportJob) -> None:
+        self._job = job
+        self._bytes = self._messages = 0
+        self._claim_lost = False
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="import-progress", daemon=True)
+
+    def __enter__(self) -> "Progress":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def update(self, bytes_read: int, messages: int) -> None:
+        """Set how much has been read, for the next heartbeat. Raises ClaimLost if the last one did."""
+        self._bytes, self._messages = bytes_read, messages
+        if self._claim_lost:
+            raise jobs.ClaimLost
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while not self._stopped.wait(HEARTBEAT_INTERVAL):
+                self._heartbeat()
+        finally:
+            connection.close()
+
+    def _heartbeat(self) -> None:
+        try:
+            with transaction.atomic(), connection.cursor() as cursor:
+                # The import joins this thread, so it must not wait for a lock of somebody who waits for the import.
+                cursor.execute("SET LOCAL lock_timeout = '1s'")
+                jobs.heartbeat(self._job, done=min(self._bytes, self._job.total), messages=self._messages)
+        except jobs.ClaimLost:
+            self._claim_lost = True
+        except OperationalError:  # this heartbeat is missed; the next one may get through
+            connection.close()
 
 
 def remove_file_if_ended(job: ImportJob) -> None:
-    """A job that another worker has taken up still needs its file."""
+    """Remove the job's file, unless another worker still needs it."""
     mine = ImportJob.objects.for_owner(job.owner_id).filter(pk=job.pk)
-    if not mine.filter(state__in=UNDER_WAY).exists():
+    if not mine.active().exists():
         job.file.delete(save=False)
         mine.update(file="")
+
+
+def delete_ended_import_jobs(now: dt.datetime) -> None:
+    """Delete jobs that ended long ago, files of ended jobs, and files without a job."""
+    with system_scope():
+        ended = ImportJob.objects.filter(state__in=jobs.TERMINAL_STATES)
+        for job in ended.filter(finished_at__lt=now - FILE_KEPT).exclude(file=""):
+            remove_file_if_ended(job)
+        ended.filter(finished_at__lt=now - JOB_KEPT).delete()
+        _delete_stray_files(now)
+
+
+def _delete_stray_files(now: dt.datetime) -> None:
+    """Delete the files of jobs that were never committed, or were deleted with their owner."""
+    field = ImportJob._meta.get_field("file")
+    names: list[str] = []
+    with suppress(FileNotFoundError):  # the folder is created by the first import
+        names = [f"{field.upload_to}{name}" for name in field.storage.listdir(str(field.upload_to))[1]]
+    wanted = set(ImportJob.objects.filter(file__in=names).values_list("file", flat=True))
+    for name in names:
+        if name not in wanted and field.storage.get_modified_time(name) < now - STRAY_KEPT:
+            field.storage.delete(name)

@@ -1,4 +1,4 @@
-"""Takes in chats from files: all of a file or nothing, a batch at a time."""
+"""Import the chats of a file: all of them or none, in batches."""
 
 import os
 from collections import Counter
@@ -20,7 +20,9 @@ from apps.common import clock
 from apps.common.problems import Invalid, TooLarge
 
 MAX_TITLE = 200
-MAX_SPEAKERS = 50  # of one chat; further ones are heard, but take no part
+MAX_SPEAKERS = (
+    50  # of one chat who become participants or name its character; messages of others are stored all the same
+)
 
 Watch = Callable[[int], None]
 
@@ -33,25 +35,25 @@ class ImportResult:
 
 @dataclass
 class Cast:
-    """Who speaks in a chat, and when last; gathered while its messages pass by."""
+    """Speakers of a chat and the time of its last message, collected while its messages are stored."""
 
     users: set[str] = field(default_factory=set)
     others: Counter[str] = field(default_factory=Counter)
     last_sent: datetime | None = None
 
-    def watch(self, messages: Iterator[ParsedMessage], told: Watch) -> Iterator[ParsedMessage]:
-        """The same messages; ``told`` is called with how many have passed."""
+    def watch(self, messages: Iterator[ParsedMessage], on_progress: Watch) -> Iterator[ParsedMessage]:
+        """Yield the same messages, and call ``on_progress`` with their number after each."""
         for number, message in enumerate(messages, start=1):
             if message.name and not message.is_system:
-                self._hear(message)
+                self._add_speaker(message)
             if message.sent_at and (self.last_sent is None or message.sent_at > self.last_sent):
                 self.last_sent = message.sent_at
             yield message
-            told(number)
+            on_progress(number)
 
-    def _hear(self, message: ParsedMessage) -> None:
+    def _add_speaker(self, message: ParsedMessage) -> None:
         if message.is_user:
-            if len(self.users) < 2:  # enough to know that it isn't one person
+            if len(self.users) < 2:  # two are enough to know that there isn't only one
                 self.users.add(message.name)
         elif message.name in self.others or len(self.others) < MAX_SPEAKERS:
             self.others[message.name] += 1
@@ -67,12 +69,12 @@ def import_chats(
     job: ImportJob | None = None,
     watch: Watch = lambda messages: None,
 ) -> ImportResult:
-    """Store the chats in `file`, a binary file that can be rewound, as new chats of `owner`, all or none.
+    """Store the chats in ``file``, a seekable binary file, as new chats of ``owner``: all or none.
 
-    Without a title a chat gets its own, or that of the file; without a character, one of the name that the file
-    says, or of the only speaker beside the user; with several speakers it becomes a group chat. `watch` is called
-    with the number of messages so far, and may raise to call it off. Raises Invalid where the file holds no chat,
-    TooLarge beyond IMPORT_MAX_BYTES.
+    The title defaults to the one in the file, then to its name. The character defaults to the one that the file
+    names, then to the only speaker other than the user; with several speakers the chat becomes a group chat.
+    ``watch`` is called with the number of messages so far, and may raise to abort. Raises Invalid if the file holds
+    no chat, TooLarge beyond IMPORT_MAX_BYTES.
     """
     _check_size(file)
     try:
@@ -96,7 +98,7 @@ def _import(owner: Any, file: BinaryIO, title: str, fallback: str, watch: Watch,
 
 
 def _counting_on(watch: Watch, before: int) -> Watch:
-    """``watch`` for a chat that follows on others with ``before`` messages."""
+    """Return ``watch`` for a chat that is preceded in its file by ``before`` messages."""
     return lambda messages: watch(before + messages)
 
 
@@ -132,7 +134,7 @@ def _store(
         _make_group(chat, cast)
     chat.last_active = min(cast.last_sent or clock.now(), clock.now())
     chat.save(update_fields=["user_name", "character", "is_group"])
-    # Without message ids: the change is all of the chat, which may be tens of thousands.
+    # Without message ids: there may be tens of thousands, and the change is the whole chat.
     record_change(chat, ChatChange.Kind.IMPORT)
     return chat
 
@@ -142,7 +144,7 @@ def _only(names: Any) -> str:
 
 
 def _make_group(chat: Chat, cast: Cast) -> None:
-    """Who speaks beside the user takes part, in the order in which they first spoke."""
+    """Make the chat a group of its speakers other than the user, in the order in which they first spoke."""
     if len(cast.others) < 2:
         return
     chat.is_group = True
@@ -150,5 +152,5 @@ def _make_group(chat: Chat, cast: Cast) -> None:
         Participant(owner_id=chat.owner_id, chat=chat, name=name, position=position)
         for position, name in enumerate(cast.others)
     )
-    for one in people:
-        chat.messages.filter(name=one.name, is_user=False).update(participant=one)
+    for participant in people:
+        chat.messages.filter(name=participant.name, is_user=False).update(participant=participant)

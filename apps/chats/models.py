@@ -9,6 +9,7 @@ from django.db import models
 from apps.chats.querysets import ChatQuerySet, MessageQuerySet
 from apps.common import clock
 from apps.common.fields import OrderedJSONField
+from apps.common.jobs import Job
 from apps.common.scoping import OwnedManager, OwnedModel
 
 
@@ -70,40 +71,21 @@ class Lorebook(OwnedModel):
         ]
 
 
-class ImportJob(OwnedModel):
-    """A file that is being taken in, in the background; its chats are there when it has succeeded."""
-
-    class State(models.TextChoices):
-        QUEUED = "queued"
-        RUNNING = "running"
-        SUCCEEDED = "succeeded"
-        FAILED = "failed"
-        CANCELLED = "cancelled"
+class ImportJob(Job):
+    """Background import of a file. ``done`` and ``total`` are bytes; its chats exist once it has succeeded."""
 
     filename = models.CharField(max_length=255)
     file = models.FileField(upload_to="imports/", blank=True, help_text="Removed when the job has ended.")
     title = models.CharField(max_length=200, blank=True, default="")
     character = models.ForeignKey(Character, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
-    state = models.CharField(max_length=16, choices=State.choices, default=State.QUEUED)
-    bytes_done = models.PositiveBigIntegerField(default=0)
-    bytes_total = models.PositiveBigIntegerField(default=0)
     messages = models.PositiveBigIntegerField(default=0, help_text="Read so far.")
     report = OrderedJSONField(default=dict, blank=True)
-    error = models.TextField(blank=True, default="")
-    heartbeat_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(default=clock.now, editable=False)
-    started_at = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         indexes = [
             models.Index(fields=["owner", "-id"], name="import_owner_newest"),  # the list
             models.Index("state", "heartbeat_at", name="import_state"),  # the sweep, over all owners
         ]
-
-    @property
-    def is_under_way(self) -> bool:
-        return self.state in (self.State.QUEUED, self.State.RUNNING)
 
 
 class Chat(OwnedModel):

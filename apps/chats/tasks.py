@@ -1,4 +1,4 @@
-"""Celery tasks of chats."""
+"""Celery tasks of chats: change events, trimming of logs, imports."""
 
 from typing import Any
 from uuid import UUID
@@ -7,10 +7,11 @@ from celery import shared_task
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 
-from apps.chats import import_jobs, import_sweeping, operations
+from apps.chats import import_jobs, operations
 from apps.chats.models import Chat, ImportJob
 from apps.chats.signals import ChatChanged, chat_committed
 from apps.common import clock
+from apps.common.jobs import jobs_to_revive
 
 
 @shared_task
@@ -21,25 +22,26 @@ def dispatch_chat_committed(**event: Any) -> None:
 
 @shared_task
 def trim_change_logs(**kwargs: Any) -> None:
-    """Forget old writes to chats."""
+    """Delete old entries of the chats' change logs."""
     operations.trim_change_logs(clock.now())
 
 
 @shared_task
 def run_import_job(*, job_id: str, **kwargs: Any) -> None:
+    """Import a file."""
     import_jobs.run_import_job(UUID(job_id))
 
 
 @shared_task
 def sweep_import_jobs(**kwargs: Any) -> None:
-    """Send imports that were lost to a worker again, and forget those that ended long ago."""
-    for job_id in import_sweeping.import_jobs_to_revive(clock.now()):
+    """Send imports that lost their worker or their message to a worker again, and delete old ones."""
+    for job_id in jobs_to_revive(ImportJob):
         run_import_job.delay(job_id=str(job_id))
-    import_sweeping.forget_ended_import_jobs(clock.now())
+    import_jobs.delete_ended_import_jobs(clock.now())
 
 
 def request_import(owner: Any, upload: UploadedFile, **options: Any) -> ImportJob:
-    """As ``import_jobs.create_import_job``; the job goes to a worker once it is committed."""
+    """Create an import as ``create_import_job`` does, and send it to a worker once it is committed."""
     with transaction.atomic():
         job = import_jobs.create_import_job(owner, upload, **options)
         run_import_job.delay_on_commit(job_id=str(job.pk))

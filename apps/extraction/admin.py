@@ -1,4 +1,4 @@
-"""Extraction runs in the admin site. Memories are private text and are not shown."""
+"""Register extraction runs in the admin site, read-only and without the text of memories, which is private."""
 
 from django.contrib import admin
 from django.http import HttpRequest

@@ -1,4 +1,4 @@
-"""Bring what is remembered in line with what a chat says now."""
+"""Invalidate memories whose source messages have changed, and copy memories to branches."""
 
 from typing import Any
 from uuid import UUID
@@ -14,7 +14,7 @@ from apps.memories.operations.invalidation import invalidate
 
 @transaction.atomic
 def invalidate_chat(owner: Any, chat_id: UUID) -> int:
-    """Retire what lost its source in a chat. Return how many messages are to be read again. Raises Missing."""
+    """Retire what lost its source in a chat. Return how many messages became unread. Raises Missing."""
     chat = lock_chat(owner, chat_id)
     changed = changed_since_read(chat)
     invalidate(chat, changed)
@@ -23,7 +23,7 @@ def invalidate_chat(owner: Any, chat_id: UUID) -> int:
 
 
 def inherit_from_parent(branch: Chat) -> None:
-    """Give a branch what its parent remembers and has read. Call it in the transaction that makes the branch."""
+    """Copy the parent's memories and progress to a branch, in the transaction that creates it."""
     if branch.parent is None or branch.parent_index is None:
         return
     invalidate_chat(branch.parent.owner_id, branch.parent.pk)

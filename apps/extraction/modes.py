@@ -1,4 +1,4 @@
-"""How a chat remembers: read-only, and a fresh start."""
+"""Change how a chat remembers: make it read-only, or start it fresh."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from django.db import transaction
 from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, Message
 from apps.common import clock
-from apps.extraction.runs import skip_unread
+from apps.extraction.runs import mark_all_read
 from apps.memories.models import Arc, ChatMemory, Inheritance, Knowledge, LedgerEntry, Memory, Scene, VersionedText
 from apps.memories.queries import chat_memory_of
 
@@ -17,7 +17,7 @@ _LAYERS = (Scene, Knowledge, LedgerEntry, Arc, VersionedText)
 
 @transaction.atomic
 def set_read_only(owner: Any, chat: Chat) -> ChatMemory:
-    """From now on the chat recalls and learns nothing new. Raises Missing."""
+    """Make the chat recall without learning anything new. Raises Missing."""
     chat = lock_chat(owner, chat.pk)
     memory = chat_memory_of(chat)
     if memory.mode != ChatMemory.Mode.READ_ONLY:
@@ -29,12 +29,12 @@ def set_read_only(owner: Any, chat: Chat) -> ChatMemory:
 
 @transaction.atomic
 def end_read_only(owner: Any, chat: Chat, *, learn: bool) -> ChatMemory:
-    """Learn again: also from what was said meanwhile, or, without ``learn``, only from what comes now."""
+    """End read-only mode. With ``learn``, also learn from the messages sent meanwhile. Raises Missing."""
     chat = lock_chat(owner, chat.pk)
     memory = chat_memory_of(chat)
     if memory.mode == ChatMemory.Mode.READ_ONLY:
         if not learn:
-            skip_unread(chat)
+            mark_all_read(chat)
         memory.mode, memory.read_only_since = ChatMemory.Mode.FULL, None
         memory.save()
     return memory
@@ -42,7 +42,7 @@ def end_read_only(owner: Any, chat: Chat, *, learn: bool) -> ChatMemory:
 
 @transaction.atomic
 def start_fresh(owner: Any, chat: Chat) -> ChatMemory:
-    """Set aside what is remembered of this chat alone; long-term memories stay. It can be undone. Raises Missing."""
+    """Retire what is remembered of this chat alone; long-term memories stay. Can be undone. Raises Missing."""
     chat = lock_chat(owner, chat.pk)
     Memory.objects.for_owner(owner).active().filter(chat=chat, tier=Memory.Tier.SESSION).update(
         state=Memory.State.RETIRED, retired_reason=FRESH_START, updated_at=clock.now()
@@ -51,12 +51,12 @@ def start_fresh(owner: Any, chat: Chat) -> ChatMemory:
     inherited.filter(state=Memory.State.ACTIVE).update(state=Memory.State.RETIRED, retired_reason=FRESH_START)
     for model in _LAYERS:
         rows = model.objects.for_owner(owner).filter(chat=chat).exclude(state="retired")
-        # What it was is noted with the reason, for undo.
+        # The reason carries the previous state, for undo.
         for state in set(rows.values_list("state", flat=True)):
             rows.filter(state=state).update(
                 state="retired", retired_reason=f"{FRESH_START}:{state}", updated_at=clock.now()
             )
-    skip_unread(chat)
+    mark_all_read(chat)
     memory = chat_memory_of(chat)
     memory.fresh_start = _newest(chat)
     memory.save()
@@ -65,7 +65,7 @@ def start_fresh(owner: Any, chat: Chat) -> ChatMemory:
 
 @transaction.atomic
 def undo_fresh_start(owner: Any, chat: Chat) -> ChatMemory:
-    """Bring back what the fresh start set aside, beside what was learnt since."""
+    """Restore what the fresh start retired, together with what was learnt since. Raises Missing."""
     chat = lock_chat(owner, chat.pk)
     aside = {"retired_reason": FRESH_START}
     active = {"state": Memory.State.ACTIVE, "retired_reason": ""}
@@ -84,7 +84,7 @@ def undo_fresh_start(owner: Any, chat: Chat) -> ChatMemory:
 
 
 def _has_newer(row: LedgerEntry | VersionedText) -> bool:
-    """Whether something else is current in its place since."""
+    """Return whether another row has become current in its place."""
     if isinstance(row, LedgerEntry):
         place = {"chat": row.chat_id, "entity": row.entity_id, "field": row.field}
     else:

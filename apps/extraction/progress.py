@@ -1,7 +1,7 @@
-"""What has been read of a chat, tier by tier, and what has changed since.
+"""Track which messages each tier has read, and find those that have changed since.
 
-A message counts as read in the form that it had: its active swipe, its text, its speaker, hidden or not. What has
-another form now is new again.
+A message is stored as read together with a fingerprint of its active swipe, text, speaker and visibility. If the
+fingerprint is another one now, the message has to be read again.
 """
 
 import hashlib
@@ -15,31 +15,32 @@ from django.db.models import Q
 from apps.chats.models import Chat, Message
 from apps.extraction.models import ExtractionProgress
 
-# The same in SQL as in ``fingerprint_of``.
+# Must equal ``fingerprint_of``.
 FINGERPRINT = "md5(concat_ws('|', swipe.id, message.is_system, message.is_user, message.name, swipe.mes))"
 _FINGERPRINT_OF_PARENT = FINGERPRINT.replace("message.", "original.").replace("swipe.", "theirs.")
 
 
 def fingerprint_of(message: Message) -> str:
+    """Return the MD5 hash, in hex, of what a reader sees of a message."""
     swipe = message.active_swipe
     parts = (str(swipe.pk), "ft"[message.is_system], "ft"[message.is_user], message.name, swipe.mes)
     return hashlib.md5("|".join(parts).encode(), usedforsecurity=False).hexdigest()
 
 
 def window_key(messages: Sequence[Message]) -> str:
-    """Equal for the same messages in the same form."""
+    """Return a hash of the messages' ids and fingerprints, in hex."""
     parts = "\n".join(f"{message.pk}:{fingerprint_of(message)}" for message in messages)
     return hashlib.blake2b(parts.encode(), digest_size=32).hexdigest()
 
 
 def unread(chat: Chat, tiers: Sequence[str], start: int, end: int) -> Any:
-    """The messages from index ``start`` up to, not including, ``end`` that one of the tiers has not read."""
+    """Return the messages from index ``start`` to ``end``, exclusive, that one of the tiers has not read."""
     window = Message.objects.for_owner(chat.owner_id).filter(chat=chat, index__gte=start, index__lt=end)
     return window.filter(Q(progress=None) | ~Q(progress__tiers__contains=list(tiers))).order_by("index")
 
 
 def mark_read(chat: Chat, messages: Iterable[Message], tiers: Sequence[str]) -> None:
-    """The tiers have read the messages in the form that they have here."""
+    """Record that the tiers have read the messages as they are here."""
     rows = [(message.pk, fingerprint_of(message)) for message in messages]
     with connection.cursor() as cursor:
         cursor.execute(
@@ -63,7 +64,7 @@ def mark_read(chat: Chat, messages: Iterable[Message], tiers: Sequence[str]) -> 
 
 
 def forget_readings(chat: Chat, tiers: Sequence[str], start: int) -> None:
-    """What the tiers have read from index ``start`` on is new to them again."""
+    """Make the messages from index ``start`` on unread to the tiers."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -77,7 +78,7 @@ def forget_readings(chat: Chat, tiers: Sequence[str], start: int) -> None:
 
 
 def changed_since_read(chat: Chat) -> list[UUID]:
-    """The messages that were read in another form than they have now."""
+    """Return the ids of messages that have changed since they were read."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
@@ -94,12 +95,16 @@ def changed_since_read(chat: Chat) -> list[UUID]:
 
 
 def drop_readings(chat: Chat, message_ids: Sequence[UUID]) -> None:
-    """The messages are new again to every tier."""
+    """Make the messages unread to every tier."""
     ExtractionProgress.objects.for_owner(chat.owner_id).filter(chat=chat, message__in=message_ids).delete()
 
 
 def copy_progress(parent: Chat, branch: Chat, at: int) -> None:
-    """Mark a branch's copies as read as far as the parent's messages, up to index ``at``, are and have not changed."""
+    """Mark a branch's messages as read by the tiers that have read the parent's.
+
+    ``at`` is the index of the last message of the branch's beginning. Messages changed since they were read stay
+    unread.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             f"""

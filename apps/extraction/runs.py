@@ -1,26 +1,20 @@
-"""The life of an extraction run: started, claimed by a worker, advanced step by step, paused, and ended.
+"""Extraction runs: start one, record its steps and model calls, and find out whether one is due.
 
-A run belongs to the worker whose claim stands on its row. A worker that was thought dead and is not finds its claim
-gone at its next sign of life, and stops there.
+Their lifecycle is that of every job: see ``apps.common.jobs``.
 """
 
-import datetime as dt
-import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q
-from django.db.models.functions import Coalesce
 
 from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat, Message
-from apps.common import clock
-from apps.common.scoping import system_scope
+from apps.chats.pages.plugins import Activity
+from apps.common import clock, jobs
 from apps.extraction.models import ExtractionRun, ModelCall, RunStep
 from apps.extraction.progress import forget_readings, mark_read, unread
 from apps.extraction.settings.queries import settings_of
@@ -28,27 +22,13 @@ from apps.extraction.settings.schema import TIERS
 from apps.memories.models import ChatMemory
 from apps.memories.queries import chat_memory_of
 
-READING_TIERS = (
-    "summary",
-    "scenes",
-    "epistemic",
-    "session",
-    "long_term",
-    "arcs",
-    "ledger",
-)  # what reads message by message
-MAX_CLAIMS = 5  # workers that may die at the same step
-ACTIVE = Q(state__in=[ExtractionRun.State.QUEUED, ExtractionRun.State.RUNNING])
-OPEN = ACTIVE | Q(state=ExtractionRun.State.PAUSED)
-
-
-class ClaimLost(Exception):
-    """The run was paused or cancelled, or another worker has taken it over."""
+# Tiers that read message by message; the others look at a chat as a whole.
+READING_TIERS = ("summary", "scenes", "epistemic", "session", "long_term", "arcs", "ledger")
 
 
 @dataclass(frozen=True)
 class StepResult:
-    """What a stage over one window came to: how its lines were judged, and those that it could not use."""
+    """Result of a stage over one window: its counts, and the reply's lines that could not be used."""
 
     stage: str
     window: str
@@ -62,13 +42,13 @@ class StepResult:
 def start_run(
     owner: Any, chat: Chat, *, tiers: Sequence[str] = (), from_index: int | None = None
 ) -> tuple[ExtractionRun, bool]:
-    """A run over what is new in the chat, and whether it was made now: one that has not ended is returned as it is.
+    """Return a run over the chat's new messages, and whether it was created; an open run is returned as it is.
 
-    Its window ends before the newest reply, which may still be swiped, and is fixed here. ``from_index`` has what
-    stands from there on read again.
+    The window is fixed here, and ends before the newest reply, which may still be swiped. ``from_index`` makes
+    messages from there on count as new. Raises Missing.
     """
     chat = lock_chat(owner, chat.pk)
-    open_run = chat.runs.filter(OPEN).first()
+    open_run = chat.runs.open().first()
     if open_run:
         return open_run, False
     wanted = [tier for tier in TIERS if (tier in tiers if tiers else getattr(settings_of(chat), tier))]
@@ -90,11 +70,15 @@ def start_run(
 
 
 def is_read_only(chat: Chat) -> bool:
+    """Return whether the chat learns nothing new."""
     return chat_memory_of(chat).mode == ChatMemory.Mode.READ_ONLY
 
 
 def is_due(chat: Chat, *, since: int = 0) -> bool:
-    """Whether enough is new, or something before what was read has changed, from index ``since`` on."""
+    """Return whether a run is due, looking at messages from index ``since`` on.
+
+    It is if enough messages are unread, or if an unread one stands before one that was read: an edit.
+    """
     settings, end = settings_of(chat), end_of_window(chat)
     tiers = [tier for tier in READING_TIERS if getattr(settings, tier)]
     if not tiers or is_read_only(chat):
@@ -102,67 +86,23 @@ def is_due(chat: Chat, *, since: int = 0) -> bool:
     new = list(unread(chat, tiers, since, end).values_list("index", flat=True)[: settings.extract_every])
     if len(new) >= settings.extract_every:
         return True
+    # Unread messages that are the newest ones fill the last indexes; one further up was read before.
     return any(index + len(new) - place < end for place, index in enumerate(new))
 
 
 def end_of_window(chat: Chat) -> int:
-    """The index at which a window ends: that of the newest message where it is a reply."""
+    """Return the index at which a run's window ends, exclusive: that of the newest message if it is a reply."""
     newest = Message.objects.for_owner(chat.owner_id).filter(chat=chat).order_by("-index").first()
     if newest is None:
         return 0
     return newest.index + 1 if newest.is_user else newest.index
 
 
-def claim_run(run_id: UUID) -> ExtractionRun | None:
-    """Take a run that waits, or whose worker gives no sign of life; None where there is nothing to take.
-
-    A run at whose step MAX_CLAIMS workers have died is ended instead.
-    """
-    now, claim = clock.now(), uuid.uuid4()
-    dead = Q(state=ExtractionRun.State.RUNNING) & (Q(heartbeat_at=None) | Q(heartbeat_at__lt=now - _patience()))
-    with system_scope():
-        free = ExtractionRun.objects.filter(Q(state=ExtractionRun.State.QUEUED) | dead, pk=run_id)
-        free.filter(claims__gte=MAX_CLAIMS).update(
-            state=ExtractionRun.State.FAILED,
-            error=f"Its worker stopped {MAX_CLAIMS} times at the same step.",
-            finished_at=now,
-            stage="",
-        )
-        taken = free.filter(claims__lt=MAX_CLAIMS).update(
-            state=ExtractionRun.State.RUNNING,
-            claim=claim,
-            claims=F("claims") + 1,
-            heartbeat_at=now,
-            started_at=Coalesce(F("started_at"), now),
-        )
-        return (
-            ExtractionRun.objects.select_related("owner", "chat__character", "first", "last").get(pk=run_id)
-            if taken
-            else None
-        )
-
-
-def _patience() -> dt.timedelta:
-    return dt.timedelta(seconds=settings.RUN_HEARTBEAT_TIMEOUT)
-
-
-def _ours(run: ExtractionRun) -> Any:
-    return ExtractionRun.objects.for_owner(run.owner_id).filter(
-        pk=run.pk, claim=run.claim, state=ExtractionRun.State.RUNNING
-    )
-
-
-def beat(run: ExtractionRun, **fields: Any) -> None:
-    """Give a sign of life, and note ``fields``. Raises ClaimLost where the run is no longer ours to go on with."""
-    if not _ours(run).update(heartbeat_at=clock.now(), **fields):
-        raise ClaimLost
-
-
 def finish_step(run: ExtractionRun, result: StepResult) -> None:
-    """Record a step in the transaction that writes what it found. Raises ClaimLost."""
-    locked = _ours(run).select_for_update().first()
+    """Record a finished step, in the transaction that writes its result. Raises ClaimLost."""
+    locked = jobs.owned(run).select_for_update().first()
     if locked is None:
-        raise ClaimLost
+        raise jobs.ClaimLost
     RunStep.objects.create(
         owner_id=run.owner_id,
         run=run,
@@ -183,71 +123,29 @@ def finish_step(run: ExtractionRun, result: StepResult) -> None:
 
 
 @transaction.atomic
-def note_call(run: ExtractionRun, call: ModelCall) -> None:
-    """Keep a call of a model, and add it to what the run used. Raises ClaimLost where the run is gone."""
+def record_call(run: ExtractionRun, call: ModelCall) -> None:
+    """Save a model call and add its usage to the run, even a cancelled one. Raises ClaimLost if it was deleted."""
     locked = ExtractionRun.objects.for_owner(run.owner_id).select_for_update().filter(pk=run.pk).first()
     if locked is None:
-        raise ClaimLost
+        raise jobs.ClaimLost
     call.save(force_insert=True)
     used = {"calls": 1, "prompt_tokens": call.prompt_tokens, "completion_tokens": call.completion_tokens}
     locked.llm = {name: locked.llm.get(name, 0) + amount for name, amount in used.items()}
     locked.save(update_fields=["llm"])
 
 
-def yield_run(run: ExtractionRun) -> None:
-    """Give a run of ours back to the queue, so that others have their turn."""
-    _ours(run).update(state=ExtractionRun.State.QUEUED, claim=None, claims=0, heartbeat_at=clock.now())
-
-
-def end_run(run: ExtractionRun, state: str, error: str = "") -> None:
-    """Close a run that is still ours."""
-    whole = {"total": F("done")} if state == ExtractionRun.State.SUCCEEDED else {}
-    ExtractionRun.objects.for_owner(run.owner_id).filter(pk=run.pk, claim=run.claim).filter(ACTIVE).update(
-        state=state, error=error, finished_at=clock.now(), stage="", **whole
-    )
-
-
-def cancel_run(run: ExtractionRun) -> ExtractionRun:
-    """Stop a run: at once where it waits, within seconds where a model is being asked. What it wrote stays."""
-    mine = ExtractionRun.objects.for_owner(run.owner_id).filter(pk=run.pk)
-    mine.filter(OPEN).update(state=ExtractionRun.State.CANCELLED, claim=None, finished_at=clock.now(), stage="")
-    return mine.get()
-
-
-def pause_run(run: ExtractionRun) -> ExtractionRun:
-    """Have a run stop where it is until it is resumed. The step under way is done again then."""
-    mine = ExtractionRun.objects.for_owner(run.owner_id).filter(pk=run.pk)
-    mine.filter(ACTIVE).update(state=ExtractionRun.State.PAUSED, claim=None, stage="")
-    return mine.get()
-
-
-def resume_run(run: ExtractionRun) -> ExtractionRun:
-    """Put a paused run back into the queue."""
-    mine = ExtractionRun.objects.for_owner(run.owner_id).filter(pk=run.pk)
-    mine.filter(state=ExtractionRun.State.PAUSED).update(
-        state=ExtractionRun.State.QUEUED, claims=0, heartbeat_at=clock.now()
-    )
-    return mine.get()
-
-
-def skip_unread(chat: Chat) -> None:
-    """Take what is new in the chat as read, without learning from it."""
-    while found := list(unread(chat, READING_TIERS, 0, chat.message_count).with_swipes()[:1000]):
-        mark_read(chat, found, READING_TIERS)
-
-
-def runs_to_revive() -> list[UUID]:
-    """Runs that wait or stand still for too long: their task was lost, or their worker died.
-
-    Each is returned once in a while only, since being returned counts as a sign of life of its queue.
-    """
-    now = clock.now()
-    lost = Q(heartbeat_at=None, created_at__lt=now - _patience()) | Q(heartbeat_at__lt=now - _patience())
-    with system_scope():
-        ids = list(ExtractionRun.objects.filter(ACTIVE & lost).values_list("pk", flat=True))
-        ExtractionRun.objects.filter(pk__in=ids, state=ExtractionRun.State.QUEUED).update(heartbeat_at=now)
-    return ids
+def mark_all_read(chat: Chat) -> None:
+    """Mark every message of the chat as read without extracting anything from it."""
+    while batch := list(unread(chat, READING_TIERS, 0, chat.message_count).with_swipes()[:1000]):
+        mark_read(chat, batch, READING_TIERS)
 
 
 def latest_run(owner: Any, chat: Chat) -> ExtractionRun | None:
+    """Return the chat's latest run, or None."""
     return ExtractionRun.objects.for_owner(owner).filter(chat=chat).order_by("-pk").first()
+
+
+def activities(owner: Any, chat_ids: Collection[UUID]) -> Mapping[UUID, Activity]:
+    """Return the progress of the chats' active runs by chat id, for the list of chats."""
+    active = ExtractionRun.objects.for_owner(owner).active().filter(chat_id__in=chat_ids)
+    return {run.chat_id: Activity(run.done, run.total) for run in active}

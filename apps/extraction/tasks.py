@@ -1,6 +1,5 @@
-"""What happens in the background. Tasks carry ids; what they do stands elsewhere."""
+"""Celery tasks of extraction, and the subscribers and sweeps that send them. Tasks carry ids only."""
 
-import contextlib
 import datetime as dt
 import time
 from contextlib import suppress
@@ -13,39 +12,32 @@ from django.db import transaction
 
 from apps.chats.models import Chat, ChatChange
 from apps.chats.signals import ChatChanged
-from apps.common import clock
+from apps.common import clock, jobs
 from apps.common.problems import Conflict, Missing
 from apps.common.scoping import system_scope
-from apps.extraction import embedding_jobs as reembedding
-from apps.extraction import jobs, model_tests, pipeline, runs
+from apps.extraction import embedding_jobs, model_tests, pipeline, runs
 from apps.extraction.invalidation import inherit_from_parent, invalidate_chat
 from apps.extraction.models import EmbeddingJob, ExtractionRun, ModelTest
 from apps.extraction.settings.queries import settings_of
 from apps.llm.models import Connection
 from apps.memories.passages import index_batches
 
-TAKES_BACK = (ChatChange.Kind.PATCH, ChatChange.Kind.UNDO)  # other writes change nothing that was said
-NEWEST = 500  # messages among which something new is looked for where nothing older has changed
-SETTLED_WITHIN = dt.timedelta(hours=2)
+EDITS = (ChatChange.Kind.PATCH, ChatChange.Kind.UNDO)  # the kinds of change that alter existing messages
+NEWEST = 500  # messages that are searched for unread ones if no existing message was altered
+SWEPT_WITHIN = dt.timedelta(hours=2)
 TEST_LIMIT = 3600  # seconds; a model on a slow machine takes a quarter of an hour
-INDEXING_TURN = 20.0  # seconds; a long chat takes many turns, and lets other work in between
+INDEXING_SECONDS = 20.0  # after which indexing goes back to the queue to let other tasks run
 
 
 def on_chat_committed(event: ChatChanged, **kwargs: Any) -> None:
     """Invalidate memories that lost their source, start an extraction if it is due, and update the message index."""
     chat = Chat.objects.for_owner(event.owner_id).select_related("character").filter(pk=event.chat_id).first()
     if chat is not None:
-        if event.kind in TAKES_BACK:
-            take_back(chat)
-        extract_if_due(chat, since=0 if event.kind in TAKES_BACK else max(chat.message_count - NEWEST, 0))
+        if event.kind in EDITS:
+            invalidate_if_exists(chat)
+        extract_if_due(chat, since=0 if event.kind in EDITS else max(chat.message_count - NEWEST, 0))
         if settings_of(chat).index_messages:
-            index_for_a_while(chat)
-
-
-def take_back(chat: Chat) -> None:
-    """Bring what is remembered in line with what the chat says now."""
-    with suppress(Missing):  # it was deleted meanwhile
-        invalidate_chat(chat.owner_id, chat.pk)
+            update_index(chat)
 
 
 def on_chat_branched(chat: Chat, **kwargs: Any) -> None:
@@ -53,79 +45,94 @@ def on_chat_branched(chat: Chat, **kwargs: Any) -> None:
     inherit_from_parent(chat)
 
 
+def invalidate_if_exists(chat: Chat) -> None:
+    """Invalidate what lost its source in the chat; do nothing if the chat was deleted meanwhile."""
+    with suppress(Missing):
+        invalidate_chat(chat.owner_id, chat.pk)
+
+
 def extract_if_due(chat: Chat, *, since: int = 0) -> None:
+    """Start a run if one is due, looking at messages from index ``since`` on."""
     if runs.is_due(chat, since=since):
         request_run(chat.owner_id, chat)
 
 
-def index_for_a_while(chat: Chat) -> None:
-    """Bring the chat's index up to date; what is left after a turn's time is left to a task of its own."""
-    end = time.monotonic() + INDEXING_TURN
+def update_index(chat: Chat) -> None:
+    """Update the chat's search index for INDEXING_SECONDS, and leave the rest to a task."""
+    end = time.monotonic() + INDEXING_SECONDS
     for _ in index_batches(chat.owner_id, chat):
         if time.monotonic() > end:
             index_chat.delay(chat_id=str(chat.pk))
             return
 
 
-def request_run(owner: Any, chat: Chat, **options: Any) -> tuple[ExtractionRun, bool]:
-    """As ``runs.start_run``; the run goes to a worker once it is committed."""
-    with transaction.atomic():
-        run, made = runs.start_run(owner, chat, **options)
-        if made:
-            transaction.on_commit(partial(run_extraction.delay, run_id=str(run.pk)))
-    return run, made
-
-
 @shared_task
 def index_chat(*, chat_id: str, **kwargs: Any) -> None:
+    """Update a chat's search index."""
     with system_scope():
         chat = Chat.objects.filter(pk=chat_id).first()
     if chat is not None:
-        index_for_a_while(chat)
-
-
-@shared_task
-def run_extraction(*, run_id: str, **kwargs: Any) -> None:
-    if pipeline.execute(UUID(run_id)):
-        run_extraction.delay(run_id=run_id)
-
-
-def resume(run: ExtractionRun) -> ExtractionRun:
-    """As ``runs.resume_run``; the run goes to a worker."""
-    with transaction.atomic():
-        resumed = runs.resume_run(run)
-        if resumed.is_active:
-            transaction.on_commit(partial(run_extraction.delay, run_id=str(run.pk)))
-    return resumed
-
-
-@shared_task
-def sweep_runs(**kwargs: Any) -> None:
-    """Send runs that were lost to a worker again."""
-    for run_id in runs.runs_to_revive():
-        run_extraction.delay(run_id=str(run_id))
+        update_index(chat)
 
 
 @shared_task
 def sweep_chats(**kwargs: Any) -> None:
-    """Settle the chats that changed lately, in case word of it was lost on the way."""
-    since = clock.now() - SETTLED_WITHIN
+    """Invalidate and extract from chats that changed lately, in case the task after a change was lost."""
+    since = clock.now() - SWEPT_WITHIN
     with system_scope():
         chats = list(Chat.objects.filter(updated_at__gte=since).select_related("character"))
     for chat in chats:
-        if not chat.runs.filter(runs.OPEN).exists() and not _failed_lately(chat):
-            take_back(chat)
+        if not chat.runs.open().exists() and not _failed_since_change(chat):
+            invalidate_if_exists(chat)
             extract_if_due(chat)
 
 
-def _failed_lately(chat: Chat) -> bool:
-    """A model that is down is not asked again every minute."""
+def _failed_since_change(chat: Chat) -> bool:
+    """Return whether the latest run failed on the chat as it is: an unavailable model is not asked every minute."""
     latest = runs.latest_run(chat.owner_id, chat)
     return latest is not None and latest.state == ExtractionRun.State.FAILED and latest.chat_rev == chat.rev
 
 
+# Runs
+
+
+def request_run(owner: Any, chat: Chat, **options: Any) -> tuple[ExtractionRun, bool]:
+    """Start a run as ``runs.start_run`` does, and send it to a worker once it is committed."""
+    with transaction.atomic():
+        run, created = runs.start_run(owner, chat, **options)
+        if created:
+            transaction.on_commit(partial(run_extraction.delay, run_id=str(run.pk)))
+    return run, created
+
+
+def resume_run(run: ExtractionRun) -> ExtractionRun:
+    """Resume a paused run, and send it to a worker once that is committed."""
+    with transaction.atomic():
+        run = jobs.resume(run)
+        if run.is_active:
+            transaction.on_commit(partial(run_extraction.delay, run_id=str(run.pk)))
+    return run
+
+
+@shared_task
+def run_extraction(*, run_id: str, **kwargs: Any) -> None:
+    """Execute a run."""
+    if pipeline.execute(UUID(run_id)):
+        run_extraction.delay(run_id=run_id)
+
+
+@shared_task
+def sweep_runs(**kwargs: Any) -> None:
+    """Send runs that lost their worker or their message to a worker again."""
+    for run_id in jobs.jobs_to_revive(ExtractionRun):
+        run_extraction.delay(run_id=str(run_id))
+
+
+# Model tests and embeddings
+
+
 def request_model_test(owner: Any, connection: Connection | None) -> ModelTest:
-    """As ``model_tests.start_test``; the test goes to a worker once it is committed."""
+    """Start a test as ``model_tests.start_test`` does, and send it to a worker once it is committed."""
     with transaction.atomic():
         test = model_tests.start_test(owner, connection)
         transaction.on_commit(partial(run_model_test.delay, test_id=str(test.pk)))
@@ -134,35 +141,37 @@ def request_model_test(owner: Any, connection: Connection | None) -> ModelTest:
 
 @shared_task(time_limit=TEST_LIMIT)
 def run_model_test(*, test_id: str, **kwargs: Any) -> None:
+    """Execute a test of a model."""
     model_tests.execute(UUID(test_id))
 
 
 def request_reembedding(owner: Any) -> EmbeddingJob | None:
-    """As ``reembedding.start_reembedding``; the job goes to a worker once it is committed."""
+    """Start a job as ``embedding_jobs.start_reembedding`` does, and send it to a worker once it is committed."""
     with transaction.atomic():
-        job = reembedding.start_reembedding(owner)
+        job = embedding_jobs.start_reembedding(owner)
         if job and job.claim is None:
             transaction.on_commit(partial(run_reembedding.delay, job_id=str(job.pk)))
     return job
 
 
 def on_embedding_changed(owner_id: Any, **kwargs: Any) -> None:
-    """Recompute the owner's embeddings that another model has made."""
-    with contextlib.suppress(Conflict):  # no model is available: the embeddings stay as they are
+    """Start a job that recomputes the owner's embeddings; keep them as they are if no model is available."""
+    with suppress(Conflict):
         request_reembedding(owner_id)
 
 
 @shared_task
 def run_reembedding(*, job_id: str, **kwargs: Any) -> None:
-    if reembedding.execute(UUID(job_id)):
+    """Execute a job that recomputes embeddings."""
+    if embedding_jobs.execute(UUID(job_id)):
         run_reembedding.delay(job_id=job_id)
 
 
 @shared_task
 def sweep_jobs(**kwargs: Any) -> None:
-    """Send the work again that was lost to a worker; a test of a model that was broken off has failed."""
+    """Send jobs that lost their worker or their message to a worker again; fail tests that lost their worker."""
     jobs.fail_orphans(ModelTest, model_tests.ORPHANED)
-    for test_id in jobs.jobs_to_send(ModelTest):
+    for test_id in jobs.jobs_to_revive(ModelTest):
         run_model_test.delay(test_id=str(test_id))
-    for job_id in jobs.jobs_to_send(EmbeddingJob):
+    for job_id in jobs.jobs_to_revive(EmbeddingJob):
         run_reembedding.delay(job_id=str(job_id))

@@ -7,6 +7,7 @@ import os
 import subprocess
 import threading
 import time
+import uuid
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,13 +21,13 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from apps.accounts.models import User
-from apps.chats import import_jobs, import_progress, import_sweeping, imports
+from apps.chats import import_jobs, imports
 from apps.chats.formats import sillytavern
 from apps.chats.models import Chat, ImportJob
 from apps.chats.operations import create_chat
 from apps.chats.operations import messages as storing
 from apps.chats.tasks import request_import, sweep_import_jobs
-from apps.common import clock
+from apps.common import clock, jobs
 from tests.contract.conftest import client_of
 from tests.extraction.engine.test_workers import kill_hard
 from tests.factories import UserFactory
@@ -71,7 +72,7 @@ def test_a_job_takes_in_its_file_and_removes_it(alice: User, kept_files: Path) -
     assert len(files_in(kept_files)) == 1
     import_jobs.run_import_job(job.pk)
     job.refresh_from_db()
-    assert (job.state, job.messages, job.bytes_done) == ("succeeded", 3, job.bytes_total)
+    assert (job.state, job.messages, job.done) == ("succeeded", 3, job.total)
     assert [line["line"] for line in job.report["skipped_lines"]] == [5]
     [chat] = job.chats.all()
     assert (chat.title, chat.message_count) == ("The heist", 3)
@@ -97,7 +98,7 @@ def test_a_file_that_is_no_chat_fails_with_the_reason(alice: User, kept_files: P
 
 def test_a_job_that_was_cancelled_stores_nothing(alice: User, kept_files: Path) -> None:
     job = request_import(alice, upload(content(2)))
-    assert import_jobs.cancel_import_job(job).state == "cancelled"
+    assert jobs.cancel(job).state == "cancelled"
     import_jobs.run_import_job(job.pk)
     assert chats_of(alice) == []
     with time_machine.travel(clock.now() + dt.timedelta(minutes=2)):
@@ -108,17 +109,17 @@ def test_a_job_that_was_cancelled_stores_nothing(alice: User, kept_files: Path) 
 def stopped_at(number: int, meanwhile: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """Have every import do something else in front of a message, on another connection, for two beats of progress."""
 
-    def slow(messages: Iterator[Any], told: Callable[[int], None]) -> Iterator[Any]:
+    def slow(messages: Iterator[Any], on_progress: Callable[[int], None]) -> Iterator[Any]:
         for count, message in enumerate(messages, start=1):
             if count == number:
                 beats()
                 elsewhere(meanwhile)
                 beats()
             yield message
-            told(count)
+            on_progress(count)
 
-    monkeypatch.setattr(import_progress, "BEAT", 0.01)
-    monkeypatch.setattr(imports.Cast, "watch", lambda self, messages, told: slow(messages, told))
+    monkeypatch.setattr(import_jobs, "HEARTBEAT_INTERVAL", 0.01)
+    monkeypatch.setattr(imports.Cast, "watch", lambda self, messages, on_progress: slow(messages, on_progress))
 
 
 def beats() -> None:
@@ -144,7 +145,7 @@ def test_a_job_under_way_shows_how_far_it_is_and_can_be_called_off(
 
     def look_and_cancel() -> None:
         seen.extend([fresh(job).messages, Chat.objects.for_owner(alice).count()])
-        import_jobs.cancel_import_job(job)
+        jobs.cancel(job)
 
     stopped_at(100, look_and_cancel, monkeypatch)
     import_jobs.run_import_job(job.pk)
@@ -160,12 +161,11 @@ def test_a_worker_that_was_thought_dead_leaves_the_job_to_the_next(
     alice = UserFactory()
     job = request_import(alice, upload(content(200)))
 
-    def claim_anew() -> None:
-        later = clock.now() + dt.timedelta(seconds=1)
-        ImportJob.objects.for_owner(alice).update(started_at=later, heartbeat_at=clock.now())
+    def claim_again() -> None:
+        ImportJob.objects.for_owner(alice).update(claim=uuid.uuid4(), heartbeat_at=clock.now())
 
     with monkeypatch.context() as patched:
-        stopped_at(100, claim_anew, patched)
+        stopped_at(100, claim_again, patched)
         import_jobs.run_import_job(job.pk)
     assert (fresh(job).state, chats_of(alice), len(files_in(kept_files))) == ("running", [], 1)
 
@@ -189,27 +189,33 @@ def test_an_import_waits_for_nobody_who_waits_for_it(transactional_db: None, mon
 def test_old_jobs_are_forgotten(alice: User) -> None:
     job = request_import(alice, upload(content(1)))
     import_jobs.run_import_job(job.pk)
-    import_sweeping.forget_ended_import_jobs(clock.now() + dt.timedelta(days=6))
+    import_jobs.delete_ended_import_jobs(clock.now() + dt.timedelta(days=6))
     assert ImportJob.objects.for_owner(alice).exists()
-    import_sweeping.forget_ended_import_jobs(clock.now() + dt.timedelta(days=8))
+    import_jobs.delete_ended_import_jobs(clock.now() + dt.timedelta(days=8))
     assert not ImportJob.objects.for_owner(alice).exists()
     assert len(chats_of(alice)) == 1
 
 
-def test_a_job_that_every_worker_dies_of_is_given_up(alice: User) -> None:
+def test_a_job_that_every_worker_dies_of_is_given_up(alice: User, kept_files: Path) -> None:
     job = request_import(alice, upload(content(1)))
-    ImportJob.objects.for_owner(alice).update(state="running", heartbeat_at=clock.now())
-    assert import_sweeping.import_jobs_to_revive(clock.now() + dt.timedelta(hours=23)) == [job.pk]
-    assert import_sweeping.import_jobs_to_revive(clock.now() + dt.timedelta(hours=25)) == []
+    for _ in range(jobs.MAX_CLAIMS):
+        assert jobs.claim(ImportJob, job.pk) is not None
+        ImportJob.objects.for_owner(alice).update(heartbeat_at=clock.now() - dt.timedelta(minutes=2))
+    assert jobs.jobs_to_revive(ImportJob) == [job.pk]
+    import_jobs.run_import_job(job.pk)
     assert fresh(job).state == "failed"
+    assert chats_of(alice) == []
+    with time_machine.travel(clock.now() + dt.timedelta(minutes=2)):
+        sweep_import_jobs()
+    assert files_in(kept_files) == []
 
 
 def test_a_job_that_waits_is_sent_to_a_worker_again_once_in_a_while(alice: User) -> None:
     job = request_import(alice, upload(content(1)))
-    found = [
-        import_sweeping.import_jobs_to_revive(clock.now() + dt.timedelta(seconds=seconds))
-        for seconds in (30, 70, 80, 140)
-    ]
+    found = []
+    for seconds in (30, 70, 80, 140):
+        with time_machine.travel(job.created_at + dt.timedelta(seconds=seconds)):
+            found.append(jobs.jobs_to_revive(ImportJob))
     assert found == [[], [job.pk], [], [job.pk]]
 
 
@@ -220,7 +226,7 @@ def test_files_without_a_job_are_removed(alice: User, kept_files: Path) -> None:
     yesterday = time.time() - 25 * 3600
     for name in ("old", str(job.pk)):
         os.utime(kept_files / "imports" / name, (yesterday, yesterday))
-    import_sweeping.forget_ended_import_jobs(clock.now())
+    import_jobs.delete_ended_import_jobs(clock.now())
     assert {path.name for path in files_in(kept_files)} == {"new", str(job.pk)}
 
 

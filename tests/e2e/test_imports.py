@@ -36,7 +36,7 @@ def test_a_large_file_is_watched_and_then_opened(signed_in: Page, tmp_path: Path
     page = signed_in
     job = choose_file(page, tmp_path, chat_file(3))
     expect(page.get_by_role("heading", name="The heist.jsonl")).to_be_visible()
-    ImportJob.objects.for_owner(job.owner_id).update(state="running", messages=2, bytes_done=job.bytes_total // 2)
+    ImportJob.objects.for_owner(job.owner_id).update(state="running", messages=2, done=job.total // 2)
     expect(page.get_by_text("2 messages read")).to_be_visible()
     expect(page.get_by_role("progressbar", name="Read")).to_be_visible()
     expect(page.get_by_role("status").filter(has_text="Importing, 50 percent.")).to_be_attached()

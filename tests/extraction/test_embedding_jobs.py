@@ -1,4 +1,4 @@
-"""Vectors made anew after a change of the model: all of them, once, whatever happens in between."""
+"""Embeddings are recomputed after a change of the model: all of them, once, whatever happens in between."""
 
 import datetime as dt
 import io
@@ -11,12 +11,11 @@ from django.core.management import CommandError, call_command
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
-from apps.common import clock
+from apps.common import clock, jobs
+from apps.common.jobs import ClaimLost
 from apps.common.scoping import system_scope
-from apps.extraction import embedding_jobs as reembedding
-from apps.extraction import jobs, tasks
+from apps.extraction import embedding_jobs, tasks
 from apps.extraction.models import EmbeddingJob
-from apps.extraction.runs import ClaimLost
 from apps.llm import endpoint
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import get_embedder
@@ -87,13 +86,13 @@ def models_of(owner: User) -> set[str]:
 
 
 def started(owner: User) -> EmbeddingJob:
-    job = reembedding.start_reembedding(owner)
+    job = embedding_jobs.start_reembedding(owner)
     assert job is not None
     return job
 
 
 def done(job: EmbeddingJob) -> EmbeddingJob:
-    while reembedding.execute(job.pk):
+    while embedding_jobs.execute(job.pk):
         pass
     job.refresh_from_db()
     return job
@@ -113,7 +112,7 @@ def test_everything_is_embedded_by_the_present_model(owner: User, chat: Chat) ->
 
 def test_there_is_no_job_where_nothing_is_to_do(owner: User, chat: Chat) -> None:
     done(started(owner))
-    assert reembedding.start_reembedding(owner) is None
+    assert embedding_jobs.start_reembedding(owner) is None
 
 
 def test_another_connection_for_embeddings_starts_a_job(
@@ -129,10 +128,10 @@ def test_another_connection_for_embeddings_starts_a_job(
     assert len(Passage.objects.for_owner(owner).first().embedding) == DIMENSIONS
     with django_capture_on_commit_callbacks(execute=True):
         update_connection(connection, embedding_model="others")
-    assert jobs.active_job(EmbeddingJob, owner).model == "openai:others"
+    assert EmbeddingJob.objects.for_owner(owner).active().get().model == "openai:others"
     with django_capture_on_commit_callbacks(execute=True):
         delete_connection(connection)
-    assert done(jobs.active_job(EmbeddingJob, owner)).state == "succeeded"
+    assert done(EmbeddingJob.objects.for_owner(owner).active().get()).state == "succeeded"
     assert models_of(owner) == {LOCAL}
 
 
@@ -154,16 +153,16 @@ def test_a_further_change_replaces_the_job_that_goes_on(owner: User, chat: Chat,
     second = started(owner)
     first.refresh_from_db()
     assert (first.state, second.model) == ("cancelled", SCRIPTED)
-    assert reembedding.execute(first.pk) is False
+    assert embedding_jobs.execute(first.pk) is False
     assert models_of(owner) == {BEFORE}
     assert done(second).state == "succeeded"
 
 
 def test_a_job_gives_way_to_others_and_goes_on(owner: User, chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reembedding, "BATCH", 2)
+    monkeypatch.setattr(embedding_jobs, "BATCH", 2)
     job = started(owner)
     turns = 1
-    while reembedding.execute(job.pk, turn=0):
+    while embedding_jobs.execute(job.pk, max_seconds=0):
         turns += 1
         job.refresh_from_db()
         assert job.state == "queued"
@@ -176,14 +175,14 @@ def test_a_job_gives_way_to_others_and_goes_on(owner: User, chat: Chat, monkeypa
 def test_a_job_of_a_killed_worker_is_taken_up_where_it_was(
     owner: User, chat: Chat, monkeypatch: pytest.MonkeyPatch, sent: list[str]
 ) -> None:
-    monkeypatch.setattr(reembedding, "BATCH", 2)
+    monkeypatch.setattr(embedding_jobs, "BATCH", 2)
     job = started(owner)
-    claimed = jobs.claim_job(EmbeddingJob, job.pk, revives=True)
+    claimed = jobs.claim(EmbeddingJob, job.pk)
     assert claimed
-    next(reembedding.steps(claimed))  # and the worker is gone
+    next(embedding_jobs.run_batches(claimed))  # and the worker is gone
     kept = set(Memory.objects.for_owner(owner).filter(embedding_model=LOCAL).values_list("pk", flat=True))
     assert len(kept) == 2
-    assert reembedding.execute(job.pk) is False  # it seems alive
+    assert embedding_jobs.execute(job.pk) is False  # it seems alive
     EmbeddingJob.objects.for_owner(owner).update(heartbeat_at=clock.now() - dt.timedelta(hours=1))
     tasks.sweep_jobs()
     assert sent == [str(job.pk)]
@@ -194,17 +193,17 @@ def test_a_job_of_a_killed_worker_is_taken_up_where_it_was(
     assert models_of(owner) == {LOCAL}
     assert len([text for text in asked if text in TEXTS]) <= 4 + len(TEXTS)  # the two first ones not again
     with pytest.raises(ClaimLost):
-        list(reembedding.steps(claimed))  # the dead one comes back, and finds its claim gone
+        list(embedding_jobs.run_batches(claimed))  # the dead one comes back, and finds its claim gone
 
 
 def test_a_cancel_stops_between_two_batches(owner: User, chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reembedding, "BATCH", 2)
+    monkeypatch.setattr(embedding_jobs, "BATCH", 2)
     job = started(owner)
 
     def cancel(rows: int) -> None:
-        jobs.cancel_job(EmbeddingJob.objects.for_owner(owner).get(pk=job.pk))
+        jobs.cancel(EmbeddingJob.objects.for_owner(owner).get(pk=job.pk))
 
-    assert reembedding.execute(job.pk, on_progress=cancel) is False
+    assert embedding_jobs.execute(job.pk, on_progress=cancel) is False
     job.refresh_from_db()
     assert job.state == "cancelled"
     assert models_of(owner) == {LOCAL, BEFORE}
@@ -241,7 +240,7 @@ def test_a_text_that_is_edited_meanwhile_keeps_what_the_edit_gave_it(owner: User
             edit_memory(memory, editor="me", text="The ship sinks.")
             return vectors
 
-    reembedding.embed_texts(Memory, owner, [(memory.pk, memory.text)], Slow())
+    embedding_jobs.embed_texts(Memory, owner, [(memory.pk, memory.text)], Slow())
     memory.refresh_from_db()
     assert float(memory.embedding @ embedder.embed(["The ship sinks."])[0]) > 0.999
 
@@ -281,5 +280,5 @@ def test_somebody_elses_claim_is_respected(owner: User, chat: Chat) -> None:
     job = started(owner)
     now = clock.now()
     EmbeddingJob.objects.for_owner(owner).update(state="running", claim=uuid.uuid4(), heartbeat_at=now)
-    assert reembedding.execute(job.pk) is False
+    assert embedding_jobs.execute(job.pk) is False
     assert models_of(owner) == {BEFORE}

@@ -10,10 +10,10 @@ import pytest
 from django.db import connection as database
 
 from apps.accounts.models import User
-from apps.common import clock
+from apps.common import clock, jobs
 from apps.common.problems import Conflict, Invalid
 from apps.common.scoping import system_scope
-from apps.extraction import jobs, model_tests, tasks
+from apps.extraction import model_tests, tasks
 from apps.extraction.models import ExtractionRun, ModelCall, ModelTest
 from apps.extraction.prompts.overrides import set_template
 from apps.extraction.suitability.running import total
@@ -102,7 +102,7 @@ def test_one_test_at_a_time_for_each_owner(owner: User) -> None:
     with pytest.raises(Conflict):
         model_tests.start_test(owner, None)
     model_tests.start_test(UserFactory(), None)
-    jobs.cancel_job(first)
+    jobs.cancel(first)
     model_tests.start_test(owner, None)
 
 
@@ -144,16 +144,16 @@ def test_a_connection_deleted_while_its_test_waits_ends_the_test(owner: User, co
 
 
 def cancel_when(monkeypatch: pytest.MonkeyPatch, test: ModelTest, holds: Callable[[dict[str, Any]], bool]) -> None:
-    """Have the test cancelled at the first sign of life, with what it notes, that the predicate holds for."""
-    real_beat = jobs.beat
+    """Cancel the test at the first heartbeat for whose fields the predicate holds."""
+    real_heartbeat = jobs.heartbeat
 
-    def beat(job: Any, **fields: Any) -> None:
-        real_beat(job, **fields)
+    def heartbeat(job: Any, **fields: Any) -> None:
+        real_heartbeat(job, **fields)
         if holds(fields):
-            jobs.cancel_job(ModelTest.objects.for_owner(test.owner_id).get(pk=test.pk))
+            jobs.cancel(ModelTest.objects.for_owner(test.owner_id).get(pk=test.pk))
 
-    monkeypatch.setattr(jobs, "beat", beat)
-    monkeypatch.setattr(jobs, "BEAT_EVERY", 0.0)
+    monkeypatch.setattr(jobs, "heartbeat", heartbeat)
+    monkeypatch.setattr(model_tests, "HEARTBEAT_INTERVAL", 0.0)
 
 
 def test_a_cancel_stops_a_test_in_the_middle_and_keeps_what_came(
@@ -214,7 +214,7 @@ def test_the_last_tests_are_kept(owner: User, monkeypatch: pytest.MonkeyPatch) -
     tests = []
     for _ in range(5):
         tests.append(model_tests.start_test(owner, None))
-        jobs.cancel_job(tests[-1])
+        jobs.cancel(tests[-1])
     kept = ModelTest.objects.for_owner(owner).order_by("pk").values_list("pk", flat=True)
     assert list(kept) == [test.pk for test in tests[-3:]]
     assert ModelTest.objects.for_owner(other.owner).count() == 1

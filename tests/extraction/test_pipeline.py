@@ -8,7 +8,7 @@ import pytest
 from apps.accounts.models import User
 from apps.chats import operations as chat_operations
 from apps.chats.models import Chat, Message
-from apps.common import clock
+from apps.common import clock, jobs
 from apps.extraction import pipeline, runs, tasks
 from apps.extraction.models import ExtractionRun
 from apps.llm import builtin
@@ -171,7 +171,7 @@ def test_a_cancelled_run_stops_before_its_next_step(owner: User, monkeypatch: py
     original = builtin._tasks["session"]
 
     def cancel_meanwhile(request: GenerationRequest) -> str:
-        runs.cancel_run(run)
+        jobs.cancel(run)
         return original(request)
 
     monkeypatch.setitem(builtin._tasks, "session", cancel_meanwhile)
@@ -181,7 +181,7 @@ def test_a_cancelled_run_stops_before_its_next_step(owner: User, monkeypatch: py
     assert memories(chat) == []
 
 
-def test_a_text_edited_while_it_is_read_is_read_anew(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_edited_while_it_is_read_is_read_again(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
     chat = make_chat(owner, "I live in Oslo with my sister Anna.", "I see.", "Yes.")
     original = builtin._tasks["session"]
     seen: list[str] = []

@@ -1,4 +1,4 @@
-"""Who may work at a run: claims, dead workers, cancelling, and where a run begins."""
+"""Claims of runs, dead workers, cancelling, and where a run begins."""
 
 import datetime as dt
 import threading
@@ -13,9 +13,8 @@ from apps.accounts.models import User
 from apps.chats import operations as chat_operations
 from apps.chats.models import Chat
 from apps.chats.signals import ChatChanged
-from apps.common import clock
+from apps.common import clock, jobs
 from apps.extraction import pipeline, runs, tasks
-from apps.extraction.activity import runs_under_way
 from apps.extraction.models import ExtractionRun
 from apps.extraction.settings.schema import DEFAULTS
 from apps.extraction.stages import context
@@ -64,7 +63,7 @@ def at_step(monkeypatch: pytest.MonkeyPatch, number: int, action: Callable[[], o
 
 
 def silence(run: ExtractionRun, seconds: int = 3600) -> None:
-    """The run's worker has given no sign of life for so long."""
+    """Date the run's last heartbeat back by ``seconds``."""
     moment = clock.now() - dt.timedelta(seconds=seconds)
     ExtractionRun.objects.for_owner(run.owner_id).filter(pk=run.pk).update(heartbeat_at=moment)
 
@@ -83,8 +82,8 @@ def die() -> None:
 
 def test_a_run_is_claimed_once(long_chat: Chat) -> None:
     run = start(long_chat)
-    assert runs.claim_run(run.pk) is not None
-    assert runs.claim_run(run.pk) is None
+    assert jobs.claim(ExtractionRun, run.pk) is not None
+    assert jobs.claim(ExtractionRun, run.pk) is None
 
 
 def test_a_dead_workers_run_goes_on_after_its_last_finished_step(
@@ -125,7 +124,7 @@ def test_a_worker_that_was_thought_dead_writes_nothing_more(long_chat: Chat, mon
 
     def taken_over() -> None:
         silence(run)
-        assert runs.claim_run(run.pk) is not None
+        assert jobs.claim(ExtractionRun, run.pk) is not None
 
     at_step(monkeypatch, 2, taken_over)
     pipeline.execute(run.pk)
@@ -136,7 +135,7 @@ def test_a_worker_that_was_thought_dead_writes_nothing_more(long_chat: Chat, mon
 
 def test_a_step_is_never_stored_twice(long_chat: Chat) -> None:
     run = start(long_chat)
-    mine = runs.claim_run(run.pk)
+    mine = jobs.claim(ExtractionRun, run.pk)
     assert mine is not None
     result = runs.StepResult(stage="session", window="w", messages=list(long_chat.messages.all()[:1]))
     runs.finish_step(mine, result)
@@ -154,7 +153,7 @@ def test_a_run_cancelled_while_a_step_works_stores_nothing_of_it(
 
     def cancel() -> None:
         stored.append(len(kept(long_chat)))
-        assert runs.cancel_run(run).state == "cancelled"
+        assert jobs.cancel(run).state == "cancelled"
 
     at_step(monkeypatch, 2, cancel)
     pipeline.execute(run.pk)
@@ -171,7 +170,7 @@ def test_a_run_cancelled_between_steps_stops_there(long_chat: Chat, monkeypatch:
     def finish_then_cancel(run: ExtractionRun, result: runs.StepResult) -> None:
         original(run, result)
         if result.stage == "session_consolidation":
-            runs.cancel_run(run)
+            jobs.cancel(run)
 
     monkeypatch.setattr(runs, "finish_step", finish_then_cancel)
     pipeline.execute(run.pk)
@@ -184,8 +183,8 @@ def test_what_ended_is_neither_claimed_nor_cancelled(long_chat: Chat) -> None:
     run = start(long_chat)
     pipeline.execute(run.pk)
     silence(run)
-    assert runs.claim_run(run.pk) is None
-    assert runs.cancel_run(run).state == "succeeded"
+    assert jobs.claim(ExtractionRun, run.pk) is None
+    assert jobs.cancel(run).state == "succeeded"
 
 
 def test_an_unforeseen_error_fails_the_run_and_is_not_hidden(long_chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,13 +271,13 @@ def test_the_sweep_sends_what_lost_its_worker(long_chat: Chat, monkeypatch: pyte
     sent: list[str] = []
     monkeypatch.setattr(tasks.run_extraction, "delay", lambda *, run_id: sent.append(run_id))
     run = start(long_chat)
-    assert runs.claim_run(run.pk) is not None
+    assert jobs.claim(ExtractionRun, run.pk) is not None
     tasks.sweep_runs()
     assert sent == []
     silence(run)
     tasks.sweep_runs()
     assert sent == [str(run.pk)]
-    runs.cancel_run(run)
+    jobs.cancel(run)
     tasks.sweep_runs()
     assert sent == [str(run.pk)]
 
@@ -286,11 +285,11 @@ def test_the_sweep_sends_what_lost_its_worker(long_chat: Chat, monkeypatch: pyte
 def test_runs_under_way_are_shown_by_chat(long_chat: Chat) -> None:
     run = start(long_chat)
     others = UserFactory()
-    under_way = runs_under_way(long_chat.owner_id, [long_chat.pk])
+    under_way = runs.activities(long_chat.owner_id, [long_chat.pk])
     assert {chat: (activity.done, activity.total) for chat, activity in under_way.items()} == {long_chat.pk: (0, 0)}
-    assert runs_under_way(others, [long_chat.pk]) == {}
-    runs.cancel_run(run)
-    assert runs_under_way(long_chat.owner_id, [long_chat.pk]) == {}
+    assert runs.activities(others, [long_chat.pk]) == {}
+    jobs.cancel(run)
+    assert runs.activities(long_chat.owner_id, [long_chat.pk]) == {}
 
 
 @pytest.mark.django_db(transaction=True)

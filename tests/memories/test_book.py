@@ -8,6 +8,7 @@ from django.test import Client
 
 from apps.accounts.models import User
 from apps.chats.models import Chat, Message, Participant
+from apps.common import jobs
 from apps.common.problems import Conflict
 from apps.extraction import runs, tasks
 from apps.extraction.models import ExtractionRun
@@ -516,9 +517,9 @@ def test_a_run_is_paused_resumed_and_stopped_from_the_book(
 
 def test_a_run_that_failed_is_told_and_tried_again(site: Client, chat: Chat, book: str) -> None:
     run, _ = runs.start_run(chat.owner_id, chat)
-    claimed = runs.claim_run(run.pk)
+    claimed = jobs.claim(ExtractionRun, run.pk)
     assert claimed is not None
-    runs.end_run(claimed, "failed", "The model did not answer.")
+    jobs.end(claimed, "failed", "The model did not answer.")
     for url in (book, f"/memories/runs/{run.pk}/", f"/memories/chats/{chat.pk}/progress/"):
         html = page(site, url)
         assert "The model did not answer." in html

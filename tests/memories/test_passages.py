@@ -174,10 +174,10 @@ def test_batches_go_on_where_the_last_ones_stopped(owner, chat, monkeypatch):
 
 def test_a_long_chat_is_indexed_in_several_turns(owner, chat, monkeypatch):
     monkeypatch.setattr(passages, "BATCH", 1)
-    monkeypatch.setattr(tasks, "INDEXING_TURN", 0)
+    monkeypatch.setattr(tasks, "INDEXING_SECONDS", 0)
     queued = []
     monkeypatch.setattr(tasks.index_chat, "delay", lambda **arguments: queued.append(arguments))
-    tasks.index_for_a_while(chat)
+    tasks.update_index(chat)
     while queued:
         tasks.index_chat(**queued.pop())
     assert [row.message.index for row in rows(owner)] == [0, 1, 2, 3]

@@ -8,6 +8,7 @@ from django.test import Client
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
+from apps.common import jobs
 from apps.extraction import pipeline, runs, tasks
 from apps.extraction.models import ExtractionRun
 from apps.memories.models import Memory, MemorySource
@@ -316,9 +317,9 @@ def test_progress_is_followed_to_the_end_and_then_the_rail_is_read_anew(
 
 def test_a_run_that_failed_says_why(site: Client, chat: Chat) -> None:
     run, _ = runs.start_run(chat.owner_id, chat)
-    claimed = runs.claim_run(run.pk)
+    claimed = jobs.claim(ExtractionRun, run.pk)
     assert claimed is not None
-    runs.end_run(claimed, "failed", "The model did not answer.")
+    jobs.end(claimed, "failed", "The model did not answer.")
     html = page(site, f"/memories/chats/{chat.pk}/progress/?watching")
     assert "The model did not answer." in html
     assert "Your chat is safe" in html

@@ -13,10 +13,11 @@ from rest_framework.views import APIView
 
 from apps.chats.api.imports import ImportSerializer, ReportSerializer
 from apps.chats.api.uploads import refuse_larger
-from apps.chats.import_jobs import access_import_job, cancel_import_job
+from apps.chats.import_jobs import access_import_job
 from apps.chats.models import ImportJob
 from apps.chats.serializers import import_document
 from apps.chats.tasks import request_import
+from apps.common import jobs
 from apps.common.pagination import NewestFirst
 
 
@@ -25,7 +26,7 @@ class ImportJobSerializer(serializers.Serializer[ImportJob]):
 
     id = serializers.UUIDField()
     filename = serializers.CharField()
-    state = serializers.ChoiceField(choices=ImportJob.State.values)
+    state = serializers.ChoiceField(choices=(*jobs.ACTIVE_STATES, *jobs.TERMINAL_STATES))  # never paused
     bytes_done = serializers.IntegerField()
     bytes_total = serializers.IntegerField()
     messages = serializers.IntegerField(help_text="Read so far.")
@@ -76,4 +77,4 @@ class ImportJobCancelView(APIView):
     @extend_schema(request=None, responses=ImportJobSerializer)
     def post(self, request: Request, job_id: UUID) -> Response:
         """Call it off; one that has ended stays as it is."""
-        return Response(import_document(cancel_import_job(access_import_job(request.user, job_id))))
+        return Response(import_document(jobs.cancel(access_import_job(request.user, job_id))))

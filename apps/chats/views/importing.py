@@ -17,12 +17,13 @@ from django_htmx.http import HttpResponseClientRedirect
 from apps.chats.cards import Imported, import_card
 from apps.chats.formats.files import is_archive, is_card
 from apps.chats.formats.parsed import Report
-from apps.chats.import_jobs import access_import_job, cancel_import_job
+from apps.chats.import_jobs import access_import_job
 from apps.chats.imports import ImportResult, import_chats
 from apps.chats.models import ImportJob
 from apps.chats.pages.plugins import samples
 from apps.chats.tasks import request_import
 from apps.chats.views.access import or_404, wants_partial
+from apps.common import jobs
 from apps.common.problems import Problem
 
 LISTED = 3  # reasons in a message; more would not be read
@@ -68,9 +69,9 @@ def open_sample(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """List the imports of the last days."""
-    jobs = ImportJob.objects.for_owner(request.user).order_by("-pk")
-    page = Paginator(jobs, PAGE).get_page(request.GET.get("page"))
+    """The imports of the last days."""
+    rows = ImportJob.objects.for_owner(request.user).order_by("-pk")
+    page = Paginator(rows, PAGE).get_page(request.GET.get("page"))
     return render(request, "chats/imports.html", {"page": page})
 
 
@@ -90,7 +91,7 @@ def detail(request: HttpRequest, job_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def cancel(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    cancel_import_job(or_404(access_import_job, request.user, job_id))
+    jobs.cancel(or_404(access_import_job, request.user, job_id))
     return _go(request, reverse("chats:import-job", args=[job_id]))
 
 

@@ -1,4 +1,4 @@
-"""Vectors made anew, over HTTP."""
+"""API views of the job that recomputes embeddings."""
 
 from typing import Any
 
@@ -8,10 +8,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.extraction import jobs
+from apps.common import jobs
 from apps.extraction.api.model_tests import JobSerializer
-from apps.extraction.embedding_jobs import current_model, waiting
-from apps.extraction.job_documents import reembedding_document
+from apps.extraction.embedding_jobs import count_stale, current_model
 from apps.extraction.models import EmbeddingJob
 from apps.extraction.tasks import request_reembedding
 
@@ -21,7 +20,7 @@ class ReembeddingJobSerializer(JobSerializer):
 
 
 class ReembeddingSerializer(serializers.Serializer[Any]):
-    """``model`` makes the vectors now; ``waiting`` is how many it hasn't made yet; ``job`` is the latest one."""
+    """Embedding model, the number of rows not yet embedded with it, and the latest job."""
 
     model = serializers.CharField()
     waiting = serializers.IntegerField()
@@ -35,7 +34,7 @@ class ReembeddingView(APIView):
 
     @extend_schema(request=None, responses={202: ReembeddingSerializer, 200: ReembeddingSerializer})
     def post(self, request: Request) -> Response:
-        """Make the vectors that the present model hasn't made. One job at a time; 200 where nothing is to do."""
+        """Embed what is not yet embedded with the current model. One job at a time; 200 if nothing is to do."""
         job = request_reembedding(request.user)
         return Response(_document(request.user), status=status.HTTP_202_ACCEPTED if job else status.HTTP_200_OK)
 
@@ -43,12 +42,13 @@ class ReembeddingView(APIView):
 class CancelView(APIView):
     @extend_schema(request=None, responses=ReembeddingSerializer)
     def post(self, request: Request) -> Response:
-        """Stop the job, where one goes on. What it made stays; the rest is found by its words."""
-        if job := jobs.active_job(EmbeddingJob, request.user):
-            jobs.cancel_job(job)
+        """Cancel the active job, if any. What it embedded stays; the rest is found by its words."""
+        if job := EmbeddingJob.objects.for_owner(request.user).active().first():
+            jobs.cancel(job)
         return Response(_document(request.user))
 
 
 def _document(owner: Any) -> dict[str, Any]:
     model = current_model(owner)
-    return reembedding_document(model, waiting(owner, model), jobs.latest_job(EmbeddingJob, owner))
+    job = EmbeddingJob.objects.for_owner(owner).order_by("-pk").first()
+    return ReembeddingSerializer({"model": model, "waiting": count_stale(owner, model), "job": job}).data

@@ -1,4 +1,4 @@
-"""Tests of models over HTTP."""
+"""API views of tests of models."""
 
 from typing import Any
 from uuid import UUID
@@ -9,10 +9,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from apps.common import jobs
 from apps.common.pagination import NewestFirst
 from apps.common.serializer_fields import JSONObject, StrictSerializer
-from apps.extraction import jobs
-from apps.extraction.job_documents import model_test_document
 from apps.extraction.models import ModelTest
 from apps.extraction.tasks import request_model_test
 from apps.llm.models import Connection
@@ -20,7 +19,7 @@ from apps.memories.api.layers import access_row
 
 
 class JobSerializer(serializers.Serializer[Any]):
-    """What work beside runs tells of itself."""
+    """Fields that all jobs of a user have."""
 
     id = serializers.UUIDField()
     state = serializers.CharField(help_text="queued, running, succeeded, failed or cancelled.")
@@ -33,16 +32,19 @@ class JobSerializer(serializers.Serializer[Any]):
 
 
 class ModelTestSerializer(JobSerializer):
-    """``results`` holds a score from 0 to 100, a verdict, and each tier's score, verdict, hints and raw reply."""
+    """Test of a model.
 
-    connection = serializers.UUIDField(allow_null=True)
+    ``results`` holds a score from 0 to 100, a verdict, and each tier's score, verdict, hints and raw reply.
+    """
+
+    connection = serializers.UUIDField(source="connection_id", allow_null=True)
     backend = serializers.CharField()
     model = serializers.CharField()
     results = JSONObject()
 
 
 class OwnConnection(serializers.PrimaryKeyRelatedField[Connection]):
-    """The id of one of the requester's connections; null is the built-in backend."""
+    """Id of one of the requester's connections; null for the built-in backend."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(pk_field=serializers.UUIDField(), **kwargs)
@@ -66,7 +68,7 @@ class ModelTestListView(generics.GenericAPIView[ModelTest]):
     def get(self, request: Request) -> Response:
         """The latest tests, newest first."""
         page = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response([model_test_document(test) for test in page or []])
+        return self.get_paginated_response(ModelTestSerializer(page, many=True).data)
 
     @extend_schema(request=ModelTestCreateSerializer, responses={202: ModelTestSerializer})
     def post(self, request: Request) -> Response:
@@ -74,17 +76,17 @@ class ModelTestListView(generics.GenericAPIView[ModelTest]):
         body = ModelTestCreateSerializer(data=request.data, context={"request": request})
         body.is_valid(raise_exception=True)
         test = request_model_test(request.user, body.validated_data["connection"])
-        return Response(model_test_document(test), status=status.HTTP_202_ACCEPTED)
+        return Response(ModelTestSerializer(test).data, status=status.HTTP_202_ACCEPTED)
 
 
 class ModelTestView(APIView):
     @extend_schema(responses=ModelTestSerializer)
     def get(self, request: Request, test_id: UUID) -> Response:
-        return Response(model_test_document(access_row(ModelTest, request, pk=test_id)))
+        return Response(ModelTestSerializer(access_row(ModelTest, request, pk=test_id)).data)
 
 
 class CancelView(APIView):
     @extend_schema(request=None, responses=ModelTestSerializer)
     def post(self, request: Request, test_id: UUID) -> Response:
         """Stop the test within seconds; what it found until then stays."""
-        return Response(model_test_document(jobs.cancel_job(access_row(ModelTest, request, pk=test_id))))
+        return Response(ModelTestSerializer(jobs.cancel(access_row(ModelTest, request, pk=test_id))).data)

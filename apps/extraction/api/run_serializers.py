@@ -1,11 +1,15 @@
-"""What the API takes and gives of runs."""
+"""Serializers of runs and model calls."""
 
 from typing import Any
 
 from rest_framework import serializers
 
 from apps.common.serializer_fields import Integer, JSONObject, StrictSerializer
+from apps.extraction.models import ExtractionRun
 from apps.extraction.settings.schema import TIERS
+
+OUTCOMES = ("passed", "superseded", "reconfirmed", "rejected", "merged")
+USAGE = ("calls", "prompt_tokens", "completion_tokens")
 
 
 class ExtractSerializer(StrictSerializer):
@@ -15,16 +19,16 @@ class ExtractSerializer(StrictSerializer):
         return super().get_fields() | {"from": Integer(min_value=0, max_value=2**31 - 1, required=False)}
 
     def options(self) -> dict[str, Any]:
-        """What ``runs.start_run`` takes."""
+        """Return the keyword arguments of ``runs.start_run``."""
         data = self.validated_data
         return {"tiers": data.get("tiers", ()), "from_index": data.get("from")}
 
 
 class RunSerializer(serializers.Serializer[Any]):
-    """A run as it is replied; made by ``wire.run_document``."""
+    """Extraction run."""
 
     id = serializers.UUIDField()
-    chat = serializers.UUIDField()
+    chat = serializers.UUIDField(source="chat_id")
     state = serializers.CharField()
     stage = serializers.CharField()
     tiers = serializers.ListField(child=serializers.CharField())
@@ -38,6 +42,13 @@ class RunSerializer(serializers.Serializer[Any]):
     finished_at = serializers.DateTimeField(allow_null=True)
     llm = JSONObject()
 
+    def to_representation(self, instance: ExtractionRun) -> dict[str, Any]:
+        document = super().to_representation(instance)
+        # Every reply has all outcomes and usage counters, including those that are not counted yet.
+        document["counts"] = dict.fromkeys(OUTCOMES, 0) | instance.counts
+        document["llm"] = {name: instance.llm.get(name, 0) for name in USAGE}
+        return document
+
 
 class RunQuery(serializers.Serializer[Any]):
     chat = serializers.UUIDField(required=False)
@@ -47,8 +58,15 @@ class StartedSerializer(serializers.Serializer[Any]):
     run = RunSerializer()
 
 
+class Seconds(serializers.FloatField):
+    """Number of seconds, to the millisecond."""
+
+    def to_representation(self, value: float) -> Any:
+        return round(value, 3)
+
+
 class CallSerializer(serializers.Serializer[Any]):
-    """One call of a model in a run."""
+    """Call of a model in a run."""
 
     id = serializers.UUIDField()
     stage = serializers.CharField()
@@ -58,5 +76,5 @@ class CallSerializer(serializers.Serializer[Any]):
     error = serializers.CharField()
     prompt_tokens = serializers.IntegerField()
     completion_tokens = serializers.IntegerField()
-    seconds = serializers.FloatField()
+    seconds = Seconds()
     at = serializers.DateTimeField()

@@ -1,4 +1,4 @@
-"""Runs over HTTP."""
+"""API views of runs."""
 
 from typing import Any
 from uuid import UUID
@@ -10,9 +10,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats.queries import access_chat
+from apps.common import jobs
 from apps.common.pagination import NewestFirst
 from apps.common.problems import Missing
-from apps.extraction import runs
 from apps.extraction.api.run_serializers import (
     CallSerializer,
     ExtractSerializer,
@@ -21,13 +21,12 @@ from apps.extraction.api.run_serializers import (
     StartedSerializer,
 )
 from apps.extraction.models import ExtractionRun, ModelCall
-from apps.extraction.run_documents import call_document, run_document
-from apps.extraction.tasks import request_run, resume
+from apps.extraction.tasks import request_run, resume_run
 from apps.memories.api import layers
 
 
 def access_run(owner: Any, run_id: UUID) -> ExtractionRun:
-    """The owner's run. Raises Missing."""
+    """Return the owner's run. Raises Missing."""
     found = ExtractionRun.objects.for_owner(owner).filter(pk=run_id).first()
     if found is None:
         raise Missing("There is no such run.")
@@ -40,15 +39,15 @@ class ExtractView(APIView):
         chat = access_chat(request.user, chat_id)
         body = ExtractSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        run, made = request_run(request.user, chat, **body.options())
-        code = status.HTTP_202_ACCEPTED if made else status.HTTP_200_OK
-        return Response({"run": run_document(run)}, status=code)
+        run, created = request_run(request.user, chat, **body.options())
+        code = status.HTTP_202_ACCEPTED if created else status.HTTP_200_OK
+        return Response({"run": RunSerializer(run).data}, status=code)
 
 
 class RunView(APIView):
     @extend_schema(responses=RunSerializer)
     def get(self, request: Request, run_id: UUID) -> Response:
-        return Response(run_document(access_run(request.user, run_id)))
+        return Response(RunSerializer(access_run(request.user, run_id)).data)
 
 
 class RunListView(generics.GenericAPIView[ExtractionRun]):
@@ -64,7 +63,7 @@ class RunListView(generics.GenericAPIView[ExtractionRun]):
         query = RunQuery(data=request.query_params)
         query.is_valid(raise_exception=True)
         page = self.paginate_queryset(self.get_queryset().filter(**query.validated_data))
-        return self.get_paginated_response([run_document(run) for run in page or []])
+        return self.get_paginated_response(RunSerializer(page, many=True).data)
 
 
 class RunCallsView(generics.GenericAPIView[ModelCall]):
@@ -75,7 +74,7 @@ class RunCallsView(generics.GenericAPIView[ModelCall]):
         """What the model replied in a run, as it came, newest first."""
         calls = ModelCall.objects.for_owner(request.user).filter(run=access_run(request.user, run_id))
         page = self.paginate_queryset(calls)
-        return self.get_paginated_response([call_document(call) for call in page or []])
+        return self.get_paginated_response(CallSerializer(page, many=True).data)
 
     def get_queryset(self) -> Any:
         return ModelCall.objects.for_owner(self.request.user)
@@ -85,19 +84,19 @@ class PauseRunView(APIView):
     @extend_schema(request=None, responses=RunSerializer)
     def post(self, request: Request, run_id: UUID) -> Response:
         """Stop where it is, to be resumed."""
-        return Response(run_document(runs.pause_run(access_run(request.user, run_id))))
+        return Response(RunSerializer(jobs.pause(access_run(request.user, run_id))).data)
 
 
 class ResumeRunView(APIView):
     @extend_schema(request=None, responses=RunSerializer)
     def post(self, request: Request, run_id: UUID) -> Response:
-        return Response(run_document(resume(access_run(request.user, run_id))))
+        return Response(RunSerializer(resume_run(access_run(request.user, run_id))).data)
 
 
 class CancelRunView(APIView):
     @extend_schema(request=None, responses=RunSerializer)
     def post(self, request: Request, run_id: UUID) -> Response:
-        return Response(run_document(runs.cancel_run(access_run(request.user, run_id))))
+        return Response(RunSerializer(jobs.cancel(access_run(request.user, run_id))).data)
 
 
 class Renewable(APIView):
@@ -108,9 +107,9 @@ class Renewable(APIView):
     @extend_schema(request=None, responses={202: StartedSerializer, 200: StartedSerializer})
     def post(self, request: Request, chat_id: UUID) -> Response:
         """Start a run that renews it. A run already under way is returned as it is."""
-        run, made = request_run(request.user, access_chat(request.user, chat_id), tiers=[self.tier])
-        code = status.HTTP_202_ACCEPTED if made else status.HTTP_200_OK
-        return Response({"run": run_document(run)}, status=code)
+        run, created = request_run(request.user, access_chat(request.user, chat_id), tiers=[self.tier])
+        code = status.HTTP_202_ACCEPTED if created else status.HTTP_200_OK
+        return Response({"run": RunSerializer(run).data}, status=code)
 
 
 class ProfilesView(Renewable, layers.ProfilesView):

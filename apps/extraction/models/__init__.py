@@ -1,4 +1,4 @@
-"""Runs, jobs, the progress of extraction, and settings."""
+"""Models of runs, jobs, extraction progress, settings and prompt templates."""
 
 from apps.extraction.models.jobs import EmbeddingJob, ModelTest
 from apps.extraction.models.runs import ExtractionProgress, ExtractionRun, ModelCall, RunStep

@@ -1,4 +1,4 @@
-"""Settings of memory for a user, a character or a chat, and the prompt templates that users edit."""
+"""Memory settings of a user, a character or a chat, and prompt templates edited by users."""
 
 from django.db import models
 from django.db.models import Q
@@ -9,13 +9,13 @@ from apps.common.scoping import OwnedModel
 
 
 class MemorySettings(OwnedModel):
-    """What differs from the defaults: of a user, or of one of their characters or chats."""
+    """Settings of a user, or of one of their characters or chats, that differ from the defaults."""
 
     character = models.OneToOneField(
         Character, on_delete=models.CASCADE, null=True, blank=True, related_name="memory_settings"
     )
     chat = models.OneToOneField(Chat, on_delete=models.CASCADE, null=True, blank=True, related_name="memory_settings")
-    document = OrderedJSONField(default=dict, help_text="Only what differs, with its schema_version.")
+    document = OrderedJSONField(default=dict, help_text="Changed settings only, with a schema_version.")
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
@@ -31,7 +31,7 @@ class MemorySettings(OwnedModel):
 
 
 class PromptTemplate(OwnedModel):
-    """What a user has a model asked by, instead of the template that comes with Loci."""
+    """Prompt template of a user that replaces the built-in one of a task."""
 
     task = models.CharField(max_length=32)
     text = models.TextField()

@@ -63,7 +63,6 @@ GROUPS = (
             "long_term_cap": "Long-term memories",
             "session_cap": "Session memories",
             "arcs_cap": "Open arcs",
-            "scenes_injected": "Scenes in the prompt",
         },
     ),
     Group(

@@ -54,7 +54,6 @@ class Settings:
     session_cap: int = _number(30, 4, 5000, "Kept active in a chat.")
     arcs_cap: int = _number(10, 1, 500, "Threads followed at a time.")
     arcs_window: int = _number(100, 10, 1000, "Messages in which arcs are looked for.")
-    scenes_injected: int = _number(5, 0, 100, "The latest ones, retold.")
     # Consolidation: new entries of a kind
     consolidate_fact: int = _number(4, 2, 100, "New facts that start a merge.")
     consolidate_relationship: int = _number(3, 2, 100, "New relationships that start a merge.")

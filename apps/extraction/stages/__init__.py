@@ -1,1 +1,1 @@
-"""What a run does, a module a stage. Each reads, asks a model where it has to, and returns what is to be written."""
+"""Stages of a run, one module each. ``run(context, window)`` reads, asks a model, and returns an Outcome to write."""

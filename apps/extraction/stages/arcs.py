@@ -1,4 +1,4 @@
-"""Arcs: the threads that a story leaves open, and how those that it takes up again came out."""
+"""Arcs: open plot threads of a story, and summaries of those that it resolves."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from apps.chats.models import Message
 from apps.extraction.parsers.arcs import ArcLine, parse_arcs
 from apps.extraction.parsers.prose import parse_prose
 from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
-from apps.extraction.stages.echoes import Echoes
+from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import attribute
 from apps.extraction.stages.turns import messages_between, within_room
 from apps.memories.models import Arc, Memory, Scene
@@ -21,11 +21,11 @@ from apps.memories.operations.remembering import scope_of
 from apps.memories.wording import content_words, jaccard
 
 MAX_TOKENS, SUMMARY_TOKENS = 400, 300
-LEAST_TEXT = 15  # characters; less names no thread
+MIN_TEXT = 15  # characters; less names no thread
 SAME_ARC = (0.82, 0.40)  # cosine, Jaccard index from which two arcs are the same
-SAME_AS_MEMORY = (0.78, 0.45)  # the same for an arc and a session memory, which says what happened already
+SAME_AS_MEMORY = (0.78, 0.45)  # the same for an arc and a session memory, which means that it has happened already
 RESOLVES = 0.25  # Jaccard index from which a resolution is about an arc
-SCENES, MEMORIES = 5, 20  # that tell how an arc went
+SCENES, MEMORIES = 5, 20  # that a summary is made from
 MAX_SUMMARY = 2000  # characters
 
 
@@ -33,17 +33,17 @@ MAX_SUMMARY = 2000  # characters
 class _Changes:
     opened: list[tuple[str, Message, Any]] = field(default_factory=list)
     resolved: dict[Any, tuple[Arc, Message, str]] = field(default_factory=dict)
-    model: str = ""  # that made the vectors
+    model: str = ""  # of the vectors
 
 
-def take(context: Context, window: Window) -> Outcome:
-    """Look for threads in the newest messages, those before the window included as far as there is room."""
+def run(context: Context, window: Window) -> Outcome:
+    """Look for arcs in the window, shown together with earlier messages as far as there is room."""
     if not window.turns:
         return NOTHING
     last = window.messages[-1].index
     shown = messages_between(context.chat, last - context.settings.arcs_window + 1, last)
     turns = within_room(Window(shown).turns, context.room)
-    known = _open(context)
+    known = _open_arcs(context)
     numbered = dict(enumerate(known, 1))
     reply = context.ask(
         "arcs",
@@ -54,7 +54,7 @@ def take(context: Context, window: Window) -> Outcome:
         max_tokens=MAX_TOKENS,
     )
     parsed = parse_arcs(reply)
-    echoes = Echoes(turn.mes for turn in turns.values())
+    echoes = PromptEchoes(turn.mes for turn in turns.values())
     lines = [line for line in parsed.items if line.text not in echoes]
     unused = [*parsed.unused, *(line.text for line in parsed.items if line.text in echoes)]
     texts = {number: turn.mes for number, turn in turns.items() if number in window.turns}
@@ -82,7 +82,7 @@ def take(context: Context, window: Window) -> Outcome:
     return Outcome(write, unused)
 
 
-def _open(context: Context) -> list[Arc]:
+def _open_arcs(context: Context) -> list[Arc]:
     rows = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Arc.State.OPEN)
     return list(rows.order_by("pk"))
 
@@ -95,20 +95,21 @@ def _open_new(
     texts: Mapping[int, str],
     changes: _Changes,
 ) -> None:
-    """Keep the arcs that are neither open already, nor dismissed, nor told by a session memory."""
-    lines = [line for line in lines if len(line.text) > LEAST_TEXT]
+    """Add the arcs that are like no open or dismissed arc and no session memory."""
+    lines = [line for line in lines if len(line.text) > MIN_TEXT]
     vectors, model = context.vectors([line.text for line in lines])
     changes.model = model
     closed = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat).exclude(state=Arc.State.OPEN)
+    # An arc that lost its source, or was retired by a fresh start, may be opened again.
     closed = closed.exclude(retired_reason__in=LOST).exclude(retired_reason__startswith="fresh_start")
     others = [(arc.text, arc.embedding if arc.embedding_model == model else None) for arc in [*known, *closed]]
-    told = [
+    happened = [
         (memory.text, memory.embedding if memory.embedding_model == model else None)
         for memory in scope_of(context.chat, Memory.Tier.SESSION, None)
     ]
     for number, line in enumerate(lines):
         vector = None if vectors is None else vectors[number]
-        if _is_like(line.text, vector, others, *SAME_ARC) or _is_like(line.text, vector, told, *SAME_AS_MEMORY):
+        if _is_like(line.text, vector, others, *SAME_ARC) or _is_like(line.text, vector, happened, *SAME_AS_MEMORY):
             continue
         others.append((line.text, vector))
         source = attribute(line.text, texts)
@@ -117,11 +118,12 @@ def _open_new(
 
 
 def _is_like(text: str, vector: Any, others: Sequence[tuple[str, Any]], cosine: float, words: float) -> bool:
+    """Return whether one of the others is similar, by cosine, or by words where a vector is missing."""
     return any(
         float(np.dot(vector, other)) >= cosine
         if vector is not None and other is not None
-        else jaccard(text, said) >= words
-        for said, other in others
+        else jaccard(text, other_text) >= words
+        for other_text, other in others
     )
 
 
@@ -133,7 +135,7 @@ def _resolve(
     texts: Mapping[int, str],
     changes: _Changes,
 ) -> None:
-    """Close the arcs that a resolution is about."""
+    """Resolve the arcs that a line is about: the one that it numbers, or else those with similar words."""
     if line.number is not None:
         about = [numbered[line.number]] if line.number in numbered else []
     else:
@@ -146,6 +148,7 @@ def _resolve(
 
 
 def _summary(context: Context, arc: Arc, resolution: str) -> str:
+    """Ask for a summary of an arc. Return the resolution itself if the reply is empty."""
     scenes = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
     recaps = scenes.exclude(recap="").order_by("-source__index").values_list("recap", flat=True)[:SCENES]
     words = content_words(arc.text)

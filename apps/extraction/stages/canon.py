@@ -1,4 +1,4 @@
-"""Canon: what is settled about a character, told from resolved arcs and long-term memories."""
+"""Canon: settled facts about a character, written from resolved arcs and long-term memories."""
 
 from collections import Counter
 from typing import Any
@@ -13,11 +13,11 @@ from apps.memories.operations.remembering import scope_of
 MAX_TOKENS = 600
 MAX_TEXT = 6000  # characters
 ARCS, MEMORIES = 20, 30
-LEAST_IMPORTANCE = 2
+MIN_IMPORTANCE = 2
 
 
-def take(context: Context, window: Window) -> Outcome:
-    """Tell it anew where the run resolved an arc, or where it is asked for."""
+def run(context: Context, window: Window) -> Outcome:
+    """Rewrite the canon if the run resolved an arc, or if the user asked for it."""
     arcs = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Arc.State.RESOLVED)
     asked_for = context.run.tiers == ["canon"]
     if not asked_for and not context.resolved_arcs():
@@ -25,7 +25,7 @@ def take(context: Context, window: Window) -> Outcome:
     summaries = _summaries(context, arcs)
     character_id = context.character.pk if context.character else None
     rows = scope_of(context.chat, Memory.Tier.LONG_TERM, character_id)
-    rows = rows.filter(importance__gte=LEAST_IMPORTANCE, hidden=False).order_by("-pinned", "-importance", "-pk")
+    rows = rows.filter(importance__gte=MIN_IMPORTANCE, hidden=False).order_by("-pinned", "-importance", "-pk")
     memories = list(rows.values_list("text", flat=True)[:MEMORIES])
     if not summaries and not memories:
         return NOTHING
@@ -50,7 +50,7 @@ def take(context: Context, window: Window) -> Outcome:
 
 
 def _summaries(context: Context, arcs: Any) -> list[str]:
-    """How the latest of the arcs went, oldest first; of a group's member, those whose beginning they witnessed."""
+    """Return summaries of the latest arcs, oldest first; for a group's member, of those whose source they witnessed."""
     rows = list(arcs.exclude(summary="").order_by("-pk")[:ARCS])[::-1]
     if context.witness is None:
         return [arc.summary for arc in rows]

@@ -1,4 +1,4 @@
-"""Merges entries that say nearly the same, once enough of a kind are new."""
+"""Consolidation: merge similar memories of a kind once enough of them are new."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,20 +13,22 @@ from apps.memories.operations.merging import mark_consolidated, merge_memories
 from apps.memories.operations.remembering import scope_of
 from apps.memories.wording import content_words, jaccard
 
-MOST = 40  # entries of a kind that are looked at together
-LEAST_TOKENS, TOKENS_AN_ENTRY = 400, 60
-LIKE_A_MEMBER = 0.2  # Jaccard index with one of its members from which a merged text is about them
+MAX_ENTRIES = 40  # of a kind that the model is shown together
+MIN_TOKENS, TOKENS_AN_ENTRY = 400, 60
+LIKE_A_MEMBER = 0.2  # minimum Jaccard index of a merged text with one of its members
 
 
-def take_session(context: Context, window: Window) -> Outcome:
-    return _take(context, Memory.Tier.SESSION)
+def run_session(context: Context, window: Window) -> Outcome:
+    """Merge session memories. Reads memories only, not the window."""
+    return _run(context, Memory.Tier.SESSION)
 
 
-def take_long_term(context: Context, window: Window) -> Outcome:
-    return _take(context, Memory.Tier.LONG_TERM)
+def run_long_term(context: Context, window: Window) -> Outcome:
+    """Merge long-term memories. Reads memories only, not the window."""
+    return _run(context, Memory.Tier.LONG_TERM)
 
 
-def _take(context: Context, tier: str) -> Outcome:
+def _run(context: Context, tier: str) -> Outcome:
     merges: list[tuple[list[Memory], str]] = []
     seen: list[Memory] = []
     unused: list[str] = []
@@ -49,22 +51,22 @@ def _take(context: Context, tier: str) -> Outcome:
 
 
 def threshold(settings: Settings, kind: str) -> int:
-    """How many new entries of a kind start a merge."""
+    """Return how many new entries of a kind start a merge."""
     value: int = getattr(settings, f"consolidate_{kind}", settings.consolidate_session)
     return value
 
 
 def _entries(context: Context, tier: str, kind: str) -> list[Memory]:
-    """What may be merged: not what people pinned or wrote. The new ones are among them in any case."""
+    """Return the entries that may be merged, new ones first chosen: none that the user pinned or edited."""
     character_id = context.character.pk if context.character else None
     rows = scope_of(context.chat, tier, character_id).filter(kind=kind, pinned=False, edited_by="")
-    return list(rows.defer("embedding", "lexemes").order_by("consolidated", "-pk")[:MOST])[::-1]
+    return list(rows.defer("embedding", "lexemes").order_by("consolidated", "-pk")[:MAX_ENTRIES])[::-1]
 
 
 def _merges(
     context: Context, tier: str, kind: str, entries: Sequence[Memory]
 ) -> tuple[list[tuple[list[Memory], str]], list[str]]:
-    """Groups of entries that become one text each, and the lines of the reply that say nothing of the kind."""
+    """Ask for merges. Return groups of entries with their merged text, and the unusable lines of the reply."""
     numbered = dict(enumerate(entries, 1))
     material = {
         "tier": tier,
@@ -75,9 +77,9 @@ def _merges(
         ],
     }
     try:
-        reply = context.ask("consolidate", material, max_tokens=max(LEAST_TOKENS, TOKENS_AN_ENTRY * len(entries)))
+        reply = context.ask("consolidate", material, max_tokens=max(MIN_TOKENS, TOKENS_AN_ENTRY * len(entries)))
     except GenerationFailed:
-        return [], []  # it is tried again when more is new
+        return [], []  # tried again once more entries are new
     parsed = parse_merges(reply)
     groups: list[tuple[list[Memory], str]] = []
     taken: set[int] = set()
@@ -92,12 +94,12 @@ def _merges(
 
 
 def _is_usable(line: MergeLine, entries: Mapping[int, Memory], taken: set[int]) -> bool:
-    """At least two entries that were shown, each in one group only, and a text that is about them."""
+    """Return whether a line names at least two entries that are shown and not yet merged, and is about them."""
     numbers = set(line.numbers)
     if len(numbers) < 2 or not numbers <= entries.keys() or numbers & taken:
         return False
     if len({tuple(entries[number].witnessed_by) for number in numbers}) > 1:
-        return False  # one who was not there would learn of it
-    said = frozenset[str]().union(*(content_words(entries[number].text) for number in numbers))
+        return False  # the merged text would tell a witness of one what they did not witness of the other
+    known = frozenset[str]().union(*(content_words(entries[number].text) for number in numbers))
     words = content_words(line.text)
-    return bool(words & said) and any(jaccard(line.text, entries[n].text) >= LIKE_A_MEMBER for n in numbers)
+    return bool(words & known) and any(jaccard(line.text, entries[n].text) >= LIKE_A_MEMBER for n in numbers)

@@ -1,17 +1,18 @@
-"""What a stage works with: the run, what holds for its chat, the model to ask, and the messages that it reads."""
+"""Context of a stage: the run, its settings and model, and the window of messages that it reads."""
 
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 
 from apps.chats.models import Character, Chat, Message, Participant
+from apps.common import jobs
 from apps.extraction import runs
 from apps.extraction.embedding_jobs import embed_texts
 from apps.extraction.models import ExtractionRun, ModelCall
@@ -25,31 +26,29 @@ from apps.llm.generation import Completion, GenerationBackend, GenerationFailed,
 from apps.memories.models import Memory
 from apps.memories.witnesses import participant_of, participants_of, witnessed_turns
 
-MAX_RAW = 200_000  # characters of a reply that are kept
-LEAST_ROOM = 500  # tokens, however small the context
+MAX_RAW = 200_000  # characters of a reply that are stored
+MIN_ROOM = 500  # tokens, however small the context
 
 
 @dataclass(frozen=True)
 class Window:
-    """Messages that a step reads, in order; hidden and empty ones are read, and tell nothing."""
+    """Consecutive messages that a step reads. Hidden and empty ones count as read but have no turn."""
 
     messages: Sequence[Message]
 
     @cached_property
     def key(self) -> str:
+        """Return a hash of the messages as they are."""
         return window_key(self.messages)
 
     @cached_property
     def turns(self) -> dict[int, Message]:
-        """What the messages tell, by the number under which a model is shown each."""
+        """Return the visible messages by the number under which the model is shown each: its index."""
         return {message.index: message for message in self.messages if not message.is_system and message.mes.strip()}
-
-    def material(self) -> list[dict[str, Any]]:
-        return turns_material(self.turns)
 
 
 def turns_material(turns: Mapping[int, Message]) -> list[dict[str, Any]]:
-    """Turns as tasks of a model take them."""
+    """Return turns as the template values of prompts."""
     return [
         {"number": number, "speaker": turn.name, "is_user": turn.is_user, "text": turn.mes}
         for number, turn in turns.items()
@@ -58,7 +57,10 @@ def turns_material(turns: Mapping[int, Message]) -> list[dict[str, Any]]:
 
 @dataclass
 class Outcome:
-    """What a stage found. ``write`` stores it, within the transaction that closes the step, and counts it."""
+    """Result of a stage. ``write`` stores it, in the transaction that ends the step, and returns its counts.
+
+    ``unused`` are lines of the reply that could not be used.
+    """
 
     write: Callable[[], Counter[str]] = Counter
     unused: Sequence[str] = ()
@@ -69,14 +71,14 @@ NOTHING = Outcome()
 
 @dataclass
 class Context:
-    """One worker's hold on a run."""
+    """State of a run while one worker executes it."""
 
     run: ExtractionRun
     settings: Settings
     backend: GenerationBackend
     stage: str = ""
-    character: Character | None = None  # for whom a group's stage is done
-    position: int = 0  # where the window under way begins; what is new before it is looked for in the end
+    character: Character | None = None  # whose memories the stage writes
+    position: int = 0  # where the current window begins; messages before it that change are read last
 
     @property
     def chat(self) -> Chat:
@@ -88,7 +90,7 @@ class Context:
 
     @cached_property
     def participants(self) -> list[str]:
-        """The names of all who speak in the chat."""
+        """Return the names of everybody who speaks in the chat, sorted."""
         names = Message.objects.for_owner(self.owner_id).filter(chat=self.chat).values_list("name", flat=True)
         everybody = {*names.order_by().distinct(), self.chat.user_name}
         everybody |= {self.chat.character.name} if self.chat.character else set()
@@ -96,49 +98,48 @@ class Context:
 
     @property
     def witness(self) -> Participant | None:
-        """As whom the character takes part, where members know only what they witnessed."""
+        """Return the character's participant, or None if members of the group know everything."""
         return participant_of(self.chat, self.character) if self.settings.witnesses_only else None
 
     def witnessed(self, turns: Mapping[int, Message]) -> dict[int, Message]:
-        """The turns that the character witnessed; all of them where there is no group."""
+        """Return the turns that the character witnessed; all of them outside a group."""
         if self.witness is None:
             return dict(turns)
         return witnessed_turns(turns, self.character, participants_of(self.chat))
 
     @property
     def room(self) -> float:
-        """Tokens of messages that a model may be shown at once."""
-        return max(self.settings.chunk_share * self.backend.context_tokens, LEAST_ROOM)
+        """Return how many tokens of messages fit into one prompt."""
+        return max(self.settings.chunk_share * self.backend.context_tokens, MIN_ROOM)
 
     @property
     def last_index(self) -> int:
-        """The index of the last message that the run may read."""
+        """Return the index of the last message that the run may read."""
         return runs.end_of_window(self.chat) - 1
 
     def resolved_arcs(self) -> int:
-        """How many arcs the run has closed so far."""
+        """Return how many arcs the run has resolved so far."""
+        # ``self.run`` is as it was when it was claimed: finish_step counts in the database.
         resolved: int = ExtractionRun.objects.for_owner(self.owner_id).get(pk=self.run.pk).counts.get("resolved", 0)
         return resolved
 
-    def watch(self) -> None:
-        """Called while a model is at work: a sign of life. Raises ClaimLost."""
-        runs.beat(self.run)
-
     def ask(self, task: str, material: Mapping[str, Any], *, max_tokens: int = 800) -> str:
-        """The model's reply, which is kept as it came. Raises GenerationFailed, ClaimLost."""
+        """Return the model's reply, and store it as it came. Raises GenerationFailed, ClaimLost."""
         messages = render(task, material, template_of(self.owner_id, task))
         request = GenerationRequest(task, messages, material, max_tokens)
-        self.watch()
+        heartbeat = partial(jobs.heartbeat, self.run)
+        heartbeat()
         begun = time.monotonic()
         try:
-            completion = self.backend.generate(request, self.watch)
+            completion = self.backend.generate(request, heartbeat)
         except GenerationFailed as error:
-            self._note_call(task, begun, _partial_of(error), error.detail)
+            partial_reply = Completion(error.partial, error.prompt_tokens, error.completion_tokens, error.reasoning)
+            self._record_call(task, begun, partial_reply, error.detail)
             raise
-        self._note_call(task, begun, completion, "")
+        self._record_call(task, begun, completion, "")
         return completion.text
 
-    def _note_call(self, task: str, begun: float, completion: Completion, error: str) -> None:
+    def _record_call(self, task: str, begun: float, completion: Completion, error: str) -> None:
         call = ModelCall(
             owner_id=self.owner_id,
             run=self.run,
@@ -151,10 +152,10 @@ class Context:
             completion_tokens=completion.completion_tokens,
             seconds=time.monotonic() - begun,
         )
-        runs.note_call(self.run, call)
+        runs.record_call(self.run, call)
 
     def vectors(self, texts: Sequence[str]) -> tuple[np.ndarray | None, str]:
-        """The texts' vectors and the model that made them, or None where embeddings are unavailable."""
+        """Return the texts' vectors and the name of their model; None and "" if embeddings are unavailable."""
         if not texts:
             return None, ""
         try:
@@ -163,13 +164,8 @@ class Context:
         except EmbeddingUnavailable:
             return None, ""
 
-    def bring_vectors(self, rows: Sequence[tuple[UUID, str]]) -> None:
-        """Give memories, each as (id, text), vectors by the present model, where it can be had."""
+    def embed_memories(self, rows: Sequence[tuple[UUID, str]]) -> None:
+        """Embed memories, given as (id, text), with the current model if it is available."""
         with suppress(EmbeddingUnavailable):
             if rows:
                 embed_texts(Memory, self.owner_id, rows, embedder_for(self.owner_id))
-
-
-def _partial_of(error: GenerationFailed) -> Completion:
-    """What had come of a reply that failed."""
-    return Completion(error.partial, error.prompt_tokens, error.completion_tokens, error.reasoning)

@@ -1,4 +1,4 @@
-"""Continuity: what the newest reply says against what is known, and a note that repairs it."""
+"""Continuity: contradictions between the newest reply and what is known, and a note that repairs them."""
 
 from collections import Counter
 from typing import Any
@@ -18,7 +18,7 @@ MAX_CARD = 4000  # characters of each field of the card
 FACTS = 80
 
 
-def take(context: Context, window: Window) -> Outcome:
+def run(context: Context, window: Window) -> Outcome:
     """Compare the newest reply with the card, the memories and the summary."""
     reply = _newest_reply(context)
     facts = _facts(context, reply)
@@ -46,6 +46,7 @@ def take(context: Context, window: Window) -> Outcome:
 
 
 def _repair(context: Context, issues: list[dict[str, str]]) -> str:
+    """Ask for a note to the model that corrects the contradictions."""
     material = {
         "issues": [issue["text"] for issue in issues],
         "facts": [issue["fact"] for issue in issues if issue["fact"]],
@@ -59,7 +60,7 @@ def _newest_reply(context: Context) -> Message | None:
 
 
 def _facts(context: Context, reply: Message | None) -> list[str]:
-    """What is settled: the card, what is remembered, the summary. What came from the reply itself proves nothing."""
+    """Return the texts to check against: card, memories and summary, without memories learnt from the reply."""
     if reply is None:
         return []
     character = context.character

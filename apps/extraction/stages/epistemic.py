@@ -1,4 +1,4 @@
-"""Who knows what: once a scene has ended, what each of those in it learnt, suspects, believes or hides."""
+"""Epistemic tier: what each character in an ended scene knows, suspects, believes or hides."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from apps.chats.models import Message
 from apps.extraction.models import ExtractionProgress
 from apps.extraction.parsers.epistemic import KnowledgeLine, parse_knowledge
 from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
-from apps.extraction.stages.echoes import Echoes
+from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import attribute
 from apps.extraction.stages.turns import messages_between, within_room
 from apps.memories.models import Entity, Knowledge, Scene
@@ -22,16 +22,16 @@ SAME = 0.7  # Jaccard index from which two entries of a kind and a subject are t
 KNOWN = 60  # entries that the model is shown
 
 
-def take(context: Context, window: Window) -> Outcome:
-    """Ask about each scene that ended just before one of the window's messages, or that one of them belongs to."""
+def run(context: Context, window: Window) -> Outcome:
+    """Ask about each scene that ended just before a message of the window, or that such a message belongs to."""
     if not window.turns:
         return NOTHING
     writes = []
     unused: list[str] = []
-    for scene in _ended(context, window):
+    for scene in _ended_scenes(context, window):
         turns = within_room(Window(scene).turns, context.room)
         if turns:
-            lines, retired, rest = _asked(context, turns)
+            lines, retired, rest = _ask(context, turns)
             writes.append((lines, retired, scene[-1]))
             unused += rest
 
@@ -44,12 +44,14 @@ def take(context: Context, window: Window) -> Outcome:
     return Outcome(write, unused)
 
 
-def _ended(context: Context, window: Window) -> list[list[Message]]:
-    """The scenes of which the last message stands before one of the window's, and those that were read before and of
-    which the window reads a message again."""
+def _ended_scenes(context: Context, window: Window) -> list[list[Message]]:
+    """Return the messages of each ended scene that ends just before a message of the window, or overlaps it.
+
+    A scene that reaches beyond the window counts as ended if it was read before.
+    """
     first, last = window.messages[0].index, window.messages[-1].index
     found = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
-    read = max(last, _read_to(context))
+    read = max(last, _last_read(context))
     ends = set(found.filter(source__index__lt=read).values_list("source__index", flat=True))
     rows = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, ends_scene=True)
     ends |= set(rows.filter(index__lt=read).values_list("index", flat=True))
@@ -61,8 +63,8 @@ def _ended(context: Context, window: Window) -> list[list[Message]]:
     ]
 
 
-def _read_to(context: Context) -> int:
-    """The index of the last message from which it is known who knows what; -1 before the first."""
+def _last_read(context: Context) -> int:
+    """Return the index of the last message that this tier has read, or -1."""
     rows = ExtractionProgress.objects.for_owner(context.owner_id).filter(
         chat=context.chat, tiers__contains=["epistemic"]
     )
@@ -70,10 +72,10 @@ def _read_to(context: Context) -> int:
     return -1 if last is None else last
 
 
-def _asked(
+def _ask(
     context: Context, turns: Mapping[int, Message]
 ) -> tuple[list[tuple[KnowledgeLine, Message]], list[Any], list[str]]:
-    """The new entries with where each came from, the ids of those that are over, and the lines that were no use."""
+    """Return new entries, each with its source message, ids of entries to retire, and unusable lines."""
     known = _known(context)
     material = {
         "turns": turns_material(turns),
@@ -90,7 +92,7 @@ def _asked(
         ],
     }
     parsed = parse_knowledge(context.ask("epistemic", material, max_tokens=MAX_TOKENS))
-    people, echoes = _people(context), Echoes(turn.mes for turn in turns.values())
+    people, echoes = _people(context), PromptEchoes(turn.mes for turn in turns.values())
     texts = {number: f"{turn.name}: {turn.mes}" for number, turn in turns.items()}
     lines: list[tuple[KnowledgeLine, Message]] = []
     unused = list(parsed.unused)
@@ -106,12 +108,13 @@ def _asked(
 
 
 def _known(context: Context) -> dict[int, Knowledge]:
+    """Return the latest active entries by the number under which the model is shown each."""
     rows = Knowledge.objects.for_owner(context.owner_id).filter(chat=context.chat, state="active")
     return dict(enumerate(rows.select_related("subject", "target").order_by("-pk")[:KNOWN], 1))
 
 
 def _people(context: Context) -> set[str]:
-    """Who can know something: those who talk, and the people of the registry."""
+    """Return the casefolded names of everybody who can know something: speakers and known characters."""
     mine = Q(chat=context.chat)
     if context.chat.character_id:
         mine |= Q(character_id=context.chat.character_id)
@@ -120,11 +123,12 @@ def _people(context: Context) -> set[str]:
 
 
 def _is_known(line: KnowledgeLine, rows: Sequence[Knowledge], lines: Sequence[KnowledgeLine]) -> bool:
-    mine = (line.kind, line.subject.casefold(), line.target.casefold())
+    """Return whether a stored row or an earlier line says the same about the same people."""
+    subject = (line.kind, line.subject.casefold(), line.target.casefold())
     stored = [
         row.text
         for row in rows
-        if (row.kind, row.subject.name.casefold(), row.target.name.casefold() if row.target else "") == mine
+        if (row.kind, row.subject.name.casefold(), row.target.name.casefold() if row.target else "") == subject
     ]
-    new = [one.text for one in lines if (one.kind, one.subject.casefold(), one.target.casefold()) == mine]
+    new = [one.text for one in lines if (one.kind, one.subject.casefold(), one.target.casefold()) == subject]
     return any(jaccard(line.text, text) >= SAME for text in [*stored, *new])

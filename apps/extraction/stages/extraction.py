@@ -1,4 +1,4 @@
-"""Session and long-term memories: candidates asked for, checked, compared with what is known, and written."""
+"""Session and long-term memories: ask for candidates, check them, compare them with known ones, and write."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
@@ -11,8 +11,8 @@ from apps.extraction.parsers.memories import Candidate, Parsed, parse_memories
 from apps.extraction.settings.schema import Settings
 from apps.extraction.stages.context import NOTHING, Context, Window, turns_material
 from apps.extraction.stages.context import Outcome as StageOutcome
-from apps.extraction.stages.echoes import Echoes
 from apps.extraction.stages.judging import compare_by, confirm_by, thresholds_of
+from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import attribute
 from apps.extraction.stages.relationships import changes_of
 from apps.extraction.stages.triggers import triggers_of
@@ -27,25 +27,26 @@ KINDS = {
     Memory.Tier.LONG_TERM.value: ("fact", "relationship", "preference", "event"),
 }
 EXPIRATION = {Memory.Tier.SESSION.value: "session", Memory.Tier.LONG_TERM.value: "permanent"}
-KNOWN_LONG_TERM = 15  # of them are shown where session memories are asked for
-MOST_WITHOUT_VECTOR = 200  # memories of other models that are embedded at once; a job does the rest
+KNOWN_LONG_TERM = 15  # long-term memories shown in the prompt for session memories
+MAX_STALE = 200  # memories embedded again in a step after a change of the model; a job does the rest
 LINE_TOKENS = 60  # that a line takes, at most
 
 
-def take_session(context: Context, window: Window) -> StageOutcome:
-    return _take(context, window.turns, Memory.Tier.SESSION)
+def run_session(context: Context, window: Window) -> StageOutcome:
+    """Extract session memories, which are shared by all members of a group."""
+    return _run(context, window.turns, Memory.Tier.SESSION)
 
 
-def take_long_term(context: Context, window: Window) -> StageOutcome:
-    """Of a group, each member learns from what it witnessed."""
-    return _take(context, context.witnessed(window.turns), Memory.Tier.LONG_TERM)
+def run_long_term(context: Context, window: Window) -> StageOutcome:
+    """Extract long-term memories; a group's member learns only from turns that it witnessed."""
+    return _run(context, context.witnessed(window.turns), Memory.Tier.LONG_TERM)
 
 
-def _take(context: Context, turns: Mapping[int, Message], tier: str) -> StageOutcome:
+def _run(context: Context, turns: Mapping[int, Message], tier: str) -> StageOutcome:
     if not turns:
         return NOTHING
     parsed = _candidates(context, turns, tier)
-    stage = _judged(context, turns, tier, parsed.candidates)
+    stage = _judge(context, turns, tier, parsed.candidates)
     stage = replace(stage, triggers=triggers_of(context, stage))
     relationships = changes_of(context, stage) if tier == Memory.Tier.LONG_TERM else None
 
@@ -59,7 +60,7 @@ def _take(context: Context, turns: Mapping[int, Message], tier: str) -> StageOut
 
 
 def _candidates(context: Context, turns: Mapping[int, Message], tier: str) -> Parsed:
-    """What the model proposes, limited to what it was shown and may propose."""
+    """Ask the model for candidates. Return those that are usable, and the unusable lines."""
     known = _known(context, tier)
     per_kind = context.settings.new_per_kind
     reply = context.ask(
@@ -77,7 +78,7 @@ def _candidates(context: Context, turns: Mapping[int, Message], tier: str) -> Pa
 
 
 def _known(context: Context, tier: str) -> list[dict[str, Any]]:
-    """What is remembered already, for the model not to say it again."""
+    """Return active memories as template values, so that the model does not repeat them."""
     rows = list(_active(context, tier))
     if tier == Memory.Tier.SESSION and not context.chat.is_group:
         rows += _active(context, Memory.Tier.LONG_TERM)[:KNOWN_LONG_TERM]
@@ -93,12 +94,12 @@ def _active(context: Context, tier: str) -> Any:
 
 
 def _usable(parsed: Parsed, turns: Mapping[int, Message]) -> Parsed:
-    """Without candidates that cite turns which were not shown, or that repeat a line that a message dictates.
+    """Drop candidates that cite turns that were not shown, or repeat a line that a message dictates.
 
-    Those that cite nothing are ascribed to the turn that says most of it.
+    Candidates that cite nothing get the turn with most of their words as their source.
     """
     texts = {number: turn.mes for number, turn in turns.items()}
-    echoes = Echoes(texts.values())
+    echoes = PromptEchoes(texts.values())
     good: list[Candidate] = []
     bad: list[str] = []
     for candidate in parsed.candidates:
@@ -111,12 +112,12 @@ def _usable(parsed: Parsed, turns: Mapping[int, Message]) -> Parsed:
 
 
 def limits_of(settings: Settings) -> Limits:
-    """Return the settings that memories are written by."""
+    """Return the limits that ``write_stage`` applies, from the settings of the same names."""
     return Limits(**{field.name: getattr(settings, field.name) for field in fields(Limits)})
 
 
-def _judged(context: Context, turns: Mapping[int, Message], tier: str, candidates: Sequence[Candidate]) -> Stage:
-    """The candidates compared with what the tier remembers, and with each other."""
+def _judge(context: Context, turns: Mapping[int, Message], tier: str, candidates: Sequence[Candidate]) -> Stage:
+    """Compare candidates with the tier's memories and with each other, and return their verdicts as a stage."""
     character = context.character if context.chat.is_group and tier == Memory.Tier.LONG_TERM else None
     stage = Stage(
         chat=context.chat,
@@ -128,7 +129,7 @@ def _judged(context: Context, turns: Mapping[int, Message], tier: str, candidate
         limits=limits_of(context.settings),
         participants=participants_of(context.chat),
     )
-    # A model that loops says the same line again and again: its first counts.
+    # A model that loops repeats a line: only the first one counts.
     lines: dict[str, Candidate] = {}
     for candidate in candidates:
         lines.setdefault(hash_of(stage, candidate), candidate)
@@ -142,7 +143,7 @@ def _judged(context: Context, turns: Mapping[int, Message], tier: str, candidate
     if vectors is None:
         near = neighbours_by_words(scope, hashes, learnt, texts)
     else:
-        context.bring_vectors(without_vector(scope, hashes, learnt, model, MOST_WITHOUT_VECTOR))
+        context.embed_memories(without_vector(scope, hashes, learnt, model, MAX_STALE))
         near = find_neighbours(scope, hashes, learnt, vectors, model)
     thresholds = thresholds_of(context.settings, by_words=vectors is None)
     verdicts = judge(ordered, near, vectors, thresholds, confirm_by(context, tier), compare_by(context, tier))
@@ -150,9 +151,10 @@ def _judged(context: Context, turns: Mapping[int, Message], tier: str, candidate
 
 
 def _limited(verdicts: Sequence[Verdict], per_kind: int, learnt: Set[UUID]) -> list[Verdict]:
-    """At most ``per_kind`` new ones of a kind, the most important first; what replaces something is no addition.
+    """Reject new memories beyond ``per_kind`` of a kind, the least important first.
 
-    What was ``learnt`` from the same messages before counts, so that to read them again adds nothing.
+    One that supersedes another is no addition. Memories ``learnt`` from the same messages before count, so that
+    reading messages again adds none.
     """
     by_rank = sorted(range(len(verdicts)), key=lambda number: (-verdicts[number].candidate.importance, number))
     kept = Counter(verdict.candidate.kind for verdict in verdicts if verdict.target in learnt)

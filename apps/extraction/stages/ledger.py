@@ -1,4 +1,4 @@
-"""The state ledger: where everybody is, how they are, what they carry; what holds for things, places and factions."""
+"""State ledger: current fields (place, condition, belongings ...) of characters, objects, places and factions."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,28 +7,28 @@ from typing import Any
 from django.db.models import Q
 
 from apps.extraction.parsers.ledger import parse_states
-from apps.extraction.stages.context import NOTHING, Context, Outcome, Window
-from apps.extraction.stages.echoes import Echoes
+from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
+from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import attribute
 from apps.memories.models import Entity, LedgerEntry
 from apps.memories.operations.layers import write_states
 
 MAX_TOKENS = 400
 KINDS = (Entity.Kind.CHARACTER, Entity.Kind.OBJECT, Entity.Kind.PLACE, Entity.Kind.FACTION)
-MOST = 40  # entities that the model is shown
+MAX_ENTITIES = 40  # that the model is shown
 
 
-def take(context: Context, window: Window) -> Outcome:
-    """Ask what the window changes about those who talk and those of the registry that it names."""
+def run(context: Context, window: Window) -> Outcome:
+    """Ask what the window changes about its speakers and the known entities that it names."""
     if not window.turns:
         return NOTHING
     said = "\n".join(f"{turn.name}: {turn.mes}" for turn in window.turns.values()).casefold()
     entities = _entities(context, said)
-    reply = context.ask("ledger", {"turns": window.material(), "entities": entities}, max_tokens=MAX_TOKENS)
+    reply = context.ask("ledger", {"turns": turns_material(window.turns), "entities": entities}, max_tokens=MAX_TOKENS)
     parsed = parse_states(reply)
     offered = {entity["name"].casefold() for entity in entities}
     texts = {number: f"{turn.name}: {turn.mes}" for number, turn in window.turns.items()}
-    echoes = Echoes(turn.mes for turn in window.turns.values())
+    echoes = PromptEchoes(turn.mes for turn in window.turns.values())
     lines, unused = [], list(parsed.unused)
     for line in parsed.items:
         text = " ".join([line.name, *line.fields.values(), *line.cleared])
@@ -43,7 +43,7 @@ def take(context: Context, window: Window) -> Outcome:
 
 
 def _entities(context: Context, said: str) -> list[dict[str, Any]]:
-    """Those who talk and those whom the registry knows and the window names, with what holds for each."""
+    """Return the speakers, and the known entities that ``said`` names, with their current fields."""
     mine = Q(chat=context.chat)
     if context.chat.character_id:
         mine |= Q(character_id=context.chat.character_id)
@@ -51,7 +51,7 @@ def _entities(context: Context, said: str) -> list[dict[str, Any]]:
     known = {row.name.casefold(): row for row in rows}
     names = {name.casefold(): name for name in context.participants}
     found = [(names.get(key) or known[key].name, known.get(key)) for key in dict.fromkeys([*names, *known])]
-    shown = [(name, row) for name, row in found if name.casefold() in names or name.casefold() in said][:MOST]
+    shown = [(name, row) for name, row in found if name.casefold() in names or name.casefold() in said][:MAX_ENTITIES]
     fields = _fields(context, [row for _, row in shown if row])
     return [
         {"name": name, "type": row.kind if row else "character", "fields": fields.get(row.pk, {}) if row else {}}
@@ -60,6 +60,7 @@ def _entities(context: Context, said: str) -> list[dict[str, Any]]:
 
 
 def _fields(context: Context, entities: Sequence[Entity]) -> dict[Any, dict[str, str]]:
+    """Return the current fields of entities by entity id."""
     rows = LedgerEntry.objects.for_owner(context.owner_id).filter(
         chat=context.chat, state=LedgerEntry.State.CURRENT, entity__in=entities
     )

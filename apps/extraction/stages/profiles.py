@@ -1,4 +1,4 @@
-"""Profiles: how somebody is at the moment, what threatens their world, and how they stand to the others."""
+"""Profiles: the current state of a character, of their world, and of their relationships."""
 
 import datetime as dt
 from collections import Counter
@@ -17,15 +17,15 @@ MAX_TOKENS = 600
 MEMORIES, MESSAGES = 40, 20
 
 
-def take(context: Context, window: Window) -> Outcome:
-    """Make the profile of the character anew, where it is older than it may be."""
+def run(context: Context, window: Window) -> Outcome:
+    """Renew the character's profile if it is stale."""
     subject = context.character.name if context.character else context.chat.title
     memories, current = _memories(context), _current(context)
     if not memories or not _is_stale(context, current):
         return NOTHING
     end = context.last_index
-    said = Window(messages_between(context.chat, end - MESSAGES + 1, end)).turns
-    turns = within_room(context.witnessed(said), context.room)
+    latest = Window(messages_between(context.chat, end - MESSAGES + 1, end)).turns
+    turns = within_room(context.witnessed(latest), context.room)
     material = {
         "subject": subject,
         "names": context.participants,
@@ -43,7 +43,7 @@ def take(context: Context, window: Window) -> Outcome:
 
     def write() -> Counter[str]:
         if _current(context) != current:
-            return Counter()  # a person wrote it meanwhile
+            return Counter()  # the user edited it meanwhile
         write_digest(
             context.owner_id,
             VersionedText.Kind.PROFILE,
@@ -65,16 +65,15 @@ def _current(context: Context) -> VersionedText | None:
 
 
 def _is_stale(context: Context, current: VersionedText | None) -> bool:
-    """Whether it is asked for, was never made, or is old and something is new; a person's own is left alone."""
-    if context.run.tiers == ["profiles"]:
-        return True
-    if current is None:
+    """Return whether the user asked for a new profile, or there is none, or it is old and was not edited."""
+    if current is None or context.run.tiers == ["profiles"]:
         return True
     age = clock.now() - current.created_at
     return not current.edited_by and age >= dt.timedelta(minutes=context.settings.profile_minutes)
 
 
 def _memories(context: Context) -> list[str]:
+    """Return the texts of the most important memories, long-term ones first."""
     character_id = context.character.pk if context.character else None
     found = []
     for tier in (Memory.Tier.LONG_TERM, Memory.Tier.SESSION):

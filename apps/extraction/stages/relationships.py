@@ -1,4 +1,4 @@
-"""How people stand to each other: what a stretch of the story changes about it."""
+"""Relationships: what the turns of a window change between characters."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ MAX_TOKENS = 300
 
 @dataclass(frozen=True)
 class Changes:
-    """Lines about people who are known by name, each with the message that it came from."""
+    """Changed relationships between known characters, each with its source message."""
 
     chat: Chat
     character: Character | None
@@ -30,19 +30,19 @@ class Changes:
 
 
 def changes_of(context: Context, stage: Stage) -> Changes | None:
-    """What the turns change; None where they tell nothing new, and the model isn't asked."""
-    if not stage.verdicts and not _told_before(context, stage):
+    """Ask what the turns change. Return None without asking if they hold nothing new, or if the model fails."""
+    if not stage.verdicts and not _was_invalidated(context, stage):
         return None
     names = _names(context, stage)
     material = {"turns": turns_material(stage.turns), "names": names, "known": _known(context)}
     try:
         parsed = parse_relationships(context.ask("relationships", material, max_tokens=MAX_TOKENS))
     except GenerationFailed:
-        return None  # the memories are worth keeping without it
+        return None  # the memories are stored without relationships
     known = {name.casefold() for name in names}
     texts = {number: f"{turn.name}: {turn.mes}" for number, turn in stage.turns.items()}
     lines = [
-        (line, stage.turns[_said_in(line, texts)])
+        (line, stage.turns[_source_of(line, texts)])
         for line in parsed.items
         if {line.subject.casefold(), line.target.casefold()} <= known
         and line.subject.casefold() != line.target.casefold()
@@ -50,13 +50,14 @@ def changes_of(context: Context, stage: Stage) -> Changes | None:
     return Changes(context.chat, stage.character, lines, context.run.pk)
 
 
-def _told_before(context: Context, stage: Stage) -> bool:
-    """Whether something was taken back that these turns had told in another form."""
+def _was_invalidated(context: Context, stage: Stage) -> bool:
+    """Return whether a relationship was retired because one of the turns has changed."""
     turns = [turn.pk for turn in stage.turns.values()]
     return Relationship.objects.for_owner(context.owner_id).filter(source__in=turns, state="retired").exists()
 
 
-def _said_in(line: RelationshipLine, texts: Mapping[int, str]) -> int:
+def _source_of(line: RelationshipLine, texts: Mapping[int, str]) -> int:
+    """Return the number of the turn that a line most likely comes from."""
     words = " ".join([line.subject, line.target, *(one.word for one in line.added), *line.removed])
     number = attribute(words, texts)
     assert number is not None
@@ -64,7 +65,7 @@ def _said_in(line: RelationshipLine, texts: Mapping[int, str]) -> int:
 
 
 def _names(context: Context, stage: Stage) -> list[str]:
-    """Who may be spoken of: those who talk, and the people whom the registry knows."""
+    """Return the names that a line may use: speakers and known characters."""
     character_id = stage.character_id
     scope = {"character_id": character_id} if character_id else {"chat": context.chat}
     people = Entity.objects.for_owner(context.owner_id).filter(kind=Entity.Kind.CHARACTER, **scope)
@@ -72,6 +73,7 @@ def _names(context: Context, stage: Stage) -> list[str]:
 
 
 def _known(context: Context) -> list[dict[str, Any]]:
+    """Return the current relationships as template values, grouped by pair."""
     rows = Relationship.objects.for_owner(context.owner_id).filter(chat=context.chat, state="current")
     found: dict[tuple[str, str], list[dict[str, str]]] = {}
     for row in rows.select_related("subject", "target").order_by("pk"):

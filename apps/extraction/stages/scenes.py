@@ -1,4 +1,4 @@
-"""Scenes: where one ends and the next begins, and a recap of the one that ended."""
+"""Scenes: find where one ends and the next begins, and write a recap of the ended one."""
 
 from collections import Counter
 from collections.abc import Sequence, Set
@@ -6,40 +6,34 @@ from collections.abc import Sequence, Set
 from apps.chats.models import Message
 from apps.extraction.parsers.prose import parse_prose
 from apps.extraction.parsers.words import parse_yes_no
-from apps.extraction.scene_detection import SceneTurn, scene_starts
 from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
+from apps.extraction.stages.scene_detection import SceneTurn, scene_starts
 from apps.extraction.stages.turns import messages_between, within_room
 from apps.memories.models import Scene
 from apps.memories.operations.layers import write_recap, write_scene
 
-MOST_BEFORE = 60  # messages of the scene under way that are looked at beside the new ones
+MAX_BEFORE = 60  # messages of the current scene that a detector reads before the new ones
 RECAP_TOKENS, ANSWER_TOKENS = 200, 5
-MAX_RECAP = 1200  # characters
+MAX_RECAP, MAX_REASON = 1200, 160  # characters
 
 
-def take(context: Context, window: Window) -> Outcome:
-    """Find the scenes that end with a message before one of the window's."""
+def run(context: Context, window: Window) -> Outcome:
+    """Find the scenes that end just before a message of the window."""
     if not window.turns:
         return NOTHING
     start = _start_of_scene(context, window.messages[0].index)
-    before = messages_between(context.chat, start, window.messages[0].index - 1, MOST_BEFORE)
+    before = messages_between(context.chat, start, window.messages[0].index - 1, MAX_BEFORE)
     after = _read_after(context, window)
-    told = [*before, *window.messages, *after]
-    shown = [message for message in told if not message.is_system and message.mes.strip()]
+    around = [*before, *window.messages, *after]
+    shown = [message for message in around if not message.is_system and message.mes.strip()]
     found: list[tuple[Message, str, str]] = []
     for position in _starts(context, shown, {*window.turns, *(message.index for message in after)}):
         last = shown[position - 1]
         if last.ends_scene:
-            continue  # a person said so already
-        scene = messages_between(context.chat, _start_of_scene(context, last.index, found), last.index)
-        found.append((last, _excerpt(shown[position]), _recap(context, scene)))
-    again = [
-        (
-            scene,
-            _recap(context, messages_between(context.chat, _start_of_scene(context, last.index, found), last.index)),
-        )
-        for scene, last in _without_recap(context, window)
-    ]
+            continue  # the user marked it already
+        # The reason why a scene ends is the beginning of the message after it.
+        found.append((last, " ".join(shown[position].mes.split())[:MAX_REASON], _recap(context, last, found)))
+    again = [(scene, _recap(context, last, found)) for scene, last in _without_recap(context, window)]
 
     def write() -> Counter[str]:
         for row, recap in again:
@@ -54,27 +48,27 @@ def take(context: Context, window: Window) -> Outcome:
 
 
 def _read_after(context: Context, window: Window) -> list[Message]:
-    """The message that follows the window, where it was read before: whether it begins a scene may have changed."""
+    """Return the message after the window if it was read before; an edit may decide whether it begins a scene."""
     rows = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, index=window.messages[-1].index + 1)
     return list(rows.filter(progress__tiers__contains=["scenes"]).with_swipes())
 
 
 def _starts(context: Context, shown: Sequence[Message], new: Set[int]) -> list[int]:
-    """The positions of those turns that begin a scene, of the numbers ``new``."""
+    """Return the positions in ``shown`` of messages that begin a scene and whose index is in ``new``."""
     turns = [SceneTurn(name=one.name, is_user=one.is_user, text=one.mes, sent_at=one.sent_at) for one in shown]
     first = min((place for place, one in enumerate(shown) if one.index in new), default=0)
     by_rules = context.settings.scene_check == "rules" or context.backend.name == "builtin"
 
     def agrees(position: int) -> bool:
         if shown[position].index not in new:
-            return False  # it was read before, and the scene under way was not ended by it
+            return False  # it was read before, and was found to continue the scene
         return by_rules or _is_confirmed(context, shown[position - 1], shown[position])
 
     return scene_starts(turns, first, context.settings.scene_min_messages, agrees)
 
 
 def _without_recap(context: Context, window: Window) -> list[tuple[Scene, Message]]:
-    """The scene that the window belongs to where its recap was taken back, since what it told of has changed."""
+    """Return the window's scene, with its last message, if its recap was removed because a message changed."""
     mine = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
     around = mine.filter(source__index__gte=window.messages[0].index).select_related("source")
     scene = around.order_by("source__index").first()
@@ -82,7 +76,7 @@ def _without_recap(context: Context, window: Window) -> list[tuple[Scene, Messag
 
 
 def _is_confirmed(context: Context, previous: Message, message: Message) -> bool:
-    """Whether the model agrees; what is no answer is a yes, since the rules said so."""
+    """Return whether the model agrees with the detector; an unreadable answer counts as yes."""
     material = dict(
         zip(("previous", "turn"), turns_material({one.index: one for one in (previous, message)}), strict=True)
     )
@@ -90,7 +84,10 @@ def _is_confirmed(context: Context, previous: Message, message: Message) -> bool
 
 
 def _start_of_scene(context: Context, index: int, found: Sequence[tuple[Message, str, str]] = ()) -> int:
-    """The index at which the scene begins in which the message at ``index`` stands."""
+    """Return the index at which the scene of the message at ``index`` begins.
+
+    ``found`` are scenes of this step that are not yet stored, each with its last message.
+    """
     ends = {last.index for last, _, _ in found}
     mine = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
     ends |= set(mine.filter(source__index__lt=index).values_list("source__index", flat=True))
@@ -99,15 +96,12 @@ def _start_of_scene(context: Context, index: int, found: Sequence[tuple[Message,
     return max((end for end in ends if end < index), default=-1) + 1
 
 
-def _recap(context: Context, scene: Sequence[Message]) -> str:
-    turns = Window(scene).turns
+def _recap(context: Context, last: Message, found: Sequence[tuple[Message, str, str]]) -> str:
+    """Ask for a recap of the scene that ends with ``last``; empty if none of its messages is visible."""
+    start = _start_of_scene(context, last.index, found)
+    turns = Window(messages_between(context.chat, start, last.index)).turns
     if not turns:
         return ""
     shown = within_room(turns, context.room)
     reply = context.ask("scene_recap", {"turns": turns_material(shown)}, max_tokens=RECAP_TOKENS)
     return parse_prose(reply, MAX_RECAP)
-
-
-def _excerpt(message: Message) -> str:
-    """How the message begins that tells of another scene."""
-    return " ".join(message.mes.split())[:160]

@@ -1,4 +1,4 @@
-"""The summary so far: extended when what it does not hold fills the context, so that the newest is never cut."""
+"""Summary of a chat: extended once the messages after it fill the context, so that none has to be cut."""
 
 from collections import Counter
 from typing import Any
@@ -11,21 +11,21 @@ from apps.memories.models import Memory, VersionedText
 from apps.memories.operations.layers import write_digest
 from apps.memories.operations.remembering import scope_of
 
-LEAST_MESSAGES = 4
-KNOWN = 30  # memories that the summary need not repeat
+MIN_MESSAGES = 4
+KNOWN = 30  # memories shown, which the summary need not repeat
 
 
-def take(context: Context, window: Window) -> Outcome:
-    """Take the oldest messages that are in no summary yet into it, once they and the rest fill the context.
+def run(context: Context, window: Window) -> Outcome:
+    """Extend the summary by the oldest messages after it, once the messages after it fill the context.
 
-    One portion a step: a window is no longer than a portion, so that the summary keeps pace with what is read.
+    One portion a step is enough: a window is no longer than a portion.
     """
     if not window.turns:
         return NOTHING
     current = current_summary(context)
     waiting = _waiting(context, current, window.messages[-1].index)
     room = context.settings.summary_share * (context.backend.context_tokens - context.settings.summary_tokens)
-    if len(waiting) < LEAST_MESSAGES or sum(count_tokens(turn.mes) for turn in waiting.values()) < room:
+    if len(waiting) < MIN_MESSAGES or sum(count_tokens(turn.mes) for turn in waiting.values()) < room:
         return NOTHING
     portion = _portion(context, waiting)
     if not portion:
@@ -42,7 +42,7 @@ def take(context: Context, window: Window) -> Outcome:
 
     def write() -> Counter[str]:
         if current_summary(context) != current:
-            return Counter()  # a person wrote it meanwhile, or it lost its text
+            return Counter()  # the user edited it meanwhile, or it was invalidated
         write_digest(
             context.owner_id,
             VersionedText.Kind.SUMMARY,
@@ -61,6 +61,7 @@ def take(context: Context, window: Window) -> Outcome:
 
 
 def current_summary(context: Context) -> VersionedText | None:
+    """Return the chat's current summary, or None."""
     rows = VersionedText.objects.for_owner(context.owner_id).filter(
         chat=context.chat, character=None, kind=VersionedText.Kind.SUMMARY, state=VersionedText.State.CURRENT
     )
@@ -68,7 +69,7 @@ def current_summary(context: Context) -> VersionedText | None:
 
 
 def _waiting(context: Context, current: VersionedText | None, last: int) -> dict[int, Message]:
-    """The turns after those in the summary, up to index ``last``."""
+    """Return the turns after those in the summary, up to index ``last``."""
     first = current.source.index + 1 if current and current.source else 0
     rows = Message.objects.for_owner(context.owner_id).filter(
         chat=context.chat, index__gte=first, index__lte=last, is_system=False
@@ -77,7 +78,7 @@ def _waiting(context: Context, current: VersionedText | None, last: int) -> dict
 
 
 def _portion(context: Context, waiting: dict[int, Message]) -> dict[int, Message]:
-    """The oldest turns that fit beside the summary, without the newest ones, which stay as they were said."""
+    """Return the oldest turns that fit into a prompt, without the newest ones, which are never summarised."""
     old = list(waiting.items())[: -context.settings.summary_keep]
     portion: dict[int, Message] = {}
     room = context.room
@@ -90,6 +91,6 @@ def _portion(context: Context, waiting: dict[int, Message]) -> dict[int, Message
 
 
 def _known(context: Context) -> list[Any]:
-    """What is remembered beside the summary."""
+    """Return the texts of the most important session memories."""
     rows = scope_of(context.chat, Memory.Tier.SESSION, None).order_by("-importance", "-pk")
     return list(rows.values_list("text", flat=True)[:KNOWN])

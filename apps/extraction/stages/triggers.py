@@ -1,4 +1,4 @@
-"""The words that bring a memory up."""
+"""Trigger words of memories: words in a message that make a memory relevant."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,12 +11,15 @@ from apps.memories.verdicts import Outcome
 from apps.memories.wording import STOP_WORDS
 
 TOKENS_A_MEMORY = 40
-OWN, ALL = 6, 12  # words of a memory's own, and with those that a model suggests
-LEAST = 4  # letters of a word of its own
+OWN, ALL = 6, 12  # words taken from a memory's text, and with those that a model suggests
+MIN_LETTERS = 4  # of a word from the text
 
 
 def triggers_of(context: Context, stage: Stage) -> Mapping[int, Sequence[str]]:
-    """By the number of the verdict, for what is new: words of its own, and, from a hosted model, related ones."""
+    """Return trigger words of the new memories by the position of their verdict.
+
+    They come from the text, and for long-term memories also from the model if the settings say so.
+    """
     new = {
         number: verdict.candidate.text
         for number, verdict in enumerate(stage.verdicts)
@@ -26,18 +29,18 @@ def triggers_of(context: Context, stage: Stage) -> Mapping[int, Sequence[str]]:
     if not new or stage.tier != Memory.Tier.LONG_TERM or not context.settings.model_triggers:
         return words
     return words | {
-        number: tuple(dict.fromkeys([*words[number], *more]))[:ALL] for number, more in _asked(context, new)
+        number: tuple(dict.fromkeys([*words[number], *more]))[:ALL] for number, more in _suggested(context, new)
     }
 
 
 def own_words(text: str) -> tuple[str, ...]:
-    """The words of a memory that can bring it up by themselves, the longest first."""
-    words = {word for word in words_in(text) if len(word) >= LEAST and word not in STOP_WORDS}
+    """Return the longest content words of a text."""
+    words = {word for word in words_in(text) if len(word) >= MIN_LETTERS and word not in STOP_WORDS}
     return tuple(sorted(words, key=lambda word: (-len(word), word))[:OWN])
 
 
-def _asked(context: Context, new: Mapping[int, str]) -> list[tuple[int, tuple[str, ...]]]:
-    """What the model suggests. Without it a memory is found all the same, so that a failure fails nothing."""
+def _suggested(context: Context, new: Mapping[int, str]) -> list[tuple[int, tuple[str, ...]]]:
+    """Return the words that the model suggests, by number; none if it fails, since they are not essential."""
     material = {"memories": [{"number": number, "text": text} for number, text in new.items()]}
     try:
         reply = context.ask("triggers", material, max_tokens=TOKENS_A_MEMORY * len(new))

@@ -1,4 +1,4 @@
-"""Messages beside those of a window: what stood before them, as far as there is room."""
+"""Select messages around a window, as far as a model's context has room."""
 
 from collections.abc import Mapping
 
@@ -7,13 +7,13 @@ from apps.llm.tokens import count_tokens
 
 
 def messages_between(chat: Chat, first: int, last: int, most: int = 400) -> list[Message]:
-    """The messages from index ``first`` to ``last``, both included: the newest ``most`` of them, in order."""
+    """Return the newest ``most`` messages from index ``first`` to ``last``, inclusive, in order."""
     rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, index__gte=max(first, last - most + 1))
     return list(rows.filter(index__lte=last).with_swipes().order_by("index"))
 
 
 def within_room(turns: Mapping[int, Message], room: float) -> dict[int, Message]:
-    """The newest of the turns that take at most ``room`` tokens together, in order; one at least."""
+    """Return the newest turns that have at most ``room`` tokens together, in order; at least one."""
     kept: dict[int, Message] = {}
     for number, turn in reversed(list(turns.items())):
         room -= count_tokens(turn.mes)

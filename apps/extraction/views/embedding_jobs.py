@@ -1,4 +1,4 @@
-"""How far vectors are made anew: a part of the models' page, and a page of its own."""
+"""Progress of recomputed embeddings: a part of the models' page, and a page of its own."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from apps.common import jobs
 from apps.common.problems import Conflict
-from apps.extraction import jobs
-from apps.extraction.embedding_jobs import current_model, waiting
+from apps.extraction.embedding_jobs import count_stale, current_model
 from apps.extraction.models import EmbeddingJob
 from apps.extraction.tasks import request_reembedding
 from apps.memories.views.access import wants_partial
@@ -19,7 +19,7 @@ from apps.memories.views.access import wants_partial
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """Which model makes the vectors, and what it has still to do."""
+    """Show the embedding model, and how many rows it has still to embed."""
     return _shown(request)
 
 
@@ -36,8 +36,8 @@ def start(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def cancel(request: HttpRequest) -> HttpResponse:
-    if job := jobs.active_job(EmbeddingJob, request.user):
-        jobs.cancel_job(job)
+    if job := EmbeddingJob.objects.for_owner(request.user).active().first():
+        jobs.cancel(job)
     return _changed(request)
 
 
@@ -47,13 +47,13 @@ def _changed(request: HttpRequest) -> HttpResponse:
 
 def _shown(request: HttpRequest) -> HttpResponse:
     template = "extraction/settings/_vectors.html" if wants_partial(request) else "extraction/settings/vectors.html"
-    return render(request, template, _standing(request.user))
+    return render(request, template, _context(request.user))
 
 
-def _standing(owner: Any) -> dict[str, Any]:
-    job = jobs.latest_job(EmbeddingJob, owner)
+def _context(owner: Any) -> dict[str, Any]:
+    job = EmbeddingJob.objects.for_owner(owner).order_by("-pk").first()
     try:
         model = current_model(owner)
     except Conflict as problem:
         return {"job": job, "unavailable": problem.detail}
-    return {"job": job, "model": model, "waiting": waiting(owner, model)}
+    return {"job": job, "model": model, "waiting": count_stale(owner, model)}

@@ -1,4 +1,4 @@
-"""The pages of the test of models: start one, watch it, cancel it, and compare it with earlier ones."""
+"""Pages of tests of models: start one, watch it, cancel it, and compare it with earlier ones."""
 
 from typing import Any
 from uuid import UUID
@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from apps.common import jobs
 from apps.common.problems import Problem
-from apps.extraction import jobs
 from apps.extraction.models import ModelTest
 from apps.extraction.suitability.running import total
 from apps.extraction.tasks import request_model_test
@@ -22,7 +22,7 @@ from apps.memories.views.access import own_row, wants_partial
 @login_required
 @require_http_methods(["GET", "POST"])
 def index(request: HttpRequest) -> HttpResponse:
-    """The last tests; a POST starts one for the connection that it names, or for the built-in extractor."""
+    """List the latest tests. A POST starts one for a connection, or for the built-in extractor."""
     connections = Connection.objects.for_owner(request.user).exclude(model="").order_by("-for_generation", "name")
     form = ModelTestForm(connections, request.POST if request.method == "POST" else None)
     if form.is_valid():
@@ -40,7 +40,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def detail(request: HttpRequest, test_id: UUID) -> HttpResponse:
-    """One test; while it goes on, the partial asks again by itself."""
+    """Show a test. While it is active, the partial reloads itself."""
     test = own_row(request, ModelTest, pk=test_id)
     template = "extraction/model_tests/_test.html" if wants_partial(request) else "extraction/model_tests/detail.html"
     return render(request, template, {"test": test})
@@ -49,7 +49,7 @@ def detail(request: HttpRequest, test_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def cancel(request: HttpRequest, test_id: UUID) -> HttpResponse:
-    test = jobs.cancel_job(own_row(request, ModelTest, pk=test_id))
+    test = jobs.cancel(own_row(request, ModelTest, pk=test_id))
     if wants_partial(request):
         return render(request, "extraction/model_tests/_test.html", {"test": test})
     return redirect("memory-settings:model-test", test_id=test.pk)

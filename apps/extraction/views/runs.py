@@ -1,5 +1,6 @@
-"""The pages of runs: the progress of a chat's latest one, all of them, and one with what the model replied."""
+"""Pages of runs: progress of a chat's latest run, the list of its runs, and one run with the model's replies."""
 
+from collections.abc import Callable
 from uuid import UUID
 
 from django.contrib import messages
@@ -11,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.chats.models import Chat
+from apps.common import jobs
 from apps.extraction import runs, tasks
 from apps.extraction.models import ExtractionRun
 from apps.memories.views.access import back, own_book, own_chat, wants_partial
@@ -28,7 +30,7 @@ def own_run(request: HttpRequest, run_id: UUID) -> ExtractionRun:
 @login_required
 @require_safe
 def progress(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """The chat's latest run; while it goes on, the partial asks again by itself."""
+    """Show the chat's latest run. While it is active, the partial reloads itself."""
     return _progress(request, own_chat(request, chat_id), was_active="watching" in request.GET)
 
 
@@ -37,18 +39,18 @@ def _progress(request: HttpRequest, chat: Chat, *, was_active: bool = False) -> 
     template = "extraction/_under_way.html" if request.GET.get("in") == "book" else "extraction/_progress.html"
     reply = render(request, template, {"chat": chat, "run": run, "latest": run, "was_active": was_active})
     if was_active and run and not run.is_active:
-        reply["HX-Trigger"] = "remembered"  # the rail reads itself anew
+        reply["HX-Trigger"] = "remembered"  # makes the rail reload
     return reply
 
 
 @login_required
 @require_POST
 def extract(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Start a run over what is new; one under way goes on as it is, one that was paused goes on."""
+    """Start a run over new messages, or resume a paused one; an active run is left as it is."""
     chat = own_chat(request, chat_id)
     run, _ = tasks.request_run(request.user, chat)
     if run.state == ExtractionRun.State.PAUSED:
-        tasks.resume(run)
+        tasks.resume_run(run)
     return _progressed(request, chat)
 
 
@@ -57,7 +59,9 @@ def extract(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 def change(request: HttpRequest, run_id: UUID, action: str) -> HttpResponse:
     """Pause, resume or cancel a run."""
     run = own_run(request, run_id)
-    {"pause": runs.pause_run, "resume": tasks.resume, "cancel": runs.cancel_run}[action](run)
+    actions: dict[str, Callable[[ExtractionRun], ExtractionRun]]
+    actions = {"pause": jobs.pause, "resume": tasks.resume_run, "cancel": jobs.cancel}
+    actions[action](run)
     return _progressed(request, run.chat)
 
 
@@ -70,7 +74,7 @@ def _progressed(request: HttpRequest, chat: Chat) -> HttpResponse:
 @login_required
 @require_safe
 def index(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Every run of a chat, newest first."""
+    """List the runs of a chat, newest first."""
     book = own_book(request, chat_id=chat_id)
     mine = ExtractionRun.objects.for_owner(request.user).filter(chat=book.subject)
     page = Paginator(mine.select_related("first", "last").order_by("-pk"), PAGE).get_page(request.GET.get("page"))
@@ -80,7 +84,7 @@ def index(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 @login_required
 @require_safe
 def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    """One run: its steps, what they came to, and what the model replied in each, as it came."""
+    """Show a run with its steps and the model's raw replies."""
     run = own_run(request, run_id)
     steps = run.steps.select_related("first", "last", "character").order_by("-pk")
     calls = run.calls.order_by("-pk")

@@ -88,13 +88,13 @@ def taken(run: ExtractionRun) -> ExtractionRun:
 
 
 def settle(chat: Chat) -> list[ExtractionRun]:
-    """What the background does once a chat has changed: take back, read anew; the runs that it took."""
+    """Do what the background tasks do once a chat has changed, and return the runs that it took."""
     found: list[ExtractionRun] = []
     while True:
         chat = Chat.objects.for_owner(chat.owner_id).select_related("character").get(pk=chat.pk)
-        tasks.take_back(chat)
+        tasks.invalidate_if_exists(chat)
         tasks.extract_if_due(chat)
-        run = chat.runs.filter(runs.ACTIVE).first()
+        run = chat.runs.active().first()
         if run is None:
             return found
         found.append(taken(run))

@@ -6,6 +6,7 @@ import json
 from apps.accounts.models import User
 from apps.chats.imports import import_chats
 from apps.chats.models import Chat
+from apps.common import jobs
 from apps.extraction import pipeline, runs, tasks
 from apps.extraction.models import ExtractionRun
 from apps.extraction.settings.operations import change_settings
@@ -79,7 +80,7 @@ def test_paused_resumed_cancelled_and_begun_again_nothing_is_lost_or_doubled(
     server.requests.clear()
 
     def stop(how: str) -> None:
-        (runs.pause_run if how == "pause" else runs.cancel_run)(chat.runs.get())
+        (jobs.pause if how == "pause" else jobs.cancel)(chat.runs.get())
 
     for task, how, state in (("long_term", "pause", "paused"), ("arcs", "cancel", "cancelled")):
         happened = meanwhile(task, lambda how=how: stop(how))
@@ -92,10 +93,10 @@ def test_paused_resumed_cancelled_and_begun_again_nothing_is_lost_or_doubled(
             assert pipeline.execute(run.pk) is False
             run.refresh_from_db()
             assert run.state == "paused"
-            run = tasks.resume(run)
+            run = tasks.resume_run(run)
     stored = Memory.objects.for_owner(owner).filter(chat=chat).count()
     assert stored
-    assert tasks.resume(run).state == "cancelled"
+    assert tasks.resume_run(run).state == "cancelled"
     run, made = runs.start_run(owner, chat)
     assert made
     assert taken(run).state == "succeeded"

@@ -16,6 +16,7 @@ from django.db import connection
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.chats.operations import delete_chat
+from apps.common import jobs
 from apps.extraction import runs, tasks
 from apps.extraction.models import ExtractionRun, RunStep
 from apps.extraction.pipeline import CLOSING, READING
@@ -29,7 +30,7 @@ from tests.llm.scripted_server import Reply, Request, ScriptedServer
 pytestmark = pytest.mark.worker
 
 StartWorker = Callable[[], subprocess.Popen[bytes]]
-PATIENCE = 2  # seconds without a sign of life after which a run's worker counts as dead
+PATIENCE = 2  # seconds without a heartbeat after which a run's worker counts as dead
 TELLING = {
     "chunk": 6,
     "consolidate_session": 2,
@@ -200,7 +201,7 @@ def test_another_worker_goes_on_where_one_was_killed_and_sweeps_find_what_the_qu
     finished = set(run.steps.values_list("pk", flat=True))
     asked = len(server.requests)
 
-    lost, waiting = told_by(), told_by()  # the word of the first chat is lost, and the run of the second
+    lost, waiting = told_by(), told_by()  # the change event of the first chat is lost, and the run of the second
     queued, made = tasks.request_run(waiting.owner_id, waiting)
     assert made
     empty_queue()
@@ -240,7 +241,7 @@ def test_a_run_lets_go_of_a_silent_model_within_seconds(
     monkeypatch.setenv("WORKER_CONCURRENCY", "1")
     worker = start_celery_worker()
     expected = as_it_should_be(told_by())
-    for how, action in (("deleted", _delete), ("cancelled", runs.cancel_run), ("paused", runs.pause_run)):
+    for how, action in (("deleted", _delete), ("cancelled", jobs.cancel), ("paused", jobs.pause)):
         silence = Silence(server, "arcs")
         chat = told_by()
         assert silence.reached.wait(60), how
@@ -260,7 +261,7 @@ def test_a_run_lets_go_of_a_silent_model_within_seconds(
         if how == "cancelled":
             tasks.request_run(chat.owner_id, chat)
         else:
-            tasks.resume(run)
+            tasks.resume_run(run)
         again = ended(chat)
         assert (again.state, again.pk == run.pk) == ("succeeded", how == "paused")
         assert told(chat) == expected, how

@@ -1,4 +1,4 @@
-"""``manage.py reembed [--user EMAIL]``: make the vectors anew that the present embedding model hasn't made."""
+"""``manage.py reembed [--user EMAIL]``: embed what is not yet embedded with the current model."""
 
 import math
 from typing import Any
@@ -7,14 +7,14 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.accounts.models import User
 from apps.common.problems import Problem
-from apps.extraction import embedding_jobs as reembedding
+from apps.extraction import embedding_jobs
 from apps.extraction.models import EmbeddingJob
 
 LEAST = 320  # rows between two lines of progress
 
 
 class Command(BaseCommand):
-    help = "Make vectors anew after a change of the embedding model, here and now. It can be stopped, and goes on."
+    help = "Recompute embeddings after a change of the embedding model, in this process. Can be stopped and resumed."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--user", metavar="EMAIL", help="this user's only; else everybody's")
@@ -31,27 +31,27 @@ class Command(BaseCommand):
 
     def _reembed(self, owner: User) -> bool:
         try:
-            job = reembedding.start_reembedding(owner)
+            job = embedding_jobs.start_reembedding(owner)
         except Problem as problem:
             self.stderr.write(f"{owner.email}: {problem.detail}")
             return False
         if job is None:
             self.stdout.write(f"{owner.email}: nothing to do.")
             return True
-        reembedding.execute(job.pk, turn=math.inf, on_progress=self._progress(owner, job))
+        embedding_jobs.execute(job.pk, max_seconds=math.inf, on_progress=self._progress(owner, job))
         job.refresh_from_db()
         self.stdout.write(f"{owner.email}: {job.done} of {job.total} by {job.model}, {job.state}. {job.error}".strip())
         return job.state == EmbeddingJob.State.SUCCEEDED
 
     def _progress(self, owner: User, job: EmbeddingJob) -> Any:
-        """Tells how far it is, now and then."""
-        done = told = 0
+        """Return a function that writes the progress every LEAST rows."""
+        done = written = 0
 
         def note(rows: int) -> None:
-            nonlocal done, told
+            nonlocal done, written
             done += rows
-            if done - told >= LEAST:
-                told = done
+            if done - written >= LEAST:
+                written = done
                 self.stderr.write(f"{owner.email}: {done} of {max(job.total, done)} ...", style_func=str)
 
         return note

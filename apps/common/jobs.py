@@ -1,0 +1,231 @@
+"""Lifecycle of background jobs: an abstract model and its transitions.
+
+| Transition      | From                                        | To                   |
+|-----------------|---------------------------------------------|----------------------|
+| (create)        |                                             | queued               |
+| ``claim``       | queued; running without a heartbeat         | running              |
+| ``claim``       | the same, already claimed MAX_CLAIMS times  | failed               |
+| ``requeue``     | running, by the worker that owns it         | queued               |
+| ``end``         | running, by the worker that owns it         | succeeded, failed    |
+| ``fail_orphans``| running without a heartbeat                 | failed               |
+| ``pause``       | queued, running                             | paused               |
+| ``resume``      | paused                                      | queued               |
+| ``cancel``      | queued, running, paused                     | cancelled            |
+
+No transition leaves a terminal state; from any other state than those listed, a transition does nothing.
+
+A worker owns a job while the job is running and ``claim`` on its row is the one that the worker was given. A worker
+that lost its job, to a cancel, a pause or another worker, learns of it from ClaimLost at its next heartbeat. A job
+without a heartbeat for RUN_HEARTBEAT_TIMEOUT seconds has lost its worker and may be claimed by another.
+"""
+
+import datetime as dt
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, Self, TypeVar
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.db import InterfaceError, OperationalError, models
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce
+
+from apps.common import clock
+from apps.common.scoping import OwnedManager, OwnedModel, OwnedQuerySet, system_scope
+
+MAX_CLAIMS = 5  # workers that may die in a row before a job fails
+ACTIVE_STATES = ("queued", "running")
+OPEN_STATES = (*ACTIVE_STATES, "paused")
+TERMINAL_STATES = ("succeeded", "failed", "cancelled")
+
+log = structlog.get_logger(__name__)
+
+
+class ClaimLost(Exception):
+    """The job was cancelled, paused, deleted or claimed by another worker."""
+
+
+M = TypeVar("M", bound="Job", covariant=True)
+J = TypeVar("J", bound="Job")
+
+
+class JobQuerySet(OwnedQuerySet[M]):
+    def active(self) -> Self:
+        """Return the jobs that are queued or running."""
+        return self.filter(state__in=ACTIVE_STATES)
+
+    def open(self) -> Self:
+        """Return the jobs that have not ended."""
+        return self.filter(state__in=OPEN_STATES)
+
+
+class Job(OwnedModel):
+    """Background job of a user. See the module's docstring for its states."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        PAUSED = "paused"
+        SUCCEEDED = "succeeded"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    # Whether another worker continues after one that died. If not, call fail_orphans before jobs_to_revive.
+    revivable: ClassVar[bool] = True
+    # Values of the fields that say something only while a worker owns the job.
+    idle_fields: ClassVar[dict[str, Any]] = {}
+
+    state = models.CharField(max_length=16, choices=State.choices, default=State.QUEUED)
+    done = models.PositiveBigIntegerField(default=0)
+    total = models.PositiveBigIntegerField(default=0)
+    error = models.TextField(blank=True, default="")
+    claim = models.UUIDField(null=True, blank=True, help_text="Identifies the worker that owns the job.")
+    claims = models.PositiveIntegerField(default=0, help_text="Workers that claimed it since it last made progress.")
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects = OwnedManager.from_queryset(JobQuerySet)()  # type: ignore[assignment, misc]
+
+    class Meta:
+        abstract = True
+
+    @property
+    def is_active(self) -> bool:
+        return self.state in ACTIVE_STATES
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in OPEN_STATES
+
+
+def lock_owner(owner: Any) -> None:
+    """Lock the row of a user, given as such or by id, so that no other job of theirs is created meanwhile."""
+    get_user_model().objects.select_for_update(no_key=True).get(pk=getattr(owner, "pk", owner))
+
+
+def claim(model: type[J], job_id: UUID, **fields: Any) -> J | None:
+    """Claim a job for this worker and update ``fields``. Return None if there is no such job to claim."""
+    now = clock.now()
+    claimable = Q(state=Job.State.QUEUED)
+    if model.revivable:
+        claimable |= Q(state=Job.State.RUNNING) & _silent(now)
+    with system_scope():
+        free = model.objects.filter(claimable, pk=job_id)
+        free.filter(claims__gte=MAX_CLAIMS).update(
+            state=Job.State.FAILED,
+            error=f"Its worker stopped {MAX_CLAIMS} times at the same step.",
+            claim=None,
+            finished_at=now,
+            **model.idle_fields,
+        )
+        claimed = free.filter(claims__lt=MAX_CLAIMS).update(
+            state=Job.State.RUNNING,
+            claim=uuid.uuid4(),
+            claims=F("claims") + 1,
+            heartbeat_at=now,
+            started_at=Coalesce("started_at", now),
+            **fields,
+        )
+        rows: Any = model.objects.filter(pk=job_id)
+        return rows.first() if claimed else None
+
+
+def owned(job: J) -> JobQuerySet[J]:
+    """Return the job's row as a queryset that is empty once this worker has lost the job."""
+    rows: JobQuerySet[J] = type(job).objects.for_owner(job.owner_id)
+    return rows.filter(pk=job.pk, claim=job.claim, state=Job.State.RUNNING)
+
+
+def heartbeat(job: Job, **fields: Any) -> None:
+    """Record a heartbeat and update ``fields``. Raise ClaimLost if this worker no longer owns the job."""
+    if not owned(job).update(heartbeat_at=clock.now(), **fields):
+        raise ClaimLost
+
+
+def requeue(job: Job) -> None:
+    """Put a job that this worker owns back into the queue, so that others get their turn."""
+    owned(job).update(state=Job.State.QUEUED, claim=None, claims=0, heartbeat_at=clock.now())
+
+
+def end(job: Job, state: str, error: str = "", **fields: Any) -> bool:
+    """End a job that this worker owns. Return False if it no longer owns it."""
+    fields = type(job).idle_fields | fields
+    return bool(owned(job).update(state=state, error=error, finished_at=clock.now(), **fields))
+
+
+@contextmanager
+def fail_on_error(job: Job, *expected: type[Exception]) -> Iterator[None]:
+    """End a claimed job as failed if the block raises.
+
+    ``expected`` errors give the job's error text, ClaimLost leaves the job to its new owner; neither is raised again.
+    Any other error fails the job and is raised again, so that it reaches the log.
+    """
+    try:
+        yield
+    except ClaimLost:
+        log.info("job_claim_lost", job=str(job.pk), kind=type(job).__name__)
+    except expected as error:
+        end(job, Job.State.FAILED, str(error))
+    except (OperationalError, InterfaceError):
+        raise  # the database is gone and can't record a failure: the job is claimed again once its heartbeats stop
+    except Exception:
+        end(job, Job.State.FAILED, "Something went wrong on our side.")
+        raise
+
+
+def cancel(job: J) -> J:
+    """Cancel a job that has not ended. Its worker stops at the next heartbeat; what it wrote stays."""
+    return _move(job, OPEN_STATES, state=Job.State.CANCELLED, claim=None, finished_at=clock.now())
+
+
+def pause(job: J) -> J:
+    """Pause a job. Its worker stops at the next heartbeat, and an unfinished step is repeated after ``resume``."""
+    return _move(job, ACTIVE_STATES, state=Job.State.PAUSED, claim=None)
+
+
+def resume(job: J) -> J:
+    """Put a paused job back into the queue."""
+    return _move(job, ("paused",), state=Job.State.QUEUED, claims=0, heartbeat_at=clock.now())
+
+
+def _move(job: J, states: tuple[str, ...], **fields: Any) -> J:
+    """Update a job that is in one of ``states``. Return it as it is now."""
+    row = type(job).objects.for_owner(job.owner_id).filter(pk=job.pk)
+    row.filter(state__in=states).update(**type(job).idle_fields | fields)
+    job.refresh_from_db()
+    return job
+
+
+def fail_orphans(model: type[Job], error: str) -> None:
+    """Fail the running jobs that have lost their worker."""
+    now = clock.now()
+    with system_scope():
+        orphans = model.objects.filter(_silent(now), state=Job.State.RUNNING)
+        orphans.update(state=Job.State.FAILED, claim=None, error=error, finished_at=now, **model.idle_fields)
+
+
+def jobs_to_revive(model: type[Job]) -> list[UUID]:
+    """Return the ids of jobs to send to a worker again: queued for too long, or running without a heartbeat.
+
+    A queued job gets a heartbeat here: its message may still wait in a long queue, and one more per sweep would
+    make that longer.
+    """
+    now = clock.now()
+    lost = Q(heartbeat_at=None, created_at__lt=now - _timeout()) | Q(heartbeat_at__lt=now - _timeout())
+    with system_scope():
+        ids = list(model.objects.filter(lost).active().values_list("pk", flat=True))
+        model.objects.filter(pk__in=ids, state=Job.State.QUEUED).update(heartbeat_at=now)
+    return ids
+
+
+def _silent(now: dt.datetime) -> Q:
+    return Q(heartbeat_at=None) | Q(heartbeat_at__lt=now - _timeout())
+
+
+def _timeout() -> dt.timedelta:
+    return dt.timedelta(seconds=settings.RUN_HEARTBEAT_TIMEOUT)

@@ -1,0 +1,162 @@
+"""The lifecycle of jobs: each transition from each state, by a worker that owns the job and by one that lost it."""
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+from django.test import override_settings
+
+from apps.common import clock, jobs
+from apps.extraction.models import ExtractionRun, ModelTest
+from tests.factories import UserFactory, make_chat
+
+pytestmark = pytest.mark.django_db
+LONG_AGO = dt.timedelta(hours=1)
+STATES = set(jobs.OPEN_STATES) | set(jobs.TERMINAL_STATES)
+
+# The states that each transition leads out of; from all others it does nothing.
+TRANSITIONS: list[tuple[Callable[[Any], object], set[str], str]] = [
+    (lambda job: jobs.claim(type(job), job.pk), {"queued"}, "running"),
+    (jobs.requeue, {"running"}, "queued"),
+    (lambda job: jobs.end(job, "succeeded"), {"running"}, "succeeded"),
+    (jobs.pause, {"queued", "running"}, "paused"),
+    (jobs.resume, {"paused"}, "queued"),
+    (jobs.cancel, {"queued", "running", "paused"}, "cancelled"),
+    (lambda job: jobs.fail_orphans(type(job), "Gone."), set(), ""),
+]
+
+
+@pytest.fixture
+def job() -> ExtractionRun:
+    owner = UserFactory()
+    run: ExtractionRun = ExtractionRun.objects.create(owner_id=owner.pk, chat=make_chat(owner))
+    return run
+
+
+def update(job: Any, **fields: Any) -> Any:
+    """Store the fields in the job's row and return the job as it is then."""
+    type(job).objects.for_owner(job.owner_id).filter(pk=job.pk).update(**fields)
+    job.refresh_from_db()
+    return job
+
+
+def claimed(job: ExtractionRun) -> ExtractionRun:
+    mine = jobs.claim(ExtractionRun, job.pk)
+    assert mine is not None
+    return mine
+
+
+def test_the_states_are_either_open_or_terminal() -> None:
+    assert set(ExtractionRun.State.values) == STATES
+    assert not set(jobs.OPEN_STATES) & set(jobs.TERMINAL_STATES)
+
+
+@pytest.mark.parametrize("state", sorted(STATES))
+@pytest.mark.parametrize(("transition", "sources", "target"), TRANSITIONS)
+def test_a_transition_leads_from_its_states_only(
+    job: ExtractionRun, transition: Callable[[Any], object], sources: set[str], target: str, state: str
+) -> None:
+    mine = update(claimed(job), state=state)
+    transition(mine)
+    job.refresh_from_db()
+    assert job.state == (target if state in sources else state)
+    assert bool(job.finished_at) == (state in sources and target in jobs.TERMINAL_STATES)
+
+
+def test_of_two_workers_one_gets_the_job(job: ExtractionRun) -> None:
+    mine = claimed(job)
+    assert jobs.claim(ExtractionRun, job.pk) is None
+    update(job, heartbeat_at=clock.now() - LONG_AGO)
+    other = claimed(job)
+    assert other.claim != mine.claim
+    with pytest.raises(jobs.ClaimLost):
+        jobs.heartbeat(mine, stage="session")
+    assert jobs.end(mine, "failed") is False
+    jobs.requeue(mine)
+    jobs.heartbeat(other, stage="arcs")
+    job.refresh_from_db()
+    assert (job.state, job.stage, job.started_at) == ("running", "arcs", mine.started_at)
+
+
+@pytest.mark.parametrize("transition", [jobs.cancel, jobs.pause])
+def test_a_worker_learns_of_a_cancel_or_pause_at_its_next_heartbeat(
+    job: ExtractionRun, transition: Callable[[Any], object]
+) -> None:
+    mine = claimed(job)
+    jobs.heartbeat(mine, stage="arcs")
+    transition(job)
+    assert job.stage == ""
+    with pytest.raises(jobs.ClaimLost):
+        jobs.heartbeat(mine)
+
+
+def test_a_job_at_which_five_workers_died_fails(job: ExtractionRun) -> None:
+    for _ in range(5):
+        claimed(job)
+        update(job, heartbeat_at=clock.now() - LONG_AGO, stage="arcs")
+    assert jobs.claim(ExtractionRun, job.pk) is None
+    job.refresh_from_db()
+    assert (job.state, job.stage) == ("failed", "")
+    assert "stopped 5 times" in job.error
+
+
+def test_a_job_that_goes_back_to_the_queue_may_be_claimed_again_without_end(job: ExtractionRun) -> None:
+    for _ in range(jobs.MAX_CLAIMS + 2):
+        jobs.requeue(claimed(job))
+
+
+def test_lost_jobs_are_revived(job: ExtractionRun) -> None:
+    assert jobs.jobs_to_revive(ExtractionRun) == []
+    update(job, created_at=clock.now() - LONG_AGO)
+    assert jobs.jobs_to_revive(ExtractionRun) == [job.pk]
+    assert jobs.jobs_to_revive(ExtractionRun) == []  # it was sent a moment ago
+    claimed(job)
+    assert jobs.jobs_to_revive(ExtractionRun) == []
+    update(job, heartbeat_at=clock.now() - LONG_AGO)
+    assert jobs.jobs_to_revive(ExtractionRun) == [job.pk]
+    jobs.cancel(job)
+    assert jobs.jobs_to_revive(ExtractionRun) == []
+
+
+def test_a_job_that_cannot_be_revived_is_never_claimed_twice() -> None:
+    test = ModelTest.objects.create(owner_id=UserFactory().pk)
+    assert jobs.claim(ModelTest, test.pk)
+    with override_settings(RUN_HEARTBEAT_TIMEOUT=0):
+        assert jobs.claim(ModelTest, test.pk) is None
+        jobs.fail_orphans(ModelTest, "Its worker is gone.")
+    test.refresh_from_db()
+    assert (test.state, test.error, test.claim) == ("failed", "Its worker is gone.", None)
+
+
+def test_an_expected_error_is_the_jobs_reason(job: ExtractionRun) -> None:
+    with jobs.fail_on_error(claimed(job), KeyError, ValueError):
+        raise ValueError("The file is damaged.")
+    job.refresh_from_db()
+    assert (job.state, job.error) == ("failed", "The file is damaged.")
+
+
+def test_an_unexpected_error_fails_the_job_without_its_text_and_is_raised(job: ExtractionRun) -> None:
+    with pytest.raises(ValueError, match="secret"), jobs.fail_on_error(claimed(job)):
+        raise ValueError("secret")
+    job.refresh_from_db()
+    assert job.state == "failed"
+    assert job.error
+    assert "secret" not in job.error
+
+
+def test_a_job_whose_database_went_away_stays_claimed_and_is_revived_later(job: ExtractionRun) -> None:
+    with pytest.raises(OperationalError), jobs.fail_on_error(claimed(job)):
+        raise OperationalError("the connection is closed")
+    job.refresh_from_db()
+    assert job.state == "running"
+
+
+def test_a_lost_claim_leaves_the_job_as_it_is(job: ExtractionRun) -> None:
+    mine = claimed(job)
+    jobs.cancel(job)
+    with jobs.fail_on_error(mine):
+        jobs.heartbeat(mine)
+    job.refresh_from_db()
+    assert (job.state, job.error) == ("cancelled", "")
