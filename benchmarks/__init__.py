@@ -1,1 +1,1 @@
-"""What ``make bench`` runs. Machines are noisy: each figure is a ratio against a baseline of the same run."""
+"""Benchmarks of ``make bench``. Each reports a ratio to a baseline of the same run, since machines are noisy."""

@@ -1,4 +1,4 @@
-"""``python -m benchmarks [NAME ...]``: the named benchmarks, or all, on a database of their own."""
+"""``python -m benchmarks [NAME ...]``: run the named benchmarks, or all, on a temporary database."""
 
 import os
 import sys
@@ -6,12 +6,13 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-BENCHMARKS = ["sync", "wire", "throughput", "imports", "search", "catchup"]
+BENCHMARKS = ["sync", "request_size", "throughput", "imports", "search", "catchup"]
 
 
 def main(names: list[str]) -> None:
+    """Run benchmarks on a new embedded database."""
     with tempfile.TemporaryDirectory(prefix="loci-bench-") as home:
-        # Open to passing through, so that the database's own user gets in where we are root.
+        # As root, the database runs as another user, who has to traverse the folder.
         Path(home).chmod(0o711)
         (Path(home) / "static").mkdir()
         os.environ |= {"LOCI_HOME": home, "DJANGO_SETTINGS_MODULE": "config.settings", "LOG_LEVEL": "WARNING"}

@@ -1,6 +1,6 @@
-"""A long chat caught up with by the built-in backend in one go: wall time, messages a second, memory pass by pass.
+"""Extraction of a long chat by the built-in backend: time, messages a second and memory of each pass.
 
-The chat is a file that BENCH_CHAT names, or one made up. Baseline: the same messages read and embedded, and no more.
+The chat is the file BENCH_CHAT, or a generated one. Baseline: reading and embedding the same messages.
 """
 
 import io
@@ -24,27 +24,28 @@ PEOPLE = ("Anna", "Tom", "Ines", "Ruben", "Salma")
 
 
 def main() -> None:
+    """Run and print all passes."""
     owner = User.objects.create_user("bench-catchup@example.com")
-    pipeline.MAX_SECONDS = float("inf")  # in one go
-    baseline = _embed_all(_imported(owner))
+    pipeline.MAX_SECONDS = float("inf")  # process the whole chat without re-queueing
+    baseline = _embedding_seconds(_import_chat(owner))
     process = psutil.Process()
     for number in range(1, PASSES + 1):
-        chat = _imported(owner)
-        seconds = _catch_up(chat)
+        chat = _import_chat(owner)
+        seconds = _extraction_seconds(chat)
         print(
             f"pass {number}: {chat.message_count} messages in {seconds:.1f} s, {chat.message_count / seconds:.1f} a "
             f"second, {seconds / baseline:.1f} of embedding them; memory {process.memory_info().rss / 2**20:.0f} MB"
         )
 
 
-def _imported(owner: User) -> Chat:
+def _import_chat(owner: User) -> Chat:
     path = os.environ.get("BENCH_CHAT")
-    data = Path(path).read_bytes() if path else _made_up()
+    data = Path(path).read_bytes() if path else _generated()
     [chat] = import_chats(owner, io.BytesIO(data), filename="long.jsonl").chats
     return chat
 
 
-def _made_up() -> bytes:
+def _generated() -> bytes:
     lines = [{"user_name": "Alice", "character_name": "Mira"}]
     for n in range(MESSAGES):
         person, place = PEOPLE[n % 5], PLACES[n // 5 % 5]
@@ -53,19 +54,21 @@ def _made_up() -> bytes:
     return "\n".join(map(json.dumps, lines)).encode()
 
 
-def _embed_all(chat: Chat) -> float:
+def _embedding_seconds(chat: Chat) -> float:
+    """Return the time to embed all messages, after a warm-up."""
     texts = [message.mes for message in chat.messages.with_swipes()]
     get_embedder().embed(texts[:1])
-    begun = time.perf_counter()
+    started = time.perf_counter()
     get_embedder().embed(texts)
-    return time.perf_counter() - begun
+    return time.perf_counter() - started
 
 
-def _catch_up(chat: Chat) -> float:
+def _extraction_seconds(chat: Chat) -> float:
+    """Return the time of an extraction run over the chat. Raises RuntimeError if the run fails."""
     run, _ = runs.start_run(chat.owner_id, chat)
-    begun = time.perf_counter()
+    started = time.perf_counter()
     pipeline.execute(run.pk)
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - started
     run.refresh_from_db()
     if run.state != run.State.SUCCEEDED:
         raise RuntimeError(f"The run {run.state}: {run.error}")

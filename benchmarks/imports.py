@@ -1,6 +1,6 @@
-"""A chat of 100 MB imported as a job by a real worker: time, and the peak of the worker's memory (target: 300 MB).
+"""Import of a 100 MB chat by a Celery worker: time and peak memory of the worker (target: 300 MB).
 
-The messages are of the weight that long public chats have: 7.5 kB each with swipes and data, as a file.
+A message has 7.5 kB with swipes and data, as in long public chats.
 """
 
 import json
@@ -21,11 +21,12 @@ from apps.chats.models import ImportJob
 from apps.chats.tasks import request_import
 
 BYTES = 100 * 2**20
-AFTERWARDS = 20  # seconds
+AFTERWARDS = 20  # seconds of indexing after the import that are measured too
 SENTENCE = "The tide had gone out further than either of them remembered, and the bell lay bare on the sand. "
 
 
 def main() -> None:
+    """Run the import and print its figures."""
     owner = User.objects.create_user("bench-imports@example.com")
     worker = subprocess.Popen(
         [sys.executable, "-m", "celery", "--quiet", "-A", "config", "worker", "--concurrency", "1"],
@@ -77,7 +78,7 @@ def _upload(file: IO[bytes]) -> UploadedFile:
 
 
 def _watch(job: ImportJob, worker: int) -> tuple[float, int]:
-    """How long the job ran, in seconds, and the highest memory of one of the worker's processes meanwhile, in bytes."""
+    """Wait for the job. Return its duration in seconds and the peak memory of a worker process in bytes."""
     peak = 0
     while job.is_active:
         peak = max(peak, _peak(worker, 0.2))
@@ -88,7 +89,7 @@ def _watch(job: ImportJob, worker: int) -> tuple[float, int]:
 
 
 def _peak(worker: int, seconds: float) -> int:
-    """The highest memory of one of the worker's processes during some seconds, in bytes."""
+    """Return the peak memory of one of the worker's processes during ``seconds``, in bytes."""
     peak, end = 0, time.monotonic() + seconds
     while time.monotonic() < end:
         time.sleep(0.2)
@@ -97,20 +98,20 @@ def _peak(worker: int, seconds: float) -> int:
 
 
 def _processes(group: int) -> list[int]:
-    """The processes of a process group."""
-    found = []
+    """Return the pids of a process group."""
+    pids = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text().rsplit(")", 1)[1].split()
         except OSError:
-            continue  # it has ended
+            continue  # the process has ended
         if int(fields[2]) == group:
-            found.append(int(stat.parent.name))
-    return found
+            pids.append(int(stat.parent.name))
+    return pids
 
 
 def _resident(pid: int) -> int:
-    """The resident memory of a process, in bytes; 0 where it has ended."""
+    """Return the resident memory of a process in bytes, 0 if it has ended."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:

@@ -1,6 +1,6 @@
-"""A search over 18,000 memories of one owner, a lifetime of days, against its own SQL run bare.
+"""Search over 18,000 memories of one owner, compared to its SQL statements alone.
 
-The ratio says what everything besides the database costs: reading and embedding the query, ranking, and loading rows.
+The ratio shows the cost of everything but the database: embedding the query, ranking, and loading rows.
 """
 
 import random
@@ -35,6 +35,7 @@ QUESTIONS = (
 
 
 def main() -> None:
+    """Measure searches and their statements alternately, and print the ratio."""
     owner = User.objects.create_user("bench-search@example.com")
     store_memories(owner)
     statements = {question: recorded(owner, question) for question in QUESTIONS}
@@ -51,6 +52,7 @@ def main() -> None:
 
 
 def store_memories(owner: User) -> None:
+    """Insert memories with generated texts, in batches."""
     rng, noise = random.Random(7), np.random.default_rng(7)
     texts = list(sentences(rng))
     anchors = get_embedder().embed(texts[:500])
@@ -64,6 +66,7 @@ def store_memories(owner: User) -> None:
 
 
 def sentences(rng: random.Random) -> Iterator[str]:
+    """Yield generated sentences."""
     for _ in range(MEMORIES):
         clauses = [
             f"{rng.choice(PEOPLE)} {rng.choice(VERBS)} the {rng.choice(WORDS)} by the {rng.choice(WORDS)}"
@@ -73,7 +76,7 @@ def sentences(rng: random.Random) -> Iterator[str]:
 
 
 def memory(owner: User, text: str, vector: np.ndarray) -> Memory:
-    """A memory with a vector near that of a real text: only its place matters here, not its meaning."""
+    """Return a memory with a given vector: only the distances matter here, so texts need not match."""
     return Memory(
         owner=owner,
         tier=Memory.Tier.LONG_TERM,
@@ -86,7 +89,7 @@ def memory(owner: User, text: str, vector: np.ndarray) -> Memory:
 
 
 def recorded(owner: User, question: str) -> list[tuple[str, Any]]:
-    """The statements of one search, with their parameters."""
+    """Return the SQL statements of one search, with their parameters."""
     statements = []
 
     def record(execute: Callable[..., Any], sql: str, parameters: Any, many: bool, context: Any) -> Any:
@@ -99,6 +102,7 @@ def recorded(owner: User, question: str) -> list[tuple[str, Any]]:
 
 
 def replay(statements: list[tuple[str, Any]]) -> None:
+    """Execute recorded statements and fetch their rows."""
     with connection.cursor() as cursor:
         for sql, parameters in statements:
             cursor.execute(sql, parameters)

@@ -1,4 +1,4 @@
-"""Appends and edits a second with 16 clients, each in a chat of its own, through real HTTP to the web server."""
+"""Writes a second of 16 concurrent HTTP clients, each in its own chat."""
 
 import os
 import signal
@@ -23,6 +23,7 @@ TEXT = "The tide had gone out further than either of them remembered, and the be
 
 
 def main() -> None:
+    """Start a web server, run the clients and print the rate."""
     owner = User.objects.create_user("bench-throughput@example.com")
     _, secret = create_token(owner, name="bench")
     with socket.socket() as probe:
@@ -61,7 +62,7 @@ def _wait(url: str) -> None:
 
 
 def _write(url: str, secret: str, chat: str, until: float) -> Counter[str]:
-    """Append and edit in turns until the time is up; how many of each there were."""
+    """Append and edit alternately until ``until``. Return the number of each call and of failures."""
     counts: Counter[str] = Counter()
     headers = {"Authorization": f"Bearer {secret}"}
     with httpx.Client(base_url=f"{url}/api/v1/chats/{chat}/", headers=headers, timeout=60, trust_env=False) as client:

@@ -1,4 +1,4 @@
-"""The project's settings and entry points: environment, URLs, ASGI, Celery, logging."""
+"""Project settings and entry points: environment, URLs, ASGI, Celery, logging."""
 
 from config.celery import app as celery_app
 

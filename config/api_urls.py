@@ -1,4 +1,4 @@
-"""The API's routes below `/api/v1/`; each app names its own paths in full."""
+"""Routes of the API below ``/api/v1/``; each app's module has the rest of the paths."""
 
 from django.urls import include, path
 

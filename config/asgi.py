@@ -1,4 +1,4 @@
-"""The ASGI application that the web server runs."""
+"""ASGI application."""
 
 import os
 from threading import Thread
@@ -9,7 +9,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 application = get_asgi_application()
 
-from apps.llm.embeddings import get_embedder  # noqa: E402 - settings have to stand first
+from apps.llm.embeddings import get_embedder  # noqa: E402 - needs the settings
 
-# Loading the model takes a second: it is ready before the first search asks for it.
+# Loading the embedding model takes a second, which the first search need not wait for.
 Thread(target=get_embedder, name="warm-up", daemon=True).start()

@@ -1,4 +1,4 @@
-"""The Celery application; its settings are the `CELERY_` ones of Django's settings."""
+"""Celery application. Its settings are Django's settings that begin with ``CELERY_``."""
 
 import os
 import warnings
@@ -12,35 +12,37 @@ from django_structlog.celery.steps import DjangoStructLogInitStep
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-# The warning is about pickled messages; ours are JSON.
+# The warning concerns pickled messages; ours are JSON.
 warnings.filterwarnings("ignore", message="You're running the worker with superuser privileges")
 
-PULSE_INTERVAL = 15  # seconds
+HEARTBEAT_INTERVAL = 15  # seconds
 
 app = Celery("loci")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
 
-class Pulse(bootsteps.StartStopStep):
-    """Notes a worker's heartbeat in its main process, since tasks may keep all others busy for minutes."""
+class HeartbeatStep(bootsteps.StartStopStep):
+    """Record heartbeats in the worker's main process, since tasks may occupy the others for minutes."""
 
     requires = {"celery.worker.components:Timer"}
 
     def start(self, worker: Any) -> None:
-        self.timer = worker.timer.call_repeatedly(PULSE_INTERVAL, beat_once)
+        """Start the timer."""
+        self.timer = worker.timer.call_repeatedly(HEARTBEAT_INTERVAL, record_worker_heartbeat)
 
     def stop(self, worker: Any) -> None:
+        """Stop the timer."""
         self.timer.cancel()
 
 
-app.steps["worker"] |= {DjangoStructLogInitStep, Pulse}
+app.steps["worker"] |= {DjangoStructLogInitStep, HeartbeatStep}
 
 
 @worker_ready.connect
-def beat_once(**kwargs: object) -> None:
-    """Note that this worker is alive, first of all when it begins to take tasks."""
-    # Models can be imported only when Django is set up, which the worker does after this module.
+def record_worker_heartbeat(**kwargs: object) -> None:
+    """Record that this worker is alive; the first time when it begins to accept tasks."""
+    # Models can only be imported after Django's setup, which the worker runs after importing this module.
     from django.db import close_old_connections
 
     from apps.common.health import note_heartbeat
@@ -51,25 +53,27 @@ def beat_once(**kwargs: object) -> None:
 
 @celeryd_init.connect
 def declare_queue(**kwargs: object) -> None:
-    """Let the worker's main process, and nobody else, declare the queue.
+    """Let only the worker's main process declare the queue.
 
-    To do so replaces the trigger that wakes it, which deadlocks with others who declare or publish.
+    A declaration replaces the queue's notification trigger, which deadlocks with other processes that declare or
+    publish at the same time.
     """
     app.amqp.queues[app.conf.task_default_queue].no_declare = False
 
 
 @worker_init.connect
 def load_before_forking(**kwargs: object) -> None:
-    """Load once, for all of the worker's processes, what each would load at its first run."""
+    """Load large modules once before the fork, so that the worker's processes share their memory."""
     import openai  # noqa: F401
 
-    from apps.llm.tokens import get_token_counter
+    from apps.llm.tokens import load_encoding
 
-    get_token_counter()
+    load_encoding()
 
 
 @worker_process_init.connect
-def leave_queue_alone(**kwargs: object) -> None:
+def forbid_queue_declaration(**kwargs: object) -> None:
+    """Undo ``declare_queue`` in the worker's child processes."""
     app.amqp.queues[app.conf.task_default_queue].no_declare = True
 
 

@@ -1,4 +1,4 @@
-"""The environment, read in one place: `NAME`, or the file that `NAME_FILE` points to."""
+"""Environment variables: each is read from ``NAME``, or from the file that ``NAME_FILE`` names."""
 
 import secrets
 from collections.abc import Mapping
@@ -16,14 +16,14 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class StrippedFiles(environ.FileAwareMapping):
-    """Values from `NAME_FILE` without the line break that editors and `echo` leave at the end."""
+    """Mapping that strips values: files usually end in a line break."""
 
     def __getitem__(self, key: str) -> str:
         return super().__getitem__(key).strip()
 
 
 class Environment(environ.FileAwareEnv):
-    """django-environ, reading `NAME_FILE` before `NAME`."""
+    """Reader of the environment that prefers ``NAME_FILE`` to ``NAME``."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,17 +34,17 @@ env = Environment()
 
 
 def loci_home() -> Path:
-    """The data folder, absolute; it need not exist yet."""
+    """Return the absolute path of the data folder, which may not exist yet."""
     return Path(env.str("LOCI_HOME", default="") or ROOT / "var").expanduser().absolute()
 
 
 def database_home() -> Path | None:
-    """Where the embedded database lives, or None where `DATABASE_URL` names another one."""
+    """Return the data folder of the embedded database, or None if ``DATABASE_URL`` is set."""
     return None if env.str("DATABASE_URL", default="") else loci_home()
 
 
 def database() -> dict[str, Any]:
-    """Django's settings of the database: `DATABASE_URL`, or else the embedded server."""
+    """Return Django's database settings, from ``DATABASE_URL`` or for the embedded server."""
     home = database_home()
     return django_database(
         conninfo_to_dict(env.str("DATABASE_URL"))
@@ -59,31 +59,31 @@ def database() -> dict[str, Any]:
 
 
 def django_database(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Django's names for libpq's connection parameters; those without one become options."""
+    """Convert libpq's connection parameters to Django's database settings. Unknown ones become ``OPTIONS``."""
     options = {name: value for name, value in parameters.items() if name not in DJANGO_NAMES}
     named = {DJANGO_NAMES[name]: str(value) for name, value in parameters.items() if name in DJANGO_NAMES}
     return {"ENGINE": "django.db.backends.postgresql", **named, "OPTIONS": options}
 
 
 def broker_conninfo(database: dict[str, Any]) -> str:
-    """The same database in libpq's keyword form, for the queues in it."""
+    """Return the connection string of the database in libpq's keyword form, for the broker."""
     parameters = {name: database[key] for name, key in DJANGO_NAMES.items() if key in database}
     return make_conninfo("", **parameters, **database["OPTIONS"])
 
 
 def secret_key() -> str:
-    """`SECRET_KEY`, or one made on first use and kept in the data folder, readable by its owner only."""
+    """Return ``SECRET_KEY``, or a random key that is generated once and kept in the data folder."""
     given = env.str("SECRET_KEY", default="")
     return given or embedded_postgres.private_file(loci_home() / "secret_key", secrets.token_urlsafe(64))
 
 
 def demo_password() -> str:
-    """`DEMO_PASSWORD`, or one made on first use and kept in the data folder."""
+    """Return ``DEMO_PASSWORD``, or a random one that is generated once and kept in the data folder."""
     given = env.str("DEMO_PASSWORD", default="")
     return given or embedded_postgres.private_file(loci_home() / "demo_password", secrets.token_urlsafe(9))
 
 
 def public_hosts(url: str) -> list[str]:
-    """The host names that this server answers to: those of `ALLOWED_HOSTS`, its own URL's, and the loopback."""
+    """Return the allowed host names: ``ALLOWED_HOSTS``, the host of ``url``, and the loopback."""
     own = urlsplit(url).hostname or ""
     return [*env.list("ALLOWED_HOSTS", default=[]), own, "localhost", "127.0.0.1", "[::1]"]

@@ -1,4 +1,4 @@
-"""Logging through structlog: one line of JSON an event, or coloured text on a terminal."""
+"""Logging through structlog: a line of JSON for each event, or coloured text on a terminal."""
 
 import logging
 from typing import Any
@@ -14,27 +14,27 @@ SHARED_PROCESSORS: list[Any] = [
     structlog.processors.StackInfoRenderer(),
 ]
 
-# What the scheduler sends all day long, and whose success is no news.
+# Tasks of the scheduler whose success is not logged.
 ROUTINE_TASKS = {"apps.extraction.tasks.sweep_runs"}
 
-# What probes ask for every few seconds; they report on the answers themselves.
+# Paths of health probes, which are requested every few seconds and not logged.
 ROUTINE_REQUESTS = ("/healthz/", "/readyz/")
 
 
-def is_no_probe(record: logging.LogRecord) -> bool:
-    """Whether a record of the request log is about more than a health check."""
+def is_not_probe(record: logging.LogRecord) -> bool:
+    """Return whether a record of the request log is not about a health probe."""
     subject = record.msg.get("request", "") if isinstance(record.msg, dict) else record.getMessage()
     return not subject.endswith(ROUTINE_REQUESTS)
 
 
-def is_news(record: logging.LogRecord) -> bool:
-    """Whether a record of Celery's task log is worth a line."""
+def is_not_routine(record: logging.LogRecord) -> bool:
+    """Return whether a record of Celery's task log is not about the success of a routine task."""
     name = record.args.get("name") if isinstance(record.args, dict) else None
     return record.levelno >= logging.WARNING or name not in ROUTINE_TASKS
 
 
 def configure_structlog() -> None:
-    """Send structlog's own loggers through the standard library, so that both end up in one format."""
+    """Route structlog's loggers through the standard library, so that all records have one format."""
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -47,7 +47,7 @@ def configure_structlog() -> None:
 
 
 def logging_settings(level: str, log_format: str) -> dict[str, Any]:
-    """The `LOGGING` dictionary; `log_format` is `json` or `console`."""
+    """Return the ``LOGGING`` setting; ``log_format`` is ``json`` or ``console``."""
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -57,7 +57,7 @@ def logging_settings(level: str, log_format: str) -> dict[str, Any]:
             ),
             "console": formatter(structlog.dev.ConsoleRenderer()),
         },
-        "filters": {"news": {"()": lambda: is_news}, "no-probe": {"()": lambda: is_no_probe}},
+        "filters": {"no-routine": {"()": lambda: is_not_routine}, "no-probe": {"()": lambda: is_not_probe}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": log_format}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
@@ -65,19 +65,19 @@ def logging_settings(level: str, log_format: str) -> dict[str, Any]:
             "django.request": {"filters": ["no-probe"]},
             "django_structlog.middlewares.request": {"filters": ["no-probe"]},
             "django.server": {"handlers": [], "propagate": True},
-            # One line a task, from Celery's own log, is enough.
-            "celery.app.trace": {"filters": ["news"]},
+            # Celery's trace log has one line a task; the loggers below would repeat it.
+            "celery.app.trace": {"filters": ["no-routine"]},
             "celery.beat": {"level": "WARNING"},
             "celery.worker.consumer.connection": {"level": "WARNING"},
             "celery.worker.strategy": {"level": "WARNING"},
             "django_structlog.celery": {"level": "WARNING"},
-            "httpx2": {"level": "WARNING"},  # the addresses that people connect are theirs
+            "httpx2": {"level": "WARNING"},  # would log the addresses of users' connections
         },
     }
 
 
 def formatter(*renderers: Any) -> dict[str, Any]:
-    """One formatter for records of structlog and of the standard library alike."""
+    """Return a formatter for records of both structlog and the standard library."""
     return {
         "()": structlog.stdlib.ProcessorFormatter,
         "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderers],

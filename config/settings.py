@@ -1,4 +1,4 @@
-"""Django's settings. Everything that an installation may change comes from the environment."""
+"""Django settings. All that installations can configure is read from the environment."""
 
 import sys
 from urllib.parse import urlsplit
@@ -129,7 +129,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Accounts
 
 AUTH_USER_MODEL = "accounts.User"
-SILENCED_SYSTEM_CHECKS = ["auth.W004"]  # addresses are unique, by a constraint that ignores case
+SILENCED_SYSTEM_CHECKS = ["auth.W004"]  # e-mail addresses are unique by a constraint that ignores case
 AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
     "allauth.account.auth_backends.AuthenticationBackend",
@@ -154,7 +154,7 @@ ACCOUNT_EMAIL_VERIFICATION = env.str("EMAIL_VERIFICATION", default="optional")
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGOUT_REDIRECT_URL
 
-# Mail: printed on the console unless EMAIL_URL names a server
+# Mail: printed on the console unless EMAIL_URL is set
 
 EMAIL_CONFIG = env.email_url("EMAIL_URL", default="consolemail://")
 EMAIL_BACKEND = EMAIL_CONFIG["EMAIL_BACKEND"]
@@ -173,7 +173,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = SERVED_OVER_TLS
-# The container's own health check speaks plain HTTP to the process itself.
+# The container's health check requests these by plain HTTP.
 SECURE_REDIRECT_EXEMPT = [r"^healthz/$", r"^readyz/$"]
 if SERVED_OVER_TLS:
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
@@ -220,7 +220,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["apps.common.strict_json.StrictJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "apps.common.problem_replies.exception_handler",
-    # `?format=` is a parameter of the export, not a choice of renderer.
+    # `?format=` is a parameter of exports, not a choice of the renderer.
     "URL_FORMAT_OVERRIDE": None,
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
@@ -253,20 +253,20 @@ CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="") or "pgmq://localhos
 CELERY_VISIBILITY_TIMEOUT = env.int("CELERY_VISIBILITY_TIMEOUT", default=900)
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": CELERY_VISIBILITY_TIMEOUT}
 if CELERY_BROKER_URL.startswith("pgmq:"):
-    # The transport reads a URL with a socket folder wrongly; libpq's keyword form it passes on as it is.
+    # The transport misreads a URL with a socket folder, but passes libpq's keyword form on unchanged.
     CELERY_BROKER_TRANSPORT_OPTIONS |= {
         "conn_string": BROKER_CONNINFO,
         "init_extension": False,
         "use_notify": True,
         "polling_interval": 0.1,
-        # A long poll would hold its lock on the queue against the first publication of every other process.
+        # A long poll would hold a lock on the queue that blocks the first publication of every other process.
         "wait_time_seconds": 0,
     }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_DEFAULT_QUEUE = "loci"
-CELERY_TASK_QUEUES = [Queue(CELERY_TASK_DEFAULT_QUEUE, no_declare=True)]  # it is made by a migration
+CELERY_TASK_QUEUES = [Queue(CELERY_TASK_DEFAULT_QUEUE, no_declare=True)]  # created by a migration
 CELERY_TASK_TIME_LIMIT = CELERY_VISIBILITY_TIMEOUT - 60
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False

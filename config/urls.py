@@ -1,4 +1,4 @@
-"""All routes: pages, API, health, admin."""
+"""Routes of pages, API, health probes and admin site."""
 
 from django.conf import settings
 from django.contrib import admin

@@ -1,4 +1,4 @@
-"""The web server's worker process: gunicorn's for ASGI, which waits for no event stream when it has to stop."""
+"""Worker process of the web server: gunicorn's ASGI worker that closes event streams when it stops."""
 
 from gunicorn.workers.gasgi import ASGIWorker  # type: ignore[import-untyped]
 
@@ -6,6 +6,9 @@ from apps.sync.streams import end_all
 
 
 class WebWorker(ASGIWorker):
+    """ASGI worker whose shutdown does not wait for open event streams."""
+
     def handle_exit_signal(self) -> None:
+        """Stop accepting requests and end all event streams."""
         super().handle_exit_signal()
         end_all()

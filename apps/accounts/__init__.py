@@ -1,3 +1,1 @@
-"""Who somebody is: users who sign in by e-mail, their preferences, and the personal API tokens
-with which other programs act for them.
-"""
+"""Users, who sign in by e-mail address, and their personal API tokens."""

@@ -1,4 +1,4 @@
-"""Users and tokens in the admin site. Secrets are not here: only their hashes are stored."""
+"""Admin pages of users and tokens."""
 
 from typing import Any
 
@@ -13,6 +13,8 @@ from apps.common.admin import OwnedAdmin
 
 @admin.register(User)
 class AccountAdmin(UserAdmin):
+    """Admin page of users."""
+
     ordering = ("email",)
     list_display = ("email", "name", "is_active", "is_staff", "date_joined", "last_login")
     list_filter = ("is_active", "is_staff", "is_superuser")
@@ -26,13 +28,18 @@ class AccountAdmin(UserAdmin):
     add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """An account goes with all that is its own, whatever of that may be deleted alone; figures, no contents."""
+        """Return what deletion removes, as counts: names of other rows would reveal what users wrote.
+
+        No further permissions are needed: deleting an account always deletes all its rows.
+        """
         _, counts, _, protected = super().get_deleted_objects(objs, request)
         return [str(user) for user in objs], counts, set(), protected
 
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(OwnedAdmin):
+    """Read-only admin page of tokens, with the action to revoke them."""
+
     list_display = (
         "name",
         "owner",
@@ -50,5 +57,6 @@ class ApiTokenAdmin(OwnedAdmin):
 
     @admin.action(description="Revoke", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: Any) -> None:
+        """Revoke the selected tokens."""
         for token in queryset:
             revoke_token(token)

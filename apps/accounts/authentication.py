@@ -1,4 +1,4 @@
-"""Who a request of a program is: the bearer of an API token."""
+"""Authentication of API requests by bearer token."""
 
 import datetime as dt
 from typing import Any
@@ -10,42 +10,53 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from apps.accounts.models import ApiToken, User
-from apps.accounts.operations import note_token_use
+from apps.accounts.operations import record_token_use
 from apps.common import clock
+from apps.common.scoping import system_scope
 
-# A list of tokens that says "used a minute ago" is exact enough, and a read stays a read.
-USE_NOTED_EVERY = dt.timedelta(minutes=1)
+# How often the use of a token is recorded: recording each use would turn every read into a write.
+LAST_USED_PRECISION = dt.timedelta(minutes=1)
 
 
 class BearerAuthentication(BaseAuthentication):
-    """``Authorization: Bearer <token>``. A token that is unknown, revoked or expired is a 401, never anonymous."""
+    """Authenticate by ``Authorization: Bearer <token>``. An invalid token gets a 401, never anonymous access."""
 
     keyword = b"bearer"
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
+        """Return user and token, or None without such a header. Raises AuthenticationFailed."""
         parts = get_authorization_header(request).split()
         if not parts or parts[0].lower() != self.keyword:
             return None
         if len(parts) != 2:
             raise AuthenticationFailed("The Authorization header must be: Bearer <token>.")
         now = clock.now()
-        token = ApiToken.objects.authenticate(parts[1].decode("latin-1"), now)
+        token = find_token(parts[1].decode("latin-1"), now)
         if token is None:
             raise AuthenticationFailed("This token is unknown, revoked or expired.")
-        if token.last_used_at is None or now - token.last_used_at > USE_NOTED_EVERY:
-            note_token_use(token, now)
+        if token.last_used_at is None or now - token.last_used_at > LAST_USED_PRECISION:
+            record_token_use(token, now)
         return token.owner, token
 
     def authenticate_header(self, request: Request) -> str:
+        """Return the WWW-Authenticate header of a 401."""
         return 'Bearer realm="loci"'
 
 
+def find_token(secret: str, at: dt.datetime) -> ApiToken | None:
+    """Return the usable token with this secret, its owner loaded; None if the owner is inactive."""
+    with system_scope():  # the secret itself tells whose token it is
+        tokens = ApiToken.objects.usable(at).select_related("owner")
+        return tokens.filter(digest=ApiToken.digest_of(secret), owner__is_active=True).first()
+
+
 class TokenScope(BasePermission):
-    """A token with the scope ``read`` reads only."""
+    """Permission that refuses writes with a token of the scope ``read``."""
 
     message = "This token may only read."
 
     def has_permission(self, request: Request, view: Any) -> bool:
+        """Return whether the token's scope allows the method. Views with ``reads_only`` read by POST."""
         token = request.auth
         if not isinstance(token, ApiToken) or request.method in SAFE_METHODS:
             return True
@@ -53,8 +64,11 @@ class TokenScope(BasePermission):
 
 
 class BearerScheme(OpenApiAuthenticationExtension):
+    """Description of the authentication in the OpenAPI document."""
+
     target_class = "apps.accounts.authentication.BearerAuthentication"
     name = "token"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        """Return the security scheme."""
         return {"type": "http", "scheme": "bearer", "description": "A personal API token."}

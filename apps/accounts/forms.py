@@ -10,18 +10,22 @@ from apps.common import clock
 
 
 class ProfileForm(forms.Form):
-    name = forms.CharField(max_length=100, required=False, help_text="How pages greet you.")
+    """Form for the user's name."""
+
+    name = forms.CharField(max_length=100, required=False, help_text="Shown on pages.")
 
 
 class TokenForm(forms.Form):
+    """Form for a new API token."""
+
     LIFETIMES = [("", "Never"), ("30", "In 30 days"), ("90", "In 90 days"), ("365", "In a year")]
 
-    name = forms.CharField(max_length=100, help_text="Which program it is for.")
+    name = forms.CharField(max_length=100, help_text="The program that will use it.")
     scope = forms.ChoiceField(choices=ApiToken.Scope.choices, initial=ApiToken.Scope.WRITE)
     days = forms.TypedChoiceField(choices=LIFETIMES, coerce=int, empty_value=None, required=False, label="Expires")
 
     def token_fields(self) -> dict[str, Any]:
-        """What ``operations.create_token`` takes."""
+        """Return arguments for ``operations.create_token``."""
         days = self.cleaned_data["days"]
         return {
             "name": self.cleaned_data["name"],

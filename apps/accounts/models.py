@@ -15,8 +15,10 @@ from apps.common.scoping import OwnedManager, OwnedModel, OwnedQuerySet
 
 
 class UserManager(BaseUserManager["User"]):
+    """Manager that finds users by e-mail address, ignoring case."""
+
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """Raises ValueError without an e-mail address."""
+        """Create a user. Raises ValueError without an e-mail address."""
         if not email:
             raise ValueError("A user needs an e-mail address.")
         user = self.model(email=email.strip().lower(), **fields)
@@ -25,14 +27,16 @@ class UserManager(BaseUserManager["User"]):
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        """Create a user with all permissions."""
         return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
 
     def get_by_natural_key(self, username: str | None) -> "User":
+        """Return the user with this e-mail address. Raises User.DoesNotExist."""
         return self.get(email__iexact=username)
 
 
 class User(AbstractBaseUser, PermissionsMixin):
-    """Somebody who signs in by e-mail address."""
+    """User, who signs in by e-mail address."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     email = models.EmailField("e-mail address", max_length=254)
@@ -60,32 +64,22 @@ class User(AbstractBaseUser, PermissionsMixin):
         return self.email
 
     def get_full_name(self) -> str:
+        """Return the name, or the e-mail address."""
         return self.name or self.email
 
     def get_short_name(self) -> str:
+        """Return the name, or the local part of the e-mail address."""
         return self.name or self.email.partition("@")[0]
 
 
 class ApiTokenQuerySet(OwnedQuerySet["ApiToken"]):
     def usable(self, at: dt.datetime) -> "ApiTokenQuerySet":
-        """Neither revoked nor expired."""
+        """Return the tokens that are neither revoked nor expired."""
         return self.filter(models.Q(expires_at=None) | models.Q(expires_at__gt=at), revoked_at=None)
 
 
-class ApiTokenManager(OwnedManager.from_queryset(ApiTokenQuerySet)):  # type: ignore[misc]
-    def authenticate(self, secret: str, at: dt.datetime) -> "ApiToken | None":
-        """The usable token with this secret, its active owner loaded. The secret names the owner."""
-        return (
-            self._writable()
-            .usable(at)
-            .select_related("owner")
-            .filter(digest=ApiToken.digest_of(secret), owner__is_active=True)
-            .first()
-        )
-
-
 class ApiToken(OwnedModel):
-    """A secret with which a program acts for its owner. Only its SHA-256 is stored: it has 256 random bits."""
+    """Secret that authenticates a program as its owner. Only its SHA-256 is stored; 256 random bits need no salt."""
 
     PREFIX = "loci_"
 
@@ -94,7 +88,7 @@ class ApiToken(OwnedModel):
         WRITE = "write", "Read and write"
 
     name = models.CharField(max_length=100)
-    hint = models.CharField(max_length=16, editable=False, help_text="How the secret begins.")
+    hint = models.CharField(max_length=16, editable=False, help_text="The first characters of the secret.")
     digest = models.CharField(max_length=64, unique=True, editable=False)
     scope = models.CharField(max_length=8, choices=Scope.choices, default=Scope.WRITE)
     created_at = models.DateTimeField(default=clock.now, editable=False)
@@ -102,7 +96,7 @@ class ApiToken(OwnedModel):
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
 
-    objects = ApiTokenManager()  # type: ignore[misc]
+    objects = OwnedManager.from_queryset(ApiTokenQuerySet)()  # type: ignore[assignment, misc]
 
     class Meta:
         indexes = [models.Index(fields=["owner", "-id"], name="token_owner")]  # the settings page's list
@@ -113,8 +107,10 @@ class ApiToken(OwnedModel):
 
     @classmethod
     def new_secret(cls) -> str:
+        """Return a random secret."""
         return cls.PREFIX + secrets.token_urlsafe(32)
 
     @staticmethod
     def digest_of(secret: str) -> str:
+        """Return the SHA-256 of a secret, in hexadecimal."""
         return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

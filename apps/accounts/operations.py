@@ -1,22 +1,22 @@
-"""The only writes to users and their tokens."""
+"""All writes to users and their tokens."""
 
 import datetime as dt
-from typing import Any
 
 from allauth.account.models import EmailAddress
 from django.db import transaction
 
 from apps.accounts.models import ApiToken, User
 from apps.common import clock
+from apps.common.scoping import Owner, owner_id_of
 
 
 def create_token(
-    owner: Any, *, name: str, scope: str = ApiToken.Scope.WRITE, expires_at: dt.datetime | None = None
+    owner: Owner, *, name: str, scope: str = ApiToken.Scope.WRITE, expires_at: dt.datetime | None = None
 ) -> tuple[ApiToken, str]:
-    """A new token and its secret, which can't be read again."""
+    """Create a token. Return it and its secret, which is not stored."""
     secret = ApiToken.new_secret()
     token = ApiToken.objects.create(
-        owner_id=owner.pk,
+        owner_id=owner_id_of(owner),
         name=name,
         hint=secret[: len(ApiToken.PREFIX) + 4],
         digest=ApiToken.digest_of(secret),
@@ -27,25 +27,27 @@ def create_token(
 
 
 def revoke_token(token: ApiToken) -> None:
-    """From now on it opens nothing. Revoking it again changes nothing."""
+    """Make the token unusable. Does nothing if it is revoked already."""
     if token.revoked_at is None:
         token.revoked_at = clock.now()
         token.save(update_fields=["revoked_at"])
 
 
-def note_token_use(token: ApiToken, at: dt.datetime) -> None:
+def record_token_use(token: ApiToken, at: dt.datetime) -> None:
+    """Set the time of the last use."""
     token.last_used_at = at
     token.save(update_fields=["last_used_at"])
 
 
 def rename_user(user: User, name: str) -> None:
+    """Set the name of a user."""
     user.name = name
     user.save(update_fields=["name"])
 
 
 @transaction.atomic
 def ensure_user(email: str, password: str, *, name: str = "") -> User:
-    """The user with this address, which counts as verified, signing in with this password; made if there is none."""
+    """Create or update the user with this address and password. The address is marked as verified."""
     user = User.objects.filter(email__iexact=email).first() or User.objects.create_user(email, password, name=name)
     if not user.check_password(password):
         user.set_password(password)

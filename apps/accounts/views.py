@@ -18,7 +18,7 @@ from apps.accounts.models import ApiToken, User
 @login_required
 @require_http_methods(["GET", "POST"])
 def index(request: HttpRequest) -> HttpResponse:
-    """Profile and security."""
+    """Show profile and security, or save the name."""
     user = cast(User, request.user)
     form = ProfileForm(request.POST or None, initial={"name": user.name})
     if form.is_valid():
@@ -32,7 +32,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def tokens(request: HttpRequest) -> HttpResponse:
-    """The list of API tokens; a POST makes one and shows its secret, this once."""
+    """List the API tokens. A POST creates one and shows its secret, which can't be shown again."""
     form = TokenForm(request.POST or None)
     secret = None
     if form.is_valid():
@@ -49,7 +49,8 @@ def tokens(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def revoke_token(request: HttpRequest, token_id: UUID) -> HttpResponse:
+    """Revoke a token."""
     token = get_object_or_404(ApiToken.objects.for_owner(request.user), pk=token_id)
     operations.revoke_token(token)
-    messages.success(request, f"The token “{token.name}” is revoked. Programs that use it are signed out.")
+    messages.success(request, f"The token “{token.name}” was revoked. Programs that use it are signed out.")
     return redirect("settings:tokens")

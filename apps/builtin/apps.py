@@ -10,7 +10,7 @@ class BuiltinConfig(AppConfig):
         from apps.builtin.scene_detection import scene_starts
         from apps.builtin.tasks import TASKS
         from apps.extraction.stages.scene_detection import register_detector
-        from apps.llm.builtin import register_task
+        from apps.llm.backends.builtin import register_task
 
         register_detector(scene_starts)
 

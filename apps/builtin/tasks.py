@@ -14,7 +14,7 @@ from apps.builtin.relationships import relationships
 from apps.builtin.scenes import scene_break, scene_recap
 from apps.builtin.summary import summary
 from apps.builtin.triggers import triggers
-from apps.llm.builtin import TaskFunction
+from apps.llm.backends.builtin import TaskFunction
 
 TASKS: Mapping[str, TaskFunction] = {
     **picking.TASKS,

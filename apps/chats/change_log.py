@@ -5,7 +5,7 @@ from functools import cached_property
 from uuid import UUID
 
 from apps.chats.models import Chat, ChatChange, Message
-from apps.common.problems import Problem
+from apps.common.problems import Problem, ProblemType
 
 # Writes that store a whole chat: their log entry names no messages.
 WHOLE = {ChatChange.Kind.IMPORT, ChatChange.Kind.BRANCH}
@@ -15,7 +15,7 @@ class HistoryGone(Problem):
     """The change log does not reach back to the state that the client names."""
 
     status = 410
-    type = "/problems/history-gone"
+    type = ProblemType.HISTORY_GONE
     title = "The change log does not reach back that far"
 
 

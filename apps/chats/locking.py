@@ -22,7 +22,7 @@ from apps.chats.change_log import HistoryGone, changes_since, rev_of
 from apps.chats.models import Chat, ChatChange, Message
 from apps.chats.serializers import change_documents, message_document
 from apps.chats.signals import ChatChanged, before_forced_write, chat_changed
-from apps.common.problems import Conflict, Missing, Problem
+from apps.common.problems import Conflict, Missing, Problem, ProblemType
 
 logger = structlog.get_logger(__name__)
 
@@ -61,7 +61,7 @@ UNGUARDED = Guard()
 
 class IntegrityRequired(Problem):
     status = 428
-    type = "/problems/integrity-required"
+    type = ProblemType.INTEGRITY_REQUIRED
     title = "An integrity is required"
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class IntegrityRequired(Problem):
 class IntegrityConflict(Conflict):
     """The chat has been written since. Carries the changes, as far as the log holds them."""
 
-    type = "/problems/integrity-conflict"
+    type = ProblemType.INTEGRITY_CONFLICT
     title = "The chat has changed"
 
     @classmethod
@@ -83,7 +83,7 @@ class IntegrityConflict(Conflict):
 class PatchConflict(Conflict):
     """Something that the write touches has changed since the state that the client knows."""
 
-    type = "/problems/integrity-conflict"
+    type = ProblemType.INTEGRITY_CONFLICT
     title = "The same thing was changed by somebody else"
 
     @classmethod

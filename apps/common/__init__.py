@@ -1,3 +1,4 @@
-"""What every app shares and no product model knows: ids, problem+json errors, pagination, owner scoping,
-strict JSON.
+"""Foundations shared by all apps: ids, owner scoping, strict JSON and patches, problem replies, pagination, health.
+
+Imports no other app.
 """

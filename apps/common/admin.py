@@ -1,4 +1,4 @@
-"""What the admin site's pages of owned rows share."""
+"""Base class of the admin site's pages of owned rows."""
 
 from typing import Any
 
@@ -9,14 +9,16 @@ from apps.common.scoping import system_scope
 
 
 class OwnedAdmin(admin.ModelAdmin):
-    """Rows of all owners, to look at: nothing is added or changed here by hand."""
+    """Admin page of the rows of all owners, without adding."""
 
     list_select_related = ("owner",)
     show_full_result_count = False
 
     def get_queryset(self, request: HttpRequest) -> Any:
+        """Return the rows of all owners."""
         with system_scope():
             return super().get_queryset(request)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Forbid adding."""
         return False

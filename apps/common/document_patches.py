@@ -1,4 +1,4 @@
-"""A change to a JSON object, in either of the two ways in which a client may write it."""
+"""Change to a JSON object, written as a merge patch or as JSON Patch operations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from apps.common.problems import Invalid
 
 @dataclass(frozen=True)
 class DocumentPatch:
-    """``merge`` is an RFC 7396 patch; ``operations``, where they are given instead, those of RFC 6902."""
+    """Patch by ``merge`` (RFC 7396) or, if that is None, by ``operations`` (RFC 6902)."""
 
     merge: Mapping[str, Any] | None = None
     operations: Sequence[Mapping[str, Any]] = ()
 
     def apply(self, document: dict[str, Any], *, max_copied: int) -> dict[str, Any]:
-        """The document after the patch, of which ``copy`` operations may make ``max_copied`` bytes.
+        """Return the patched document. ``copy`` operations may add ``max_copied`` bytes in total.
 
-        Raises Invalid, and PatchTestFailed.
+        Raises Invalid, PatchTestFailed.
         """
         if self.merge is not None:
             return merge_patch.apply(document, dict(self.merge))
@@ -29,9 +29,9 @@ class DocumentPatch:
 
     @property
     def keys(self) -> set[str] | None:
-        """The top-level keys that it reads or writes; None where an operation is about all of them."""
+        """Return the top-level keys that the patch reads or writes; None if an operation affects the whole document."""
         if self.merge is not None:
             return set(self.merge)
-        pointers = [pointer for one in self.operations for pointer in json_patch.pointers_of(one).values()]
+        pointers = [pointer for operation in self.operations for pointer in json_patch.pointers_of(operation).values()]
         paths = [json_patch.parts_of(pointer) for pointer in pointers]
         return {path[0] for path in paths} if all(paths) else None

@@ -1,4 +1,4 @@
-"""Model fields that Django does not have."""
+"""Custom model fields."""
 
 import json
 from typing import Any
@@ -12,9 +12,9 @@ def _dump(value: Any) -> str:
 
 
 class OrderedJSONField(models.JSONField):
-    """A JSON value in a column of type ``json``, which keeps the order of keys (``jsonb`` does not).
+    """JSON in a column of type ``json``, which keeps the order of keys; ``jsonb`` does not.
 
-    For documents that came from elsewhere and must go back as they came. Not for columns that are searched.
+    Use it for documents that are imported and exported unchanged, not for columns that are queried.
     """
 
     def db_type(self, connection: Any) -> str:
@@ -24,5 +24,5 @@ class OrderedJSONField(models.JSONField):
         return Json(value, dumps=_dump)
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
-        # psycopg has already read a `json` column; Django reads `jsonb` itself.
+        # psycopg parses `json` columns; Django parses only `jsonb` ones itself.
         return value

@@ -1,4 +1,4 @@
-"""Is this process alive, and is the installation ready to serve?"""
+"""Liveness and readiness probes, and the worker's heartbeat."""
 
 import datetime as dt
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from apps.common.clock import now
 from apps.common.models import Heartbeat
 
 WORKER = "worker"
-HEARTBEAT_MAX_AGE = dt.timedelta(seconds=60)  # four beats missed
+HEARTBEAT_MAX_AGE = dt.timedelta(seconds=60)  # four intervals
 
 
 def note_heartbeat() -> None:
@@ -21,19 +21,19 @@ def note_heartbeat() -> None:
 
 
 def forget_heartbeat() -> None:
-    """Forget the worker of an earlier run, so that readiness speaks of this one."""
+    """Delete the heartbeat of an earlier start, so that readiness means the present worker."""
     Heartbeat.objects.filter(part=WORKER).delete()
 
 
 @require_safe
 def alive(request: HttpRequest) -> JsonResponse:
-    """200 proves that the web process answers, and nothing else: for deciding on a restart."""
+    """Reply 200: liveness probe of the web process, which checks nothing else."""
     return JsonResponse({"status": "ok"})
 
 
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
-    """200 proves that the database and the broker answer and that a worker was alive of late; else 503."""
+    """Reply 200 if database and broker respond and a worker had a recent heartbeat, else 503: readiness probe."""
     checks = {"database": database_answers, "broker": broker_answers, "worker": worker_was_seen}
     results = {name: passes(check) for name, check in checks.items()}
     status = 200 if all(results.values()) else 503
@@ -41,7 +41,7 @@ def ready(request: HttpRequest) -> JsonResponse:
 
 
 def passes(check: Callable[[], bool]) -> bool:
-    """Whether a check holds; whatever it raises is a no, since drivers raise all kinds of things."""
+    """Return a check's result, False for any exception: drivers raise many kinds."""
     try:
         return check()
     except Exception:
@@ -49,16 +49,19 @@ def passes(check: Callable[[], bool]) -> bool:
 
 
 def database_answers() -> bool:
+    """Return whether a query succeeds."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
         return cursor.fetchone() == (1,)
 
 
 def broker_answers() -> bool:
+    """Return whether a connection to the broker can be opened."""
     with current_app.connection_for_write() as broker:
         broker.ensure_connection(max_retries=1, timeout=3)
         return bool(broker.connected)
 
 
 def worker_was_seen() -> bool:
+    """Return whether a worker had a recent heartbeat."""
     return Heartbeat.objects.filter(part=WORKER, at__gte=now() - HEARTBEAT_MAX_AGE).exists()

@@ -1,4 +1,4 @@
-"""Identifiers of rows."""
+"""Primary keys."""
 
 import os
 import time
@@ -6,11 +6,10 @@ import uuid
 
 
 def uuid7() -> uuid.UUID:
-    """A new version 7 UUID (RFC 9562, section 5.7): 48 bits of Unix milliseconds, 12 of their fraction (section 6.2,
-    method 3: steps of 244 ns), then random bits.
+    """Return a new version 7 UUID (RFC 9562): 48 bits of Unix milliseconds, 12 bits of their fraction, random bits.
 
-    Rows made later sort later, also within a millisecond, so that their order tells which came first, and the index
-    on the primary key grows at its end.
+    The fraction (section 6.2, method 3, steps of 244 ns) makes ids sort by time of creation also within a
+    millisecond, and the index on the primary key grows at its end only.
     """
     milliseconds, rest = divmod(time.time_ns(), 1_000_000)
     fraction = (rest << 12) // 1_000_000

@@ -1,4 +1,4 @@
-"""JSON Patch (RFC 6902): applies the operations of a request, all or none, to a copy of a document."""
+"""JSON Patch (RFC 6902): validation of operations, and their application to a copy of a document."""
 
 import copy
 import json
@@ -9,11 +9,11 @@ from typing import Any
 from jsonpatch import JsonPatch, JsonPatchException, JsonPatchTestFailed
 from jsonpointer import EndOfList, JsonPointer, JsonPointerException
 
-from apps.common.problems import Conflict, FieldError, Invalid
+from apps.common.problems import Conflict, FieldError, Invalid, ProblemType
 from apps.common.strict_json import MAX_DEPTH, unstorable
 
 MAX_OPERATIONS = 1000
-MAX_REASON = 200  # characters; the library's reasons quote documents whole
+MAX_REASON = 200  # characters; the library's messages quote whole documents
 MEMBERS = {
     "add": ("path", "value"),
     "remove": ("path",),
@@ -25,17 +25,17 @@ MEMBERS = {
 
 
 class PatchTestFailed(Conflict):
-    """A ``test`` operation found another value."""
+    """The value at the path of a ``test`` operation differs."""
 
-    type = "/problems/patch-test-failed"
+    type = ProblemType.PATCH_TEST_FAILED
     title = "A test of the patch failed"
 
 
 def apply(document: Any, operations: Sequence[Any], *, max_copied: int, at: str = "/operations") -> Any:
-    """``document`` after ``operations``, as a new value.
+    """Return a copy of ``document`` with all ``operations`` applied.
 
-    ``copy`` operations may add ``max_copied`` bytes of JSON in all, so that a short patch can't make a huge document.
-    Raises Invalid and PatchTestFailed, which name the operation by its pointer below ``at``.
+    ``copy`` operations may add ``max_copied`` bytes of JSON in total, so that a short patch can't create a huge
+    document. Raises Invalid and PatchTestFailed, which name the operation by its pointer below ``at``.
     """
     check_form(operations, at)
     result, left = copy.deepcopy(document), max_copied
@@ -55,7 +55,7 @@ def apply(document: Any, operations: Sequence[Any], *, max_copied: int, at: str 
 
 
 def check_form(operations: Sequence[Any], at: str = "/operations") -> None:
-    """Raises Invalid where something is no operation of RFC 6902, whatever it is applied to."""
+    """Check the syntax of operations. Raises Invalid."""
     if len(operations) > MAX_OPERATIONS:
         raise Invalid.at(at, f"A patch has at most {MAX_OPERATIONS} operations.")
     for number, operation in enumerate(operations):
@@ -63,12 +63,12 @@ def check_form(operations: Sequence[Any], at: str = "/operations") -> None:
 
 
 def parts_of(pointer: str) -> list[str]:
-    """The keys and indexes that an RFC 6901 pointer names, unescaped; the whole document has none."""
+    """Return the unescaped keys and indexes of an RFC 6901 pointer; none for the whole document."""
     return list(JsonPointer(pointer).parts)
 
 
 def pointers_of(operation: Mapping[str, Any]) -> dict[str, str]:
-    """The places that an operation touches, by the member that names them."""
+    """Return the pointers of an operation by member name: ``path``, and ``from`` if it has one."""
     return {member: operation[member] for member in MEMBERS[operation["op"]] if member != "value"}
 
 
@@ -91,12 +91,12 @@ def _check_pointer(pointer: Any, place: str) -> None:
     except (JsonPointerException, TypeError):
         raise Invalid.at(place, "It must be a JSON Pointer (RFC 6901).") from None
     if len(parts) > MAX_DEPTH:
-        raise Invalid.at(place, f"It leads more than {MAX_DEPTH} levels deep.")
+        raise Invalid.at(place, f"It is more than {MAX_DEPTH} levels deep.")
 
 
 def _copied_bytes(document: Any, operation: Mapping[str, Any]) -> int:
-    """How much a copy operation adds; nothing where there is nothing at its source, or for another operation."""
-    if operation["op"] != "copy" or not _leads_somewhere(document, operation["from"]):
+    """Return the size in bytes of the value that a ``copy`` operation adds; 0 for other operations."""
+    if operation["op"] != "copy" or not _exists(document, operation["from"]):
         return 0
     return len(json.dumps(JsonPointer(operation["from"]).resolve(document), ensure_ascii=False).encode())
 
@@ -106,16 +106,17 @@ def _apply_one(document: Any, operation: Mapping[str, Any], place: str) -> Any:
         return JsonPatch([operation]).apply(document, in_place=True)
     except JsonPatchTestFailed:
         path = f"{place}/path"
-        reason = (
-            "The value there is another one." if _leads_somewhere(document, operation["path"]) else "Nothing there."
-        )
+        reason = "The value differs." if _exists(document, operation["path"]) else "There is no value."
         raise PatchTestFailed(f"{path}: {reason}", errors=[FieldError(path, reason)]) from None
     except (JsonPatchException, JsonPointerException) as error:
-        lost = "from" in pointers_of(operation) and not _leads_somewhere(document, operation["from"])
-        raise Invalid.at(f"{place}/{'from' if lost else 'path'}", textwrap.shorten(str(error), MAX_REASON)) from None
+        no_source = "from" in pointers_of(operation) and not _exists(document, operation["from"])
+        raise Invalid.at(
+            f"{place}/{'from' if no_source else 'path'}", textwrap.shorten(str(error), MAX_REASON)
+        ) from None
 
 
-def _leads_somewhere(document: Any, pointer: str) -> bool:
+def _exists(document: Any, pointer: str) -> bool:
+    """Return whether the document has a value at ``pointer``."""
     try:
         return not isinstance(JsonPointer(pointer).resolve(document), EndOfList)
     except JsonPointerException:

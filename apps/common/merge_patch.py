@@ -1,11 +1,11 @@
-"""JSON Merge Patch (RFC 7396): apply one, or find the one that leads from a document to another."""
+"""JSON Merge Patch (RFC 7396): application, and computation from two documents."""
 
 import json
 from typing import Any
 
 
 def apply(document: Any, patch: Any) -> Any:
-    """``document`` after ``patch``, as a new value: null deletes a key, objects merge, everything else replaces."""
+    """Return a patched copy: null deletes a key, objects are merged, everything else replaces."""
     if not isinstance(patch, dict):
         return patch
     result = dict(document) if isinstance(document, dict) else {}
@@ -18,7 +18,7 @@ def apply(document: Any, patch: Any) -> Any:
 
 
 def diff(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any] | None:
-    """The merge patch that leads from ``old`` to ``new``; None where none can, since it would have to store null."""
+    """Return the merge patch from ``old`` to ``new``; None if it would have to store null, which it can't express."""
     patch: dict[str, Any] = dict.fromkeys(key for key in old if key not in new)
     for key, value in new.items():
         if key in old and _same(old[key], value):
@@ -34,10 +34,10 @@ def diff(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equal as JSON: to Python 1, 1.0 and true are the same."""
+    """Return whether two values are equal as JSON. In Python, 1, 1.0 and True are equal."""
     return json.dumps(one) == json.dumps(other)
 
 
 def _stores_null(value: Any) -> bool:
-    """Whether ``value``, applied as a patch, would lose a null: inside arrays they are kept."""
+    """Return whether ``value``, applied as a patch, would lose a null. Nulls in arrays are kept."""
     return value is None or (isinstance(value, dict) and any(map(_stores_null, value.values())))

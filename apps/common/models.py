@@ -1,10 +1,10 @@
-"""What the installation knows of itself."""
+"""State of the installation itself."""
 
 from django.db import models
 
 
 class Heartbeat(models.Model):
-    """When a part of the installation was last seen at work; one row a part."""
+    """Time of the last heartbeat of a part of the installation; one row a part."""
 
     part = models.CharField(primary_key=True, max_length=40)
     at = models.DateTimeField()

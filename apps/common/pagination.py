@@ -1,10 +1,10 @@
-"""Lists by cursor: stable while rows are added in front."""
+"""Cursor pagination, which stays stable while rows are added."""
 
 from rest_framework.pagination import CursorPagination
 
 
 class NewestFirst(CursorPagination):
-    """``{"next", "previous", "results"}``, newest first; ``?limit=`` up to 200."""
+    """Pages of ``{"next", "previous", "results"}``, newest first; page size ``?limit=``, at most 200."""
 
     page_size = 50
     page_size_query_param = "limit"

@@ -1,4 +1,4 @@
-"""From errors to replies: for the API through REST framework's hook, and for requests that never reach a view."""
+"""Conversion of exceptions to problem replies: the hook of REST framework, and Django's error handlers."""
 
 import http
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler as drf_exception_handler
 from rest_framework.views import set_rollback
 
-from apps.common.problems import FieldError, Invalid, Problem, TooLarge, pointer_of
+from apps.common.problems import FieldError, Invalid, Problem, ProblemType, TooLarge, pointer_of
 
 CONTENT_TYPE = "application/problem+json"
 
 
 def field_errors(detail: Any, path: tuple[str | int, ...] = ()) -> list[FieldError]:
-    """A REST framework error tree, flattened to pointers."""
+    """Flatten a REST framework error tree into errors with pointers."""
     if isinstance(detail, Mapping):
         pairs = [(() if key == "non_field_errors" else (key,), value) for key, value in detail.items()]
         return [error for key, value in pairs for error in field_errors(value, (*path, *key))]
@@ -30,22 +30,23 @@ def field_errors(detail: Any, path: tuple[str | int, ...] = ()) -> list[FieldErr
 
 
 _TYPES = {
-    400: "/problems/bad-request",
-    401: "/problems/not-authenticated",
-    403: "/problems/forbidden",
-    404: "/problems/not-found",
-    405: "/problems/method-not-allowed",
-    406: "/problems/not-acceptable",
-    413: "/problems/too-large",
-    415: "/problems/unsupported-media-type",
-    429: "/problems/throttled",
-    500: "/problems/internal-error",
+    400: ProblemType.BAD_REQUEST,
+    401: ProblemType.NOT_AUTHENTICATED,
+    403: ProblemType.FORBIDDEN,
+    404: ProblemType.NOT_FOUND,
+    405: ProblemType.METHOD_NOT_ALLOWED,
+    406: ProblemType.NOT_ACCEPTABLE,
+    413: ProblemType.TOO_LARGE,
+    415: ProblemType.UNSUPPORTED_MEDIA_TYPE,
+    429: ProblemType.THROTTLED,
+    500: ProblemType.INTERNAL_ERROR,
 }
 
 
 def problem_document(status: int, detail: str) -> dict[str, Any]:
+    """Return the document of a plain HTTP error."""
     return {
-        "type": _TYPES.get(status, "about:blank"),
+        "type": _TYPES.get(status, ProblemType.UNSPECIFIED),
         "title": http.HTTPStatus(status).phrase,
         "status": status,
         "detail": detail,
@@ -53,12 +54,12 @@ def problem_document(status: int, detail: str) -> dict[str, Any]:
 
 
 def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | None:
-    """REST framework's hook: every error that has a reply becomes a problem document."""
+    """Return a problem reply for an exception in a view; None, for a server error, if it has no reply."""
     if isinstance(exc, Problem):
         set_rollback()
         return _respond(exc.document(), exc.headers)
     if isinstance(exc, RequestDataTooBig | TooManyFilesSent):
-        exc = TooLarge("The body is larger than is accepted.")
+        exc = TooLarge("The body is too large.")
         return _respond(exc.document(), {})
     if isinstance(exc, exceptions.ValidationError):
         set_rollback()
@@ -75,7 +76,7 @@ def _detail_of(exc: Exception) -> str:
     if isinstance(exc, exceptions.APIException):
         return str(exc.detail)
     if isinstance(exc, Http404):
-        return "There is no such thing here."
+        return "This does not exist."
     return str(exc) if isinstance(exc, PermissionDenied) and str(exc) else "You may not do that."
 
 
@@ -84,31 +85,36 @@ def _respond(document: dict[str, Any], headers: dict[str, str]) -> Response:
 
 
 def problem_reply(problem: Problem) -> HttpResponse:
-    """The reply to an error that is raised outside a view of REST framework."""
+    """Return the reply for a problem that is raised outside REST framework's views."""
     return JsonResponse(problem.document(), status=problem.status, headers=problem.headers, content_type=CONTENT_TYPE)
 
 
-# Error pages: a problem document below /api/, a page for a person.
+# Django's error handlers: a problem document below /api/, else an HTML page
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _problem(request, 400, "The request can't be read.") or defaults.bad_request(request, exception)
+    """Return the reply for a malformed request."""
+    return _problem(request, 400, "The request is malformed.") or defaults.bad_request(request, exception)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Return the reply for a forbidden request."""
     return _problem(request, 403, "You may not do that.") or defaults.permission_denied(request, exception)
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _problem(request, 404, "There is no such thing here.") or defaults.page_not_found(request, exception)
+    """Return the reply for an unknown path or resource."""
+    return _problem(request, 404, "This does not exist.") or defaults.page_not_found(request, exception)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    detail = "This is our fault. What was stored before is safe."
+    """Return the reply for an unhandled exception."""
+    detail = "An internal error. Stored data is not affected."
     return _problem(request, 500, detail) or defaults.server_error(request)
 
 
 def _problem(request: HttpRequest, status: int, detail: str) -> HttpResponse | None:
+    """Return a problem reply for a path of the API, else None."""
     if not request.path.startswith("/api/"):
         return None
     return JsonResponse(problem_document(status, detail), status=status, content_type=CONTENT_TYPE)

@@ -1,25 +1,54 @@
-"""Errors that the product raises, each with its RFC 9457 problem document."""
+"""Exceptions that become problem documents (RFC 9457) in replies, and the list of all problem types."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Self
 
-MAX_ERRORS = 100  # that a reply tells; whoever makes more has seen enough
+MAX_ERRORS = 100  # listed in one reply
+
+
+class ProblemType(StrEnum):
+    """URI of every type of problem that the API reports. Clients tell problems apart by it: never change one."""
+
+    UNSPECIFIED = "about:blank"
+    BAD_REQUEST = "/problems/bad-request"
+    VALIDATION = "/problems/validation"
+    NOT_AUTHENTICATED = "/problems/not-authenticated"
+    FORBIDDEN = "/problems/forbidden"
+    NOT_FOUND = "/problems/not-found"
+    METHOD_NOT_ALLOWED = "/problems/method-not-allowed"
+    NOT_ACCEPTABLE = "/problems/not-acceptable"
+    CONFLICT = "/problems/conflict"
+    TOO_LARGE = "/problems/too-large"
+    UNSUPPORTED_MEDIA_TYPE = "/problems/unsupported-media-type"
+    THROTTLED = "/problems/throttled"
+    INTERNAL_ERROR = "/problems/internal-error"
+    PATCH_TEST_FAILED = "/problems/patch-test-failed"
+    INTEGRITY_REQUIRED = "/problems/integrity-required"
+    INTEGRITY_CONFLICT = "/problems/integrity-conflict"
+    HISTORY_GONE = "/problems/history-gone"
+    NOTHING_TO_UNDO = "/problems/nothing-to-undo"
+    NAME_TAKEN = "/problems/name-taken"
+    TOO_MANY_STREAMS = "/problems/too-many-streams"
+    IDEMPOTENCY_KEY_REUSED = "/problems/idempotency-key-reused"
+    GENERATION_FAILED = "/problems/generation-failed"
+    TOKEN_LIMIT_REACHED = "/problems/token-limit-reached"  # noqa: S105
 
 
 @dataclass(frozen=True)
 class FieldError:
-    """What is wrong with one place of a document: an RFC 6901 pointer and a sentence."""
+    """Error at one place of a document, named by an RFC 6901 pointer."""
 
     pointer: str
     detail: str
 
 
 class Problem(Exception):
-    """An error with a reply of its own. ``extra`` becomes further members of the document."""
+    """Exception that is replied as a problem document. ``extra`` becomes further members of the document."""
 
     status = 400
-    type = "about:blank"
+    type = ProblemType.UNSPECIFIED
     title = "Bad request"
 
     def __init__(self, detail: str, *, errors: Iterable[FieldError] = (), **extra: Any) -> None:
@@ -30,9 +59,11 @@ class Problem(Exception):
 
     @property
     def headers(self) -> dict[str, str]:
+        """Return additional headers of the reply."""
         return {}
 
     def document(self) -> dict[str, Any]:
+        """Return the problem document."""
         body: dict[str, Any] = {
             "type": self.type,
             "title": self.title,
@@ -45,34 +76,41 @@ class Problem(Exception):
 
 
 class Invalid(Problem):
-    """The document can't be used as it is; ``errors`` say where and why."""
+    """The request is not valid; ``errors`` name the places and reasons."""
 
-    type = "/problems/validation"
+    type = ProblemType.VALIDATION
     title = "The request is not valid"
 
     @classmethod
     def at(cls, pointer: str, detail: str) -> Self:
+        """Return a problem with one error, at ``pointer``."""
         return cls(detail, errors=[FieldError(pointer, detail)])
 
 
 class Missing(Problem):
+    """The resource does not exist, or belongs to another owner."""
+
     status = 404
-    type = "/problems/not-found"
+    type = ProblemType.NOT_FOUND
     title = "Not found"
 
 
 class Conflict(Problem):
+    """The state of the resource does not allow the change."""
+
     status = 409
-    type = "/problems/conflict"
+    type = ProblemType.CONFLICT
     title = "Conflict"
 
 
 class TooLarge(Problem):
+    """The content exceeds a size limit."""
+
     status = 413
-    type = "/problems/too-large"
+    type = ProblemType.TOO_LARGE
     title = "Too large"
 
 
 def pointer_of(path: Iterable[str | int]) -> str:
-    """The RFC 6901 pointer of a path of keys and indexes."""
+    """Return the RFC 6901 pointer of a path of keys and indexes."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)

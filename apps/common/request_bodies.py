@@ -1,4 +1,4 @@
-"""The bodies of API requests before anybody reads them: unpacked, and within their limits."""
+"""Middleware for bodies of API requests: size limits and gzip decoding."""
 
 import gzip
 import tempfile
@@ -10,25 +10,27 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 
 from apps.common.problem_replies import problem_reply
-from apps.common.problems import Problem, TooLarge
+from apps.common.problems import Problem, ProblemType, TooLarge
 
 API = "/api/v1/"
-# What the other fields and the boundaries of a multipart body may take beside the file.
+# Allowed in a multipart body besides the file: other fields and boundaries.
 ENVELOPE_BYTES = 64 * 1024
 CHUNK_BYTES = 64 * 1024
-SPOOL_BYTES = 4 * 1024 * 1024  # a body that unpacks to more goes to a temporary file
+SPOOL_BYTES = 4 * 1024 * 1024  # larger bodies are buffered in a temporary file
 
 
 class BadEncoding(Problem):
-    type = "/problems/bad-request"
-    title = "The body can't be unpacked"
+    """The body is not what its Content-Encoding says."""
+
+    type = ProblemType.BAD_REQUEST
+    title = "The body can't be decompressed"
 
 
 class UnknownEncoding(Problem):
-    """Names the encodings that are accepted, as RFC 9110 wants it."""
+    """The Content-Encoding is not supported. The reply lists those that are, as RFC 9110 requires."""
 
     status = 415
-    type = "/problems/unsupported-media-type"
+    type = ProblemType.UNSUPPORTED_MEDIA_TYPE
     title = "Unsupported content encoding"
 
     @property
@@ -37,7 +39,7 @@ class UnknownEncoding(Problem):
 
 
 class RequestBodyMiddleware:
-    """Refuses bodies past their limit and unpacks those with ``Content-Encoding: gzip``, in bounded memory."""
+    """Refuse bodies above their limit and decompress gzip, in bounded memory."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -52,38 +54,40 @@ class RequestBodyMiddleware:
 
 
 def is_multipart(request: HttpRequest) -> bool:
+    """Return whether the body is a multipart form, which carries a file."""
     return request.content_type == "multipart/form-data"
 
 
 def rewindable_body(request: HttpRequest) -> IO[bytes]:
-    """The body as a file, at its beginning. Whoever reads it rewinds it, and the request is as if never read."""
+    """Return the body as a seekable file at its beginning. Seek back to 0 after reading it, so that views can too."""
     if not request._stream.seekable():
         _replace(request, request)
     return request._stream
 
 
 def _prepare(request: HttpRequest) -> None:
-    """Raises TooLarge, BadEncoding, UnknownEncoding."""
+    """Check and decode the body. Raises TooLarge, BadEncoding, UnknownEncoding."""
     encoding = request.META.get("HTTP_CONTENT_ENCODING", "").strip().lower()
     if encoding not in ("", "identity", "gzip", "x-gzip"):
-        raise UnknownEncoding(f"The encoding {encoding[:40]!r} is not supported. Send gzip, or the body as it is.")
+        raise UnknownEncoding(f"The encoding {encoding[:40]!r} is not supported. Send gzip, or no encoding.")
     if _declared_length(request) > _limit(request):
         raise _too_large(request)
     if encoding.endswith("gzip"):
         with gzip.GzipFile(fileobj=request, mode="rb") as source:  # type: ignore[call-overload]
             _replace(request, source)
     elif "HTTP_TRANSFER_ENCODING" in request.META:
-        _replace(request, request)  # of a length that only its end tells
+        _replace(request, request)  # chunked: the length is unknown until its end
 
 
 def _limit(request: HttpRequest) -> int:
-    """In bytes."""
+    """Return the largest size of the body in bytes."""
     if is_multipart(request):
         return settings.IMPORT_MAX_BYTES + ENVELOPE_BYTES
     return settings.REQUEST_MAX_BYTES
 
 
 def _declared_length(request: HttpRequest) -> int:
+    """Return the Content-Length, or 0 if there is none."""
     length = request.META.get("CONTENT_LENGTH") or "0"
     return int(length) if length.isdecimal() and len(length) < 20 else 0
 
@@ -95,7 +99,7 @@ def _too_large(request: HttpRequest) -> TooLarge:
 
 
 def _replace(request: HttpRequest, source: Any) -> None:
-    """Put all of ``source`` in the place of the body, with its length. Raises TooLarge, BadEncoding."""
+    """Replace the body by the content of ``source`` and set its length. Raises TooLarge, BadEncoding."""
     body = tempfile.SpooledTemporaryFile(SPOOL_BYTES)  # noqa: SIM115 - the request closes it
     size = _copy(source, body, _limit(request))
     if size > _limit(request):
@@ -109,11 +113,11 @@ def _replace(request: HttpRequest, source: Any) -> None:
 
 
 def _copy(source: Any, target: IO[bytes], limit: int) -> int:
-    """How many bytes were written; it stops soon after ``limit``."""
+    """Copy, at most one chunk beyond ``limit``. Return the number of bytes written."""
     size = 0
     try:
         while size <= limit and (chunk := source.read(CHUNK_BYTES)):
             size += target.write(chunk)
     except (OSError, EOFError, zlib.error) as error:
-        raise BadEncoding(f"The body can't be unpacked: {error}.") from None
+        raise BadEncoding(f"The body can't be decompressed: {error}.") from None
     return size

@@ -1,10 +1,10 @@
-"""What the OpenAPI document says of every call alike."""
+"""Hooks of drf-spectacular that add to every operation of the OpenAPI document."""
 
 from typing import Any
 
 PROBLEM = {
     "type": "object",
-    "description": "An error, RFC 9457.",
+    "description": "An error (RFC 9457).",
     "properties": {
         "type": {"type": "string", "format": "uri-reference", "example": "/problems/validation"},
         "title": {"type": "string"},
@@ -12,7 +12,7 @@ PROBLEM = {
         "detail": {"type": "string"},
         "errors": {
             "type": "array",
-            "description": "What is wrong where: RFC 6901 pointers.",
+            "description": "Errors by place, as RFC 6901 pointers.",
             "items": {
                 "type": "object",
                 "properties": {"pointer": {"type": "string"}, "detail": {"type": "string"}},
@@ -23,19 +23,17 @@ PROBLEM = {
     "required": ["type", "title", "status"],
     "additionalProperties": True,
 }
-
-
 IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
     "in": "header",
-    "description": "The same key and body again get the same reply again, and nothing is written twice.",
+    "description": "A repeated request with the same key and body gets the stored reply, and nothing is written twice.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255},
 }
 WRITES = {"post", "put", "patch", "delete"}
 
 
 def describe_idempotency(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Give every write its Idempotency-Key; a hook of drf-spectacular."""
+    """Add the Idempotency-Key header to every write."""
     for path in result["paths"].values():
         for method in path.keys() & WRITES:
             path[method].setdefault("parameters", []).append(IDEMPOTENCY_KEY)
@@ -43,7 +41,7 @@ def describe_idempotency(result: dict[str, Any], **kwargs: Any) -> dict[str, Any
 
 
 def describe_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Give every call its problem document as the default reply; a hook of drf-spectacular."""
+    """Add the problem document as the default response of every operation."""
     result["components"]["schemas"]["Problem"] = PROBLEM
     reply = {
         "description": "A problem",

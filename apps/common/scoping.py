@@ -1,13 +1,14 @@
-"""Every row has an owner, and nobody reads without saying whose rows are meant.
+"""Owner scoping: every row has an owner, and every read names the owner whose rows it wants.
 
-``Model.objects.for_owner(user)`` is the way to read. A query that names no owner raises, unless the code says
-with ``system_scope()`` that it works for the system: sweeps, migrations, the admin site.
+Read with ``Model.objects.for_owner(user)``. A query without an owner raises UnscopedQuery, except within
+``system_scope()``, which is for work across all owners: sweeps, migrations, the admin site.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
+from uuid import UUID
 
 from django.conf import settings
 from django.db import models
@@ -18,13 +19,24 @@ _system = ContextVar("system_scope", default=False)
 M = TypeVar("M", bound=models.Model, covariant=True)
 
 
+@runtime_checkable
+class HasKey(Protocol):
+    """A user. Stands for the model of the accounts app, which this app may not import."""
+
+    @property
+    def pk(self) -> Any: ...
+
+
+Owner: TypeAlias = HasKey | UUID
+
+
 class UnscopedQuery(RuntimeError):
-    """A query over owned rows that says neither whose rows it wants nor that the system asks."""
+    """A query over owned rows neither names an owner nor runs within ``system_scope()``."""
 
 
 @contextmanager
 def system_scope() -> Iterator[None]:
-    """Within it, managers of owned models may be read without an owner."""
+    """Allow queries without an owner inside the block."""
     token = _system.set(True)
     try:
         yield
@@ -32,43 +44,50 @@ def system_scope() -> Iterator[None]:
         _system.reset(token)
 
 
+def owner_id_of(owner: Owner) -> UUID:
+    """Return the id of a user that is given as an object or by id."""
+    return owner.pk if isinstance(owner, HasKey) else owner
+
+
 class OwnedQuerySet(models.QuerySet[M]):
-    def owned_by(self, owner: Any) -> Self:
-        return self.filter(owner_id=getattr(owner, "pk", owner))
+    def for_owner(self, owner: Owner) -> Self:
+        """Return only the rows of ``owner``."""
+        return self.filter(owner_id=owner_id_of(owner))
 
 
 class OwnedManager(models.Manager[M]):
-    """The default manager of owned rows; build it from a model's queryset with ``from_queryset``.
+    """Default manager of owned rows; build it from a model's queryset with ``from_queryset``.
 
-    A related manager (``chat.messages``) is scoped by the row that it belongs to.
+    A related manager (``chat.messages``) needs no owner: it is scoped by the row that it belongs to.
     """
 
-    def get_queryset(self) -> Any:
+    def get_queryset(self) -> models.QuerySet[M]:
+        """Return all rows. Raises UnscopedQuery outside ``system_scope()``."""
         if not _system.get() and getattr(self, "instance", None) is None:
             raise UnscopedQuery(f"{self.model.__name__}: use objects.for_owner(user) or system_scope().")
         return super().get_queryset()
 
-    def for_owner(self, owner: Any) -> Any:
-        """The rows of ``owner``, a user or the id of one."""
-        return self._writable().owned_by(owner)
+    if not TYPE_CHECKING:  # mypy takes the signature from the queryset, which `from_queryset` copies
 
-    def none(self) -> Any:
-        """No rows, of nobody: what a schema generator asks for to learn the model."""
+        def for_owner(self, owner: Owner) -> models.QuerySet:
+            """Return the rows of ``owner``."""
+            return super().get_queryset().for_owner(owner)
+
+    def none(self) -> models.QuerySet[M]:
+        """Return an empty queryset: schema generators ask for it to learn the model."""
         return super().get_queryset().none()
 
-    def create(self, **kwargs: Any) -> Any:
-        """As Django's; writing needs no scope, since the row names its owner."""
-        return self._writable().create(**kwargs)
+    def create(self, **kwargs: Any) -> M:
+        """Insert a row. No scope is needed, since the row names its owner."""
+        return super().get_queryset().create(**kwargs)
 
-    def bulk_create(self, *args: Any, **kwargs: Any) -> Any:
-        return self._writable().bulk_create(*args, **kwargs)
-
-    def _writable(self) -> Any:
-        return super().get_queryset()
+    def bulk_create(self, *args: Any, **kwargs: Any) -> list[M]:
+        """Insert rows. No scope is needed, since each names its owner."""
+        return super().get_queryset().bulk_create(*args, **kwargs)
 
 
 class OwnedModel(models.Model):
-    """A row of the product: a UUIDv7 and an owner, with whom it goes."""
+    """Abstract base of all product rows: UUIDv7 key and owner; deleted with the owner."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     # No index of its own: every index of an owned table starts with the owner.
@@ -80,5 +99,5 @@ class OwnedModel(models.Model):
         abstract = True
 
     def __str__(self) -> str:
-        """Nothing that somebody wrote: this is what the admin site and its log show."""
+        """Return type and id only: the admin site and its log show this, and must not show what a user wrote."""
         return f"{self._meta.verbose_name} {self.pk}"

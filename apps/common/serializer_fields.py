@@ -1,4 +1,4 @@
-"""REST framework's fields without their guesses: a number is no string, and a string no number."""
+"""Serializer fields without type coercion: a number is not accepted for a string, nor a string for a number."""
 
 from typing import Any
 from uuid import UUID
@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 
 class Text(serializers.CharField):
-    """A JSON string, kept as it is; may be empty unless said otherwise."""
+    """JSON string, not trimmed; may be empty by default."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"allow_blank": True, "trim_whitespace": False} | kwargs)
@@ -19,7 +19,7 @@ class Text(serializers.CharField):
 
 
 class Flag(serializers.BooleanField):
-    """A JSON true or false."""
+    """JSON true or false."""
 
     def to_internal_value(self, data: Any) -> bool:
         if not isinstance(data, bool):
@@ -28,7 +28,7 @@ class Flag(serializers.BooleanField):
 
 
 class Integer(serializers.IntegerField):
-    """A JSON number without a fraction."""
+    """JSON number without a fraction."""
 
     def to_internal_value(self, data: Any) -> int:
         if isinstance(data, bool) or not isinstance(data, int):
@@ -36,8 +36,20 @@ class Integer(serializers.IntegerField):
         return super().to_internal_value(data)
 
 
+class Number(serializers.FloatField):
+    """JSON number, kept as it is: 1 does not become 1.0."""
+
+    def to_internal_value(self, data: Any) -> int | float:
+        if isinstance(data, bool) or not isinstance(data, int | float):
+            self.fail("invalid")
+        return data
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
 class Identifier(serializers.UUIDField):
-    """A UUID, as a JSON string."""
+    """UUID in a JSON string."""
 
     def to_internal_value(self, data: Any) -> UUID:
         if not isinstance(data, str):
@@ -46,14 +58,14 @@ class Identifier(serializers.UUIDField):
 
 
 class Position(Integer):
-    """A place in a list or a text: a whole number from 0 on, as large as the database takes."""
+    """Index in a list or text: an integer from 0 up to the largest of a database integer."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"min_value": 0, "max_value": 2**31 - 1} | kwargs)
 
 
 class JSONObject(serializers.DictField):
-    """A JSON object with any content."""
+    """JSON object with any content."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, dict):
@@ -62,11 +74,11 @@ class JSONObject(serializers.DictField):
 
 
 class StrictSerializer(serializers.Serializer[Any]):
-    """An object of which every key is known."""
+    """Serializer that refuses unknown keys."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict):
             unknown = sorted(set(data) - set(self.fields))
             if unknown:
-                raise serializers.ValidationError({key: ["This is not a field here."] for key in unknown})
+                raise serializers.ValidationError({key: ["This field is unknown."] for key in unknown})
         return super().to_internal_value(data)

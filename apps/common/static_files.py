@@ -1,4 +1,4 @@
-"""How static files are named and compressed when they are collected, and when that is due."""
+"""Storage of collected static files, and collection when they have changed."""
 
 import hashlib
 from pathlib import Path
@@ -11,13 +11,13 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
 class HashedStaticFiles(CompressedManifestStaticFilesStorage):
-    """Names with content hashes, inside the imports of our own ES modules (`static/js`) too."""
+    """Compressed files with content hashes in their names, also in the imports of our own ES modules (`static/js`)."""
 
     support_js_module_import_aggregation = True
-    # A module's name changes with those of the modules it imports: as many passes as imports are deep.
+    # A module's hash changes with those of the modules it imports: one pass for each level of imports.
     max_post_process_passes = 15
-    # Django would do so for every script, and fail on packages that bundlers are meant to resolve. And it takes
-    # the types in comments, `import("./edits.js").Edit`, for imports, which may go round in circles.
+    # Django's patterns match every script, and fail on packages that only bundlers resolve. They also take the types
+    # in comments, `import("./edits.js").Edit`, for imports, which may be circular.
     _js_module_import_aggregation_patterns = (
         "js/*.js",
         tuple(
@@ -29,7 +29,7 @@ class HashedStaticFiles(CompressedManifestStaticFilesStorage):
 
 
 def collect_if_changed() -> None:
-    """Run collectstatic if any static file differs from those collected last."""
+    """Run collectstatic if a static file has changed since the last run."""
     stamp = Path(settings.STATIC_ROOT) / "collected-from"
     current = fingerprint()
     if not stamp.exists() or stamp.read_text() != current:
@@ -38,7 +38,7 @@ def collect_if_changed() -> None:
 
 
 def fingerprint() -> str:
-    """A digest of the names, sizes and times of all static files, before they are collected."""
+    """Return a digest of names, sizes and modification times of all source files."""
     digest = hashlib.sha256()
     for finder in get_finders():
         for name, storage in finder.list([]):

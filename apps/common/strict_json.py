@@ -1,4 +1,4 @@
-"""JSON as Loci takes it: what Postgres could not hold, or two readers would read differently, is refused by name."""
+"""Strict JSON parser: refuses what Postgres can't store and what parsers interpret differently, with a reason."""
 
 import codecs
 import json
@@ -15,16 +15,18 @@ from rest_framework.request import Request
 from apps.common.problems import FieldError, Invalid, TooLarge, pointer_of
 
 MAX_DEPTH = 64
-MAX_DIGITS = 4300  # what Python's own int() takes
+MAX_DIGITS = 4300  # the limit of Python's int()
 JSON_PATCH = "application/json-patch+json"
 
 
 class JSONError(ValueError):
-    """The text is not acceptable JSON."""
+    """The text is not valid JSON, or is refused."""
 
 
 def loads(text: str) -> Any:
-    """Parse JSON. Raises JSONError for what is not JSON: NaN, duplicate keys and endless nesting included."""
+    """Parse JSON. Raises JSONError for invalid JSON, NaN, duplicate keys and excessive nesting."""
+    # The jiter parser of the openai SDK is no replacement: it reads 1e999 as infinity, and can't name the place of a
+    # lone surrogate, which `unstorable` does.
     try:
         return json.loads(
             text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite, parse_int=_integer
@@ -62,7 +64,7 @@ def _finite(text: str) -> float:
 
 
 def unstorable(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[FieldError]:
-    """Every place in a parsed document that Postgres cannot hold: NUL, a lone surrogate, too deep nesting."""
+    """Yield an error for each place that Postgres can't store: NUL, a lone surrogate, excessive nesting."""
     if isinstance(value, str):
         reason = _unstorable_text(value)
         if reason:
@@ -91,7 +93,7 @@ def _unstorable_text(text: str) -> str | None:
 
 
 def parse_document(body: bytes) -> Any:
-    """The document in a request's body. Raises Invalid with pointers, or ParseError when it is not JSON."""
+    """Parse the body of a request. Raises Invalid with pointers, or ParseError if it is not JSON."""
     try:
         document = loads(body.removeprefix(codecs.BOM_UTF8).decode("utf-8"))
     except UnicodeDecodeError:
@@ -105,6 +107,8 @@ def parse_document(body: bytes) -> Any:
 
 
 class StrictJSONParser(BaseParser):
+    """Parser of request bodies."""
+
     media_type = "application/json"
 
     def parse(self, stream: IO[bytes], media_type: Any = None, parser_context: Any = None) -> Any:
@@ -116,17 +120,17 @@ class StrictJSONParser(BaseParser):
 
 
 class JSONPatchParser(StrictJSONParser):
-    """The envelope of an RFC 6902 patch."""
+    """Parser of bodies with JSON Patch operations (RFC 6902)."""
 
     media_type = JSON_PATCH
 
 
 def is_json_patch(request: Request) -> bool:
-    """Whether the body says that it holds ``operations``."""
+    """Return whether the content type is JSON Patch."""
     return request.content_type.partition(";")[0].strip().lower() == JSON_PATCH
 
 
 class CompactJSONRenderer(JSONRenderer):
-    """JSON in UTF-8 without a charset parameter, which the media type does not have."""
+    """Renderer of JSON without a charset parameter: the media type defines none."""
 
     charset = None

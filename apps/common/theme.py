@@ -1,4 +1,4 @@
-"""Colours and the size of the text. In cookies, so that the server's first byte already has them."""
+"""Colour theme and text size, kept in cookies so that the server renders pages with them."""
 
 import datetime as dt
 
@@ -8,22 +8,23 @@ from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
-# What may be chosen, by cookie; anything else is the default: the system's colours, text of the usual size.
+# Values by cookie; any other value means the default: the system's colours, normal text size.
 CHOICES = {"theme": {"light", "dark"}, "text_size": {"small", "large"}}
 
 
 @require_POST
 def choose(request: HttpRequest) -> HttpResponse:
-    """Keep what was chosen and go back to where that was."""
+    """Store the choice in cookies and redirect back to the page."""
     target = request.POST.get("next", "")
     safe = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
     reply = redirect(target if safe else "/")
     for name in CHOICES.keys() & request.POST.keys():
-        _keep(reply, name, request.POST.get(name, ""))
+        _set_cookie(reply, name, request.POST.get(name, ""))
     return reply
 
 
-def _keep(reply: HttpResponse, name: str, value: str) -> None:
+def _set_cookie(reply: HttpResponse, name: str, value: str) -> None:
+    """Set the cookie for a year; delete it for the default."""
     if value not in CHOICES[name]:
         reply.delete_cookie(name)
     else:

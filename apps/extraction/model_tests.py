@@ -16,7 +16,7 @@ from apps.extraction.models import ModelTest
 from apps.extraction.prompts.overrides import templates_of
 from apps.extraction.suitability.running import Report, run, total
 from apps.extraction.suitability.scoring import TierResult
-from apps.llm.connected import ConnectedBackend
+from apps.llm.backends.connected import ConnectedBackend
 from apps.llm.generation import GenerationBackend, get_backend
 from apps.llm.models import Connection
 

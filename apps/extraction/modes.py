@@ -74,7 +74,7 @@ def undo_fresh_start(owner: Any, chat: Chat) -> ChatMemory:
     for model in _LAYERS:
         for row in model.objects.for_owner(owner).filter(chat=chat, retired_reason__startswith=f"{FRESH_START}:"):
             row.state, row.retired_reason = row.retired_reason.partition(":")[2], ""
-            if row.state == "current" and _has_newer(row):
+            if row.state == "current" and isinstance(row, LedgerEntry | VersionedText) and _has_newer(row):
                 row.state = "replaced"
             row.save(update_fields=["state", "retired_reason", "updated_at"])
     memory = chat_memory_of(chat)

@@ -11,7 +11,7 @@ from apps.injection.models import Recall
 from apps.memories.models import Entity, Memory
 
 
-def recalls_of(owner: Any, chat_id: UUID | None) -> Any:
+def recalls_of(owner: Any, chat_id: UUID) -> Any:
     """The recalls of the owner's chat, each with its message."""
     return Recall.objects.for_owner(owner).filter(chat_id=chat_id).select_related("message")
 

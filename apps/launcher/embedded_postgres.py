@@ -1,8 +1,8 @@
-"""Postgres with pgvector, run from the wheel's own programs, for as long as somebody needs it.
+"""Embedded Postgres with pgvector, which runs while at least one process uses it.
 
-The cluster lies in `LOCI_HOME/postgres` and listens on a Unix socket only, in a folder that is closed to other users;
-whoever gets that far is still asked by the kernel who they are (`peer`). Every process that uses the server holds a
-shared lock on a file; the last one to leave stops it. The kernel drops the lock of a process that is killed.
+The cluster is in ``LOCI_HOME/postgres``. It listens only on a Unix socket, in a folder that is closed to other users,
+with peer authentication. Each process that uses the server holds a shared lock on a file; the last to release it
+stops the server. The kernel releases the lock of a killed process.
 """
 
 import contextlib
@@ -20,20 +20,20 @@ from pathlib import Path
 import psutil
 import psycopg
 
-from apps.launcher.postgres_programs import EmbeddedPostgresError, reachable_programs, roots_folder
+from apps.launcher.postgres_programs import EmbeddedPostgresError, reachable_programs, root_data_folder
 from apps.launcher.system_user import SystemUser, server_user
 
 PORT = 5432
 ROLE = "loci"
 DATABASE = "loci"
 LONGEST_SOCKET_PATH = 107  # bytes, from sockaddr_un
-START_TIMEOUT = 120  # seconds; recovery after a crash may take a while
+START_TIMEOUT = 120  # seconds, which recovery after a crash may need
 STOP_TIMEOUT = 60  # seconds
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """A database cluster on disk, and the user and programs that run it."""
+    """Database cluster on disk, with the system user and programs that run it."""
 
     home: Path
     user: SystemUser
@@ -41,39 +41,41 @@ class Cluster:
 
     @property
     def folder(self) -> Path:
-        """The folder of the server's user; `LOCI_HOME/postgres` may be a link to it."""
+        """Return the cluster's folder, to which ``LOCI_HOME/postgres`` may be a link."""
         return (self.home / "postgres").resolve()
 
     @property
     def data(self) -> Path:
+        """Return Postgres's data directory."""
         return self.folder / "data"
 
     @property
     def log(self) -> Path:
+        """Return the server's log file."""
         return self.folder / "server.log"
 
 
 @contextlib.contextmanager
 def running(home: Path | None, *, durable: bool = True) -> Iterator[None]:
-    """Within it the server of this data folder is up; `None` is nobody's server and does nothing.
+    """Keep the server of the data folder ``home`` running inside the block; do nothing if it is None.
 
-    `durable=False` trades safety against power cuts for speed, for tests.
+    ``durable=False``, for tests, is faster but can lose data in a power cut.
     """
     if home is None:
         yield
         return
     prepare_home(home)
     with (home / "postgres.users").open("w") as users:
-        cluster = join(home, users.fileno(), durable)
+        cluster = acquire(home, users.fileno(), durable)
         try:
             yield
         finally:
-            leave(cluster, users.fileno())
+            release(cluster, users.fileno())
 
 
-def join(home: Path, users: int, durable: bool) -> Cluster:
-    """Start the server if it is down, and count ourselves among its users."""
-    with alone(home):
+def acquire(home: Path, users: int, durable: bool) -> Cluster:
+    """Start the server if it is down, and take a shared lock on the file descriptor ``users``."""
+    with exclusive(home):
         try:
             cluster = find_or_create(home, durable)
             if not is_up(cluster):
@@ -85,24 +87,24 @@ def join(home: Path, users: int, durable: bool) -> Cluster:
     return cluster
 
 
-def leave(cluster: Cluster, users: int) -> None:
-    """Stop the server if nobody else uses it."""
-    with alone(cluster.home), contextlib.suppress(BlockingIOError):
+def release(cluster: Cluster, users: int) -> None:
+    """Stop the server if no other process holds the lock."""
+    with exclusive(cluster.home), contextlib.suppress(BlockingIOError):
         fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
         stop(cluster)
 
 
-def revive(home: Path) -> None:
-    """Start the server again if it was killed; for a process that already is among its users."""
+def restart_if_down(home: Path) -> None:
+    """Start the server again if it was killed. The caller must be inside ``running``."""
     cluster = Cluster(home, owner_of((home / "postgres").resolve()), Path())
     if not is_up(cluster):
-        with alone(home):
+        with exclusive(home):
             start(find_or_create(home, durable=True), durable=True)
 
 
 @contextlib.contextmanager
-def alone(home: Path) -> Iterator[None]:
-    """Wait until no other process is starting or stopping the server."""
+def exclusive(home: Path) -> Iterator[None]:
+    """Hold the lock for starting and stopping the server."""
     with (home / "postgres.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -112,22 +114,22 @@ def alone(home: Path) -> Iterator[None]:
 
 
 def prepare_home(home: Path) -> None:
-    """Make the data folder: ours alone, or, for root, such that the server's user can pass through."""
+    """Create the data folder: private or, for root, such that the server's user can traverse it."""
     if home.is_dir():
         if not os.access(home, os.W_OK):
-            raise EmbeddedPostgresError(f"{home} is not ours to write to; set LOCI_HOME to another folder.")
+            raise EmbeddedPostgresError(f"{home} is not writable; set LOCI_HOME to another folder.")
         return
     try:
         home.mkdir(parents=True)
         home.chmod(0o711 if os.geteuid() == 0 else 0o700)
     except OSError as error:
-        raise EmbeddedPostgresError(f"cannot make the data folder {home}: {error.strerror}.") from error
+        raise EmbeddedPostgresError(f"cannot create the data folder {home}: {error.strerror}.") from error
 
 
 def private_file(path: Path, content: str) -> str:
-    """The content of a file that only its owner may read; made with `content` if it is missing."""
+    """Return the content of a file that only its owner may read. Create it with ``content`` if it is missing."""
     prepare_home(path.parent)
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".new-") as file:  # made with mode 0600
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".new-") as file:  # created with mode 0600
         file.write(content)
         file.flush()
         with contextlib.suppress(FileExistsError):
@@ -136,31 +138,30 @@ def private_file(path: Path, content: str) -> str:
 
 
 def socket_folder(home: Path) -> Path:
-    """Where the server's socket lies: beside the data, or in `/tmp` if that path cannot be a socket's."""
+    """Return the socket's folder: in the cluster's, or in ``/tmp`` if that path is too long or has a comma."""
     near = home / "postgres" / "run"
     path = os.fsencode(near / f".s.PGSQL.{PORT}")
-    if len(path) <= LONGEST_SOCKET_PATH and b"," not in path:  # libpq takes a comma for two hosts
+    if len(path) <= LONGEST_SOCKET_PATH and b"," not in path:  # libpq splits hosts at commas
         return near
     digest = hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
     return Path("/tmp") / f"loci-{os.geteuid()}-{digest}"  # noqa: S108
 
 
 def make_socket_folder(cluster: Cluster) -> Path:
-    """The socket's folder as the server sees it; refuses one that somebody else has put there."""
+    """Create the socket's folder. Raises EmbeddedPostgresError if another user controls it."""
     folder = socket_folder(cluster.home)
     folder = folder.resolve() if folder.is_relative_to(cluster.home) else folder
     if not folder.is_symlink() and not folder.exists():
-        give(cluster.user, folder, make=True)
-    found = folder.lstat()
-    if folder.is_symlink() or found.st_uid != cluster.user.uid or found.st_mode & 0o077:
+        folder.mkdir(mode=0o700)
+        make_private(folder, cluster.user)
+    status = folder.lstat()
+    if folder.is_symlink() or status.st_uid != cluster.user.uid or status.st_mode & 0o077:
         raise EmbeddedPostgresError(f"{folder} must be a folder of {cluster.user.name} that is closed to others.")
     return folder
 
 
-def give(user: SystemUser, folder: Path, *, make: bool = False) -> None:
-    """Make a folder of ours one of `user`, closed to everybody else."""
-    if make:
-        folder.mkdir(mode=0o700)
+def make_private(folder: Path, user: SystemUser) -> None:
+    """Transfer a folder to ``user`` and close it to others."""
     folder.chmod(0o700)
     if user.switch:
         os.chown(folder, user.uid, user.gid)
@@ -170,7 +171,7 @@ def give(user: SystemUser, folder: Path, *, make: bool = False) -> None:
 
 
 def find_or_create(home: Path, durable: bool) -> Cluster:
-    """The cluster of this data folder, initialised if there is none yet."""
+    """Return the cluster of the data folder, initialised if necessary."""
     link = home / "postgres"
     user = owner_of(link.resolve()) if link.exists() else server_user()
     cluster = Cluster(home, user, reachable_programs(user))
@@ -182,7 +183,7 @@ def find_or_create(home: Path, durable: bool) -> Cluster:
 
 
 def owner_of(folder: Path) -> SystemUser:
-    """The user whom an existing cluster belongs to, which must be us unless we are root."""
+    """Return the owner of a cluster. Raises EmbeddedPostgresError if this process can't run it."""
     entry = pwd.getpwuid(folder.stat().st_uid)
     if os.geteuid() not in (0, entry.pw_uid):
         raise EmbeddedPostgresError(f"{folder} belongs to {entry.pw_name}; set LOCI_HOME to another folder.")
@@ -192,43 +193,43 @@ def owner_of(folder: Path) -> SystemUser:
 
 
 def make_cluster_folder(link: Path, user: SystemUser) -> None:
-    """`LOCI_HOME/postgres`: a folder, or a link to one elsewhere where the server's user cannot get in here."""
+    """Create ``LOCI_HOME/postgres``: a folder or, if the server's user can't reach it, a link to one that it can."""
     if not link.is_symlink():
         link.mkdir()
-        give(user, link)
+        make_private(link, user)
         if user.reaches(link):
             return
         link.rmdir()
     link.unlink(missing_ok=True)
-    outside = Path(tempfile.mkdtemp(prefix="cluster-", dir=roots_folder()))
-    give(user, outside)
+    outside = Path(tempfile.mkdtemp(prefix="cluster-", dir=root_data_folder()))
+    make_private(outside, user)
     link.symlink_to(outside)
 
 
 def initialise(cluster: Cluster, durable: bool) -> None:
-    """Run initdb into a folder beside the final one, so that no half-made cluster is ever taken for a whole one."""
+    """Run initdb in a temporary folder and rename it, so that an interrupted run leaves no broken cluster."""
     unfinished = cluster.folder / "data.new"
     shutil.rmtree(unfinished, ignore_errors=True)
     options = ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
     options += ["--auth=peer", f"--username={ROLE}", *([] if durable else ["--no-sync"])]
     execute(cluster, "initdb", "--pgdata", unfinished, *options)
-    own_file(cluster, unfinished / "pg_hba.conf", "local all all peer map=loci\n")
+    write_private(unfinished / "pg_hba.conf", "local all all peer map=loci\n")
     users = {pwd.getpwuid(os.geteuid()).pw_name, cluster.user.name}
-    own_file(cluster, unfinished / "pg_ident.conf", "".join(f'loci "{name}" {ROLE}\n' for name in users))
+    write_private(unfinished / "pg_ident.conf", "".join(f'loci "{name}" {ROLE}\n' for name in users))
     unfinished.rename(cluster.data)
 
 
-def own_file(cluster: Cluster, path: Path, content: str) -> None:
-    """Rewrite a file that belongs to the server's user."""
+def write_private(path: Path, content: str) -> None:
+    """Overwrite a file of the server's user, which keeps its owner, and close it to others."""
     path.write_text(content)
     path.chmod(0o600)
 
 
 def create_database(home: Path) -> None:
-    """Create Loci's own database in a new cluster."""
+    """Create Loci's database unless it exists."""
     with psycopg.connect(host=str(socket_folder(home)), user=ROLE, dbname="postgres", autocommit=True) as connection:
-        found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone()
-        if not found:
+        exists = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone()
+        if not exists:
             connection.execute(f"CREATE DATABASE {DATABASE}")
 
 
@@ -253,7 +254,7 @@ def start(cluster: Cluster, durable: bool) -> None:
 
 
 def stop(cluster: Cluster) -> None:
-    """Close all connections and stop the server in order."""
+    """Close all connections and shut the server down cleanly."""
     if is_up(cluster):
         execute(
             cluster, "pg_ctl", "stop", "--wait", "--timeout", STOP_TIMEOUT, "--silent",
@@ -266,23 +267,23 @@ def stop(cluster: Cluster) -> None:
 
 
 def is_up(cluster: Cluster) -> bool:
-    """Whether the cluster's own server process is alive."""
+    """Return whether the cluster's server process is running."""
     return postmaster(cluster) is not None
 
 
 def postmaster(cluster: Cluster) -> psutil.Process | None:
-    """The server's process by its pid file, unless that number has gone to another program since."""
+    """Return the server's process from its pid file, or None; another program may have the same pid by now."""
     try:
         lines = (cluster.data / "postmaster.pid").read_text().splitlines()
         process = psutil.Process(int(lines[0]))
-        named = Path(process.cmdline()[0]).name
+        program = Path(process.cmdline()[0]).name
     except (FileNotFoundError, IndexError, ValueError, psutil.NoSuchProcess, psutil.ZombieProcess):
         return None
-    return process if named == "postgres" and str(cluster.data) in process.cmdline() else None
+    return process if program == "postgres" and str(cluster.data) in process.cmdline() else None
 
 
 def remove_stale_locks(cluster: Cluster) -> None:
-    """Remove the pid files of a server that was killed, whose number another process may have by now."""
+    """Remove the pid files of a killed server: Postgres refuses to start if another process has that pid by now."""
     (cluster.data / "postmaster.pid").unlink(missing_ok=True)
     folder = make_socket_folder(cluster)
     for name in (f".s.PGSQL.{PORT}.lock", f".s.PGSQL.{PORT}"):
@@ -290,7 +291,7 @@ def remove_stale_locks(cluster: Cluster) -> None:
 
 
 def execute(cluster: Cluster, program: str, *arguments: object) -> None:
-    """Run one of Postgres's programs as the server's user; its complaint becomes our error."""
+    """Run a Postgres program as the server's user. Raises EmbeddedPostgresError with its output."""
     command = [str(part) for part in (cluster.programs / program, *arguments)]
     with tempfile.TemporaryFile("w+") as output:
         done = cluster.user.run(command, stdout=output, stderr=output, check=False)

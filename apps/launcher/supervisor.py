@@ -1,4 +1,4 @@
-"""Keeps a few services running as child processes, and ends them all together."""
+"""Process supervisor: runs services as child processes, restarts crashed ones, stops all together."""
 
 import contextlib
 import ctypes
@@ -16,81 +16,84 @@ from django.conf import settings
 
 POLL_INTERVAL = 0.2  # seconds
 RESTART_DELAY = 1.0  # seconds
-CRASHES_ALLOWED, CRASH_WINDOW = 5, 60.0  # times in seconds; past that a service is broken, not unlucky
-STOP_GRACE = 10.0  # seconds until services that do not stop are killed
+MAX_CRASHES, CRASH_WINDOW = 5, 60.0  # crashes within seconds, after which a service is not restarted again
+STOP_TIMEOUT = 10.0  # seconds until services that do not stop are killed
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PR_SET_PDEATHSIG = 1  # from <linux/prctl.h>
 
 
 class Stopped(BaseException):
-    """Somebody asked us to stop."""
+    """A stop signal was received."""
 
 
 class ServiceFailed(RuntimeError):
-    """A service keeps dying."""
+    """A service crashed too often, or did not start."""
 
 
 @dataclass
 class Service:
-    """A program to keep running, in a process group of its own."""
+    """Program that is kept running, in its own process group."""
 
     name: str
     command: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
-    crashes: deque[float] = field(default_factory=lambda: deque(maxlen=CRASHES_ALLOWED))
+    crashes: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_CRASHES))
 
     def start(self) -> None:
+        """Start the process."""
         self.process = spawn(self.command, self.environment)
 
     @property
     def alive(self) -> bool:
+        """Return whether the process is running."""
         return self.process is not None and self.process.poll() is None
 
     def send(self, signum: int) -> None:
-        """Send a signal to the service and whatever it has started."""
+        """Send a signal to the service's process group."""
         if self.process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signum)
 
-    def revive(self) -> None:
-        """Start it again after a crash; raises `ServiceFailed` if that happens too often."""
+    def restart(self) -> None:
+        """Start the service again after a crash. Raises ServiceFailed if it crashed too often."""
         assert self.process is not None
-        say(f"{self.name} {ending(self.process.returncode)}; starting it again.")
+        print_status(f"{self.name} {exit_reason(self.process.returncode)}; starting it again.")
         self.send(signal.SIGKILL)  # children that outlived it
-        earlier, moment = len(self.crashes) == CRASHES_ALLOWED, time.monotonic()
-        if earlier and moment - self.crashes[0] < CRASH_WINDOW:
-            raise ServiceFailed(f"{self.name} keeps dying: {ending(self.process.returncode)}; see its output above.")
-        self.crashes.append(moment)
+        now = time.monotonic()
+        if len(self.crashes) == MAX_CRASHES and now - self.crashes[0] < CRASH_WINDOW:
+            reason = exit_reason(self.process.returncode)
+            raise ServiceFailed(f"{self.name} keeps crashing: {reason}; see its output above.")
+        self.crashes.append(now)
         time.sleep(RESTART_DELAY)
         self.start()
 
 
-def keep_running(services: Sequence[Service], also: Callable[[], None]) -> None:
-    """Watch over services until `Stopped` or `ServiceFailed` is raised; `also` is called at every look."""
+def keep_running(services: Sequence[Service], check: Callable[[], None]) -> None:
+    """Restart crashed services until Stopped or ServiceFailed is raised. Call ``check`` in every interval."""
     while True:
         for service in services:
             if not service.alive:
-                service.revive()
-        also()
+                service.restart()
+        check()
         time.sleep(POLL_INTERVAL)
 
 
 @contextlib.contextmanager
 def stopping(services: Sequence[Service]) -> Iterator[None]:
-    """On leaving, end all services: politely, then, past the grace period or at a second signal, by force."""
+    """Stop all services on leaving the block: by SIGTERM, and after STOP_TIMEOUT or a second signal by SIGKILL."""
     for signum in STOP_SIGNALS:
         signal.signal(signum, raise_stopped)
     try:
         yield
     finally:
-        impatience = Impatience()
+        second_signal = SecondSignal()
         for service in services:
             if service.process is not None and service.alive:
                 service.process.terminate()
-        deadline = time.monotonic() + STOP_GRACE
-        while any(service.alive for service in services) and not impatience and time.monotonic() < deadline:
+        deadline = time.monotonic() + STOP_TIMEOUT
+        while any(service.alive for service in services) and not second_signal.received and time.monotonic() < deadline:
             time.sleep(POLL_INTERVAL / 4)
         for service in services:
             service.send(signal.SIGKILL)
@@ -98,52 +101,52 @@ def stopping(services: Sequence[Service]) -> Iterator[None]:
                 service.process.wait()
 
 
-class Impatience:
-    """True after one more stop signal; while it listens, signals interrupt nothing."""
+class SecondSignal:
+    """Signal handler that records a further stop signal instead of raising Stopped."""
 
     def __init__(self) -> None:
-        self.shown = False
+        self.received = False
         for signum in STOP_SIGNALS:
-            signal.signal(signum, self.show)
+            signal.signal(signum, self.handle)
 
-    def show(self, signum: int, frame: FrameType | None) -> None:
-        self.shown = True
-
-    def __bool__(self) -> bool:
-        return self.shown
+    def handle(self, signum: int, frame: FrameType | None) -> None:
+        """Record the signal."""
+        self.received = True
 
 
 def raise_stopped(signum: int, frame: FrameType | None) -> None:
+    """Handle a stop signal by raising Stopped."""
     raise Stopped
 
 
 def spawn(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start a child that no Ctrl-C on our terminal reaches, and that ends if we are killed."""
+    """Start a child process that Ctrl-C on our terminal does not reach, and that ends when this process is killed."""
     return subprocess.Popen(  # noqa: S603
         command,
         cwd=settings.ROOT,
         env={**os.environ, **environment},
         stdin=subprocess.DEVNULL,
         start_new_session=True,
-        preexec_fn=end_with_parent,
+        preexec_fn=terminate_with_parent,
     )
 
 
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
-def end_with_parent() -> None:
-    """In a child: ask the kernel for SIGTERM when the parent dies (Linux only)."""
+def terminate_with_parent() -> None:
+    """Ask the kernel for a SIGTERM when the parent dies; runs in the child, and only works on Linux."""
     if _libc is not None:
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def ending(returncode: int) -> str:
-    """How a process ended, in words."""
+def exit_reason(returncode: int) -> str:
+    """Return how a process ended, in words."""
     if returncode < 0:
         return f"was ended by {signal.Signals(-returncode).name}"
     return f"exited with status {returncode}"
 
 
-def say(text: str) -> None:
+def print_status(text: str) -> None:
+    """Print a line on stderr."""
     print(text, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Who runs Postgres: ourselves, or, since it refuses root, a system user of its own."""
+"""System user that runs Postgres: the present one, or a dedicated one for root, as whom Postgres does not run."""
 
 import os
 import pwd
@@ -15,7 +15,7 @@ FALLBACKS = ("postgres", "nobody")
 
 @dataclass(frozen=True)
 class SystemUser:
-    """An account of the operating system; `switch` holds what subprocess needs to become it."""
+    """Account of the operating system."""
 
     name: str
     uid: int
@@ -23,13 +23,13 @@ class SystemUser:
 
     @property
     def switch(self) -> dict[str, Any]:
-        """Arguments for `subprocess.run` that run a program as this user; none if we are it."""
+        """Return arguments for ``subprocess.run`` that run a program as this user; none if this process does."""
         if self.uid == os.geteuid():
             return {}
         return {"user": self.uid, "group": self.gid, "extra_groups": []}
 
     def run(self, command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
-        """Run a program as this user, in `/`, since our working folder may be closed to it."""
+        """Run a program as this user, in ``/``, since our working folder may be closed to it."""
         return subprocess.run(  # noqa: S603
             command,
             cwd="/",
@@ -40,7 +40,7 @@ class SystemUser:
         )
 
     def reaches(self, path: Path) -> bool:
-        """Whether this user may pass through every folder down to `path`, and read it."""
+        """Return whether this user may traverse every folder down to ``path`` and read it."""
         if not self.switch:
             return os.access(path, os.R_OK | os.X_OK)
         check = ["/bin/sh", "-c", 'test -r "$0" && test -x "$0"', str(path)]
@@ -48,30 +48,31 @@ class SystemUser:
 
 
 def server_user() -> SystemUser:
-    """The account for the server: our own, or, for root, `loci-postgres`, made if need be and possible."""
+    """Return the account for the server: the present one or, for root, PREFERRED, created if possible."""
     if os.geteuid() != 0:
         return account(pwd.getpwuid(os.geteuid()))
-    found = existing(PREFERRED) or created(PREFERRED)
-    return found or next(user for name in FALLBACKS if (user := existing(name)))
+    preferred = find_account(PREFERRED) or create_account(PREFERRED)
+    return preferred or next(user for name in FALLBACKS if (user := find_account(name)))
 
 
 def account(entry: pwd.struct_passwd) -> SystemUser:
+    """Return the account of an entry of the password database."""
     return SystemUser(entry.pw_name, entry.pw_uid, entry.pw_gid)
 
 
-def existing(name: str) -> SystemUser | None:
-    """The account of this name, if there is one."""
+def find_account(name: str) -> SystemUser | None:
+    """Return the account of this name, or None."""
     try:
         return account(pwd.getpwnam(name))
     except KeyError:
         return None
 
 
-def created(name: str) -> SystemUser | None:
-    """A new system account without home, shell or password; None where that cannot be done."""
+def create_account(name: str) -> SystemUser | None:
+    """Create a system account without home, shell and password. Return None if that fails."""
     useradd = shutil.which("useradd", path="/usr/sbin:/sbin:/usr/bin:/bin")
     if useradd:
         options = ["--system", "--user-group", "--no-create-home", "--home-dir", "/nonexistent"]
         command = [useradd, *options, "--shell", "/usr/sbin/nologin", name]
         subprocess.run(command, capture_output=True, check=False)  # noqa: S603
-    return existing(name)
+    return find_account(name)

@@ -1,3 +1,4 @@
-"""Models behind interfaces: generation and embedding backends and token counting.
-It knows nothing of chats or memories; the product registers what it wants done.
+"""Language models behind interfaces: generation and embedding backends, user connections, usage limits, token counts.
+
+Knows nothing of chats or memories: upper apps register the tasks of the built-in backend.
 """

@@ -1,4 +1,4 @@
-"""Usage and limits in the admin site. Connections are not here: their keys and addresses are their owners' alone."""
+"""Admin pages of usage and limits. Connections have none: their keys and addresses are private to their owners."""
 
 from typing import Any
 
@@ -12,6 +12,8 @@ from apps.llm.models import TokenLimit, Usage
 
 @admin.register(Usage)
 class UsageAdmin(OwnedAdmin):
+    """Read-only list of usage."""
+
     list_display = ("day", "owner", "model", "calls", "prompt_tokens", "completion_tokens")
     list_filter = ("day",)
     search_fields = ("owner__email", "model")
@@ -21,7 +23,7 @@ class UsageAdmin(OwnedAdmin):
 
 @admin.register(TokenLimit)
 class TokenLimitAdmin(OwnedAdmin):
-    """The one table of this app that operators write."""
+    """Editor of the operator's limits."""
 
     list_display = ("owner", "daily_tokens", "own_daily_tokens", "updated_at")
     search_fields = ("owner__email",)
@@ -29,13 +31,14 @@ class TokenLimitAdmin(OwnedAdmin):
     fields = ("owner", "daily_tokens", "own_daily_tokens")
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the user may add limits; pages of other owned rows never allow adding."""
         return request.user.has_perm("llm.add_tokenlimit")
 
     def changeform_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Whether an owner has a limit already is asked over all owners."""
+        """Serve the form. Its uniqueness check queries the rows of all owners."""
         with system_scope():
             return super().changeform_view(*args, **kwargs)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        """The owner is chosen once; what the owner wants is theirs to say."""
+        """Return the fields that operators can't change: the user's own limit, and the owner once it is set."""
         return ("own_daily_tokens",) if obj is None else ("owner", "own_daily_tokens")

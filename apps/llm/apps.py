@@ -2,17 +2,18 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from apps.llm.addresses import AddressPolicy
-from apps.llm.builtin import BuiltinBackend
 from apps.llm.generation import register_backend
+from apps.llm.http.addresses import AddressPolicy
 
 
 class LlmConfig(AppConfig):
     name = "apps.llm"
     label = "llm"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        """Register the built-in backend and check the setting of allowed addresses."""
+        from apps.llm.backends.builtin import BuiltinBackend
+
         register_backend(BuiltinBackend.name, BuiltinBackend)
         try:
             AddressPolicy.parse(settings.LLM_ALLOWED_ADDRESSES)

@@ -1,38 +1,74 @@
-"""Secrets at rest: sealed with a key that is derived from the installation's ``SECRET_KEY``."""
+"""Encryption at rest, with a key derived from the installation's ``SECRET_KEY``."""
 
 from base64 import urlsafe_b64encode
 from functools import cache
+from typing import TYPE_CHECKING, Any, Self
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
+from django.db import models
 
-PURPOSE = b"loci.llm.connection-keys"  # so that no other use of the same secret yields the same key
+if TYPE_CHECKING:
+    TextField = models.Field[str, str]
+else:
+    TextField = models.Field
 
-
-class SealBroken(ValueError):
-    """It was sealed with a ``SECRET_KEY`` that the installation has no longer, or is damaged."""
-
-
-def seal(text: str) -> bytes:
-    return _boxes().encrypt(text.encode())
+PURPOSE = b"loci.llm.connection-keys"  # so that another use of the same SECRET_KEY derives another key
 
 
-def unseal(sealed: bytes | memoryview) -> str:
-    """The text that was sealed, with the present secret or one of the former. Raises SealBroken."""
-    try:
-        return _boxes().decrypt(bytes(sealed)).decode()
-    except InvalidToken:
-        raise SealBroken("The stored key was sealed with another SECRET_KEY. Enter it again.") from None
+class Undecryptable(str):
+    """Placeholder for a stored text that neither SECRET_KEY nor its fallbacks decrypt.
+
+    It reads as an empty text but is true, since something is stored. Saving it writes the ciphertext back: the text
+    is readable again once the operator restores the secret.
+    """
+
+    ciphertext: bytes
+
+    @classmethod
+    def wrap(cls, ciphertext: bytes) -> Self:
+        """Return a placeholder for ``ciphertext``."""
+        placeholder = cls()
+        placeholder.ciphertext = ciphertext
+        return placeholder
+
+    def __bool__(self) -> bool:
+        return True
 
 
-def _boxes() -> MultiFernet:
-    """The present secret seals; the former ones only open."""
-    return MultiFernet([_box(secret) for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)])
+class EncryptedTextField(TextField):
+    """Text that is encrypted in the database (``bytea``) and plain on the model; an empty text is stored empty.
+
+    Can't be filtered by: the same text has another ciphertext each time.
+    """
+
+    def get_internal_type(self) -> str:
+        return "BinaryField"
+
+    def get_prep_value(self, value: Any) -> bytes | None:
+        """Return the ciphertext of a text."""
+        if isinstance(value, Undecryptable):
+            return value.ciphertext
+        return _cipher().encrypt(value.encode()) if value else b""
+
+    def from_db_value(self, value: Any, expression: Any, connection: Any) -> str:
+        """Return the plain text, or an Undecryptable."""
+        if not value:
+            return ""
+        try:
+            return _cipher().decrypt(bytes(value)).decode()
+        except InvalidToken:
+            return Undecryptable.wrap(bytes(value))
+
+
+def _cipher() -> MultiFernet:
+    """Return a cipher that encrypts with the present secret, and decrypts with it and the former ones."""
+    return MultiFernet([_fernet(secret) for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)])
 
 
 @cache
-def _box(secret: str) -> Fernet:
+def _fernet(secret: str) -> Fernet:
     derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=PURPOSE).derive(secret.encode())
     return Fernet(urlsafe_b64encode(derived))

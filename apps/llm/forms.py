@@ -1,4 +1,4 @@
-"""Forms of the connections' pages."""
+"""Forms of the settings page “Models”."""
 
 from typing import Any
 
@@ -6,15 +6,16 @@ from django import forms
 from django.utils.html import format_html
 
 from apps.common.problems import Problem
+from apps.common.scoping import Owner, owner_id_of
 from apps.llm import operations
-from apps.llm.addresses import AddressNotAllowed
+from apps.llm.http.addresses import AddressNotAllowed
 from apps.llm.models import Connection
 
 
 class ConnectionForm(forms.Form):
-    """Where a server is and what is used of it. A stored key never comes back into the page."""
+    """Form for a connection. A stored key is never sent to the browser."""
 
-    name = forms.CharField(max_length=100, help_text="As you call it, such as “Home server”.")
+    name = forms.CharField(max_length=100, help_text="A name for your own use, such as “Home server”.")
     backend = forms.ChoiceField(
         choices=Connection.Backend.choices,
         label="Kind of server",
@@ -23,28 +24,28 @@ class ConnectionForm(forms.Form):
     base_url = forms.CharField(
         max_length=500,
         label="Address",
-        help_text="Where its API begins: <code>https://api.openai.com/v1</code>, or <code>http://localhost:11434</code>"
-        " for Ollama. No user name, password or key in it.",
+        help_text="The base URL of its API: <code>https://api.openai.com/v1</code>, or <code>http://localhost:11434</code>"
+        " for Ollama. Without user name, password or key.",
         widget=forms.TextInput(attrs={"inputmode": "url", "list": "addresses", "autocapitalize": "off"}),
     )
     api_key = forms.CharField(
         required=False,
         max_length=1000,
         label="API key",
-        help_text="Stored encrypted, and never shown again. Local servers mostly need none.",
+        help_text="Stored encrypted, and never shown again. Most local servers need none.",
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password", "spellcheck": "false"}),
     )
     remove_key = forms.BooleanField(required=False, label="Remove the stored key")
     model = forms.CharField(
         required=False,
         max_length=200,
-        help_text="It writes your memories.",
+        help_text="Writes your memories.",
         widget=forms.TextInput(attrs={"list": "models", "autocapitalize": "off"}),
     )
     embedding_model = forms.CharField(
         required=False,
         max_length=200,
-        help_text="It makes search vectors. Left empty, Loci's own small model does.",
+        help_text="Computes search vectors. If empty, Loci's own small model does.",
         widget=forms.TextInput(attrs={"list": "models", "autocapitalize": "off"}),
     )
     context_tokens = forms.IntegerField(
@@ -52,16 +53,16 @@ class ConnectionForm(forms.Form):
         max_value=10_000_000,
         initial=8192,
         label="Context",
-        help_text="Tokens that the model reads at once.",
+        help_text="Context length of the model, in tokens.",
     )
     timeout = forms.IntegerField(
         min_value=1,
         max_value=600,
         initial=120,
-        label="Patience",
-        help_text="Seconds without a sign of the reply, after which a call is given up.",
+        label="Timeout",
+        help_text="Seconds without data from the server after which a call fails.",
     )
-    stream = forms.BooleanField(required=False, initial=True, label="Read replies as they are written")
+    stream = forms.BooleanField(required=False, initial=True, label="Stream replies")
 
     def __init__(self, *args: Any, connection: Connection | None = None, **kwargs: Any) -> None:
         self.connection = connection
@@ -78,36 +79,37 @@ class ConnectionForm(forms.Form):
 
     @classmethod
     def stored_fields(cls) -> list[str]:
-        """The fields that have a counterpart of the same name that may be shown."""
+        """Return the names of the fields that are filled from the connection: all but the key."""
         return [name for name in cls.base_fields if name not in ("api_key", "remove_key")]
 
     def clean(self) -> dict[str, Any]:
+        """Refuse a new key together with the removal of the stored one."""
         data = super().clean() or {}
         if data.get("api_key") and data.get("remove_key"):
-            self.add_error("remove_key", "Either remove the stored key, or give another one.")
+            self.add_error("remove_key", "Either remove the stored key or enter another one.")
         return data
 
     def values(self) -> dict[str, Any]:
-        """What ``operations.create_connection`` and ``update_connection`` take; no key means that it stays."""
+        """Return arguments for ``create_connection`` and ``update_connection``; without ``api_key`` the key is kept."""
         chosen = {name: self.cleaned_data[name] for name in self.stored_fields()}
         key = self.cleaned_data["api_key"]
         return chosen | ({"api_key": key} if key or self.cleaned_data.get("remove_key") else {})
 
-    def unsaved_connection(self, owner: Any) -> Connection:
-        """The server as the form names it, to be asked something; what is not valid in it is left out.
+    def unsaved_connection(self, owner: Owner) -> Connection:
+        """Return an unsaved connection from the valid fields, for listing the server's models.
 
-        The stored key goes with it to the server that it was given for alone. Raises Invalid.
+        The stored key is included only for the server that it was entered for. Raises Invalid.
         """
-        known = {"backend", "base_url", "timeout"} & self.cleaned_data.keys()
-        connection = Connection(owner_id=owner.pk, **{name: self.cleaned_data[name] for name in known})
+        valid = {"backend", "base_url", "timeout"} & self.cleaned_data.keys()
+        connection = Connection(owner_id=owner_id_of(owner), **{name: self.cleaned_data[name] for name in valid})
         if key := self.cleaned_data.get("api_key"):
             operations.set_key(connection, key)
         elif self.connection and not self.cleaned_data.get("remove_key"):
-            connection.api_key = self.connection.api_key if leads_to(self.connection, connection.base_url) else b""
+            connection.api_key = self.connection.api_key if is_same_server(self.connection, connection.base_url) else ""
         return connection
 
     def add_problem(self, problem: Problem) -> None:
-        """Show what an operation found wrong, at its fields where it names them."""
+        """Show an operation's errors at the fields that they name, or above the form."""
         for error in problem.errors:
             name = error.pointer.removeprefix("/")
             self.add_error(name if name in self.fields else None, error.detail)
@@ -115,8 +117,8 @@ class ConnectionForm(forms.Form):
             self.add_error(None, problem.detail)
 
 
-def leads_to(connection: Connection, base_url: str) -> bool:
-    """Whether the address is one of the connection's own server."""
+def is_same_server(connection: Connection, base_url: str) -> bool:
+    """Return whether ``base_url`` has the origin of the connection's URL."""
     try:
         checked = operations.address_policy().checked_url(base_url)
     except AddressNotAllowed:
@@ -125,21 +127,23 @@ def leads_to(connection: Connection, base_url: str) -> bool:
 
 
 class UseForm(forms.Form):
-    """Whether a connection is used for something: ``purpose`` names what, ``used`` says on or off."""
+    """Switch of one use of a connection: ``used`` turns the ``purpose`` on or off."""
 
     purpose = forms.ChoiceField(choices=[("generation", "memories"), ("embeddings", "search vectors")])
     used = forms.BooleanField(required=False)
 
     def uses(self) -> dict[str, bool]:
-        """What ``operations.use_for`` takes."""
+        """Return arguments for ``operations.use_for``."""
         return {self.cleaned_data["purpose"]: self.cleaned_data["used"]}
 
 
 class LimitForm(forms.Form):
+    """Form for the user's own daily limit."""
+
     daily_tokens = forms.IntegerField(
         required=False,
         min_value=0,
         max_value=10**15,
         label="Your daily limit",
-        help_text="Tokens; your models are asked no more that day when it is reached. Empty: no limit of your own.",
+        help_text="In tokens. At the limit your models are not called until the next day. Empty: no limit of your own.",
     )

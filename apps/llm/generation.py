@@ -1,16 +1,18 @@
-"""What a generation backend is: a request for a task goes in, a completion comes out."""
+"""Interface of generation backends: requests, completions, failures, and the registry of backends."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypedDict
 
-from apps.common.problems import Problem
+from apps.common.problems import Problem, ProblemType
 
-Watch = Callable[[], None]
-Profile = Literal["A", "B"]  # small local models; hosted ones
+Watch = Callable[[], None]  # called about once a second during a call; raises to abort it
+Profile = Literal["A", "B"]  # A: small local models, B: hosted ones
 
 
 class PromptMessage(TypedDict):
+    """Message of a prompt, as the chat APIs of models take it."""
+
     role: Literal["system", "user", "assistant"]
     content: str
 
@@ -19,8 +21,8 @@ class PromptMessage(TypedDict):
 class GenerationRequest:
     """One call of a model.
 
-    ``task`` names what is wanted, and ``messages`` ask a language model for it. ``material`` holds what the
-    prompt was rendered from, for a backend that works on data instead of prose.
+    ``messages`` is the prompt. ``task`` and ``material``, the data that the prompt was rendered from, are for
+    backends that work without a language model.
     """
 
     task: str
@@ -31,7 +33,7 @@ class GenerationRequest:
 
 @dataclass(frozen=True)
 class Completion:
-    """A reply. ``reasoning`` is what the model thought aloud, which is no part of ``text``."""
+    """A model's reply, without its reasoning, which is kept apart."""
 
     text: str
     prompt_tokens: int = 0
@@ -40,11 +42,11 @@ class Completion:
 
 
 def unwatched() -> None:
-    """Nobody watches the call."""
+    """Do nothing: the default for calls that can't be cancelled."""
 
 
 class GenerationBackend(Protocol):
-    """``context_tokens`` is what the model reads at once; ``profile`` says of what size it is."""
+    """Generation backend. ``context_tokens`` is the context length; ``profile`` the class of model."""
 
     @property
     def name(self) -> str: ...
@@ -59,24 +61,24 @@ class GenerationBackend(Protocol):
     def profile(self) -> Profile: ...
 
     def generate(self, request: GenerationRequest, watch: Watch = unwatched) -> Completion:
-        """The model's reply.
+        """Return the model's reply.
 
-        ``watch`` is called about once a second while the call is going on; what it raises ends the call at once
-        and comes out of here. Raises GenerationFailed.
+        ``watch`` is called about once a second during the call; an exception from it aborts the call at once and
+        propagates. Raises GenerationFailed.
         """
         ...
 
 
 class GenerationFailed(Problem):
-    """The backend gave no usable reply; ``detail`` says why.
+    """The backend returned no usable reply; ``detail`` says why.
 
-    ``kind`` says what may help: another try later (``recoverable``), another ``configuration``, or another day
-    (``limit``). ``partial`` and ``reasoning`` are what had come until then, and the tokens what that took.
-    ``server_status`` is the HTTP status that the server gave, where it gave one.
+    ``kind`` says what helps: a later retry (``recoverable``), another ``configuration``, or the next day (``limit``).
+    ``partial`` and ``reasoning`` hold the text received before the failure, and the token counts its cost.
+    ``server_status`` is the HTTP status of the server's reply, or None.
     """
 
     status = 502
-    type = "/problems/generation-failed"
+    type = ProblemType.GENERATION_FAILED
     title = "The language model gave no reply"
     kind: Literal["recoverable", "configuration", "limit"] = "recoverable"
 
@@ -90,15 +92,15 @@ class GenerationFailed(Problem):
 
 
 class TransientFailure(GenerationFailed):
-    """The same call may well succeed soon. ``retry_after`` is how many seconds the server asks to wait."""
+    """The same call may succeed soon. ``retry_after`` is the wait in seconds that the server asks for, or None."""
 
     retry_after: float | None = None
 
 
 class Misconfigured(GenerationFailed):
-    """It will fail again until somebody changes the connection, or what the installation allows.
+    """The call fails until the connection or the installation's settings change.
 
-    ``wrong_address``: what replied is no API, or knows no such path.
+    ``wrong_address``: the server is no API, or has no such path.
     """
 
     kind = "configuration"
@@ -106,27 +108,28 @@ class Misconfigured(GenerationFailed):
 
 
 class LimitReached(GenerationFailed):
-    """The owner's tokens of today are spent."""
+    """The owner's daily tokens are used up."""
 
     status = 429
-    type = "/problems/token-limit-reached"
+    type = ProblemType.TOKEN_LIMIT_REACHED
     title = "The daily token limit is reached"
     kind = "limit"
 
 
 class UnknownBackend(LookupError):
-    """No backend is registered under the name."""
+    """No backend has this name."""
 
 
 _factories: dict[str, Callable[[], GenerationBackend]] = {}
 
 
 def register_backend(name: str, factory: Callable[[], GenerationBackend]) -> None:
+    """Register the factory of the backend ``name``."""
     _factories[name] = factory
 
 
 def get_backend(name: str = "builtin") -> GenerationBackend:
-    """The backend called ``name``. Raises UnknownBackend."""
+    """Return the backend ``name``. Raises UnknownBackend."""
     try:
         return _factories[name]()
     except KeyError:

@@ -1,4 +1,4 @@
-"""The endpoints that users connect, and what they spend on them."""
+"""Connections to model servers, their token usage, and limits on it."""
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -6,13 +6,14 @@ from django.db.models import Q
 
 from apps.common import clock
 from apps.common.scoping import OwnedModel
+from apps.llm.encryption import EncryptedTextField
 
 
 class Connection(OwnedModel):
-    """A server that runs models: where it is, how it is spoken to, and which of its models are used.
+    """Model server that a user connected: address, API, key, and the models to use.
 
-    At most one of an owner's connections is used for generation, and one for embeddings; without one, the built-in
-    backend and the local embedding model serve.
+    An owner uses at most one connection for generation and one for embeddings. Without one, the built-in backend and
+    the local embedding model are used.
     """
 
     class Backend(models.TextChoices):
@@ -22,7 +23,7 @@ class Connection(OwnedModel):
     name = models.CharField(max_length=100)
     backend = models.CharField(max_length=16, choices=Backend.choices, default=Backend.OPENAI)
     base_url = models.CharField(max_length=500)
-    api_key = models.BinaryField(default=b"", editable=False, help_text="Encrypted; empty where none is needed.")
+    api_key = EncryptedTextField(default="", editable=False, help_text="Empty if the server needs none.")
     api_key_hint = models.CharField(max_length=8, blank=True, default="", editable=False)
     model = models.CharField(max_length=200, blank=True, default="", help_text="For generation.")
     embedding_model = models.CharField(max_length=200, blank=True, default="")
@@ -32,13 +33,13 @@ class Connection(OwnedModel):
     timeout = models.PositiveIntegerField(
         default=120,
         validators=[MinValueValidator(1), MaxValueValidator(600)],
-        help_text="Seconds without a sign of the reply after which a call is given up.",
+        help_text="Seconds without data from the server after which a call fails.",
     )
-    stream = models.BooleanField(default=True, help_text="Whether replies are read as they are written.")
+    stream = models.BooleanField(default=True, help_text="Whether replies are streamed.")
     for_generation = models.BooleanField(default=False)
     for_embeddings = models.BooleanField(default=False)
     checked_at = models.DateTimeField(null=True, blank=True, help_text="When it was last tested.")
-    check_error = models.TextField(blank=True, default="", help_text="What the last test found wrong.")
+    check_error = models.TextField(blank=True, default="", help_text="The error of the last test.")
     created_at = models.DateTimeField(default=clock.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -62,7 +63,7 @@ class Connection(OwnedModel):
 
 
 class Usage(OwnedModel):
-    """What an owner's calls of one model took on one day, in UTC."""
+    """Token counts of an owner's calls of one model on one UTC day."""
 
     day = models.DateField()
     model = models.CharField(max_length=200)
@@ -76,13 +77,13 @@ class Usage(OwnedModel):
 
 
 class TokenLimit(OwnedModel):
-    """How many tokens a day an owner's connections may take: what the operator grants, and what the owner wants."""
+    """Daily token limits of an owner: the operator's and the owner's own. The lower one applies."""
 
     daily_tokens = models.PositiveBigIntegerField(
-        null=True, blank=True, help_text="Set by the operator. Empty: as the installation gives everybody; 0: no limit."
+        null=True, blank=True, help_text="Set by the operator. Empty: the installation's default; 0: no limit."
     )
     own_daily_tokens = models.PositiveBigIntegerField(
-        null=True, blank=True, help_text="Set by the user. It counts where it is lower."
+        null=True, blank=True, help_text="Set by the user. Applies if it is lower."
     )
     updated_at = models.DateTimeField(auto_now=True)
 

@@ -1,4 +1,4 @@
-"""The only writes to connections, usage and limits."""
+"""All writes to connections, usage and limits."""
 
 import re
 from typing import Any
@@ -11,23 +11,23 @@ from django.db.models import F
 
 from apps.common import clock
 from apps.common.problems import FieldError, Invalid, Missing
-from apps.llm.addresses import AddressNotAllowed, AddressPolicy, host_of
-from apps.llm.encryption import seal
+from apps.common.scoping import Owner, owner_id_of
 from apps.llm.events import announce_embedding_change
+from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy, host_of
 from apps.llm.models import Connection, TokenLimit, Usage
 
 KEY = re.compile(r"[\x21-\x7e]{1,1000}")
-LEAST_HINTED = 12  # characters of a key; of a shorter one the hint would be too large a part
+HINT_FROM = 12  # characters of a key; a hint would reveal too much of a shorter one
 
 
 def address_policy() -> AddressPolicy:
-    """Which addresses the operator allows."""
+    """Return the address policy of this installation."""
     return AddressPolicy.parse(settings.LLM_ALLOWED_ADDRESSES)
 
 
-def create_connection(owner: Any, *, api_key: str = "", **fields: Any) -> Connection:
-    """A new connection, used for nothing yet. Raises Invalid."""
-    connection = Connection(owner_id=owner.pk)
+def create_connection(owner: Owner, *, api_key: str = "", **fields: Any) -> Connection:
+    """Create a connection that is not yet in use. Raises Invalid."""
+    connection = Connection(owner_id=owner_id_of(owner))
     _assign(connection, fields)
     set_key(connection, api_key)
     connection.save(force_insert=True)
@@ -36,9 +36,10 @@ def create_connection(owner: Any, *, api_key: str = "", **fields: Any) -> Connec
 
 @transaction.atomic
 def update_connection(connection: Connection, *, api_key: str | None = None, **changes: Any) -> None:
-    """Change what is named. An ``api_key`` of None stays, an empty one is removed; it stays with its server only.
+    """Change the given fields. None as ``api_key`` keeps the key, "" removes it.
 
-    A connection that loses the model that it was used for is used for it no longer. Raises Invalid, Missing.
+    A key is never sent to another server: a change of the server needs the key again. Removing the model ends the use
+    that needs it. Raises Invalid, Missing.
     """
     stored = Connection.objects.for_owner(connection.owner_id).select_for_update().filter(pk=connection.pk).first()
     if stored is None:
@@ -58,12 +59,14 @@ def update_connection(connection: Connection, *, api_key: str | None = None, **c
 
 @transaction.atomic
 def use_for(connection: Connection, generation: bool | None = None, embeddings: bool | None = None) -> None:
-    """Use the connection for something, in place of the one that was, or no longer; None stays as it is.
+    """Start (True) or stop (False) using the connection for a purpose; None changes nothing.
 
-    Raises Invalid where it names no model for that.
+    Starting stops the use of the owner's other connections. Raises Invalid if the model for it is not set.
     """
     own = Connection.objects.for_owner(connection.owner_id)
-    list(own.select_for_update().order_by("pk").values_list("pk"))  # one change at a time
+    list(
+        own.select_for_update().order_by("pk").values_list("pk")
+    )  # lock, against concurrent changes of the same purpose
     for purpose, model, used in (
         ("for_generation", "model", generation),
         ("for_embeddings", "embedding_model", embeddings),
@@ -74,66 +77,66 @@ def use_for(connection: Connection, generation: bool | None = None, embeddings: 
             raise Invalid.at(f"/{model}", "Name a model first.")
         if used:
             own.exclude(pk=connection.pk).filter(**{purpose: True}).update(**{purpose: False})
-        _set(connection, **{purpose: used})
+        _update(connection, **{purpose: used})
     if embeddings is not None:
         announce_embedding_change(connection.owner_id)
 
 
 def delete_connection(connection: Connection) -> None:
-    """What it was used for goes back to what Loci brings. Its usage stays counted."""
+    """Delete the connection. Loci's own backends take over; its usage stays counted."""
     connection.delete()
     announce_embedding_change(connection.owner_id)
 
 
-def note_check(connection: Connection, error: str) -> None:
-    """That the connection was tested just now, and what was wrong."""
-    _set(connection, checked_at=clock.now(), check_error=error)
+def record_check(connection: Connection, error: str) -> None:
+    """Record the time and the error, or "", of a test."""
+    _update(connection, checked_at=clock.now(), check_error=error)
 
 
 def set_key(connection: Connection, key: str) -> None:
-    """Seal the key and remember how it ends; nothing is saved. Raises Invalid."""
+    """Set the key and its hint without saving. Raises Invalid."""
     key = key.strip()
     if key and not KEY.fullmatch(key):
-        raise Invalid.at("/api_key", "A key has letters, digits and signs only: no blanks, no line breaks.")
-    connection.api_key = seal(key) if key else b""
-    connection.api_key_hint = key[-4:] if len(key) >= LEAST_HINTED else ""
+        raise Invalid.at("/api_key", "A key may only contain letters, digits and symbols: no spaces, no line breaks.")
+    connection.api_key = key
+    connection.api_key_hint = key[-4:] if len(key) >= HINT_FROM else ""
 
 
-def record_usage(owner: Any, model: str, prompt_tokens: int, completion_tokens: int) -> None:
-    """Add a call to what the owner took today."""
-    taken = {"calls": 1, "prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
+def record_usage(owner: Owner, model: str, prompt_tokens: int, completion_tokens: int) -> None:
+    """Add a call to the owner's usage of today."""
+    added = {"calls": 1, "prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
     Usage.objects.for_owner(owner).update_or_create(
-        owner_id=getattr(owner, "pk", owner),
+        owner_id=owner_id_of(owner),
         day=clock.now().date(),
         model=model,
-        defaults={name: F(name) + value for name, value in taken.items()},
-        create_defaults=taken,
+        defaults={name: F(name) + value for name, value in added.items()},
+        create_defaults=added,
     )
 
 
-def set_daily_limit(owner: Any, daily_tokens: int | None) -> None:
-    """The limit that the owner wants, beneath what the operator grants; None is none of one's own."""
+def set_daily_limit(owner: Owner, daily_tokens: int | None) -> None:
+    """Set the owner's own limit; None removes it. The operator's limit applies where it is lower."""
     TokenLimit.objects.for_owner(owner).update_or_create(
-        owner_id=getattr(owner, "pk", owner), defaults={"own_daily_tokens": daily_tokens}
+        owner_id=owner_id_of(owner), defaults={"own_daily_tokens": daily_tokens}
     )
 
 
-def _set(connection: Connection, **values: Any) -> None:
-    """Store these fields alone; where the connection was deleted meanwhile, nothing."""
+def _update(connection: Connection, **values: Any) -> None:
+    """Update these columns only. Does nothing if the connection has been deleted meanwhile."""
     for name, value in values.items():
         setattr(connection, name, value)
     Connection.objects.for_owner(connection.owner_id).filter(pk=connection.pk).update(**values)
 
 
 def _assign(connection: Connection, fields: dict[str, Any]) -> None:
-    """Set fields, each checked. Raises Invalid."""
+    """Set and validate fields without saving. Raises Invalid."""
     for name, value in fields.items():
         setattr(connection, name, value.strip() if isinstance(value, str) else value)
     try:
         connection.clean_fields(exclude={"owner"})
     except ValidationError as error:
-        wrong = [FieldError(f"/{name}", " ".join(said)) for name, said in error.message_dict.items()]
-        raise Invalid("The connection can't be stored like this.", errors=wrong) from error
+        errors = [FieldError(f"/{name}", " ".join(texts)) for name, texts in error.message_dict.items()]
+        raise Invalid("The connection is not valid.", errors=errors) from error
     try:
         address_policy().checked_url(connection.base_url)
     except AddressNotAllowed as error:
@@ -141,6 +144,6 @@ def _assign(connection: Connection, fields: dict[str, Any]) -> None:
 
 
 def origin_of(url: str) -> tuple[str, str, int | None]:
-    """Where a key goes: the scheme, the host and the port of a URL that was checked."""
+    """Return scheme, host and port of a checked URL."""
     parsed = httpx2.URL(url)
     return parsed.scheme, host_of(parsed), parsed.port

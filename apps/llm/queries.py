@@ -1,26 +1,15 @@
-"""Reads of connections and of what they took."""
+"""Reads of connections."""
 
-from datetime import date
-from typing import Any
 from uuid import UUID
 
 from apps.common.problems import Missing
-from apps.llm.models import Connection, TokenLimit, Usage
+from apps.common.scoping import Owner
+from apps.llm.models import Connection
 
 
-def access_connection(owner: Any, connection_id: UUID) -> Connection:
-    """The owner's connection. Raises Missing."""
-    found = Connection.objects.for_owner(owner).filter(pk=connection_id).first()
-    if found is None:
+def access_connection(owner: Owner, connection_id: UUID) -> Connection:
+    """Return the owner's connection. Raises Missing."""
+    connection = Connection.objects.for_owner(owner).filter(pk=connection_id).first()
+    if connection is None:
         raise Missing("There is no such connection.")
-    return found
-
-
-def own_limit(owner: Any) -> int | None:
-    """The tokens a day that the owner wants to spend at most, None where they set no limit."""
-    return TokenLimit.objects.for_owner(owner).values_list("own_daily_tokens", flat=True).first()
-
-
-def usage_since(owner: Any, first: date) -> list[Usage]:
-    """What the owner's calls took on each day from ``first`` on, by model."""
-    return list(Usage.objects.for_owner(owner).filter(day__gte=first).order_by("day", "model"))
+    return connection

@@ -1,32 +1,20 @@
-"""Counts tokens as the models do."""
+"""Token counting with a published vocabulary of the models."""
 
 from functools import cache
-from typing import Protocol
+from typing import Any
 
-
-class TokenCounter(Protocol):
-    def count(self, text: str) -> int: ...
-
-
-class BpeTokenCounter:
-    """Counts by a published vocabulary: ``o200k_base`` of current models, ``cl100k_base`` of older ones."""
-
-    def __init__(self, encoding: str = "o200k_base") -> None:
-        # Imported when tokens are counted first: it reads its vocabularies, and takes as long as all of Django.
-        from bpe_openai import get_encoding
-
-        self._encoding = get_encoding(encoding)
-
-    def count(self, text: str) -> int:
-        """Special tokens such as ``<|endoftext|>`` count as the plain text that they are in a message."""
-        return len(self._encoding.encode_ordinary(text))
+ENCODING = "o200k_base"  # of OpenAI's current models; the counts of other models differ by some percent
 
 
 @cache
-def get_token_counter(encoding: str = "o200k_base") -> TokenCounter:
-    return BpeTokenCounter(encoding)
+def load_encoding() -> Any:
+    """Return the tokenizer of this process."""
+    # Imported at the first use: reading its vocabularies takes as long as starting all of Django.
+    from bpe_openai import get_encoding
+
+    return get_encoding(ENCODING)
 
 
 def count_tokens(text: str) -> int:
-    """How many tokens ``text`` costs in a prompt."""
-    return get_token_counter().count(text)
+    """Return the number of tokens of ``text``. Special tokens such as ``<|endoftext|>`` count as plain text."""
+    return len(load_encoding().encode_ordinary(text))

@@ -1,4 +1,4 @@
-"""Routes of the connections' pages, below ``/settings/models/``."""
+"""Routes of the settings page “Models”, below ``/settings/models/``."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The connections' pages: what serves, what can be tested, what it took."""
+"""Settings page “Models”: connections, their tests, and usage."""
 
 from typing import Any
 from uuid import UUID
@@ -14,25 +14,25 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from apps.common.problems import Problem
 from apps.llm import operations
-from apps.llm.connections import check_connection, list_models
+from apps.llm.backends.connection_check import check_connection, list_models
 from apps.llm.forms import ConnectionForm, LimitForm, UseForm
 from apps.llm.models import Connection
 from apps.llm.queries import access_connection
-from apps.llm.usage_panel import usage_panel
+from apps.llm.usage.panel import usage_panel
 
-ADDRESSES = (
+ADDRESSES = (  # suggestions of the address field
     ("https://api.openai.com/v1", "OpenAI"),
     ("https://openrouter.ai/api/v1", "OpenRouter"),
     ("https://api.mistral.ai/v1", "Mistral"),
     ("https://api.deepseek.com/v1", "DeepSeek"),
-    ("http://localhost:11434", "Ollama beside Loci"),
-    ("http://localhost:1234/v1", "LM Studio beside Loci"),
-    ("http://localhost:8080/v1", "llama.cpp beside Loci"),
+    ("http://localhost:11434", "Ollama on this server"),
+    ("http://localhost:1234/v1", "LM Studio on this server"),
+    ("http://localhost:8080/v1", "llama.cpp on this server"),
 )
 
 
 def own_connection(request: HttpRequest, connection_id: UUID) -> Connection:
-    """A connection of one's own, or 404."""
+    """Return the user's connection. Raises Http404."""
     try:
         return access_connection(request.user, connection_id)
     except Problem as error:
@@ -40,7 +40,7 @@ def own_connection(request: HttpRequest, connection_id: UUID) -> Connection:
 
 
 def page_context(request: HttpRequest) -> dict[str, Any]:
-    """What the first page shows."""
+    """Return the template context of the page."""
     connections = list(Connection.objects.for_owner(request.user).order_by("-id"))
     usage = usage_panel(request.user)
     return {
@@ -55,6 +55,7 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
+    """Show connections and usage."""
     return render(request, "llm/index.html", page_context(request))
 
 
@@ -63,6 +64,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters("api_key")
 @require_http_methods(["GET", "POST"])
 def add(request: HttpRequest) -> HttpResponse:
+    """Show the form for a new connection, or create it."""
     form = ConnectionForm(request.POST or None)
     if form.is_valid():
         try:
@@ -80,6 +82,7 @@ def add(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters("api_key")
 @require_http_methods(["GET", "POST"])
 def edit(request: HttpRequest, connection_id: UUID) -> HttpResponse:
+    """Show the form of a connection, or save it."""
     connection = own_connection(request, connection_id)
     form = ConnectionForm(request.POST or None, connection=connection)
     if form.is_valid():
@@ -94,12 +97,12 @@ def edit(request: HttpRequest, connection_id: UUID) -> HttpResponse:
 
 
 def place_of(connection: Connection) -> str:
-    """Where a connection stands on the first page."""
+    """Return the URL of a connection's card on the page."""
     return f"{reverse('llm:index')}#connection-{connection.pk}"
 
 
-def render_form(request: HttpRequest, form: ConnectionForm, **offer: Any) -> HttpResponse:
-    """The form; ``offer`` is what the server said of its models, once it was asked."""
+def render_form(request: HttpRequest, form: ConnectionForm, **models: Any) -> HttpResponse:
+    """Render the form; ``models`` is the result of ``list_offered``."""
     ids = [form.connection.pk] if form.connection else []
     context = {
         "form": form,
@@ -107,7 +110,7 @@ def render_form(request: HttpRequest, form: ConnectionForm, **offer: Any) -> Htt
         "save_url": reverse("llm:edit" if ids else "llm:add", args=ids),
         "offered_url": reverse("llm:offered-by" if ids else "llm:offered", args=ids),
     }
-    return render(request, "llm/form.html", context | offer, status=400 if form.errors else 200)
+    return render(request, "llm/form.html", context | models, status=400 if form.errors else 200)
 
 
 @login_required
@@ -115,18 +118,18 @@ def render_form(request: HttpRequest, form: ConnectionForm, **offer: Any) -> Htt
 @sensitive_post_parameters("api_key")
 @require_POST
 def offered(request: HttpRequest, connection_id: UUID | None = None) -> HttpResponse:
-    """The models of the server that the form names; nothing is stored."""
+    """List the models of the server in the submitted form, without saving it."""
     connection = own_connection(request, connection_id) if connection_id else None
     form = ConnectionForm(request.POST, connection=connection)
-    offer = offer_of(request, form)
+    models = list_offered(request, form)
     if request.htmx:  # type: ignore[attr-defined]
-        return render(request, "llm/_offered.html", offer)
-    form.errors.clear()  # what is still missing is said on saving
-    return render_form(request, form, **offer)
+        return render(request, "llm/_offered.html", models)
+    form.errors.clear()  # the form may be incomplete until it is saved
+    return render_form(request, form, **models)
 
 
-def offer_of(request: HttpRequest, form: ConnectionForm) -> dict[str, Any]:
-    """What the server says of its models, or why it can't be asked."""
+def list_offered(request: HttpRequest, form: ConnectionForm) -> dict[str, Any]:
+    """Return template variables: the server's models as ``offered``, or the error as ``refused``."""
     form.is_valid()
     try:
         names = list_models(form.unsaved_connection(request.user))
@@ -138,10 +141,11 @@ def offer_of(request: HttpRequest, form: ConnectionForm) -> dict[str, Any]:
 @login_required
 @require_POST
 def use(request: HttpRequest, connection_id: UUID) -> HttpResponse:
+    """Start or stop using a connection for a purpose."""
     connection = own_connection(request, connection_id)
     form = UseForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "It can be used for memories and for search vectors. Nothing was changed.")
+        messages.error(request, "This is not a known purpose. Nothing was changed.")
         return redirect(place_of(connection))
     try:
         operations.use_for(connection, **form.uses())
@@ -154,28 +158,30 @@ def use(request: HttpRequest, connection_id: UUID) -> HttpResponse:
 @never_cache
 @require_POST
 def test(request: HttpRequest, connection_id: UUID) -> HttpResponse:
-    """Ask the server for its models, a reply and a vector, and show what came of it."""
+    """Test a connection and show the result."""
     connection = own_connection(request, connection_id)
-    found = {"connection": connection, "check": check_connection(connection)}
+    check = check_connection(connection)
     if request.htmx:  # type: ignore[attr-defined]
-        return render(request, "llm/_check.html", found)
-    return render(request, "llm/index.html", page_context(request) | {"checked": connection, "check": found["check"]})
+        return render(request, "llm/_check.html", {"connection": connection, "check": check})
+    return render(request, "llm/index.html", page_context(request) | {"checked": connection, "check": check})
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def delete(request: HttpRequest, connection_id: UUID) -> HttpResponse:
+    """Ask for confirmation, then delete a connection."""
     connection = own_connection(request, connection_id)
     if request.method == "GET":
         return render(request, "llm/delete.html", {"connection": connection})
     operations.delete_connection(connection)
-    messages.success(request, f"“{connection.name}” is deleted. Your memories are still here.")
+    messages.success(request, f"“{connection.name}” was deleted. Your memories are kept.")
     return redirect("llm:index")
 
 
 @login_required
 @require_POST
 def limit(request: HttpRequest) -> HttpResponse:
+    """Save the user's own daily limit."""
     form = LimitForm(request.POST)
     if not form.is_valid():
         return render(request, "llm/index.html", page_context(request) | {"limit_form": form}, status=400)

@@ -83,6 +83,7 @@ def scenes_in(chat: Chat) -> list[SceneView]:
     ends: dict[int, SceneView] = {
         row.source.index: SceneView(0, row.source, row.name, row.recap, row.collapsed, row)
         for row in rows.select_related("source")
+        if row.source
     }
     for scene in scenes_of(chat):
         ends[scene.last.index] = SceneView(0, scene.last, scene.name or "", scene.recap or "", scene.is_collapsed, None)

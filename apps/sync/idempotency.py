@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.settings import api_settings
 
 from apps.common.problem_replies import problem_reply
-from apps.common.problems import Invalid, Problem
+from apps.common.problems import Invalid, Problem, ProblemType
 from apps.common.request_bodies import API, CHUNK_BYTES, is_multipart, rewindable_body
 from apps.common.scoping import system_scope
 from apps.sync.models import IdempotencyRecord
@@ -27,7 +27,7 @@ MAX_KEY = 255
 
 class KeyReused(Problem):
     status = 422
-    type = "/problems/idempotency-key-reused"
+    type = ProblemType.IDEMPOTENCY_KEY_REUSED
     title = "This Idempotency-Key was used for another request"
 
 

@@ -20,7 +20,7 @@ from apps.chats.formats.layout import dump
 from apps.chats.locking import Guard
 from apps.common.document_patches import DocumentPatch
 from apps.common.json_patch import PatchTestFailed
-from apps.common.problems import Conflict, Invalid, TooLarge, pointer_of
+from apps.common.problems import Conflict, Invalid, ProblemType, TooLarge, pointer_of
 from apps.common.scoping import system_scope
 from apps.sync.live import announce_settings
 from apps.sync.models import Setting, SettingsChange, SettingsDocument
@@ -42,7 +42,7 @@ class Settings:
 class SettingsConflict(Conflict):
     """Something that the write touches was changed since, or nothing is known of the integrity."""
 
-    type = "/problems/integrity-conflict"
+    type = ProblemType.INTEGRITY_CONFLICT
     title = "The settings have changed"
 
     @classmethod
@@ -141,7 +141,8 @@ def _is_in_effect(patch: DocumentPatch, now: Settings) -> bool:
 
 def _check_rebase(now: Settings, keys: list[str], guard: Guard) -> None:
     """Raises SettingsConflict."""
-    known = SettingsChange.objects.for_owner(now.owner_id).filter(integrity=guard.integrity).first()
+    changes = SettingsChange.objects.for_owner(now.owner_id)
+    known = changes.filter(integrity=guard.integrity).first() if guard.integrity else None
     if known is None:
         raise SettingsConflict.over(now, (), None)
     contested = [key for key in keys if now.revs.get(key, 0) > known.rev]

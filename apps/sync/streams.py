@@ -19,7 +19,7 @@ import psycopg
 from django.conf import settings
 from django.db import connection
 
-from apps.common.problems import Problem
+from apps.common.problems import Problem, ProblemType
 from apps.sync.live import CHANNEL
 
 logger = logging.getLogger(__name__)
@@ -199,7 +199,7 @@ class Events:
 
 class TooManyStreams(Problem):
     status = 429
-    type = "/problems/too-many-streams"
+    type = ProblemType.TOO_MANY_STREAMS
     title = "Too many streams"
     headers = {"Retry-After": "30"}
 

@@ -1,4 +1,4 @@
-"""The health routes prove what they say."""
+"""Liveness and readiness probes."""
 
 import pytest
 from django.test import Client
@@ -7,7 +7,7 @@ from apps.common.health import HEARTBEAT_MAX_AGE, note_heartbeat
 from apps.common.models import Heartbeat
 
 
-def test_alive_needs_nothing(client: Client) -> None:
+def test_liveness_has_no_dependencies(client: Client) -> None:
     assert client.get("/healthz/").json() == {"status": "ok"}
 
 

@@ -1,11 +1,11 @@
-"""Identifiers sort by when they were made."""
+"""Order of UUIDv7 keys."""
 
 import time
 
 from apps.common.ids import uuid7
 
 
-def test_what_is_made_later_sorts_later_within_a_millisecond_too() -> None:
+def test_ids_sort_by_creation_also_within_a_millisecond() -> None:
     made = []
     for _ in range(500):
         made.append(uuid7())

@@ -1,4 +1,4 @@
-"""JSON Patch as RFC 6902 has it, with errors that name the operation, and within bounds."""
+"""JSON Patch: results by RFC 6902, errors that name the operation, size limits."""
 
 import copy
 from typing import Any
@@ -74,7 +74,7 @@ def test_each_operation_does_what_the_rfc_says(document: Any, operation: Any, re
         ({"op": "copy", "from": "/list/-", "path": "/a"}, "/operations/1/from"),
     ],
 )
-def test_what_can_not_be_done_is_named(operation: Any, pointer: str) -> None:
+def test_an_impossible_operation_is_named(operation: Any, pointer: str) -> None:
     document = {"list": [1, 2, 3], "text": "x"}
     with pytest.raises(Invalid) as caught:
         patched(document, {"op": "add", "path": "/new", "value": 1}, operation)
@@ -90,13 +90,13 @@ def test_a_test_that_fails_names_its_operation(value: Any) -> None:
     assert caught.value.document()["errors"][0]["pointer"] == "/operations/0/path"
 
 
-def test_copies_can_not_blow_up() -> None:
+def test_the_size_of_copies_is_limited() -> None:
     doubling = [{"op": "copy", "from": "", "path": f"/{n}"} for n in range(60)]
     with pytest.raises(Invalid, match="copy more than 10000 bytes"):
         patched({"text": "x" * 100}, *doubling)
 
 
-def test_a_patch_can_not_nest_without_end() -> None:
+def test_the_depth_of_the_result_is_limited() -> None:
     with pytest.raises(Invalid, match="levels deep"):
         patched({}, {"op": "add", "path": "/a" * 100, "value": {}})
     with pytest.raises(Invalid, match="levels deep"):
@@ -119,7 +119,7 @@ def test_the_number_of_operations_is_limited() -> None:
 
 
 @given(VALUES, st.lists(OPERATIONS, max_size=5))
-def test_one_by_one_is_as_all_at_once(document: Any, operations: list[Any]) -> None:
+def test_operations_one_by_one_give_the_same_result(document: Any, operations: list[Any]) -> None:
     try:
         expected = JsonPatch(operations).apply(document)
     except Exception:

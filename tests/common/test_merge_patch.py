@@ -1,4 +1,4 @@
-"""JSON Merge Patch as RFC 7396 has it, and its inverse."""
+"""JSON Merge Patch: results by RFC 7396, and computed differences."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ OBJECTS = st.dictionaries(KEYS, VALUES, max_size=3)
 
 
 def text(value: Any) -> str:
-    """Tells 1, 1.0 and true apart, which Python doesn't."""
+    """Return a form in which 1, 1.0 and true differ; in Python they are equal."""
     return json.dumps(value, sort_keys=True)
 
 
@@ -45,14 +45,14 @@ def test_the_examples_of_the_rfc(document: Any, patch: Any, result: Any) -> None
 
 
 @given(OBJECTS, OBJECTS)
-def test_a_difference_leads_from_the_old_to_the_new(old: Any, new: Any) -> None:
+def test_applying_a_difference_gives_the_new_document(old: Any, new: Any) -> None:
     patch = diff(old, new)
     assume(patch is not None)
     assert text(apply(old, patch)) == text(new)
 
 
 @given(OBJECTS, OBJECTS)
-def test_what_a_patch_has_led_to_can_be_told_as_a_patch_unless_a_null_lies_in_the_way(old: Any, patch: Any) -> None:
+def test_a_patched_document_has_a_difference_unless_it_needs_a_null(old: Any, patch: Any) -> None:
     new = apply(old, patch)
     found = diff(old, new)
     assert found is None or text(apply(old, found)) == text(new)

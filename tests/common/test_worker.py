@@ -1,4 +1,4 @@
-"""The worker that other tests use is a real one, and counts as one."""
+"""The worker fixture runs a real worker, with a heartbeat."""
 
 import subprocess
 

@@ -10,6 +10,7 @@ from rest_framework.test import APIClient
 from apps.llm.models import Connection
 from apps.llm.operations import record_usage, set_daily_limit
 from tests.contract.conftest import client_of
+from tests.llm.conftest import ciphertext_of
 from tests.llm.scripted_server import MODELS, Reply, ScriptedServer
 
 URL = "/api/v1/connections/"
@@ -66,7 +67,7 @@ def test_a_key_is_taken_and_never_given_back(alice: APIClient) -> None:
     assert replies[2].json()["api_key_hint"] == "abcd"
     stored = Connection.objects.for_owner(alice.user).get()
     assert stored.api_key
-    assert KEY.encode() not in bytes(stored.api_key)
+    assert KEY.encode() not in ciphertext_of(stored)
     assert alice.patch(url, {"api_key": ""}).json()["api_key_hint"] == ""
     assert not Connection.objects.for_owner(alice.user).get().api_key
 

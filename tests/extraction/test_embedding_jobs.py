@@ -16,9 +16,9 @@ from apps.common.jobs import ClaimLost
 from apps.common.scoping import system_scope
 from apps.extraction import embedding_jobs, tasks
 from apps.extraction.models import EmbeddingJob
-from apps.llm import endpoint
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import get_embedder
+from apps.llm.http import endpoint
 from apps.llm.models import Connection
 from apps.llm.operations import create_connection, delete_connection, update_connection, use_for
 from apps.memories.models import Arc, Memory, Passage

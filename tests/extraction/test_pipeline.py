@@ -11,7 +11,7 @@ from apps.chats.models import Chat, Message
 from apps.common import clock, jobs
 from apps.extraction import pipeline, runs, tasks
 from apps.extraction.models import ExtractionRun
-from apps.llm import builtin
+from apps.llm.backends import builtin
 from apps.llm.generation import GenerationRequest
 from apps.memories.models import Memory, MemorySource
 from apps.memories.operations import delete_memory

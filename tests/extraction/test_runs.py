@@ -18,7 +18,7 @@ from apps.extraction import pipeline, runs, tasks
 from apps.extraction.models import ExtractionRun
 from apps.extraction.settings.schema import DEFAULTS
 from apps.extraction.stages import context
-from apps.llm import builtin
+from apps.llm.backends import builtin
 from apps.llm.generation import GenerationRequest
 from apps.memories.models import Memory
 from tests.factories import UserFactory, make_character, make_chat, parsed

@@ -20,7 +20,7 @@ from apps.extraction.suitability.expectations import Line, expected
 from apps.extraction.suitability.running import Report, run, total
 from apps.extraction.suitability.scenarios import trials
 from apps.extraction.suitability.scoring import TierResult, score_reply
-from apps.llm.builtin import BuiltinBackend
+from apps.llm.backends.builtin import BuiltinBackend
 from apps.llm.generation import Completion, GenerationFailed, GenerationRequest, Watch, unwatched
 from apps.llm.models import Connection
 from apps.llm.operations import create_connection, use_for

@@ -1,4 +1,4 @@
-"""The embedded server starts, is shared, stops, and survives what happens to it."""
+"""Embedded Postgres: start, sharing, stop, crashes and permissions."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ with running(Path(sys.argv[1]), durable=False):
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    """A data folder that the server's user can reach, also if we are root."""
+    """Return a data folder that the server's user can reach, also under root."""
     folder = Path(tempfile.mkdtemp(prefix="loci-pg-"))
     folder.chmod(0o755)
     yield folder / "home"
@@ -56,7 +56,7 @@ def postmaster(home: Path) -> int:
 
 
 def hold(home: Path) -> subprocess.Popen[str]:
-    """Another process that uses the server until its input ends."""
+    """Start another process that uses the server until its input ends."""
     process = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(home)],
         cwd=ROOT,
@@ -71,11 +71,11 @@ def hold(home: Path) -> subprocess.Popen[str]:
 
 @pytest.fixture
 def unreachable_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data folder inside one that is closed to the server's user, and a place for what must be reached."""
+    """Return a data folder that the server's user can't reach, and redirect ROOT_DATA to a temporary folder."""
     home.parent.chmod(0o700)
     roots = Path(tempfile.mkdtemp(prefix="loci-roots-"))
     roots.chmod(0o755)
-    monkeypatch.setattr(postgres_programs, "ROOTS_FOLDER", roots)
+    monkeypatch.setattr(postgres_programs, "ROOT_DATA", roots)
     yield home
     stop_whatever_runs(home)
     shutil.rmtree(roots)
@@ -92,7 +92,7 @@ def test_a_new_cluster_has_the_database_in_utf8_with_vectors_at_hand(home: Path)
     assert vector == (1,)
 
 
-def test_the_last_to_leave_stops_the_server_and_what_was_written_stays(home: Path) -> None:
+def test_the_last_process_stops_the_server_and_data_is_kept(home: Path) -> None:
     with running(home, durable=False):
         with running(home, durable=False), connect(home) as connection:
             connection.execute("CREATE TABLE kept (n int)")
@@ -118,7 +118,7 @@ def test_processes_that_start_at_once_share_one_server(home: Path) -> None:
     assert not psutil.pid_exists(server) or psutil.Process(server).status() == psutil.STATUS_ZOMBIE
 
 
-def test_a_user_that_was_killed_does_not_keep_the_server_up(home: Path) -> None:
+def test_a_killed_process_does_not_keep_the_server_running(home: Path) -> None:
     other = hold(home)
     with running(home, durable=False):
         other.kill()
@@ -127,7 +127,7 @@ def test_a_user_that_was_killed_does_not_keep_the_server_up(home: Path) -> None:
     assert not (home / "postgres" / "data" / "postmaster.pid").exists()
 
 
-def test_after_everything_was_killed_the_data_is_there(home: Path) -> None:
+def test_data_is_kept_after_everything_was_killed(home: Path) -> None:
     other = hold(home)
     with connect(home) as connection:
         connection.execute("CREATE TABLE kept AS SELECT 1 AS n")
@@ -140,7 +140,7 @@ def test_after_everything_was_killed_the_data_is_there(home: Path) -> None:
         assert connection.execute("SELECT n FROM kept").fetchall() == [(1,)]
 
 
-def test_a_pid_file_whose_number_another_program_has_by_now_is_no_hindrance(home: Path) -> None:
+def test_a_stale_pid_file_with_the_pid_of_another_program_is_ignored(home: Path) -> None:
     with running(home, durable=False):
         pid_file = home / "postgres" / "data" / "postmaster.pid"
         lines = pid_file.read_text().splitlines()
@@ -151,11 +151,11 @@ def test_a_pid_file_whose_number_another_program_has_by_now_is_no_hindrance(home
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
-def test_a_killed_server_is_revived_for_those_who_use_it(home: Path) -> None:
+def test_a_killed_server_is_restarted(home: Path) -> None:
     with running(home, durable=False):
         os.kill(postmaster(home), signal.SIGKILL)
         time.sleep(0.2)
-        embedded_postgres.revive(home)
+        embedded_postgres.restart_if_down(home)
         with connect(home) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
 
@@ -177,7 +177,7 @@ def test_a_folder_with_odd_characters_works(home: Path) -> None:
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
-def test_a_socket_folder_that_somebody_else_made_is_refused(home: Path) -> None:
+def test_a_socket_folder_of_another_user_is_refused(home: Path) -> None:
     deep = home.joinpath(*["a-folder-with-a-long-name"] * 4)
     deep.parent.mkdir(parents=True)
     socket_folder(deep).mkdir(mode=0o777)
@@ -196,7 +196,7 @@ def test_the_folders_of_the_server_are_closed_to_others(home: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has another user run the server")
-def test_where_the_servers_user_cannot_get_in_the_cluster_lies_elsewhere(unreachable_home: Path) -> None:
+def test_the_cluster_is_elsewhere_if_the_servers_user_can_not_reach_the_data_folder(unreachable_home: Path) -> None:
     with running(unreachable_home, durable=False), connect(unreachable_home) as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
@@ -205,7 +205,7 @@ def test_where_the_servers_user_cannot_get_in_the_cluster_lies_elsewhere(unreach
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has another user run the server")
-def test_where_the_servers_user_cannot_reach_the_wheel_it_runs_a_copy(
+def test_the_server_runs_a_copy_if_its_user_can_not_reach_the_wheel(
     unreachable_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wheel = postgres_programs.wheel_folder()
@@ -234,12 +234,12 @@ def test_another_user_of_the_machine_gets_no_connection(home: Path) -> None:
     assert "Permission denied" in stranger.stderr
 
 
-def test_a_data_folder_that_is_not_ours_is_refused_in_words() -> None:
-    with pytest.raises(EmbeddedPostgresError, match="cannot make the data folder"), running(Path("/proc/loci")):
+def test_an_unusable_data_folder_is_reported() -> None:
+    with pytest.raises(EmbeddedPostgresError, match="cannot create the data folder"), running(Path("/proc/loci")):
         pass
 
 
-def test_a_private_file_is_made_once_and_closed_to_others(tmp_path: Path) -> None:
+def test_a_private_file_is_created_once_and_closed_to_others(tmp_path: Path) -> None:
     path = tmp_path / "secret"
 
     assert private_file(path, "first") == "first"

@@ -1,4 +1,4 @@
-"""`manage.py up` in earnest: it gets ready, keeps its services running, and leaves nothing behind."""
+"""``manage.py up`` with real processes: readiness, restarts, clean stop."""
 
 import contextlib
 import os
@@ -28,7 +28,7 @@ NOT_INHERITED = {"DATABASE_URL", "CELERY_BROKER_URL", "DJANGO_SETTINGS_MODULE", 
 
 @dataclass
 class Installation:
-    """A data folder, a port, and the processes of `manage.py up` on them."""
+    """Data folder and port of an installation, and the processes of ``manage.py up``."""
 
     folder: Path
     port: int
@@ -46,7 +46,7 @@ class Installation:
         )
 
     def wait_for(self, pattern: str) -> str:
-        """Read the output up to the line that matches."""
+        """Read the output up to a line that matches, and return it. Raises AssertionError at its end."""
         assert self.process is not None
         assert self.process.stderr is not None
         for line in self.process.stderr:
@@ -62,7 +62,7 @@ class Installation:
         return self.process.returncode
 
     def processes(self) -> list[psutil.Process]:
-        """All that run for this installation: the services by their environment, Postgres by its arguments."""
+        """Return the installation's processes: services have it in their environment, Postgres in its arguments."""
         return [process for process in psutil.process_iter() if self.owns(process)]
 
     def owns(self, process: psutil.Process) -> bool:
@@ -92,7 +92,7 @@ def installation() -> Iterator[Installation]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def test_it_gets_ready_survives_kills_starts_again_and_stops_without_a_trace(installation: Installation) -> None:
+def test_it_gets_ready_restarts_services_and_stops_completely(installation: Installation) -> None:
     installation.up()
     line = installation.wait_for("Loci is ready")
     assert f"http://127.0.0.1:{installation.port}/" in line

@@ -1,12 +1,13 @@
-"""A scripted server, and connections to it."""
+"""Fixtures: a scripted model server, and connections to it."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.db import connection as database
 
 from apps.accounts.models import User
-from apps.llm import endpoint
+from apps.llm.http import endpoint
 from apps.llm.models import Connection
 from apps.llm.operations import create_connection, use_for
 from tests.factories import UserFactory
@@ -28,13 +29,13 @@ def alice(db: None) -> User:
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tries follow each other at once, where the server doesn't ask for a wait."""
+    """Retry without delay, unless the server asks for one."""
     monkeypatch.setattr(endpoint, "BACKOFF", 0.001)
 
 
 @pytest.fixture
 def connect(alice: User, server: ScriptedServer) -> Callable[..., Connection]:
-    """A function that connects Alice to the server, for generation and embeddings."""
+    """Return a function that creates a connection of Alice to the server and uses it for both purposes."""
 
     def connect(**fields: Any) -> Connection:
         given = {
@@ -51,3 +52,10 @@ def connect(alice: User, server: ScriptedServer) -> Callable[..., Connection]:
         return connection
 
     return connect
+
+
+def ciphertext_of(connection: Connection) -> bytes:
+    """Return the stored ciphertext of the key."""
+    with database.cursor() as cursor:
+        cursor.execute("SELECT api_key FROM llm_connection WHERE id = %s", [connection.pk])
+        return bytes(cursor.fetchone()[0])

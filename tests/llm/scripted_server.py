@@ -1,4 +1,4 @@
-"""A server on the loopback that speaks as OpenAI-compatible servers and as Ollama do, and says what it is told to.
+"""Model server for tests: speaks the APIs of OpenAI and Ollama on the loopback, with replies set by rules.
 
     with ScriptedServer(lambda request: "NONE") as server:
         server.reply_to(lambda request: "Mira" in request.prompt, "[fact:2] Mira lives in Port Salt.")
@@ -6,9 +6,9 @@
         ...  # a connection to server.url, or to server.url + "/v1"
         assert server.requests[0].headers["authorization"] == "Bearer secret"
 
-It is real HTTP, so that a worker in another process may call it too. What a rule gives is a text, a Reply, or a
-function that makes either from the request; the newest rule that holds decides, and the function that the server was
-made with answers what no rule holds for. Vectors are made from the texts by ``vector_of``.
+It is a real HTTP server, so that worker processes can call it too. A rule's answer is a text, a Reply, or a function
+from the request to either. The newest matching rule applies; without one, the answer that the server was created
+with. Vectors are computed by ``vector_of``.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ MODELS = ["scripted-large", "scripted-small"]
 
 @dataclass
 class Request:
-    """What came. ``number`` counts all requests from 1 on; ``headers`` have names in lower case."""
+    """Received request. ``number`` counts requests from 1; names of ``headers`` are in lower case."""
 
     number: int
     method: str
@@ -41,7 +41,7 @@ class Request:
 
     @property
     def kind(self) -> str:
-        """generation, embeddings, models, or an empty string for an address that there is not."""
+        """Return generation, embeddings or models, or "" for an unknown path."""
         kinds = {
             "/chat/completions": "generation",
             "/api/chat": "generation",
@@ -62,23 +62,22 @@ class Request:
 
     @property
     def prompt(self) -> str:
-        """The contents of all messages."""
+        """Return the contents of all messages."""
         return "\n".join(message["content"] for message in self.messages)
 
     @property
     def stream(self) -> bool:
-        """Whether a stream was asked for; with Ollama that is the default."""
+        """Return whether streaming is requested, which is Ollama's default."""
         return bool(self.body.get("stream", self.is_ollama)) if isinstance(self.body, dict) else False
 
 
 @dataclass
 class Reply:
-    """What goes back.
+    """Reply to a request.
 
-    ``raw`` is the whole body, sent as it is. Otherwise ``text`` is put into the form that the request wants;
-    ``stream`` has it come as one, or not, whatever was asked. ``delay`` is waited before anything, ``pace`` between
-    pieces of ``piece`` characters. ``stall_after`` pieces the server falls silent until it is closed; ``break_after``
-    pieces it hangs up.
+    ``raw`` is sent unchanged as the body. Otherwise ``text`` is sent in the API's format; ``stream`` overrides whether
+    it is streamed. ``delay`` is the seconds before the reply, ``pace`` those between chunks of ``piece`` characters.
+    After ``stall_after`` chunks the server sends nothing more, after ``break_after`` it closes the connection.
     """
 
     text: str = ""
@@ -103,18 +102,18 @@ Rule = tuple[Callable[[Request], bool], Answer]
 
 
 def html(title: str, status: int = 200) -> Reply:
-    """A web page, as a proxy shows it."""
+    """Return a reply with a web page, as a proxy sends it."""
     page = f"<!DOCTYPE html><html><head><title>{title}</title></head><body>secret words</body></html>"
     return Reply(raw=page.encode(), status=status, content_type="text/html")
 
 
 def document(value: Any, status: int = 200, **fields: Any) -> Reply:
-    """Any JSON."""
+    """Return a reply with any JSON value."""
     return Reply(raw=json.dumps(value).encode(), status=status, content_type="application/json", **fields)
 
 
 def vector_of(text: str) -> list[float]:
-    """Always the same for the same text: the sum of its words' directions, so that like texts are near."""
+    """Return a deterministic vector: the sum of a direction for each word, so that similar texts are near."""
     total = [0.0] * DIMENSIONS
     for word in text.lower().split() or [""]:
         seeded = random.Random(hashlib.sha256(word.encode("utf-8", "replace")).digest())
@@ -124,9 +123,9 @@ def vector_of(text: str) -> list[float]:
 
 
 class ScriptedServer:
-    """``default`` answers where no rule holds. ``prefix`` is the path below which the OpenAI routes lie.
+    """Server with rules. ``default`` is the answer without a matching rule, ``prefix`` the path of the OpenAI routes.
 
-    With ``tls``, a server's context, it speaks HTTPS.
+    With ``tls``, a server-side context, it serves HTTPS.
     """
 
     def __init__(self, default: Answer = "NONE", *, prefix: str = "/v1", tls: ssl.SSLContext | None = None) -> None:
@@ -159,12 +158,12 @@ class ScriptedServer:
         self._server.server_close()
 
     def reply_to(self, holds: Callable[[Request], bool], answer: Answer) -> None:
-        """From now on, requests that the predicate holds for get this answer."""
+        """Reply so to all requests for which the predicate is true."""
         with self._lock:
             self._rules.insert(0, (holds, answer))
 
     def reply_with(self, *answers: Answer) -> None:
-        """The next requests for a completion get these, one each; then what was before goes on."""
+        """Reply so to the next requests for a completion, one reply each."""
         queue = list(answers)
 
         def take(request: Request) -> "str | Reply":
@@ -192,7 +191,7 @@ class ScriptedServer:
         return request, reply
 
     def _knows(self, request: Request) -> bool:
-        """Whether there is such an address: Ollama's routes, and OpenAI's below the prefix alone."""
+        """Return whether the path exists: Ollama's routes, and OpenAI's below the prefix only."""
         route = request.path.removeprefix(self.prefix + "/")
         openai = request.path.startswith(self.prefix + "/") and route in ("chat/completions", "embeddings", "models")
         return openai or request.path in ("/api/chat", "/api/embed", "/api/tags")
@@ -216,7 +215,7 @@ def _handler_of(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
             self._serve()
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Nothing: tests look at ``requests``."""
+            """Log nothing."""
 
         def _serve(self) -> None:
             raw = self.rfile.read(int(self.headers.get("content-length") or 0))
@@ -252,7 +251,7 @@ def _handler_of(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
 
 
 def _body_of(request: Request, reply: Reply) -> tuple[Iterator[bytes], str]:
-    """The pieces of the body, and its type."""
+    """Return the chunks of the body and its content type."""
     if reply.raw is not None:
         size = max(reply.piece, 1) if reply.pace else max(len(reply.raw), 1)
         return (reply.raw[at : at + size] for at in range(0, len(reply.raw), size)), "application/json"
@@ -310,7 +309,7 @@ def _openai_whole(reply: Reply) -> dict[str, Any]:
 
 
 def _events(reply: Reply) -> Iterator[bytes]:
-    """Server-sent events, as OpenAI sends them."""
+    """Return server-sent events as OpenAI sends them."""
     deltas = [{reply.reasoning_field: part} for part in _cut(reply.reasoning, reply.piece)]
     deltas += [{"content": part} for part in _cut(reply.text, reply.piece)]
     yield b": keep-alive\n\n"

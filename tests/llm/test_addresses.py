@@ -8,7 +8,7 @@ from django.test import override_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.llm.addresses import METADATA, AddressNotAllowed, AddressPolicy
+from apps.llm.http.addresses import METADATA, AddressNotAllowed, AddressPolicy
 
 NONE = AddressPolicy.parse([])
 PUBLIC = "93.184.215.14"
@@ -44,7 +44,7 @@ def test_what_the_operator_allows():
     assert not policy.permits("127.0.0.1", "x.ollama.internal")
 
 
-def test_private_means_private_and_not_the_metadata_of_clouds():
+def test_private_does_not_allow_metadata_services():
     policy = AddressPolicy.parse(["private"])
     assert all(policy.permits(address) for address in ("127.0.0.1", "10.0.0.1", "192.168.0.1", "::1", "fd00::1"))
     assert not any(policy.permits(address) for address in METADATA)
@@ -52,13 +52,13 @@ def test_private_means_private_and_not_the_metadata_of_clouds():
 
 
 @pytest.mark.parametrize("entry", ["10.0.0.0/40", "http://x", "a b", "127.1", "0x7f000001", "-x", "publik*"])
-def test_what_is_no_entry_is_said(entry):
+def test_an_invalid_entry_is_named(entry):
     with pytest.raises(ValueError, match="neither a network"):
         AddressPolicy.parse([entry])
 
 
 @given(st.ip_addresses(v=4))
-def test_an_address_within_another_is_judged_as_itself(address: IPv4Address):
+def test_an_embedded_ipv4_address_is_checked(address: IPv4Address):
     permitted = NONE.permits(address)
     assert NONE.permits(IPv6Address(f"::ffff:{address}")) == permitted
     assert NONE.permits(IPv6Address(int(ip_address("64:ff9b::")) + int(address))) == permitted
@@ -91,13 +91,13 @@ def test_a_host_of_numbers_is_an_address_however_it_is_written(address: IPv4Addr
         ("ftp://models.example.com", "http://"),
         ("file:///etc/passwd", "http://"),
         ("gopher://x", "http://"),
-        ("http://", "no host"),
-        ("http:///v1", "no host"),
-        ("http://[", "no host"),
-        ("http://a b/", "no host"),
+        ("http://", "no valid host"),
+        ("http:///v1", "no valid host"),
+        ("http://[", "no valid host"),
+        ("http://a b/", "no valid host"),
         ("http://x:0/", "port"),
         ("http://x:99999/", "port"),
-        ("http://x:y/", "no address of the web|not an address"),
+        ("http://x:y/", "not a URL"),
         ("https://user@models.example.com", "user name"),
         ("https://:password@models.example.com", "user name"),
         ("http://127。0。0。1/", "public"),

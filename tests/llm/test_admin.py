@@ -1,4 +1,4 @@
-"""Operators see what is used, and grant limits; keys are nowhere."""
+"""Admin pages: operators see usage and set limits, and never see keys."""
 
 import pytest
 from django.test import Client, override_settings
@@ -7,7 +7,7 @@ from django.urls import reverse
 from apps.accounts.models import User
 from apps.llm.models import TokenLimit
 from apps.llm.operations import record_usage, set_daily_limit
-from apps.llm.usage import limit_of
+from apps.llm.usage.limits import limit_of
 from tests.llm.conftest import KEY
 
 

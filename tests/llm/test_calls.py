@@ -1,4 +1,4 @@
-"""How long calls take, who watches them, and how often they are tried, over real HTTP."""
+"""Timeouts, cancellation, retries, address checks and limits of calls, over real HTTP."""
 
 import socket
 import time
@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 from django.test import override_settings
 
-from apps.llm import connected, endpoint
-from apps.llm.backends import backend_for
+from apps.llm.backends import backend_for, connected
 from apps.llm.generation import GenerationFailed, LimitReached, Misconfigured, TransientFailure
+from apps.llm.http import endpoint
 from apps.llm.models import Connection, TokenLimit, Usage
 from apps.llm.operations import record_usage, set_daily_limit
-from apps.llm.usage import limit_of, usage_by_day, usage_today
+from apps.llm.usage.limits import limit_of, usage_by_day, usage_today
 from tests.llm.conftest import KEY
 from tests.llm.scripted_server import Reply, ScriptedServer, html
 from tests.llm.test_connected import ASK, both, failing, generate, streaming
@@ -25,7 +25,7 @@ class Cancelled(Exception):
 
 
 class Watch:
-    """Counts its calls, and cancels at one of them."""
+    """Watch that counts its calls and cancels at the given one."""
 
     def __init__(self, cancel_at: int = 0) -> None:
         self.calls = 0
@@ -39,7 +39,7 @@ class Watch:
 
 @pytest.fixture(autouse=True)
 def quick_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("apps.llm.transport.TICK", 0.05)
+    monkeypatch.setattr("apps.llm.http.transport.TICK", 0.05)
 
 
 @both
@@ -53,7 +53,7 @@ def test_a_call_is_watched_while_the_model_thinks(connect: Connect, server: Scri
 
 @both
 @pytest.mark.parametrize("reply", [Reply("Hello.", delay=30), Reply("Hello, Alice.", piece=3, stall_after=4)])
-def test_what_the_watch_raises_ends_the_call_at_once(connect: Connect, server: ScriptedServer, backend, reply):
+def test_an_exception_of_the_watch_aborts_the_call(connect: Connect, server: ScriptedServer, backend, reply):
     server.reply_with(reply)
     begun = time.monotonic()
     with pytest.raises(Cancelled):
@@ -62,7 +62,7 @@ def test_what_the_watch_raises_ends_the_call_at_once(connect: Connect, server: S
     assert len(server.requests) == 1
 
 
-def test_a_cancelled_call_counts_what_had_come(connect: Connect, server: ScriptedServer):
+def test_a_cancelled_call_is_counted_as_usage(connect: Connect, server: ScriptedServer):
     server.reply_with(Reply("Hello, Alice. " * 10, piece=10, stall_after=10))
     connection = connect()
     with pytest.raises(Cancelled):
@@ -70,7 +70,7 @@ def test_a_cancelled_call_counts_what_had_come(connect: Connect, server: Scripte
     assert usage_today(connection.owner_id) > 3
 
 
-def test_a_failure_of_the_watch_is_not_taken_for_one_of_the_server(connect: Connect, server: ScriptedServer):
+def test_a_failure_of_the_watch_is_not_retried(connect: Connect, server: ScriptedServer):
     def watch() -> None:
         raise TransientFailure("Of the watch.")
 
@@ -81,7 +81,7 @@ def test_a_failure_of_the_watch_is_not_taken_for_one_of_the_server(connect: Conn
 
 
 @both
-def test_a_wait_for_another_try_is_watched(connect: Connect, server: ScriptedServer, backend):
+def test_a_wait_before_a_retry_is_watched(connect: Connect, server: ScriptedServer, backend):
     server.reply_with(Reply(status=429, headers={"Retry-After": "20"}))
     begun = time.monotonic()
     with pytest.raises(Cancelled):
@@ -89,14 +89,14 @@ def test_a_wait_for_another_try_is_watched(connect: Connect, server: ScriptedSer
     assert time.monotonic() - begun < 5
 
 
-def test_a_server_is_given_the_time_that_it_asks_for(connect: Connect, server: ScriptedServer):
+def test_retry_after_is_respected(connect: Connect, server: ScriptedServer):
     server.reply_with(Reply(status=429, headers={"Retry-After": "1"}))
     begun = time.monotonic()
     assert generate(connect()).text == "Hello."
     assert time.monotonic() - begun >= 1
 
 
-def test_nobody_waits_an_hour(connect: Connect, server: ScriptedServer):
+def test_a_long_retry_after_fails_the_call(connect: Connect, server: ScriptedServer):
     server.reply_with(Reply(status=429, headers={"Retry-After": "3600"}))
     failing(connect(), TransientFailure, "429")
     assert len(server.requests) == 1
@@ -106,47 +106,47 @@ def test_nobody_waits_an_hour(connect: Connect, server: ScriptedServer):
     ("header", "least", "most"),
     [("7", 7, 7), ("0.5", 0.5, 0.5), ("-1", 0, 0), ("Wed, 21 Oct 2015 07:28:00 GMT", 0, 0)],
 )
-def test_waits_that_servers_ask_for(header, least, most):
-    assert least <= endpoint.seconds_of(header) <= most
+def test_valid_retry_after_headers(header, least, most):
+    assert least <= endpoint.retry_after_seconds(header) <= most
 
 
 @pytest.mark.parametrize("header", ["", "soon", "1 2", "32 Foo"])
-def test_what_is_no_wait(header):
-    assert endpoint.seconds_of(header) is None
+def test_invalid_retry_after_headers(header):
+    assert endpoint.retry_after_seconds(header) is None
 
 
-def test_waits_grow():
-    assert endpoint.delay(1, None) < endpoint.delay(2, None) < endpoint.delay(3, None)
+def test_retry_delays_grow():
+    assert endpoint.retry_delay(1, None) < endpoint.retry_delay(2, None) < endpoint.retry_delay(3, None)
 
 
 @pytest.mark.parametrize(
     ("backend", "reply"),
     [("openai", Reply("Hello.", delay=30)), ("ollama", Reply("Hello, Alice.", piece=3, stall_after=4))],
 )
-def test_a_silent_server_is_given_up(connect: Connect, server: ScriptedServer, backend, reply):
+def test_a_silent_server_times_out(connect: Connect, server: ScriptedServer, backend, reply):
     server.reply_to(lambda request: True, reply)
     failure = failing(connect(backend=backend, timeout=1), TransientFailure, "silent for 1 seconds")
     assert failure.partial == "" if reply.delay else failure.partial.startswith("Hello")
     assert len(server.requests) == 3
 
 
-def test_a_server_that_dribbles_is_given_up_too(connect: Connect, server: ScriptedServer, monkeypatch):
+def test_a_slow_stream_ends_at_the_total_time(connect: Connect, server: ScriptedServer, monkeypatch):
     original = connected.endpoint_of
-    monkeypatch.setattr(connected, "endpoint_of", lambda connection: original(connection).hurried(1))
+    monkeypatch.setattr(connected, "endpoint_of", lambda connection: original(connection).with_time_limit(1))
     server.reply_with(Reply("Hello, Alice. " * 100, piece=2, pace=0.05))
     failure = failing(connect(), GenerationFailed, "not complete after")
     assert failure.partial.startswith("Hello")
     assert len(server.requests) == 1
 
 
-def test_a_server_that_is_not_there(connect: Connect):
+def test_an_unreachable_server(connect: Connect):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     failing(connect(base_url=f"http://127.0.0.1:{port}/v1"), TransientFailure, "can't be reached")
 
 
-def test_a_server_that_hangs_up(connect: Connect, server: ScriptedServer):
+def test_a_server_that_closes_the_connection(connect: Connect, server: ScriptedServer):
     server.reply_with(Reply("Hello.", break_after=0), Reply("Hello.", stream=False, break_after=0))
     assert generate(connect()).text == "Hello."
 
@@ -154,7 +154,7 @@ def test_a_server_that_hangs_up(connect: Connect, server: ScriptedServer):
 # What is sent and said
 
 
-def test_nothing_of_this_machine_is_sent(connect: Connect, server: ScriptedServer, monkeypatch):
+def test_no_headers_about_this_machine_are_sent(connect: Connect, server: ScriptedServer, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-operator")
     monkeypatch.setenv("OPENAI_ORG_ID", "org-of-the-operator")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "project-of-the-operator")
@@ -175,7 +175,7 @@ def test_nothing_of_this_machine_is_sent(connect: Connect, server: ScriptedServe
 
 
 @both
-def test_a_key_that_a_server_repeats_is_not_told_on(connect: Connect, server: ScriptedServer, backend):
+def test_a_key_that_a_server_repeats_is_redacted(connect: Connect, server: ScriptedServer, backend):
     server.reply_to(
         lambda request: True, lambda request: Reply(f"Wrong: {request.headers['authorization']}", status=401)
     )
@@ -184,16 +184,16 @@ def test_a_key_that_a_server_repeats_is_not_told_on(connect: Connect, server: Sc
     assert KEY not in f"{failure!r} {failure} {failure.document()} {connected.endpoint_of(connection)!r} {connection!r}"
 
 
-def test_a_redirect_is_not_followed_and_no_key_goes_with_it(connect: Connect, server: ScriptedServer):
+def test_a_redirect_is_not_followed(connect: Connect, server: ScriptedServer):
     with ScriptedServer() as other:
         server.reply_to(
             lambda request: True, Reply(status=307, headers={"Location": f"{other.url}/v1/chat/completions"})
         )
-        failing(connect(), Misconfigured, "sends elsewhere")
+        failing(connect(), Misconfigured, "redirects elsewhere")
         assert other.requests == []
 
 
-def test_a_page_behind_an_error_is_told_by_its_title(connect: Connect, server: ScriptedServer):
+def test_a_web_page_in_an_error_is_quoted_by_its_title(connect: Connect, server: ScriptedServer):
     server.reply_to(lambda request: True, html("504 Gateway &amp; time-out", status=504))
     failure = failing(connect(), TransientFailure, "504 Gateway & time-out")
     assert "secret words" not in failure.detail
@@ -201,7 +201,7 @@ def test_a_page_behind_an_error_is_told_by_its_title(connect: Connect, server: S
 
 @both
 @override_settings(SECRET_KEY="another")
-def test_a_key_that_can_no_longer_be_opened(connect: Connect, server: ScriptedServer, backend):
+def test_a_key_that_can_not_be_decrypted(connect: Connect, server: ScriptedServer, backend):
     connection = connect(backend=backend)
     with override_settings(SECRET_KEY="yet another"):
         failing(connection, Misconfigured, "another SECRET_KEY")
@@ -222,7 +222,7 @@ def test_a_private_address_is_not_called(alice, connect: Connect, server: Script
 
 
 def resolving(monkeypatch, *answers: str) -> list[str]:
-    """Have every name resolve to the next of ``answers``, the last for ever; returns the names asked for."""
+    """Make each name lookup return the next of ``answers``, then the last. Return the list of names looked up."""
     asked: list[str] = []
 
     def getaddrinfo(host, port, *args, **kwargs):
@@ -246,7 +246,7 @@ def test_a_name_that_leads_to_a_private_address_is_not_called(connect: Connect, 
 
 
 def test_the_address_that_was_checked_is_the_one_that_is_called(connect: Connect, server, monkeypatch):
-    """A name that leads elsewhere when it is asked a second time gains nothing: it isn't asked."""
+    """DNS rebinding: the name would resolve to another address the second time, but is resolved once."""
     asked = resolving(monkeypatch, "127.0.0.1", "10.0.0.1")
     connection = connect(base_url=f"http://models.example:{server.port}/v1")
     assert generate(connection).text == "Hello."
@@ -271,14 +271,14 @@ def test_calls_stop_when_the_tokens_of_the_day_are_spent(connect: Connect, serve
     with override_settings(LLM_DAILY_TOKENS=20):
         generate(connection)
         generate(connection)
-        failure = failing(connection, LimitReached, "limit of 20 tokens a day is reached \\(36 taken\\)")
+        failure = failing(connection, LimitReached, "limit of 20 tokens a day is reached \\(36 used\\)")
     assert (failure.kind, failure.status) == ("limit", 429)
     assert len(server.requests) == 2
     usage = Usage.objects.for_owner(connection.owner_id).get()
     assert (usage.calls, usage.prompt_tokens, usage.completion_tokens) == (2, 22, 14)
 
 
-def test_the_lower_of_two_limits_counts(alice):
+def test_the_lower_of_two_limits_applies(alice):
     assert limit_of(alice) == 2_000_000
     with override_settings(LLM_DAILY_TOKENS=0):
         assert limit_of(alice) is None
@@ -292,7 +292,7 @@ def test_the_lower_of_two_limits_counts(alice):
     assert limit_of(alice) is None
 
 
-def test_usage_is_by_day_and_the_built_in_backend_takes_nothing(alice):
+def test_usage_by_day_excludes_the_built_in_backend(alice):
     record_usage(alice, "one", 3, 4)
     record_usage(alice, "other", 5, 6)
     days = usage_by_day(alice, 7)

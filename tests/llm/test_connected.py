@@ -1,4 +1,4 @@
-"""Generation by connected servers, over real HTTP."""
+"""Generation on connections, over real HTTP."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ import pytest
 from apps.llm.backends import backend_for
 from apps.llm.generation import GenerationFailed, GenerationRequest, Misconfigured, TransientFailure
 from apps.llm.models import Connection
-from apps.llm.usage import usage_today
+from apps.llm.usage.limits import usage_today
 from tests.llm.conftest import KEY
 from tests.llm.scripted_server import Reply, ScriptedServer, document, html
 
@@ -45,7 +45,7 @@ def test_a_server_that_streams_or_not_whatever_it_was_asked(connect: Connect, se
 
 
 @both
-def test_what_replies_may_hold_that_is_not_for_us(connect: Connect, server, backend):
+def test_unknown_parts_of_replies_are_ignored(connect: Connect, server, backend):
     server.reply_with(Reply("a\x00b\ud800c 👋", piece=1))
     assert generate(connect(backend=backend)).text == "abc 👋"
 
@@ -64,7 +64,7 @@ def test_halves_of_a_character_that_come_in_two_events_are_joined(connect: Conne
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
 @streaming
-def test_thoughts_in_a_field_of_their_own(connect: Connect, server, name, stream):
+def test_reasoning_in_a_separate_field(connect: Connect, server, name, stream):
     server.reply_with(Reply("Hello.", reasoning="Greet her.", reasoning_field=name))
     completion = generate(connect(stream=stream))
     assert (completion.text, completion.reasoning) == ("Hello.", "Greet her.")
@@ -121,7 +121,7 @@ def test_ollama_is_asked_for_the_whole_context(connect: Connect, server):
         ("stream_options: extra fields not permitted", "stream_options", "model"),
     ],
 )
-def test_a_field_that_the_server_does_not_know_is_said_otherwise(connect: Connect, server, complaint, refused, instead):
+def test_a_field_that_the_server_refuses_is_replaced(connect: Connect, server, complaint, refused, instead):
     server.reply_to(lambda request: refused in request.body, Reply(complaint, status=400))
     backend = backend_for(connect().owner_id)
     assert [backend.generate(ASK).text, backend.generate(ASK).text] == ["Hello.", "Hello."]
@@ -141,7 +141,7 @@ def test_content_in_parts(connect: Connect, server):
 
 
 def test_a_reply_without_end_is_cut_off(connect: Connect, server, monkeypatch):
-    monkeypatch.setattr("apps.llm.replies.MAX_CHARACTERS", 1000)
+    monkeypatch.setattr("apps.llm.replies.reply.MAX_CHARACTERS", 1000)
     server.reply_with(Reply("x" * 500_000, piece=100))
     assert generate(connect()).text == "x" * 1000
 
@@ -157,14 +157,14 @@ def failing(connection: Connection, kind: type[GenerationFailed], words: str) ->
 
 @both
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
-def test_what_may_pass_is_tried_again(connect: Connect, server, backend, status):
+def test_transient_errors_are_retried(connect: Connect, server, backend, status):
     server.reply_with(Reply(status=status), html("Bad gateway", status=502))
     assert generate(connect(backend=backend)).text == "Hello."
     assert len(server.requests) == 3
 
 
 @both
-def test_three_tries_are_enough(connect: Connect, server, backend):
+def test_a_call_fails_after_three_attempts(connect: Connect, server, backend):
     server.reply_to(lambda request: True, html("502 Bad Gateway", status=502))
     failure = failing(connect(backend=backend), TransientFailure, "502 Bad Gateway")
     assert failure.kind == "recoverable"
@@ -179,15 +179,18 @@ def test_three_tries_are_enough(connect: Connect, server, backend):
         (Reply("Not yours", status=403), "refuses the key"),
         (Reply("model 'x' not found", status=404), "no such address or model.*model 'x' not found"),
         (Reply("Too long", status=400), "refuses the request.*Too long"),
-        (Reply("Pay first", status=402), "nothing left"),
-        (Reply(status=302, headers={"Location": "http://127.0.0.1:1/"}), "sends elsewhere"),
+        (Reply("Pay first", status=402), "no credit left"),
+        (Reply(status=302, headers={"Location": "http://127.0.0.1:1/"}), "redirects elsewhere"),
         (html("Welcome to the router"), "a web page, “Welcome to the router”.*Is the address right"),
-        (document({"error": {"message": "You exceeded", "code": "insufficient_quota"}}, 429), "nothing left.*exceeded"),
+        (
+            document({"error": {"message": "You exceeded", "code": "insufficient_quota"}}, 429),
+            "no credit left.*exceeded",
+        ),
         (document({"error": {"message": "No such key", "code": 401}}), "refuses the key.*No such key"),
     ],
 )
 @both
-def test_what_a_person_has_to_mend_is_not_tried_again(connect: Connect, server, backend, reply, words):
+def test_configuration_errors_are_not_retried(connect: Connect, server, backend, reply, words):
     server.reply_to(lambda request: True, reply)
     failure = failing(connect(backend=backend), Misconfigured, words)
     assert failure.kind == "configuration"
@@ -208,7 +211,7 @@ def test_what_a_person_has_to_mend_is_not_tried_again(connect: Connect, server, 
         (Reply(raw=b'data: {"error": {"message": "Out of memory"}}\n\n'), "Out of memory"),
     ],
 )
-def test_a_success_that_is_none(connect: Connect, server, reply, words):
+def test_a_success_status_without_a_usable_reply(connect: Connect, server, reply, words):
     server.reply_to(lambda request: True, reply)
     failing(connect(), TransientFailure, words)
     assert len(server.requests) == 3
@@ -216,7 +219,7 @@ def test_a_success_that_is_none(connect: Connect, server, reply, words):
 
 @both
 @pytest.mark.parametrize("ending", [{"break_after": 7}, {"finish": False}])
-def test_a_stream_that_stops_half_way_leaves_what_had_come(connect: Connect, server, backend, ending):
+def test_a_stream_that_stops_half_way_keeps_the_partial_reply(connect: Connect, server, backend, ending):
     server.reply_to(lambda request: True, Reply("<think>Well</think>Hello, dear Alice.", piece=5, **ending))
     connection = connect(backend=backend)
     failure = failing(connection, TransientFailure, "half-way|broke")

@@ -1,4 +1,4 @@
-"""The pages of connections: made, used, tested and deleted by forms; keys go in and never come out."""
+"""Settings page of connections: create, use, test and delete them; keys are never shown."""
 
 import re
 from datetime import timedelta
@@ -11,6 +11,7 @@ from apps.common import clock
 from apps.llm import operations
 from apps.llm.models import Connection, TokenLimit, Usage
 from tests.factories import UserFactory
+from tests.llm.conftest import ciphertext_of
 from tests.llm.scripted_server import MODELS, Reply, ScriptedServer
 
 URL = "/settings/models/"
@@ -26,7 +27,7 @@ def site(alice) -> Client:
 
 
 def form_of(**fields) -> dict:
-    """What the browser sends."""
+    """Return the fields of the form."""
     given = {"name": "Home", "backend": "openai", "base_url": "https://models.example.com/v1", "api_key": ""}
     given |= {"model": "small", "embedding_model": "", "context_tokens": "8192", "timeout": "120", "stream": "on"}
     return given | fields
@@ -39,18 +40,18 @@ def connect(owner: User, **fields) -> Connection:
 
 
 def text_of(reply) -> str:
-    """What the page says, without its tags."""
+    """Return the text of a page without tags."""
     return " ".join(re.sub(r"<[^>]+>", " ", reply.content.decode()).split())
 
 
 def test_without_a_connection_the_page_says_what_works_anyway(site):
     page = text_of(site.get(URL))
     assert "The built-in extractor works without a key" in page
-    assert "quotes your chats' own sentences" in page
+    assert "quotes sentences of your chats" in page
     assert f'href="{URL}add/"' in site.get(URL).content.decode()
 
 
-def test_the_settings_lead_there(site):
+def test_the_settings_link_to_the_page(site):
     assert f'href="{URL}"' in site.get("/settings/").content.decode()
 
 
@@ -77,21 +78,21 @@ def test_a_key_is_never_in_a_page(alice, site):
     for reply in replies:
         assert reply.status_code in (200, 400)
         assert KEY not in reply.content.decode()
-        assert bytes(connection.api_key).decode("latin-1") not in reply.content.decode()
+        assert ciphertext_of(connection).decode() not in reply.content.decode()
 
 
 def test_an_empty_key_keeps_the_stored_one_and_a_box_removes_it(alice, site):
     connection = connect(alice)
-    stored = bytes(connection.api_key)
+    stored = connection.api_key
     assert "it ends in <code>abcd</code>" in site.get(f"{URL}{connection.pk}/").content.decode()
     site.post(f"{URL}{connection.pk}/", form_of(name="Renamed"))
     connection.refresh_from_db()
-    assert (connection.name, bytes(connection.api_key)) == ("Renamed", stored)
+    assert (connection.name, connection.api_key) == ("Renamed", stored)
     both = site.post(f"{URL}{connection.pk}/", form_of(api_key="another", remove_key="on"))
     assert (both.status_code, "Either remove" in text_of(both)) == (400, True)
     site.post(f"{URL}{connection.pk}/", form_of(remove_key="on"))
     connection.refresh_from_db()
-    assert (bytes(connection.api_key), connection.api_key_hint) == (b"", "")
+    assert (connection.api_key, connection.api_key_hint) == ("", "")
     assert "Remove the stored key" not in text_of(site.get(f"{URL}{connection.pk}/"))
 
 
@@ -109,7 +110,7 @@ def test_an_empty_key_keeps_the_stored_one_and_a_box_removes_it(alice, site):
         ("api_key", "two words\x00"),
     ],
 )
-def test_what_is_wrong_is_said_at_its_field(alice, site, field, value):
+def test_errors_are_shown_at_their_fields(alice, site, field, value):
     reply = site.post(f"{URL}add/", form_of(**{field: value}))
     assert reply.status_code == 400
     assert reply.context["form"].errors.keys() == {field}
@@ -131,9 +132,9 @@ def test_one_connection_serves_each_purpose(alice, site):
     assert not second.for_generation
 
 
-def test_what_has_no_model_can_not_be_used(alice, site):
+def test_a_connection_without_a_model_can_not_be_used(alice, site):
     connection = connect(alice)
-    assert "Name an embedding model first" in text_of(site.get(URL))
+    assert "Enter an embedding model first" in text_of(site.get(URL))
     for fields in ({"purpose": "embeddings", "used": "on"}, {"purpose": "nothing", "used": "on"}):
         reply = site.post(f"{URL}{connection.pk}/use/", fields, follow=True)
         assert reply.status_code == 200
@@ -182,7 +183,7 @@ def test_the_own_limit_is_set_and_lifted(alice, site):
     assert not TokenLimit.objects.for_owner(alice).exclude(own_daily_tokens=None).exists()
 
 
-def test_nobody_sees_another_ones(alice, site):
+def test_connections_of_others_are_not_found(alice, site):
     connection = connect(UserFactory(email="charlie@example.com"), name="Theirs")
     assert "Theirs" not in text_of(site.get(URL))
     for path in ("", "offered/", "use/", "test/", "delete/"):
@@ -191,7 +192,7 @@ def test_nobody_sees_another_ones(alice, site):
 
 
 @pytest.mark.parametrize("headers", [HTMX, {}])
-def test_a_test_tells_what_works(alice, site, server, headers):
+def test_a_successful_test_is_shown(alice, site, server, headers):
     connection = connect(alice, base_url=server.url, model=MODELS[0], embedding_model=MODELS[1])
     page = text_of(site.post(f"{URL}{connection.pk}/test/", **headers))
     assert "It works." in page
@@ -203,7 +204,7 @@ def test_a_test_tells_what_works(alice, site, server, headers):
 
 
 @pytest.mark.parametrize("headers", [HTMX, {}])
-def test_a_test_tells_what_fails_and_the_page_keeps_it(alice, site, server, headers):
+def test_a_failed_test_is_shown_and_stored(alice, site, server, headers):
     server.reply_to(lambda request: True, Reply(raw=b"<b>no</b>", status=401))
     connection = connect(alice, base_url=server.url)
     page = text_of(site.post(f"{URL}{connection.pk}/test/", **headers))
@@ -211,7 +212,7 @@ def test_a_test_tells_what_fails_and_the_page_keeps_it(alice, site, server, head
     assert "The last test failed , just now. The server refuses the key" in text_of(site.get(URL))
 
 
-def test_what_a_server_says_is_text_and_no_markup(alice, site, server):
+def test_a_server_s_text_is_escaped(alice, site, server):
     shout = "<img src=x onerror=alert(1)>"
     server.reply_to(lambda request: True, Reply(raw=b'{"error": {"message": "%s"}}' % shout.encode(), status=400))
     connection = connect(alice, base_url=server.url)
@@ -251,7 +252,7 @@ def test_listing_sends_the_stored_key_to_its_own_server_alone(alice, site, serve
         ("http://127.0.0.1:9", "can&#x27;t be reached"),
     ],
 )
-def test_a_server_that_can_not_be_asked_says_why(site, address, told):
+def test_the_reason_is_shown_if_models_can_not_be_listed(site, address, told):
     reply = site.post(f"{URL}offered/", form_of(base_url=address), **HTMX)
     assert reply.status_code == 200
     assert told in reply.content.decode()

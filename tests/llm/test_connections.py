@@ -1,56 +1,64 @@
-"""Connections kept, tested and used for embeddings."""
+"""Operations on connections, their test, and embeddings."""
 
 import socket
 from collections.abc import Callable
 
 import numpy as np
 import pytest
+from django.conf import settings
 from django.test import override_settings
 
 from apps.common.problems import Invalid
 from apps.llm.backends import backend_for, embedder_for
-from apps.llm.connections import check_connection, list_models
+from apps.llm.backends.connection_check import check_connection, list_models
 from apps.llm.embeddings import EmbeddingUnavailable
-from apps.llm.encryption import SealBroken, seal, unseal
 from apps.llm.generation import GenerationFailed, TransientFailure
 from apps.llm.models import Connection, Usage
 from apps.llm.operations import create_connection, delete_connection, update_connection, use_for
 from tests.factories import UserFactory
-from tests.llm.conftest import KEY
+from tests.llm.conftest import KEY, ciphertext_of
 from tests.llm.scripted_server import MODELS, Reply, ScriptedServer, document, html, vector_of
 from tests.llm.test_connected import both
 
 Connect = Callable[..., Connection]
 
 
-def test_a_sealed_text_opens_with_its_secret_or_a_former_one():
-    sealed = seal("sk-älter")
-    assert b"sk" not in sealed
-    assert unseal(sealed) == unseal(memoryview(sealed)) == "sk-älter"
-    with override_settings(SECRET_KEY="new"):
-        with pytest.raises(SealBroken, match="Enter it again"):
-            unseal(sealed)
-        with override_settings(SECRET_KEY_FALLBACKS=["other"]), pytest.raises(SealBroken):
-            unseal(sealed)
-    with override_settings(SECRET_KEY="new"):
-        other = seal("x")
-    with override_settings(SECRET_KEY_FALLBACKS=["new"]):
-        assert (unseal(other), unseal(sealed)) == ("x", "sk-älter")
-    with pytest.raises(SealBroken):
-        unseal(sealed[:-1])
-
-
-def test_a_key_is_sealed_and_kept_until_it_is_changed(connect: Connect):
+def test_a_key_is_encrypted_and_kept_until_it_is_changed(connect: Connect):
     connection = connect()
-    assert KEY.encode() not in bytes(connection.api_key)
-    assert connection.api_key_hint == "6789"
+    assert KEY.encode() not in ciphertext_of(connection)
+    assert (connection.api_key, connection.api_key_hint) == (KEY, "6789")
     update_connection(connection, name=" Elsewhere ")
     connection.refresh_from_db()
-    assert (connection.name, unseal(connection.api_key)) == ("Elsewhere", KEY)
+    assert (connection.name, connection.api_key) == ("Elsewhere", KEY)
     update_connection(connection, api_key="short")
-    assert (connection.api_key_hint, unseal(connection.api_key)) == ("", "short")
+    assert (connection.api_key_hint, connection.api_key) == ("", "short")
     update_connection(connection, api_key="")
-    assert connection.api_key == b""
+    assert (connection.api_key, ciphertext_of(connection)) == ("", b"")
+
+
+def test_a_key_is_decrypted_with_the_present_or_a_former_secret(connect: Connect):
+    connection = connect()
+    with override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=[settings.SECRET_KEY]):
+        connection.refresh_from_db()
+        assert connection.api_key == KEY
+        connection.save()
+    with override_settings(SECRET_KEY="new"):
+        connection.refresh_from_db()
+        assert connection.api_key == KEY
+    with override_settings(SECRET_KEY_FALLBACKS=["new"]):
+        connection.refresh_from_db()
+        assert connection.api_key == KEY
+
+
+def test_a_key_that_no_secret_decrypts_is_reported_and_kept(connect: Connect):
+    connection = connect(model=MODELS[0])
+    before = ciphertext_of(connection)
+    with override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=["other"]):
+        assert "Enter it again" in check_connection(Connection.objects.for_owner(connection.owner_id).get()).error
+        update_connection(connection, name="Elsewhere")
+        assert ciphertext_of(connection) == before
+    connection.refresh_from_db()
+    assert (connection.name, connection.api_key) == ("Elsewhere", KEY)
 
 
 @pytest.mark.parametrize("url", ["http://other.example/v1", "https://models.example/v1", "http://models.example:81/v1"])
@@ -78,7 +86,7 @@ def test_a_key_does_not_go_to_another_server(alice, url):
         ({"model": "m" * 201}, "/model"),
     ],
 )
-def test_what_cannot_be_stored_is_named(alice, fields, pointer):
+def test_invalid_fields_are_named(alice, fields, pointer):
     with pytest.raises(Invalid) as caught:
         create_connection(alice, **({"name": "A", "base_url": "http://models.example"} | fields))
     assert [error.pointer for error in caught.value.errors] == [pointer]
@@ -110,7 +118,7 @@ def test_a_connection_without_a_model_is_not_used(alice):
 
 
 @pytest.mark.parametrize(("backend", "profile"), [("openai", "B"), ("ollama", "A")])
-def test_what_a_backend_tells_of_itself(connect: Connect, alice, backend, profile):
+def test_the_attributes_of_a_backend(connect: Connect, alice, backend, profile):
     connect(backend=backend, context_tokens=32_000)
     found = backend_for(alice)
     assert (found.name, found.model, found.context_tokens, found.profile) == (
@@ -199,7 +207,7 @@ def test_vectors_of_a_server_are_unit_rows_in_order(connect: Connect, server: Sc
     assert (usage.model, usage.calls, usage.prompt_tokens) == ("scripted-vectors", 3, 300)
 
 
-def test_texts_that_servers_refuse_are_sent_as_they_take_them(connect: Connect, server: ScriptedServer, alice):
+def test_empty_and_long_texts_are_adapted_for_embedding(connect: Connect, server: ScriptedServer, alice):
     connect()
     assert embedder_for(alice).embed(["", "\x00", "a\ud800b", "x" * 100_000]).shape == (4, 16)
     assert [len(text) for text in server.requests[-1].body["input"]] == [1, 1, 2, 6000]
@@ -210,17 +218,17 @@ def test_texts_that_servers_refuse_are_sent_as_they_take_them(connect: Connect, 
     [
         (Reply("no", status=401), "refuses the key"),
         (html("Welcome"), "a web page"),
-        (document({"data": []}), "no vector for each of 1"),
+        (document({"data": []}), "not return a vector for each of 1"),
         (document({"data": [{"embedding": [1.0, "x"]}]}), "lists of numbers"),
-        (document({"data": [{"embedding": [[1.0]]}]}), "no vector"),
-        (document({"data": [{"embedding": []}]}), "no vector"),
-        (document({"data": [{"embedding": [0.0, 0.0]}]}), "without a direction"),
-        (document({"data": [{"embedding": None}]}), "no vector|numbers"),
-        (Reply(raw=b'{"data": [{"embedding": [NaN, 1]}]}'), "without a direction"),
+        (document({"data": [{"embedding": [[1.0]]}]}), "not return a vector"),
+        (document({"data": [{"embedding": []}]}), "not return a vector"),
+        (document({"data": [{"embedding": [0.0, 0.0]}]}), "zeros or with invalid numbers"),
+        (document({"data": [{"embedding": None}]}), "not return a vector|numbers"),
+        (Reply(raw=b'{"data": [{"embedding": [NaN, 1]}]}'), "zeros or with invalid numbers"),
         (document({"error": {"message": "Overloaded"}}), "Overloaded"),
     ],
 )
-def test_vectors_that_cannot_be_had(connect: Connect, server: ScriptedServer, alice, reply, words):
+def test_malformed_vectors_are_refused(connect: Connect, server: ScriptedServer, alice, reply, words):
     connect()
     server.reply_to(lambda request: True, reply)
     with pytest.raises(EmbeddingUnavailable, match=words):
@@ -228,7 +236,7 @@ def test_vectors_that_cannot_be_had(connect: Connect, server: ScriptedServer, al
 
 
 def test_a_query_does_not_wait_for_a_server_that_is_slow(connect: Connect, server: ScriptedServer, alice, monkeypatch):
-    monkeypatch.setattr("apps.llm.connected.QUERY_TIMEOUT", 0.2)
+    monkeypatch.setattr("apps.llm.backends.connected.QUERY_TIMEOUT", 0.2)
     connect(timeout=60)
     server.reply_to(lambda request: True, Reply(delay=30))
     with pytest.raises(EmbeddingUnavailable, match=r"silent|not complete"):
@@ -236,7 +244,7 @@ def test_a_query_does_not_wait_for_a_server_that_is_slow(connect: Connect, serve
     assert len(server.requests) == 1
 
 
-def test_a_job_tries_again(connect: Connect, server: ScriptedServer, alice):
+def test_an_embedding_call_of_a_job_is_retried(connect: Connect, server: ScriptedServer, alice):
     connect()
     server.reply_to(lambda request: request.number == 1, Reply(status=503))
     assert embedder_for(alice).embed([str(number) for number in range(9)]).shape == (9, 16)

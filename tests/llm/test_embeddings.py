@@ -18,17 +18,17 @@ def test_vectors_are_unit_float32_rows_in_the_order_of_the_texts():
         assert get_embedder().embed([text])[0] == pytest.approx(vector, abs=1e-4)
 
 
-def test_nothing_in_nothing_out():
+def test_no_texts_give_no_vectors():
     assert get_embedder().embed([]).shape == (0, 384)
 
 
-def test_near_in_meaning_is_near_in_space():
+def test_similar_texts_have_near_vectors():
     dog, puppy, tax = get_embedder().embed(["a dog", "a puppy", "a tax form"])
     assert dog @ puppy > 0.6 > 0.3 > dog @ tax
 
 
 def test_published_similarity_of_the_model():
-    """The example of the model's card, within what int8 weights change."""
+    """Compare to the example of the model card, with a tolerance for int8 weights."""
     one, two = get_embedder().embed(["That is a happy person", "That is a happy dog"])
     assert one @ two == pytest.approx(0.6946, abs=0.05)
 
@@ -40,7 +40,7 @@ def test_a_long_text_is_the_mean_of_its_pieces():
     assert long == pytest.approx(mean, abs=1e-4)
 
 
-def test_what_stands_after_the_last_piece_is_left_out():
+def test_text_after_the_last_piece_is_ignored():
     head = "ship " * 3000
     vectors = get_embedder().embed([head, head + "a tax form is due in April"])
     assert vectors[0] @ vectors[1] == pytest.approx(1, abs=1e-5)

@@ -1,6 +1,6 @@
 import pytest
 
-from apps.llm.builtin import register_task
+from apps.llm.backends.builtin import register_task
 from apps.llm.generation import GenerationFailed, GenerationRequest, UnknownBackend, get_backend
 from apps.llm.tokens import count_tokens
 
@@ -15,7 +15,7 @@ def test_the_builtin_backend_answers_with_the_function_registered_for_the_task()
     assert completion.completion_tokens == count_tokens("HELLO")
 
 
-def test_a_task_that_nobody_registered_fails_by_name():
+def test_an_unknown_task_is_named():
     with pytest.raises(GenerationFailed, match=r"tests\.unheard-of"):
         get_backend().generate(GenerationRequest("tests.unheard-of", []))
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.llm.reply_documents import DONE, NoDocument, documents, excerpt_of, message_of
+from apps.llm.replies.documents import DONE, NoDocument, documents, excerpt_of, message_of
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 DOCUMENTS = st.lists(
@@ -20,7 +20,7 @@ def chunked(body: bytes, size: int) -> list[bytes]:
 
 
 @given(DOCUMENTS, st.integers(1, 40), st.sampled_from(["\n", "\r\n"]), st.booleans())
-def test_documents_come_whole_however_the_bytes_are_cut(given_documents, size, end, as_events):
+def test_documents_are_whole_however_the_chunks_are_split(given_documents, size, end, as_events):
     prefix, gap = ("data: ", end * 2) if as_events else ("", end)
     body = "".join(prefix + json.dumps(one, ensure_ascii=False) + gap for one in given_documents)
     assert list(documents(chunked(body.encode(), size))) == given_documents
@@ -38,12 +38,12 @@ def test_any_bytes_are_documents_or_none(body):
         assert all(isinstance(document, dict) for document in documents([body]))
 
 
-def test_an_event_stream_with_all_that_may_stand_in_one():
+def test_an_event_stream_with_all_kinds_of_lines():
     body = b': hello\r\nevent: message\nid: 1\nretry: 5\ndata:{"a": 1}\n\ndata: {broken\n\ndata: [DONE]\n\n'
     assert list(documents([body])) == [{"a": 1}, DONE]
 
 
-def test_a_document_is_given_as_soon_as_it_is_there():
+def test_a_document_is_yielded_as_soon_as_it_is_complete():
     def chunks():
         yield b'data: {"a": 1}\n'
         raise ConnectionError
@@ -66,7 +66,7 @@ def test_a_document_is_given_as_soon_as_it_is_there():
         ("", ""),
     ],
 )
-def test_what_an_error_says(body, message):
+def test_messages_of_error_replies(body, message):
     assert message_of(body) == message
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.llm.thinking import TAG, split_thinking
+from apps.llm.replies.thinking import TAG, split_thinking
 
 WORDS = st.text(alphabet="abc .\n[]:`é", max_size=20)
 TAGS = st.sampled_from(
@@ -44,7 +44,7 @@ FENCES = st.sampled_from(["```\n", "\n```\n", "\n~~~ python\n", "<thi", "nk>", "
         ("```\nnever closed\n<think>Hm.</think>Hello.", "```\nnever closed\nHello.", "Hm."),
     ],
 )
-def test_thoughts_go_and_the_reply_stays(text, reply, reasoning):
+def test_reasoning_is_separated_from_the_reply(text, reply, reasoning):
     assert split_thinking(text) == (reply, reasoning)
 
 
@@ -60,21 +60,21 @@ def test_no_tag_is_left(text):
 
 
 @given(st.lists(WORDS | TAGS | FENCES).map("".join))
-def test_nothing_is_made_up(text):
+def test_no_text_is_added(text):
     reply, reasoning = split_thinking(text)
     assert set(reply + reasoning) <= set(text) | {"\n"}
     assert len(reply) + len(reasoning) <= len(text) + text.count("<")
 
 
 @given(WORDS.filter(lambda text: "`" not in text), WORDS)
-def test_what_follows_a_closed_block_is_the_reply(thought, reply):
+def test_text_after_a_closed_block_is_the_reply(thought, reply):
     assert split_thinking(f"<think>{thought}</think>{reply}").reply == reply.strip()
 
 
 @pytest.mark.parametrize(
     "part", ["<think>", "</think>", "```a\n", "```\n", "<think></think>", "```\n<think>x</think>\n", "<think a="]
 )
-def test_hostile_texts_take_no_time(part):
+def test_hostile_texts_take_linear_time(part):
     text = part * (200_000 // len(part))
     begun = time.process_time()
     split_thinking(text)

@@ -1,14 +1,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.llm.tokens import count_tokens, get_token_counter
+from apps.llm.tokens import count_tokens
 
 
 def test_counts_of_known_texts():
-    """The counts that OpenAI's own tokenizer gives."""
+    """Compare to the counts of OpenAI's tokenizer."""
     assert count_tokens("") == 0
     assert count_tokens("tiktoken is great!") == 6
-    assert get_token_counter("cl100k_base").count("tiktoken is great!") == 6
 
 
 def test_special_tokens_are_plain_text_in_a_message():

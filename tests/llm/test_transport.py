@@ -1,4 +1,4 @@
-"""TLS to the address that was checked, under the name that was given."""
+"""TLS to the checked address, with the certificate of the host name."""
 
 import datetime as dt
 import socket
@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from apps.llm import transport
 from apps.llm.generation import Misconfigured
+from apps.llm.http import transport
 from apps.llm.models import Connection
 from tests.llm.scripted_server import ScriptedServer
 from tests.llm.test_connected import both, failing, generate
@@ -23,7 +23,7 @@ Connect = Callable[..., Connection]
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate of models.example and its key, in one file."""
+    """Return a file with a certificate of models.example and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "models.example")])
     now = dt.datetime.now(dt.UTC)
@@ -45,7 +45,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def tls_server(certificate: Path, monkeypatch: pytest.MonkeyPatch):
-    """A scripted server that speaks HTTPS, at which every name leads."""
+    """Run a scripted HTTPS server, to which every name resolves."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 0))]
@@ -68,6 +68,6 @@ def test_the_certificate_is_that_of_the_name(connect: Connect, tls_server, certi
     failing(connect(backend=backend, base_url=base_url.replace("models", "other")), Misconfigured, "certificate")
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused(connect: Connect, tls_server):
+def test_an_untrusted_certificate_is_refused(connect: Connect, tls_server):
     failing(connect(base_url=f"https://models.example:{tls_server.port}"), Misconfigured, "certificate")
     assert tls_server.requests == []

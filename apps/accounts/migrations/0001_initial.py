@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=100)),
-                ('hint', models.CharField(editable=False, help_text='How the secret begins.', max_length=16)),
+                ('hint', models.CharField(editable=False, help_text='The first characters of the secret.', max_length=16)),
                 ('digest', models.CharField(editable=False, max_length=64, unique=True)),
                 ('scope', models.CharField(choices=[('read', 'Read only'), ('write', 'Read and write')], default='write', max_length=8)),
                 ('created_at', models.DateTimeField(default=apps.common.clock.now, editable=False)),

@@ -23,19 +23,7 @@ from apps.chats.queries import access_lorebook
 from apps.chats.serializers import OwnCharacter
 from apps.common.pagination import NewestFirst
 from apps.common.problems import Invalid
-from apps.common.serializer_fields import Flag, JSONObject, Position, StrictSerializer, Text
-
-
-class Number(serializers.FloatField):
-    """A JSON number, kept as it is: 1 does not become 1.0."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, bool) or not isinstance(data, int | float):
-            self.fail("invalid")
-        return data
-
-    def to_representation(self, value: Any) -> Any:
-        return value
+from apps.common.serializer_fields import Flag, JSONObject, Number, Position, StrictSerializer, Text
 
 
 class EntrySerializer(serializers.Serializer[Any]):

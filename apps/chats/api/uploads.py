@@ -10,11 +10,9 @@ from rest_framework.request import Request
 
 from apps.chats.formats.cards.pictures import MAX_PICTURE_BYTES
 from apps.common.problems import TooLarge
+from apps.common.request_bodies import ENVELOPE_BYTES
 from apps.common.serializer_fields import StrictSerializer
 from apps.common.strict_json import CompactJSONRenderer
-
-# What the other fields and the boundaries of a multipart body may take.
-ENVELOPE_BYTES = 64 * 1024
 
 
 class FileSerializer(StrictSerializer):

@@ -7,11 +7,11 @@ from django.db import transaction
 
 from apps.chats.locking import lock_chat, record_change
 from apps.chats.models import Character, Chat, ChatChange, Message, Participant
-from apps.common.problems import Conflict, Missing
+from apps.common.problems import Conflict, Missing, ProblemType
 
 
 class NameTaken(Conflict):
-    type = "/problems/name-taken"
+    type = ProblemType.NAME_TAKEN
     title = "Somebody of this name takes part already"
 
 

@@ -15,13 +15,13 @@ from apps.chats.models import Chat, Message, Swipe
 from apps.chats.operations.patches import Patch
 from apps.chats.operations.rows import message_row, ordered_ids, participant_ids, swipe_rows, with_date
 from apps.common import merge_patch
-from apps.common.problems import Conflict, Invalid
+from apps.common.problems import Conflict, Invalid, ProblemType
 
 
 class NameMismatch(Conflict):
     """The id and the index of a patch name different messages."""
 
-    type = "/problems/integrity-conflict"
+    type = ProblemType.INTEGRITY_CONFLICT
     title = "The id and the index disagree"
 
 

@@ -21,14 +21,14 @@ from apps.chats.message_data.namespaces import ends_scene
 from apps.chats.models import Chat, ChatChange, Message, Swipe
 from apps.chats.operations.metadata import metadata_change
 from apps.chats.operations.rows import ordered_ids, save_order
-from apps.common.problems import Conflict
+from apps.common.problems import Conflict, ProblemType
 
 UNDOABLE = [ChatChange.Kind.APPEND, ChatChange.Kind.PATCH, ChatChange.Kind.METADATA]
 FINGERPRINT = "undo"
 
 
 class NothingToUndo(Conflict):
-    type = "/problems/nothing-to-undo"
+    type = ProblemType.NOTHING_TO_UNDO
     title = "There is nothing to undo"
 
     def __init__(self) -> None:

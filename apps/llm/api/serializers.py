@@ -1,4 +1,4 @@
-"""What the API takes and gives of connections and usage."""
+"""Serializers of connections and usage."""
 
 from typing import Any
 
@@ -11,12 +11,13 @@ PURPOSES = ("for_generation", "for_embeddings")
 
 
 def not_blank(text: str) -> None:
+    """Raise ValidationError for a text of white space only."""
     if not text.strip():
-        raise serializers.ValidationError("It must hold words.")
+        raise serializers.ValidationError("It must not be blank.")
 
 
 class ConnectionSerializer(serializers.ModelSerializer[Connection]):
-    """A connection as it is replied: of its key no more than the hint."""
+    """Representation of a connection. Of the key it has only the hint."""
 
     class Meta:
         model = Connection
@@ -41,7 +42,7 @@ class ConnectionSerializer(serializers.ModelSerializer[Connection]):
 
 
 class ConnectionUpdateSerializer(StrictSerializer):
-    """What a person may set. An ``api_key`` that is left out stays; an empty one is removed."""
+    """Changes to a connection. Without ``api_key`` the key is kept; "" removes it."""
 
     name = Text(max_length=100, allow_blank=False, validators=[not_blank], required=False)
     backend = serializers.ChoiceField(Connection.Backend.choices, required=False)
@@ -50,42 +51,47 @@ class ConnectionUpdateSerializer(StrictSerializer):
     model = Text(max_length=200, required=False)
     embedding_model = Text(max_length=200, required=False)
     context_tokens = Integer(min_value=1024, max_value=10_000_000, required=False)
-    timeout = Integer(min_value=1, max_value=600, required=False, help_text="Seconds without a sign of the reply.")
+    timeout = Integer(min_value=1, max_value=600, required=False, help_text="Seconds without data from the server.")
     stream = Flag(required=False)
-    for_generation = Flag(required=False, help_text="Of all connections at most one is.")
-    for_embeddings = Flag(required=False, help_text="Of all connections at most one is.")
+    for_generation = Flag(required=False, help_text="At most one connection is.")
+    for_embeddings = Flag(required=False, help_text="At most one connection is.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse an empty change."""
         if not attrs:
             raise serializers.ValidationError("Name at least one field to change.")
         return attrs
 
     def fields_of_connection(self) -> dict[str, Any]:
-        """What ``operations.create_connection`` and ``update_connection`` take."""
+        """Return arguments for ``operations.create_connection`` and ``update_connection``."""
         return {name: value for name, value in self.validated_data.items() if name not in PURPOSES}
 
     def purposes(self, used: bool) -> dict[str, bool]:
-        """What ``operations.use_for`` takes: the purposes that begin or end."""
+        """Return arguments for ``operations.use_for``: the purposes that are to be set to ``used``."""
         return {name.removeprefix("for_"): used for name in PURPOSES if self.validated_data.get(name) is used}
 
 
 class ConnectionCreateSerializer(ConnectionUpdateSerializer):
+    """A new connection."""
+
     name = Text(max_length=100, allow_blank=False, validators=[not_blank])
     backend = serializers.ChoiceField(Connection.Backend.choices)
     base_url = Text(max_length=500, allow_blank=False)
 
 
 class ConnectionCheckSerializer(serializers.Serializer[Any]):
-    """What a test found out."""
+    """Result of a connection test."""
 
     ok = serializers.BooleanField()
-    error = serializers.CharField(help_text="What is wrong and what to do; empty where it works.")
-    models = serializers.ListField(child=serializers.CharField(), help_text="Those that the server names.")
-    reply = serializers.CharField(help_text="What the model said to a greeting.")
-    seconds = serializers.FloatField(help_text="How long the reply took.")
+    error = serializers.CharField(help_text="What is wrong and what to do; empty if it works.")
+    models = serializers.ListField(child=serializers.CharField(), help_text="Names from the server's list.")
+    reply = serializers.CharField(help_text="The model's reply to a short prompt.")
+    seconds = serializers.FloatField(help_text="Time that the reply took.")
 
 
 class UsageTotalsSerializer(serializers.Serializer[Any]):
+    """Totals of calls and tokens."""
+
     calls = serializers.IntegerField()
     prompt_tokens = serializers.IntegerField()
     completion_tokens = serializers.IntegerField()
@@ -93,13 +99,15 @@ class UsageTotalsSerializer(serializers.Serializer[Any]):
 
 
 class UsageDaySerializer(UsageTotalsSerializer):
+    """Totals of one model on one day."""
+
     day = serializers.DateField(help_text="In UTC.")
     model = serializers.CharField()
 
 
 class UsageSerializer(serializers.Serializer[Any]):
-    """Made by ``wire.usage_document``."""
+    """Shape of ``usage.summary.usage_document``."""
 
     today = UsageTotalsSerializer()
-    limit = serializers.IntegerField(allow_null=True, help_text="Tokens a day; null where nothing limits them.")
+    limit = serializers.IntegerField(allow_null=True, help_text="Tokens a day; null without a limit.")
     days = UsageDaySerializer(many=True, help_text="The last 14, by model, oldest first.")

@@ -1,9 +1,9 @@
-"""Connections and usage over HTTP."""
+"""API views of connections and usage."""
 
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import generics, status
 from rest_framework.request import Request
@@ -19,17 +19,19 @@ from apps.llm.api.serializers import (
     ConnectionUpdateSerializer,
     UsageSerializer,
 )
-from apps.llm.connections import check_connection
+from apps.llm.backends.connection_check import check_connection
 from apps.llm.models import Connection
 from apps.llm.queries import access_connection
-from apps.llm.wire import usage_document
+from apps.llm.usage.summary import usage_document
 
 
 class ConnectionListView(generics.GenericAPIView[Connection]):
+    """List the connections, newest first, or create one."""
+
     serializer_class = ConnectionSerializer
     pagination_class = NewestFirst
 
-    def get_queryset(self) -> Any:
+    def get_queryset(self) -> QuerySet[Connection]:
         return Connection.objects.for_owner(self.request.user)
 
     @extend_schema(responses=ConnectionSerializer(many=True))
@@ -48,6 +50,8 @@ class ConnectionListView(generics.GenericAPIView[Connection]):
 
 
 class ConnectionView(APIView):
+    """Read, change or delete a connection."""
+
     @extend_schema(responses=ConnectionSerializer)
     def get(self, request: Request, connection_id: UUID) -> Response:
         return Response(ConnectionSerializer(access_connection(request.user, connection_id)).data)
@@ -70,16 +74,16 @@ class ConnectionView(APIView):
 
 
 class ConnectionTestView(APIView):
-    """Asks the server for its models, a reply and a vector. It counts as usage, as any call does."""
+    """Test a connection: request its models, a reply and a vector. The call counts as usage."""
 
     @extend_schema(request=None, responses=ConnectionCheckSerializer)
     def post(self, request: Request, connection_id: UUID) -> Response:
-        found = check_connection(access_connection(request.user, connection_id))
-        return Response(ConnectionCheckSerializer(found).data)
+        check = check_connection(access_connection(request.user, connection_id))
+        return Response(ConnectionCheckSerializer(check).data)
 
 
 class UsageView(APIView):
-    """What the owner's connections took: today, of which limit, and on each of the last days."""
+    """Return token usage: today, the daily limit, and the last 14 days by model."""
 
     @extend_schema(responses=UsageSerializer)
     def get(self, request: Request) -> Response:

@@ -2,6 +2,7 @@
 
 import apps.common.clock
 import apps.common.ids
+import apps.llm.encryption
 import django.core.validators
 import django.db.models.deletion
 from django.conf import settings
@@ -24,17 +25,17 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=100)),
                 ('backend', models.CharField(choices=[('openai', 'OpenAI-compatible'), ('ollama', 'Ollama')], default='openai', max_length=16)),
                 ('base_url', models.CharField(max_length=500)),
-                ('api_key', models.BinaryField(default=b'', help_text='Encrypted; empty where none is needed.')),
+                ('api_key', apps.llm.encryption.EncryptedTextField(default='', editable=False, help_text='Empty if the server needs none.')),
                 ('api_key_hint', models.CharField(blank=True, default='', editable=False, max_length=8)),
                 ('model', models.CharField(blank=True, default='', help_text='For generation.', max_length=200)),
                 ('embedding_model', models.CharField(blank=True, default='', max_length=200)),
                 ('context_tokens', models.PositiveIntegerField(default=8192, validators=[django.core.validators.MinValueValidator(1024), django.core.validators.MaxValueValidator(10000000)])),
-                ('timeout', models.PositiveIntegerField(default=120, help_text='Seconds without a sign of the reply after which a call is given up.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(600)])),
-                ('stream', models.BooleanField(default=True, help_text='Whether replies are read as they are written.')),
+                ('timeout', models.PositiveIntegerField(default=120, help_text='Seconds without data from the server after which a call fails.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(600)])),
+                ('stream', models.BooleanField(default=True, help_text='Whether replies are streamed.')),
                 ('for_generation', models.BooleanField(default=False)),
                 ('for_embeddings', models.BooleanField(default=False)),
                 ('checked_at', models.DateTimeField(blank=True, help_text='When it was last tested.', null=True)),
-                ('check_error', models.TextField(blank=True, default='', help_text='What the last test found wrong.')),
+                ('check_error', models.TextField(blank=True, default='', help_text='The error of the last test.')),
                 ('created_at', models.DateTimeField(default=apps.common.clock.now, editable=False)),
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
@@ -48,8 +49,8 @@ class Migration(migrations.Migration):
             name='TokenLimit',
             fields=[
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('daily_tokens', models.PositiveBigIntegerField(blank=True, help_text='Set by the operator. Empty: as the installation gives everybody; 0: no limit.', null=True)),
-                ('own_daily_tokens', models.PositiveBigIntegerField(blank=True, help_text='Set by the user. It counts where it is lower.', null=True)),
+                ('daily_tokens', models.PositiveBigIntegerField(blank=True, help_text="Set by the operator. Empty: the installation's default; 0: no limit.", null=True)),
+                ('own_daily_tokens', models.PositiveBigIntegerField(blank=True, help_text='Set by the user. Applies if it is lower.', null=True)),
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],

@@ -1,4 +1,4 @@
-"""How the connections' pages write addresses and numbers."""
+"""Template filters for addresses, numbers and times."""
 
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
@@ -13,7 +13,7 @@ register = template.Library()
 
 @register.filter
 def host(url: str) -> str:
-    """ "https://api.example.com:8443/v1" as "api.example.com:8443"."""
+    """Return host and port of a URL: "api.example.com:8443"."""
     try:
         return urlsplit(url).netloc.rpartition("@")[2] or url
     except ValueError:
@@ -22,12 +22,12 @@ def host(url: str) -> str:
 
 @register.filter
 def thousands(value: int) -> str:
-    """1116 as "1,116"."""
+    """Format with thousands separators: 1116 as "1,116"."""
     return f"{value:,}"
 
 
 @register.filter
 def ago(moment: datetime) -> str:
-    """ "3 hours ago"; below a minute "just now"."""
+    """Return the time since ``moment``: "3 hours ago", below a minute "just now"."""
     now = clock.now()
     return f"{timesince(moment, now)} ago" if now - moment >= timedelta(minutes=1) else "just now"

@@ -12,7 +12,7 @@ from apps.chats.models import Character
 from apps.chats.queries import access_chat
 from apps.chats.serializers import MessageSerializer
 from apps.common.problems import Missing
-from apps.common.serializer_fields import Integer, JSONObject, StrictSerializer, Text
+from apps.common.serializer_fields import Integer, JSONObject, Number, StrictSerializer, Text
 from apps.memories.search import PRESETS, SearchQuery, search
 from apps.memories.search.service import TIERS
 from apps.memories.wire import search_document
@@ -20,15 +20,6 @@ from apps.memories.wire import search_document
 MAX_QUERY = 20_000
 MAX_RESULTS = 200
 LATER_TIERS = ("journal", "scenes")  # of the contract; nothing of them is made yet, so nothing is found
-
-
-class Number(serializers.FloatField):
-    """A JSON number."""
-
-    def to_internal_value(self, data: Any) -> float:
-        if isinstance(data, bool) or not isinstance(data, int | float):
-            self.fail("invalid")
-        return super().to_internal_value(data)
 
 
 class SearchSerializer(StrictSerializer):

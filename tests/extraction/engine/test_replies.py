@@ -217,7 +217,7 @@ def test_what_is_only_an_addition_fails_no_run(task: str, owner: User, server: S
 def test_the_daily_limit_ends_a_run_in_its_middle_and_nothing_is_lost(
     chat: Chat, owner: User, server: ScriptedServer
 ) -> None:
-    from apps.llm.usage import usage_today
+    from apps.llm.usage.limits import usage_today
 
     before = state_hash(chat)
     TokenLimit.objects.create(owner_id=owner.pk, own_daily_tokens=usage_today(owner) + 1)

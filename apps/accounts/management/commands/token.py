@@ -1,4 +1,4 @@
-"""``manage.py token EMAIL [--create] [--scope write]``: prints a new API token, and nothing else."""
+"""``manage.py token EMAIL [--create] [--scope write]``: create an API token and print it."""
 
 from typing import Any
 
@@ -9,11 +9,13 @@ from apps.accounts.operations import create_token
 
 
 class Command(BaseCommand):
-    help = "Makes an API token for a user and prints it alone."
+    """Create an API token and print it, so that scripts can capture it."""
+
+    help = "Create an API token for a user and print it, and nothing else."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("email")
-        parser.add_argument("--create", action="store_true", help="Make the user if there is none.")
+        parser.add_argument("--create", action="store_true", help="Create the user if there is none.")
         parser.add_argument("--scope", choices=ApiToken.Scope.values, default=ApiToken.Scope.WRITE)
 
     def handle(self, *args: Any, email: str, create: bool, scope: str, **options: Any) -> None:

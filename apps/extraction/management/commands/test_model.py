@@ -11,7 +11,7 @@ from apps.extraction.prompts.overrides import templates_of
 from apps.extraction.suitability.report import progress_of, table_of
 from apps.extraction.suitability.running import run
 from apps.llm.backends import backend_for
-from apps.llm.connected import ConnectedBackend
+from apps.llm.backends.connected import ConnectedBackend
 from apps.llm.generation import GenerationBackend, get_backend, unwatched
 from apps.llm.models import Connection
 

@@ -1,4 +1,4 @@
-"""`manage.py up`: the whole of Loci in the foreground, until Ctrl-C."""
+"""``manage.py up``: run all of Loci in the foreground until Ctrl-C."""
 
 import contextlib
 import fcntl
@@ -20,12 +20,12 @@ from django.db import connections
 from apps.common.health import forget_heartbeat
 from apps.common.static_files import collect_if_changed
 from apps.launcher import embedded_postgres
-from apps.launcher.supervisor import Service, ServiceFailed, Stopped, keep_running, say, spawn, stopping
+from apps.launcher.supervisor import Service, ServiceFailed, Stopped, keep_running, print_status, spawn, stopping
 
 READY_TIMEOUT, READY_INTERVAL = 90, 0.25  # seconds
 PYTHON = sys.executable
 CELERY = [PYTHON, "-m", "celery", "--quiet", "-A", "config"]
-NO_POOL = {"DATABASE_POOL_SIZE": "0"}  # a task has one connection, and a pool's threads do not outlive a fork
+NO_POOL = {"DATABASE_POOL_SIZE": "0"}  # tasks use one connection, and a pool's threads do not survive a fork
 
 
 class Command(BaseCommand):
@@ -35,24 +35,25 @@ class Command(BaseCommand):
     requires_migrations_checks = False
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with only_one(settings.LOCI_HOME):
+        """Run until a stop signal. Raises CommandError."""
+        with single_instance(settings.LOCI_HOME):
             refuse_busy_port(settings.LOCI_HOST, settings.LOCI_PORT)
             services = [worker(), beat(), web()]
             try:
                 with stopping(services):
                     run(services)
             except Stopped:
-                say("Loci has stopped.")
+                print_status("Loci has stopped.")
             except ServiceFailed as error:
                 raise CommandError(str(error)) from error
             finally:
-                # What is left to do is to stop the database, which nothing may interrupt.
+                # Only the shutdown of the database is left, which must not be interrupted.
                 for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                     signal.signal(signum, signal.SIG_IGN)
 
 
 def run(services: Sequence[Service]) -> None:
-    """Prepare the installation, start everything, and watch over it."""
+    """Prepare the installation, start the services and keep them running."""
     call_command("migrate", interactive=False, verbosity=0)
     collect_if_changed()
     forget_heartbeat()
@@ -61,15 +62,15 @@ def run(services: Sequence[Service]) -> None:
         service.start()
     seed_demo()
     wait_until_ready(services)
-    say(ready_line())
-    keep_running(services, also=database_watch())
+    print_status(ready_line())
+    keep_running(services, check=database_check())
 
 
 # Services
 
 
 def web() -> Service:
-    """The ASGI web server; the number of its processes is gunicorn's own `WEB_CONCURRENCY`."""
+    """Return the web server."""
     options = ["--worker-class", "config.web_worker.WebWorker", "--asgi-lifespan", "off", "--no-control-socket"]
     options += ["--bind", f"{settings.LOCI_HOST}:{settings.LOCI_PORT}", "--log-level", "warning"]
     options += ["--workers", str(settings.WEB_CONCURRENCY), "--graceful-timeout", "5"]
@@ -77,25 +78,25 @@ def web() -> Service:
 
 
 def worker() -> Service:
-    """The Celery worker, without the chatter between workers and to monitors."""
+    """Return the Celery worker, without its messages to other workers and monitors."""
     options = ["worker", "--without-gossip", "--without-mingle", "--without-heartbeat"]
     return Service("worker", [*CELERY, *options], NO_POOL)
 
 
 def beat() -> Service:
-    """The Celery scheduler; its schedule is static, so there is nothing to keep on disk."""
+    """Return the Celery scheduler, without a pid file."""
     return Service("beat", [*CELERY, "beat", "--pidfile="], NO_POOL)
 
 
-def database_watch() -> Callable[[], None]:
-    """A check that starts the embedded database again if it was killed."""
+def database_check() -> Callable[[], None]:
+    """Return a function that restarts the embedded database if it was killed."""
     if not settings.EMBEDDED_DATABASE:
         return lambda: None
-    return lambda: embedded_postgres.revive(settings.LOCI_HOME)
+    return lambda: embedded_postgres.restart_if_down(settings.LOCI_HOME)
 
 
 def seed_demo() -> None:
-    """Load the demo, in a process of its own, whose memory goes with it."""
+    """Load the demo in a child process, whose memory is freed at its end."""
     if not settings.DEMO or "seed_demo" not in get_commands():
         return
     process = spawn([PYTHON, "manage.py", "seed_demo"], {})
@@ -111,8 +112,8 @@ def seed_demo() -> None:
 
 
 @contextlib.contextmanager
-def only_one(home: Path) -> Iterator[None]:
-    """Refuse to run twice on the same data folder."""
+def single_instance(home: Path) -> Iterator[None]:
+    """Hold the lock of the data folder. Raises CommandError if another instance holds it."""
     embedded_postgres.prepare_home(home)
     with (home / "up.lock").open("w") as lock:
         try:
@@ -123,7 +124,7 @@ def only_one(home: Path) -> Iterator[None]:
 
 
 def refuse_busy_port(host: str, port: int) -> None:
-    """Say at once that another program listens on our port, rather than fail late."""
+    """Raise CommandError if another program listens on the port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -136,9 +137,9 @@ def refuse_busy_port(host: str, port: int) -> None:
 
 
 def wait_until_ready(services: Sequence[Service]) -> None:
-    """Wait for the installation's own word that it is ready; a service that dies meanwhile is the reason if not."""
+    """Wait until the readiness probe succeeds. Raises ServiceFailed if a service ends or the time runs out."""
     deadline = time.monotonic() + READY_TIMEOUT
-    while not answers_ready():
+    while not is_ready():
         dead = [service.name for service in services if not service.alive]
         if dead or time.monotonic() > deadline:
             reason = f"{dead[0]} has stopped" if dead else f"no answer within {READY_TIMEOUT} s"
@@ -146,8 +147,8 @@ def wait_until_ready(services: Sequence[Service]) -> None:
         time.sleep(READY_INTERVAL)
 
 
-def answers_ready() -> bool:
-    """Whether `/readyz/` says 200."""
+def is_ready() -> bool:
+    """Return whether ``/readyz/`` replies 200."""
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.LOCI_HOST, settings.LOCI_HOST)  # noqa: S104
     request = urllib.request.Request(f"http://{host}:{settings.LOCI_PORT}/readyz/", headers={"Host": "localhost"})
     try:
@@ -158,6 +159,6 @@ def answers_ready() -> bool:
 
 
 def ready_line() -> str:
-    """Where to go, and how to log in to the demo."""
+    """Return the line that names the address and the demo login."""
     line = f"Loci is ready: {settings.LOCI_URL.rstrip('/')}/"
     return f"{line}  demo login: {settings.DEMO_EMAIL} / {settings.DEMO_PASSWORD}" if settings.DEMO else line

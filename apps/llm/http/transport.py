@@ -1,7 +1,8 @@
-"""HTTP to servers that users name: addresses checked where the connection is made, calls that can be watched.
+"""HTTP transport with address checks at connection time and cancellable calls.
 
-The host is resolved here, each address is checked, and the connection goes to a checked address: a name that leads
-elsewhere the next time it is asked has no second time. The Host header and the certificate stay those of the name.
+The host is resolved once, each address is checked, and the connection goes to a checked address, which defeats DNS
+rebinding: a name that resolves to another address the second time. The Host header and the certificate check keep
+the name.
 """
 
 import socket
@@ -15,17 +16,17 @@ from typing import Any, TypeVar
 import httpcore2
 import httpx2
 
-from apps.llm.addresses import AddressNotAllowed, AddressPolicy, refusal
 from apps.llm.generation import Watch
+from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy, refusal
 
-TICK = 1.0  # seconds between two looks of the watch
-CONNECT_TIMEOUT = 10.0  # seconds, for all of resolving, connecting and shaking hands, each
+TICK = 1.0  # seconds between two calls of the watch
+CONNECT_TIMEOUT = 10.0  # seconds each for resolving, connecting and the TLS handshake
 SENT_HEADERS = {"host", "accept", "connection", "content-type", "content-length", "transfer-encoding"}
 T = TypeVar("T")
 
 
 class Watcher:
-    """Looks after a call: calls ``watch`` once a tick, and knows when the call has to end."""
+    """Call ``watch`` once a tick during a call, and keep the call's deadline."""
 
     def __init__(self, watch: Watch, seconds: float) -> None:
         self._watch = watch
@@ -35,11 +36,11 @@ class Watcher:
 
     @property
     def remaining(self) -> float:
-        """Seconds until the call has to end."""
+        """Return the seconds until the deadline, at least 0."""
         return max(self.deadline - time.monotonic(), 0.0)
 
     def tick(self) -> None:
-        """Call the watch if it is time to. Raises what the watch raises, and remembers it."""
+        """Call the watch if a tick has passed. Store and raise its exception."""
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + TICK
@@ -50,14 +51,17 @@ class Watcher:
             raise
 
     def sleep(self, seconds: float) -> None:
-        """Wait, watched."""
+        """Sleep, calling the watch meanwhile."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             time.sleep(min(left, TICK))
             self.tick()
 
     def wait_for(self, work: Callable[[], T]) -> T:
-        """What ``work`` returns or raises. It blocks in a thread of its own, which is left to itself on an abort."""
+        """Run blocking ``work`` in a thread, calling the watch meanwhile. Return its result or raise its exception.
+
+        If the watch aborts, the thread is abandoned: neither DNS nor TLS calls can be interrupted.
+        """
         outcome: list[tuple[bool, Any]] = []
         thread = threading.Thread(target=_run, args=(work, outcome), daemon=True)
         thread.start()
@@ -78,14 +82,14 @@ def _run(work: Callable[[], Any], outcome: list[tuple[bool, Any]]) -> None:
 
 
 class WatchedStream(httpcore2.NetworkStream):
-    """A connection whose reads and writes are watched."""
+    """Connection that calls the watch during reads and writes."""
 
     def __init__(self, stream: httpcore2.NetworkStream, watcher: Watcher) -> None:
         self._stream = stream
         self._watcher = watcher
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Waits for at most ``timeout`` seconds, a tick at a time, and never beyond the call's deadline."""
+        """Read, waiting at most ``timeout`` seconds and never beyond the call's deadline."""
         until = min(time.monotonic() + (timeout or CONNECT_TIMEOUT), self._watcher.deadline)
         while True:
             try:
@@ -98,23 +102,27 @@ class WatchedStream(httpcore2.NetworkStream):
                     raise
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Write all of ``buffer``."""
         self._watcher.wait_for(lambda: self._stream.write(buffer, timeout))
 
     def close(self) -> None:
+        """Close the connection."""
         self._stream.close()
 
     def start_tls(
         self, ssl_context: SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.NetworkStream:
+        """Return the connection after a TLS handshake."""
         stream = self._watcher.wait_for(lambda: self._stream.start_tls(ssl_context, server_hostname, timeout))
         return WatchedStream(stream, self._watcher)
 
     def get_extra_info(self, info: str) -> Any:
+        """Return the wrapped connection's information."""
         return self._stream.get_extra_info(info)
 
 
 class CheckedBackend(httpcore2.NetworkBackend):
-    """Connects to addresses that the policy permits."""
+    """Network backend that connects only to addresses that the policy permits."""
 
     def __init__(self, policy: AddressPolicy, watcher: Watcher) -> None:
         self._policy = policy
@@ -129,11 +137,11 @@ class CheckedBackend(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
-        """Raises AddressNotAllowed, or what httpcore2's own backend raises."""
+        """Connect to a host. Raises AddressNotAllowed, httpcore2.ConnectError, httpcore2.ConnectTimeout."""
         return WatchedStream(self._watcher.wait_for(lambda: self._connect(host, port, timeout)), self._watcher)
 
     def _connect(self, host: str, port: int, timeout: float | None) -> httpcore2.NetworkStream:
-        """The first of the host's addresses that answers."""
+        """Connect to the first of the host's addresses that answers."""
         failure: Exception | None = None
         for address in self._addresses(host, port):
             try:
@@ -143,7 +151,7 @@ class CheckedBackend(httpcore2.NetworkBackend):
         raise failure or httpcore2.ConnectError(f"{host} has no address.")
 
     def _addresses(self, host: str, port: int) -> list[str]:
-        """Every address of the host, each checked: a name with one bad address among good ones is refused whole."""
+        """Resolve a host. Raises AddressNotAllowed if any of its addresses is not allowed, even among allowed ones."""
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
@@ -155,7 +163,7 @@ class CheckedBackend(httpcore2.NetworkBackend):
 
 
 class CheckedTransport(httpx2.HTTPTransport):
-    """httpx2's transport over checked and watched connections, with no proxy between, whatever the environment says."""
+    """HTTPX transport over checked, watched connections; ignores proxies named in the environment."""
 
     def __init__(self, policy: AddressPolicy, watcher: Watcher, key: str = "") -> None:
         super().__init__(verify=tls_context(), trust_env=False)
@@ -166,7 +174,7 @@ class CheckedTransport(httpx2.HTTPTransport):
         )
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Each request is checked anew, so that a redirect would be too."""
+        """Send a request after checking its URL. Raises AddressNotAllowed."""
         self._policy.checked_url(str(request.url))
         sent = httpx2.Request(
             request.method,
@@ -178,7 +186,7 @@ class CheckedTransport(httpx2.HTTPTransport):
         return super().handle_request(sent)
 
     def _headers(self, request: httpx2.Request) -> dict[str, str]:
-        """Only what a server needs to know: nothing that a library adds of this machine or its environment."""
+        """Return only necessary headers: the SDK adds others that describe this machine and its environment."""
         headers = {name: value for name, value in request.headers.items() if name.lower() in SENT_HEADERS}
         if self._key:
             headers["authorization"] = f"Bearer {self._key}"
@@ -187,5 +195,5 @@ class CheckedTransport(httpx2.HTTPTransport):
 
 @cache
 def tls_context() -> SSLContext:
-    """The authorities that certificates are verified against, or those of ``SSL_CERT_FILE``; loading them is slow."""
+    """Return the TLS context with the trusted authorities, or those of ``SSL_CERT_FILE``. Cached: loading is slow."""
     return httpx2.create_ssl_context()

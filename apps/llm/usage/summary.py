@@ -1,19 +1,19 @@
-"""Usage as the API replies it."""
+"""Usage as a JSON document of the API."""
 
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
 from apps.common import clock
+from apps.common.scoping import Owner
 from apps.llm.models import Usage
-from apps.llm.queries import usage_since
-from apps.llm.usage import limit_of
+from apps.llm.usage.limits import limit_of, usage_since
 
 DAYS = 14
 
 
-def usage_document(owner: Any) -> dict[str, Any]:
-    """Today against the limit, and each of the last days by model; days are those of UTC."""
+def usage_document(owner: Owner) -> dict[str, Any]:
+    """Return today's totals, the daily limit, and the totals of the last days by model. Days are UTC days."""
     today = clock.now().date()
     rows = usage_since(owner, today - timedelta(days=DAYS - 1))
     return {

@@ -1,4 +1,4 @@
-"""The JSON documents of a reply, however the server sends them."""
+"""Splitting of a response into JSON documents, whatever its framing, and error messages in it."""
 
 import json
 import re
@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator
 from html import unescape
 from typing import Any
 
-DONE = {"done": True}  # what OpenAI's "[DONE]" says, in Ollama's words
-FIELDS = ("event:", "id:", "retry:", ":")  # lines of an event stream that carry no data
+DONE = {"done": True}  # stands for OpenAI's "[DONE]" line
+FIELDS = ("event:", "id:", "retry:", ":")  # lines of an event stream without data
 HTML = re.compile(r"\s*(<!doctype html|<html|<head|<body|<h1)|.{0,500}<title", re.IGNORECASE | re.DOTALL)
 TITLE = re.compile(r"<(title|h1)[^>]*>(.*?)</\1", re.IGNORECASE | re.DOTALL)
-MAX_EXCERPT = 200  # characters of a server's words in a message of ours
+MAX_EXCERPT = 200  # characters of a server's text that our messages quote
 
 
 class NoDocument(ValueError):
-    """The reply is no JSON; the message says what it is instead. ``page`` for a web page, as of a wrong address."""
+    """The response holds no JSON document; the message is an excerpt. ``page``: it is a web page."""
 
     def __init__(self, text: str) -> None:
         self.page = bool(HTML.match(text))
@@ -22,9 +22,10 @@ class NoDocument(ValueError):
 
 
 def documents(chunks: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """The documents of an event stream, of JSON lines or of one JSON body: what comes decides, not what was asked.
+    """Yield the objects of an event stream, of JSON lines or of one JSON body.
 
-    Bytes that are no UTF-8 are replaced. Raises NoDocument where there is none.
+    The content decides which it is, since servers stream unasked and the reverse. Invalid UTF-8 is replaced.
+    Raises NoDocument if there is no object.
     """
     rest: list[str] = []
     found = False
@@ -40,7 +41,7 @@ def documents(chunks: Iterable[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def lines(chunks: Iterable[bytes]) -> Iterator[str]:
-    """Lines, each as soon as it is complete."""
+    """Yield each line as soon as it is complete."""
     begun: list[bytes] = []
     for chunk in chunks:
         *complete, last = chunk.split(b"\n")
@@ -52,7 +53,7 @@ def lines(chunks: Iterable[bytes]) -> Iterator[str]:
 
 
 def _document_of(line: str) -> dict[str, Any] | None:
-    """What one line says by itself."""
+    """Return the object on one line, or None."""
     payload = re.sub(r"^(data|error):", "", line).strip()
     if payload == "[DONE]":
         return DONE
@@ -61,7 +62,7 @@ def _document_of(line: str) -> dict[str, Any] | None:
 
 
 def whole_body(text: str) -> Iterator[dict[str, Any]]:
-    """The documents of a body that is one JSON value. Raises NoDocument."""
+    """Yield the objects of a body that is one JSON value. Raises NoDocument."""
     parsed = parsed_json(text)
     found = [one for one in (parsed if isinstance(parsed, list) else [parsed]) if isinstance(one, dict)]
     if not found:
@@ -70,7 +71,7 @@ def whole_body(text: str) -> Iterator[dict[str, Any]]:
 
 
 def parsed_json(text: str) -> Any:
-    """None where it is no JSON."""
+    """Return the parsed JSON, or None if the text is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -78,16 +79,16 @@ def parsed_json(text: str) -> Any:
 
 
 def message_of(text: str) -> str:
-    """What an error reply says, whatever its form, in one line."""
+    """Return the message of an error response of any form, as one line."""
     parsed = parsed_json(text)
     if isinstance(parsed, list) and parsed:
         parsed = parsed[0]
-    said = error_message(parsed) if isinstance(parsed, dict) else ""
-    return excerpt_of(said or text)
+    message = error_message(parsed) if isinstance(parsed, dict) else ""
+    return excerpt_of(message or text)
 
 
 def error_message(document: dict[str, Any]) -> str:
-    """What a document says went wrong; empty where it says nothing."""
+    """Return the error message in a document, or ""."""
     error = document.get("error")
     if isinstance(error, dict):
         error = error.get("message") or error.get("code") or error.get("type") or "unnamed error"
@@ -98,7 +99,7 @@ def error_message(document: dict[str, Any]) -> str:
 
 
 def excerpt_of(text: str) -> str:
-    """The beginning of a text in one line; of a web page its title."""
+    """Return the beginning of a text as one line; for a web page, its title."""
     if HTML.match(text):
         title = TITLE.search(text)
         text = f"a web page, “{unescape(title[2])}”" if title else "a web page without a title"

@@ -1,8 +1,8 @@
-"""Which addresses a URL given by a user may lead to.
+"""Address policy: protection against server-side request forgery by URLs that users enter.
 
-Whoever lets others name a URL that the server fetches lets them reach what only the server reaches: its own
-loopback, the network behind it, the metadata of its cloud. So only public addresses are called, unless the operator
-allows others, and it is the resolved address that counts (see ``transport``): names can be made to point anywhere.
+A server that fetches such a URL could be made to reach its own loopback, its private network or its cloud's metadata
+service. So only public addresses are called, unless the operator allows others. The check applies to the resolved
+address (see ``transport``), since a host name can point anywhere.
 """
 
 import re
@@ -21,10 +21,10 @@ PRIVATE = tuple(
     ip_network(network)
     for network in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "::1/128", "fc00::/7")
 )
-# Where clouds tell a machine its secrets (AWS and most others, Alibaba): never opened by the word "private".
+# Metadata services of clouds, which hand out credentials: the entry "private" never allows them.
 METADATA = frozenset(map(ip_address, ("169.254.169.254", "fd00:ec2::254", "100.100.100.200", "192.0.0.192")))
-# Not public either, though not every version of Python's ``ipaddress`` knows it.
-OTHERS = tuple(
+# Not public either, but older versions of Python's ``ipaddress`` call them global.
+NOT_GLOBAL = tuple(
     ip_network(network)
     for network in (
         *("0.0.0.0/8", "100.64.0.0/10", "192.88.99.0/24"),
@@ -37,12 +37,12 @@ NUMERIC_HOST = re.compile(r"(0x[0-9a-f]*|\d+)(\.(0x[0-9a-f]*|\d+)){0,3}", re.IGN
 
 
 class AddressNotAllowed(ValueError):
-    """The URL can't be called, or leads where Loci doesn't go; the message says which."""
+    """The URL is unusable or its address is not allowed; the message says which."""
 
 
 @dataclass(frozen=True)
 class AddressPolicy:
-    """What is allowed besides public addresses: networks, whatever a host name leads to, or everything."""
+    """Addresses that are allowed besides public ones: networks, all addresses of named hosts, or everything."""
 
     networks: tuple[Network, ...] = ()
     hosts: frozenset[str] = frozenset()
@@ -51,7 +51,7 @@ class AddressPolicy:
 
     @classmethod
     def parse(cls, entries: Iterable[str]) -> Self:
-        """From ``*``, ``private``, networks and host names. Raises ValueError for anything else."""
+        """Parse the entries ``*``, ``private``, networks and host names. Raises ValueError for any other."""
         given = [entry.strip().lower() for entry in entries if entry.strip()]
         words = {"*", "private"}
         networks = {entry: network for entry in given if (network := _network(entry)) is not None}
@@ -64,11 +64,11 @@ class AddressPolicy:
         )
 
     def permits(self, address: str | Address, host: str = "") -> bool:
-        """Whether ``address`` may be connected to, for a URL that names ``host``."""
+        """Return whether ``address`` may be connected to for a URL with the host ``host``."""
         if self.everything or _plain(host) in self.hosts:
             return True
         given = ip_address(address) if isinstance(address, str) else address
-        return all(self._permits(one) for one in _meant(given))
+        return all(self._permits(destination) for destination in _destinations(given))
 
     def _permits(self, address: Address) -> bool:
         if any(address in network for network in self.networks):
@@ -78,33 +78,33 @@ class AddressPolicy:
         return is_public(address)
 
     def checked_url(self, url: str) -> httpx2.URL:
-        """The URL, as it may be called as far as can be told without resolving names. Raises AddressNotAllowed."""
+        """Parse and check a URL without resolving its host. Raises AddressNotAllowed."""
         try:
             parsed = httpx2.URL(url)
         except (httpx2.InvalidURL, ValueError, TypeError) as error:
-            raise AddressNotAllowed("This is not an address of the web.") from error
+            raise AddressNotAllowed("This is not a URL.") from error
         if parsed.scheme not in ("http", "https"):
             raise AddressNotAllowed("It must begin with http:// or https://.")
         if parsed.userinfo:
-            raise AddressNotAllowed("It must not hold a user name or password; the key has a field of its own.")
+            raise AddressNotAllowed("It must not contain a user name or password; enter the key in its own field.")
         host = host_of(parsed)
         literal = literal_address(host)
         if literal is None and not HOST_NAME.fullmatch(host):
-            raise AddressNotAllowed("It names no host.")
+            raise AddressNotAllowed("It has no valid host.")
         if parsed.port is not None and not 0 < parsed.port < 65536:
-            raise AddressNotAllowed("It names no port between 1 and 65535.")
+            raise AddressNotAllowed("The port must be between 1 and 65535.")
         if literal is not None and not self.permits(literal, host):
             raise AddressNotAllowed(refusal(host))
         return parsed
 
 
 def host_of(url: httpx2.URL) -> str:
-    """The host as it is resolved: in ASCII, in lower case."""
+    """Return the host in ASCII and lower case, as it is resolved."""
     return _plain(url.raw_host.decode("ascii"))
 
 
 def refusal(host: str) -> str:
-    """Why a host is not called; the same whatever is there, so that it tells nobody about the network."""
+    """Return why a host is not called, in a text that reveals nothing about the network behind this server."""
     return (
         f"{host} is not a public address, and this installation does not allow it."
         " Whoever runs it can, with LLM_ALLOWED_ADDRESSES."
@@ -112,14 +112,14 @@ def refusal(host: str) -> str:
 
 
 def is_public(address: Address) -> bool:
-    """Whether the address belongs to a machine of the open internet."""
-    if address in METADATA or any(address in network for network in OTHERS):
+    """Return whether the address belongs to the public internet."""
+    if address in METADATA or any(address in network for network in NOT_GLOBAL):
         return False
     return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
 
 
 def literal_address(host: str) -> Address | None:
-    """The address that a host is by itself, in any form that the system's resolver takes: 0x7f.1, 2130706433."""
+    """Return the address that a literal host means, in any form that resolvers accept (0x7f.1, 2130706433), or None."""
     try:
         return ip_address(host.strip("[]"))
     except ValueError:
@@ -130,8 +130,8 @@ def literal_address(host: str) -> Address | None:
         return None
 
 
-def _meant(address: Address) -> list[Address]:
-    """The addresses that a packet may end up at: the IPv4 address within, and the outer one where it is routed."""
+def _destinations(address: Address) -> list[Address]:
+    """Return the addresses that a packet may reach: the embedded IPv4 address, and the outer one where it is routed."""
     if isinstance(address, IPv4Address):
         return [address]
     if address.ipv4_mapped is not None:

@@ -1,4 +1,4 @@
-"""The backend that needs no model: a task is a function that the product registered for it."""
+"""Generation backend without a model: each task is a function that an upper app registers."""
 
 from collections.abc import Callable
 
@@ -11,19 +11,22 @@ _tasks: dict[str, TaskFunction] = {}
 
 
 def register_task(name: str, function: TaskFunction) -> None:
-    """``function`` answers requests for the task ``name`` with the text that a model would have written."""
+    """Register ``function`` for the task ``name``; it returns the text that a model would have written."""
     _tasks[name] = function
 
 
 class BuiltinBackend:
-    """Answers from rules. Its tokens are counted as a model's would be, so that usage can be compared."""
+    """Backend that replies by rules. It counts tokens as a model would, so that usage can be compared."""
 
     name = model = "builtin"
     context_tokens = 8192
     profile: Profile = "A"
 
     def generate(self, request: GenerationRequest, watch: Watch = unwatched) -> Completion:
-        """Answers within milliseconds, so that there is nothing to watch."""
+        """Return the task's reply. ``watch`` is never called, since tasks take milliseconds.
+
+        Raises GenerationFailed for an unknown task.
+        """
         if request.task not in _tasks:
             raise GenerationFailed(f"The built-in backend has no task {request.task!r}.")
         text = _tasks[request.task](request)

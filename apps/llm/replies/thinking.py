@@ -1,41 +1,42 @@
-"""What a model thought aloud is no part of its reply."""
+"""Separation of a model's reasoning, written in tags such as ``<think>``, from its reply."""
 
 import re
 from bisect import bisect_left
 from typing import NamedTuple
 
-# Attributes have values: `<thought experiment>` is prose. No tag spans lines: none arises where parts become lines.
+# An attribute needs a value: `<thought experiment>` is prose. A tag can't span lines, so that joining parts by line
+# breaks creates none.
 ATTRIBUTE = r"""[ \t]+[\w:-]+[ \t]*=[ \t]*(?:"[^"\n]*"|'[^'\n]*'|[^\s"'<>]+)"""
 NAME = "think|thinking|reasoning|thought"
 TAG = re.compile(rf"<(?P<end>/?)(?:{NAME})(?:{ATTRIBUTE})*[ \t]*(?P<empty>/?)>", re.IGNORECASE)
 FENCE = re.compile(r"^ {0,3}(?P<mark>```|~~~)[^\n]*", re.MULTILINE)
 
 
-class Thought(NamedTuple):
+class SplitReply(NamedTuple):
     reply: str
     reasoning: str
 
 
-def split_thinking(text: str) -> Thought:
-    """The reply without what stands in tags of thinking, and that.
+def split_thinking(text: str) -> SplitReply:
+    """Return the text outside reasoning tags, and the text inside.
 
-    A block that is never closed goes on to the end. A closing tag alone ends thoughts that began with the text, as
-    with servers whose template opens them. Tags in a code fence of the reply are its literal content. A text without
-    tags is its own reply, unchanged.
+    An unclosed block reaches to the end. A closing tag without an opening one ends reasoning that began with the
+    text, as from servers whose chat template contains the opening tag. Tags inside a code fence are literal content.
+    A text without tags is returned unchanged.
     """
     if not TAG.search(text):
-        return Thought(text, "")
+        return SplitReply(text, "")
     parts, thoughts = _split(text)
     if not thoughts:
-        return Thought(text, "")
+        return SplitReply(text, "")
     reply = "".join(parts)
-    if _tag_outside(reply, 0, fences_of(reply)):
+    if _tag_outside(reply, 0, fences_of(reply)):  # the halves of a tag met where a block was cut out
         reply = "\n".join(parts)
-    return Thought(reply.strip(), "\n".join(filter(None, (thought.strip() for thought in thoughts))))
+    return SplitReply(reply.strip(), "\n".join(filter(None, (thought.strip() for thought in thoughts))))
 
 
 def _split(text: str) -> tuple[list[str], list[str]]:
-    """The parts of the reply, and the thoughts between them: none only where there is no tag outside fences."""
+    """Return the parts of the reply and the blocks of reasoning; no blocks only if no tag is outside a fence."""
     parts: list[str] = []
     thoughts: list[str] = []
     fences = fences_of(text)
@@ -56,7 +57,7 @@ def _split(text: str) -> tuple[list[str], list[str]]:
 
 
 def fences_of(text: str) -> list[tuple[int, int]]:
-    """Where a code fence would reach from each line that may open one, in order; none from where it is never closed."""
+    """Return (start, end) of the fence that each line could open, in order; fences without an end are left out."""
     found: list[tuple[int, int]] = []
     closing: dict[str, int] = {}
     for line in reversed(list(FENCE.finditer(text))):
@@ -69,7 +70,7 @@ def fences_of(text: str) -> list[tuple[int, int]]:
 
 
 def _tag_outside(text: str, place: int, fences: list[tuple[int, int]]) -> re.Match[str] | None:
-    """The next tag from ``place`` on that stands in no fence that begins there."""
+    """Return the first tag from ``place`` on that is outside the fences which begin there."""
     tag = TAG.search(text, place)
     while tag:
         number = bisect_left(fences, (place, 0))

@@ -1,24 +1,24 @@
-"""What a connection leads to: its server asked for models, and tested."""
+"""Listing of a connection's models, and its test."""
 
 import time
 from dataclasses import dataclass, field
 
-from apps.llm.connected import ConnectedBackend, ConnectedEmbedder, dialect_of, endpoint_of
+from apps.llm.backends.connected import ConnectedBackend, ConnectedEmbedder, dialect_of, endpoint_of
+from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.generation import GenerationFailed, GenerationRequest, Watch, unwatched
-from apps.llm.local_embeddings import EmbeddingUnavailable
 from apps.llm.models import Connection
-from apps.llm.operations import note_check
+from apps.llm.operations import record_check
 
 GREETING = GenerationRequest(
     "connection_test", [{"role": "user", "content": "Reply with the one word “ready”."}], max_tokens=64
 )
-MAX_MODELS = 2000  # that a list shows
-MAX_REPLY = 200  # characters of the reply to the greeting
+MAX_MODELS = 2000  # of a list
+MAX_REPLY = 200  # characters of the test's reply
 
 
 @dataclass(frozen=True)
 class Check:
-    """What a test found. ``seconds`` is how long the model took for ``reply``, ``dimensions`` its vectors' length."""
+    """Result of a test. ``seconds`` is the time that ``reply`` took, ``dimensions`` the length of a vector, or 0."""
 
     ok: bool
     error: str = ""
@@ -29,23 +29,23 @@ class Check:
 
 
 def list_models(connection: Connection, watch: Watch = unwatched) -> list[str]:
-    """The models that the server names. The connection need not be saved. Raises GenerationFailed."""
+    """Return the names of the server's models. The connection need not be saved. Raises GenerationFailed."""
     return endpoint_of(connection).call(dialect_of(connection).models, watch, attempts=1)[:MAX_MODELS]
 
 
 def check_connection(connection: Connection, watch: Watch = unwatched) -> Check:
-    """Ask for the models, a word, and a vector, whatever of these the connection is for; the outcome is stored.
+    """Request the list of models, a short reply and a vector, as far as models are set. Store and return the result.
 
-    Raises what ``watch`` raises.
+    Raises any exception of ``watch``.
     """
     models: list[str] = []
     reply, seconds, dimensions = "", 0.0, 0
     try:
         models = _models_if_listed(connection, watch)
         if connection.model:
-            begun = time.monotonic()
+            started = time.monotonic()
             reply = ConnectedBackend(connection, attempts=1).generate(GREETING, watch).text[:MAX_REPLY]
-            seconds = time.monotonic() - begun
+            seconds = time.monotonic() - started
         if connection.embedding_model:
             dimensions = ConnectedEmbedder(connection).embed(["ready"]).shape[1]
     except GenerationFailed as failure:
@@ -54,12 +54,12 @@ def check_connection(connection: Connection, watch: Watch = unwatched) -> Check:
         error = f"Search vectors: {unavailable}"
     else:
         error = ""
-    note_check(connection, error)
+    record_check(connection, error)
     return Check(not error, error, models, reply, seconds, dimensions)
 
 
 def _models_if_listed(connection: Connection, watch: Watch) -> list[str]:
-    """The server's models; none where it replies but has no such list, and models are named anyway."""
+    """Return the server's models, or [] if it has no such list and the connection names a model anyway."""
     try:
         return list_models(connection, watch)
     except GenerationFailed as failure:

@@ -1,22 +1,21 @@
-"""What an owner's connections took, ready to be shown: today against the limit, the last days, and by model."""
+"""Usage as the settings page shows it: today against the limit, a chart of the last days, totals by model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
 
+from apps.common.scoping import Owner
 from apps.llm.models import Usage
-from apps.llm.queries import own_limit, usage_since
-from apps.llm.usage import limit_of, usage_by_day
-from apps.llm.usage_chart import HEIGHT, Bar, bars_of, width_of
+from apps.llm.usage.chart import HEIGHT, Bar, bars_of, width_of
+from apps.llm.usage.limits import limit_of, own_limit, usage_by_day, usage_since
 
 DAYS = 14
-NEARLY = 0.9  # of the limit
+WARNING_SHARE = 0.9  # of the limit, from which the meter warns
 
 
 @dataclass(frozen=True)
 class ModelUsage:
-    """What one model took over some days."""
+    """Totals of one model."""
 
     model: str
     calls: int
@@ -26,7 +25,7 @@ class ModelUsage:
 
 @dataclass(frozen=True)
 class UsagePanel:
-    """``limit`` is what holds today, None where nothing does; ``own`` is the owner's; ``bars`` go up to today."""
+    """Data of the panel. ``limit`` is the daily limit that applies, ``own`` the owner's; the last bar is today."""
 
     limit: int | None
     own: int | None
@@ -36,39 +35,44 @@ class UsagePanel:
 
     @property
     def today(self) -> int:
+        """Return today's tokens."""
         return self.bars[-1].tokens
 
     @property
     def first(self) -> date:
+        """Return the first day of the chart."""
         return self.bars[0].day
 
     @property
     def most(self) -> int:
+        """Return the most tokens of one day."""
         return max(bar.tokens for bar in self.bars)
 
     @property
     def width(self) -> int:
+        """Return the width of the chart."""
         return width_of(self.bars)
 
     @property
-    def nearly(self) -> float:
-        """From where on the limit is nearly used up."""
-        return (self.limit or 0) * NEARLY
+    def warning_from(self) -> float:
+        """Return the tokens from which the meter warns."""
+        return (self.limit or 0) * WARNING_SHARE
 
 
-def usage_panel(owner: Any) -> UsagePanel:
+def usage_panel(owner: Owner) -> UsagePanel:
+    """Return the panel of an owner."""
     bars = bars_of(usage_by_day(owner, DAYS))
     return UsagePanel(limit_of(owner), own_limit(owner), bars, _by_model(usage_since(owner, bars[0].day)))
 
 
 def _by_model(rows: Sequence[Usage]) -> list[ModelUsage]:
-    """What each model took, the one that took most first."""
+    """Return the totals of each model, most tokens first."""
     totals = [_total([row for row in rows if row.model == model]) for model in {row.model for row in rows}]
     return sorted(totals, key=lambda total: (-total.prompt_tokens - total.completion_tokens, total.model))
 
 
 def _total(rows: Sequence[Usage]) -> ModelUsage:
-    """The sum of some rows of one model."""
+    """Return the sum of rows of one model."""
     return ModelUsage(
         model=rows[0].model,
         calls=sum(row.calls for row in rows),

@@ -1,7 +1,7 @@
-"""Bytes on the wire for a one-word edit in a chat of 500 messages: as a splice, as a field, and as the whole chat.
+"""Request size of a one-word edit in a chat of 500 messages: as splice, as field, and as the whole chat.
 
-Bodies alone, without headers. Targets: at most 300 bytes by splice, 1,500 by field. What is sent is also stored, so
-that a body that the API refuses would not count.
+Sizes are of bodies without headers. Targets: at most 300 bytes by splice, 1,500 by field. The requests are executed,
+so that a body that the API refuses is not measured.
 """
 
 import json
@@ -16,7 +16,7 @@ from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.operations import append_messages, create_chat
 
 MESSAGES = 500
-# The median text of a model's reply in long public chats is somewhat over a thousand characters.
+# The median reply of a model in long public chats has somewhat over a thousand characters.
 SENTENCE = "The tide had gone out further than either of them remembered, and the bell lay bare on the sand. "
 REPLY = SENTENCE * 13
 EXTRA = {"api": "openai", "model": "a-model", "reasoning": SENTENCE * 6, "token_count": 320}
@@ -39,7 +39,8 @@ def _message(number: int) -> ParsedMessage:
 
 
 def main() -> None:
-    owner = User.objects.create_user("bench-wire@example.com")
+    """Send the edits and print the sizes."""
+    owner = User.objects.create_user("bench-request-size@example.com")
     _, secret = create_token(owner, name="bench")
     client = Client(SERVER_NAME="localhost", headers={"Authorization": f"Bearer {secret}"})
     chat = create_chat(owner, title="A long one")

@@ -1,0 +1,173 @@
+"""Generation and embedding backends on a user's connection, within the daily limit. Each call is counted as usage."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import httpx2
+import numpy as np
+
+from apps.llm.backends.ollama import Ollama
+from apps.llm.backends.openai_compatible import OpenAICompatible
+from apps.llm.embeddings import EmbeddingUnavailable
+from apps.llm.encryption import Undecryptable
+from apps.llm.generation import (
+    Completion,
+    GenerationFailed,
+    GenerationRequest,
+    Misconfigured,
+    Profile,
+    Watch,
+    unwatched,
+)
+from apps.llm.http.addresses import AddressNotAllowed
+from apps.llm.http.endpoint import ATTEMPTS, Endpoint
+from apps.llm.models import Connection
+from apps.llm.operations import address_policy, record_usage
+from apps.llm.replies.reply import Reply
+from apps.llm.replies.values import storable_text
+from apps.llm.tokens import count_tokens
+from apps.llm.usage.limits import check_limit
+
+BATCH = 64  # texts of one embedding call
+QUERY_TEXTS = 8  # calls with at most so many texts are taken for search queries, whose user is waiting
+QUERY_TIMEOUT = 10  # seconds of such a call in total
+MAX_EMBEDDED = 6_000  # characters of a text; common embedding models refuse texts above some 8,000 tokens
+
+
+def endpoint_of(connection: Connection) -> Endpoint:
+    """Return the connection's server with its key. Raises Misconfigured."""
+    policy = address_policy()
+    try:
+        policy.checked_url(connection.base_url)
+    except AddressNotAllowed as error:
+        raise Misconfigured(str(error)) from error
+    if isinstance(connection.api_key, Undecryptable):
+        raise Misconfigured("The stored key was encrypted with another SECRET_KEY. Enter it again.")
+    return Endpoint(connection.timeout, policy, connection.api_key)
+
+
+def dialect_of(connection: Connection) -> OpenAICompatible | Ollama:
+    """Return the client of the connection's API. The base URL must have been checked."""
+    if connection.backend == Connection.Backend.OLLAMA:
+        return Ollama(connection.base_url, connection.context_tokens)
+    return OpenAICompatible(connection.base_url)
+
+
+class ConnectedBackend:
+    """Generation backend on an owner's connection."""
+
+    def __init__(self, connection: Connection, attempts: int = ATTEMPTS) -> None:
+        self._connection = connection
+        self._attempts = attempts
+        self._dialect: OpenAICompatible | Ollama | None = None
+        self.name: str = connection.backend
+        self.model: str = connection.model
+        self.context_tokens: int = connection.context_tokens
+        self.profile: Profile = "A" if connection.backend == Connection.Backend.OLLAMA else "B"
+
+    def generate(self, request: GenerationRequest, watch: Watch = unwatched) -> Completion:
+        """Return the model's reply. Raises GenerationFailed, and any exception of ``watch``."""
+        check_limit(self._connection.owner_id)
+        attempts: list[Reply] = []
+        try:
+            self._call(request, watch, attempts)
+        except GenerationFailed as failure:
+            attach_partial_reply(failure, [reply.completion(request) for reply in attempts])
+            raise
+        finally:
+            completions = [reply.completion(request) for reply in attempts]
+            self._record_usage(completions)
+        return last_with_total_tokens(completions)
+
+    def _call(self, request: GenerationRequest, watch: Watch, attempts: list[Reply]) -> None:
+        """Call the server. Append the reply of each attempt, also of failed ones, to ``attempts``."""
+        endpoint = endpoint_of(self._connection)
+        dialect = self._dialect = self._dialect or dialect_of(self._connection)
+
+        def work(client: httpx2.Client) -> None:
+            reply = Reply()
+            attempts.append(reply)
+            stream = self._connection.stream
+            dialect.request_completion(
+                client, self.model, request, stream, lambda chunks: reply.read(chunks, dialect.piece_of)
+            )
+
+        endpoint.call(work, watch, self._attempts)
+
+    def _record_usage(self, completions: Sequence[Completion]) -> None:
+        """Count the tokens of all attempts. Those that failed before the model replied used none."""
+        if completions:
+            total = last_with_total_tokens(completions)
+            if total.prompt_tokens or total.completion_tokens:
+                record_usage(self._connection.owner_id, self.model, total.prompt_tokens, total.completion_tokens)
+
+
+def last_with_total_tokens(completions: Sequence[Completion]) -> Completion:
+    """Return the last attempt's reply with the token counts of all attempts."""
+    last = completions[-1]
+    prompt_tokens = sum(completion.prompt_tokens for completion in completions)
+    completion_tokens = sum(completion.completion_tokens for completion in completions)
+    return Completion(last.text, prompt_tokens, completion_tokens, last.reasoning)
+
+
+def attach_partial_reply(failure: GenerationFailed, completions: Sequence[Completion]) -> None:
+    """Set the text that was received before the failure, and the tokens that it cost."""
+    if completions:
+        total = last_with_total_tokens(completions)
+        failure.partial, failure.reasoning = total.text, total.reasoning
+        failure.prompt_tokens, failure.completion_tokens = total.prompt_tokens, total.completion_tokens
+
+
+class ConnectedEmbedder:
+    """Embedder on an owner's connection. ``dimensions`` is 0 until the first vectors are received."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._dialect: OpenAICompatible | Ollama | None = None
+        self.model = f"{connection.backend}:{connection.embedding_model}"
+        self.dimensions = 0
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Return one unit vector a row, of the first MAX_EMBEDDED characters of a text. Raises EmbeddingUnavailable."""
+        is_query = len(texts) <= QUERY_TEXTS
+        batches = [self._embed_batch(texts[at : at + BATCH], is_query) for at in range(0, len(texts), BATCH)]
+        return np.concatenate(batches) if batches else np.zeros((0, self.dimensions), dtype=np.float32)
+
+    def _embed_batch(self, texts: Sequence[str], is_query: bool) -> np.ndarray:
+        sent = [storable_text(text)[:MAX_EMBEDDED] or " " for text in texts]  # servers refuse an empty text
+        try:
+            check_limit(self._connection.owner_id)
+            vectors, counted = self._request_vectors(sent, is_query)
+        except GenerationFailed as failure:
+            raise EmbeddingUnavailable(failure.detail) from failure
+        tokens = sum(map(count_tokens, sent)) if counted is None else counted
+        record_usage(self._connection.owner_id, self._connection.embedding_model, tokens, 0)
+        return self._normalized(vectors, len(texts))
+
+    def _request_vectors(self, texts: list[str], is_query: bool) -> tuple[list[Any], int | None]:
+        """Return the server's vectors and its token count or None. Raises GenerationFailed."""
+        endpoint = endpoint_of(self._connection)
+        if is_query:
+            endpoint = endpoint.with_time_limit(QUERY_TIMEOUT)
+        dialect = self._dialect = self._dialect or dialect_of(self._connection)
+        return endpoint.call(
+            lambda client: dialect.vectors(client, self._connection.embedding_model, texts),
+            unwatched,
+            attempts=1 if is_query else ATTEMPTS,
+        )
+
+    def _normalized(self, rows: list[Any], expected: int) -> np.ndarray:
+        """Return the server's vectors as rows of length 1. Raises EmbeddingUnavailable for malformed ones."""
+        try:
+            vectors = np.array(rows, dtype=np.float32)
+        except (ValueError, TypeError) as error:
+            raise EmbeddingUnavailable("The server's vectors are not lists of numbers of one length.") from error
+        if vectors.ndim != 2 or vectors.shape[0] != expected or not vectors.shape[1]:
+            raise EmbeddingUnavailable(f"The server did not return a vector for each of {expected} texts.")
+        if self.dimensions not in (0, vectors.shape[1]):
+            raise EmbeddingUnavailable("The server's vectors changed their length.")
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all() or not lengths.all():
+            raise EmbeddingUnavailable("The server returned a vector of zeros or with invalid numbers.")
+        self.dimensions = vectors.shape[1]
+        return vectors / lengths

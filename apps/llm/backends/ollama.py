@@ -1,0 +1,79 @@
+"""Client of Ollama's API."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import httpx2
+
+from apps.llm.generation import GenerationRequest
+from apps.llm.replies.documents import error_message
+from apps.llm.replies.reply import Piece, failure_in_document, first_document
+from apps.llm.replies.values import first_text, model_names, storable_text, token_count
+
+ROUTES = re.compile(r"(/api/(chat|generate|embed|embeddings|tags)|/api|/v1)$")
+
+
+class Ollama:
+    """Client of one server. Requests go through an HTTP client that the caller passes."""
+
+    def __init__(self, base_url: str, context_tokens: int) -> None:
+        self._base = base_url_of(base_url)
+        self._context_tokens = context_tokens
+
+    def request_completion(
+        self,
+        client: httpx2.Client,
+        model: str,
+        request: GenerationRequest,
+        stream: bool,
+        read: Callable[[Iterator[bytes]], None],
+    ) -> None:
+        """Request a completion and pass the response's bytes to ``read``. Raises GenerationFailed.
+
+        ``num_ctx`` is always sent: Ollama silently cuts off the beginning of prompts above its own default.
+        """
+        messages = [
+            {"role": message["role"], "content": storable_text(message["content"])} for message in request.messages
+        ]
+        options = {"num_ctx": self._context_tokens, "num_predict": request.max_tokens}
+        body = {"model": model, "messages": messages, "stream": stream, "options": options}
+        with client.stream("POST", f"{self._base}/api/chat", json=body) as response:
+            read(response.iter_bytes())
+
+    def piece_of(self, document: dict[str, Any]) -> Piece:
+        """Return the content of one document of a reply. Raises GenerationFailed for an error document."""
+        message = document.get("message")
+        if error := "" if isinstance(message, dict) else error_message(document):
+            raise failure_in_document(document, error)
+        return Piece(
+            text=first_text(message, "content") or first_text(document, "response"),
+            reasoning=first_text(message, "thinking") or first_text(document, "thinking"),
+            finished=document.get("done") is True,
+            prompt_tokens=token_count(document, "prompt_eval_count"),
+            completion_tokens=token_count(document, "eval_count"),
+        )
+
+    def models(self, client: httpx2.Client) -> list[str]:
+        """Return the names of the server's models. Raises GenerationFailed."""
+        return model_names(self._document(client, "GET", "tags").get("models"), "name", "model")
+
+    def vectors(self, client: httpx2.Client, model: str, texts: Sequence[str]) -> tuple[list[Any], int | None]:
+        """Return the vectors as sent by the server, and its token count or None. Raises GenerationFailed."""
+        document = self._document(client, "POST", "embed", {"model": model, "input": list(texts)})
+        given = document.get("embeddings")
+        return given if isinstance(given, list) else [], token_count(document, "prompt_eval_count")
+
+    def _document(self, client: httpx2.Client, method: str, route: str, body: Any = None) -> dict[str, Any]:
+        with client.stream(method, f"{self._base}/api/{route}", json=body) as response:
+            document = first_document(response.iter_bytes())
+        if error := error_message(document):
+            raise failure_in_document(document, error)
+        return document
+
+
+def base_url_of(given: str) -> str:
+    """Return the server's base URL for a URL as users paste it, with or without a route or ``/v1``."""
+    url = httpx2.URL(given).copy_with(query=None, fragment=None)
+    path = ROUTES.sub("", re.sub(r"/+", "/", url.path).rstrip("/"))
+    return str(url.copy_with(path=path or "/")).rstrip("/")

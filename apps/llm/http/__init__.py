@@ -1,0 +1,1 @@
+"""HTTP to servers whose URLs users enter: address checks, timeouts, cancellation, retries."""

@@ -1,0 +1,1 @@
+"""Parsing of model servers' replies, streamed or whole."""

@@ -1,0 +1,123 @@
+"""A model's reply, assembled from the documents of a response, up to size limits."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+
+from apps.llm.generation import Completion, GenerationFailed, GenerationRequest, Misconfigured, TransientFailure
+from apps.llm.http.endpoint import failure_of
+from apps.llm.replies.documents import NoDocument, documents, excerpt_of
+from apps.llm.replies.thinking import split_thinking
+from apps.llm.replies.values import storable_text
+from apps.llm.tokens import count_tokens
+
+MAX_CHARACTERS = 200_000  # of a reply, reasoning included; the rest of an endless reply is not read
+MAX_BYTES = 16 * 1024 * 1024  # of a response
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Content of one document of a reply. ``finished``: the model reports the end of its reply."""
+
+    text: str = ""
+    reasoning: str = ""
+    finished: bool = False
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+@dataclass
+class Reply:
+    """The part of a reply that one attempt has received so far."""
+
+    texts: list[str] = field(default_factory=list)
+    reasoning: list[str] = field(default_factory=list)
+    characters: int = 0
+    finished: bool = False
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+    def read(self, chunks: Iterable[bytes], piece_of: Callable[[dict[str, Any]], Piece]) -> None:
+        """Read a response to its end or to the limits. Raises GenerationFailed, httpx2.HTTPError."""
+        try:
+            for document in documents(_within_limit(chunks)):
+                self._add(piece_of(document))
+                if self.characters >= MAX_CHARACTERS:
+                    self.finished = True
+                    break
+        except NoDocument as error:
+            raise unreadable_reply(error) from error
+        except httpx2.HTTPError:
+            # Some servers break the connection after the last document: nothing is missing then.
+            if not self.finished:
+                raise
+        if not self.finished:
+            place = "half-way" if self.characters else "before the model said anything"
+            raise TransientFailure(f"The reply stopped {place}.")
+
+    def _add(self, piece: Piece) -> None:
+        self.texts.append(piece.text)
+        self.reasoning.append(piece.reasoning)
+        self.characters += len(piece.text) + len(piece.reasoning)
+        self.finished = self.finished or piece.finished
+        if piece.prompt_tokens is not None:
+            self.prompt_tokens = piece.prompt_tokens
+        if piece.completion_tokens is not None:
+            self.completion_tokens = piece.completion_tokens
+
+    def completion(self, request: GenerationRequest) -> Completion:
+        """Return the reply with its reasoning separated. Tokens that the server didn't count are counted here."""
+        whole = storable_text("".join(self.texts))[:MAX_CHARACTERS]
+        separate = storable_text("".join(self.reasoning))[:MAX_CHARACTERS]
+        text, inline = split_thinking(whole)
+        reasoning = "\n".join(filter(None, (separate.strip(), inline)))
+        if self.prompt_tokens is None and not self.characters and not self.finished:
+            return Completion(text, reasoning=reasoning)  # nothing was received, so nothing is counted
+        prompt_tokens = self.prompt_tokens
+        if prompt_tokens is None:
+            prompt_tokens = sum(count_tokens(message["content"]) for message in request.messages)
+        completion_tokens = self.completion_tokens
+        if completion_tokens is None:
+            completion_tokens = count_tokens(whole) + count_tokens(separate)
+        return Completion(text, prompt_tokens, completion_tokens, reasoning)
+
+
+def first_document(chunks: Iterable[bytes]) -> dict[str, Any]:
+    """Return the first document of a response. Raises GenerationFailed, httpx2.HTTPError."""
+    try:
+        return next(iter(list(documents(_within_limit(chunks)))))
+    except NoDocument as error:
+        raise unreadable_reply(error) from error
+
+
+def unreadable_reply(error: NoDocument) -> GenerationFailed:
+    """Return the failure for a response with a success status but without JSON."""
+    excerpt = str(error)
+    if not excerpt:
+        return TransientFailure("The server's reply is empty.")
+    if error.page:
+        failure = Misconfigured(f"The server replies with {excerpt}, not as an API does. Is the address right?")
+        failure.wrong_address = True
+        return failure
+    return TransientFailure(f"The server's reply is not JSON. It begins: {excerpt}")
+
+
+def failure_in_document(document: dict[str, Any], message: str) -> GenerationFailed:
+    """Return the failure for an error document in a response with a success status; some hold a status as ``code``."""
+    error = document.get("error")
+    code = error.get("code") if isinstance(error, dict) else document.get("code")
+    if type(code) is int and 400 <= code < 600:
+        return failure_of(code, excerpt_of(message))
+    return TransientFailure(f"The server failed. It says: {excerpt_of(message)}")
+
+
+def _within_limit(chunks: Iterable[bytes]) -> Iterable[bytes]:
+    """Yield the chunks. Raises GenerationFailed beyond MAX_BYTES."""
+    received = 0
+    for chunk in chunks:
+        received += len(chunk)
+        if received > MAX_BYTES:
+            raise GenerationFailed(f"The server's reply is larger than {MAX_BYTES // 2**20} MiB.")
+        yield chunk

@@ -1,0 +1,55 @@
+"""Token totals of an owner's connections, and the daily limit on them. Days are UTC days."""
+
+import datetime as dt
+
+from django.conf import settings
+from django.db.models import F, Sum
+
+from apps.common import clock
+from apps.common.scoping import Owner
+from apps.llm.generation import LimitReached
+from apps.llm.models import TokenLimit, Usage
+
+TOKENS = F("prompt_tokens") + F("completion_tokens")
+
+
+def usage_today(owner: Owner) -> int:
+    """Return the tokens that the owner's connections have used today."""
+    rows = Usage.objects.for_owner(owner).filter(day=clock.now().date())
+    return rows.aggregate(tokens=Sum(TOKENS))["tokens"] or 0
+
+
+def usage_by_day(owner: Owner, days: int) -> list[tuple[dt.date, int]]:
+    """Return the tokens of each of the last ``days`` days, oldest first, today last; 0 for a day without usage."""
+    today = clock.now().date()
+    dates = [today - dt.timedelta(days=back) for back in range(days - 1, -1, -1)]
+    rows = Usage.objects.for_owner(owner).filter(day__gte=dates[0]).values("day")
+    tokens = dict(rows.annotate(tokens=Sum(TOKENS)).values_list("day", "tokens"))
+    return [(day, tokens.get(day, 0)) for day in dates]
+
+
+def usage_since(owner: Owner, first: dt.date) -> list[Usage]:
+    """Return the owner's usage rows from the day ``first`` on, by day and model."""
+    return list(Usage.objects.for_owner(owner).filter(day__gte=first).order_by("day", "model"))
+
+
+def own_limit(owner: Owner) -> int | None:
+    """Return the tokens a day that the owner chose as a limit, or None."""
+    return TokenLimit.objects.for_owner(owner).values_list("own_daily_tokens", flat=True).first()
+
+
+def limit_of(owner: Owner) -> int | None:
+    """Return the tokens a day that apply: the lower of the operator's limit and the owner's own; None without any."""
+    row = TokenLimit.objects.for_owner(owner).first()
+    granted = settings.LLM_DAILY_TOKENS if row is None or row.daily_tokens is None else row.daily_tokens
+    limits = [granted or None, row.own_daily_tokens if row else None]
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def check_limit(owner: Owner) -> None:
+    """Raise LimitReached if the owner has no tokens left today."""
+    limit = limit_of(owner)
+    if limit is not None and (used := usage_today(owner)) >= limit:
+        raise LimitReached(
+            f"The limit of {limit:,} tokens a day is reached ({used:,} used). It resets at midnight, UTC."
+        )
