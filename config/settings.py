@@ -63,6 +63,7 @@ INSTALLED_APPS = [
     "allauth.account",
     "csp",
     "django_htmx",
+    "django_filters",
     "django_structlog",
     "drf_spectacular",
     "drf_spectacular_sidecar",

@@ -3,6 +3,7 @@
 import datetime as dt
 from typing import Any
 
+from django.utils import timezone
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
@@ -11,7 +12,6 @@ from rest_framework.request import Request
 
 from apps.accounts.models import ApiToken, User
 from apps.accounts.operations import record_token_use
-from apps.common import clock
 from apps.common.scoping import system_scope
 
 # How often the use of a token is recorded: recording each use would turn every read into a write.
@@ -30,7 +30,7 @@ class BearerAuthentication(BaseAuthentication):
             return None
         if len(parts) != 2:
             raise AuthenticationFailed("The Authorization header must be: Bearer <token>.")
-        now = clock.now()
+        now = timezone.now()
         token = find_token(parts[1].decode("latin-1"), now)
         if token is None:
             raise AuthenticationFailed("This token is unknown, revoked or expired.")

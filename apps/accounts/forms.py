@@ -4,9 +4,9 @@ import datetime as dt
 from typing import Any
 
 from django import forms
+from django.utils import timezone
 
 from apps.accounts.models import ApiToken
-from apps.common import clock
 
 
 class ProfileForm(forms.Form):
@@ -30,5 +30,5 @@ class TokenForm(forms.Form):
         return {
             "name": self.cleaned_data["name"],
             "scope": self.cleaned_data["scope"],
-            "expires_at": clock.now() + dt.timedelta(days=days) if days else None,
+            "expires_at": timezone.now() + dt.timedelta(days=days) if days else None,
         }

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.db import models
 from django.db.models.functions import Lower
+from django.utils import timezone
 
-from apps.common import clock
 from apps.common.ids import uuid7
 from apps.common.scoping import OwnedManager, OwnedModel, OwnedQuerySet
 
@@ -43,7 +43,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     name = models.CharField("name", max_length=100, blank=True)
     is_active = models.BooleanField(default=True)
     is_staff = models.BooleanField("may use the admin site", default=False)
-    date_joined = models.DateTimeField(default=clock.now, editable=False)
+    date_joined = models.DateTimeField(default=timezone.now, editable=False)
 
     objects = UserManager()
 
@@ -91,7 +91,7 @@ class ApiToken(OwnedModel):
     hint = models.CharField(max_length=16, editable=False, help_text="The first characters of the secret.")
     digest = models.CharField(max_length=64, unique=True, editable=False)
     scope = models.CharField(max_length=8, choices=Scope.choices, default=Scope.WRITE)
-    created_at = models.DateTimeField(default=clock.now, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)

@@ -4,9 +4,9 @@ import datetime as dt
 
 from allauth.account.models import EmailAddress
 from django.db import transaction
+from django.utils import timezone
 
 from apps.accounts.models import ApiToken, User
-from apps.common import clock
 from apps.common.scoping import Owner, owner_id_of
 
 
@@ -29,7 +29,7 @@ def create_token(
 def revoke_token(token: ApiToken) -> None:
     """Make the token unusable. Does nothing if it is revoked already."""
     if token.revoked_at is None:
-        token.revoked_at = clock.now()
+        token.revoked_at = timezone.now()
         token.save(update_fields=["revoked_at"])
 
 

@@ -17,6 +17,7 @@ from apps.chats.models import Character, Lorebook
 from apps.chats.operations import create_character_from_card, store_book
 from apps.chats.queries import image_of, lorebook_of
 from apps.common.problems import Invalid, TooLarge
+from apps.common.scoping import Owner
 
 # A card with its picture takes a few megabytes, an archive with many assets some tens.
 MAX_FILE_BYTES = 64 * 2**20
@@ -33,7 +34,7 @@ class Imported:
 
 
 @transaction.atomic
-def import_card(owner: Any, file: BinaryIO, *, filename: str) -> Imported:
+def import_card(owner: Owner, file: BinaryIO, *, filename: str) -> Imported:
     """Create the character in a file, with its lorebook and picture, or the lorebook if the file is one.
 
     Raises Invalid if the file is neither, TooLarge beyond 64 MiB.
@@ -46,12 +47,12 @@ def import_card(owner: Any, file: BinaryIO, *, filename: str) -> Imported:
 
 
 @transaction.atomic
-def import_lorebook(owner: Any, file: BinaryIO, *, filename: str) -> Imported:
+def import_lorebook(owner: Owner, file: BinaryIO, *, filename: str) -> Imported:
     """Create the lorebook in a file, which may be a card with a lorebook. Raise as ``import_card``."""
     return _import_book(owner, _read(file), filename)
 
 
-def _import_book(owner: Any, parsed: ParsedFile, filename: str) -> Imported:
+def _import_book(owner: Owner, parsed: ParsedFile, filename: str) -> Imported:
     book = parsed.card.book if parsed.card else parsed.book
     if book is None:
         raise Invalid.at("/file", "There is no lorebook in this card.")

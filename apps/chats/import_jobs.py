@@ -18,7 +18,7 @@ from apps.chats.imports import import_chats
 from apps.chats.models import Character, ImportJob
 from apps.common import jobs
 from apps.common.problems import Invalid, Missing, Problem, TooLarge
-from apps.common.scoping import system_scope
+from apps.common.scoping import Owner, owner_id_of, system_scope
 
 HEARTBEAT_INTERVAL = 1.0  # seconds
 FILE_KEPT = dt.timedelta(seconds=60)  # after a job's end; its worker may still read the file
@@ -27,7 +27,7 @@ STRAY_KEPT = dt.timedelta(days=1)
 
 
 def create_import_job(
-    owner: Any, upload: UploadedFile, *, title: str = "", character: Character | None = None
+    owner: Owner, upload: UploadedFile, *, title: str = "", character: Character | None = None
 ) -> ImportJob:
     """Store the file and create its job. Raises Invalid for an empty file, TooLarge beyond IMPORT_MAX_BYTES."""
     size = upload.size or 0
@@ -36,14 +36,14 @@ def create_import_job(
     if not size:
         raise Invalid.at("/file", "The file is empty.")
     filename = (upload.name or "chat")[-255:]
-    job = ImportJob(owner_id=owner.pk, filename=filename, title=title, character=character, total=size)
+    job = ImportJob(owner_id=owner_id_of(owner), filename=filename, title=title, character=character, total=size)
     # Stored under the job's id: a file's own name may be private.
     job.file.save(str(job.pk), upload, save=False)
     job.save(force_insert=True)
     return job
 
 
-def access_import_job(owner: Any, job_id: UUID) -> ImportJob:
+def access_import_job(owner: Owner, job_id: UUID) -> ImportJob:
     """Return the owner's job. Raises Missing."""
     job = ImportJob.objects.for_owner(owner).filter(pk=job_id).first()
     if job is None:

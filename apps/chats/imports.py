@@ -10,14 +10,15 @@ from typing import Any, BinaryIO
 
 from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
 
 from apps.chats.formats.files import parse_file
 from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report, UnreadableFile
 from apps.chats.locking import record_change
 from apps.chats.models import Character, Chat, ChatChange, ImportJob, Participant
 from apps.chats.operations import find_or_create_character, store_messages
-from apps.common import clock
 from apps.common.problems import Invalid, TooLarge
+from apps.common.scoping import Owner, owner_id_of
 
 MAX_TITLE = 200
 MAX_SPEAKERS = (
@@ -60,7 +61,7 @@ class Cast:
 
 
 def import_chats(
-    owner: Any,
+    owner: Owner,
     file: BinaryIO,
     *,
     filename: str,
@@ -84,7 +85,7 @@ def import_chats(
         raise Invalid.at("/file", error.reason) from None
 
 
-def _import(owner: Any, file: BinaryIO, title: str, fallback: str, watch: Watch, **given: Any) -> ImportResult:
+def _import(owner: Owner, file: BinaryIO, title: str, fallback: str, watch: Watch, **given: Any) -> ImportResult:
     parsed = parse_file(file)
     chats: list[Chat] = []
     report = Report(parsed.report.format)
@@ -117,11 +118,11 @@ def _title_of(filename: str) -> str:
 
 
 def _store(
-    owner: Any, parsed: ParsedChat, title: str, *, character: Character | None, job: ImportJob | None, watch: Watch
+    owner: Owner, parsed: ParsedChat, title: str, *, character: Character | None, job: ImportJob | None, watch: Watch
 ) -> Chat:
     header = parsed.header
     chat = Chat.objects.create(
-        owner_id=owner.pk, title=title, metadata=header.metadata, header_layout=header.layout, import_job=job
+        owner_id=owner_id_of(owner), title=title, metadata=header.metadata, header_layout=header.layout, import_job=job
     )
     cast = Cast()
     for _ in store_messages(chat, cast.watch(parsed.messages, watch)):
@@ -132,7 +133,7 @@ def _store(
         chat.character = character or find_or_create_character(owner, character_name)
     else:
         _make_group(chat, cast)
-    chat.last_active = min(cast.last_sent or clock.now(), clock.now())
+    chat.last_active = min(cast.last_sent or timezone.now(), timezone.now())
     chat.save(update_fields=["user_name", "character", "is_group"])
     # Without message ids: there may be tens of thousands, and the change is the whole chat.
     record_change(chat, ChatChange.Kind.IMPORT)

@@ -23,6 +23,7 @@ from apps.chats.models import Chat, ChatChange, Message
 from apps.chats.serializers import change_documents, message_document
 from apps.chats.signals import ChatChanged, before_forced_write, chat_changed
 from apps.common.problems import Conflict, Missing, Problem, ProblemType
+from apps.common.scoping import Owner
 
 logger = structlog.get_logger(__name__)
 
@@ -116,7 +117,7 @@ def _current_state(chat: Chat, guard: Guard) -> dict[str, Any]:
     return state
 
 
-def lock_chat(owner: Any, chat_id: UUID, guard: Guard = UNGUARDED) -> Chat:
+def lock_chat(owner: Owner, chat_id: UUID, guard: Guard = UNGUARDED) -> Chat:
     """Return the owner's chat, its row locked until the transaction ends. Raise Missing.
 
     Sends ``before_forced_write`` if the guard forces the write.

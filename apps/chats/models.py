@@ -5,9 +5,9 @@ from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils import timezone
 
 from apps.chats.querysets import ChatQuerySet, MessageQuerySet
-from apps.common import clock
 from apps.common.fields import OrderedJSONField
 from apps.common.jobs import Job
 from apps.common.scoping import OwnedManager, OwnedModel
@@ -35,7 +35,7 @@ class Character(OwnedModel):
     source = OrderedJSONField(default=list, blank=True)
     extensions = OrderedJSONField(default=dict, blank=True)
     card = OrderedJSONField(default=dict, blank=True, help_text="The imported card as it came.")
-    created_at = models.DateTimeField(default=clock.now, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
@@ -48,7 +48,7 @@ class CharacterImage(OwnedModel):
     character = models.OneToOneField(Character, on_delete=models.CASCADE, related_name="image")
     media_type = models.CharField(max_length=32)
     content = models.BinaryField()
-    created_at = models.DateTimeField(default=clock.now, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
 
 
 class Lorebook(OwnedModel):
@@ -61,7 +61,7 @@ class Lorebook(OwnedModel):
     document = OrderedJSONField(default=dict, help_text="As a lorebook of card version 3.")
     source_format = models.CharField(max_length=32, blank=True, default="")
     original = OrderedJSONField(null=True, blank=True, help_text="The imported book as it came.")
-    created_at = models.DateTimeField(default=clock.now, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
@@ -99,7 +99,7 @@ class Chat(OwnedModel):
     integrity = models.UUIDField(default=uuid.uuid4, editable=False)
     rev = models.PositiveBigIntegerField(default=0, editable=False)
     message_count = models.PositiveIntegerField(default=0, editable=False)
-    last_active = models.DateTimeField(default=clock.now)
+    last_active = models.DateTimeField(default=timezone.now)
     is_group = models.BooleanField(default=False, help_text="Whether it has participants.")
     parent = models.ForeignKey(
         "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="branches", editable=False
@@ -109,7 +109,7 @@ class Chat(OwnedModel):
     import_job = models.ForeignKey(
         ImportJob, on_delete=models.SET_NULL, null=True, blank=True, related_name="chats", editable=False
     )
-    created_at = models.DateTimeField(default=clock.now, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
     objects = OwnedManager.from_queryset(ChatQuerySet)()  # type: ignore[assignment, misc]
@@ -128,7 +128,7 @@ class Participant(OwnedModel):
     name = models.CharField(max_length=200)
     position = models.PositiveIntegerField()
     muted = models.BooleanField(default=False, help_text="Takes no turn of its own.")
-    created_at = models.DateTimeField(default=clock.now, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
         constraints = [
@@ -159,8 +159,8 @@ class Message(OwnedModel):
     swipe_id = models.PositiveIntegerField(default=0, help_text="The position of the active swipe.")
     ends_scene = models.BooleanField(default=False, help_text="Whether the active swipe's data says scene_break.")
     layout = models.TextField(blank=True, default="", help_text="How the imported line was laid out.")
-    created_at = models.DateTimeField(default=clock.now, editable=False)
-    updated_at = models.DateTimeField(default=clock.now)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now)
 
     objects = OwnedManager.from_queryset(MessageQuerySet)()  # type: ignore[assignment, misc]
 
@@ -204,7 +204,7 @@ class Swipe(OwnedModel):
     mes = models.TextField(blank=True, default="")
     extra = OrderedJSONField(default=dict, blank=True)
     info = OrderedJSONField(default=dict, blank=True, help_text="Its swipe_info without extra.")
-    created_at = models.DateTimeField(default=clock.now, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
         constraints = [
@@ -234,7 +234,7 @@ class ChatChange(OwnedModel):
     rev = models.PositiveBigIntegerField()
     integrity = models.UUIDField()
     kind = models.CharField(max_length=16, choices=Kind.choices)
-    at = models.DateTimeField(default=clock.now, editable=False)
+    at = models.DateTimeField(default=timezone.now, editable=False)
     message_ids = ArrayField(models.UUIDField(), default=list, help_text="Messages added or changed.")
     deleted_ids = ArrayField(models.UUIDField(), default=list)
     metadata = OrderedJSONField(null=True, blank=True, help_text="What it changed, as a merge patch.")

@@ -12,6 +12,7 @@ from django.db.models.functions import Cast, Lower
 
 from apps.chats.models import Character, CharacterImage, Chat, Lorebook, Message
 from apps.common.problems import Missing
+from apps.common.scoping import Owner
 
 MAX_WINDOW = 200  # messages
 MAX_ROUNDS = 100
@@ -45,7 +46,7 @@ class Round:
 # Load one object of an owner
 
 
-def access_chat(owner: Any, chat_id: UUID) -> Chat:
+def access_chat(owner: Owner, chat_id: UUID) -> Chat:
     """Return the owner's chat. Raise Missing."""
     chat = Chat.objects.for_owner(owner).select_related("character").filter(pk=chat_id).first()
     if chat is None:
@@ -53,7 +54,7 @@ def access_chat(owner: Any, chat_id: UUID) -> Chat:
     return chat
 
 
-def access_message(owner: Any, chat_id: UUID, message_id: UUID) -> Message:
+def access_message(owner: Owner, chat_id: UUID, message_id: UUID) -> Message:
     """Return a message of the owner's chat. Raise Missing."""
     message = Message.objects.for_owner(owner).with_swipes().filter(chat_id=chat_id, pk=message_id).first()
     if message is None:
@@ -61,7 +62,7 @@ def access_message(owner: Any, chat_id: UUID, message_id: UUID) -> Message:
     return message
 
 
-def access_character(owner: Any, character_id: UUID) -> Character:
+def access_character(owner: Owner, character_id: UUID) -> Character:
     """Return the owner's character. Raise Missing."""
     character = Character.objects.for_owner(owner).filter(pk=character_id).first()
     if character is None:
@@ -69,7 +70,7 @@ def access_character(owner: Any, character_id: UUID) -> Character:
     return character
 
 
-def access_lorebook(owner: Any, lorebook_id: UUID) -> Lorebook:
+def access_lorebook(owner: Owner, lorebook_id: UUID) -> Lorebook:
     """Return the owner's lorebook. Raise Missing."""
     lorebook = Lorebook.objects.for_owner(owner).select_related("character").filter(pk=lorebook_id).first()
     if lorebook is None:
@@ -89,13 +90,13 @@ def lorebook_of(character: Character) -> Lorebook | None:
 # Lists
 
 
-def list_chats(owner: Any, words: str = "") -> Any:
+def list_chats(owner: Owner, words: str = "") -> Any:
     """Return the owner's chats with ``last_text``, most recently active first; with ``words``, those that match."""
     chats = Chat.objects.for_owner(owner).select_related("character").with_last_text()
     return (chats.matching(words) if words else chats).order_by("-last_active", "-pk")
 
 
-def list_characters(owner: Any, words: str = "") -> QuerySet[Character]:
+def list_characters(owner: Owner, words: str = "") -> QuerySet[Character]:
     """Return the owner's characters by name, with ``has_image`` and ``chat_count``.
 
     With ``words``, those whose name or tags contain them.
@@ -115,7 +116,7 @@ def list_characters(owner: Any, words: str = "") -> QuerySet[Character]:
 # Messages of a chat
 
 
-def message_window(owner: Any, chat_id: UUID, start: int = 0, limit: int = 50) -> Window:
+def message_window(owner: Owner, chat_id: UUID, start: int = 0, limit: int = 50) -> Window:
     """Return ``limit`` messages from index ``start`` on; a negative start counts from the end. Raise Missing."""
     chat = access_chat(owner, chat_id)
     first = max(0, chat.message_count + start) if start < 0 else start

@@ -6,12 +6,13 @@ from uuid import UUID
 from celery import shared_task
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
+from django.utils import timezone
 
 from apps.chats import import_jobs, operations
 from apps.chats.models import Chat, ImportJob
 from apps.chats.signals import ChatChanged, chat_committed
-from apps.common import clock
 from apps.common.jobs import jobs_to_revive
+from apps.common.scoping import Owner
 
 
 @shared_task
@@ -23,7 +24,7 @@ def dispatch_chat_committed(**event: Any) -> None:
 @shared_task
 def trim_change_logs(**kwargs: Any) -> None:
     """Delete old entries of the chats' change logs."""
-    operations.trim_change_logs(clock.now())
+    operations.trim_change_logs(timezone.now())
 
 
 @shared_task
@@ -37,10 +38,10 @@ def sweep_import_jobs(**kwargs: Any) -> None:
     """Send imports that lost their worker or their message to a worker again, and delete old ones."""
     for job_id in jobs_to_revive(ImportJob):
         run_import_job.delay(job_id=str(job_id))
-    import_jobs.delete_ended_import_jobs(clock.now())
+    import_jobs.delete_ended_import_jobs(timezone.now())
 
 
-def request_import(owner: Any, upload: UploadedFile, **options: Any) -> ImportJob:
+def request_import(owner: Owner, upload: UploadedFile, **options: Any) -> ImportJob:
     """Create an import as ``create_import_job`` does, and send it to a worker once it is committed."""
     with transaction.atomic():
         job = import_jobs.create_import_job(owner, upload, **options)

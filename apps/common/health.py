@@ -6,9 +6,9 @@ from collections.abc import Callable
 from celery import current_app
 from django.db import connection
 from django.http import HttpRequest, JsonResponse
+from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
-from apps.common.clock import now
 from apps.common.models import Heartbeat
 
 WORKER = "worker"

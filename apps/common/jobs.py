@@ -32,9 +32,9 @@ from django.contrib.auth import get_user_model
 from django.db import InterfaceError, OperationalError, models
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
+from django.utils import timezone
 
-from apps.common import clock
-from apps.common.scoping import OwnedManager, OwnedModel, OwnedQuerySet, system_scope
+from apps.common.scoping import OwnedManager, OwnedModel, OwnedQuerySet, Owner, owner_id_of, system_scope
 
 MAX_CLAIMS = 5  # workers that may die in a row before a job fails
 ACTIVE_STATES = ("queued", "running")
@@ -85,7 +85,7 @@ class Job(OwnedModel):
     claim = models.UUIDField(null=True, blank=True, help_text="Identifies the worker that owns the job.")
     claims = models.PositiveIntegerField(default=0, help_text="Workers that claimed it since it last made progress.")
     heartbeat_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(default=clock.now, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -103,14 +103,14 @@ class Job(OwnedModel):
         return self.state in OPEN_STATES
 
 
-def lock_owner(owner: Any) -> None:
+def lock_owner(owner: Owner) -> None:
     """Lock the row of a user, given as such or by id, so that no other job of theirs is created meanwhile."""
-    get_user_model().objects.select_for_update(no_key=True).get(pk=getattr(owner, "pk", owner))
+    get_user_model().objects.select_for_update(no_key=True).get(pk=owner_id_of(owner))
 
 
 def claim(model: type[J], job_id: UUID, **fields: Any) -> J | None:
     """Claim a job for this worker and update ``fields``. Return None if there is no such job to claim."""
-    now = clock.now()
+    now = timezone.now()
     claimable = Q(state=Job.State.QUEUED)
     if model.revivable:
         claimable |= Q(state=Job.State.RUNNING) & _silent(now)
@@ -137,25 +137,25 @@ def claim(model: type[J], job_id: UUID, **fields: Any) -> J | None:
 
 def owned(job: J) -> JobQuerySet[J]:
     """Return the job's row as a queryset that is empty once this worker has lost the job."""
-    rows: JobQuerySet[J] = type(job).objects.for_owner(job.owner_id)
+    rows: JobQuerySet[Any] = type(job).objects.for_owner(job.owner_id)
     return rows.filter(pk=job.pk, claim=job.claim, state=Job.State.RUNNING)
 
 
 def heartbeat(job: Job, **fields: Any) -> None:
     """Record a heartbeat and update ``fields``. Raise ClaimLost if this worker no longer owns the job."""
-    if not owned(job).update(heartbeat_at=clock.now(), **fields):
+    if not owned(job).update(heartbeat_at=timezone.now(), **fields):
         raise ClaimLost
 
 
 def requeue(job: Job) -> None:
     """Put a job that this worker owns back into the queue, so that others get their turn."""
-    owned(job).update(state=Job.State.QUEUED, claim=None, claims=0, heartbeat_at=clock.now())
+    owned(job).update(state=Job.State.QUEUED, claim=None, claims=0, heartbeat_at=timezone.now())
 
 
 def end(job: Job, state: str, error: str = "", **fields: Any) -> bool:
     """End a job that this worker owns. Return False if it no longer owns it."""
     fields = type(job).idle_fields | fields
-    return bool(owned(job).update(state=state, error=error, finished_at=clock.now(), **fields))
+    return bool(owned(job).update(state=state, error=error, finished_at=timezone.now(), **fields))
 
 
 @contextmanager
@@ -180,7 +180,7 @@ def fail_on_error(job: Job, *expected: type[Exception]) -> Iterator[None]:
 
 def cancel(job: J) -> J:
     """Cancel a job that has not ended. Its worker stops at the next heartbeat; what it wrote stays."""
-    return _move(job, OPEN_STATES, state=Job.State.CANCELLED, claim=None, finished_at=clock.now())
+    return _move(job, OPEN_STATES, state=Job.State.CANCELLED, claim=None, finished_at=timezone.now())
 
 
 def pause(job: J) -> J:
@@ -190,7 +190,7 @@ def pause(job: J) -> J:
 
 def resume(job: J) -> J:
     """Put a paused job back into the queue."""
-    return _move(job, ("paused",), state=Job.State.QUEUED, claims=0, heartbeat_at=clock.now())
+    return _move(job, ("paused",), state=Job.State.QUEUED, claims=0, heartbeat_at=timezone.now())
 
 
 def _move(job: J, states: tuple[str, ...], **fields: Any) -> J:
@@ -203,7 +203,7 @@ def _move(job: J, states: tuple[str, ...], **fields: Any) -> J:
 
 def fail_orphans(model: type[Job], error: str) -> None:
     """Fail the running jobs that have lost their worker."""
-    now = clock.now()
+    now = timezone.now()
     with system_scope():
         orphans = model.objects.filter(_silent(now), state=Job.State.RUNNING)
         orphans.update(state=Job.State.FAILED, claim=None, error=error, finished_at=now, **model.idle_fields)
@@ -215,7 +215,7 @@ def jobs_to_revive(model: type[Job]) -> list[UUID]:
     A queued job gets a heartbeat here: its message may still wait in a long queue, and one more per sweep would
     make that longer.
     """
-    now = clock.now()
+    now = timezone.now()
     lost = Q(heartbeat_at=None, created_at__lt=now - _timeout()) | Q(heartbeat_at__lt=now - _timeout())
     with system_scope():
         ids = list(model.objects.filter(lost).active().values_list("pk", flat=True))

@@ -15,7 +15,7 @@ from apps.chats.operations import append_messages, create_chat
 from apps.evaluation.datasets import Document, Store
 from apps.evaluation.metrics import measure
 from apps.memories.passages import index_messages
-from apps.memories.search.candidates import MESSAGES
+from apps.memories.search.hits import MESSAGES
 from apps.memories.search.service import SearchQuery, find
 
 METHODS = ("default", "dense", "ts_rank", "bm25", "seed")
@@ -83,5 +83,5 @@ def _answers(store: Store, chat: Chat, documents: dict[UUID, str]) -> Iterator[A
         for method in METHODS:
             wanted = SearchQuery(query.text, chat=chat.pk, tiers=(MESSAGES,), preset=method)
             _, ranked = find(chat.owner_id, wanted)
-            ranking = [documents[one.candidate.id] for one in ranked]
+            ranking = [documents[one.hit.id] for one in ranked]
             yield Answer(store.id, method, query.category, measure(ranking, query.gold))

@@ -16,6 +16,7 @@ from django.db.models.functions import Greatest
 from apps.chats.models import Chat
 from apps.common import jobs
 from apps.common.problems import Conflict
+from apps.common.scoping import Owner, owner_id_of
 from apps.extraction.models import EmbeddingJob
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import Embedder, EmbeddingUnavailable
@@ -28,12 +29,12 @@ TEXTS: tuple[type[Any], ...] = (Memory, Arc)
 ALL: tuple[type[Any], ...] = (*TEXTS, Passage)
 
 
-def count_stale(owner: Any, model: str) -> int:
+def count_stale(owner: Owner, model: str) -> int:
     """Return how many of the owner's rows are not yet embedded with ``model``."""
     return sum(_stale(table, owner, model).count() for table in ALL)
 
 
-def current_model(owner: Any) -> str:
+def current_model(owner: Owner) -> str:
     """Return the name of the owner's embedding model. Raises Conflict if it is unavailable."""
     try:
         return embedder_for(owner).model
@@ -42,7 +43,7 @@ def current_model(owner: Any) -> str:
 
 
 @transaction.atomic
-def start_reembedding(owner: Any) -> EmbeddingJob | None:
+def start_reembedding(owner: Owner) -> EmbeddingJob | None:
     """Return a queued job, or the active one for the same model; None if nothing is to do.
 
     An active job for another model is cancelled. Raises Conflict if no model is available.
@@ -56,7 +57,7 @@ def start_reembedding(owner: Any) -> EmbeddingJob | None:
         jobs.cancel(active)
     if not (total := count_stale(owner, model)):
         return None
-    return EmbeddingJob.objects.create(owner_id=getattr(owner, "pk", owner), model=model, total=total)
+    return EmbeddingJob.objects.create(owner_id=owner_id_of(owner), model=model, total=total)
 
 
 def execute(
@@ -104,7 +105,7 @@ def run_batches(job: EmbeddingJob) -> Iterator[int]:
         yield from _index(job, chat, embedder)
 
 
-def embed_texts(table: type[Any], owner: Any, rows: Sequence[tuple[UUID, str]], embedder: Embedder) -> None:
+def embed_texts(table: type[Any], owner: Owner, rows: Sequence[tuple[UUID, str]], embedder: Embedder) -> None:
     """Embed and store rows, given as (id, text). A row whose text was edited meanwhile keeps its vector."""
     vectors = embedder.embed([text for _, text in rows])
     by_row = {pk: (text, vector) for (pk, text), vector in zip(rows, vectors, strict=True)}
@@ -132,5 +133,5 @@ def _advance(job: EmbeddingJob, rows: int) -> None:
     jobs.heartbeat(job, done=F("done") + rows, total=Greatest("total", F("done") + rows), claims=0)
 
 
-def _stale(table: type[Any], owner: Any, model: str) -> Any:
+def _stale(table: type[Any], owner: Owner, model: str) -> Any:
     return table.objects.for_owner(owner).exclude(embedding_model=model)

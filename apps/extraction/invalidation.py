@@ -1,19 +1,19 @@
 """Invalidate memories whose source messages have changed, and copy memories to branches."""
 
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 
 from apps.chats.locking import lock_chat
 from apps.chats.models import Chat
+from apps.common.scoping import Owner
 from apps.extraction.progress import changed_since_read, copy_progress, drop_readings
 from apps.memories.operations.branching import inherit
 from apps.memories.operations.invalidation import invalidate
 
 
 @transaction.atomic
-def invalidate_chat(owner: Any, chat_id: UUID) -> int:
+def invalidate_chat(owner: Owner, chat_id: UUID) -> int:
     """Retire what lost its source in a chat. Return how many messages became unread. Raises Missing."""
     chat = lock_chat(owner, chat_id)
     changed = changed_since_read(chat)

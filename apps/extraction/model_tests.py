@@ -12,6 +12,7 @@ from django.db import transaction
 
 from apps.common import jobs
 from apps.common.problems import Conflict, Invalid, Problem
+from apps.common.scoping import Owner, owner_id_of
 from apps.extraction.models import ModelTest
 from apps.extraction.prompts.overrides import templates_of
 from apps.extraction.suitability.running import Report, run, total
@@ -27,7 +28,7 @@ GONE = "The connection was deleted before its turn came."
 
 
 @transaction.atomic
-def start_test(owner: Any, connection: Connection | None) -> ModelTest:
+def start_test(owner: Owner, connection: Connection | None) -> ModelTest:
     """Create a queued test of the connection's model, or of the built-in backend.
 
     Raises Conflict if another test of the owner is active, and Invalid if the connection names no model.
@@ -41,7 +42,7 @@ def start_test(owner: Any, connection: Connection | None) -> ModelTest:
     tests.exclude(pk__in=list(tests.order_by("-pk").values_list("pk", flat=True)[: KEPT - 1])).delete()
     backend = _backend(connection)
     return ModelTest.objects.create(
-        owner_id=owner.pk,
+        owner_id=owner_id_of(owner),
         connection=connection,
         backend=backend.name,
         model=backend.model,

@@ -6,21 +6,21 @@ Their lifecycle is that of every job: see ``apps.common.jobs``.
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.utils import timezone
 
 from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat, Message
 from apps.chats.pages.plugins import Activity
-from apps.common import clock, jobs
+from apps.common import jobs
+from apps.common.scoping import Owner
 from apps.extraction.models import ExtractionRun, ModelCall, RunStep
 from apps.extraction.progress import forget_readings, mark_read, unread
 from apps.extraction.settings.queries import settings_of
 from apps.extraction.settings.schema import TIERS
 from apps.memories.models import ChatMemory
-from apps.memories.queries import chat_memory_of
 
 # Tiers that read message by message; the others look at a chat as a whole.
 READING_TIERS = ("summary", "scenes", "epistemic", "session", "long_term", "arcs", "ledger")
@@ -40,7 +40,7 @@ class StepResult:
 
 @transaction.atomic
 def start_run(
-    owner: Any, chat: Chat, *, tiers: Sequence[str] = (), from_index: int | None = None
+    owner: Owner, chat: Chat, *, tiers: Sequence[str] = (), from_index: int | None = None
 ) -> tuple[ExtractionRun, bool]:
     """Return a run over the chat's new messages, and whether it was created; an open run is returned as it is.
 
@@ -71,7 +71,7 @@ def start_run(
 
 def is_read_only(chat: Chat) -> bool:
     """Return whether the chat learns nothing new."""
-    return chat_memory_of(chat).mode == ChatMemory.Mode.READ_ONLY
+    return ChatMemory.of_chat(chat).mode == ChatMemory.Mode.READ_ONLY
 
 
 def is_due(chat: Chat, *, since: int = 0) -> bool:
@@ -118,7 +118,7 @@ def finish_step(run: ExtractionRun, result: StepResult) -> None:
     locked.total = max(locked.total, locked.done)
     locked.counts = dict(Counter(locked.counts) + Counter(result.counts))
     locked.claims = 0
-    locked.heartbeat_at = clock.now()
+    locked.heartbeat_at = timezone.now()
     locked.save(update_fields=["done", "total", "counts", "claims", "heartbeat_at"])
 
 
@@ -140,12 +140,12 @@ def mark_all_read(chat: Chat) -> None:
         mark_read(chat, batch, READING_TIERS)
 
 
-def latest_run(owner: Any, chat: Chat) -> ExtractionRun | None:
+def latest_run(owner: Owner, chat: Chat) -> ExtractionRun | None:
     """Return the chat's latest run, or None."""
     return ExtractionRun.objects.for_owner(owner).filter(chat=chat).order_by("-pk").first()
 
 
-def activities(owner: Any, chat_ids: Collection[UUID]) -> Mapping[UUID, Activity]:
+def activities(owner: Owner, chat_ids: Collection[UUID]) -> Mapping[UUID, Activity]:
     """Return the progress of the chats' active runs by chat id, for the list of chats."""
     active = ExtractionRun.objects.for_owner(owner).active().filter(chat_id__in=chat_ids)
     return {run.chat_id: Activity(run.done, run.total) for run in active}

@@ -9,12 +9,13 @@ from uuid import UUID
 
 from celery import shared_task
 from django.db import transaction
+from django.utils import timezone
 
 from apps.chats.models import Chat, ChatChange
 from apps.chats.signals import ChatChanged
-from apps.common import clock, jobs
+from apps.common import jobs
 from apps.common.problems import Conflict, Missing
-from apps.common.scoping import system_scope
+from apps.common.scoping import Owner, system_scope
 from apps.extraction import embedding_jobs, model_tests, pipeline, runs
 from apps.extraction.invalidation import inherit_from_parent, invalidate_chat
 from apps.extraction.models import EmbeddingJob, ExtractionRun, ModelTest
@@ -78,7 +79,7 @@ def index_chat(*, chat_id: str, **kwargs: Any) -> None:
 @shared_task
 def sweep_chats(**kwargs: Any) -> None:
     """Invalidate and extract from chats that changed lately, in case the task after a change was lost."""
-    since = clock.now() - SWEPT_WITHIN
+    since = timezone.now() - SWEPT_WITHIN
     with system_scope():
         chats = list(Chat.objects.filter(updated_at__gte=since).select_related("character"))
     for chat in chats:
@@ -96,7 +97,7 @@ def _failed_since_change(chat: Chat) -> bool:
 # Runs
 
 
-def request_run(owner: Any, chat: Chat, **options: Any) -> tuple[ExtractionRun, bool]:
+def request_run(owner: Owner, chat: Chat, **options: Any) -> tuple[ExtractionRun, bool]:
     """Start a run as ``runs.start_run`` does, and send it to a worker once it is committed."""
     with transaction.atomic():
         run, created = runs.start_run(owner, chat, **options)
@@ -131,7 +132,7 @@ def sweep_runs(**kwargs: Any) -> None:
 # Model tests and embeddings
 
 
-def request_model_test(owner: Any, connection: Connection | None) -> ModelTest:
+def request_model_test(owner: Owner, connection: Connection | None) -> ModelTest:
     """Start a test as ``model_tests.start_test`` does, and send it to a worker once it is committed."""
     with transaction.atomic():
         test = model_tests.start_test(owner, connection)
@@ -145,7 +146,7 @@ def run_model_test(*, test_id: str, **kwargs: Any) -> None:
     model_tests.execute(UUID(test_id))
 
 
-def request_reembedding(owner: Any) -> EmbeddingJob | None:
+def request_reembedding(owner: Owner) -> EmbeddingJob | None:
     """Start a job as ``embedding_jobs.start_reembedding`` does, and send it to a worker once it is committed."""
     with transaction.atomic():
         job = embedding_jobs.start_reembedding(owner)
@@ -154,7 +155,7 @@ def request_reembedding(owner: Any) -> EmbeddingJob | None:
     return job
 
 
-def on_embedding_changed(owner_id: Any, **kwargs: Any) -> None:
+def on_embedding_changed(owner_id: UUID, **kwargs: Any) -> None:
     """Start a job that recomputes the owner's embeddings; keep them as they are if no model is available."""
     with suppress(Conflict):
         request_reembedding(owner_id)

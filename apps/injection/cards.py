@@ -8,10 +8,11 @@ from uuid import UUID
 
 from django.template.loader import get_template
 from django.urls import reverse
+from django.utils import timezone
 
 from apps.chats.models import Message
 from apps.chats.pages.markup import plain_text
-from apps.common import clock
+from apps.common.scoping import Owner
 from apps.injection.models import Recall
 from apps.injection.queries import is_newest_turn, places_of, recalls_among
 from apps.injection.turns import hash_of
@@ -52,7 +53,7 @@ class Card:
         return f"Recalled {count} {'memory' if count == 1 else 'memories'}" if count else "Nothing new recalled"
 
 
-def recall_panel(owner: Any, messages: Iterable[Message]) -> dict[UUID, str]:
+def recall_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:
     """The cards of a window of messages, as HTML by message id; two queries for all of them."""
     turns = {message.pk: message for message in messages if message.is_user}
     cards = {card.recall.message_id: card for card in cards_of(owner, recalls_among(owner, turns.values()))}
@@ -66,10 +67,10 @@ def recall_panel(owner: Any, messages: Iterable[Message]) -> dict[UUID, str]:
 
 def _was_just_sent(turn: Message) -> bool:
     """Whether it is the chat's newest turn, and so new that its recall may still be on its way."""
-    return clock.now() - turn.created_at < JUST_SENT and is_newest_turn(turn)
+    return timezone.now() - turn.created_at < JUST_SENT and is_newest_turn(turn)
 
 
-def cards_of(owner: Any, recalls: Iterable[Recall]) -> list[Card]:
+def cards_of(owner: Owner, recalls: Iterable[Recall]) -> list[Card]:
     """Their cards. Each recall must have its message loaded, with the swipes."""
     rows = list(recalls)
     places = places_of(owner, rows)

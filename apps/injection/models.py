@@ -1,9 +1,9 @@
 """What was recalled for a user's turn."""
 
 from django.db import models
+from django.utils import timezone
 
 from apps.chats.models import Chat, Message
-from apps.common import clock
 from apps.common.scoping import OwnedModel
 
 
@@ -22,7 +22,7 @@ class Recall(OwnedModel):
     memories = models.JSONField(default=list, help_text="[{id, score, signals}], best first.")
     tokens = models.PositiveIntegerField(default=0)
     turn_hash = models.CharField(max_length=64, help_text="SHA-256 of the turn's text that it was made for.")
-    created_at = models.DateTimeField(default=clock.now, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:

@@ -6,17 +6,18 @@ from uuid import UUID
 
 from apps.chats.models import Message
 from apps.common.problems import Missing
+from apps.common.scoping import Owner
 from apps.injection.graph import Named
 from apps.injection.models import Recall
 from apps.memories.models import Entity, Memory
 
 
-def recalls_of(owner: Any, chat_id: UUID) -> Any:
+def recalls_of(owner: Owner, chat_id: UUID) -> Any:
     """The recalls of the owner's chat, each with its message."""
     return Recall.objects.for_owner(owner).filter(chat_id=chat_id).select_related("message")
 
 
-def recalls_among(owner: Any, messages: Iterable[Message]) -> list[Recall]:
+def recalls_among(owner: Owner, messages: Iterable[Message]) -> list[Recall]:
     """The recalls that ``messages`` have, each with the message given, in one query."""
     by_id = {message.pk: message for message in messages}
     rows = list(Recall.objects.for_owner(owner).filter(message__in=list(by_id)) if by_id else ())
@@ -25,7 +26,7 @@ def recalls_among(owner: Any, messages: Iterable[Message]) -> list[Recall]:
     return rows
 
 
-def access_recall(owner: Any, chat_id: UUID, message_id: UUID) -> Recall:
+def access_recall(owner: Owner, chat_id: UUID, message_id: UUID) -> Recall:
     """The recall of a message of the owner's chat. Raises Missing."""
     row: Recall | None = recalls_of(owner, chat_id).filter(message_id=message_id).first()
     if row is None:
@@ -33,14 +34,14 @@ def access_recall(owner: Any, chat_id: UUID, message_id: UUID) -> Recall:
     return row
 
 
-def places_of(owner: Any, recalls: Iterable[Recall]) -> dict[str, tuple[UUID, int]]:
+def places_of(owner: Owner, recalls: Iterable[Recall]) -> dict[str, tuple[UUID, int]]:
     """Where what was recalled was said, as it stands now: chat and index by message id, in one query."""
     ids = {item["message"] for row in recalls for item in row.memories if item.get("message")}
     rows = Message.objects.for_owner(owner).filter(pk__in=ids).values_list("pk", "chat_id", "index") if ids else ()
     return {str(pk): (chat_id, index) for pk, chat_id, index in rows}
 
 
-def named_in(owner: Any, recalls: Iterable[Recall]) -> dict[str, list[Named]]:
+def named_in(owner: Owner, recalls: Iterable[Recall]) -> dict[str, list[Named]]:
     """The entities of every recalled memory by the memory's id, in one query."""
     tiers = set(Memory.Tier.values)
     ids = {item["id"] for row in recalls for item in row.memories if item.get("tier") in tiers}

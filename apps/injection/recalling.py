@@ -8,6 +8,7 @@ from apps.chats.models import Chat, ChatChange, Message
 from apps.chats.queries import access_chat, access_message
 from apps.chats.signals import ChatChanged
 from apps.common.problems import Invalid, Missing
+from apps.common.scoping import Owner
 from apps.injection.models import Recall
 from apps.injection.operations import store_recall
 from apps.injection.recall import recall
@@ -28,13 +29,13 @@ def recall_turn(chat: Chat, message: Message, *, over_edits: bool = False) -> Re
     return store_recall(recall(turn, chat.character, budgets), over_edits=over_edits)
 
 
-def rerun_recall(owner: Any, chat_id: UUID, message_id: UUID) -> Recall:
+def rerun_recall(owner: Owner, chat_id: UUID, message_id: UUID) -> Recall:
     """Recall anew, edits or not. Raises as ``recall_turn``."""
     chat = access_chat(owner, chat_id)
     return recall_turn(chat, access_message(owner, chat_id, message_id), over_edits=True)
 
 
-def ensure_recall(owner: Any, chat_id: UUID, message_id: UUID) -> Recall:
+def ensure_recall(owner: Owner, chat_id: UUID, message_id: UUID) -> Recall:
     """The recall that the turn's text has, made if it has none. Raises as ``recall_turn``."""
     chat = access_chat(owner, chat_id)
     message = access_message(owner, chat_id, message_id)

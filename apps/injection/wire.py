@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apps.chats.dates import timestamp
+from apps.common.scoping import Owner
 from apps.injection.assembly import FilledSlot, Prompt
 from apps.injection.graph import Named, graph_of
 from apps.injection.models import Recall
 from apps.injection.queries import named_in
 
 
-def recall_documents(owner: Any, recalls: Sequence[Recall]) -> list[dict[str, Any]]:
+def recall_documents(owner: Owner, recalls: Sequence[Recall]) -> list[dict[str, Any]]:
     """Each with the graph of what it recalled; one query for all of them."""
     named = named_in(owner, recalls)
     return [_recall_document(row, named) for row in recalls]
@@ -32,7 +33,7 @@ def _recall_document(row: Recall, named: Mapping[str, Sequence[Named]]) -> dict[
     }
 
 
-def prompt_document(owner: Any, prompt: Prompt) -> dict[str, Any]:
+def prompt_document(owner: Owner, prompt: Prompt) -> dict[str, Any]:
     return {
         "slots": [slot_document(filled) for filled in prompt.slots],
         "unified": None,

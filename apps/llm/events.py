@@ -1,7 +1,7 @@
 """Signals about connections to models. Upper apps connect their receivers in ``AppConfig.ready()``."""
 
 from functools import partial
-from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from django.dispatch import Signal
@@ -12,6 +12,6 @@ from apps.llm.models import Connection
 embedding_changed = Signal()
 
 
-def announce_embedding_change(owner_id: Any) -> None:
+def announce_embedding_change(owner_id: UUID) -> None:
     """Send ``embedding_changed`` after the commit. What a receiver raises is logged, and fails no write."""
     transaction.on_commit(partial(embedding_changed.send_robust, sender=Connection, owner_id=owner_id))

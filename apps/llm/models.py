@@ -3,8 +3,8 @@
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
-from apps.common import clock
 from apps.common.scoping import OwnedModel
 from apps.llm.encryption import EncryptedTextField
 
@@ -40,7 +40,7 @@ class Connection(OwnedModel):
     for_embeddings = models.BooleanField(default=False)
     checked_at = models.DateTimeField(null=True, blank=True, help_text="When it was last tested.")
     check_error = models.TextField(blank=True, default="", help_text="The error of the last test.")
-    created_at = models.DateTimeField(default=clock.now, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:

@@ -8,8 +8,8 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F
+from django.utils import timezone
 
-from apps.common import clock
 from apps.common.problems import FieldError, Invalid, Missing
 from apps.common.scoping import Owner, owner_id_of
 from apps.llm.events import announce_embedding_change
@@ -90,7 +90,7 @@ def delete_connection(connection: Connection) -> None:
 
 def record_check(connection: Connection, error: str) -> None:
     """Record the time and the error, or "", of a test."""
-    _update(connection, checked_at=clock.now(), check_error=error)
+    _update(connection, checked_at=timezone.now(), check_error=error)
 
 
 def set_key(connection: Connection, key: str) -> None:
@@ -107,7 +107,7 @@ def record_usage(owner: Owner, model: str, prompt_tokens: int, completion_tokens
     added = {"calls": 1, "prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
     Usage.objects.for_owner(owner).update_or_create(
         owner_id=owner_id_of(owner),
-        day=clock.now().date(),
+        day=timezone.now().date(),
         model=model,
         defaults={name: F(name) + value for name, value in added.items()},
         create_defaults=added,

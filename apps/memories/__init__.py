@@ -1,3 +1,1 @@
-"""What is remembered: memories with their sources and successors, entities, scenes, arcs, ledger, knowledge,
-relationships and versioned texts; the verdicts on new candidates, the index of passages, search, and the memory book.
-"""
+"""Memories and layers, the verdicts on new candidates, the search index, search, and the memory book."""

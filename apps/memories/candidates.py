@@ -1,10 +1,10 @@
-"""What an extractor proposes to remember, before anything is stored. Pure."""
+"""Parsed proposals of an extractor: candidates for memories, and lines for the layers. Pure."""
 
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-IMPORTANCE = 2  # where a proposal names none
+IMPORTANCE = 2  # of a proposal without one
 ENTITY_KINDS = ("character", "place", "object", "faction", "concept")
 UNKNOWN = "unknown"
 MAGNITUDES = ("low", "medium", "high")
@@ -19,7 +19,7 @@ LEDGER_FIELDS = {
 
 @dataclass(frozen=True)
 class NamedEntity:
-    """Somebody or something that a memory names; ``kind`` is one of ENTITY_KINDS or "unknown"."""
+    """An entity that a memory names; ``kind`` is one of ENTITY_KINDS or "unknown"."""
 
     name: str
     kind: str = UNKNOWN
@@ -27,7 +27,7 @@ class NamedEntity:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A memory as a model proposes it. ``sources`` are the numbers of the turns that it was offered."""
+    """A proposed memory. ``sources`` are the numbers of the turns that it cites."""
 
     kind: str
     text: str
@@ -38,14 +38,14 @@ class Candidate:
 
 
 def candidate_hash(candidate: Candidate, source_ids: Iterable[object]) -> str:
-    """What makes a line about the same messages the same, so that it is written once however often it is read."""
+    """Return a hash of a proposal and its source messages, so that a run writes it once."""
     parts = [candidate.kind, " ".join(candidate.text.split()), *sorted(map(str, source_ids))]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class KnowledgeLine:
-    """What ``subject`` knows, suspects, wrongly believes, is unaware of, or hides from ``target`` ("" for anybody)."""
+    """What ``subject`` knows, suspects, believes, is unaware of, or hides from ``target``, which may be ""."""
 
     kind: str
     subject: str
@@ -55,7 +55,7 @@ class KnowledgeLine:
 
 @dataclass(frozen=True)
 class StateLine:
-    """The state of an entity: values by field of LEDGER_FIELDS[type], and the fields that no longer hold."""
+    """A line about an entity's state: values by field of LEDGER_FIELDS[type], and the fields to clear."""
 
     name: str
     type: str
@@ -65,7 +65,7 @@ class StateLine:
 
 @dataclass(frozen=True)
 class Descriptor:
-    """A word for how somebody stands to somebody; ``magnitude`` is one of MAGNITUDES."""
+    """A word for how one person relates to another; ``magnitude`` is one of MAGNITUDES."""
 
     word: str
     magnitude: str = MEDIUM
@@ -73,7 +73,7 @@ class Descriptor:
 
 @dataclass(frozen=True)
 class RelationshipLine:
-    """How ``subject`` now stands to ``target``, and what holds no longer."""
+    """A line about how ``subject`` relates to ``target``: descriptors to add, and words to remove."""
 
     subject: str
     target: str

@@ -1,113 +1,93 @@
-"""All that is remembered of a chat as one document, which says by its ``schema_version`` how it is to be read."""
+"""The export of everything that is remembered of a chat, as one versioned document."""
 
 from collections.abc import Mapping
 from typing import Any
 
+from django.db.models import QuerySet
+from django.utils import timezone
+from rest_framework import serializers
+
 from apps.chats.dates import timestamp
 from apps.chats.models import Chat
-from apps.common import clock
-from apps.memories import queries
-from apps.memories.layer_wire import (
-    arc_document,
-    digest_document,
-    entity_document,
-    identifier,
-    knowledge_document,
-    pair_document,
-    state_document,
+from apps.memories.api.layer_serializers import (
+    ArcSerializer,
+    EntitySerializer,
+    KnowledgeSerializer,
+    PairSerializer,
+    StateSerializer,
+    TextVersionSerializer,
 )
-from apps.memories.models import Entity, Inheritance, Knowledge, Memory, VersionedText
-from apps.memories.queries import SceneView
-from apps.memories.wire import memory_document
+from apps.memories.api.serializers import ExportedMemorySerializer
+from apps.memories.models import ChatMemory, Entity, Inheritance, Knowledge, Memory, VersionedText
+from apps.memories.queries.arcs import arcs_in
+from apps.memories.queries.ledger import ledger_in
+from apps.memories.queries.relationships import relationships_in
+from apps.memories.queries.scenes import scenes_in
+from apps.memories.queries.texts import versions_in
 
 SCHEMA_VERSION = 1
 
 
-def memory_export(chat: Chat, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return everything that is known in a chat, replaced and retired entries included, deleted ones not.
+class ModeSerializer(serializers.Serializer[ChatMemory]):
+    mode = serializers.CharField()
+    read_only_since = serializers.UUIDField(source="read_only_since_id", allow_null=True)
+    fresh_start = serializers.UUIDField(source="fresh_start_id", allow_null=True)
 
-    ``settings`` are the chat's memory settings as the document shows them.
+
+class InheritanceSerializer(serializers.Serializer[Inheritance]):
+    """The state in a branch of a memory that it inherited."""
+
+    memory = serializers.UUIDField(source="memory_id")
+    messages = serializers.ListField(source="message_ids", child=serializers.UUIDField())
+    state = serializers.CharField()
+    retired_reason = serializers.CharField()
+    superseded_by = serializers.UUIDField(source="superseded_by_id", allow_null=True)
+    valid_from = serializers.UUIDField(source="valid_from_id", allow_null=True)
+    valid_to = serializers.UUIDField(source="valid_to_id", allow_null=True)
+
+
+class SceneSerializer(serializers.Serializer[Any]):
+    first_index = serializers.IntegerField(source="start")
+    last_index = serializers.IntegerField(source="end")
+    last_message = serializers.UUIDField(source="last.pk")
+    name = serializers.CharField()
+    recap = serializers.CharField()
+    collapsed = serializers.BooleanField()
+    set_by_hand = serializers.BooleanField()
+
+
+def memory_export(chat: Chat, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return everything that is known in a chat, with superseded and retired entries, without deleted ones.
+
+    ``settings`` are the chat's memory settings as a document.
     """
-    memories = list(Memory.objects.for_owner(chat.owner_id).present().known_in(chat).with_history().order_by("pk"))
+    known = Memory.objects.for_owner(chat.owner_id).present().relevant_to(chat)
+    memories: Any = known.with_history().order_by("pk")
+    inherited: Any = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat)
+    knowledge = Knowledge.objects.for_owner(chat.owner_id).filter(chat=chat)
+    knowledge = knowledge.select_related("subject", "target").order_by("pk")
+    texts = [version for kind in VersionedText.Kind.values for version in versions_in(chat, kind)]
+    ledger, relationships = ledger_in(chat), relationships_in(chat)
+    # Everybody and everything that the memories and the layers name.
+    named = {entity.pk for memory in memories for entity in memory.entities.all()}
+    named |= {state.entity.pk for state in ledger}
+    named |= {pk for row in knowledge for pk in (row.subject_id, row.target_id) if pk}
+    named |= {entity.pk for pair in relationships for entity in (pair.subject, pair.target)}
+    entities: QuerySet[Entity] = Entity.objects.for_owner(chat.owner_id).filter(pk__in=named).order_by("pk")
     return {
         "schema_version": SCHEMA_VERSION,
-        "exported_at": timestamp(clock.now()),
+        "exported_at": timestamp(timezone.now()),
         "chat": {"id": str(chat.pk), "title": chat.title, "messages": chat.message_count, "rev": chat.rev},
         "character": {"id": str(chat.character.pk), "name": chat.character.name} if chat.character else None,
         "settings": settings,
-        "mode": _mode(chat),
-        "entities": [entity_document(entity) for entity in _entities(chat, memories)],
-        "memories": [memory_document(memory) | {"sources": _sources(memory)} for memory in memories],
-        "inherited": [_inheritance(row) for row in Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat)],
-        "scenes": [_scene(scene) for scene in queries.scenes_in(chat)],
-        "arcs": [arc_document(arc) for arc in queries.arcs_in(chat)],
-        "ledger": [state_document(state) for state in queries.ledger_in(chat)],
-        "knowledge": [knowledge_document(row) for row in _knowledge(chat)],
-        "relationships": [pair_document(pair) for pair in queries.relationships_in(chat)],
-        "digests": [
-            digest_document(row) for kind in VersionedText.Kind.values for row in queries.digests_of(chat, kind)
-        ],
-    }
-
-
-def _mode(chat: Chat) -> dict[str, Any]:
-    memory = queries.chat_memory_of(chat)
-    return {
-        "mode": memory.mode,
-        "read_only_since": identifier(memory.read_only_since_id),
-        "fresh_start": identifier(memory.fresh_start_id),
-    }
-
-
-def _entities(chat: Chat, memories: list[Memory]) -> list[Entity]:
-    """Whom and what the memories and the layers of the chat speak of."""
-    named = {entity.pk for memory in memories for entity in memory.entities.all()}
-    named |= {state.entity.pk for state in queries.ledger_in(chat)}
-    named |= {pk for row in _knowledge(chat) for pk in (row.subject_id, row.target_id) if pk}
-    named |= {one.pk for pair in queries.relationships_in(chat) for one in (pair.subject, pair.target)}
-    return list(Entity.objects.for_owner(chat.owner_id).filter(pk__in=named).order_by("pk"))
-
-
-def _knowledge(chat: Chat) -> Any:
-    """With what no longer holds."""
-    rows = Knowledge.objects.for_owner(chat.owner_id).filter(chat=chat)
-    return rows.select_related("subject", "target").order_by("pk")
-
-
-def _sources(memory: Memory) -> list[dict[str, Any]]:
-    """Where it was said: the message, which of its swipes, and whether that text stands there still."""
-    return [
-        {
-            "message": str(source.message_id),
-            "index": source.message.index,
-            "chat": str(source.message.chat_id),
-            "swipe": str(source.swipe_id),
-            "lost": source.lost,
-        }
-        for source in memory.sources.all()
-    ]
-
-
-def _inheritance(row: Inheritance) -> dict[str, Any]:
-    """What became, in this branch, of a memory that it took over."""
-    return {
-        "memory": str(row.memory_id),
-        "messages": list(map(str, row.message_ids)),
-        "state": row.state,
-        "retired_reason": row.retired_reason,
-        "superseded_by": identifier(row.superseded_by_id),
-        "valid_from": identifier(row.valid_from_id),
-        "valid_to": identifier(row.valid_to_id),
-    }
-
-
-def _scene(scene: SceneView) -> dict[str, Any]:
-    return {
-        "first_index": scene.start,
-        "last_index": scene.end,
-        "last_message": str(scene.last.pk),
-        "name": scene.name,
-        "recap": scene.recap,
-        "collapsed": scene.collapsed,
-        "set_by_hand": scene.found is None,
+        "mode": ModeSerializer(ChatMemory.of_chat(chat)).data,
+        "entities": EntitySerializer(entities, many=True).data,
+        "memories": ExportedMemorySerializer(memories, many=True).data,
+        "inherited": InheritanceSerializer(inherited, many=True).data,
+        "scenes": SceneSerializer(scenes_in(chat), many=True).data,
+        "arcs": ArcSerializer(arcs_in(chat), many=True).data,
+        "ledger": StateSerializer(ledger, many=True).data,
+        "knowledge": KnowledgeSerializer(knowledge, many=True).data,
+        "relationships": PairSerializer(relationships, many=True).data,
+        "digests": TextVersionSerializer(texts, many=True).data,
     }

@@ -1,4 +1,4 @@
-"""Text as Postgres's full-text search sees it: stemmed, without stop words."""
+"""Lexemes of Postgres's full-text search: words stemmed, without stop words."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,7 +12,7 @@ MAX_CHARACTERS = 200_000  # a tsvector may take 1 MB
 
 
 class Lexemes(Func):
-    """The value of a column of lexemes, made from a text or from another expression."""
+    """The tsvector of a text or of an expression."""
 
     function = "to_tsvector"
     template = f"%(function)s('{LANGUAGE}', %(expressions)s)"
@@ -23,7 +23,7 @@ class Lexemes(Func):
 
 
 def lexemes_of(text: str) -> list[str]:
-    """The distinct lexemes of a text, in alphabetical order."""
+    """Return the distinct lexemes of a text in alphabetical order."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT tsvector_to_array(to_tsvector('{LANGUAGE}', %s))", [text[:MAX_CHARACTERS]])
         (lexemes,) = cursor.fetchone()
@@ -31,5 +31,5 @@ def lexemes_of(text: str) -> list[str]:
 
 
 def any_of(lexemes: Iterable[str]) -> str:
-    """The tsquery that one of the lexemes is enough for."""
+    """Return a tsquery that matches any of the lexemes."""
     return " | ".join("'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'" for lexeme in lexemes)

@@ -1,6 +1,7 @@
-"""Which memories bear on a chat: its own, its character's from other stories, and what a branch took over.
+"""The tree of branches that a chat belongs to.
 
-A branch and its parent tell the same story in two ways: what one learns after they part is nothing to the other.
+A branch and its parent continue one story differently: what one of them learns after they part must not reach the
+other.
 """
 
 from uuid import UUID
@@ -11,7 +12,7 @@ from apps.chats.models import Chat
 
 
 def relatives(chat: Chat | UUID) -> list[UUID]:
-    """The other chats of the tree of branches that the chat belongs to."""
+    """Return the ids of all other chats in the chat's tree of branches."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

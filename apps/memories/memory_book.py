@@ -1,21 +1,28 @@
-"""The memory book: of one chat, or of a character over all chats."""
+"""The memory book of a chat, or of a character over all chats."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.urls import reverse
 
 from apps.chats.models import Character, Chat
-from apps.memories import entities, queries, timeline
-from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Relationship, VersionedText
-from apps.memories.operations.layers import BY_HAND
-from apps.memories.queries import EntityState, KnowledgeMatrix, Pair
+from apps.memories.models import Arc, Entity, Knowledge, LedgerEntry, Memory, Relationship, RetiredReason, VersionedText
+from apps.memories.queries import timeline
+from apps.memories.queries.arcs import arcs_in, persistent_arcs_of
+from apps.memories.queries.entities import entities_in, entities_of
+from apps.memories.queries.knowledge import KnowledgeMatrix, knowledge_in, knowledge_matrix, knowledge_of
+from apps.memories.queries.ledger import EntityState, ledger_in
+from apps.memories.queries.relationships import RelationshipPair, relationships_in, relationships_of
+from apps.memories.queries.texts import versions_in, versions_of
+from apps.memories.querysets import MemoryQuerySet
 
 
 @dataclass(frozen=True)
-class Book:
-    """Of ``chat``, whose ``character`` it may be; without a chat, of the character."""
+class MemoryBook:
+    """The book of ``chat``, with its character if it has one; without ``chat``, the book of ``character``."""
 
     owner_id: UUID
     chat: Chat | None = None
@@ -23,7 +30,7 @@ class Book:
 
     @property
     def subject(self) -> Any:
-        """The chat or the character that the book is of."""
+        """Return the chat or the character that the book is about."""
         return self.chat or self.character
 
     @property
@@ -31,54 +38,60 @@ class Book:
         return self.chat.title if self.chat else self.subject.name
 
     def url(self, tab: str) -> str:
+        """Return the address of a tab."""
         if self.chat:
             return reverse(f"memories:book-{tab}", kwargs={"chat_id": self.chat.pk})
         return reverse(f"memories:character-{tab}", kwargs={"character_id": self.subject.pk})
 
-    def memories(self) -> Any:
-        """All that is or was remembered, in the order of the story."""
-        mine = Memory.objects.for_owner(self.owner_id).present()
-        return timeline.along(self.chat, mine.known_in(self.chat)) if self.chat else timeline.across(self.subject, mine)
+    def memories(self) -> MemoryQuerySet:
+        """Return all memories, superseded and retired ones included, in the order of the story."""
+        memories: MemoryQuerySet = Memory.objects.for_owner(self.owner_id).present()
+        if self.chat:
+            return timeline.order_by_chat(self.chat, memories.relevant_to(self.chat))
+        return timeline.order_by_chats(self.subject, memories)
 
-    def standing(self, memories: Any, at: int | None = None) -> Any:
-        """Those of the memories that hold; with ``at``, that held when the message at that index had been said."""
+    def active(self, memories: MemoryQuerySet, at: int | None = None) -> MemoryQuerySet:
+        """Narrow memories to those that are active now, or were after the message at index ``at`` of the chat."""
         if self.chat is None:
             return memories.active()
         if at is None:
-            return memories.standing_in(self.chat)
-        return memories.told_in(self.chat).as_of(at).exclude(state=Memory.State.RETIRED)
+            return memories.active_in(self.chat)
+        return memories.learnt_in(self.chat).valid_at(at).exclude(state=Memory.State.RETIRED)
 
-    def stretches(self, memories: Any) -> list[timeline.Stretch]:
+    def sections(self, memories: Sequence[Memory]) -> list[timeline.Section]:
+        """Group memories that are in the order of ``memories()``."""
         if self.chat:
-            return timeline.stretches_of_chat(self.chat, memories)
-        return timeline.stretches_of_character(memories)
+            return timeline.sections_of_chat(self.chat, memories)
+        return timeline.sections_by_chat(memories)
 
-    def entities(self) -> Any:
-        return entities.entities_in(self.chat) if self.chat else entities.entities_of(self.subject)
+    def entities(self) -> QuerySet[Entity]:
+        return entities_in(self.chat) if self.chat else entities_of(self.subject)
 
-    def arcs(self) -> Any:
-        return queries.arcs_in(self.chat) if self.chat else queries.arcs_of(self.subject)
+    def arcs(self) -> QuerySet[Arc]:
+        return arcs_in(self.chat) if self.chat else persistent_arcs_of(self.subject)
 
     def ledger(self, at: int | None = None) -> list[EntityState]:
-        return queries.ledger_in(self.subject, at)
+        return ledger_in(self.subject, at)
 
     def knowledge(self, at: int | None = None) -> KnowledgeMatrix:
-        rows = queries.knowledge_in(self.chat, at) if self.chat else queries.knowledge_of(self.subject)
-        return queries.knowledge_matrix(rows)
+        return knowledge_matrix(knowledge_in(self.chat, at) if self.chat else knowledge_of(self.subject))
 
-    def relationships(self, at: int | None = None) -> list[Pair]:
-        return queries.relationships_in(self.chat, at) if self.chat else queries.relationships_of(self.subject)
+    def relationships(self, at: int | None = None) -> list[RelationshipPair]:
+        return relationships_in(self.chat, at) if self.chat else relationships_of(self.subject)
 
-    def digests(self) -> list[VersionedText]:
-        """All versions of its texts, newest first."""
+    def texts(self) -> list[VersionedText]:
+        """Return all versions of the book's texts; of each text the newest version comes first."""
         if self.chat is None:
-            return list(queries.digests_of_character(self.subject))
-        return [digest for kind in VersionedText.Kind.values for digest in queries.digests_of(self.chat, kind)]
+            return list(versions_of(self.subject))
+        return [version for kind in VersionedText.Kind.values for version in versions_in(self.chat, kind)]
 
-    def taken_out(self, model: type[Arc] | type[Knowledge] | type[LedgerEntry] | type[Relationship]) -> Any:
-        """What a person took out of a layer, and may bring back."""
-        rows: Any = model.objects.for_owner(self.owner_id).filter(state="retired", retired_reason__startswith=BY_HAND)
+    def retired_by_hand(
+        self, model: type[Arc] | type[Knowledge] | type[LedgerEntry] | type[Relationship]
+    ) -> QuerySet[Any]:
+        """Return the entries of a layer that a person retired, and may restore."""
+        rows: QuerySet[Any] = model.objects.for_owner(self.owner_id).filter(
+            state="retired", retired_reason=RetiredReason.BY_HAND
+        )
         if self.chat:
             return rows.filter(chat=self.chat)
-        who = {"character": self.subject} if model is Arc else {"subject__character": self.subject}
-        return rows.filter(**who)
+        return rows.filter(**{"character" if model is Arc else "subject__character": self.subject})

@@ -1,4 +1,4 @@
-"""Keeps the index of passages in step with a chat's messages."""
+"""Update the search index of a chat's messages."""
 
 import datetime as dt
 import hashlib
@@ -18,22 +18,23 @@ from django.db.models.functions import Left
 from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, Swipe
 from apps.common.problems import Missing
+from apps.common.scoping import Owner
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.lexemes import MAX_CHARACTERS, Lexemes
 from apps.memories.models import Passage
 
 SESSION_GAP = dt.timedelta(hours=4)  # a longer silence starts a new sitting
-OWN_SHARE = 0.5  # of a turn in the vector of its window; its neighbours share the rest
-COMPARED = 1000  # messages at once with their passages
-BATCH = 32  # messages a transaction
+OWN_SHARE = 0.5  # weight of a turn in its window's vector; its neighbours share the rest
+COMPARED = 1000  # messages compared with their passages in one query
+BATCH = 32  # messages in a transaction
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
-class Turn:
-    """A message that can be found, and the sitting that it belongs to."""
+class IndexedTurn:
+    """A visible message with its rev, and the number of its sitting."""
 
     message_id: UUID
     rev: int
@@ -44,34 +45,34 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Window:
-    """A turn between the turns before and after it, where they belong to the same sitting."""
+class TurnWindow:
+    """A turn with the turns before and after it, as far as they are in the same sitting."""
 
-    turn: Turn
-    before: Turn | None
-    after: Turn | None
+    turn: IndexedTurn
+    before: IndexedTurn | None
+    after: IndexedTurn | None
 
     @property
-    def turns(self) -> list[Turn]:
+    def turns(self) -> list[IndexedTurn]:
         return [turn for turn in (self.before, self.turn, self.after) if turn]
 
     def fingerprint(self, model: str) -> str:
-        """Equal as long as a passage made from this window by this embedding model would be."""
+        """Return a hash of everything that a passage of this window depends on."""
         parts = [f"{turn.message_id}:{turn.rev}" for turn in self.turns]
         text = "|".join([str(self.turn.message_id), str(self.turn.session), model, *parts])
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def index_messages(owner: Any, chat: Chat) -> int:
-    """Index what is new or changed in ``chat``, drop what is hidden; how many passages were written.
+def index_messages(owner: Owner, chat: Chat) -> int:
+    """Index new and changed messages of ``chat``, and remove hidden ones. Return how many passages were written.
 
-    Idempotent, and safe beside writes to the chat: what changes meanwhile is left to the next call.
+    Idempotent. Messages that change meanwhile are left to the next call.
     """
     return sum(index_batches(owner, chat))
 
 
-def index_batches(owner: Any, chat: Chat) -> Iterator[int]:
-    """As ``index_messages``, a batch at a time, in bounded memory; stopped after one, the next call goes on there."""
+def index_batches(owner: Owner, chat: Chat) -> Iterator[int]:
+    """Index like ``index_messages``, yielding after each batch. A later call continues where this one stopped."""
     passages = Passage.objects.for_owner(owner).filter(chat=chat)
     passages.filter(message__is_system=True).delete()
     model = _current_model(owner)
@@ -84,8 +85,8 @@ def index_batches(owner: Any, chat: Chat) -> Iterator[int]:
             yield _write(owner, chat, stale[start : start + BATCH], model)
 
 
-def _current_model(owner: Any) -> str:
-    """The name of the model that passages are embedded with now; empty while there is none."""
+def _current_model(owner: Owner) -> str:
+    """Return the owner's embedding model, or an empty string if none is available."""
     try:
         return embedder_for(owner).model
     except EmbeddingUnavailable:
@@ -95,8 +96,11 @@ def _current_model(owner: Any) -> str:
 # Turns
 
 
-def _turns(owner: Any, chat: Chat) -> Iterator[Turn]:
-    """The chat's visible messages in order. A sitting ends with a silence, or where ``extra.session`` changes."""
+def _turns(owner: Owner, chat: Chat) -> Iterator[IndexedTurn]:
+    """Yield the chat's visible messages in order.
+
+    A sitting ends with a silence of SESSION_GAP, or where ``extra.session`` changes.
+    """
     session, last_at, last_key = 0, None, None
     rows = _active_swipes(owner, chat).values_list(
         "message_id", "message__rev", "message__name", "message__is_user", "message__sent_at",
@@ -107,39 +111,39 @@ def _turns(owner: Any, chat: Chat) -> Iterator[Turn]:
         silent = sent_at and last_at and abs(sent_at - last_at) > SESSION_GAP
         session += bool(number and (silent or key != last_key))
         last_at, last_key = sent_at or last_at, key
-        yield Turn(message_id, rev, speaker, is_user, sent_at, session)
+        yield IndexedTurn(message_id, rev, speaker, is_user, sent_at, session)
 
 
-def _active_swipes(owner: Any, chat: Chat) -> Any:
+def _active_swipes(owner: Owner, chat: Chat) -> Any:
     return Swipe.objects.for_owner(owner).filter(
         message__chat=chat, message__is_system=False, position=F("message__swipe_id")
     )
 
 
-def _windows(turns: Iterable[Turn]) -> Iterator[Window]:
+def _windows(turns: Iterable[IndexedTurn]) -> Iterator[TurnWindow]:
     before, turn = None, None
     for after in chain(turns, [None]):
         if turn:
-            yield Window(turn, _near(turn, before), _near(turn, after))
+            yield TurnWindow(turn, _near(turn, before), _near(turn, after))
         before, turn = turn, after
 
 
-def _near(turn: Turn, other: Turn | None) -> Turn | None:
+def _near(turn: IndexedTurn, other: IndexedTurn | None) -> IndexedTurn | None:
     return other if other and other.session == turn.session else None
 
 
 # Rows
 
 
-def _write(owner: Any, chat: Chat, windows: Sequence[Window], model: str) -> int:
-    """Write the passages of some windows, each unless its messages have changed since they were read."""
+def _write(owner: Owner, chat: Chat, windows: Sequence[TurnWindow], model: str) -> int:
+    """Write the passages of windows. Return how many: windows whose messages changed meanwhile are skipped."""
     turns = {turn.message_id: turn for window in windows for turn in window.turns}
     start_of_mes = Left("mes", MAX_CHARACTERS)
     texts = dict(_active_swipes(owner, chat).filter(message_id__in=turns).values_list("message_id", start_of_mes))
     windows = [window for window in windows if all(turn.message_id in texts for turn in window.turns)]
     try:
         vectors = _vectors(owner, turns, texts, model) if model else {}
-    except EmbeddingUnavailable:  # what is said can be found by its words until the server is back
+    except EmbeddingUnavailable:  # until the server is back, words find the message
         vectors, model = {}, ""
     rows = [_passage(chat, window, texts, vectors, model) for window in windows]
     with transaction.atomic():
@@ -149,8 +153,8 @@ def _write(owner: Any, chat: Chat, windows: Sequence[Window], model: str) -> int
     return len(rows)
 
 
-def _revs_now(owner: Any, chat: Chat, turns: Mapping[UUID, Turn]) -> dict[UUID, int]:
-    """The messages' revs, which nobody changes before the transaction ends."""
+def _revs_now(owner: Owner, chat: Chat, turns: Mapping[UUID, IndexedTurn]) -> dict[UUID, int]:
+    """Lock the chat and return the revs of its messages by id."""
     try:
         locked = lock_chat(owner, chat.pk)
     except Missing:  # the chat was deleted in the meantime
@@ -158,7 +162,7 @@ def _revs_now(owner: Any, chat: Chat, turns: Mapping[UUID, Turn]) -> dict[UUID, 
     return dict(locked.messages.filter(pk__in=turns).values_list("pk", "rev"))
 
 
-def _is_current(window: Window, revs: Mapping[UUID, int]) -> bool:
+def _is_current(window: TurnWindow, revs: Mapping[UUID, int]) -> bool:
     return all(revs.get(turn.message_id) == turn.rev for turn in window.turns)
 
 
@@ -167,8 +171,10 @@ def _upsert(rows: Sequence[Passage]) -> None:
     Passage.objects.bulk_create(rows, update_conflicts=True, unique_fields=["message"], update_fields=written)
 
 
-def _vectors(owner: Any, turns: Mapping[UUID, Turn], texts: Mapping[UUID, str], model: str) -> dict[UUID, np.ndarray]:
-    """The vectors of texts by message: those that are stored and still right, the others embedded."""
+def _vectors(
+    owner: Owner, turns: Mapping[UUID, IndexedTurn], texts: Mapping[UUID, str], model: str
+) -> dict[UUID, np.ndarray]:
+    """Return vectors of texts by message id. Stored ones of the same rev are used again, the others embedded."""
     stored = Passage.objects.for_owner(owner).filter(message_id__in=turns, embedding_model=model)
     vectors = {
         message_id: np.array(embedding, dtype=np.float32)
@@ -181,7 +187,7 @@ def _vectors(owner: Any, turns: Mapping[UUID, Turn], texts: Mapping[UUID, str], 
 
 
 def _passage(
-    chat: Chat, window: Window, texts: Mapping[UUID, str], vectors: Mapping[UUID, np.ndarray], model: str
+    chat: Chat, window: TurnWindow, texts: Mapping[UUID, str], vectors: Mapping[UUID, np.ndarray], model: str
 ) -> Passage:
     turn, text = window.turn, texts[window.turn.message_id]
     spoken = "\n".join(f"{near.speaker}: {texts[near.message_id]}" for near in window.turns)
@@ -206,19 +212,19 @@ def _passage(
     )
 
 
-def _date(turn: Turn) -> str:
+def _date(turn: IndexedTurn) -> str:
     return f"{turn.sent_at.day} {turn.sent_at:%B %Y}" if turn.sent_at else ""
 
 
 def is_question(text: str) -> bool:
-    """Whether a turn ends by asking, quotation marks and stage directions' asterisks aside."""
+    """Return whether a text ends with a question mark, ignoring quotation marks and asterisks after it."""
     return text.rstrip().rstrip("\"'”’»*_)").endswith(("?", "？"))
 
 
-def window_vector(window: Window, vectors: Mapping[UUID, np.ndarray]) -> np.ndarray:
-    """The unit vector between a turn's vector and its neighbours'.
+def window_vector(window: TurnWindow, vectors: Mapping[UUID, np.ndarray]) -> np.ndarray:
+    """Return the normalized weighted mean of a turn's vector and its neighbours'.
 
-    On dialogue it finds as much as a vector of the three texts together (nDCG .672 against .678), and costs nothing.
+    On dialogue it is as good as a vector of the three texts together (nDCG .672 against .678), without embedding them.
     """
     around = [vectors[near.message_id] for near in (window.before, window.after) if near]
     mixed = OWN_SHARE * vectors[window.turn.message_id] + (1 - OWN_SHARE) / 2 * sum(around, np.float32(0))

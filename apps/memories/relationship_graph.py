@@ -1,14 +1,14 @@
-"""A picture of who stands to whom: people on an ellipse, a bent arrow from one to another. Pure."""
+"""Layout of the picture of relationships: people on an ellipse, curved arrows between them. Pure."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 WIDTH, HEIGHT = 640, 400
-MOST = 12  # people; more can't be told apart
-BEND = 0.11  # of an arrow's length, so that those there and back are apart
-LETTER, LINE = 4.6, 15  # half of a letter's width, and of a line's height with some air
-LABEL_AT = 0.3  # of the way, so that labels of arrows that cross are apart
+MOST = 12  # people; more are too crowded
+BEND = 0.11  # of an arrow's length, so that arrows in both directions don't overlap
+LETTER, LINE = 4.6, 15  # half of a letter's width; half of a line's height with padding
+LABEL_AT = 0.3  # of the arrow's length, so that labels of crossing arrows don't overlap
 STRENGTH = {"low": 1, "medium": 2, "high": 3}
 
 
@@ -21,7 +21,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Arrow:
-    """``path`` is an SVG path; the strongest ``word`` stands at ``x``, ``y``; ``strength`` is 1 to 3."""
+    """``path`` is an SVG path; the strongest ``word`` is its label at ``x``, ``y``; ``strength`` is 1 to 3."""
 
     path: str
     word: str
@@ -39,8 +39,7 @@ class Picture:
 
 
 def draw(pairs: Sequence[tuple[str, str, Sequence[tuple[str, str]]]]) -> Picture | None:
-    """The picture of ``pairs``: who, to whom, and the words with their magnitudes. None where there is nobody to draw,
-    or too many."""
+    """Lay out ``pairs`` of subject, target, and words with magnitudes. Return None for too few or too many people."""
     names = list(dict.fromkeys(name for subject, target, words in pairs if words for name in (subject, target)))
     if not 2 <= len(names) <= MOST:
         return None
@@ -67,7 +66,7 @@ def _arrow(one: Person, other: Person, words: Sequence[tuple[str, str]]) -> Arro
 
 
 def _edge(person: Person, x: float, y: float) -> tuple[float, float]:
-    """Where an arrow to or from a person begins or ends: at the edge of the name, on the way to ``x``, ``y``."""
+    """Return the point on the edge of a person's label in the direction of ``x``, ``y``."""
     dx, dy = x - person.x, y - person.y
     width = len(person.name) * LETTER + 8
     share = min(width / abs(dx) if dx else math.inf, LINE / abs(dy) if dy else math.inf)
@@ -75,5 +74,5 @@ def _edge(person: Person, x: float, y: float) -> tuple[float, float]:
 
 
 def _on_curve(start: float, bend: float, end: float, at: float) -> float:
-    """A coordinate of a quadratic curve, ``at`` 0 to 1 of the way."""
+    """Return a coordinate of a quadratic Bézier curve at the parameter ``at``, 0 to 1."""
     return round((1 - at) ** 2 * start + 2 * (1 - at) * at * bend + at**2 * end, 1)

@@ -1,4 +1,4 @@
-"""Who learns in a chat, and who witnessed what."""
+"""Which members of a group witnessed which messages, and which characters learn from them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
@@ -7,13 +7,13 @@ from apps.chats.message_data.namespaces import namespace_of
 from apps.chats.models import Character, Chat, Message, Participant
 
 NOBODY = UUID(int=0)
-NAMESPACE = "loci"  # of the message data in which a front end may say who was there: {"witnesses": [names]}
+NAMESPACE = "loci"  # message data in which a front end may name witnesses: {"witnesses": [names]}
 
 
 def learners(chat: Chat) -> Sequence[Character | None]:
-    """The characters that keep long-term memories of the chat: each of a group's once; one, or none, of any other.
+    """Return the characters that keep long-term memories of the chat: each unmuted member of a group once.
 
-    None stands for the chat's own character.
+    For any other chat, or a group without such members, return [None], which stands for the chat's own character.
     """
     if not chat.is_group:
         return [None]
@@ -23,11 +23,15 @@ def learners(chat: Chat) -> Sequence[Character | None]:
 
 
 def participants_of(chat: Chat) -> list[Participant]:
+    """Return the members of a group by position; none for any other chat."""
     return list(chat.participants.order_by("position")) if chat.is_group else []
 
 
 def witnesses(message: Message, participants: Iterable[Participant]) -> set[UUID]:
-    """The participants who witnessed a message: those that its data names, else all who aren't muted."""
+    """Return the ids of participants who witnessed a message: those that its data names, else all unmuted ones.
+
+    Whoever wrote the message always did.
+    """
     named = namespace_of(message.extra, NAMESPACE).get("witnesses")
     if isinstance(named, list):
         names = {name.casefold() for name in named if isinstance(name, str)}
@@ -36,7 +40,7 @@ def witnesses(message: Message, participants: Iterable[Participant]) -> set[UUID
 
 
 def witnessed_by_all_of(messages: Iterable[Message], participants: Sequence[Participant]) -> list[UUID]:
-    """The participants who witnessed every one of the messages; empty where everybody did, NOBODY where no one did."""
+    """Return the ids of participants who witnessed all messages: [] if everybody did, [NOBODY] if no one did."""
     everybody = {one.pk for one in participants}
     there = set(everybody)
     for message in messages:
@@ -47,7 +51,7 @@ def witnessed_by_all_of(messages: Iterable[Message], participants: Sequence[Part
 def witnessed_turns(
     turns: Mapping[int, Message], character: Character | None, participants: Sequence[Participant]
 ) -> dict[int, Message]:
-    """The turns that a member witnessed; all of them where there is no group."""
+    """Return the turns that a member witnessed, or all turns outside groups."""
     mine = {one.pk for one in participants if character is not None and one.character_id == character.pk}
     if not mine:
         return dict(turns)
@@ -55,7 +59,7 @@ def witnessed_turns(
 
 
 def participant_of(chat: Chat, character: Character | None) -> Participant | None:
-    """As whom a character takes part in a group; None where there is no group, or they don't."""
+    """Return the participant of a group that is this character, or None."""
     if character is None or not chat.is_group:
         return None
     return chat.participants.filter(character=character).order_by("position").first()

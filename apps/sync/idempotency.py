@@ -5,6 +5,7 @@ import datetime as dt
 import hashlib
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -52,7 +53,7 @@ class IdempotencyMiddleware:
         except Problem as problem:
             return problem_reply(problem)
 
-    def _reply_once(self, request: HttpRequest, owner_id: Any, key: str) -> HttpResponse:
+    def _reply_once(self, request: HttpRequest, owner_id: UUID, key: str) -> HttpResponse:
         """Raises Invalid, KeyReused."""
         if not 0 < len(key) <= MAX_KEY:
             raise Invalid(f"The header {HEADER} must have 1 to {MAX_KEY} characters.")
@@ -98,7 +99,7 @@ class Unread(BaseParser):
         return {}
 
 
-def _lock_key(owner_id: Any, key: str) -> None:
+def _lock_key(owner_id: UUID, key: str) -> None:
     """Two requests with the same key at the same time: the second waits for the first."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{owner_id}:{key}"])
@@ -118,7 +119,7 @@ def _fingerprint(request: HttpRequest) -> str:
     return digest.hexdigest()
 
 
-def _store(owner_id: Any, key: str, fingerprint: str, reply: HttpResponse) -> None:
+def _store(owner_id: UUID, key: str, fingerprint: str, reply: HttpResponse) -> None:
     IdempotencyRecord.objects.create(
         owner_id=owner_id, key=key, fingerprint=fingerprint, status=reply.status_code, body=reply.content.decode()
     )

@@ -4,9 +4,9 @@ import uuid
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils import timezone
 
 from apps.chats.models import Chat
-from apps.common import clock
 from apps.common.fields import OrderedJSONField
 from apps.common.scoping import OwnedModel
 
@@ -18,7 +18,7 @@ class IdempotencyRecord(OwnedModel):
     fingerprint = models.CharField(max_length=64, help_text="SHA-256 of method, path and body.")
     status = models.PositiveSmallIntegerField()
     body = models.TextField()
-    created_at = models.DateTimeField(default=clock.now, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["owner", "key"], name="idempotency_key")]
@@ -32,7 +32,7 @@ class ChatSnapshot(OwnedModel):
     rev = models.PositiveBigIntegerField(help_text="The chat's rev that it holds.")
     reason = models.CharField(max_length=32)
     content = models.BinaryField()
-    created_at = models.DateTimeField(default=clock.now, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
         indexes = [models.Index(fields=["owner", "chat", "-id"], name="snapshot_owner_chat")]
@@ -43,7 +43,7 @@ class SettingsDocument(OwnedModel):
 
     integrity = models.UUIDField(default=uuid.uuid4, editable=False)
     rev = models.PositiveBigIntegerField(default=0, editable=False)
-    created_at = models.DateTimeField(default=clock.now, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
@@ -68,7 +68,7 @@ class SettingsChange(OwnedModel):
     rev = models.PositiveBigIntegerField()
     integrity = models.UUIDField()
     keys = ArrayField(models.TextField(), default=list)
-    at = models.DateTimeField(default=clock.now, editable=False)
+    at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
         constraints = [

@@ -21,7 +21,7 @@ from apps.chats.locking import Guard
 from apps.common.document_patches import DocumentPatch
 from apps.common.json_patch import PatchTestFailed
 from apps.common.problems import Conflict, Invalid, ProblemType, TooLarge, pointer_of
-from apps.common.scoping import system_scope
+from apps.common.scoping import Owner, owner_id_of, system_scope
 from apps.sync.live import announce_settings
 from apps.sync.models import Setting, SettingsChange, SettingsDocument
 
@@ -32,7 +32,7 @@ MAX_KEY = 255  # characters
 class Settings:
     """The document as it is, with the rev at which each key was changed last, those that are gone included."""
 
-    owner_id: Any
+    owner_id: UUID
     integrity: UUID
     rev: int
     values: dict[str, Any]
@@ -56,13 +56,13 @@ class SettingsConflict(Conflict):
 
 
 @transaction.atomic
-def read_settings(owner: Any) -> Settings:
+def read_settings(owner: Owner) -> Settings:
     """The owner's settings; the first read makes the document, so that there is an integrity to write with."""
     return _state(_lock(owner))
 
 
 @transaction.atomic
-def patch_settings(owner: Any, patch: DocumentPatch, guard: Guard) -> Settings:
+def patch_settings(owner: Owner, patch: DocumentPatch, guard: Guard) -> Settings:
     """Change the keys that the patch names, all or none; what is in effect already is no write.
 
     Raises IntegrityRequired, SettingsConflict, TooLarge, PatchTestFailed, and Invalid where an operation doesn't fit.
@@ -102,12 +102,12 @@ def _keys(patch: DocumentPatch) -> list[str]:
     return sorted(patch.keys)
 
 
-def _lock(owner: Any) -> SettingsDocument:
+def _lock(owner: Owner) -> SettingsDocument:
     """The owner's document, made where there is none, locked until the transaction ends."""
     documents = SettingsDocument.objects.for_owner(owner)
-    document, made = documents.get_or_create(owner_id=owner.pk)
+    document, made = documents.get_or_create(owner_id=owner_id_of(owner))
     if made:
-        SettingsChange.objects.create(owner_id=owner.pk, rev=document.rev, integrity=document.integrity)
+        SettingsChange.objects.create(owner_id=owner_id_of(owner), rev=document.rev, integrity=document.integrity)
     return documents.select_for_update().get()
 
 

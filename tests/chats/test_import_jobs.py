@@ -18,6 +18,7 @@ import time_machine
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client
+from django.utils import timezone
 from rest_framework.test import APIClient
 
 from apps.accounts.models import User
@@ -27,7 +28,7 @@ from apps.chats.models import Chat, ImportJob
 from apps.chats.operations import create_chat
 from apps.chats.operations import messages as storing
 from apps.chats.tasks import request_import, sweep_import_jobs
-from apps.common import clock, jobs
+from apps.common import jobs
 from tests.contract.conftest import client_of
 from tests.extraction.engine.test_workers import kill_hard
 from tests.factories import UserFactory
@@ -101,7 +102,7 @@ def test_a_job_that_was_cancelled_stores_nothing(alice: User, kept_files: Path) 
     assert jobs.cancel(job).state == "cancelled"
     import_jobs.run_import_job(job.pk)
     assert chats_of(alice) == []
-    with time_machine.travel(clock.now() + dt.timedelta(minutes=2)):
+    with time_machine.travel(timezone.now() + dt.timedelta(minutes=2)):
         sweep_import_jobs()
     assert files_in(kept_files) == []
 
@@ -162,14 +163,14 @@ def test_a_worker_that_was_thought_dead_leaves_the_job_to_the_next(
     job = request_import(alice, upload(content(200)))
 
     def claim_again() -> None:
-        ImportJob.objects.for_owner(alice).update(claim=uuid.uuid4(), heartbeat_at=clock.now())
+        ImportJob.objects.for_owner(alice).update(claim=uuid.uuid4(), heartbeat_at=timezone.now())
 
     with monkeypatch.context() as patched:
         stopped_at(100, claim_again, patched)
         import_jobs.run_import_job(job.pk)
     assert (fresh(job).state, chats_of(alice), len(files_in(kept_files))) == ("running", [], 1)
 
-    with time_machine.travel(clock.now() + dt.timedelta(minutes=2)):
+    with time_machine.travel(timezone.now() + dt.timedelta(minutes=2)):
         import_jobs.run_import_job(job.pk)
     assert (fresh(job).state, len(chats_of(alice)), files_in(kept_files)) == ("succeeded", 1, [])
 
@@ -189,9 +190,9 @@ def test_an_import_waits_for_nobody_who_waits_for_it(transactional_db: None, mon
 def test_old_jobs_are_forgotten(alice: User) -> None:
     job = request_import(alice, upload(content(1)))
     import_jobs.run_import_job(job.pk)
-    import_jobs.delete_ended_import_jobs(clock.now() + dt.timedelta(days=6))
+    import_jobs.delete_ended_import_jobs(timezone.now() + dt.timedelta(days=6))
     assert ImportJob.objects.for_owner(alice).exists()
-    import_jobs.delete_ended_import_jobs(clock.now() + dt.timedelta(days=8))
+    import_jobs.delete_ended_import_jobs(timezone.now() + dt.timedelta(days=8))
     assert not ImportJob.objects.for_owner(alice).exists()
     assert len(chats_of(alice)) == 1
 
@@ -200,12 +201,12 @@ def test_a_job_that_every_worker_dies_of_is_given_up(alice: User, kept_files: Pa
     job = request_import(alice, upload(content(1)))
     for _ in range(jobs.MAX_CLAIMS):
         assert jobs.claim(ImportJob, job.pk) is not None
-        ImportJob.objects.for_owner(alice).update(heartbeat_at=clock.now() - dt.timedelta(minutes=2))
+        ImportJob.objects.for_owner(alice).update(heartbeat_at=timezone.now() - dt.timedelta(minutes=2))
     assert jobs.jobs_to_revive(ImportJob) == [job.pk]
     import_jobs.run_import_job(job.pk)
     assert fresh(job).state == "failed"
     assert chats_of(alice) == []
-    with time_machine.travel(clock.now() + dt.timedelta(minutes=2)):
+    with time_machine.travel(timezone.now() + dt.timedelta(minutes=2)):
         sweep_import_jobs()
     assert files_in(kept_files) == []
 
@@ -226,7 +227,7 @@ def test_files_without_a_job_are_removed(alice: User, kept_files: Path) -> None:
     yesterday = time.time() - 25 * 3600
     for name in ("old", str(job.pk)):
         os.utime(kept_files / "imports" / name, (yesterday, yesterday))
-    import_jobs.delete_ended_import_jobs(clock.now())
+    import_jobs.delete_ended_import_jobs(timezone.now())
     assert {path.name for path in files_in(kept_files)} == {"new", str(job.pk)}
 
 
@@ -242,7 +243,7 @@ def test_a_worker_killed_under_way_leaves_nothing_and_another_finishes(
     assert chats_of(alice) == []
     kill_hard(first)
     assert fresh(job).state == "running"
-    ImportJob.objects.for_owner(alice).update(heartbeat_at=clock.now() - dt.timedelta(minutes=2))
+    ImportJob.objects.for_owner(alice).update(heartbeat_at=timezone.now() - dt.timedelta(minutes=2))
     start_celery_worker()
     sweep_import_jobs()
     wait_until(lambda: fresh(job).state == "succeeded")

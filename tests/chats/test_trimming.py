@@ -4,12 +4,12 @@ import datetime as dt
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.chats.change_log import HistoryGone, changes_since
 from apps.chats.models import Chat, ChatChange
 from apps.chats.operations import append_messages, create_chat, trim_change_logs
-from apps.common import clock
 from tests.factories import parsed
 
 DAY = dt.timedelta(days=1)
@@ -27,7 +27,7 @@ def revs(chat: Chat) -> list[int]:
 
 
 def age(chat: Chat, days: int, up_to: int) -> None:
-    ChatChange.objects.for_owner(chat.owner_id).filter(chat=chat, rev__lte=up_to).update(at=clock.now() - days * DAY)
+    ChatChange.objects.for_owner(chat.owner_id).filter(chat=chat, rev__lte=up_to).update(at=timezone.now() - days * DAY)
 
 
 @pytest.fixture
@@ -40,22 +40,22 @@ def test_what_is_old_is_forgotten_but_for_the_last_writes(alice: User) -> None:
     busy, quiet = written(alice, 6), written(alice, 2)
     age(busy, 31, up_to=6)
     age(quiet, 400, up_to=2)
-    assert trim_change_logs(clock.now()) == 3
+    assert trim_change_logs(timezone.now()) == 3
     assert (revs(busy), revs(quiet)) == ([4, 5, 6], [1, 2])
-    assert trim_change_logs(clock.now()) == 0
+    assert trim_change_logs(timezone.now()) == 0
 
 
 def test_what_is_young_is_kept_whatever_its_number(alice: User) -> None:
     chat = written(alice, 6)
     age(chat, 29, up_to=6)
-    assert trim_change_logs(clock.now()) == 0
+    assert trim_change_logs(timezone.now()) == 0
     assert len(revs(chat)) == 6
 
 
 def test_a_client_from_before_has_to_read_anew(alice: User) -> None:
     chat = written(alice, 6)
     age(chat, 31, up_to=2)
-    trim_change_logs(clock.now())
+    trim_change_logs(timezone.now())
     assert [entry.rev for entry in changes_since(chat, 2).entries] == [3, 4, 5, 6]
     with pytest.raises(HistoryGone):
         changes_since(chat, 1)

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 from django.test import override_settings
+from django.utils import timezone
 
-from apps.common import clock, jobs
+from apps.common import jobs
 from apps.extraction.models import ExtractionRun, ModelTest
 from tests.factories import UserFactory, make_chat
 
@@ -68,7 +69,7 @@ def test_a_transition_leads_from_its_states_only(
 def test_of_two_workers_one_gets_the_job(job: ExtractionRun) -> None:
     mine = claimed(job)
     assert jobs.claim(ExtractionRun, job.pk) is None
-    update(job, heartbeat_at=clock.now() - LONG_AGO)
+    update(job, heartbeat_at=timezone.now() - LONG_AGO)
     other = claimed(job)
     assert other.claim != mine.claim
     with pytest.raises(jobs.ClaimLost):
@@ -95,7 +96,7 @@ def test_a_worker_learns_of_a_cancel_or_pause_at_its_next_heartbeat(
 def test_a_job_at_which_five_workers_died_fails(job: ExtractionRun) -> None:
     for _ in range(5):
         claimed(job)
-        update(job, heartbeat_at=clock.now() - LONG_AGO, stage="arcs")
+        update(job, heartbeat_at=timezone.now() - LONG_AGO, stage="arcs")
     assert jobs.claim(ExtractionRun, job.pk) is None
     job.refresh_from_db()
     assert (job.state, job.stage) == ("failed", "")
@@ -109,12 +110,12 @@ def test_a_job_that_goes_back_to_the_queue_may_be_claimed_again_without_end(job:
 
 def test_lost_jobs_are_revived(job: ExtractionRun) -> None:
     assert jobs.jobs_to_revive(ExtractionRun) == []
-    update(job, created_at=clock.now() - LONG_AGO)
+    update(job, created_at=timezone.now() - LONG_AGO)
     assert jobs.jobs_to_revive(ExtractionRun) == [job.pk]
     assert jobs.jobs_to_revive(ExtractionRun) == []  # it was sent a moment ago
     claimed(job)
     assert jobs.jobs_to_revive(ExtractionRun) == []
-    update(job, heartbeat_at=clock.now() - LONG_AGO)
+    update(job, heartbeat_at=timezone.now() - LONG_AGO)
     assert jobs.jobs_to_revive(ExtractionRun) == [job.pk]
     jobs.cancel(job)
     assert jobs.jobs_to_revive(ExtractionRun) == []

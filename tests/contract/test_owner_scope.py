@@ -28,7 +28,7 @@ from apps.extraction.models import ExtractionRun, ModelTest
 from apps.injection.models import Recall
 from apps.llm.operations import create_connection
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Relationship, Scene, VersionedText
-from apps.memories.operations.remembering import entity_named
+from apps.memories.operations.entities import entity_named
 from tests.chats.cards_made import png
 from tests.contract.conftest import client_of
 from tests.contract.test_sync import parsed_message

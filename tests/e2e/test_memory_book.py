@@ -8,7 +8,9 @@ from pytest_django.live_server_helper import LiveServer
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
-from apps.memories.operations import layer_corrections as corrections
+from apps.memories.operations.knowledge import create_knowledge
+from apps.memories.operations.ledger import set_state
+from apps.memories.operations.relationships import set_relationship
 from tests.factories import make_character, make_chat, make_memory
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
@@ -25,10 +27,10 @@ def chat(transactional_db: None) -> Chat:
         ("Tom likes tea.", "Tom likes green tea.", "Mira hums."), chat.messages.all(), strict=False
     ):
         make_memory(chat, text, valid_from=message)
-    corrections.create_knowledge(chat, "knows", "Mira", "Which tea Tom likes, and that he drinks it cold.", editor="a")
-    corrections.create_knowledge(chat, "hiding", "Tom", "That there is none left.", editor="a", target="Mira")
-    corrections.set_relationship(chat, "Mira", "Tom", "fond", "high", editor="a")
-    corrections.set_state(chat, "Mira", "character", "location", "the kitchen of a very long house", editor="a")
+    create_knowledge(chat, "knows", "Mira", "Which tea Tom likes, and that he drinks it cold.", editor="a")
+    create_knowledge(chat, "hiding", "Tom", "That there is none left.", editor="a", target="Mira")
+    set_relationship(chat, "Mira", "Tom", "fond", "high", editor="a")
+    set_state(chat, "Mira", "character", "location", "the kitchen of a very long house", editor="a")
     return chat
 
 

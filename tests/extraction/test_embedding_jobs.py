@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
-from apps.common import clock, jobs
+from apps.common import jobs
 from apps.common.jobs import ClaimLost
 from apps.common.scoping import system_scope
 from apps.extraction import embedding_jobs, tasks
@@ -72,7 +73,7 @@ def chat(owner: User) -> Chat:
     for text in TEXTS[:4]:
         make_memory(chat, text)
     make_memory(chat, TEXTS[4], state="superseded")
-    make_memory(chat, TEXTS[5], deleted_at=clock.now())
+    make_memory(chat, TEXTS[5], deleted_at=timezone.now())
     Arc.objects.create(owner_id=owner.pk, chat=chat, text="Where does the zebra sleep?")
     for table in (Memory, Arc):
         table.objects.for_owner(owner).update(embedding_model=BEFORE)
@@ -183,7 +184,7 @@ def test_a_job_of_a_killed_worker_is_taken_up_where_it_was(
     kept = set(Memory.objects.for_owner(owner).filter(embedding_model=LOCAL).values_list("pk", flat=True))
     assert len(kept) == 2
     assert embedding_jobs.execute(job.pk) is False  # it seems alive
-    EmbeddingJob.objects.for_owner(owner).update(heartbeat_at=clock.now() - dt.timedelta(hours=1))
+    EmbeddingJob.objects.for_owner(owner).update(heartbeat_at=timezone.now() - dt.timedelta(hours=1))
     tasks.sweep_jobs()
     assert sent == [str(job.pk)]
     asked: list[str] = []
@@ -278,7 +279,7 @@ def test_the_command_tells_what_it_could_not_do(
 
 def test_somebody_elses_claim_is_respected(owner: User, chat: Chat) -> None:
     job = started(owner)
-    now = clock.now()
+    now = timezone.now()
     EmbeddingJob.objects.for_owner(owner).update(state="running", claim=uuid.uuid4(), heartbeat_at=now)
     assert embedding_jobs.execute(job.pk) is False
     assert models_of(owner) == {BEFORE}

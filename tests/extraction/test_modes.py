@@ -8,9 +8,11 @@ from apps.chats.operations import append_messages
 from apps.extraction import pipeline, runs
 from apps.extraction.modes import end_read_only, set_read_only, start_fresh, undo_fresh_start
 from apps.memories.models import Memory, VersionedText
-from apps.memories.operations.layers import set_field, write_digest
-from apps.memories.operations.remembering import entity_named
-from apps.memories.queries import current_digest, ledger_in
+from apps.memories.operations.entities import entity_named
+from apps.memories.operations.ledger import set_field
+from apps.memories.operations.texts import write_version
+from apps.memories.queries.ledger import ledger_in
+from apps.memories.queries.texts import current_version
 from tests.factories import UserFactory, make_character, make_chat, parsed
 
 STORY = [
@@ -89,7 +91,7 @@ def test_a_fresh_start_sets_aside_what_is_the_chats_alone(owner: User, chat: Cha
     extract(chat)
     mira = entity_named(chat, "Mira", "character")
     set_field(chat, mira, "mood", "calm", None)
-    write_digest(owner.pk, VersionedText.Kind.SUMMARY, chat=chat, text="It began in Paris.")
+    write_version(owner.pk, VersionedText.Kind.SUMMARY, chat=chat, text="It began in Paris.")
     before, lasting = texts(chat, tier="session"), texts(chat, tier="long_term")
     assert before
     count = Memory.objects.for_owner(owner).count()
@@ -97,7 +99,7 @@ def test_a_fresh_start_sets_aside_what_is_the_chats_alone(owner: User, chat: Cha
     start_fresh(owner, chat)
     assert texts(chat, tier="session") == set()
     assert ledger_in(chat) == []
-    assert current_digest(chat, VersionedText.Kind.SUMMARY) is None
+    assert current_version(chat, VersionedText.Kind.SUMMARY) is None
     assert texts(chat, tier="long_term") == lasting
     assert Memory.objects.for_owner(owner).count() == count
     assert not runs.is_due(chat)
@@ -106,7 +108,7 @@ def test_a_fresh_start_sets_aside_what_is_the_chats_alone(owner: User, chat: Cha
     assert texts(chat, tier="session") == before
     [state] = ledger_in(chat)
     assert [field.current.value for field in state.fields if field.current] == ["calm"]
-    summary = current_digest(chat, VersionedText.Kind.SUMMARY)
+    summary = current_version(chat, VersionedText.Kind.SUMMARY)
     assert summary is not None
     assert summary.text == "It began in Paris."
 

@@ -4,11 +4,12 @@ import datetime as dt
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.chats import operations as chat_operations
 from apps.chats.models import Chat, Message
-from apps.common import clock, jobs
+from apps.common import jobs
 from apps.extraction import pipeline, runs, tasks
 from apps.extraction.models import ExtractionRun
 from apps.llm.backends import builtin
@@ -262,6 +263,6 @@ def test_a_queue_that_lost_a_run_is_swept(owner: User, monkeypatch: pytest.Monke
     monkeypatch.setattr(tasks.run_extraction, "delay", lambda *, run_id: sent.append(run_id))
     tasks.sweep_runs()
     assert sent == []
-    ExtractionRun.objects.for_owner(owner).update(created_at=clock.now() - dt.timedelta(minutes=5))
+    ExtractionRun.objects.for_owner(owner).update(created_at=timezone.now() - dt.timedelta(minutes=5))
     tasks.sweep_runs()
     assert sent == [str(run.pk)]

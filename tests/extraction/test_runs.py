@@ -8,12 +8,13 @@ from uuid import uuid4
 
 import pytest
 from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.chats import operations as chat_operations
 from apps.chats.models import Chat
 from apps.chats.signals import ChatChanged
-from apps.common import clock, jobs
+from apps.common import jobs
 from apps.extraction import pipeline, runs, tasks
 from apps.extraction.models import ExtractionRun
 from apps.extraction.settings.schema import DEFAULTS
@@ -64,7 +65,7 @@ def at_step(monkeypatch: pytest.MonkeyPatch, number: int, action: Callable[[], o
 
 def silence(run: ExtractionRun, seconds: int = 3600) -> None:
     """Date the run's last heartbeat back by ``seconds``."""
-    moment = clock.now() - dt.timedelta(seconds=seconds)
+    moment = timezone.now() - dt.timedelta(seconds=seconds)
     ExtractionRun.objects.for_owner(run.owner_id).filter(pk=run.pk).update(heartbeat_at=moment)
 
 

@@ -18,8 +18,7 @@ from apps.extraction.settings.operations import change_settings
 from apps.extraction.settings.queries import settings_of, stored_settings
 from apps.extraction.settings.schema import NAMES
 from apps.llm.operations import create_connection
-from apps.memories.models import Memory
-from apps.memories.queries import chat_memory_of
+from apps.memories.models import ChatMemory, Memory
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 
 HTMX = {"HTTP_HX_REQUEST": "true"}
@@ -173,19 +172,19 @@ def test_a_chat_is_made_read_only_and_learns_again(site: Client, chat: Chat) -> 
     url = f"{book(chat)}mode/"
     assert "learns from what is said" in page(site, book(chat))
     site.post(url, {"mode": "read_only"})
-    assert chat_memory_of(chat).mode == "read_only"
+    assert ChatMemory.of_chat(chat).mode == "read_only"
     html = page(site, book(chat))
     assert "only recalls" in html
     assert "skip what was said meanwhile" in html
     site.post(url, {"mode": "full"})
-    assert chat_memory_of(chat).mode == "full"
+    assert ChatMemory.of_chat(chat).mode == "full"
     assert chat.progress.exists()  # skipped: taken as read
 
 
 def test_learning_again_may_begin_with_what_was_said_meanwhile(site: Client, chat: Chat) -> None:
     site.post(f"{book(chat)}mode/", {"mode": "read_only"})
     site.post(f"{book(chat)}mode/", {"mode": "full", "learn": "on"})
-    assert chat_memory_of(chat).mode == "full"
+    assert ChatMemory.of_chat(chat).mode == "full"
     assert not chat.progress.exists()
 
 
@@ -352,4 +351,4 @@ def test_a_stranger_finds_nothing(chat: Chat) -> None:
         assert stranger.get(url).status_code == 404
         assert stranger.post(url, {"extract_every": "9"}).status_code == 404
     assert stranger.post(f"{book(chat)}mode/", {"mode": "read_only"}).status_code == 404
-    assert chat_memory_of(chat).mode == "full"
+    assert ChatMemory.of_chat(chat).mode == "full"

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from apps.accounts.models import User
-from apps.common import clock
 from apps.llm import operations
 from apps.llm.models import Connection, TokenLimit, Usage
 from tests.factories import UserFactory
@@ -152,7 +152,7 @@ def test_deleting_asks_first(alice, site):
 
 
 def test_usage_is_shown_by_day_and_by_model_against_the_limit(alice, site):
-    today = clock.now().date()
+    today = timezone.now().date()
     for days, model, tokens in ((0, "small", 900), (3, "small", 100), (3, "large", 4000), (14, "old", 5)):
         Usage.objects.create(
             owner=alice,

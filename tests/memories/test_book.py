@@ -24,9 +24,9 @@ from apps.memories.models import (
     Scene,
     VersionedText,
 )
-from apps.memories.operations import layer_corrections as corrections
-from apps.memories.operations.layers import write_digest
-from apps.memories.operations.remembering import supersede
+from apps.memories.operations.arcs import create_arc
+from apps.memories.operations.memories import supersede
+from apps.memories.operations.texts import write_version
 from apps.memories.relationship_graph import MOST, draw
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 
@@ -222,7 +222,7 @@ def test_a_merge_is_made_and_undone(site: Client, chat: Chat) -> None:
     assert merged.content.decode().count(f"/memories/{whole.pk}/unmerge/") == 2  # in the toast, and on the page
     assert {source.message.index for source in whole.sources.all()} == {1, 5}
     undone = site.post(f"/memories/{whole.pk}/unmerge/", follow=True)
-    assert "stand for themselves again" in undone.content.decode()
+    assert "2 memories are active again" in undone.content.decode()
     assert {memory.text for memory in Memory.objects.for_owner(chat.owner_id).active()} == {one.text, other.text}
     whole = fresh(whole)
     assert (whole.state, whole.retired_reason) == ("retired", "undone")
@@ -267,7 +267,7 @@ def test_a_split_whose_part_went_on_is_not_undone(site: Client, chat: Chat) -> N
         operations.undo_split(fresh(parts[0]))
     assert fresh(parts[0]).state == "active"
     assert "can&#x27;t be undone" in site.post(f"/memories/{parts[0].pk}/unsplit/", follow=True).content.decode()
-    assert "Only a memory that holds" in site.get(f"/memories/{whole.pk}/split/", follow=True).content.decode()
+    assert "Only an active memory" in site.get(f"/memories/{whole.pk}/split/", follow=True).content.decode()
 
 
 def test_what_is_neither_merged_nor_split_has_nothing_to_undo(chat: Chat) -> None:
@@ -284,7 +284,7 @@ def test_an_edit_is_undone_once(site: Client, chat: Chat) -> None:
     saved = site.post(f"/memories/{memory.pk}/edit/", data, **HTMX).content.decode()
     assert f"/memories/{memory.pk}/revert/" in saved
     back = site.post(f"/memories/{memory.pk}/revert/", **HTMX).content.decode()
-    assert "It says what it said before." in back
+    assert "The text is what it was before." in back
     memory = fresh(memory)
     assert (memory.text, memory.kind, memory.importance) == ("Tom likes tea.", "fact", 2)
     assert "can&#x27;t be undone any more" in site.post(f"/memories/{memory.pk}/revert/", follow=True).content.decode()
@@ -328,7 +328,7 @@ def test_an_arc_of_a_deleted_chat_is_changed_in_its_characters_book(site: Client
 
 @pytest.mark.parametrize("elsewhere", ["https://example.com/", "//example.com", "javascript:alert(1)", "\nx", ""])
 def test_a_change_leads_back_to_its_own_pages_alone(site: Client, chat: Chat, book: str, elsewhere: str) -> None:
-    arc = corrections.create_arc(chat, "Find the key.", editor="alice")
+    arc = create_arc(chat, "Find the key.", editor="alice")
     reply = site.post(f"/memories/arcs/{arc.pk}/persist/", {"next": elsewhere})
     assert reply["Location"] == f"{book}arcs/"
 
@@ -408,7 +408,7 @@ def test_relationships_show_their_words_their_history_and_a_picture(site: Client
     site.post(f"/memories/word/{word.pk}/retire/")
     site.post(f"{book}relationships/", said)
     taken = site.post(f"/memories/word/{word.pk}/restore/", follow=True).content.decode()
-    assert "Something else holds in its place by now." in taken
+    assert "Another entry has taken its place since." in taken
     assert "wary" in page(site, f"/memories/characters/{chat.character_id}/book/relationships/")
 
 
@@ -454,7 +454,7 @@ def test_nobody_and_too_many_are_not_drawn() -> None:
 
 def test_a_text_is_written_and_an_earlier_version_made_current(site: Client, chat: Chat, book: str) -> None:
     text = "[SUMMARY]\n1. Scene and setting: the inn\n3. Key events:\n- They met.\n[/SUMMARY]"
-    first = write_digest(chat.owner_id, "summary", chat=chat, text=text, last=turn(chat, 5))
+    first = write_version(chat.owner_id, "summary", chat=chat, text=text, last=turn(chat, 5))
     html = page(site, f"{book}story/")
     assert "<dt>Key events</dt>" in html
     assert "<li>They met.</li>" in html

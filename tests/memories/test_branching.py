@@ -8,9 +8,9 @@ from apps.chats.operations import append_messages, branch_chat
 from apps.extraction import pipeline, runs
 from apps.extraction.models import ExtractionProgress, ExtractionRun
 from apps.memories.models import Inheritance, Memory
-from apps.memories.operations.layers import set_field
-from apps.memories.operations.remembering import entity_named
-from apps.memories.queries import ledger_in
+from apps.memories.operations.entities import entity_named
+from apps.memories.operations.ledger import set_field
+from apps.memories.queries.ledger import ledger_in
 from apps.memories.search import SearchQuery, search
 from tests.factories import UserFactory, make_character, make_chat, parsed
 
@@ -50,7 +50,7 @@ def say(chat: Chat, *texts: str) -> None:
 
 
 def standing(chat: Chat) -> set[str]:
-    return {memory.text for memory in Memory.objects.for_owner(chat.owner_id).standing_in(chat)}
+    return {memory.text for memory in Memory.objects.for_owner(chat.owner_id).active_in(chat)}
 
 
 def branch_of(chat: Chat, at: int) -> Chat:

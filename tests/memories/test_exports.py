@@ -11,7 +11,11 @@ from apps.extraction import pipeline, runs
 from apps.extraction.settings.operations import change_settings
 from apps.memories.exports import SCHEMA_VERSION
 from apps.memories.models import MemorySource, VersionedText
-from apps.memories.operations import layer_corrections as corrections
+from apps.memories.operations.arcs import create_arc
+from apps.memories.operations.knowledge import create_knowledge
+from apps.memories.operations.ledger import set_state
+from apps.memories.operations.relationships import set_relationship
+from apps.memories.operations.texts import edit_text
 from tests.factories import make_character, make_chat, make_memory
 
 SAID = ["I live in a small flat in Paris with my brother Tom.", "Hm.", "I moved to Lyon in May.", "Ah.", "Well then."]
@@ -38,12 +42,12 @@ def test_an_export_holds_every_layer(alice: APIClient, chat: Chat) -> None:
     message = chat.messages.with_swipes().order_by("index").first()
     MemorySource.objects.create(owner=chat.owner, memory=old, message=message, swipe=message.active_swipe)
     editor = {"editor": "alice"}
-    corrections.create_arc(chat, "Why did she move?", persistent=False, **editor)
-    corrections.set_state(chat, name="Alice", kind="character", field="location", value="Paris", **editor)
-    corrections.set_state(chat, name="Alice", kind="character", field="location", value="Lyon", **editor)
-    corrections.create_knowledge(chat, kind="hiding", subject="Tom", target="Alice", text="He has a dog.", **editor)
-    corrections.set_relationship(chat, subject="Tom", target="Alice", word="loyal", magnitude="high", **editor)
-    corrections.edit_digest(chat, VersionedText.Kind.SUMMARY, character=None, text="She moved.", **editor)
+    create_arc(chat, "Why did she move?", persistent=False, **editor)
+    set_state(chat, name="Alice", kind="character", field="location", value="Paris", **editor)
+    set_state(chat, name="Alice", kind="character", field="location", value="Lyon", **editor)
+    create_knowledge(chat, kind="hiding", subject="Tom", target="Alice", text="He has a dog.", **editor)
+    set_relationship(chat, subject="Tom", target="Alice", word="loyal", magnitude="high", **editor)
+    edit_text(chat, VersionedText.Kind.SUMMARY, character=None, text="She moved.", **editor)
     change_settings(chat.owner, {"extract_every": 5})
     change_settings(chat.owner, {"arcs_cap": 3}, chat=chat)
 

@@ -8,22 +8,22 @@ from hypothesis import strategies as st
 
 from apps.memories.search.excerpts import WHOLE, best_sentence, excerpt
 from apps.memories.search.presets import ARMS, PRESETS
-from apps.memories.search.questions import Participant, lead_of_vectors, read_question, sentences_of, subjects_of
-from apps.memories.search.ranking import SIGNALS, Candidate, Turn, rank, recency, relative_length
+from apps.memories.search.questions import Speaker, lead_of_vectors, parse_query, sentences_of, subjects_of
+from apps.memories.search.ranking import SIGNALS, Hit, TurnPosition, rank, recency, relative_length
 
 CHAT = uuid.UUID(int=1)
-MIRA = Participant("Mira Holt", is_user=False, turns=10, words=100)
-TOM = Participant("Tom", is_user=True, turns=10, words=100)
+MIRA = Speaker("Mira Holt", is_user=False, turns=10, words=100)
+TOM = Speaker("Tom", is_user=True, turns=10, words=100)
 
 
 def message(number=0, *, session=0, speaker="Tom", is_question=False, subject=0.0, **arms):
     traits = {"subject": subject, "question": float(is_question)}
-    turn = Turn(CHAT, session, number, speaker, is_question)
-    return Candidate(uuid.UUID(int=number), "messages", arms, traits, turn)
+    turn = TurnPosition(CHAT, session, number, speaker, is_question)
+    return Hit(uuid.UUID(int=number), "messages", arms, traits, turn)
 
 
 def order(candidates, preset="default", **options):
-    return [ranked.candidate.id.int for ranked in rank(candidates, PRESETS[preset], **options)]
+    return [ranked.hit.id.int for ranked in rank(candidates, PRESETS[preset], **options)]
 
 
 units = st.floats(0, 1)
@@ -45,7 +45,7 @@ candidates = st.lists(turns, max_size=20).map(
 @given(candidates, st.sampled_from(sorted(PRESETS)), units)
 def test_ranking_keeps_everything_in_falling_order_within_bounds(found, preset, lead):
     ranked = rank(found, PRESETS[preset], lead)
-    assert sorted(one.candidate.id for one in ranked) == sorted(one.id for one in found)
+    assert sorted(one.hit.id for one in ranked) == sorted(one.id for one in found)
     scores = [one.score for one in ranked]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
@@ -67,7 +67,7 @@ def test_an_answer_takes_part_in_the_match_of_its_question():
     asked = message(4, speaker="Mira", is_question=True, lexical=1.0)
     answer = message(5, speaker="Tom", subject=1.0, lexical=0.1)
     unasked = message(7, speaker="Tom", subject=1.0, lexical=0.1)
-    signals = {one.candidate.id.int: one.signals for one in rank([asked, answer, unasked], PRESETS["default"])}
+    signals = {one.hit.id.int: one.signals for one in rank([asked, answer, unasked], PRESETS["default"])}
     assert signals[5]["answer"] > 0
     assert signals[4]["answer"] == signals[7]["answer"] == 0
 
@@ -86,7 +86,7 @@ def test_where_the_counterpart_is_long_winded_meaning_weighs_more_than_words():
 
 def test_the_seed_preset_is_the_published_formula():
     traits = {"recency": 0.5, "graph": 1.0, "instance": 1.0}
-    memory = Candidate(uuid.UUID(int=1), "long_term", {"vector": 0.6}, traits)
+    memory = Hit(uuid.UUID(int=1), "long_term", {"vector": 0.6}, traits)
     (ranked,) = rank([memory], PRESETS["seed"])
     assert ranked.score == pytest.approx(0.6 * 0.8 + 0.5 * 0.05 + 0.05 + 0.1)
 
@@ -122,16 +122,16 @@ def test_whom_a_query_is_about(query, subjects):
 
 
 def test_a_name_that_is_a_word_too_needs_its_capital_letter():
-    will = Participant("Will", is_user=False, turns=1, words=1)
+    will = Speaker("Will", is_user=False, turns=1, words=1)
     assert subjects_of("What will Tom do?", [will, TOM]) == {"Tom"}
     assert subjects_of("What did Will do?", [will, TOM]) == {"Will"}
 
 
 def test_names_are_taken_out_of_what_is_looked_for():
-    question = read_question("Where did Mira Holt's sister meet Tom?", [MIRA, TOM], names_apart=True)
+    question = parse_query("Where did Mira Holt's sister meet Tom?", [MIRA, TOM], names_apart=True)
     assert question.text == "Where did sister meet ?"
-    assert read_question("Mira", [MIRA, TOM], names_apart=True).text == "Mira"
-    assert read_question("Where is Mira?", [MIRA], names_apart=False).text == "Where is Mira?"
+    assert parse_query("Mira", [MIRA, TOM], names_apart=True).text == "Mira"
+    assert parse_query("Where is Mira?", [MIRA], names_apart=False).text == "Where is Mira?"
 
 
 def test_sentences_of_a_long_message_are_few_questions_first():
@@ -143,15 +143,15 @@ def test_sentences_of_a_long_message_are_few_questions_first():
 
 @given(st.text(max_size=200), st.lists(st.text(max_size=20), max_size=4))
 def test_any_query_can_be_read(query, names):
-    participants = [Participant(name, is_user=False, turns=1, words=1) for name in names]
-    question = read_question(query, participants, names_apart=True)
+    participants = [Speaker(name, is_user=False, turns=1, words=1) for name in names]
+    question = parse_query(query, participants, names_apart=True)
     assert question.subjects <= set(names)
     assert question.text or not query.strip()
 
 
 def test_vectors_lead_the_more_the_longer_the_replies_are():
     def lead(other):
-        return lead_of_vectors([TOM, Participant("Assistant", is_user=False, turns=10, words=other)])
+        return lead_of_vectors([TOM, Speaker("Assistant", is_user=False, turns=10, words=other)])
 
     assert lead(50) == lead(100) == 0 < lead(200) < lead(400) == lead(4000) == 1
     assert lead_of_vectors([TOM]) == lead_of_vectors([]) == 0

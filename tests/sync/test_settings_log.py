@@ -4,10 +4,10 @@ import datetime as dt
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.chats.locking import Guard
-from apps.common import clock
 from apps.common.document_patches import DocumentPatch
 from apps.sync.models import SettingsChange
 from apps.sync.settings_documents import SettingsConflict, patch_settings, read_settings, trim_log
@@ -21,8 +21,8 @@ def test_old_writes_are_forgotten_but_for_the_last_ones(db: None, settings: Any)
         patch_settings(alice, DocumentPatch(merge={"n": number}), Guard(force=True))
     patch_settings(bob, DocumentPatch(merge={"n": 1}), Guard(force=True))
     for owner in (alice, bob):
-        SettingsChange.objects.for_owner(owner).update(at=clock.now() - dt.timedelta(days=31))
-    assert trim_log(clock.now()) == 4
+        SettingsChange.objects.for_owner(owner).update(at=timezone.now() - dt.timedelta(days=31))
+    assert trim_log(timezone.now()) == 4
     assert sorted(SettingsChange.objects.for_owner(alice).values_list("rev", flat=True)) == [4, 5]
     assert SettingsChange.objects.for_owner(bob).count() == 2
     assert read_settings(alice).values == {"n": 4}

@@ -1,6 +1,5 @@
 """Branch a chat: copy its beginning, up to a message, to a new chat."""
 
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -13,12 +12,13 @@ from apps.chats.operations.rows import parsed_message
 from apps.chats.queries import message_batches
 from apps.chats.signals import chat_branched
 from apps.common.problems import Invalid
+from apps.common.scoping import Owner
 
 MAX_TITLE = 200  # characters
 
 
 @transaction.atomic
-def branch_chat(owner: Any, chat_id: UUID, at: int, *, title: str = "", is_checkpoint: bool = False) -> Chat:
+def branch_chat(owner: Owner, chat_id: UUID, at: int, *, title: str = "", is_checkpoint: bool = False) -> Chat:
     """Create a chat with the messages of another up to the index ``at``, its metadata and its participants.
 
     Raises Missing, and Invalid if the chat has no message at that index.

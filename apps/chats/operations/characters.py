@@ -7,14 +7,15 @@ from django.db import transaction
 from apps.chats.formats.cards.reading import ParsedCard
 from apps.chats.models import Character, CharacterImage
 from apps.chats.operations.lorebooks import store_book
+from apps.common.scoping import Owner, owner_id_of
 
 
-def create_character(owner: Any, *, name: str, **fields: Any) -> Character:
-    return Character.objects.create(owner_id=owner.pk, name=name, **fields)
+def create_character(owner: Owner, *, name: str, **fields: Any) -> Character:
+    return Character.objects.create(owner_id=owner_id_of(owner), name=name, **fields)
 
 
 @transaction.atomic
-def create_character_from_card(owner: Any, parsed: ParsedCard, name: str) -> Character:
+def create_character_from_card(owner: Owner, parsed: ParsedCard, name: str) -> Character:
     """Create a character with its picture and its lorebook. ``name`` is used if the card has none."""
     fields = parsed.fields | {"name": parsed.fields["name"] or name}
     character = create_character(owner, **fields, card=parsed.card)
@@ -50,7 +51,7 @@ def delete_character_image(character: Character) -> None:
     CharacterImage.objects.for_owner(character.owner_id).filter(character=character).delete()
 
 
-def find_or_create_character(owner: Any, name: str) -> Character:
+def find_or_create_character(owner: Owner, name: str) -> Character:
     """Return the owner's oldest character of this name, or create one."""
     character = Character.objects.for_owner(owner).filter(name=name).order_by("pk").first()
     return character or create_character(owner, name=name)

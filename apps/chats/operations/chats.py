@@ -13,6 +13,7 @@ from apps.chats.locking import record_change
 from apps.chats.models import Character, Chat, ChatChange
 from apps.chats.operations.messages import append_messages
 from apps.chats.operations.metadata import check_size
+from apps.common.scoping import Owner, owner_id_of
 
 # The keys of a chat's fields in the header of its file.
 HEADER_KEYS = {"user_name": "user_name", "character": "character_name"}
@@ -23,7 +24,7 @@ CHARACTER_MACRO = re.compile(r"\{\{char\}\}|<BOT>|<CHAR>", re.IGNORECASE)
 
 @transaction.atomic
 def create_chat(
-    owner: Any,
+    owner: Owner,
     *,
     title: str,
     character: Character | None = None,
@@ -36,7 +37,7 @@ def create_chat(
     """
     check_size(metadata or {}, {})
     chat = Chat.objects.create(
-        owner_id=owner.pk,
+        owner_id=owner_id_of(owner),
         title=title or (character.name if character else "New chat"),
         character=character,
         user_name=user_name,
@@ -47,7 +48,7 @@ def create_chat(
 
 
 @transaction.atomic
-def start_conversation(owner: Any, character: Character, *, user_name: str, title: str = "") -> Chat:
+def start_conversation(owner: Owner, character: Character, *, user_name: str, title: str = "") -> Chat:
     """Create a chat that opens with the character's greeting; the other greetings become its swipes."""
     chat = create_chat(owner, title=title, character=character, user_name=user_name)
     texts = [text for text in (character.first_mes, *character.alternate_greetings) if text.strip()]

@@ -7,24 +7,25 @@ from django.db import transaction
 from apps.chats.formats.lorebooks import ParsedBook, normalised_book
 from apps.chats.models import Character, Lorebook
 from apps.common.problems import Invalid
+from apps.common.scoping import Owner, owner_id_of
 
 MAX_NAME = 200  # characters
 
 
 @transaction.atomic
 def create_lorebook(
-    owner: Any, *, name: str, character: Character | None = None, document: dict[str, Any] | None = None
+    owner: Owner, *, name: str, character: Character | None = None, document: dict[str, Any] | None = None
 ) -> Lorebook:
     """Create a lorebook. ``document`` has the format of cards. Raise Invalid if the character has one already."""
     _check_free(character)
     normalised = normalised_book(document or {}, lambda text: None) | {"name": name}
-    return Lorebook.objects.create(owner_id=owner.pk, name=name, character=character, document=normalised)
+    return Lorebook.objects.create(owner_id=owner_id_of(owner), name=name, character=character, document=normalised)
 
 
-def store_book(owner: Any, parsed: ParsedBook, name: str, character: Character | None = None) -> Lorebook:
+def store_book(owner: Owner, parsed: ParsedBook, name: str, character: Character | None = None) -> Lorebook:
     """Create a lorebook from a file. ``name`` is used if the file has none."""
     return Lorebook.objects.create(
-        owner_id=owner.pk,
+        owner_id=owner_id_of(owner),
         name=(parsed.document["name"].strip() or name)[:MAX_NAME],
         character=character,
         document=parsed.document,

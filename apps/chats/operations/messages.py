@@ -26,6 +26,7 @@ from apps.chats.operations.patches import Patch
 from apps.chats.operations.patching import Batch, Draft, swipe_state
 from apps.chats.operations.rows import message_row, participant_ids, save_order, swipe_rows, with_date
 from apps.common.problems import Invalid
+from apps.common.scoping import Owner
 
 MAX_BATCH = 1000  # messages inserted at a time
 MAX_BATCH_WEIGHT = 4_000_000  # about, in characters: a batch ends at whichever comes first
@@ -57,7 +58,7 @@ class Patched:
 
 
 @transaction.atomic
-def append_messages(owner: Any, chat_id: UUID, parsed: Sequence[ParsedMessage], guard: Guard = UNGUARDED) -> Appended:
+def append_messages(owner: Owner, chat_id: UUID, parsed: Sequence[ParsedMessage], guard: Guard = UNGUARDED) -> Appended:
     """Add messages at the end.
 
     Appends commute: without an integrity, or with ``rebase``, they go after whatever was written in the meantime.
@@ -120,7 +121,7 @@ def _weight(value: Any) -> int:
 
 
 @transaction.atomic
-def patch_messages(owner: Any, chat_id: UUID, patches: Sequence[Patch], guard: Guard) -> Patched:
+def patch_messages(owner: Owner, chat_id: UUID, patches: Sequence[Patch], guard: Guard) -> Patched:
     """Change messages: all of the patches, or none.
 
     Skips a patch that is in effect already, and a batch that was stored before (sent again because its reply was

@@ -23,6 +23,7 @@ from apps.common import merge_patch
 from apps.common.document_patches import DocumentPatch
 from apps.common.json_patch import PatchTestFailed
 from apps.common.problems import Invalid, TooLarge
+from apps.common.scoping import Owner
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class MetadataPatched:
 
 
 @transaction.atomic
-def patch_metadata(owner: Any, chat_id: UUID, patch: DocumentPatch, guard: Guard) -> MetadataPatched:
+def patch_metadata(owner: Owner, chat_id: UUID, patch: DocumentPatch, guard: Guard) -> MetadataPatched:
     """Change the metadata: all of the patch, or nothing.
 
     Skips a patch that is in effect already, and one that was stored before (sent again because its reply was lost).

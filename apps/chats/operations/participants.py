@@ -8,6 +8,7 @@ from django.db import transaction
 from apps.chats.locking import lock_chat, record_change
 from apps.chats.models import Character, Chat, ChatChange, Message, Participant
 from apps.common.problems import Conflict, Missing, ProblemType
+from apps.common.scoping import Owner
 
 
 class NameTaken(Conflict):
@@ -17,7 +18,7 @@ class NameTaken(Conflict):
 
 @transaction.atomic
 def add_participant(
-    owner: Any, chat_id: UUID, *, name: str, character: Character | None = None, muted: bool = False
+    owner: Owner, chat_id: UUID, *, name: str, character: Character | None = None, muted: bool = False
 ) -> Participant:
     """Add a participant, last in the order of turns. Earlier messages under the name become theirs.
 
@@ -40,7 +41,7 @@ def add_participant(
 
 
 @transaction.atomic
-def update_participant(owner: Any, chat_id: UUID, participant_id: UUID, **fields: Any) -> Participant:
+def update_participant(owner: Owner, chat_id: UUID, participant_id: UUID, **fields: Any) -> Participant:
     """Change name, character, muted or ``position`` (the others shift). Raise Missing, NameTaken."""
     chat = lock_chat(owner, chat_id)
     participant = _find(chat, participant_id)
@@ -58,7 +59,7 @@ def update_participant(owner: Any, chat_id: UUID, participant_id: UUID, **fields
 
 
 @transaction.atomic
-def remove_participant(owner: Any, chat_id: UUID, participant_id: UUID) -> None:
+def remove_participant(owner: Owner, chat_id: UUID, participant_id: UUID) -> None:
     """Remove a participant. Their messages stay. Raise Missing."""
     chat = lock_chat(owner, chat_id)
     _find(chat, participant_id).delete()

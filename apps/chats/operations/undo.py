@@ -22,6 +22,7 @@ from apps.chats.models import Chat, ChatChange, Message, Swipe
 from apps.chats.operations.metadata import metadata_change
 from apps.chats.operations.rows import ordered_ids, save_order
 from apps.common.problems import Conflict, ProblemType
+from apps.common.scoping import Owner
 
 UNDOABLE = [ChatChange.Kind.APPEND, ChatChange.Kind.PATCH, ChatChange.Kind.METADATA]
 FINGERPRINT = "undo"
@@ -46,7 +47,7 @@ class Undone:
 
 
 @transaction.atomic
-def undo_last_change(owner: Any, chat_id: UUID, guard: Guard) -> Undone:
+def undo_last_change(owner: Owner, chat_id: UUID, guard: Guard) -> Undone:
     """Undo the last write that isn't undone yet; called again, the one before it.
 
     The undo is recorded as a change of its own. Raises IntegrityRequired, IntegrityConflict, NothingToUndo, Missing.

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from apps.chats.models import Chat
 from apps.chats.pages.markup import plain_text
 from apps.chats.pages.plugins import Activity, activities_of
+from apps.common.scoping import Owner
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class ChatEntry:
     activity: Activity | None
 
 
-def chat_entries(owner: Any, chats: Iterable[Chat]) -> list[ChatEntry]:
+def chat_entries(owner: Owner, chats: Iterable[Chat]) -> list[ChatEntry]:
     """Return entries for chats that come from ``queries.list_chats``."""
     rows = list(chats)
     activities = activities_of(owner, [chat.pk for chat in rows])

@@ -13,6 +13,7 @@ from apps.chats.pages.markup import render_text
 from apps.chats.pages.plugins import panels_for
 from apps.chats.queries import message_window
 from apps.chats.scenes import SceneBreak, break_after
+from apps.common.scoping import Owner
 
 WINDOW = 50  # turns
 LEAD = 8  # turns shown before the requested one
@@ -82,7 +83,7 @@ class Excerpt:
         return self.end < self.chat.message_count
 
 
-def excerpt_of(owner: Any, chat_id: UUID, start: int, count: int = WINDOW) -> Excerpt:
+def excerpt_of(owner: Owner, chat_id: UUID, start: int, count: int = WINDOW) -> Excerpt:
     """Return ``count`` turns from index ``start`` on. Raise Missing."""
     before = 1 if start else 0  # the message before the first turn, to find out if a session begins there
     window = message_window(owner, chat_id, start - before, count + before)
@@ -96,28 +97,28 @@ def excerpt_of(owner: Any, chat_id: UUID, start: int, count: int = WINDOW) -> Ex
     return Excerpt(window.chat, start, turns)
 
 
-def last_excerpt(owner: Any, chat: Chat) -> Excerpt:
+def last_excerpt(owner: Owner, chat: Chat) -> Excerpt:
     """Return the window at the end of the chat."""
     return excerpt_of(owner, chat.pk, max(0, chat.message_count - WINDOW))
 
 
-def excerpt_around(owner: Any, chat: Chat, index: int) -> Excerpt:
+def excerpt_around(owner: Owner, chat: Chat, index: int) -> Excerpt:
     """Return a window that has the turn at ``index`` near its top."""
     return excerpt_of(owner, chat.pk, max(0, index - LEAD))
 
 
-def excerpt_before(owner: Any, chat: Chat, index: int) -> Excerpt:
+def excerpt_before(owner: Owner, chat: Chat, index: int) -> Excerpt:
     """Return the window that ends before ``index``."""
     start = max(0, index - WINDOW)
     return excerpt_of(owner, chat.pk, start, index - start)
 
 
-def turn_of(owner: Any, message: Message) -> Turn:
+def turn_of(owner: Owner, message: Message) -> Turn:
     """Return a single turn, without a session."""
     return Turn(message, render_text(message.mes), panels_for(owner, [message]).get(message.pk, []), None)
 
 
-def index_at(owner: Any, chat: Chat, day: dt.date) -> int:
+def index_at(owner: Owner, chat: Chat, day: dt.date) -> int:
     """Return the index of the first message sent on ``day`` or later, or else of the last message."""
     moment = timezone.make_aware(dt.datetime.combine(day, dt.time.min))
     later = Message.objects.for_owner(owner).filter(chat=chat, sent_at__gte=moment).order_by("index")

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from apps.chats.models import Message
 from apps.common.registry import Registry
+from apps.common.scoping import Owner
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ panels: Registry[Panel] = Registry()
 samples: Registry[Sample] = Registry()
 
 
-def activities_of(owner: Any, chat_ids: Collection[UUID]) -> dict[UUID, Activity]:
+def activities_of(owner: Owner, chat_ids: Collection[UUID]) -> dict[UUID, Activity]:
     """Return the work in progress by chat id, without chats that have none. Asks each source once for all chats."""
     activities: dict[UUID, Activity] = {}
     for source in activity_sources if chat_ids else ():
@@ -48,7 +49,7 @@ def activities_of(owner: Any, chat_ids: Collection[UUID]) -> dict[UUID, Activity
     return activities
 
 
-def panels_for(owner: Any, messages: list[Message]) -> dict[UUID, list[str]]:
+def panels_for(owner: Owner, messages: list[Message]) -> dict[UUID, list[str]]:
     """Return the HTML of all panels by message id. Calls each panel once for all messages."""
     result: dict[UUID, list[str]] = {}
     for panel in panels:

@@ -6,15 +6,13 @@ from django import template
 from django.template.defaultfilters import date
 from django.utils import timezone
 
-from apps.common import clock
-
 register = template.Library()
 
 
 @register.filter
 def when(moment: dt.datetime) -> str:
     """Return the day of an aware datetime, as short as possible: "today", "yesterday", "3 May", "3 May 2023"."""
-    day, today = timezone.localdate(moment), timezone.localdate(clock.now())
+    day, today = timezone.localdate(moment), timezone.localdate(timezone.now())
     if day == today:
         return "today"
     if day == today - dt.timedelta(days=1):

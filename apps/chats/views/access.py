@@ -38,5 +38,5 @@ def own_lorebook(request: HttpRequest, lorebook_id: UUID) -> Lorebook:
 
 
 def wants_partial(request: HttpRequest) -> bool:
-    """Return True if htmx sent the request: it wants a part of the page."""
-    return bool(request.htmx)  # type: ignore[attr-defined]
+    """Return whether htmx asks for a part of a page. A boosted link asks for the whole page."""
+    return bool(request.htmx) and not request.htmx.boosted  # type: ignore[attr-defined]

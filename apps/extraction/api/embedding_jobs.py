@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.common import jobs
+from apps.common.scoping import Owner
 from apps.extraction.api.model_tests import JobSerializer
 from apps.extraction.embedding_jobs import count_stale, current_model
 from apps.extraction.models import EmbeddingJob
@@ -48,7 +49,7 @@ class CancelView(APIView):
         return Response(_document(request.user))
 
 
-def _document(owner: Any) -> dict[str, Any]:
+def _document(owner: Owner) -> dict[str, Any]:
     model = current_model(owner)
     job = EmbeddingJob.objects.for_owner(owner).order_by("-pk").first()
     return ReembeddingSerializer({"model": model, "waiting": count_stale(owner, model), "job": job}).data

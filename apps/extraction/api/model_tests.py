@@ -15,7 +15,7 @@ from apps.common.serializer_fields import JSONObject, StrictSerializer
 from apps.extraction.models import ModelTest
 from apps.extraction.tasks import request_model_test
 from apps.llm.models import Connection
-from apps.memories.api.layers import access_row
+from apps.memories.api.base import get_or_missing
 
 
 class JobSerializer(serializers.Serializer[Any]):
@@ -82,11 +82,12 @@ class ModelTestListView(generics.GenericAPIView[ModelTest]):
 class ModelTestView(APIView):
     @extend_schema(responses=ModelTestSerializer)
     def get(self, request: Request, test_id: UUID) -> Response:
-        return Response(ModelTestSerializer(access_row(ModelTest, request, pk=test_id)).data)
+        return Response(ModelTestSerializer(get_or_missing(ModelTest.objects.for_owner(request.user), pk=test_id)).data)
 
 
 class CancelView(APIView):
     @extend_schema(request=None, responses=ModelTestSerializer)
     def post(self, request: Request, test_id: UUID) -> Response:
         """Stop the test within seconds; what it found until then stays."""
-        return Response(ModelTestSerializer(jobs.cancel(access_row(ModelTest, request, pk=test_id))).data)
+        test = get_or_missing(ModelTest.objects.for_owner(request.user), pk=test_id)
+        return Response(ModelTestSerializer(jobs.cancel(test)).data)

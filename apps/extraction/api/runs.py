@@ -13,6 +13,7 @@ from apps.chats.queries import access_chat
 from apps.common import jobs
 from apps.common.pagination import NewestFirst
 from apps.common.problems import Missing
+from apps.common.scoping import Owner
 from apps.extraction.api.run_serializers import (
     CallSerializer,
     ExtractSerializer,
@@ -25,7 +26,7 @@ from apps.extraction.tasks import request_run, resume_run
 from apps.memories.api import layers
 
 
-def access_run(owner: Any, run_id: UUID) -> ExtractionRun:
+def access_run(owner: Owner, run_id: UUID) -> ExtractionRun:
     """Return the owner's run. Raises Missing."""
     found = ExtractionRun.objects.for_owner(owner).filter(pk=run_id).first()
     if found is None:

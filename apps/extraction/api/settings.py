@@ -17,9 +17,8 @@ from apps.common.serializer_fields import Flag, JSONObject, StrictSerializer
 from apps.extraction import modes
 from apps.extraction.settings.operations import change_settings
 from apps.extraction.settings.queries import settings_of, settings_of_owner, stored_settings
-from apps.memories.api.layers import access_row
+from apps.memories.api.base import get_or_missing
 from apps.memories.models import ChatMemory
-from apps.memories.queries import chat_memory_of
 
 ANY_OBJECT = {"type": "object", "additionalProperties": True}
 
@@ -59,7 +58,7 @@ class MemorySettingsView(APIView):
 
 class CharacterSettingsView(MemorySettingsView):
     def _of(self, request: Request, **named: UUID) -> dict[str, Any]:
-        return {"character": access_row(Character, request, pk=named["character_id"])}
+        return {"character": get_or_missing(Character.objects.for_owner(request.user), pk=named["character_id"])}
 
 
 class ChatSettingsView(MemorySettingsView):
@@ -90,7 +89,7 @@ class ModeView(APIView):
     @extend_schema(responses=ModeSerializer)
     def get(self, request: Request, chat_id: UUID) -> Response:
         """Whether the chat learns, or only recalls."""
-        return Response(mode_document(chat_memory_of(access_chat(request.user, chat_id))))
+        return Response(mode_document(ChatMemory.of_chat(access_chat(request.user, chat_id))))
 
     @extend_schema(request=ModeUpdateSerializer, responses=ModeSerializer)
     def patch(self, request: Request, chat_id: UUID) -> Response:

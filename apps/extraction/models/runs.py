@@ -5,9 +5,9 @@ from typing import ClassVar
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from apps.chats.models import Character, Chat, Message
-from apps.common import clock
 from apps.common.jobs import ACTIVE_STATES, OPEN_STATES, Job
 from apps.common.scoping import OwnedModel
 
@@ -55,7 +55,7 @@ class RunStep(OwnedModel):
     last = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, related_name="+")
     unused_lines = ArrayField(models.TextField(), default=list)
     counts = models.JSONField(default=dict)
-    finished_at = models.DateTimeField(default=clock.now)
+    finished_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         constraints = [
@@ -77,7 +77,7 @@ class ModelCall(OwnedModel):
     prompt_tokens = models.PositiveIntegerField(default=0)
     completion_tokens = models.PositiveIntegerField(default=0)
     seconds = models.FloatField(default=0)
-    at = models.DateTimeField(default=clock.now)
+    at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         indexes = [models.Index("run", "id", name="call_run")]  # calls on the run's page

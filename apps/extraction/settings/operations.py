@@ -6,13 +6,14 @@ from typing import Any
 from django.db import transaction
 
 from apps.chats.models import Character, Chat
+from apps.common.scoping import Owner, owner_id_of
 from apps.extraction.models import MemorySettings
 from apps.extraction.settings.schema import NAMES, SCHEMA_VERSION, check
 
 
 @transaction.atomic
 def change_settings(
-    owner: Any, changes: Mapping[str, Any], *, character: Character | None = None, chat: Chat | None = None
+    owner: Owner, changes: Mapping[str, Any], *, character: Character | None = None, chat: Chat | None = None
 ) -> dict[str, Any]:
     """Set what differs from the more general settings; null takes a setting back. What is stored, is returned.
 
@@ -20,7 +21,7 @@ def change_settings(
     """
     check({name: value for name, value in changes.items() if value is not None} | _unknown(changes))
     rows = MemorySettings.objects.for_owner(owner)
-    row, _ = rows.get_or_create(owner_id=getattr(owner, "pk", owner), character=character, chat=chat)
+    row, _ = rows.get_or_create(owner_id=owner_id_of(owner), character=character, chat=chat)
     row = rows.select_for_update().get(pk=row.pk)
     document = row.document | dict(changes)
     kept = {name: value for name, value in document.items() if value is not None and name != "schema_version"}

@@ -6,6 +6,7 @@ from typing import Any
 from django.db.models import Q
 
 from apps.chats.models import Character, Chat
+from apps.common.scoping import Owner
 from apps.extraction.models import MemorySettings
 from apps.extraction.settings.schema import Settings, resolve
 from apps.llm.backends import backend_for
@@ -18,13 +19,13 @@ def settings_of(chat: Chat) -> Settings:
     )
 
 
-def settings_of_owner(owner: Any, character: Character | None = None) -> Settings:
+def settings_of_owner(owner: Owner, character: Character | None = None) -> Settings:
     """The settings that hold for all chats of an owner, or of one of their characters."""
     character_id = character.pk if character else None
     return resolve(backend_for(owner).profile, documents_of(owner, character_id=character_id))
 
 
-def documents_of(owner: Any, *, chat: Chat | None = None, character_id: Any = None) -> list[dict[str, Any]]:
+def documents_of(owner: Owner, *, chat: Chat | None = None, character_id: Any = None) -> list[dict[str, Any]]:
     """The stored documents that apply, the most general first."""
     applies = Q(character=None, chat=None)
     if character_id:
@@ -36,7 +37,7 @@ def documents_of(owner: Any, *, chat: Chat | None = None, character_id: Any = No
     return [row.document for row in ordered]
 
 
-def stored_settings(owner: Any, *, character: Character | None = None, chat: Chat | None = None) -> dict[str, Any]:
+def stored_settings(owner: Owner, *, character: Character | None = None, chat: Chat | None = None) -> dict[str, Any]:
     """What was set at one place, and nothing of what holds there from elsewhere."""
     row = MemorySettings.objects.for_owner(owner).filter(character=character, chat=chat).first()
     document = row.document if row else {}

@@ -16,8 +16,8 @@ from apps.extraction.stages.provenance import attribute
 from apps.extraction.stages.turns import messages_between, within_room
 from apps.memories.models import Arc, Memory, Scene
 from apps.memories.neighbours import LOST
-from apps.memories.operations.layers import open_arc, resolve_arc, retire_arcs_beyond
-from apps.memories.operations.remembering import scope_of
+from apps.memories.operations.arcs import open_arc, resolve_arc, retire_arcs_beyond
+from apps.memories.queries.memories import active_memories
 from apps.memories.wording import content_words, jaccard
 
 MAX_TOKENS, SUMMARY_TOKENS = 400, 300
@@ -105,7 +105,7 @@ def _open_new(
     others = [(arc.text, arc.embedding if arc.embedding_model == model else None) for arc in [*known, *closed]]
     happened = [
         (memory.text, memory.embedding if memory.embedding_model == model else None)
-        for memory in scope_of(context.chat, Memory.Tier.SESSION, None)
+        for memory in active_memories(context.chat, Memory.Tier.SESSION, None)
     ]
     for number, line in enumerate(lines):
         vector = None if vectors is None else vectors[number]
@@ -154,7 +154,7 @@ def _summary(context: Context, arc: Arc, resolution: str) -> str:
     words = content_words(arc.text)
     memories = [
         memory.text
-        for memory in scope_of(context.chat, Memory.Tier.SESSION, None).order_by("pk")
+        for memory in active_memories(context.chat, Memory.Tier.SESSION, None).order_by("pk")
         if words & content_words(memory.text)
     ]
     material = {"arc": arc.text, "scenes": list(recaps)[::-1], "memories": [*memories[-MEMORIES:], resolution]}

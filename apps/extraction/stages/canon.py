@@ -7,8 +7,8 @@ from apps.chats.models import Message
 from apps.extraction.parsers.prose import parse_prose
 from apps.extraction.stages.context import NOTHING, Context, Outcome, Window
 from apps.memories.models import Arc, Memory, VersionedText
-from apps.memories.operations.layers import write_digest
-from apps.memories.operations.remembering import scope_of
+from apps.memories.operations.texts import write_version
+from apps.memories.queries.memories import active_memories
 
 MAX_TOKENS = 600
 MAX_TEXT = 6000  # characters
@@ -24,7 +24,7 @@ def run(context: Context, window: Window) -> Outcome:
         return NOTHING
     summaries = _summaries(context, arcs)
     character_id = context.character.pk if context.character else None
-    rows = scope_of(context.chat, Memory.Tier.LONG_TERM, character_id)
+    rows = active_memories(context.chat, Memory.Tier.LONG_TERM, character_id)
     rows = rows.filter(importance__gte=MIN_IMPORTANCE, hidden=False).order_by("-pinned", "-importance", "-pk")
     memories = list(rows.values_list("text", flat=True)[:MEMORIES])
     if not summaries and not memories:
@@ -36,7 +36,7 @@ def run(context: Context, window: Window) -> Outcome:
         return Outcome(unused=["The reply held no text."])
 
     def write() -> Counter[str]:
-        write_digest(
+        write_version(
             context.owner_id,
             VersionedText.Kind.CANON,
             chat=None if context.character else context.chat,

@@ -10,7 +10,7 @@ from apps.extraction.stages.extraction import KINDS
 from apps.llm.generation import GenerationFailed
 from apps.memories.models import Memory
 from apps.memories.operations.merging import mark_consolidated, merge_memories
-from apps.memories.operations.remembering import scope_of
+from apps.memories.queries.memories import active_memories
 from apps.memories.wording import content_words, jaccard
 
 MAX_ENTRIES = 40  # of a kind that the model is shown together
@@ -59,7 +59,7 @@ def threshold(settings: Settings, kind: str) -> int:
 def _entries(context: Context, tier: str, kind: str) -> list[Memory]:
     """Return the entries that may be merged, new ones first chosen: none that the user pinned or edited."""
     character_id = context.character.pk if context.character else None
-    rows = scope_of(context.chat, tier, character_id).filter(kind=kind, pinned=False, edited_by="")
+    rows = active_memories(context.chat, tier, character_id).filter(kind=kind, pinned=False, edited_by="")
     return list(rows.defer("embedding", "lexemes").order_by("consolidated", "-pk")[:MAX_ENTRIES])[::-1]
 
 

@@ -9,8 +9,8 @@ from apps.extraction.parsers.prose import parse_prose
 from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
 from apps.extraction.stages.summary import current_summary
 from apps.memories.models import Memory, VersionedText
-from apps.memories.operations.layers import write_digest
-from apps.memories.operations.remembering import scope_of
+from apps.memories.operations.texts import write_version
+from apps.memories.queries.memories import active_memories
 
 MAX_TOKENS, REPAIR_TOKENS = 300, 200
 MAX_NOTE = 1000  # characters
@@ -37,9 +37,9 @@ def run(context: Context, window: Window) -> Outcome:
         parts = {"issues": issues, "message": str(reply.pk)}
         common: dict[str, Any] = {"chat": context.chat, "last": reply, "run_id": context.run.pk}
         text = "\n".join(issue["text"] for issue in issues)
-        write_digest(context.owner_id, VersionedText.Kind.CONTINUITY, text=text, parts=parts, **common)
+        write_version(context.owner_id, VersionedText.Kind.CONTINUITY, text=text, parts=parts, **common)
         if note:
-            write_digest(context.owner_id, VersionedText.Kind.REPAIR, text=note, **common)
+            write_version(context.owner_id, VersionedText.Kind.REPAIR, text=note, **common)
         return Counter(contradictions=len(issues))
 
     return Outcome(write, parsed.unused)
@@ -67,7 +67,7 @@ def _facts(context: Context, reply: Message | None) -> list[str]:
     card = [character.description, character.personality, character.scenario] if character else []
     memories: list[str] = []
     for tier in (Memory.Tier.LONG_TERM, Memory.Tier.SESSION):
-        rows = scope_of(context.chat, tier, character.pk if character else None).filter(hidden=False)
+        rows = active_memories(context.chat, tier, character.pk if character else None).filter(hidden=False)
         rows = rows.exclude(valid_from=reply).order_by("-pinned", "-importance", "-pk")
         memories += rows.values_list("text", flat=True)[:FACTS]
     summary = current_summary(context)

@@ -14,7 +14,7 @@ from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import attribute
 from apps.extraction.stages.turns import messages_between, within_room
 from apps.memories.models import Entity, Knowledge, Scene
-from apps.memories.operations.layers import write_knowledge
+from apps.memories.operations.knowledge import write_knowledge
 from apps.memories.wording import jaccard
 
 MAX_TOKENS = 400

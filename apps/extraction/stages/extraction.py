@@ -18,7 +18,8 @@ from apps.extraction.stages.relationships import changes_of
 from apps.extraction.stages.triggers import triggers_of
 from apps.memories.models import Memory
 from apps.memories.neighbours import Scope, find_neighbours, learnt_from, neighbours_by_words, without_vector
-from apps.memories.operations.remembering import Limits, Stage, hash_of, scope_of, write_stage
+from apps.memories.operations.verdicts import Limits, VerdictBatch, hash_of, write_verdicts
+from apps.memories.queries.memories import active_memories
 from apps.memories.verdicts import Outcome, Verdict, judge
 from apps.memories.witnesses import participants_of
 
@@ -51,7 +52,7 @@ def _run(context: Context, turns: Mapping[int, Message], tier: str) -> StageOutc
     relationships = changes_of(context, stage) if tier == Memory.Tier.LONG_TERM else None
 
     def write() -> Counter[str]:
-        counts = write_stage(stage)
+        counts = write_verdicts(stage)
         if relationships:
             counts["relationships"] = relationships.write()
         return counts
@@ -89,7 +90,7 @@ def _known(context: Context, tier: str) -> list[dict[str, Any]]:
 
 def _active(context: Context, tier: str) -> Any:
     character_id = context.character.pk if context.character else None
-    rows = scope_of(context.chat, tier, character_id).defer("embedding", "lexemes")
+    rows = active_memories(context.chat, tier, character_id).defer("embedding", "lexemes")
     return rows.order_by("-pinned", "-importance", "-pk")
 
 
@@ -116,10 +117,10 @@ def limits_of(settings: Settings) -> Limits:
     return Limits(**{field.name: getattr(settings, field.name) for field in fields(Limits)})
 
 
-def _judge(context: Context, turns: Mapping[int, Message], tier: str, candidates: Sequence[Candidate]) -> Stage:
+def _judge(context: Context, turns: Mapping[int, Message], tier: str, candidates: Sequence[Candidate]) -> VerdictBatch:
     """Compare candidates with the tier's memories and with each other, and return their verdicts as a stage."""
     character = context.character if context.chat.is_group and tier == Memory.Tier.LONG_TERM else None
-    stage = Stage(
+    stage = VerdictBatch(
         chat=context.chat,
         tier=tier,
         turns=turns,

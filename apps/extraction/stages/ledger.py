@@ -11,7 +11,7 @@ from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, tu
 from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import attribute
 from apps.memories.models import Entity, LedgerEntry
-from apps.memories.operations.layers import write_states
+from apps.memories.operations.ledger import write_states
 
 MAX_TOKENS = 400
 KINDS = (Entity.Kind.CHARACTER, Entity.Kind.OBJECT, Entity.Kind.PLACE, Entity.Kind.FACTION)

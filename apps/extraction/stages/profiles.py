@@ -4,14 +4,14 @@ import datetime as dt
 from collections import Counter
 
 from django.db.models import Q
+from django.utils import timezone
 
-from apps.common import clock
 from apps.extraction.parsers.profiles import parse_profiles
 from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
 from apps.extraction.stages.turns import messages_between, within_room
 from apps.memories.models import Memory, VersionedText
-from apps.memories.operations.layers import write_digest
-from apps.memories.operations.remembering import scope_of
+from apps.memories.operations.texts import write_version
+from apps.memories.queries.memories import active_memories
 
 MAX_TOKENS = 600
 MEMORIES, MESSAGES = 40, 20
@@ -44,7 +44,7 @@ def run(context: Context, window: Window) -> Outcome:
     def write() -> Counter[str]:
         if _current(context) != current:
             return Counter()  # the user edited it meanwhile
-        write_digest(
+        write_version(
             context.owner_id,
             VersionedText.Kind.PROFILE,
             chat=context.chat,
@@ -68,16 +68,16 @@ def _is_stale(context: Context, current: VersionedText | None) -> bool:
     """Return whether the user asked for a new profile, or there is none, or it is old and was not edited."""
     if current is None or context.run.tiers == ["profiles"]:
         return True
-    age = clock.now() - current.created_at
+    age = timezone.now() - current.created_at
     return not current.edited_by and age >= dt.timedelta(minutes=context.settings.profile_minutes)
 
 
 def _memories(context: Context) -> list[str]:
     """Return the texts of the most important memories, long-term ones first."""
     character_id = context.character.pk if context.character else None
-    found = []
+    found: list[str] = []
     for tier in (Memory.Tier.LONG_TERM, Memory.Tier.SESSION):
-        rows = scope_of(context.chat, tier, character_id).filter(hidden=False).order_by("-importance", "-pk")
+        rows = active_memories(context.chat, tier, character_id).filter(hidden=False).order_by("-importance", "-pk")
         if context.witness is not None:
             rows = rows.filter(Q(witnessed_by=[]) | Q(witnessed_by__contains=[context.witness.pk]))
         found += rows.values_list("text", flat=True)[:MEMORIES]

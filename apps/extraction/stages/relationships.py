@@ -10,8 +10,8 @@ from apps.extraction.stages.context import Context, turns_material
 from apps.extraction.stages.provenance import attribute
 from apps.llm.generation import GenerationFailed
 from apps.memories.models import Entity, Relationship
-from apps.memories.operations.layers import write_relationships
-from apps.memories.operations.remembering import Stage
+from apps.memories.operations.relationships import write_relationships
+from apps.memories.operations.verdicts import VerdictBatch
 
 MAX_TOKENS = 300
 
@@ -29,7 +29,7 @@ class Changes:
         return write_relationships(self.chat, self.character, self.lines, self.run_id)
 
 
-def changes_of(context: Context, stage: Stage) -> Changes | None:
+def changes_of(context: Context, stage: VerdictBatch) -> Changes | None:
     """Ask what the turns change. Return None without asking if they hold nothing new, or if the model fails."""
     if not stage.verdicts and not _was_invalidated(context, stage):
         return None
@@ -50,7 +50,7 @@ def changes_of(context: Context, stage: Stage) -> Changes | None:
     return Changes(context.chat, stage.character, lines, context.run.pk)
 
 
-def _was_invalidated(context: Context, stage: Stage) -> bool:
+def _was_invalidated(context: Context, stage: VerdictBatch) -> bool:
     """Return whether a relationship was retired because one of the turns has changed."""
     turns = [turn.pk for turn in stage.turns.values()]
     return Relationship.objects.for_owner(context.owner_id).filter(source__in=turns, state="retired").exists()
@@ -64,7 +64,7 @@ def _source_of(line: RelationshipLine, texts: Mapping[int, str]) -> int:
     return number
 
 
-def _names(context: Context, stage: Stage) -> list[str]:
+def _names(context: Context, stage: VerdictBatch) -> list[str]:
     """Return the names that a line may use: speakers and known characters."""
     character_id = stage.character_id
     scope = {"character_id": character_id} if character_id else {"chat": context.chat}

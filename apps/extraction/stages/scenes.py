@@ -10,7 +10,7 @@ from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, tu
 from apps.extraction.stages.scene_detection import SceneTurn, scene_starts
 from apps.extraction.stages.turns import messages_between, within_room
 from apps.memories.models import Scene
-from apps.memories.operations.layers import write_recap, write_scene
+from apps.memories.operations.scenes import write_recap, write_scene
 
 MAX_BEFORE = 60  # messages of the current scene that a detector reads before the new ones
 RECAP_TOKENS, ANSWER_TOKENS = 200, 5

@@ -8,8 +8,8 @@ from apps.extraction.parsers.summary import parse_summary
 from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory, VersionedText
-from apps.memories.operations.layers import write_digest
-from apps.memories.operations.remembering import scope_of
+from apps.memories.operations.texts import write_version
+from apps.memories.queries.memories import active_memories
 
 MIN_MESSAGES = 4
 KNOWN = 30  # memories shown, which the summary need not repeat
@@ -43,7 +43,7 @@ def run(context: Context, window: Window) -> Outcome:
     def write() -> Counter[str]:
         if current_summary(context) != current:
             return Counter()  # the user edited it meanwhile, or it was invalidated
-        write_digest(
+        write_version(
             context.owner_id,
             VersionedText.Kind.SUMMARY,
             chat=context.chat,
@@ -92,5 +92,5 @@ def _portion(context: Context, waiting: dict[int, Message]) -> dict[int, Message
 
 def _known(context: Context) -> list[Any]:
     """Return the texts of the most important session memories."""
-    rows = scope_of(context.chat, Memory.Tier.SESSION, None).order_by("-importance", "-pk")
+    rows = active_memories(context.chat, Memory.Tier.SESSION, None).order_by("-importance", "-pk")
     return list(rows.values_list("text", flat=True)[:KNOWN])

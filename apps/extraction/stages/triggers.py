@@ -6,7 +6,7 @@ from apps.extraction.parsers.triggers import parse_triggers, words_in
 from apps.extraction.stages.context import Context
 from apps.llm.generation import GenerationFailed
 from apps.memories.models import Memory
-from apps.memories.operations.remembering import Stage
+from apps.memories.operations.verdicts import VerdictBatch
 from apps.memories.verdicts import Outcome
 from apps.memories.wording import STOP_WORDS
 
@@ -15,7 +15,7 @@ OWN, ALL = 6, 12  # words taken from a memory's text, and with those that a mode
 MIN_LETTERS = 4  # of a word from the text
 
 
-def triggers_of(context: Context, stage: Stage) -> Mapping[int, Sequence[str]]:
+def triggers_of(context: Context, stage: VerdictBatch) -> Mapping[int, Sequence[str]]:
     """Return trigger words of the new memories by the position of their verdict.
 
     They come from the text, and for long-term memories also from the model if the settings say so.

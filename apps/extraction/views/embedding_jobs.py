@@ -8,12 +8,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from apps.chats.views.access import wants_partial
 from apps.common import jobs
 from apps.common.problems import Conflict
+from apps.common.scoping import Owner
 from apps.extraction.embedding_jobs import count_stale, current_model
 from apps.extraction.models import EmbeddingJob
 from apps.extraction.tasks import request_reembedding
-from apps.memories.views.access import wants_partial
 
 
 @login_required
@@ -50,7 +51,7 @@ def _shown(request: HttpRequest) -> HttpResponse:
     return render(request, template, _context(request.user))
 
 
-def _context(owner: Any) -> dict[str, Any]:
+def _context(owner: Owner) -> dict[str, Any]:
     job = EmbeddingJob.objects.for_owner(owner).order_by("-pk").first()
     try:
         model = current_model(owner)

@@ -3,20 +3,35 @@
 from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from apps.chats.views.access import wants_partial
 from apps.common import jobs
 from apps.common.problems import Problem
 from apps.extraction.models import ModelTest
 from apps.extraction.suitability.running import total
 from apps.extraction.tasks import request_model_test
 from apps.llm.models import Connection
-from apps.memories.forms import ModelTestForm
-from apps.memories.views.access import own_row, wants_partial
+from apps.memories.views.access import own_row
+
+
+class ModelTestForm(forms.Form):
+    """The model to test; empty for the built-in extractor."""
+
+    connection = forms.ModelChoiceField(
+        Connection.objects.none(), required=False, label="Model", empty_label="The built-in extractor"
+    )
+
+    def __init__(self, connections: Any, data: Any = None) -> None:
+        super().__init__(data, initial={"connection": connections.filter(for_generation=True).first()})
+        field = self.fields["connection"]
+        field.queryset = connections  # type: ignore[attr-defined]
+        field.label_from_instance = lambda connection: f"{connection.model} · {connection.name}"  # type: ignore[attr-defined]
 
 
 @login_required

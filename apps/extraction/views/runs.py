@@ -12,11 +12,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.chats.models import Chat
+from apps.chats.views.access import own_chat, wants_partial
 from apps.common import jobs
 from apps.extraction import runs, tasks
 from apps.extraction.models import ExtractionRun
-from apps.memories.views.access import back, own_book, own_chat, wants_partial
-from apps.memories.views.book import show
+from apps.memories.views.access import own_book, redirect_back
+from apps.memories.views.book import render_tab
 
 PAGE = 30
 CALLS = 50
@@ -67,7 +68,7 @@ def change(request: HttpRequest, run_id: UUID, action: str) -> HttpResponse:
 
 def _progressed(request: HttpRequest, chat: Chat) -> HttpResponse:
     if not request.htmx:  # type: ignore[attr-defined]
-        return back(request, reverse("chats:detail", args=[chat.pk]))
+        return redirect_back(request, reverse("chats:detail", args=[chat.pk]))
     return _progress(request, chat, was_active=True)
 
 
@@ -78,7 +79,7 @@ def index(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     book = own_book(request, chat_id=chat_id)
     mine = ExtractionRun.objects.for_owner(request.user).filter(chat=book.subject)
     page = Paginator(mine.select_related("first", "last").order_by("-pk"), PAGE).get_page(request.GET.get("page"))
-    return show(request, book, "runs", page=page)
+    return render_tab(request, book, "runs", page=page)
 
 
 @login_required

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.chats.models import Character, Chat
+from apps.chats.views.access import own_chat
 from apps.common.problems import Invalid
 from apps.extraction import modes
 from apps.extraction.settings.forms import SettingsForm
@@ -19,8 +20,7 @@ from apps.extraction.settings.operations import change_settings
 from apps.extraction.settings.queries import stored_settings
 from apps.llm.backends import backend_for
 from apps.memories.models import ChatMemory
-from apps.memories.queries import chat_memory_of
-from apps.memories.views.access import own_chat, own_row
+from apps.memories.views.access import own_row
 
 
 @login_required
@@ -53,7 +53,7 @@ def of_chat(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     if chat.character:
         places.append(_characters(request, chat.character))
     places.append(Place("this chat's", stored_settings(request.user, chat=chat)))
-    context = {"tab": "settings", "memory": chat_memory_of(chat)}
+    context = {"tab": "settings", "memory": ChatMemory.of_chat(chat)}
     url = reverse("memories:book-settings", args=[chat.pk])
     return _settings(request, "extraction/settings/chat.html", url, places, {"chat": chat}, context)
 

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Self, TypeVar
 
 import httpx2
+from django.utils import timezone
 
-from apps.common import clock
 from apps.llm.generation import GenerationFailed, Misconfigured, TransientFailure, Watch
 from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy
 from apps.llm.http.transport import CONNECT_TIMEOUT, CheckedTransport, Watcher
@@ -145,7 +145,7 @@ def retry_after_seconds(header: str) -> float | None:
     except ValueError:
         pass
     try:
-        return max((email.utils.parsedate_to_datetime(header) - clock.now()).total_seconds(), 0.0)
+        return max((email.utils.parsedate_to_datetime(header) - timezone.now()).total_seconds(), 0.0)
     except (ValueError, TypeError):
         return None
 

@@ -4,9 +4,8 @@ from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
 from django import template
+from django.utils import timezone
 from django.utils.timesince import timesince
-
-from apps.common import clock
 
 register = template.Library()
 
@@ -29,5 +28,5 @@ def thousands(value: int) -> str:
 @register.filter
 def ago(moment: datetime) -> str:
     """Return the time since ``moment``: "3 hours ago", below a minute "just now"."""
-    now = clock.now()
+    now = timezone.now()
     return f"{timesince(moment, now)} ago" if now - moment >= timedelta(minutes=1) else "just now"

@@ -4,8 +4,8 @@ import datetime as dt
 
 from django.conf import settings
 from django.db.models import F, Sum
+from django.utils import timezone
 
-from apps.common import clock
 from apps.common.scoping import Owner
 from apps.llm.generation import LimitReached
 from apps.llm.models import TokenLimit, Usage
@@ -15,13 +15,13 @@ TOKENS = F("prompt_tokens") + F("completion_tokens")
 
 def usage_today(owner: Owner) -> int:
     """Return the tokens that the owner's connections have used today."""
-    rows = Usage.objects.for_owner(owner).filter(day=clock.now().date())
+    rows = Usage.objects.for_owner(owner).filter(day=timezone.now().date())
     return rows.aggregate(tokens=Sum(TOKENS))["tokens"] or 0
 
 
 def usage_by_day(owner: Owner, days: int) -> list[tuple[dt.date, int]]:
     """Return the tokens of each of the last ``days`` days, oldest first, today last; 0 for a day without usage."""
-    today = clock.now().date()
+    today = timezone.now().date()
     dates = [today - dt.timedelta(days=back) for back in range(days - 1, -1, -1)]
     rows = Usage.objects.for_owner(owner).filter(day__gte=dates[0]).values("day")
     tokens = dict(rows.annotate(tokens=Sum(TOKENS)).values_list("day", "tokens"))

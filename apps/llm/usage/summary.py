@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from apps.common import clock
+from django.utils import timezone
+
 from apps.common.scoping import Owner
 from apps.llm.models import Usage
 from apps.llm.usage.limits import limit_of, usage_since
@@ -14,7 +15,7 @@ DAYS = 14
 
 def usage_document(owner: Owner) -> dict[str, Any]:
     """Return today's totals, the daily limit, and the totals of the last days by model. Days are UTC days."""
-    today = clock.now().date()
+    today = timezone.now().date()
     rows = usage_since(owner, today - timedelta(days=DAYS - 1))
     return {
         "today": _totals([row for row in rows if row.day == today]),

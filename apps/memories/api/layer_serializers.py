@@ -1,4 +1,4 @@
-"""What the API takes and gives of the layers beside memories."""
+"""Serializers of the layers and of entities: replies and request bodies."""
 
 from typing import Any
 
@@ -6,33 +6,35 @@ from rest_framework import serializers
 
 from apps.chats.serializers import OwnCharacter
 from apps.common.serializer_fields import Flag, JSONObject, StrictSerializer, Text
-from apps.memories.api.serializers import not_blank
+from apps.memories.api.fields import OwnRow, WordedText
 from apps.memories.candidates import LEDGER_FIELDS
-from apps.memories.models import Arc, Entity, Knowledge, Relationship
+from apps.memories.models import Arc, Entity, Knowledge, Relationship, VersionedText
 
 MAX_TEXT = 20_000
 MAX_LINE = 1000
 MAX_NAME = 200
 
 
-class RowSerializer(serializers.Serializer[Any]):
-    """What entries of every layer tell of themselves."""
+class LayerEntrySerializer(serializers.Serializer[Any]):
+    """Base of the entries of all layers."""
 
     id = serializers.UUIDField()
     state = serializers.CharField()
     source = serializers.UUIDField(  # type: ignore[assignment]
-        allow_null=True, help_text="The message that it came from."
+        source="source_id", allow_null=True, help_text="The message that it came from."
     )
-    until = serializers.UUIDField(allow_null=True, help_text="The message with which it ended.")
+    until = serializers.UUIDField(source="until_id", allow_null=True, help_text="The message with which it ended.")
     edited_by = serializers.CharField()
     version = serializers.IntegerField()
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
 
 
-class DigestSerializer(RowSerializer):
+class TextVersionSerializer(LayerEntrySerializer):
+    """A version of a text. The parts of its document are members of the reply, as far as its kind has them."""
+
     kind = serializers.CharField()
-    character = serializers.UUIDField(allow_null=True)
+    character = serializers.UUIDField(source="character_id", allow_null=True)
     text = serializers.CharField()
     sections = JSONObject(required=False, help_text="Of a summary: its nine sections by number.")
     messages = serializers.IntegerField(required=False, help_text="Of a summary: how many messages it holds.")
@@ -42,14 +44,19 @@ class DigestSerializer(RowSerializer):
     issues = serializers.ListField(child=JSONObject(), required=False, help_text="Of a check: [{text, fact}].")
     message = serializers.UUIDField(required=False, help_text="Of a check: the reply that was checked.")
 
+    def to_representation(self, instance: VersionedText) -> dict[str, Any]:
+        return super().to_representation(instance) | instance.parts
 
-class DigestsSerializer(serializers.Serializer[Any]):
-    current = DigestSerializer(allow_null=True)
-    versions = DigestSerializer(many=True)
+
+class TextVersionsSerializer(serializers.Serializer[Any]):
+    """The current version of a text, or null, and all versions, newest first."""
+
+    current = TextVersionSerializer(allow_null=True)
+    versions = TextVersionSerializer(many=True)
 
 
 class TextSerializer(StrictSerializer):
-    text = Text(max_length=MAX_TEXT, allow_blank=False, validators=[not_blank])
+    text = WordedText(max_length=MAX_TEXT)
 
 
 class CharacterTextSerializer(TextSerializer):
@@ -57,13 +64,12 @@ class CharacterTextSerializer(TextSerializer):
 
 
 class ProfileUpdateSerializer(StrictSerializer):
+    """Sections of a profile; those left out stay as they are."""
+
     character = OwnCharacter(default=None)
     character_state = Text(max_length=MAX_TEXT, required=False)
     world_state = Text(max_length=MAX_TEXT, required=False)
     relationship_matrix = Text(max_length=MAX_TEXT, required=False)
-
-    def parts(self) -> dict[str, str]:
-        return {name: value for name, value in self.validated_data.items() if name != "character"}
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if not attrs.keys() - {"character"}:
@@ -71,24 +77,20 @@ class ProfileUpdateSerializer(StrictSerializer):
         return attrs
 
 
-class ArcSerializer(RowSerializer):
-    chat = serializers.UUIDField(allow_null=True)
+class ArcSerializer(LayerEntrySerializer):
+    chat = serializers.UUIDField(source="chat_id", allow_null=True)
     text = serializers.CharField()
     summary = serializers.CharField()
     persistent = serializers.BooleanField()
 
 
-class ArcsSerializer(serializers.Serializer[Any]):
-    results = ArcSerializer(many=True)
-
-
 class ArcCreateSerializer(StrictSerializer):
-    text = Text(max_length=MAX_LINE, allow_blank=False, validators=[not_blank])
+    text = WordedText(max_length=MAX_LINE)
     persistent = Flag(default=False)
 
 
 class ArcUpdateSerializer(StrictSerializer):
-    text = Text(max_length=MAX_LINE, allow_blank=False, validators=[not_blank], required=False)
+    text = WordedText(max_length=MAX_LINE, required=False)
     state = serializers.ChoiceField([Arc.State.OPEN.value, Arc.State.RESOLVED.value], required=False)
     summary = Text(max_length=MAX_TEXT, required=False)
     persistent = Flag(required=False)
@@ -99,38 +101,30 @@ class EntitySerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     kind = serializers.CharField()
     aliases = serializers.ListField(child=serializers.CharField())
-    character = serializers.UUIDField(allow_null=True)
-    chat = serializers.UUIDField(allow_null=True)
+    character = serializers.UUIDField(source="character_id", allow_null=True)
+    chat = serializers.UUIDField(source="chat_id", allow_null=True)
 
 
 class EntityUpdateSerializer(StrictSerializer):
-    name = Text(max_length=MAX_NAME, allow_blank=False, validators=[not_blank], required=False)
+    name = WordedText(max_length=MAX_NAME, required=False)
     kind = serializers.ChoiceField(Entity.Kind.choices, required=False)
     aliases = serializers.ListField(child=Text(max_length=MAX_NAME, allow_blank=False), max_length=50, required=False)
 
 
-class OwnEntity(serializers.PrimaryKeyRelatedField[Entity]):
-    """The id of one of the requester's entities."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(pk_field=serializers.UUIDField(), **kwargs)
-
-    def get_queryset(self) -> Any:
-        return Entity.objects.for_owner(self.context["request"].user)
-
-
 class EntityMergeSerializer(StrictSerializer):
-    into = OwnEntity()
+    into = OwnRow(Entity.objects.for_owner)
 
 
-class LedgerEntrySerializer(RowSerializer):
+class LedgerEntrySerializer(LayerEntrySerializer):
     field = serializers.CharField()
     value = serializers.CharField()
 
 
 class StateSerializer(serializers.Serializer[Any]):
+    """The ledger of one entity."""
+
     entity = EntitySerializer()
-    fields = JSONObject(help_text="What holds now, by field.")  # type: ignore[assignment]
+    fields = JSONObject(source="current_values", help_text="What holds now, by field.")  # type: ignore[assignment]
     entries = LedgerEntrySerializer(many=True, help_text="Every value that a field had, newest first.")
 
 
@@ -139,7 +133,9 @@ class LedgerSerializer(serializers.Serializer[Any]):
 
 
 class LedgerUpdateSerializer(StrictSerializer):
-    entity = Text(max_length=MAX_NAME, allow_blank=False, validators=[not_blank])
+    """A field of an entity with its value from now on; null clears it."""
+
+    entity = WordedText(max_length=MAX_NAME)
     type = serializers.ChoiceField(sorted(LEDGER_FIELDS))
     field = Text(max_length=32, allow_blank=False)
     value = Text(max_length=MAX_LINE, allow_blank=False, allow_null=True)
@@ -151,38 +147,36 @@ class LedgerUpdateSerializer(StrictSerializer):
         return attrs
 
 
-class KnowledgeSerializer(RowSerializer):
+class KnowledgeSerializer(LayerEntrySerializer):
     kind = serializers.CharField()
-    subject = serializers.CharField()
-    target = serializers.CharField(allow_null=True)
+    subject = serializers.CharField(source="subject.name")
+    target = serializers.CharField(source="target.name", allow_null=True)
     text = serializers.CharField()
-
-
-class KnowledgeListSerializer(serializers.Serializer[Any]):
-    results = KnowledgeSerializer(many=True)
 
 
 class KnowledgeCreateSerializer(StrictSerializer):
     kind = serializers.ChoiceField(Knowledge.Kind.choices)
-    subject = Text(max_length=MAX_NAME, allow_blank=False, validators=[not_blank])
+    subject = WordedText(max_length=MAX_NAME)
     target = Text(max_length=MAX_NAME, default="")
-    text = Text(max_length=MAX_LINE, allow_blank=False, validators=[not_blank])
+    text = WordedText(max_length=MAX_LINE)
 
 
 class LineSerializer(StrictSerializer):
-    text = Text(max_length=MAX_LINE, allow_blank=False, validators=[not_blank])
+    text = WordedText(max_length=MAX_LINE)
 
 
-class WordSerializer(RowSerializer):
-    word = serializers.CharField()
+class DescriptorSerializer(LayerEntrySerializer):
+    word = serializers.CharField(source="descriptor")
     magnitude = serializers.CharField()
 
 
 class PairSerializer(serializers.Serializer[Any]):
-    subject = serializers.CharField()
-    target = serializers.CharField()
-    descriptors = WordSerializer(many=True)
-    history = WordSerializer(many=True)
+    """The descriptors of how one person relates to another."""
+
+    subject = serializers.CharField(source="subject.name")
+    target = serializers.CharField(source="target.name")
+    descriptors = DescriptorSerializer(many=True)
+    history = DescriptorSerializer(many=True)
 
 
 class RelationshipsSerializer(serializers.Serializer[Any]):
@@ -190,9 +184,9 @@ class RelationshipsSerializer(serializers.Serializer[Any]):
 
 
 class RelationshipUpdateSerializer(StrictSerializer):
-    subject = Text(max_length=MAX_NAME, allow_blank=False, validators=[not_blank])
-    target = Text(max_length=MAX_NAME, allow_blank=False, validators=[not_blank])
-    word = Text(max_length=60, allow_blank=False, validators=[not_blank])
+    subject = WordedText(max_length=MAX_NAME)
+    target = WordedText(max_length=MAX_NAME)
+    word = WordedText(max_length=60)
     magnitude = serializers.ChoiceField(
-        Relationship.Magnitude.choices, allow_null=True, help_text="Null takes the word away."
+        Relationship.Magnitude.choices, allow_null=True, help_text="Null removes the descriptor."
     )

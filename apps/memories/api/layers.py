@@ -1,230 +1,171 @@
-"""The layers beside memories over HTTP: each to be read, and corrected where a person may."""
+"""Views of the layers below a chat: texts, arcs, ledger, knowledge and relationships."""
 
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
-from rest_framework import generics, status
+from rest_framework import mixins, status, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from apps.chats.models import Chat
-from apps.chats.queries import access_chat
-from apps.common.pagination import NewestFirst
-from apps.common.problems import Missing
-from apps.memories import layer_wire as wire
-from apps.memories import queries
-from apps.memories.api import layer_serializers as shapes
-from apps.memories.models import Arc, Entity, Knowledge, VersionedText
-from apps.memories.operations import layer_corrections as corrections
-
-
-def access_row(model: Any, request: Request, **named: Any) -> Any:
-    """The requester's row. Raises Missing."""
-    found = model.objects.for_owner(request.user).filter(**named).first()
-    if found is None:
-        raise Missing(f"There is no such {model._meta.verbose_name}.")
-    return found
+from apps.memories.api import layer_serializers as serializers
+from apps.memories.api.base import AllResults, ChatLayerView, get_or_missing, read_body
+from apps.memories.models import Arc, Knowledge, VersionedText
+from apps.memories.operations.arcs import close_arc, create_arc, reopen_arc
+from apps.memories.operations.knowledge import create_knowledge
+from apps.memories.operations.layer_entries import edit_entry, retire_entry
+from apps.memories.operations.ledger import set_state
+from apps.memories.operations.relationships import set_relationship
+from apps.memories.operations.texts import edit_text
+from apps.memories.queries.arcs import arcs_in
+from apps.memories.queries.knowledge import knowledge_in
+from apps.memories.queries.ledger import ledger_in
+from apps.memories.queries.relationships import relationships_in
+from apps.memories.queries.texts import versions_in
 
 
-def _valid(serializer: Any, request: Request) -> Any:
-    body = serializer(data=request.data, context={"request": request})
-    body.is_valid(raise_exception=True)
-    return body
-
-
-class DigestView(APIView):
-    """A text made from the rest, in versions."""
+class TextView(ChatLayerView):
+    """A versioned text: the current version and all versions."""
 
     kind: VersionedText.Kind
 
-    def _reply(self, chat: Chat) -> Response:
-        versions = list(queries.digests_of(chat, self.kind))
-        current = next((one for one in versions if one.state == VersionedText.State.CURRENT), None)
-        return Response(wire.digests_document(current, versions))
+    def reply(self) -> Response:
+        versions = list(versions_in(self.chat, self.kind))
+        current = next((version for version in versions if version.state == VersionedText.State.CURRENT), None)
+        return Response(serializers.TextVersionsSerializer({"current": current, "versions": versions}).data)
 
-    @extend_schema(responses=shapes.DigestsSerializer)
+    @extend_schema(responses=serializers.TextVersionsSerializer)
     def get(self, request: Request, chat_id: UUID) -> Response:
-        return self._reply(access_chat(request.user, chat_id))
+        return self.reply()
 
 
-class SummaryView(DigestView):
+class SummaryView(TextView):
     kind = VersionedText.Kind.SUMMARY
 
-    @extend_schema(request=shapes.TextSerializer, responses=shapes.DigestsSerializer)
+    @extend_schema(request=serializers.TextSerializer, responses=serializers.TextVersionsSerializer)
     def patch(self, request: Request, chat_id: UUID) -> Response:
-        """Write the summary so far by hand; it still ends where it ended."""
-        chat = access_chat(request.user, chat_id)
-        body = _valid(shapes.TextSerializer, request)
-        corrections.edit_digest(chat, self.kind, editor=str(request.user), text=body.validated_data["text"])
-        return self._reply(chat)
+        """Write the summary by hand. It still ends at the same message."""
+        edit_text(self.chat, self.kind, editor=self.editor, **read_body(serializers.TextSerializer, request))
+        return self.reply()
 
 
-class ProfilesView(DigestView):
+class CharacterTextView(TextView):
+    """Base of texts about a character: the one that the body names, else the chat's."""
+
+    def edit(self, body: dict[str, Any]) -> Response:
+        character = body.pop("character") or self.chat.character
+        edit_text(self.chat, self.kind, editor=self.editor, character=character, **body)
+        return self.reply()
+
+
+class ProfilesView(CharacterTextView):
     kind = VersionedText.Kind.PROFILE
 
-    @extend_schema(request=shapes.ProfileUpdateSerializer, responses=shapes.DigestsSerializer)
+    @extend_schema(request=serializers.ProfileUpdateSerializer, responses=serializers.TextVersionsSerializer)
     def patch(self, request: Request, chat_id: UUID) -> Response:
-        chat = access_chat(request.user, chat_id)
-        body = _valid(shapes.ProfileUpdateSerializer, request)
-        character = body.validated_data["character"] or chat.character
-        corrections.edit_digest(chat, self.kind, editor=str(request.user), character=character, **body.parts())
-        return self._reply(chat)
+        return self.edit(read_body(serializers.ProfileUpdateSerializer, request))
 
 
-class CanonView(DigestView):
+class CanonView(CharacterTextView):
     kind = VersionedText.Kind.CANON
 
-    @extend_schema(request=shapes.CharacterTextSerializer, responses=shapes.DigestsSerializer)
+    @extend_schema(request=serializers.CharacterTextSerializer, responses=serializers.TextVersionsSerializer)
     def patch(self, request: Request, chat_id: UUID) -> Response:
-        chat = access_chat(request.user, chat_id)
-        body = _valid(shapes.CharacterTextSerializer, request)
-        character = body.validated_data["character"] or chat.character
-        text = body.validated_data["text"]
-        corrections.edit_digest(chat, self.kind, editor=str(request.user), character=character, text=text)
-        return self._reply(chat)
+        return self.edit(read_body(serializers.CharacterTextSerializer, request))
 
 
-class ContinuityView(DigestView):
+class ContinuityView(TextView):
     kind = VersionedText.Kind.CONTINUITY
 
 
-class ArcListView(APIView):
-    @extend_schema(responses=shapes.ArcsSerializer)
-    def get(self, request: Request, chat_id: UUID) -> Response:
-        """The chat's arcs and the persistent ones of its character, open ones first."""
-        chat = access_chat(request.user, chat_id)
-        return Response({"results": [wire.arc_document(arc) for arc in queries.arcs_in(chat)]})
+class ArcViewSet(ChatLayerView, mixins.ListModelMixin, mixins.DestroyModelMixin, viewsets.GenericViewSet[Arc]):
+    """The chat's arcs and the persistent ones of its character, open ones first."""
 
-    @extend_schema(request=shapes.ArcCreateSerializer, responses={201: shapes.ArcSerializer})
-    def post(self, request: Request, chat_id: UUID) -> Response:
-        chat = access_chat(request.user, chat_id)
-        body = _valid(shapes.ArcCreateSerializer, request)
-        arc = corrections.create_arc(chat, editor=str(request.user), **body.validated_data)
-        return Response(wire.arc_document(arc), status=status.HTTP_201_CREATED)
+    serializer_class = serializers.ArcSerializer
+    pagination_class = AllResults
 
+    def get_queryset(self) -> QuerySet[Arc]:
+        return arcs_in(self.chat)
 
-class ArcView(APIView):
-    def _arc(self, request: Request, chat_id: UUID, arc_id: UUID) -> Arc:
-        chat = access_chat(request.user, chat_id)
-        found = queries.arcs_in(chat).filter(pk=arc_id).first()
-        if found is None:
-            raise Missing("There is no such arc in this chat.")
-        return found
+    def get_object(self) -> Arc:
+        return get_or_missing(self.get_queryset(), pk=self.kwargs["arc_id"])
 
-    @extend_schema(request=shapes.ArcUpdateSerializer, responses=shapes.ArcSerializer)
-    def patch(self, request: Request, chat_id: UUID, arc_id: UUID) -> Response:
-        arc = self._arc(request, chat_id, arc_id)
-        changes = dict(_valid(shapes.ArcUpdateSerializer, request).validated_data)
-        editor, state = str(request.user), changes.pop("state", arc.state)
+    @extend_schema(request=serializers.ArcCreateSerializer, responses={201: serializers.ArcSerializer})
+    def create(self, request: Request, chat_id: UUID) -> Response:
+        arc = create_arc(self.chat, editor=self.editor, **read_body(serializers.ArcCreateSerializer, request))
+        return Response(serializers.ArcSerializer(arc).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(request=serializers.ArcUpdateSerializer)
+    def partial_update(self, request: Request, chat_id: UUID, arc_id: UUID) -> Response:
+        arc = self.get_object()
+        changes = read_body(serializers.ArcUpdateSerializer, request)
+        state = changes.pop("state", arc.state)
         if state != arc.state:
-            closes = state == Arc.State.RESOLVED
-            arc = corrections.close_arc(arc, editor=editor) if closes else corrections.reopen_arc(arc, editor=editor)
+            change_state = close_arc if state == Arc.State.RESOLVED else reopen_arc
+            arc = change_state(arc, editor=self.editor)
         if changes:
-            arc = corrections.edit_row(arc, editor=editor, **changes)
-        return Response(wire.arc_document(arc))
+            arc = edit_entry(arc, editor=self.editor, **changes)
+        return Response(serializers.ArcSerializer(arc).data)
 
-    @extend_schema(responses={204: None})
-    def delete(self, request: Request, chat_id: UUID, arc_id: UUID) -> Response:
-        """Take it out; it is kept, and not opened again by a run."""
-        corrections.retire_row(self._arc(request, chat_id, arc_id), editor=str(request.user))
+    @extend_schema(description="Retire an arc. It is kept, and no run opens it again.")
+    def destroy(self, request: Request, chat_id: UUID, arc_id: UUID) -> Response:
+        retire_entry(self.get_object(), editor=self.editor)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class LedgerView(APIView):
-    @extend_schema(responses=shapes.LedgerSerializer)
-    def get(self, request: Request, chat_id: UUID) -> Response:
-        """The state of everybody and everything, with its history."""
-        chat = access_chat(request.user, chat_id)
-        return Response({"results": [wire.state_document(one) for one in queries.ledger_in(chat)]})
+class KnowledgeViewSet(ChatLayerView, mixins.ListModelMixin, viewsets.GenericViewSet[Knowledge]):
+    """Who knows, suspects, believes, is unaware of, or hides what."""
 
-    @extend_schema(request=shapes.LedgerUpdateSerializer, responses=shapes.LedgerSerializer)
-    def patch(self, request: Request, chat_id: UUID) -> Response:
-        """Give a field its value from now on; null clears it."""
-        chat = access_chat(request.user, chat_id)
-        data = _valid(shapes.LedgerUpdateSerializer, request).validated_data
-        corrections.set_state(
-            chat, data["entity"], data["type"], data["field"], data["value"], editor=str(request.user)
-        )
-        return self.get(request, chat_id)
+    serializer_class = serializers.KnowledgeSerializer
+    pagination_class = AllResults
 
+    def get_queryset(self) -> QuerySet[Knowledge]:
+        return knowledge_in(self.chat)
 
-class KnowledgeListView(APIView):
-    @extend_schema(responses=shapes.KnowledgeListSerializer)
-    def get(self, request: Request, chat_id: UUID) -> Response:
-        """Who knows, suspects, believes, is unaware of, or hides what."""
-        chat = access_chat(request.user, chat_id)
-        return Response({"results": [wire.knowledge_document(row) for row in queries.knowledge_in(chat)]})
+    @extend_schema(request=serializers.KnowledgeCreateSerializer, responses={201: serializers.KnowledgeSerializer})
+    def create(self, request: Request, chat_id: UUID) -> Response:
+        body = read_body(serializers.KnowledgeCreateSerializer, request)
+        row = create_knowledge(self.chat, editor=self.editor, **body)
+        return Response(serializers.KnowledgeSerializer(row).data, status=status.HTTP_201_CREATED)
 
-    @extend_schema(request=shapes.KnowledgeCreateSerializer, responses={201: shapes.KnowledgeSerializer})
-    def post(self, request: Request, chat_id: UUID) -> Response:
-        chat = access_chat(request.user, chat_id)
-        body = _valid(shapes.KnowledgeCreateSerializer, request)
-        row = corrections.create_knowledge(chat, editor=str(request.user), **body.validated_data)
-        return Response(wire.knowledge_document(row), status=status.HTTP_201_CREATED)
+    @extend_schema(request=serializers.LineSerializer)
+    def partial_update(self, request: Request, chat_id: UUID, knowledge_id: UUID) -> Response:
+        row = get_or_missing(self.get_queryset(), pk=knowledge_id)
+        row = edit_entry(row, editor=self.editor, **read_body(serializers.LineSerializer, request))
+        return Response(serializers.KnowledgeSerializer(row).data)
 
-
-class KnowledgeView(APIView):
-    @extend_schema(request=shapes.LineSerializer, responses=shapes.KnowledgeSerializer)
-    def patch(self, request: Request, chat_id: UUID, knowledge_id: UUID) -> Response:
-        row = access_row(Knowledge, request, chat=chat_id, pk=knowledge_id, state=Knowledge.State.ACTIVE)
-        body = _valid(shapes.LineSerializer, request)
-        row = corrections.edit_row(row, editor=str(request.user), **body.validated_data)
-        return Response(wire.knowledge_document(row))
-
-    @extend_schema(responses={204: None})
-    def delete(self, request: Request, chat_id: UUID, knowledge_id: UUID) -> Response:
-        row = access_row(Knowledge, request, chat=chat_id, pk=knowledge_id)
-        corrections.retire_row(row, editor=str(request.user))
+    def destroy(self, request: Request, chat_id: UUID, knowledge_id: UUID) -> Response:
+        # Not from the queryset above: what is retired already may be deleted again.
+        rows: QuerySet[Knowledge] = Knowledge.objects.for_owner(request.user).filter(chat=self.chat)
+        retire_entry(get_or_missing(rows, pk=knowledge_id), editor=self.editor)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class RelationshipsView(APIView):
-    @extend_schema(responses=shapes.RelationshipsSerializer)
-    def get(self, request: Request, chat_id: UUID) -> Response:
-        """How people stand to each other, and stood."""
-        chat = access_chat(request.user, chat_id)
-        return Response({"results": [wire.pair_document(pair) for pair in queries.relationships_in(chat)]})
+class LedgerView(ChatLayerView):
+    """The state ledger with its history."""
 
-    @extend_schema(request=shapes.RelationshipUpdateSerializer, responses=shapes.RelationshipsSerializer)
+    @extend_schema(responses=serializers.LedgerSerializer)
+    def get(self, request: Request, chat_id: UUID) -> Response:
+        return Response(serializers.LedgerSerializer({"results": ledger_in(self.chat)}).data)
+
+    @extend_schema(request=serializers.LedgerUpdateSerializer, responses=serializers.LedgerSerializer)
     def patch(self, request: Request, chat_id: UUID) -> Response:
-        chat = access_chat(request.user, chat_id)
-        data = _valid(shapes.RelationshipUpdateSerializer, request).validated_data
-        corrections.set_relationship(chat, editor=str(request.user), **data)
+        """Set a field from now on; null clears it."""
+        body = read_body(serializers.LedgerUpdateSerializer, request)
+        set_state(self.chat, body["entity"], body["type"], body["field"], body["value"], editor=self.editor)
         return self.get(request, chat_id)
 
 
-class EntityListView(generics.GenericAPIView[Entity]):
-    serializer_class = shapes.EntitySerializer
-    pagination_class = NewestFirst
+class RelationshipsView(ChatLayerView):
+    """How people relate to each other, with the history."""
 
-    def get_queryset(self) -> Any:
-        return Entity.objects.for_owner(self.request.user)
+    @extend_schema(responses=serializers.RelationshipsSerializer)
+    def get(self, request: Request, chat_id: UUID) -> Response:
+        return Response(serializers.RelationshipsSerializer({"results": relationships_in(self.chat)}).data)
 
-    @extend_schema(operation_id="entities_list")
-    def get(self, request: Request) -> Response:
-        """Everybody and everything that memories speak of."""
-        page = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response([wire.entity_document(entity) for entity in page or []])
-
-
-class EntityView(APIView):
-    @extend_schema(responses=shapes.EntitySerializer)
-    def get(self, request: Request, entity_id: UUID) -> Response:
-        return Response(wire.entity_document(access_row(Entity, request, pk=entity_id)))
-
-    @extend_schema(request=shapes.EntityUpdateSerializer, responses=shapes.EntitySerializer)
-    def patch(self, request: Request, entity_id: UUID) -> Response:
-        entity = access_row(Entity, request, pk=entity_id)
-        body = _valid(shapes.EntityUpdateSerializer, request)
-        return Response(wire.entity_document(corrections.edit_entity(entity, **body.validated_data)))
-
-
-class EntityMergeView(APIView):
-    @extend_schema(request=shapes.EntityMergeSerializer, responses=shapes.EntitySerializer)
-    def post(self, request: Request, entity_id: UUID) -> Response:
-        """Two that are the same become one; the name of the first is an alias of the other."""
-        entity = access_row(Entity, request, pk=entity_id)
-        body = _valid(shapes.EntityMergeSerializer, request)
-        return Response(wire.entity_document(corrections.merge_entities(entity, body.validated_data["into"])))
+    @extend_schema(request=serializers.RelationshipUpdateSerializer, responses=serializers.RelationshipsSerializer)
+    def patch(self, request: Request, chat_id: UUID) -> Response:
+        body = read_body(serializers.RelationshipUpdateSerializer, request)
+        set_relationship(self.chat, editor=self.editor, **body)
+        return self.get(request, chat_id)

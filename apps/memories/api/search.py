@@ -1,4 +1,4 @@
-"""Search over HTTP."""
+"""The view of the search."""
 
 from typing import Any
 
@@ -8,18 +8,27 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.chats.models import Character
+from apps.chats.models import Character, Message
 from apps.chats.queries import access_chat
 from apps.chats.serializers import MessageSerializer
-from apps.common.problems import Missing
-from apps.common.serializer_fields import Integer, JSONObject, Number, StrictSerializer, Text
-from apps.memories.search import PRESETS, SearchQuery, search
+from apps.common.serializer_fields import Integer, Number, StrictSerializer, Text
+from apps.memories.api.base import get_or_missing
+from apps.memories.api.fields import RoundedFloat
+from apps.memories.api.serializers import MemorySerializer
+from apps.memories.search import PRESETS, SearchQuery, SearchReply, SearchResult, search
 from apps.memories.search.service import TIERS
-from apps.memories.wire import search_document
 
 MAX_QUERY = 20_000
 MAX_RESULTS = 200
-LATER_TIERS = ("journal", "scenes")  # of the contract; nothing of them is made yet, so nothing is found
+
+
+class FoundMessageSerializer(MessageSerializer):
+    """A message and its chat."""
+
+    chat = serializers.UUIDField(source="chat_id")
+
+    def to_representation(self, instance: Message) -> dict[str, Any]:
+        return super().to_representation(instance) | {"chat": str(instance.chat_id)}
 
 
 class SearchSerializer(StrictSerializer):
@@ -27,8 +36,9 @@ class SearchSerializer(StrictSerializer):
     chat = serializers.UUIDField(allow_null=True, default=None)
     character = serializers.UUIDField(allow_null=True, default=None)
     instance = Text(max_length=100, allow_null=True, default=None)
+    # The contract also names the tiers "journal" and "scenes". They aren't indexed yet, so nothing is found in them.
     tiers = serializers.ListField(
-        child=serializers.ChoiceField([*TIERS, *LATER_TIERS]), default=list(TIERS), allow_empty=False
+        child=serializers.ChoiceField([*TIERS, "journal", "scenes"]), default=list(TIERS), allow_empty=False
     )
     limit = Integer(min_value=1, max_value=MAX_RESULTS, default=10)
     min_score = Number(min_value=0, max_value=1, default=0.0)
@@ -43,23 +53,25 @@ class SearchSerializer(StrictSerializer):
         return SearchQuery(**self.validated_data | {"tiers": tuple(self.validated_data["tiers"])})
 
 
-class ResultSerializer(serializers.Serializer[Any]):
+class ResultSerializer(serializers.Serializer[SearchResult]):
+    """A memory or a message with its score and the signals behind it."""
+
     tier = serializers.CharField()
-    memory = JSONObject(allow_null=True)
-    message = MessageSerializer(allow_null=True)
-    score = serializers.FloatField(help_text="0 to 1; of presets with the published formulas, theirs.")
-    signals = serializers.DictField(child=serializers.FloatField())
+    memory = MemorySerializer(allow_null=True)
+    message = FoundMessageSerializer(allow_null=True)
+    score = RoundedFloat(help_text="0 to 1; of presets with the published formulas, theirs.")
+    signals = serializers.DictField(child=RoundedFloat())
     matched_sentence = serializers.CharField(help_text="The sentence of the text that shares most with the query.")
     excerpt = serializers.CharField()
 
 
-class SearchReplySerializer(serializers.Serializer[Any]):
+class SearchReplySerializer(serializers.Serializer[SearchReply]):
     method = serializers.ChoiceField(["hybrid", "vector", "text"])
     results = ResultSerializer(many=True)
 
 
 class SearchView(APIView):
-    """Memories and messages by meaning and by words. It only reads, though it is a POST: queries can be long."""
+    """Search memories and messages. It only reads, but is a POST because queries can be long."""
 
     reads_only = True
 
@@ -70,6 +82,6 @@ class SearchView(APIView):
         query = body.search_query()
         if query.chat:
             access_chat(request.user, query.chat)
-        if query.character and not Character.objects.for_owner(request.user).filter(pk=query.character).exists():
-            raise Missing("There is no such character.")
-        return Response(search_document(search(request.user, query)))
+        if query.character:
+            get_or_missing(Character.objects.for_owner(request.user), pk=query.character)
+        return Response(SearchReplySerializer(search(request.user, query)).data)

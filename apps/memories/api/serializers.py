@@ -1,53 +1,38 @@
-"""What the API takes and gives of memories."""
+"""Serializers of memories: replies and request bodies."""
 
 from typing import Any
 
+from django.db.models import QuerySet
 from rest_framework import serializers
 
 from apps.chats.models import Chat, Message
 from apps.chats.serializers import OwnCharacter
-from apps.common.serializer_fields import Flag, Integer, StrictSerializer, Text
-from apps.memories.models import Memory
+from apps.common.scoping import Owner
+from apps.common.serializer_fields import Flag, Integer, StrictSerializer
+from apps.memories.api.fields import OwnRow, WordedText
+from apps.memories.models import Memory, MemorySource
 
 MAX_TEXT = 4000
 
 
-class OwnChat(serializers.PrimaryKeyRelatedField[Chat]):
-    """The id of one of the requester's chats, or null."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(pk_field=serializers.UUIDField(), allow_null=True, **kwargs)
-
-    def get_queryset(self) -> Any:
-        return Chat.objects.for_owner(self.context["request"].user).select_related("character")
+def _chats(owner: Owner) -> QuerySet[Chat]:
+    return Chat.objects.for_owner(owner).select_related("character")
 
 
-class OwnMessage(serializers.PrimaryKeyRelatedField[Message]):
-    """The id of one of the requester's messages."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(pk_field=serializers.UUIDField(), **kwargs)
-
-    def get_queryset(self) -> Any:
-        return Message.objects.for_owner(self.context["request"].user).with_swipes()
+def _messages(owner: Owner) -> QuerySet[Message]:
+    return Message.objects.for_owner(owner).with_swipes()
 
 
-class OwnMemory(serializers.PrimaryKeyRelatedField[Memory]):
-    """The id of one of the requester's memories that stands."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(pk_field=serializers.UUIDField(), **kwargs)
-
-    def get_queryset(self) -> Any:
-        return Memory.objects.for_owner(self.context["request"].user).active()
+def _active_memories(owner: Owner) -> QuerySet[Memory]:
+    return Memory.objects.for_owner(owner).active()
 
 
 class MemorySerializer(serializers.Serializer[Memory]):
-    """A memory as it is replied; made by ``wire.memory_document``."""
+    """A memory as replied. Load it ``with_history()``."""
 
     id = serializers.UUIDField()
-    chat = serializers.UUIDField(allow_null=True)
-    character = serializers.UUIDField(allow_null=True)
+    chat = serializers.UUIDField(source="chat_id", allow_null=True)
+    character = serializers.UUIDField(source="character_id", allow_null=True)
     tier = serializers.CharField()
     kind = serializers.CharField()
     text = serializers.CharField()
@@ -55,14 +40,14 @@ class MemorySerializer(serializers.Serializer[Memory]):
     expiration = serializers.CharField()
     confidence = serializers.FloatField()
     unconfirmed = serializers.IntegerField()
-    entities = serializers.ListField(child=serializers.CharField())
-    source_messages = serializers.ListField(child=serializers.UUIDField())
-    valid_from = serializers.UUIDField(allow_null=True)
-    valid_to = serializers.UUIDField(allow_null=True)
+    entities = serializers.ListField(source="entity_names", child=serializers.CharField())
+    source_messages = serializers.ListField(source="source_message_ids", child=serializers.UUIDField())
+    valid_from = serializers.UUIDField(source="valid_from_id", allow_null=True)
+    valid_to = serializers.UUIDField(source="valid_to_id", allow_null=True)
     state = serializers.CharField()
     retired_reason = serializers.CharField()
-    supersedes = serializers.ListField(child=serializers.UUIDField())
-    superseded_by = serializers.UUIDField(allow_null=True)
+    supersedes = serializers.ListField(source="superseded_ids", child=serializers.UUIDField())
+    superseded_by = serializers.UUIDField(source="superseded_by_id", allow_null=True)
     source_instance = serializers.CharField()
     participating_instances = serializers.ListField(child=serializers.CharField())
     pinned = serializers.BooleanField()
@@ -78,15 +63,30 @@ class MemorySerializer(serializers.Serializer[Memory]):
     updated_at = serializers.DateTimeField()
 
 
-def not_blank(text: str) -> None:
-    if not text.strip():
-        raise serializers.ValidationError("It must hold words.")
+class MemoriesSerializer(serializers.Serializer[Any]):
+    results = MemorySerializer(many=True)
+
+
+class SourceSerializer(serializers.Serializer[MemorySource]):
+    """A source of a memory in an export: message, swipe, and whether that text was lost."""
+
+    message = serializers.UUIDField(source="message_id")
+    index = serializers.IntegerField(source="message.index")
+    chat = serializers.UUIDField(source="message.chat_id")
+    swipe = serializers.UUIDField(source="swipe_id")
+    lost = serializers.BooleanField()
+
+
+class ExportedMemorySerializer(MemorySerializer):
+    """A memory in an export, with its sources."""
+
+    sources = SourceSerializer(many=True)
 
 
 class MemoryUpdateSerializer(StrictSerializer):
-    """A person's correction."""
+    """A person's correction of a memory."""
 
-    text = Text(max_length=MAX_TEXT, allow_blank=False, validators=[not_blank], required=False)
+    text = WordedText(max_length=MAX_TEXT, required=False)
     kind = serializers.ChoiceField(Memory.Kind.choices, required=False)
     importance = Integer(min_value=1, max_value=3, required=False)
     pinned = Flag(required=False)
@@ -99,57 +99,27 @@ class MemoryUpdateSerializer(StrictSerializer):
 
 
 class MemoryCreateSerializer(StrictSerializer):
-    text = Text(max_length=MAX_TEXT, allow_blank=False, validators=[not_blank])
+    """A memory that a person writes."""
+
+    text = WordedText(max_length=MAX_TEXT)
     tier = serializers.ChoiceField(Memory.Tier.choices, default=Memory.Tier.LONG_TERM)
     kind = serializers.ChoiceField(Memory.Kind.choices, default=Memory.Kind.FACT)
     importance = Integer(min_value=1, max_value=3, default=2)
-    chat = OwnChat(default=None)
+    chat = OwnRow(_chats, allow_null=True, default=None)
     character = OwnCharacter(default=None)
-    source_messages = serializers.ListField(child=OwnMessage(), default=list, max_length=100)
+    source_messages = serializers.ListField(source="sources", child=OwnRow(_messages), default=list, max_length=100)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs["tier"] == Memory.Tier.SESSION and attrs["chat"] is None:
             raise serializers.ValidationError({"chat": ["A session memory belongs to a chat."]})
         return attrs
 
-    def fields_of_memory(self) -> dict[str, Any]:
-        """What ``operations.create_memory`` takes."""
-        data = dict(self.validated_data)
-        return data | {"sources": data.pop("source_messages")}
-
-
-class MemoryQuery(serializers.Serializer[Any]):
-    """The filters of the list; ``at`` asks for the state at a message, and needs a chat."""
-
-    chat = serializers.UUIDField(required=False)
-    character = serializers.UUIDField(required=False)
-    tier = serializers.ChoiceField([*Memory.Tier.values, "journal"], required=False)
-    kind = serializers.ChoiceField(Memory.Kind.choices, required=False)
-    entity = serializers.CharField(required=False, max_length=200)
-    state = serializers.ChoiceField(Memory.State.choices, required=False)
-    at = serializers.IntegerField(required=False, min_value=0, max_value=2**31 - 1)
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if "at" in attrs and "chat" not in attrs:
-            raise serializers.ValidationError({"at": ["It needs a chat."]})
-        return attrs
-
-    def apply(self, memories: Any) -> Any:
-        """Narrow a queryset of one owner's memories."""
-        chosen = dict(self.validated_data)
-        at, entity = chosen.pop("at", None), chosen.pop("entity", None)
-        if at is not None:
-            memories = memories.as_of(at)
-        if entity:
-            memories = memories.filter(entities__name__iexact=entity).distinct()
-        return memories.filter(**chosen)
-
 
 class MergeSerializer(StrictSerializer):
-    """Memories of one tier and character that become one."""
+    """Memories of one tier and character, and the text that they are merged into."""
 
-    memories = serializers.ListField(child=OwnMemory(), min_length=2, max_length=50)
-    text = Text(max_length=MAX_TEXT, allow_blank=False, validators=[not_blank])
+    memories = serializers.ListField(child=OwnRow(_active_memories), min_length=2, max_length=50)
+    text = WordedText(max_length=MAX_TEXT)
 
     def validate_memories(self, memories: list[Memory]) -> list[Memory]:
         if len({memory.pk for memory in memories}) < len(memories):
@@ -160,10 +130,6 @@ class MergeSerializer(StrictSerializer):
 
 
 class SplitSerializer(StrictSerializer):
-    texts = serializers.ListField(
-        child=Text(max_length=MAX_TEXT, allow_blank=False, validators=[not_blank]), min_length=2, max_length=20
-    )
+    """The texts that a memory is split into."""
 
-
-class MemoriesSerializer(serializers.Serializer[Any]):
-    results = MemorySerializer(many=True)
+    texts = serializers.ListField(child=WordedText(max_length=MAX_TEXT), min_length=2, max_length=20)

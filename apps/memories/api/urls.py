@@ -1,27 +1,48 @@
-"""Routes of memories, below ``/api/v1/``."""
+"""Routes of the memories API, below ``/api/v1/``."""
+
+from typing import Any
 
 from django.urls import path
 
-from apps.memories.api import layers, search, views
+from apps.memories.api import layers
+from apps.memories.api.entities import EntityViewSet
+from apps.memories.api.search import SearchView
+from apps.memories.api.views import MemoryViewSet
+
+LIST: dict[str, Any] = {"get": "list", "post": "create"}
+MEMORY: dict[str, Any] = {"get": "retrieve", "patch": "partial_update", "delete": "destroy"}
+CHANGE: dict[str, Any] = {"patch": "partial_update", "delete": "destroy"}
 
 urlpatterns = [
-    path("memories/", views.MemoryListView.as_view(), name="api-memories"),
-    path("memories/search/", search.SearchView.as_view(), name="api-search"),
-    path("memories/<uuid:memory_id>/", views.MemoryView.as_view(), name="api-memory"),
+    path("memories/", MemoryViewSet.as_view(LIST), name="api-memories"),
+    path("memories/search/", SearchView.as_view(), name="api-search"),
+    path("memories/merge/", MemoryViewSet.as_view({"post": "merge"}), name="api-memories-merge"),
+    path("memories/<uuid:memory_id>/", MemoryViewSet.as_view(MEMORY), name="api-memory"),
+    path("memories/<uuid:memory_id>/split/", MemoryViewSet.as_view({"post": "split"}), name="api-memory-split"),
     path("chats/<uuid:chat_id>/summary/", layers.SummaryView.as_view(), name="api-summary"),
-    path("chats/<uuid:chat_id>/arcs/", layers.ArcListView.as_view(), name="api-arcs"),
-    path("chats/<uuid:chat_id>/arcs/<uuid:arc_id>/", layers.ArcView.as_view(), name="api-arc"),
+    path(
+        "chats/<uuid:chat_id>/arcs/",
+        layers.ArcViewSet.as_view(LIST),
+        name="api-arcs",
+    ),
+    path("chats/<uuid:chat_id>/arcs/<uuid:arc_id>/", layers.ArcViewSet.as_view(CHANGE), name="api-arc"),
     path("chats/<uuid:chat_id>/ledger/", layers.LedgerView.as_view(), name="api-ledger"),
-    path("chats/<uuid:chat_id>/epistemic/", layers.KnowledgeListView.as_view(), name="api-epistemic"),
+    path(
+        "chats/<uuid:chat_id>/epistemic/",
+        layers.KnowledgeViewSet.as_view(LIST),
+        name="api-epistemic",
+    ),
     path(
         "chats/<uuid:chat_id>/epistemic/<uuid:knowledge_id>/",
-        layers.KnowledgeView.as_view(),
+        layers.KnowledgeViewSet.as_view(CHANGE),
         name="api-epistemic-entry",
     ),
     path("chats/<uuid:chat_id>/relationships/", layers.RelationshipsView.as_view(), name="api-relationships"),
-    path("entities/", layers.EntityListView.as_view(), name="api-entities"),
-    path("entities/<uuid:entity_id>/", layers.EntityView.as_view(), name="api-entity"),
-    path("entities/<uuid:entity_id>/merge/", layers.EntityMergeView.as_view(), name="api-entity-merge"),
-    path("memories/merge/", views.MergeView.as_view(), name="api-memories-merge"),
-    path("memories/<uuid:memory_id>/split/", views.SplitView.as_view(), name="api-memory-split"),
+    path("entities/", EntityViewSet.as_view({"get": "list"}), name="api-entities"),
+    path(
+        "entities/<uuid:entity_id>/",
+        EntityViewSet.as_view({"get": "retrieve", "patch": "partial_update"}),
+        name="api-entity",
+    ),
+    path("entities/<uuid:entity_id>/merge/", EntityViewSet.as_view({"post": "merge"}), name="api-entity-merge"),
 ]

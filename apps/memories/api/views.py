@@ -1,96 +1,72 @@
-"""Memories over HTTP."""
+"""Views of memories."""
 
-from typing import Any
 from uuid import UUID
 
+from django_filters.rest_framework import DjangoFilterBackend
 from drf_spectacular.utils import extend_schema
-from rest_framework import generics, status
+from rest_framework import mixins, status, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from apps.common.pagination import NewestFirst
-from apps.common.problems import Missing
 from apps.memories import operations
+from apps.memories.api.base import get_or_missing, read_body
+from apps.memories.api.filters import MemoryFilter
 from apps.memories.api.serializers import (
     MemoriesSerializer,
     MemoryCreateSerializer,
-    MemoryQuery,
     MemorySerializer,
     MemoryUpdateSerializer,
     MergeSerializer,
     SplitSerializer,
 )
 from apps.memories.models import Memory
-from apps.memories.wire import memory_document
+from apps.memories.querysets import MemoryQuerySet
 
 
-def access_memory(owner: Any, memory_id: UUID) -> Memory:
-    """The owner's memory, unless it was deleted. Raises Missing."""
-    found = Memory.objects.for_owner(owner).present().with_history().filter(pk=memory_id).first()
-    if found is None:
-        raise Missing("There is no such memory.")
-    return found
+class MemoryViewSet(
+    mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.DestroyModelMixin, viewsets.GenericViewSet[Memory]
+):
+    """The requester's memories that are not deleted."""
 
-
-class MemoryListView(generics.GenericAPIView[Memory]):
     serializer_class = MemorySerializer
     pagination_class = NewestFirst
+    filter_backends = [DjangoFilterBackend]
+    filterset_class = MemoryFilter
 
-    def get_queryset(self) -> Any:
+    def get_queryset(self) -> MemoryQuerySet:
         return Memory.objects.for_owner(self.request.user).present().with_history()
 
-    @extend_schema(parameters=[MemoryQuery], responses=MemorySerializer(many=True))
-    def get(self, request: Request) -> Response:
-        query = MemoryQuery(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        page = self.paginate_queryset(query.apply(self.get_queryset()))
-        return self.get_paginated_response([memory_document(memory) for memory in page or []])
+    def get_object(self) -> Memory:
+        return get_or_missing(self.get_queryset(), pk=self.kwargs["memory_id"])
 
     @extend_schema(request=MemoryCreateSerializer, responses={201: MemorySerializer})
-    def post(self, request: Request) -> Response:
-        body = MemoryCreateSerializer(data=request.data, context={"request": request})
-        body.is_valid(raise_exception=True)
-        memory = operations.create_memory(request.user, editor=str(request.user), **body.fields_of_memory())
-        return Response(memory_document(memory), status=status.HTTP_201_CREATED)
+    def create(self, request: Request) -> Response:
+        body = read_body(MemoryCreateSerializer, request)
+        memory = operations.create_memory(request.user, editor=str(request.user), **body)
+        return Response(MemorySerializer(memory).data, status=status.HTTP_201_CREATED)
 
+    @extend_schema(request=MemoryUpdateSerializer)
+    def partial_update(self, request: Request, memory_id: UUID) -> Response:
+        memory = self.get_object()
+        operations.edit_memory(memory, editor=str(request.user), **read_body(MemoryUpdateSerializer, request))
+        return Response(MemorySerializer(self.get_object()).data)
 
-class MemoryView(APIView):
-    @extend_schema(responses=MemorySerializer)
-    def get(self, request: Request, memory_id: UUID) -> Response:
-        return Response(memory_document(access_memory(request.user, memory_id)))
+    def perform_destroy(self, instance: Memory) -> None:
+        operations.delete_memory(instance)
 
-    @extend_schema(request=MemoryUpdateSerializer, responses=MemorySerializer)
-    def patch(self, request: Request, memory_id: UUID) -> Response:
-        memory = access_memory(request.user, memory_id)
-        body = MemoryUpdateSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
-        operations.edit_memory(memory, editor=str(request.user), **body.validated_data)
-        return Response(memory_document(access_memory(request.user, memory_id)))
-
-    @extend_schema(responses={204: None})
-    def delete(self, request: Request, memory_id: UUID) -> Response:
-        operations.delete_memory(access_memory(request.user, memory_id))
-        return Response(status=status.HTTP_204_NO_CONTENT)
-
-
-class MergeView(APIView):
     @extend_schema(request=MergeSerializer, responses={201: MemorySerializer})
-    def post(self, request: Request) -> Response:
-        """Put one text in the place of several memories, which stay as replaced."""
-        body = MergeSerializer(data=request.data, context={"request": request})
-        body.is_valid(raise_exception=True)
-        memory = operations.merge_by_hand(editor=str(request.user), **body.validated_data)
-        return Response(memory_document(access_memory(request.user, memory.pk)), status=status.HTTP_201_CREATED)
+    def merge(self, request: Request) -> Response:
+        """Merge several memories into one text. They are kept, superseded by it."""
+        merged = operations.merge_by_hand(editor=str(request.user), **read_body(MergeSerializer, request))
+        memory = self.get_queryset().get(pk=merged.pk)
+        return Response(MemorySerializer(memory).data, status=status.HTTP_201_CREATED)
 
-
-class SplitView(APIView):
     @extend_schema(request=SplitSerializer, responses={201: MemoriesSerializer})
-    def post(self, request: Request, memory_id: UUID) -> Response:
-        """Put several memories in the place of one, which stays as replaced."""
-        memory = access_memory(request.user, memory_id)
-        body = SplitSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
-        parts = operations.split_memory(memory, editor=str(request.user), **body.validated_data)
-        results = [memory_document(access_memory(request.user, part.pk)) for part in parts]
-        return Response({"results": results}, status=status.HTTP_201_CREATED)
+    def split(self, request: Request, memory_id: UUID) -> Response:
+        """Split a memory into several. It is kept, superseded by the first of them."""
+        parts = operations.split_memory(
+            self.get_object(), editor=str(request.user), **read_body(SplitSerializer, request)
+        )
+        created = self.get_queryset().filter(pk__in=[part.pk for part in parts]).order_by("pk")
+        return Response(MemoriesSerializer({"results": created}).data, status=status.HTTP_201_CREATED)

@@ -1,8 +1,8 @@
-"""What is remembered, what is derived from it, and the work that makes it."""
+"""Models of memories, layers, lineage and the passage index."""
 
-from apps.memories.models.layers import Arc, Knowledge, LedgerEntry, Relationship, Scene, VersionedText
+from apps.memories.models.layers import Arc, Knowledge, LayerEntry, LedgerEntry, Relationship, Scene, VersionedText
 from apps.memories.models.lineage import ChatMemory, Inheritance
-from apps.memories.models.memory import Entity, Memory, MemorySource
+from apps.memories.models.memory import Entity, Memory, MemorySource, RetiredReason
 from apps.memories.models.passages import Passage
 
 __all__ = [
@@ -11,11 +11,13 @@ __all__ = [
     "Entity",
     "Inheritance",
     "Knowledge",
+    "LayerEntry",
     "LedgerEntry",
     "Memory",
     "MemorySource",
     "Passage",
     "Relationship",
+    "RetiredReason",
     "Scene",
     "VersionedText",
 ]

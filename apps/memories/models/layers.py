@@ -1,68 +1,84 @@
-"""What is derived beside memories: scenes, arcs, the state ledger, who knows what, relationships, and digests."""
+"""Models of the layers: scenes, arcs, the state ledger, knowledge, relationships and versioned texts."""
 
 from typing import Any
 
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 from pgvector.django import VectorField
 
 from apps.chats.models import Character, Chat, Message, Swipe
-from apps.common import clock
 from apps.common.fields import OrderedJSONField
 from apps.common.scoping import OwnedModel
-from apps.memories.models.memory import Entity
+from apps.memories.models.memory import Entity, RetiredReason
 
 
-class Derived(OwnedModel):
-    """What entries of every layer share: where they came from, by which run, and who corrected them."""
+class LayerEntry(OwnedModel):
+    """Base of all layer entries: the messages where an entry begins and ends, its run, and people's corrections."""
 
     source = models.ForeignKey(
-        Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", help_text="Where it was said."
+        Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", help_text="The message it is from."
     )
     swipe = models.ForeignKey(Swipe, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     until = models.ForeignKey(
-        Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", help_text="Where it ended."
+        Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", help_text="The message it ends at."
     )
     until_swipe = models.ForeignKey(Swipe, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     run = models.ForeignKey(
         "extraction.ExtractionRun", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
-    retired_reason = models.CharField(max_length=32, blank=True, default="")
+    retired_reason = models.CharField(max_length=32, choices=RetiredReason.choices, blank=True, default="")
+    retired_by = models.CharField(
+        max_length=100, blank=True, default="", help_text="The person who ended the entry; empty: a run ended it."
+    )
+    state_before = models.CharField(
+        max_length=16, blank=True, default="", help_text="The state that undoing the retirement brings back."
+    )
     edited_by = models.CharField(max_length=100, blank=True, default="")
     version = models.PositiveIntegerField(default=1)
-    created_at = models.DateTimeField(default=clock.now, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         abstract = True
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state_before="") | Q(state="retired"), name="%(class)s_state_before_retired"
+            ),
+            models.CheckConstraint(
+                condition=~Q(retired_reason=RetiredReason.BY_HAND) | (Q(state="retired") & ~Q(retired_by="")),
+                name="%(class)s_retired_by_somebody",
+            ),
+        ]
 
 
-class Scene(Derived):
-    """A scene that was found to end with the message ``source``. Those that people set are kept with the message."""
+class Scene(LayerEntry):
+    """A scene whose end, at the message ``source``, a run detected. Scene breaks set by people are message data."""
 
     class State(models.TextChoices):
         FOUND = "found"
-        DISMISSED = "dismissed"  # a person said that no scene ends here
+        DISMISSED = "dismissed"  # a person removed the break; a run must not detect it again
         RETIRED = "retired"
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="found_scenes", db_index=False)
     state = models.CharField(max_length=16, choices=State.choices, default=State.FOUND)
-    reason = models.CharField(max_length=200, blank=True, default="", help_text="What told that it ends.")
+    reason = models.CharField(max_length=200, blank=True, default="", help_text="The cue for its end.")
     name = models.CharField(max_length=200, blank=True, default="")
     recap = models.TextField(blank=True, default="")
     collapsed = models.BooleanField(default=False)
 
     class Meta:
         constraints = [
+            *LayerEntry.Meta.constraints,
             models.UniqueConstraint(
                 fields=["chat", "source"], condition=Q(source__isnull=False), name="scene_once_a_message"
-            )
+            ),
         ]
         indexes = [models.Index("owner", "chat", "state", name="scene_owner_chat")]
 
 
-class Arc(Derived):
-    """A thread of the story: open until it is resolved. A persistent one goes on in the character's other chats."""
+class Arc(LayerEntry):
+    """A thread of the story, open until resolved. A persistent arc also applies in the character's other chats."""
 
     class State(models.TextChoices):
         OPEN = "open"
@@ -73,7 +89,7 @@ class Arc(Derived):
     character = models.ForeignKey(Character, on_delete=models.CASCADE, null=True, blank=True, related_name="arcs")
     text = models.TextField()
     state = models.CharField(max_length=16, choices=State.choices, default=State.OPEN)
-    summary = models.TextField(blank=True, default="", help_text="How it went, once it is resolved.")
+    summary = models.TextField(blank=True, default="", help_text="The outcome, once resolved.")
     persistent = models.BooleanField(default=False)
     embedding = VectorField(null=True, blank=True)
     embedding_model = models.CharField(max_length=100, blank=True, default="")
@@ -81,9 +97,10 @@ class Arc(Derived):
 
     class Meta:
         constraints = [
+            *LayerEntry.Meta.constraints,
             models.UniqueConstraint(
                 fields=["run", "chat", "line_hash"], condition=~Q(line_hash=""), name="arc_once_a_run"
-            )
+            ),
         ]
         indexes = [
             models.Index("owner", "chat", "state", name="arc_owner_chat"),
@@ -91,13 +108,13 @@ class Arc(Derived):
         ]
 
 
-class LedgerEntry(Derived):
-    """The value that a field of somebody or something had from ``source`` on, until ``until``."""
+class LedgerEntry(LayerEntry):
+    """The value of an entity's field from the message ``source`` up to the message ``until``."""
 
     class State(models.TextChoices):
         CURRENT = "current"
         REPLACED = "replaced"
-        CLEARED = "cleared"  # it holds no longer, and nothing took its place
+        CLEARED = "cleared"  # ended without a new value
         RETIRED = "retired"
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="ledger", db_index=False)
@@ -109,15 +126,16 @@ class LedgerEntry(Derived):
     class Meta:
         verbose_name_plural = "ledger entries"
         constraints = [
+            *LayerEntry.Meta.constraints,
             models.UniqueConstraint(
                 fields=["chat", "entity", "field"], condition=Q(state="current"), name="ledger_one_current_value"
-            )
+            ),
         ]
         indexes = [models.Index("owner", "chat", "state", name="ledger_owner_chat")]
 
 
-class Knowledge(Derived):
-    """What somebody knows, suspects, believes or is unaware of, or hides from somebody."""
+class Knowledge(LayerEntry):
+    """Something that ``subject`` knows, suspects, believes, is unaware of, or hides from ``target``."""
 
     class Kind(models.TextChoices):
         KNOWS = "knows"
@@ -134,7 +152,12 @@ class Knowledge(Derived):
     kind = models.CharField(max_length=16, choices=Kind.choices)
     subject = models.ForeignKey(Entity, on_delete=models.CASCADE, related_name="knowledge")
     target = models.ForeignKey(
-        Entity, on_delete=models.CASCADE, null=True, blank=True, related_name="+", help_text="From whom it is hidden."
+        Entity,
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Who it is hidden from.",
     )
     text = models.TextField()
     state = models.CharField(max_length=16, choices=State.choices, default=State.ACTIVE)
@@ -143,6 +166,7 @@ class Knowledge(Derived):
     class Meta:
         verbose_name_plural = "knowledge"
         constraints = [
+            *LayerEntry.Meta.constraints,
             models.UniqueConstraint(
                 fields=["run", "line_hash"], condition=~Q(line_hash=""), name="knowledge_once_a_run"
             ),
@@ -153,8 +177,8 @@ class Knowledge(Derived):
         indexes = [models.Index("owner", "chat", "state", name="knowledge_owner_chat")]
 
 
-class Relationship(Derived):
-    """A word for how ``subject`` stands to ``target``, and how strongly; a branch has copies of its parent's."""
+class Relationship(LayerEntry):
+    """A descriptor of how ``subject`` relates to ``target``, with its magnitude. A branch holds copies."""
 
     class Magnitude(models.TextChoices):
         LOW = "low"
@@ -163,7 +187,7 @@ class Relationship(Derived):
 
     class State(models.TextChoices):
         CURRENT = "current"
-        REPLACED = "replaced"  # the same word, more or less strongly
+        REPLACED = "replaced"  # by the same descriptor with another magnitude
         REMOVED = "removed"
         RETIRED = "retired"
 
@@ -176,6 +200,7 @@ class Relationship(Derived):
 
     class Meta:
         constraints = [
+            *LayerEntry.Meta.constraints,
             models.UniqueConstraint(
                 fields=["chat", "subject", "target", "descriptor"],
                 condition=Q(state="current"),
@@ -186,10 +211,10 @@ class Relationship(Derived):
         indexes = [models.Index("owner", "subject", "state", name="relationship_owner_subject")]
 
 
-class VersionedText(Derived):
-    """A text made from the rest, in versions: the latest is the current one. ``source`` is the last message in it."""
+class VersionedText(LayerEntry):
+    """One version of a text derived from a chat or its memories. ``source`` is the last message that it covers."""
 
-    SCHEMA_VERSION = 1  # of ``document``
+    SCHEMA_VERSION = 1  # version of the shape of ``document``
 
     class Kind(models.TextChoices):
         SUMMARY = "summary"
@@ -203,28 +228,31 @@ class VersionedText(Derived):
         REPLACED = "replaced"
         RETIRED = "retired"
 
-    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, null=True, blank=True, related_name="digests")
-    character = models.ForeignKey(Character, on_delete=models.CASCADE, null=True, blank=True, related_name="digests")
+    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, null=True, blank=True, related_name="versioned_texts")
+    character = models.ForeignKey(
+        Character, on_delete=models.CASCADE, null=True, blank=True, related_name="versioned_texts"
+    )
     kind = models.CharField(max_length=16, choices=Kind.choices)
     text = models.TextField(blank=True, default="")
-    document = OrderedJSONField(default=dict, blank=True, help_text="Its parts, with their schema_version.")
+    document = OrderedJSONField(default=dict, blank=True, help_text="Named parts and their schema_version.")
     state = models.CharField(max_length=16, choices=State.choices, default=State.CURRENT)
 
     class Meta:
         constraints = [
+            *LayerEntry.Meta.constraints,
             models.UniqueConstraint(
                 fields=["owner", "kind", "chat", "character"],
                 condition=Q(state="current"),
-                name="digest_one_current",
+                name="versioned_text_one_current",
                 nulls_distinct=False,
-            )
+            ),
         ]
         indexes = [
-            models.Index(fields=["owner", "chat", "kind", "-id"], name="digest_owner_chat"),
-            models.Index(fields=["owner", "character", "kind", "-id"], name="digest_owner_character"),
+            models.Index(fields=["owner", "chat", "kind", "-id"], name="text_owner_chat"),
+            models.Index(fields=["owner", "character", "kind", "-id"], name="text_owner_character"),
         ]
 
     @property
     def parts(self) -> dict[str, Any]:
-        """The document without its version."""
+        """Return the document's parts, without its schema version."""
         return {name: value for name, value in self.document.items() if name != "schema_version"}

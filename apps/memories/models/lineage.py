@@ -1,15 +1,15 @@
-"""How a chat remembers: its mode, and what a branch took over from its parent."""
+"""Models of a chat's memory mode and of the memories that a branch inherits."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from apps.chats.models import Chat, Message
 from apps.common.scoping import OwnedModel
-from apps.memories.models.memory import Memory
+from apps.memories.models.memory import Memory, RetiredReason
 
 
 class ChatMemory(OwnedModel):
-    """How one chat remembers. No row: it learns from all that was said."""
+    """The memory mode of a chat. A chat without a row is in FULL mode and never had a fresh start."""
 
     class Mode(models.TextChoices):
         FULL = "full", "Remember and recall"
@@ -23,22 +23,33 @@ class ChatMemory(OwnedModel):
         null=True,
         blank=True,
         related_name="+",
-        help_text="The last one learnt from.",
+        help_text="The last message it learnt from.",
     )
     fresh_start = models.ForeignKey(
-        Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", help_text="The last one before it."
+        Message,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="The last message before the fresh start.",
     )
     updated_at = models.DateTimeField(auto_now=True)
 
+    @classmethod
+    def of_chat(cls, chat: Chat) -> "ChatMemory":
+        """Return the chat's row, or an unsaved one with the defaults."""
+        found: ChatMemory | None = cls.objects.for_owner(chat.owner_id).filter(chat=chat).first()
+        return found or cls(owner_id=chat.owner_id, chat=chat)
+
 
 class Inheritance(OwnedModel):
-    """A memory that a branch took over from its parent, by reference; what becomes of it in the branch stands here."""
+    """A memory that a branch inherits from its parent, with its own state and validity in the branch."""
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="inheritances", db_index=False)
     memory = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="inheritances")
-    message_ids = ArrayField(models.UUIDField(), default=list, help_text="The branch's copies of its sources.")
+    message_ids = ArrayField(models.UUIDField(), default=list, help_text="The branch's copies of its source messages.")
     state = models.CharField(max_length=16, choices=Memory.State.choices, default=Memory.State.ACTIVE)
-    retired_reason = models.CharField(max_length=32, blank=True, default="")
+    retired_reason = models.CharField(max_length=32, choices=RetiredReason.choices, blank=True, default="")
     superseded_by = models.ForeignKey(Memory, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     valid_from = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     valid_to = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")

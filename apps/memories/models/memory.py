@@ -1,20 +1,37 @@
-"""What is remembered, of whom, and where it came from."""
+"""Models of memories, the entities that they name, and the messages that they come from."""
+
+from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 from pgvector.django import VectorField
 
 from apps.chats.models import Character, Chat, Message, Swipe
-from apps.common import clock
 from apps.common.scoping import OwnedManager, OwnedModel
 from apps.memories.querysets import MemoryQuerySet
 
 
+class RetiredReason(models.TextChoices):
+    """Why an entry is no longer active. Merged and split memories are superseded; all others are retired."""
+
+    CAPACITY = "capacity"
+    DECAYED = "decayed"
+    MERGED = "merged"
+    SPLIT = "split"
+    UNDONE = "undone"  # the merge or split that created it was undone
+    SOURCE_CHANGED = "source_changed"
+    SOURCE_GONE = "source_gone"
+    FRESH_START = "fresh_start"
+    OUTDATED = "outdated"
+    BY_HAND = "by_hand"
+
+
 class Entity(OwnedModel):
-    """Somebody or something that memories speak of."""
+    """A person, place, thing or group that memories name. A registry belongs to a character, or else to a chat."""
 
     class Kind(models.TextChoices):
         CHARACTER = "character"
@@ -29,7 +46,7 @@ class Entity(OwnedModel):
     name = models.CharField(max_length=200)
     kind = models.CharField(max_length=16, choices=Kind.choices, default=Kind.UNKNOWN)
     aliases = ArrayField(models.CharField(max_length=200), default=list, blank=True)
-    created_at = models.DateTimeField(default=clock.now, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
         verbose_name_plural = "entities"
@@ -46,7 +63,7 @@ class Entity(OwnedModel):
 
 
 class Memory(OwnedModel):
-    """One thing remembered. Nothing automatic deletes it: it is superseded or retired, and says why."""
+    """A remembered statement. A run never deletes one: it supersedes or retires it, with a reason."""
 
     class Tier(models.TextChoices):
         LONG_TERM = "long_term", "Long-term"
@@ -80,21 +97,29 @@ class Memory(OwnedModel):
     importance = models.PositiveSmallIntegerField(default=2)
     expiration = models.CharField(max_length=16, choices=Expiration.choices, default=Expiration.PERMANENT)
     confidence = models.FloatField(default=0.7)
-    unconfirmed = models.PositiveIntegerField(default=0, help_text="Passes since it was last confirmed.")
-    consolidated = models.BooleanField(default=False, help_text="Whether a merge has looked at it.")
+    unconfirmed = models.PositiveIntegerField(default=0, help_text="Passes since the last confirmation.")
+    consolidated = models.BooleanField(default=False, help_text="Whether a consolidation has considered it.")
     triggers = ArrayField(
-        models.CharField(max_length=40), default=list, blank=True, help_text="Words that bring it up."
+        models.CharField(max_length=40), default=list, blank=True, help_text="Keywords that recall it."
     )
     witnessed_by = ArrayField(
-        models.UUIDField(), default=list, blank=True, help_text="Participants who were there; empty: everybody."
+        models.UUIDField(), default=list, blank=True, help_text="Participants who witnessed it; empty: all."
     )
     entities = models.ManyToManyField(Entity, blank=True, related_name="memories")
     valid_from = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     valid_to = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     state = models.CharField(max_length=16, choices=State.choices, default=State.ACTIVE)
-    retired_reason = models.CharField(max_length=32, blank=True, default="")
+    retired_reason = models.CharField(max_length=32, choices=RetiredReason.choices, blank=True, default="")
     superseded_by = models.ForeignKey(
         "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="supersedes"
+    )
+    split_from = models.ForeignKey(
+        "self",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="parts",
+        help_text="The memory that a person split into this one and others.",
     )
     pinned = models.BooleanField(default=False)
     hidden = models.BooleanField(default=False)
@@ -109,8 +134,10 @@ class Memory(OwnedModel):
         "extraction.ExtractionRun", on_delete=models.SET_NULL, null=True, blank=True, related_name="memories"
     )
     candidate_hash = models.CharField(max_length=64, blank=True, default="", editable=False)
-    deleted_at = models.DateTimeField(null=True, blank=True, help_text="Set: this row is a tombstone.")
-    created_at = models.DateTimeField(default=clock.now, editable=False)
+    deleted_at = models.DateTimeField(
+        null=True, blank=True, help_text="Set on a tombstone, which keeps a deleted memory from being learnt again."
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
     objects = OwnedManager.from_queryset(MemoryQuerySet)()  # type: ignore[assignment, misc]
@@ -129,27 +156,45 @@ class Memory(OwnedModel):
                 condition=Q(superseded_by=None) | ~Q(superseded_by=models.F("id")),
                 name="memory_not_its_own_successor",
             ),
+            models.CheckConstraint(
+                condition=Q(split_from=None) | ~Q(split_from=models.F("id")), name="memory_not_its_own_part"
+            ),
         ]
         indexes = [
-            # Neighbours of a batch, injection and search read the active ones of a character or a chat.
+            # Comparison of a batch, injection and search read the active memories of a character or a chat.
             models.Index("owner", "character", "tier", "state", name="memory_owner_character"),
             models.Index("owner", "chat", "tier", "state", name="memory_owner_chat"),
-            models.Index(fields=["owner", "-id"], name="memory_owner_newest"),  # the list
+            models.Index(fields=["owner", "-id"], name="memory_owner_newest"),  # for the paginated list
             GinIndex(fields=["lexemes"], name="memory_lexemes"),
         ]
 
     @property
     def is_active(self) -> bool:
+        """Return whether the memory is neither superseded, retired nor deleted."""
         return self.state == self.State.ACTIVE and self.deleted_at is None
+
+    @property
+    def entity_names(self) -> list[str]:
+        return [entity.name for entity in self.entities.all()]
+
+    @property
+    def source_message_ids(self) -> list[UUID]:
+        """Return the ids of the source messages; a message with two source swipes once."""
+        return list(dict.fromkeys(source.message_id for source in self.sources.all()))
+
+    @property
+    def superseded_ids(self) -> list[UUID]:
+        """Return the ids of the memories that this one supersedes."""
+        return [memory.pk for memory in self.supersedes.all()]
 
 
 class MemorySource(OwnedModel):
-    """A message, in one of its swipes, that a memory came from."""
+    """A link from a memory to a message that it comes from, and to the swipe that was active then."""
 
     memory = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="sources", db_index=False)
     message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="memory_sources")
     swipe = models.ForeignKey(Swipe, on_delete=models.CASCADE, related_name="+")
-    lost = models.BooleanField(default=False, help_text="The text that it came from stands there no longer.")
+    lost = models.BooleanField(default=False, help_text="That text was changed or removed since.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["memory", "swipe"], name="source_once")]

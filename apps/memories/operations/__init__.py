@@ -1,11 +1,9 @@
-"""The only writes to what is remembered: those of people, and those of a finished stage of a run."""
+"""The only writes to memories and layers: those of people, and those of a finished stage of a run."""
 
-from apps.memories.operations.corrections import create_memory, delete_memory, edit_memory, restore_memory
+from apps.memories.operations.memories import create_memory, delete_memory, edit_memory, restore_memory
 from apps.memories.operations.merging import merge_by_hand, split_memory, undo_merge, undo_split
-from apps.memories.operations.remembering import Stage, write_stage
 
 __all__ = [
-    "Stage",
     "create_memory",
     "delete_memory",
     "edit_memory",
@@ -14,5 +12,4 @@ __all__ = [
     "split_memory",
     "undo_merge",
     "undo_split",
-    "write_stage",
 ]

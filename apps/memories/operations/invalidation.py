@@ -1,16 +1,16 @@
-"""Takes back what came from text that stands there no longer: edited, swiped away, hidden or deleted.
+"""Retire what came from text that was edited, swiped away, hidden or deleted.
 
-It works from what is stored, not from what happened: called twice, or late, it does the same. What was taken back is
-kept, retired with the reason; what it had replaced holds again; what a person wrote or corrected stays.
+It works from the stored rows, not from the event: called twice, or late, it has the same effect. Retired rows are
+kept with the reason; what they had superseded becomes active again; what a person wrote or corrected stays.
 """
 
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Exists, F, OuterRef, Q
+from django.utils import timezone
 
 from apps.chats.models import Chat, Message
-from apps.common import clock
 from apps.memories.lineage import relatives
 from apps.memories.models import (
     Arc,
@@ -20,97 +20,98 @@ from apps.memories.models import (
     Memory,
     MemorySource,
     Relationship,
+    RetiredReason,
     Scene,
     VersionedText,
 )
-from apps.memories.operations.layers import BY_HAND
-from apps.memories.operations.merging import MERGED
-from apps.memories.operations.remembering import take_back
+from apps.memories.operations.memories import retract_memories
 
-GONE, CHANGED = "source_gone", "source_changed"
-_CHECKS = (VersionedText.Kind.CONTINUITY, VersionedText.Kind.REPAIR)  # of the newest reply, which no tier has read yet
-_SAID = (VersionedText.Kind.SUMMARY, *_CHECKS)
+# A check and its repair note concern one reply. A summary concerns all messages up to its last one. Profiles and the
+# canon are made from memories, and renewed on their own schedule.
+_CHECKS = (VersionedText.Kind.CONTINUITY, VersionedText.Kind.REPAIR)
+_FROM_MESSAGES = (VersionedText.Kind.SUMMARY, *_CHECKS)
 
 
 def invalidate(chat: Chat, changed: list[UUID]) -> None:
-    """Retire what came from text that is gone. ``changed`` are the ids of the messages whose text is another now.
+    """Retire what came from text that is gone. ``changed`` are the ids of messages with another text now.
 
-    Call it in a transaction that holds the chat's lock.
+    Must be called in a transaction that holds the chat's lock.
     """
     MemorySource.objects.for_owner(chat.owner_id).filter(message__in=changed).update(lost=True)
     _retire_memories(chat)
     _retire_inherited(chat, changed)
     for retire in (_retire_arcs, _retire_ledger, _retire_knowledge, _retire_relationships, _retire_scenes):
         retire(chat, changed)
-    _retire_digests(chat, changed)
+    _retire_texts(chat, changed)
 
 
 def _retire_memories(chat: Chat) -> None:
-    """Those of a run of which no source is left as it was, and merges with such a member, whose others hold again."""
+    """Retire memories of runs without a source left as it was, and merges with such a member.
+
+    The other members of those merges become active again.
+    """
     sources = MemorySource.objects.for_owner(chat.owner_id).filter(memory=OuterRef("pk"))
     mine = Memory.objects.for_owner(chat.owner_id).filter(chat=chat, run__isnull=False)
     made = mine.filter(edited_by="", deleted_at=None).exclude(state=Memory.State.RETIRED)
-    members = mine.filter(superseded_by=OuterRef("pk"), retired_reason=MERGED).filter(
+    members = mine.filter(superseded_by=OuterRef("pk"), retired_reason=RetiredReason.MERGED).filter(
         ~Exists(sources.filter(lost=False))
     )
     merges = Memory.objects.for_owner(chat.owner_id).filter(run__isnull=False, edited_by="", deleted_at=None)
-    take_back(chat, list(merges.exclude(state=Memory.State.RETIRED).filter(Exists(members))), CHANGED)
+    retract_memories(
+        chat, list(merges.exclude(state=Memory.State.RETIRED).filter(Exists(members))), RetiredReason.SOURCE_CHANGED
+    )
     without = made.filter(~Exists(sources.filter(lost=False)))
-    take_back(chat, list(without.filter(Exists(sources))), CHANGED)
-    take_back(chat, list(without.filter(~Exists(sources))), GONE)
+    retract_memories(chat, list(without.filter(Exists(sources))), RetiredReason.SOURCE_CHANGED)
+    retract_memories(chat, list(without.filter(~Exists(sources))), RetiredReason.SOURCE_GONE)
 
 
 def _retire_inherited(chat: Chat, changed: list[UUID]) -> None:
-    """Of what a branch took over, that of which it has no copy of a source left as it was."""
+    """Retire inherited memories for which the branch has no copy of a source left as it was."""
     rows = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat).exclude(message_ids=[])
-    standing = set(Message.objects.for_owner(chat.owner_id).filter(chat=chat).values_list("pk", flat=True))
-    standing -= set(changed)
+    unchanged = set(Message.objects.for_owner(chat.owner_id).filter(chat=chat).values_list("pk", flat=True))
+    unchanged -= set(changed)
     for row in rows.exclude(state=Memory.State.RETIRED):
-        left = [pk for pk in row.message_ids if pk in standing]
+        left = [pk for pk in row.message_ids if pk in unchanged]
         if left != row.message_ids:
             row.message_ids = left
             if not left:
-                row.state, row.retired_reason = Memory.State.RETIRED, CHANGED
-                _restore_inherited(chat, row.memory_id)
+                row.state, row.retired_reason = Memory.State.RETIRED, RetiredReason.SOURCE_CHANGED
+                # What it had superseded in the branch becomes active again.
+                superseded = Inheritance.objects.for_owner(chat.owner_id).filter(
+                    chat=chat, superseded_by=row.memory_id, state=Memory.State.SUPERSEDED
+                )
+                superseded.update(state=Memory.State.ACTIVE, retired_reason="", superseded_by=None, valid_to=None)
             row.save(update_fields=["message_ids", "state", "retired_reason"])
 
 
-def _restore_inherited(chat: Chat, gone: UUID) -> None:
-    """What the branch had taken over as replaced by what is gone now holds in it again."""
-    rows = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, superseded_by=gone)
-    rows.filter(state=Memory.State.SUPERSEDED).update(
-        state=Memory.State.ACTIVE, retired_reason="", superseded_by=None, valid_to=None
-    )
-
-
 def _lost(changed: list[UUID]) -> Q:
-    """Rows of runs whose source was deleted, or is not what it was."""
+    """Return the condition of layer entries from runs whose source message was deleted or changed."""
     return Q(run__isnull=False, edited_by="") & (Q(source=None) | Q(source__in=changed))
 
 
 def _retire_arcs(chat: Chat, changed: list[UUID]) -> None:
+    """Reopen arcs that were resolved by lost text, and retire those that lost text opened."""
     mine = Arc.objects.for_owner(chat.owner_id).filter(chat=chat)
     mine.filter(state=Arc.State.RESOLVED, edited_by="").filter(Q(until=None) | Q(until__in=changed)).update(
-        state=Arc.State.OPEN, summary="", until=None, until_swipe=None, updated_at=clock.now()
+        state=Arc.State.OPEN, summary="", until=None, until_swipe=None, updated_at=timezone.now()
     )
     _retire(mine.filter(_lost(changed), state=Arc.State.OPEN), line_hash="")
 
 
 def _retire_ledger(chat: Chat, changed: list[UUID]) -> None:
-    """A value that was never told goes; the one before it, which ended there, holds on."""
+    """Retire values from lost text, and continue the values that they had ended."""
     mine = LedgerEntry.objects.for_owner(chat.owner_id).filter(chat=chat)
     _retire(mine.filter(_lost(changed)).exclude(state=LedgerEntry.State.RETIRED))
     _forget_ends(mine, changed)
-    closed = mine.filter(state__in=[LedgerEntry.State.REPLACED, LedgerEntry.State.CLEARED])
-    closed = closed.exclude(retired_reason=BY_HAND)
+    closed = mine.filter(state__in=[LedgerEntry.State.REPLACED, LedgerEntry.State.CLEARED], retired_by="")
     for row in closed.filter(Q(until=None) | Q(until__in=changed)).order_by("-pk"):
         same = mine.filter(entity=row.entity_id, field=row.field)
         later = same.filter(pk__gt=row.pk).exclude(state=LedgerEntry.State.RETIRED).order_by("pk").first()
-        _reopen(row, later, LedgerEntry.State.CURRENT, LedgerEntry.State.REPLACED)
+        _continue(row, later, LedgerEntry.State.CURRENT, LedgerEntry.State.REPLACED)
 
 
-def _reopen(row: LedgerEntry | Relationship, later: Any, current: str, replaced: str) -> None:
-    """What had ended where nothing ends any more goes on, up to what came ``later``."""
+def _continue(row: LedgerEntry | Relationship, later: Any, current: str, replaced: str) -> None:
+    """Continue an entry whose end was lost: up to the entry ``later``, if there is one, else to the present."""
     row.state = replaced if later else current
     row.until = later.source if later else None
     row.until_swipe = later.swipe if later else None
@@ -119,32 +120,35 @@ def _reopen(row: LedgerEntry | Relationship, later: Any, current: str, replaced:
 
 
 def _retire_knowledge(chat: Chat, changed: list[UUID]) -> None:
+    """Reactivate entries that were outdated by lost text, and retire those that came from it."""
     mine = Knowledge.objects.for_owner(chat.owner_id).filter(chat=chat)
-    mine.filter(state="retired", retired_reason="outdated").filter(Q(until=None) | Q(until__in=changed)).update(
-        state=Knowledge.State.ACTIVE, retired_reason="", until=None, until_swipe=None, updated_at=clock.now()
-    )
+    mine.filter(state="retired", retired_reason=RetiredReason.OUTDATED).filter(
+        Q(until=None) | Q(until__in=changed)
+    ).update(state=Knowledge.State.ACTIVE, retired_reason="", until=None, until_swipe=None, updated_at=timezone.now())
     _retire(mine.filter(_lost(changed), state=Knowledge.State.ACTIVE), line_hash="")
 
 
 def _retire_relationships(chat: Chat, changed: list[UUID]) -> None:
+    """Retire descriptors from lost text, and continue those that they had ended."""
     mine = Relationship.objects.for_owner(chat.owner_id).filter(chat=chat)
     _retire(mine.filter(_lost(changed)).exclude(state=Relationship.State.RETIRED))
     _forget_ends(mine, changed)
-    closed = mine.filter(state__in=[Relationship.State.REPLACED, Relationship.State.REMOVED])
+    closed = mine.filter(state__in=[Relationship.State.REPLACED, Relationship.State.REMOVED], retired_by="")
     others = relatives(chat)
-    closed = closed.exclude(retired_reason=BY_HAND)
     for row in closed.filter(Q(until=None) | Q(until__in=changed)).order_by("-pk"):
         same = Relationship.objects.for_owner(chat.owner_id).filter(
             subject=row.subject_id, target=row.target_id, descriptor=row.descriptor
         )
         same = same.exclude(chat__in=others)
         later = same.filter(pk__gt=row.pk).exclude(state=Relationship.State.RETIRED).order_by("pk").first()
-        _reopen(row, later, Relationship.State.CURRENT, Relationship.State.REPLACED)
+        _continue(row, later, Relationship.State.CURRENT, Relationship.State.REPLACED)
 
 
 def _retire_scenes(chat: Chat, changed: list[UUID]) -> None:
-    """Scenes that ended with a message that is gone or changed, or before one that has. Of the others, those that
-    hold a changed message, or begin elsewhere now, lose their recap, which is made anew."""
+    """Retire scenes that ended with, or directly before, a message that is gone or changed.
+
+    Of the others, those around a changed message lose their recap, so that it is made again.
+    """
     mine = Scene.objects.for_owner(chat.owner_id).filter(chat=chat, state=Scene.State.FOUND, edited_by="")
     messages = Message.objects.for_owner(chat.owner_id).filter(pk__in=changed)
     indexes = list(messages.values_list("index", flat=True))
@@ -152,28 +156,33 @@ def _retire_scenes(chat: Chat, changed: list[UUID]) -> None:
     for index in indexes:
         around = mine.filter(source__index__gte=index).order_by("source__index").first()
         if around is not None:
-            mine.filter(pk=around.pk).update(recap="", updated_at=clock.now())
+            mine.filter(pk=around.pk).update(recap="", updated_at=timezone.now())
 
 
-def _retire_digests(chat: Chat, changed: list[UUID]) -> None:
-    """A summary that holds lost text makes room for the last version before it. Later messages are taken in anew."""
+def _retire_texts(chat: Chat, changed: list[UUID]) -> None:
+    """Retire texts that cover lost messages. The last summary without them becomes current again."""
     first = Message.objects.for_owner(chat.owner_id).filter(pk__in=changed).order_by("index").first()
-    rows = VersionedText.objects.for_owner(chat.owner_id).filter(chat=chat, kind__in=_SAID, edited_by="")
+    rows = VersionedText.objects.for_owner(chat.owner_id).filter(chat=chat, kind__in=_FROM_MESSAGES, edited_by="")
     rows = rows.exclude(state=VersionedText.State.RETIRED).select_related("source").order_by("-version")
     swiped = set(
         rows.filter(kind__in=_CHECKS).exclude(swipe__position=F("source__swipe_id")).values_list("pk", flat=True)
     )
-    gone = [row for row in rows if row.pk in swiped or _holds_lost_text(row, first.index if first else None)]
+    gone = [row for row in rows if row.pk in swiped or _covers_lost_text(row, first.index if first else None)]
     for row in gone:
         was_current = row.state == VersionedText.State.CURRENT
-        row.state, row.retired_reason = VersionedText.State.RETIRED, CHANGED if row.source_id else GONE
+        row.state = VersionedText.State.RETIRED
+        row.retired_reason = RetiredReason.SOURCE_CHANGED if row.source_id else RetiredReason.SOURCE_GONE
         row.save(update_fields=["state", "retired_reason", "updated_at"])
         if was_current and row.kind == VersionedText.Kind.SUMMARY:
-            _make_previous_current(row, [one.pk for one in gone])
+            _make_previous_current(row, [version.pk for version in gone])
 
 
-def _holds_lost_text(row: VersionedText, first_changed: int | None) -> bool:
-    """Whether a message up to its last one has changed, or is missing: then that one has moved up."""
+def _covers_lost_text(row: VersionedText, first_changed: int | None) -> bool:
+    """Return whether a message that the text covers was changed or deleted.
+
+    ``first_changed`` is the lowest index of a changed message. A deleted one shows by the index of the last message
+    covered, which is lower than the number of messages that the text covers.
+    """
     if row.source is None:
         return True
     missing = row.source.index + 1 < row.parts.get("messages", 0)
@@ -181,6 +190,7 @@ def _holds_lost_text(row: VersionedText, first_changed: int | None) -> bool:
 
 
 def _make_previous_current(row: VersionedText, gone: list[UUID]) -> None:
+    """Make the last replaced version before ``row`` current that isn't in ``gone``."""
     versions = VersionedText.objects.for_owner(row.owner_id).filter(
         kind=row.kind, chat=row.chat_id, character=row.character_id
     )
@@ -191,11 +201,12 @@ def _make_previous_current(row: VersionedText, gone: list[UUID]) -> None:
 
 
 def _forget_ends(rows: Any, changed: list[UUID]) -> None:
-    """What ended where the text has changed since may be told anew."""
+    """Clear the ends of retired rows at changed messages, so that runs may write the same values again."""
     rows.filter(state="retired", until__in=changed).update(until=None, until_swipe=None)
 
 
 def _retire(rows: Any, **fields: Any) -> None:
-    changes = {"state": "retired", "updated_at": clock.now(), **fields}
-    rows.filter(source=None).update(retired_reason=GONE, **changes)
-    rows.filter(source__isnull=False).update(retired_reason=CHANGED, **changes)
+    """Retire rows with the reason that applies: the source was deleted, or changed."""
+    changes = {"state": "retired", "updated_at": timezone.now(), **fields}
+    rows.filter(source=None).update(retired_reason=RetiredReason.SOURCE_GONE, **changes)
+    rows.filter(source__isnull=False).update(retired_reason=RetiredReason.SOURCE_CHANGED, **changes)

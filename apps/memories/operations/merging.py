@@ -1,110 +1,117 @@
-"""Makes one memory of several, and several of one; what was there before stays, replaced and linked."""
+"""Merges of several memories into one and splits of one into several. Both keep the originals, superseded."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.db import transaction
 
-from apps.chats.models import Chat, Message
+from apps.chats.models import Chat
 from apps.common.problems import Conflict, Invalid
-from apps.memories.models import Memory, MemorySource
-from apps.memories.operations.remembering import supersede, take_back
-from apps.memories.operations.texts import set_text
+from apps.common.scoping import Owner
+from apps.memories.models import Memory, MemorySource, RetiredReason
+from apps.memories.operations.memories import latest_message, retract_memories, set_text, supersede
 
-MERGED = "merged"
-SPLIT = "split"
-UNDONE = "undone"
+MAX_TRIGGERS = 12
 
 
 def merge_memories(
     chat: Chat | None, members: Sequence[Memory], text: str, *, run_id: UUID | None = None, editor: str = ""
 ) -> int:
-    """Put ``text`` in the place of ``members``; how many it replaces: none where one of them was replaced, corrected,
-    pinned or deleted meanwhile, since the text is of what they said before."""
+    """Merge memories for a run. Return how many were merged.
+
+    Return 0 if one of them was superseded, edited, pinned or deleted meanwhile: ``text`` is made from what they said
+    before.
+    """
     rows = Memory.objects.for_owner(members[0].owner_id).active().select_for_update(of=("self",))
-    free = rows.filter(pinned=False, edited_by="", text__in=[member.text for member in members])
-    standing = list(free.filter(pk__in=[member.pk for member in members]).order_by("pk"))
-    if len(standing) < len(members):
+    unchanged = rows.filter(pinned=False, edited_by="", text__in=[member.text for member in members])
+    locked = list(unchanged.filter(pk__in=[member.pk for member in members]).order_by("pk"))
+    if len(locked) < len(members):
         return 0
-    _successor(standing, text, MERGED, run_id=run_id, editor=editor)
-    return len(standing)
+    _replace(locked, text, RetiredReason.MERGED, run_id=run_id, editor=editor)
+    return len(locked)
 
 
 @transaction.atomic
 def merge_by_hand(memories: Sequence[Memory], text: str, *, editor: str) -> Memory:
-    """What ``merge_memories`` does, for a person. Raises Invalid where they weren't witnessed by the same people."""
+    """Merge memories for a person. Raise Invalid if their witnesses differ."""
     if len({tuple(memory.witnessed_by) for memory in memories}) > 1:
         raise Invalid.at("/memories", "They were not witnessed by the same people.")
-    return _successor(list(memories), text, MERGED, run_id=None, editor=editor)
+    return _replace(list(memories), text, RetiredReason.MERGED, editor=editor)
 
 
 @transaction.atomic
 def split_memory(memory: Memory, texts: Sequence[str], *, editor: str) -> list[Memory]:
-    """Several memories in the place of one: it is replaced by the first, and linked to it."""
-    parts = [
-        _successor([memory], text, SPLIT, run_id=None, editor=editor, replaces=not n) for n, text in enumerate(texts)
-    ]
-    Memory.objects.for_owner(memory.owner_id).filter(pk__in=[part.pk for part in parts]).update(
-        candidate_hash=_split_mark(memory)
-    )
-    return parts
-
-
-def _split_mark(memory: Memory) -> str:
-    """What the parts of a split bear in place of the hash of a line: it tells whose parts they are."""
-    return f"{SPLIT}:{memory.pk}"
+    """Split a memory into one for each text. The first of them supersedes it."""
+    first, *others = (_successor([memory], text, editor=editor, split_from=memory) for text in texts)
+    supersede(memory.chat or Chat(owner_id=memory.owner_id), memory.pk, first, RetiredReason.SPLIT)
+    return [first, *others]
 
 
 def is_merge(memory: Memory) -> bool:
-    """Whether it stands for others that were merged into it."""
-    return any(member.retired_reason == MERGED for member in memory.supersedes.all())
-
-
-def whole_of(part: Memory) -> Memory | None:
-    """What was split into it and others; None where it is no part of another."""
-    mark, _, whole = part.candidate_hash.partition(":")
-    return Memory.objects.for_owner(part.owner_id).filter(pk=whole).first() if mark == SPLIT else None
+    """Return whether the memory was created by a merge."""
+    return any(member.retired_reason == RetiredReason.MERGED for member in memory.supersedes.all())
 
 
 @transaction.atomic
 def undo_merge(memory: Memory) -> list[Memory]:
-    """What was merged holds again, and is not merged anew by a run; the merge is retired. Raises Conflict."""
+    """Retire a merge and make its members active again. Return the members.
+
+    Runs don't merge them again. Raise Conflict if the memory is no merge, or not active any more.
+    """
     _lock_active(memory)
-    members = list(memory.supersedes.filter(retired_reason=MERGED).order_by("pk"))
+    members = list(memory.supersedes.filter(retired_reason=RetiredReason.MERGED).order_by("pk"))
     if not members:
-        raise Conflict("It is no merge of others.")
-    take_back(memory.chat or Chat(owner_id=memory.owner_id), [memory], UNDONE)
+        raise Conflict("This memory was not created by a merge.")
+    retract_memories(memory.chat or Chat(owner_id=memory.owner_id), [memory], RetiredReason.UNDONE)
     mark_consolidated(memory.owner_id, members)
     return members
 
 
 @transaction.atomic
 def undo_split(part: Memory) -> Memory:
-    """What was split holds again in the place of ``part`` and the others; they are retired. Raises Conflict."""
-    whole = whole_of(part)
-    if whole is None:
-        raise Conflict("It is no part of another.")
-    parts = Memory.objects.for_owner(part.owner_id).filter(candidate_hash=part.candidate_hash)
-    parts = parts.exclude(state=Memory.State.RETIRED)
-    for one in parts.present():
-        _lock_active(one)
-    take_back(part.chat or Chat(owner_id=part.owner_id), parts.select_related("superseded_by"), UNDONE)
-    whole.refresh_from_db()
-    return whole
+    """Retire all parts of the split that made ``part``, and make the original active again. Return the original.
+
+    Raise Conflict if the memory is no part of a split, or if one of the parts isn't active any more.
+    """
+    original = part.split_from
+    if original is None:
+        raise Conflict("This memory was not created by a split.")
+    parts = Memory.objects.for_owner(part.owner_id).filter(split_from=original).exclude(state=Memory.State.RETIRED)
+    for present in parts.present():
+        _lock_active(present)
+    chat = part.chat or Chat(owner_id=part.owner_id)
+    retract_memories(chat, parts.select_related("superseded_by"), RetiredReason.UNDONE)
+    original.refresh_from_db()
+    return original
 
 
 def _lock_active(memory: Memory) -> None:
+    """Lock a memory's row. Raise Conflict if it isn't active any more."""
     rows = Memory.objects.for_owner(memory.owner_id).active().select_for_update()
     if rows.filter(pk=memory.pk).first() is None:
         raise Conflict("It has changed since, and can't be undone any more.")
 
 
-def _successor(
-    members: list[Memory], text: str, reason: str, *, run_id: UUID | None, editor: str, replaces: bool = True
+def _replace(
+    members: list[Memory], text: str, reason: RetiredReason, *, run_id: UUID | None = None, editor: str
 ) -> Memory:
+    """Create a memory that supersedes ``members``."""
+    successor = _successor(members, text, run_id=run_id, editor=editor)
+    for member in members:
+        supersede(member.chat or Chat(owner_id=member.owner_id), member.pk, successor, reason)
+    return successor
+
+
+def _successor(
+    members: list[Memory],
+    text: str,
+    *,
+    editor: str,
+    run_id: UUID | None = None,
+    split_from: Memory | None = None,
+) -> Memory:
+    """Create a memory with the sources, entities, triggers and marks of ``members``."""
     newest = members[-1]
-    sources = list(MemorySource.objects.for_owner(newest.owner_id).filter(memory__in=members).select_related("message"))
     memory = Memory(
         owner_id=newest.owner_id,
         chat_id=newest.chat_id,
@@ -115,34 +122,31 @@ def _successor(
         expiration=newest.expiration,
         confidence=max(member.confidence for member in members),
         consolidated=True,
-        triggers=list(dict.fromkeys(word for member in members for word in member.triggers))[:12],
+        triggers=list(dict.fromkeys(word for member in members for word in member.triggers))[:MAX_TRIGGERS],
         witnessed_by=members[0].witnessed_by,
-        valid_from=_latest(member.valid_from for member in members),
-        run_id=run_id,
-        edited_by=editor,
+        valid_from=latest_message(member.valid_from for member in members),
         pinned=any(member.pinned for member in members),
+        edited_by=editor,
+        run_id=run_id,
+        split_from=split_from,
     )
     set_text(memory, text)
     memory.save()
+    sources = MemorySource.objects.for_owner(newest.owner_id).filter(memory__in=members)
     MemorySource.objects.bulk_create(
-        [
-            MemorySource(
-                owner_id=memory.owner_id, memory=memory, message_id=source.message_id, swipe_id=source.swipe_id,
-                lost=source.lost,
-            )
-            for source in {source.swipe_id: source for source in sources}.values()
-        ]
-    )  # fmt: skip
+        MemorySource(
+            owner_id=memory.owner_id,
+            memory=memory,
+            message_id=source.message_id,
+            swipe_id=source.swipe_id,
+            lost=source.lost,
+        )
+        for source in {source.swipe_id: source for source in sources}.values()
+    )
     memory.entities.set({entity for member in members for entity in member.entities.all()})
-    if replaces:
-        for member in members:
-            supersede(member.chat or Chat(owner_id=member.owner_id), member.pk, memory, reason)
     return memory
 
 
-def _latest(messages: Iterable[Message | None]) -> Message | None:
-    return max(filter(None, messages), key=lambda message: message.index, default=None)
-
-
-def mark_consolidated(owner: Any, memories: Sequence[Memory]) -> None:
+def mark_consolidated(owner: Owner, memories: Sequence[Memory]) -> None:
+    """Keep runs from considering memories for a merge again."""
     Memory.objects.for_owner(owner).filter(pk__in=[memory.pk for memory in memories]).update(consolidated=True)

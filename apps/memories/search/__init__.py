@@ -1,4 +1,4 @@
-"""Finds memories and messages by meaning and by words, and says for each why it was found."""
+"""Hybrid search of memories and messages. Each result carries the signals behind its score."""
 
 from apps.memories.search.presets import PRESETS
 from apps.memories.search.service import SearchQuery, SearchReply, SearchResult, search

@@ -1,24 +1,24 @@
-"""What a result shows of a long text. Pure."""
+"""Excerpts of long texts. Pure."""
 
 import re
 
 from sentencex import segment
 
-WHOLE = 2000  # characters; below, a text is shown whole
+WHOLE = 2000  # characters; shorter texts are shown whole
 
 _WORD = re.compile(r"\w+")
-_STEM = 5  # letters that two forms of a word have in common, as a rule
+_STEM = 5  # letters that forms of one word usually share
 
 
 def best_sentence(text: str, query: str) -> str:
-    """The sentence of ``text`` that shares most with ``query``; the first of equals."""
+    """Return the sentence of ``text`` that shares most words with ``query``; the first of equals."""
     sentences = [sentence.strip() for sentence in segment("en", text[: 10 * WHOLE]) if sentence.strip()]
     wanted = _stems(query)
     return max(sentences, key=lambda sentence: len(_stems(sentence) & wanted), default=text.strip())
 
 
 def excerpt(text: str, sentence: str) -> str:
-    """``text`` whole when it is short, else what stands around ``sentence`` in it, cut between words."""
+    """Return a short ``text`` whole, else WHOLE characters around ``sentence``, cut between words."""
     if len(text) < WHOLE:
         return text
     middle = text.find(sentence) + len(sentence) // 2

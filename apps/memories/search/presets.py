@@ -1,5 +1,7 @@
-"""Named ways to score. The numbers of the default were measured on long conversations between people, and on
-conversations with an assistant whose replies are ten times as long as the questions.
+"""Presets of the search: weights of signals and options.
+
+The default was measured on long conversations between people, and on conversations with an assistant whose replies
+are ten times as long as the questions.
 """
 
 from collections.abc import Mapping
@@ -11,11 +13,11 @@ ARMS = ("vector", "window_vector", "lexical", "window_lexical")
 
 @dataclass(frozen=True)
 class Preset:
-    """``weights`` of the signals (see ``ranking``), and how the arms that fetch candidates work.
+    """``weights`` of the signals (see ``ranking``), and options of the arms that find hits.
 
-    ``relative``: each arm is measured against its best hit. ``names_apart``: participants' names are taken out of
-    the query and matched as its subject. ``adaptive``: the store decides how far words are to be trusted.
-    ``whole_share``: of the whole query's similarity, the rest is that of its best sentence. ``b``: how strongly
+    ``relative``: each arm is divided by its best hit. ``names_apart``: speakers' names are removed from the query and
+    matched as its subject. ``adaptive``: weight moves from words to vectors as ``lead_of_vectors`` says.
+    ``whole_share``: share of the whole query's similarity; the rest is that of its best sentence. ``b``: how strongly
     BM25 discounts long texts.
     """
 
@@ -29,6 +31,7 @@ class Preset:
 
     @property
     def arms(self) -> list[str]:
+        """Return the names of the arms with a weight."""
         return [arm for arm in ARMS if self.weights.get(arm)]
 
 
@@ -56,7 +59,7 @@ PRESETS = {
         whole_share=0.5,
         b=0.75,
     ),
-    # The published formula of entity-core: the best of up to five sentences.
+    # The published formula of entity-core, with the best of up to five sentences.
     "seed": Preset(
         weights={"vector": 0.8, "recency": 0.05, "graph": 0.05, "instance": 0.1},
         whole_share=0.0,

@@ -1,4 +1,4 @@
-"""Reads a query: whom it asks about, and what is left to look for."""
+"""Parse a query: who it asks about, and the text to search for. Pure."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -8,15 +8,15 @@ from math import log2
 from sentencex import segment
 
 MAX_SENTENCES = 5
-LONGEST_LEAD = 2  # doublings of the user's length beyond which a longer counterpart changes nothing more
+LONGEST_LEAD = 2  # doublings of the user's length; longer replies change nothing more
 
 _FIRST_PERSON = re.compile(r"\b(i|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
 _SECOND_PERSON = re.compile(r"\b(you|your|yours|yourself)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Participant:
-    """Somebody who speaks in the messages searched, with how much they say."""
+class Speaker:
+    """A speaker in the searched messages, with the number of their turns and words."""
 
     name: str
     is_user: bool
@@ -25,28 +25,28 @@ class Participant:
 
 
 @dataclass(frozen=True)
-class Question:
-    """``text`` is what to look for; ``subjects`` are the names of those whom it is about, empty for nobody."""
+class ParsedQuery:
+    """A query: the ``text`` to search for, its ``sentences``, and the names of its ``subjects``."""
 
     text: str
     sentences: tuple[str, ...]
     subjects: frozenset[str] = frozenset()
 
 
-def read_question(query: str, participants: Sequence[Participant], *, names_apart: bool) -> Question:
-    """Understand ``query``. With ``names_apart`` the participants' names are taken out of its text.
+def parse_query(query: str, speakers: Sequence[Speaker], *, names_apart: bool) -> ParsedQuery:
+    """Parse ``query``. With ``names_apart`` the speakers' names are removed from its text.
 
-    A text that names somebody is near to every text that addresses them ("Yeah, Maria!"); whom a question is about
-    is better known from who speaks.
+    A text that names somebody is similar to every text that addresses them ("Yeah, Maria!"), so the subject is
+    matched with the speaker of a message instead.
     """
     if not names_apart:
-        return Question(query, sentences_of(query))
-    text = _without([participant.name for participant in participants], query)
-    return Question(text, sentences_of(text), subjects_of(query, participants))
+        return ParsedQuery(query, sentences_of(query))
+    text = _without([speaker.name for speaker in speakers], query)
+    return ParsedQuery(text, sentences_of(text), subjects_of(query, speakers))
 
 
 def sentences_of(text: str) -> tuple[str, ...]:
-    """Up to five sentences: questions before statements, later before earlier. None when there is only one."""
+    """Return up to five sentences: questions before statements, later before earlier. None if there is only one."""
     sentences = [sentence.strip() for sentence in segment("en", text)]
     sentences = [sentence for sentence in sentences if re.search(r"\w\w", sentence)]
     latest_first = sentences[::-1]
@@ -54,44 +54,44 @@ def sentences_of(text: str) -> tuple[str, ...]:
     return tuple(ranked[:MAX_SENTENCES]) if len(sentences) > 1 else ()
 
 
-def subjects_of(query: str, participants: Sequence[Participant]) -> frozenset[str]:
-    """The participants whom the query is about: those it names, else the side that its pronouns mean.
+def subjects_of(query: str, speakers: Sequence[Speaker]) -> frozenset[str]:
+    """Return the speakers that the query is about: those it names, else the side that its pronouns mean.
 
-    In a query of the user's own, "I" is the user and "you" is whoever answers. Everybody is as good as nobody.
+    "I" is the user and "you" is whoever answers. Return an empty set if that would be all speakers.
     """
-    named = {participant.name for participant in participants if mentions(query, participant.name)}
+    named = {speaker.name for speaker in speakers if mentions(query, speaker.name)}
     if not named:
         mine, yours = bool(_FIRST_PERSON.search(query)), bool(_SECOND_PERSON.search(query))
-        named = {p.name for p in participants if mine != yours and p.is_user == mine}
-    return frozenset() if len(named) == len({p.name for p in participants}) else frozenset(named)
+        named = {p.name for p in speakers if mine != yours and p.is_user == mine}
+    return frozenset() if len(named) == len({p.name for p in speakers}) else frozenset(named)
 
 
-def lead_of_vectors(participants: Iterable[Participant]) -> float:
-    """How far vectors are to be trusted over words, 0 to 1: the more, the longer-winded the user's counterpart is.
+def lead_of_vectors(speakers: Iterable[Speaker]) -> float:
+    """Return how far vectors are preferred to words, 0 to 1. It grows with the length of replies against the user's.
 
-    Long replies touch upon many words, and matching them says little.
+    Long replies contain many words, so that matching words says little.
     """
-    user, other = (_mean_length(participants, is_user) for is_user in (True, False))
+    user, other = (_mean_length(speakers, is_user) for is_user in (True, False))
     if not user or not other:
         return 0.0
     return min(max(log2(other / user), 0.0), LONGEST_LEAD) / LONGEST_LEAD
 
 
-def _mean_length(participants: Iterable[Participant], is_user: bool) -> float:
-    side = [participant for participant in participants if participant.is_user == is_user]
+def _mean_length(speakers: Iterable[Speaker], is_user: bool) -> float:
+    side = [speaker for speaker in speakers if speaker.is_user == is_user]
     return sum(p.words for p in side) / max(sum(p.turns for p in side), 1)
 
 
 def mentions(text: str, name: str) -> bool:
-    """Whether ``text`` names somebody, by the whole name or the first part of it.
+    """Return whether ``text`` contains a name, or its first part.
 
-    In a text with capital letters a name has one too, so that "will" is not Will.
+    Case counts in a text with capital letters, so that "will" is not Will.
     """
     return bool(re.search(_pattern([name]), text, _case(text))) if name.strip() else False
 
 
 def _without(names: Sequence[str], text: str) -> str:
-    """``text`` without names and their genitives; as it was if nothing would be left."""
+    """Return ``text`` without names and their genitives, or unchanged if nothing would be left."""
     given = [name for name in names if name.strip()]
     if not given:
         return text
@@ -100,7 +100,7 @@ def _without(names: Sequence[str], text: str) -> str:
 
 
 def _pattern(names: Sequence[str]) -> str:
-    """Whole names before their first parts, which would hide them."""
+    """Return a pattern of names and their first parts. Longer forms come first: the first alternative wins."""
     forms = {form for name in names for form in (name.strip(), name.split()[0])}
     return r"(?<!\w)(?:" + "|".join(map(re.escape, sorted(forms, key=len, reverse=True))) + r")(?!\w)"
 

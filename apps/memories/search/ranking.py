@@ -1,17 +1,16 @@
-"""Turns what the arms found into one ranked list. Pure.
+"""Rank the hits of all arms in one list. Pure.
 
-The signals of a candidate:
+The signals of a hit:
 
-- ``vector``, ``lexical``: how near its text is in meaning (cosine), and which share of the query's words, weighed by
-  their rarity, it holds (BM25 as a fraction of the most that it can reach); ``window_vector`` and
-  ``window_lexical``: the same of its text with the turns around it
-- ``subject``: it is said by, or about, the one whom the query asks about
-- ``answer``: how well the question that it answers matches the query
-- ``length``: how long it is beside what its side of the conversation usually says
-- ``question``: it asks, and so tells little
+- ``vector``: cosine of its text and the query; ``lexical``: BM25 as a fraction of its maximum; ``window_vector`` and
+  ``window_lexical``: the same for its text with the turns around it
+- ``subject``: it is said by, or about, a subject of the query
+- ``answer``: match of the question that it answers
+- ``length``: its length against the mean of its side of the conversation
+- ``question``: it is a question, which seldom answers one
 - ``session``: the best score in its sitting
-- ``recency``, ``graph``, ``instance``, ``importance``, ``pinned``: its age, the query's entities among its own, the
-  same embodiment, what the extraction thought of it, and what the user did
+- ``recency``, ``graph``, ``instance``, ``importance``, ``pinned``: its age, the share of the query's entities that
+  it names, the same instance, its importance, and whether the user pinned it
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,7 @@ from uuid import UUID
 from apps.memories.search.presets import ARMS, Preset
 
 RECENCY_DECAY = 0.007  # a day; from entity-core: half after about 143 days
-LEAD_SHIFT = 0.2  # of the words' weight goes to the vectors where these lead
+LEAD_SHIFT = 0.2  # of the words' weight moves to the vectors at a full lead
 LEXICAL = ("lexical", "window_lexical")
 TRAITS = ("subject", "length", "question", "recency", "graph", "instance", "importance", "pinned")
 SIGNALS = (*ARMS, *TRAITS, "answer", "session")
@@ -29,8 +28,8 @@ NOTHING = dict.fromkeys(SIGNALS, 0.0)
 
 
 @dataclass(frozen=True)
-class Turn:
-    """Where a message stands in its chat."""
+class TurnPosition:
+    """The place of a message in its chat, with its speaker."""
 
     chat: UUID
     session: int
@@ -40,101 +39,97 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """Something found, with its measured signals. ``turn`` is None for a memory."""
+class Hit:
+    """A message or memory that an arm found, with its signals. ``turn`` is None for a memory."""
 
     id: UUID
     tier: str
     arms: dict[str, float]
     traits: dict[str, float] = field(default_factory=dict)
-    turn: Turn | None = None
+    turn: TurnPosition | None = None
 
 
 @dataclass(frozen=True)
-class Ranked:
-    """A candidate with its score, 0 to 1, and all signals that went into it."""
+class RankedHit:
+    """A hit with its score, 0 to 1, and the signals behind it."""
 
-    candidate: Candidate
+    hit: Hit
     score: float
     signals: dict[str, float]
 
 
 def recency(age_days: float) -> float:
-    """1 for what is new, falling to 0 with age."""
+    """Return 1 for a new row, falling to 0 with age."""
     return 1 / (1 + RECENCY_DECAY * max(age_days, 0))
 
 
 def relative_length(words: float, usual: float) -> float:
-    """0 for an empty text, one half for one of the usual length, towards 1 beyond."""
+    """Return 0 for an empty text, 0.5 for one of the usual length, and up to 1 for longer ones."""
     return words / (words + usual) if words > 0 else 0.0
 
 
-def rank(candidates: Sequence[Candidate], preset: Preset, lead: float = 0.0) -> list[Ranked]:
-    """The candidates, best first; equal ones in the order of their ids. ``lead``: see ``lead_of_vectors``."""
+def rank(hits: Sequence[Hit], preset: Preset, lead: float = 0.0) -> list[RankedHit]:
+    """Return the hits, best first; equal ones in the order of their ids. ``lead``: see ``lead_of_vectors``."""
     weights = _shifted(preset.weights, lead if preset.adaptive else 0.0)
-    matches = _matches(candidates, weights, preset.relative)
-    traits = [dict(candidate.traits) for candidate in candidates]
-    for signals, answer in zip(traits, _answers(candidates, matches), strict=True):
+    matches = _matches(hits, weights, preset.relative)
+    traits = [dict(hit.traits) for hit in hits]
+    for signals, answer in zip(traits, _answers(hits, matches), strict=True):
         signals["answer"] = answer
     own = [
         match + sum(weights.get(name, 0) * value for name, value in signals.items())
         for match, signals in zip(matches, traits, strict=True)
     ]
-    sessions = _best_of_sessions(candidates, own)
+    sessions = _best_of_sessions(hits, own)
     reach = sum(weight for weight in weights.values() if weight > 0) or 1
     ranked = [
-        Ranked(
-            candidate,
+        RankedHit(
+            hit,
             min(max((score + weights.get("session", 0) * session) / reach, 0.0), 1.0),
-            NOTHING | candidate.arms | signals | {"session": session},
+            NOTHING | hit.arms | signals | {"session": session},
         )
-        for candidate, score, session, signals in zip(candidates, own, sessions, traits, strict=True)
+        for hit, score, session, signals in zip(hits, own, sessions, traits, strict=True)
     ]
-    return sorted(ranked, key=lambda one: (-one.score, str(one.candidate.id)))
+    return sorted(ranked, key=lambda ranked_hit: (-ranked_hit.score, str(ranked_hit.hit.id)))
 
 
 def _shifted(weights: Mapping[str, float], lead: float) -> dict[str, float]:
-    """The weights, with a share of the words' given to the vectors."""
+    """Return the weights with a share of the words' weight moved to the vectors."""
     moved = LEAD_SHIFT * lead
     factors = {arm: 1 - moved if arm in LEXICAL else 1 + moved for arm in ARMS}
     return {name: weight * factors.get(name, 1) for name, weight in weights.items()}
 
 
-def _matches(candidates: Sequence[Candidate], weights: Mapping[str, float], relative: bool) -> list[float]:
-    """The weighted sum of the arms; ``relative`` measures each arm against its best hit."""
-    best = {arm: max((candidate.arms.get(arm, 0) for candidate in candidates), default=0) for arm in ARMS}
+def _matches(hits: Sequence[Hit], weights: Mapping[str, float], relative: bool) -> list[float]:
+    """Return the weighted sum of each hit's arms. With ``relative`` each arm is divided by its best value."""
+    best = {arm: max((hit.arms.get(arm, 0) for hit in hits), default=0) for arm in ARMS}
     scale = {arm: best[arm] if relative and best[arm] > 0 else 1 for arm in ARMS}
-    return [
-        sum(weights.get(arm, 0) * max(value, 0) / scale[arm] for arm, value in candidate.arms.items())
-        for candidate in candidates
-    ]
+    return [sum(weights.get(arm, 0) * max(value, 0) / scale[arm] for arm, value in hit.arms.items()) for hit in hits]
 
 
-def _answers(candidates: Sequence[Candidate], matches: Sequence[float]) -> list[float]:
-    """For a turn of the query's subject that follows another's question: that question's match."""
-    places = {_place(c.turn): (c.turn, match) for c, match in zip(candidates, matches, strict=True) if c.turn}
+def _answers(hits: Sequence[Hit], matches: Sequence[float]) -> list[float]:
+    """Return, for each hit by a subject that follows another speaker's question, that question's match, else 0."""
+    places = {_place(c.turn): (c.turn, match) for c, match in zip(hits, matches, strict=True) if c.turn}
 
-    def answer(candidate: Candidate) -> float:
-        turn = candidate.turn
-        if turn is None or not candidate.traits.get("subject"):
+    def answer(hit: Hit) -> float:
+        turn = hit.turn
+        if turn is None or not hit.traits.get("subject"):
             return 0.0
         asked, match = places.get((turn.chat, turn.session, turn.index - 1), (None, 0.0))
         return match if asked and asked.is_question and asked.speaker != turn.speaker else 0.0
 
-    return [answer(candidate) for candidate in candidates]
+    return [answer(hit) for hit in hits]
 
 
-def _place(turn: Turn) -> tuple[UUID, int, int]:
+def _place(turn: TurnPosition) -> tuple[UUID, int, int]:
     return turn.chat, turn.session, turn.index
 
 
-def _best_of_sessions(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[float]:
-    """The best score among the turns of the same sitting; a memory stands alone."""
+def _best_of_sessions(hits: Sequence[Hit], scores: Sequence[float]) -> list[float]:
+    """Return the best score in each hit's sitting; for a memory its own score."""
     best: dict[tuple[UUID, int], float] = {}
-    for candidate, score in zip(candidates, scores, strict=True):
-        if turn := candidate.turn:
+    for hit, score in zip(hits, scores, strict=True):
+        if turn := hit.turn:
             best[turn.chat, turn.session] = max(score, best.get((turn.chat, turn.session), score))
     return [
-        best[candidate.turn.chat, candidate.turn.session] if candidate.turn else score
-        for candidate, score in zip(candidates, scores, strict=True)
+        best[hit.turn.chat, hit.turn.session] if hit.turn else score for hit, score in zip(hits, scores, strict=True)
     ]

@@ -1,30 +1,30 @@
-"""The search: reads the query, has candidates fetched, ranks them, and loads the best."""
+"""Search: parse the query, fetch hits, rank them, and load the best."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 import numpy as np
 import structlog
 
 from apps.chats.models import Message
+from apps.common.scoping import Owner, owner_id_of
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.lexemes import lexemes_of
 from apps.memories.models import Memory
-from apps.memories.search.candidates import (
+from apps.memories.search.excerpts import best_sentence, excerpt
+from apps.memories.search.hits import (
     MESSAGES,
-    Probe,
-    Scope,
+    QueryTerms,
+    SearchScope,
     find_memories,
     find_messages,
-    participants_of,
+    speakers_in,
 )
-from apps.memories.search.excerpts import best_sentence, excerpt
 from apps.memories.search.presets import PRESETS, Preset
-from apps.memories.search.questions import Question, lead_of_vectors, read_question
-from apps.memories.search.ranking import Ranked, rank
+from apps.memories.search.questions import ParsedQuery, lead_of_vectors, parse_query
+from apps.memories.search.ranking import RankedHit, rank
 
 TIERS = (*Memory.Tier.values, MESSAGES)
 
@@ -33,8 +33,10 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class SearchQuery:
-    """What is looked for, and where: everywhere, in a chat, in a character's chats and memories, or, with both, in a
-    chat and its character's long-term memories. ``before`` leaves out messages from this index on.
+    """A query and where to search: everywhere, in a chat, or in a character's chats and memories.
+
+    With both, a chat and its character's long-term memories are searched. ``before`` leaves out messages from this
+    index on.
     """
 
     query: str
@@ -50,7 +52,7 @@ class SearchQuery:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """A memory or a message, with its score (0 to 1), the signals behind it, and what to show of its text."""
+    """A memory or a message with its score (0 to 1), the signals behind it, and an excerpt."""
 
     tier: str
     memory: Memory | None
@@ -67,82 +69,82 @@ class SearchResult:
 
 @dataclass(frozen=True)
 class SearchReply:
-    """``method``: by meaning and words ("hybrid"), by meaning alone ("vector"), or by words alone ("text")."""
+    """``method`` is "hybrid", "vector" where no words were searched, or "text" where no model is available."""
 
     method: str
     results: list[SearchResult]
 
 
 @dataclass(frozen=True)
-class Vectors:
+class QueryVectors:
     model: str = ""
     rows: Sequence[np.ndarray] = ()
 
 
-def search(owner: Any, query: SearchQuery) -> SearchReply:
-    """What ``owner`` (a user or the id of one) has that answers ``query``, best first."""
-    method, ranked = find(getattr(owner, "pk", owner), query)
+def search(owner: Owner, query: SearchQuery) -> SearchReply:
+    """Search the rows of ``owner``, a user or an id, and return the best results."""
+    method, ranked = find(owner_id_of(owner), query)
     best = [one for one in ranked if one.score >= query.min_score][: query.limit]
     return SearchReply(method, _results(owner, best, query.query))
 
 
-def find(owner_id: UUID, query: SearchQuery) -> tuple[str, list[Ranked]]:
-    """The method that served and all candidates, ranked, without their rows."""
+def find(owner_id: UUID, query: SearchQuery) -> tuple[str, list[RankedHit]]:
+    """Return the method and all hits, ranked, without loading their rows."""
     preset = PRESETS[query.preset]
-    scope = Scope(owner_id, query.tiers, query.chat, query.character, query.instance, query.before)
-    participants = participants_of(scope) if preset.names_apart else []
-    question = read_question(query.query, participants, names_apart=preset.names_apart)
-    vectors = _vectors(owner_id, question, preset) if _uses(preset, "vector") else Vectors()
+    scope = SearchScope(owner_id, query.tiers, query.chat, query.character, query.instance, query.before)
+    speakers = speakers_in(scope) if preset.names_apart else []
+    question = parse_query(query.query, speakers, names_apart=preset.names_apart)
+    vectors = _vectors(owner_id, question, preset) if _uses(preset, "vector") else QueryVectors()
     if not vectors.rows and not _uses(preset, "lexical"):
         preset = PRESETS["bm25"]
     lexemes = lexemes_of(question.text) if _uses(preset, "lexical") else []
-    probe = Probe(lexemes, vectors.model, vectors.rows)
-    candidates = [
-        *find_messages(scope, probe, preset, question, participants),
-        *find_memories(scope, probe, preset, question, query.query),
+    terms = QueryTerms(lexemes, vectors.model, vectors.rows)
+    hits = [
+        *find_messages(scope, terms, preset, question, speakers),
+        *find_memories(scope, terms, preset, question, query.query),
     ]
-    return _method(probe), rank(candidates, preset, lead_of_vectors(participants))
+    return _method(terms), rank(hits, preset, lead_of_vectors(speakers))
 
 
 def _uses(preset: Preset, arm: str) -> bool:
     return any(arm in name for name in preset.arms)
 
 
-def _vectors(owner_id: UUID, question: Question, preset: Preset) -> Vectors:
-    """The vectors of the whole query and of its sentences; none where no model is to be had."""
+def _vectors(owner_id: UUID, question: ParsedQuery, preset: Preset) -> QueryVectors:
+    """Return the vectors of the whole query and of its sentences, or none if no model is available."""
     sentences = question.sentences if preset.whole_share < 1 else ()
     try:
         embedder = embedder_for(owner_id)
-        return Vectors(embedder.model, list(embedder.embed([question.text, *sentences])))
+        return QueryVectors(embedder.model, list(embedder.embed([question.text, *sentences])))
     except EmbeddingUnavailable:
         log.warning("search_without_vectors")
-        return Vectors()
+        return QueryVectors()
 
 
-def _method(probe: Probe) -> str:
-    if probe.vectors:
-        return "hybrid" if probe.lexemes else "vector"
+def _method(terms: QueryTerms) -> str:
+    if terms.vectors:
+        return "hybrid" if terms.lexemes else "vector"
     return "text"
 
 
-def _results(owner: Any, ranked: Sequence[Ranked], query: str) -> list[SearchResult]:
-    """The rows of what was ranked; what was deleted in the meantime is left out."""
-    said = [one.candidate.id for one in ranked if one.candidate.turn]
-    kept = [one.candidate.id for one in ranked if not one.candidate.turn]
+def _results(owner: Owner, ranked: Sequence[RankedHit], query: str) -> list[SearchResult]:
+    """Load the rows of ranked hits. Rows that were deleted meanwhile are left out."""
+    said = [one.hit.id for one in ranked if one.hit.turn]
+    kept = [one.hit.id for one in ranked if not one.hit.turn]
     memories = Memory.objects.for_owner(owner).present().filter(hidden=False).with_history().in_bulk(kept)
     messages = Message.objects.for_owner(owner).with_swipes().select_related("chat").in_bulk(said)
     return [
-        _result(one, memories.get(one.candidate.id), messages.get(one.candidate.id), query)
+        _result(one, memories.get(one.hit.id), messages.get(one.hit.id), query)
         for one in ranked
-        if one.candidate.id in memories or one.candidate.id in messages
+        if one.hit.id in memories or one.hit.id in messages
     ]
 
 
-def _result(ranked: Ranked, memory: Memory | None, message: Message | None, query: str) -> SearchResult:
+def _result(ranked: RankedHit, memory: Memory | None, message: Message | None, query: str) -> SearchResult:
     text = memory.text if memory else message.mes if message else ""
     sentence = best_sentence(text, query)
     return SearchResult(
-        tier=ranked.candidate.tier,
+        tier=ranked.hit.tier,
         memory=memory,
         message=message,
         score=ranked.score,

@@ -1,27 +1,27 @@
-"""The SQL of a search: one statement a source, which runs all arms and returns the best hits of each.
+"""SQL of the search: one statement for each table, which runs all arms and returns the best hits of each.
 
-Vectors are compared exactly within the rows searched: an approximate index loses recall under a filter. Words are
-scored by BM25 (or ts_rank) with the document frequencies of the rows searched. Parameters: ``lexemes``, ``any`` (the
+Vectors are compared exactly: an approximate index loses recall under a filter. Words are scored by BM25 (or ts_rank)
+with document frequencies of the searched rows. Parameters: ``lexemes``, ``any`` (the
 tsquery of them), ``model``, ``whole``, ``sentence_0`` and so on, and those of the scope.
 """
 
-# ruff: noqa: S608 - composed of our own constants; what comes from outside is always a parameter
+# ruff: noqa: S608 - composed of our own constants; user input is always a parameter
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from apps.memories.search.presets import Preset
 
-POOL = 100  # candidates an arm; more change nothing on conversations of 700 turns
+POOL = 100  # hits of an arm; more change nothing on conversations of 700 turns
 K1 = 1.2
 
 
 @dataclass(frozen=True)
-class Source:
-    """A table, as ``p``, that can be searched.
+class SearchTable:
+    """A searchable table, named ``p`` in the statement.
 
     ``vectors``: the column of each arm. ``words``: for each arm the column of lexemes and the length of its text.
-    ``columns`` are returned beside the arms, from ``p`` and ``joins``.
+    ``columns`` are returned with the arms, from ``p`` and ``joins``.
     """
 
     table: str
@@ -32,8 +32,8 @@ class Source:
     joins: str = ""
 
 
-def search_sql(source: Source, scope: str, preset: Preset, *, vectors: bool, words: bool, sentences: int) -> str:
-    """The statement over the rows of ``source`` that ``scope`` lets through, or nothing to run: an empty string."""
+def search_sql(source: SearchTable, scope: str, preset: Preset, *, vectors: bool, words: bool, sentences: int) -> str:
+    """Return the statement for the rows of ``source`` in ``scope``, or an empty string if no arm can run."""
     near = [arm for arm in preset.arms if vectors and arm in source.vectors]
     worded = [arm for arm in preset.arms if words and arm in source.words]
     if not near and not worded:
@@ -56,7 +56,7 @@ def _best(cte: str, column: str) -> str:
     return f"SELECT id FROM {cte} ORDER BY {column} DESC NULLS LAST, id LIMIT {POOL}"
 
 
-def _near(source: Source, scope: str, preset: Preset, arms: list[str], sentences: int) -> str:
+def _near(source: SearchTable, scope: str, preset: Preset, arms: list[str], sentences: int) -> str:
     found = ", ".join(f"{_similarity(source, arm, preset, sentences)} AS {arm}" for arm in arms)
     return (
         f"near AS MATERIALIZED (SELECT p.id, {found} FROM {source.table} p"
@@ -64,8 +64,8 @@ def _near(source: Source, scope: str, preset: Preset, arms: list[str], sentences
     )
 
 
-def _similarity(source: Source, arm: str, preset: Preset, sentences: int) -> str:
-    """The cosine with the whole query, mixed with that of its best sentence. ``<#>`` is the negative dot product."""
+def _similarity(source: SearchTable, arm: str, preset: Preset, sentences: int) -> str:
+    """Return the cosine with the query, mixed with that of its best sentence. ``<#>`` is the negative dot product."""
     column = f"p.{source.vectors[arm]}"
     whole = f"-({column} <#> %(whole)s::{source.vector_type})"
     if not sentences or preset.whole_share == 1:
@@ -74,12 +74,12 @@ def _similarity(source: Source, arm: str, preset: Preset, sentences: int) -> str
     return f"{preset.whole_share} * {whole} + {1 - preset.whole_share} * greatest({each})"
 
 
-def _corpus(source: Source, scope: str) -> str:
+def _corpus(source: SearchTable, scope: str) -> str:
     means = ", ".join(f"greatest(avg({length}), 1)::float AS {arm}_mean" for arm, (_, length) in source.words.items())
     return f"corpus AS MATERIALIZED (SELECT count(*)::float AS n, {means} FROM {source.table} p WHERE {scope})"
 
 
-def _words(source: Source, scope: str, preset: Preset, arm: str) -> str:
+def _words(source: SearchTable, scope: str, preset: Preset, arm: str) -> str:
     column, length = source.words[arm]
     if preset.words == "ts_rank":
         return (
@@ -90,8 +90,9 @@ def _words(source: Source, scope: str, preset: Preset, arm: str) -> str:
 
 
 def _bm25(table: str, scope: str, arm: str, column: str, length: str, b: float) -> str:
-    """BM25 as a share of the most that it can reach. Deleting all lexemes but the query's before unnest() halves its
-    time, which goes into the positions.
+    """Return the CTEs of BM25 as a fraction of its maximum.
+
+    Deleting all lexemes but the query's before unnest() halves its time, which is spent on positions.
     """
     asked = f"ts_delete({column}, tsvector_to_array(ts_delete({column}, %(lexemes)s::text[])))"
     return f"""

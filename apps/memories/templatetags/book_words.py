@@ -1,4 +1,4 @@
-"""What stands in the tables of memories, in plain words."""
+"""Filters that put stored values of memories and runs into words."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,7 +31,7 @@ STAGES = {
     "session_consolidation": "merging session memories",
     "long_term_consolidation": "merging long-term memories",
 }
-# What a run counts: how one of it is called, and several.
+# Singular and plural for each count of a run.
 COUNTS = {
     "passed": ("new", "new"),
     "superseded": ("replaced an older one", "replaced older ones"),
@@ -54,20 +54,22 @@ MEMORIES = ("passed", "superseded", "reconfirmed", "merged")
 
 @register.filter
 def reason_in_words(reason: str) -> str:
-    """Why something is retired."""
-    name = reason.partition(":")[0]
-    return REASONS.get(name, name.replace("_", " "))
+    """Return the words for a RetiredReason."""
+    return REASONS[reason]
 
 
 @register.filter
 def stage_in_words(stage: str) -> str:
-    """What a stage of a run works at."""
+    """Return the words for a stage of a run."""
     return STAGES.get(stage, stage.replace("_", " "))
 
 
 @register.filter
 def counts_in_words(counts: Mapping[str, int], of: str = "all") -> str:
-    """What a run or a step came to: "12 new, 3 replaced older ones"; ``of`` "memories" tells of these alone."""
+    """Return the counts of a run or a step in words: "12 new, 3 replaced older ones".
+
+    ``of`` is "all" or "memories", which leaves out the counts of other layers.
+    """
     names = MEMORIES if of == "memories" else dict.fromkeys([*COUNTS, *counts])
     found = [(counts[name], COUNTS.get(name, (name, name))) for name in names if counts.get(name)]
     return ", ".join(f"{number} {one if number == 1 else several}" for number, (one, several) in found)
@@ -75,7 +77,7 @@ def counts_in_words(counts: Mapping[str, int], of: str = "all") -> str:
 
 @register.filter
 def took(run: Any) -> str:
-    """How long a run that has ended took: "14 s", "3 min 20 s"."""
+    """Return the duration of a finished run: "14 s", "3 min 20 s"."""
     seconds = round((run.finished_at - run.started_at).total_seconds())
     minutes, rest = divmod(seconds, 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
@@ -83,17 +85,17 @@ def took(run: Any) -> str:
 
 @register.filter
 def as_prose(text: str) -> SafeString:
-    """A text that a model or a person wrote, with its lists and paragraphs."""
+    """Render a text as HTML with paragraphs and lists."""
     return render_text(text)
 
 
 @register.filter
 def beginning(text: str) -> str:
-    """The beginning of a message, in one line without markup."""
+    """Return the first QUOTED characters of a message, in one line without markup."""
     return plain_text(text, QUOTED)
 
 
 @register.simple_tag
 def at_index(message: Any, chat: Any) -> str:
-    """How a message is referred to: by its index, and its chat where that is another."""
+    """Return a reference to a message: its index, and its chat's title if that isn't ``chat``."""
     return f"#{message.index}" if chat and message.chat_id == chat.pk else f"#{message.index} in {message.chat.title}"

@@ -1,4 +1,4 @@
-"""How search results are shown."""
+"""Filters for search results."""
 
 from collections.abc import Mapping
 
@@ -10,14 +10,14 @@ from apps.chats.pages.markup import plain_text
 
 register = template.Library()
 
-SIMILAR = 0.25  # cosine below which all-MiniLM-L6-v2's likeness is noise
+SIMILAR = 0.25  # cosines of all-MiniLM-L6-v2 below it are noise
 LONGEST = 4000  # characters of a result
 WORDS = {"lexical": "shares its words", "speaker": "said by whom you ask about", "graph": "names the same"}
 
 
 @register.filter
 def mark_sentence(text: str, sentence: str) -> SafeString | str:
-    """The text without its markup, with the sentence that matched marked, where it stands in it."""
+    """Return the text without markup, with the matching sentence marked."""
     text, sentence = plain_text(text, LONGEST), plain_text(sentence, LONGEST)
     before, found, after = text.partition(sentence) if sentence else (text, "", "")
     return format_html("{}<mark>{}</mark>{}", before, found, after) if found and (before or after) else text
@@ -25,7 +25,7 @@ def mark_sentence(text: str, sentence: str) -> SafeString | str:
 
 @register.filter
 def in_words(signals: Mapping[str, float]) -> str:
-    """Why something was found, in words: "similar .71 · shares its words"."""
+    """Return the main signals of a result in words: "similar .71 · shares its words"."""
     reasons = [f"similar {signals['vector']:.2f}".replace(" 0.", " .")] if signals.get("vector", 0) >= SIMILAR else []
     reasons += [words for name, words in WORDS.items() if signals.get(name, 0) > 0]
     return " · ".join(reasons)

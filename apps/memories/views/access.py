@@ -1,4 +1,4 @@
-"""Loads somebody's own rows for a page; what is another's is not there."""
+"""Load what a page is about. Rows of another user are a 404."""
 
 from typing import Any
 from uuid import UUID
@@ -7,39 +7,33 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from apps.chats.models import Character, Chat
-from apps.memories.memory_book import Book
+from apps.chats.models import Character
+from apps.chats.views.access import own_chat
+from apps.memories.memory_book import MemoryBook
 from apps.memories.models import Memory
 
 
-def own_chat(request: HttpRequest, chat_id: UUID) -> Chat:
-    return get_object_or_404(Chat.objects.for_owner(request.user).select_related("character"), pk=chat_id)
-
-
-def own_book(request: HttpRequest, chat_id: UUID | None = None, character_id: UUID | None = None) -> Book:
-    """The book of a chat, or of a character."""
+def own_book(request: HttpRequest, chat_id: UUID | None = None, character_id: UUID | None = None) -> MemoryBook:
+    """Return the memory book of a chat, or of a character. Raise Http404."""
     if chat_id:
         chat = own_chat(request, chat_id)
-        return Book(chat.owner_id, chat, chat.character)
+        return MemoryBook(chat.owner_id, chat, chat.character)
     character = own_row(request, Character, pk=character_id)
-    return Book(character.owner_id, None, character)
+    return MemoryBook(character.owner_id, None, character)
 
 
 def own_memory(request: HttpRequest, memory_id: UUID) -> Memory:
-    """With its history; tombstones too, since a deletion can be undone."""
+    """Return a memory with its history. Tombstones are included, since a deletion can be undone. Raise Http404."""
     return get_object_or_404(Memory.objects.for_owner(request.user).with_history(), pk=memory_id)
 
 
-def own_row(request: HttpRequest, model: Any, **named: Any) -> Any:
-    return get_object_or_404(model.objects.for_owner(request.user), **named)
+def own_row(request: HttpRequest, model: Any, **lookup: Any) -> Any:
+    """Return the requester's row of a model. Raise Http404."""
+    return get_object_or_404(model.objects.for_owner(request.user), **lookup)
 
 
-def wants_partial(request: HttpRequest) -> bool:
-    return bool(request.htmx) and not request.htmx.boosted  # type: ignore[attr-defined]
-
-
-def back(request: HttpRequest, otherwise: str) -> HttpResponse:
-    """To where a form stood, which its field ``next`` tells, else to the address ``otherwise``."""
+def redirect_back(request: HttpRequest, otherwise: str) -> HttpResponse:
+    """Redirect to the address in the form field ``next`` if it is one of this site, else to ``otherwise``."""
     wanted = request.POST.get("next", "")
     is_ours = wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, allowed_hosts=None)
     return redirect(wanted if is_ours else otherwise)

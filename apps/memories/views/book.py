@@ -1,184 +1,179 @@
-"""The parts of a memory book, of a chat or of a character: what is known, in each of its layers."""
+"""The tabs of a memory book, of a chat or of a character."""
 
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django import forms as django_forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.mixins import LoginRequiredMixin
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
+from django.utils.functional import cached_property
+from django.views.decorators.http import require_safe
+from django.views.generic import View
 
 from apps.chats.models import Chat
 from apps.common.problems import Invalid
-from apps.memories import forms, queries
-from apps.memories.memory_book import Book
+from apps.memories.forms import layers as forms
+from apps.memories.forms.memories import TimelineForm
+from apps.memories.memory_book import MemoryBook
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Relationship, Scene
-from apps.memories.operations import layer_corrections as corrections
+from apps.memories.operations.arcs import create_arc
+from apps.memories.operations.knowledge import create_knowledge
+from apps.memories.operations.ledger import set_state
+from apps.memories.operations.relationships import set_relationship
+from apps.memories.queries.memories import add_witness_names, memories_between
+from apps.memories.queries.scenes import scenes_in
 from apps.memories.relationship_graph import draw
-from apps.memories.timeline import name_witnesses
-from apps.memories.views.access import own_book, own_chat
+from apps.memories.views.access import own_book
 
 PAGE = 60
-LEARNT = 30  # memories that a scene lists
+MEMORIES_A_SCENE = 30
 
 
-def show(request: HttpRequest, book: Book, tab: str, *, status: int = 200, **context: Any) -> HttpResponse:
-    """Render a tab of a memory book."""
+def render_tab(
+    request: HttpRequest, book: MemoryBook, tab: str, *, template: str = "", status: int = 200, **context: Any
+) -> HttpResponse:
+    """Render a tab of a memory book, by its own template or by another one."""
     shown = {"book": book, "chat": book.chat, "character": book.character, "tab": tab, **context}
-    return render(request, f"memories/book/{tab}.html", shown, status=status)
+    return render(request, f"memories/book/{template or tab}.html", shown, status=status)
 
 
-def _form(request: HttpRequest, form: type[django_forms.Form], write: Any) -> Any:
-    """The form as it was sent, or empty; what was sent and is valid is written. Its data is empty once it is."""
-    sent = form(request.POST) if request.method == "POST" else form()
-    if sent.is_bound and sent.is_valid():
-        try:
-            write(sent)
-        except Invalid as problem:
-            sent.add_error(None, problem.detail)
-    return sent
-
-
-def _is_written(form: Any) -> bool:
-    return form.is_bound and not form.errors
-
-
-def _done(request: HttpRequest, book: Book, tab: str, words: str) -> HttpResponse:
-    messages.success(request, words)
-    return redirect(book.url(tab))
-
-
-def index_at(request: HttpRequest, chat: Chat | None) -> int | None:
-    """The index of the message in ``?at=``, as of which a part is asked for; no further than the chat goes."""
+def message_index(request: HttpRequest, chat: Chat | None) -> int | None:
+    """Return the message index in ``?at=``, at most the chat's length, or None."""
     value = request.GET.get("at", "")
     return min(int(value), chat.message_count) if chat and value.isascii() and value.isdigit() else None
 
 
 @login_required
 @require_safe
-def timeline(request: HttpRequest, **of: UUID) -> HttpResponse:
-    """What was learnt, in the order of the story; ``?at=`` as things stood at that message."""
-    book = own_book(request, **of)
-    at = index_at(request, book.chat)
-    entities = list(book.entities())
-    form = forms.TimelineForm(request.GET, entities=entities)
-    found = book.memories()
+def timeline(request: HttpRequest, **scope: UUID) -> HttpResponse:
+    """Show memories in the order of the story; with ``?at=`` those that were active after that message."""
+    book = own_book(request, **scope)
+    at = message_index(request, book.chat)
+    form = TimelineForm(request.GET, entities=list(book.entities()))
+    memories = book.memories()
     if at is not None or not form.every_state:
-        found = book.standing(found, at)
-    page = Paginator(form.apply(found).with_history(), PAGE).get_page(request.GET.get("page"))
-    stretches = book.stretches(name_witnesses(list(page.object_list)))
-    return show(request, book, "timeline", page=page, stretches=stretches, at=at, form=form)
-
-
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def arcs(request: HttpRequest, **of: UUID) -> HttpResponse:
-    """Open threads and how others came out; a POST adds one to a chat."""
-    book = own_book(request, **of)
-
-    def write(form: Any) -> None:
-        data = form.cleaned_data
-        corrections.create_arc(book.subject, data["text"], editor=str(request.user), persistent=data["persistent"])
-
-    form = _form(request, forms.ArcForm, write)
-    if _is_written(form):
-        return _done(request, book, "arcs", "The thread is open.")
-    status = 400 if form.errors else 200
-    return show(request, book, "arcs", arcs=book.arcs(), form=form, gone=book.taken_out(Arc), status=status)
+        memories = book.active(memories, at)
+    page = Paginator(form.apply(memories).with_history(), PAGE).get_page(request.GET.get("page"))
+    sections = book.sections(add_witness_names(list(page.object_list)))
+    return render_tab(request, book, "timeline", page=page, sections=sections, at=at, form=form)
 
 
 @login_required
 @require_safe
 def scenes(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """The scenes that ended, with what was learnt in each."""
-    chat = own_chat(request, chat_id)
-    found = [
-        (one, list(queries.memories_between(chat, one.start, one.end)[:LEARNT])) for one in queries.scenes_in(chat)
+    """Show the chat's finished scenes with the memories learnt in each."""
+    book = own_book(request, chat_id=chat_id)
+    chat: Chat = book.subject
+    shown = [
+        (scene, list(memories_between(chat, scene.start, scene.end)[:MEMORIES_A_SCENE])) for scene in scenes_in(chat)
     ]
     dismissed = Scene.objects.for_owner(request.user).filter(chat=chat, state=Scene.State.DISMISSED)
-    book = own_book(request, chat_id=chat_id)
-    return show(request, book, "scenes", scenes=found, dismissed=dismissed.select_related("source"))
+    return render_tab(request, book, "scenes", scenes=shown, dismissed=dismissed.select_related("source"))
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def ledger(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """The state of everybody and everything with its history; a POST sets or clears a field."""
-    book = own_book(request, chat_id=chat_id)
-    form = _form(
-        request,
-        forms.StateForm,
-        lambda form: corrections.set_state(book.subject, editor=str(request.user), **form.change()),
-    )
-    if _is_written(form):
-        return _done(request, book, "ledger", "The ledger is up to date.")
-    at = index_at(request, book.chat)
-    return show(
-        request,
-        book,
-        "ledger",
-        states=book.ledger(at),
-        at=at,
-        form=form,
-        gone=book.taken_out(LedgerEntry).select_related("entity"),
-        names=book.entities(),
-        status=400 if form.errors else 200,
-    )
+class LayerView(LoginRequiredMixin, View):
+    """Base of the tabs that show a layer and a form to add to it. The form is in the books of chats only."""
+
+    http_method_names = ["get", "head", "post"]
+    tab: ClassVar[str]
+    form_class: ClassVar[type[django_forms.Form]]
+    saved_message: ClassVar[str]
+
+    @cached_property
+    def book(self) -> MemoryBook:
+        return own_book(self.request, **self.kwargs)
+
+    def get(self, request: HttpRequest, **scope: UUID) -> HttpResponse:
+        return self.show(self.form_class())
+
+    def post(self, request: HttpRequest, **scope: UUID) -> HttpResponse:
+        form = self.form_class(request.POST)
+        if form.is_valid():
+            try:
+                self.write(self.book.subject, form, str(request.user))
+            except Invalid as problem:
+                form.add_error(None, problem.detail)
+            else:
+                messages.success(request, self.saved_message)
+                return redirect(self.book.url(self.tab))
+        return self.show(form, status=400)
+
+    def show(self, form: django_forms.Form, status: int = 200) -> HttpResponse:
+        context: dict[str, Any] = {"at": message_index(self.request, self.book.chat), "names": self.book.entities()}
+        context |= self.context(context["at"])
+        return render_tab(self.request, self.book, self.tab, form=form, status=status, **context)
+
+    def write(self, chat: Chat, form: Any, editor: str) -> None:
+        """Write what the valid form says. Raise Invalid."""
+        raise NotImplementedError
+
+    def context(self, at: int | None) -> dict[str, Any]:
+        """Return what the template shows of the layer, as it was after the message at index ``at`` if given."""
+        raise NotImplementedError
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def knowledge(request: HttpRequest, **of: UUID) -> HttpResponse:
-    """Who knows what, as a matrix; a POST adds an entry to a chat."""
-    book = own_book(request, **of)
-    form = _form(
-        request,
-        forms.KnowledgeForm,
-        lambda form: corrections.create_knowledge(book.subject, editor=str(request.user), **form.cleaned_data),
-    )
-    if _is_written(form):
-        return _done(request, book, "knowledge", "Kept.")
-    at = index_at(request, book.chat)
-    return show(
-        request,
-        book,
-        "knowledge",
-        matrix=book.knowledge(at),
-        at=at,
-        form=form,
-        gone=book.taken_out(Knowledge).select_related("subject"),
-        names=book.entities(),
-        status=400 if form.errors else 200,
-    )
+class ArcsView(LayerView):
+    tab = "arcs"
+    form_class = forms.ArcForm
+    saved_message = "The thread is open."
+
+    def write(self, chat: Chat, form: forms.ArcForm, editor: str) -> None:
+        create_arc(chat, form.cleaned_data["text"], editor=editor, persistent=form.cleaned_data["persistent"])
+
+    def context(self, at: int | None) -> dict[str, Any]:
+        return {"arcs": self.book.arcs(), "gone": self.book.retired_by_hand(Arc)}
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def relationships(request: HttpRequest, **of: UUID) -> HttpResponse:
-    """How people stand to each other, and stood; a POST says a word of it or takes one away."""
-    book = own_book(request, **of)
-    form = _form(
-        request,
-        forms.RelationshipForm,
-        lambda form: corrections.set_relationship(book.subject, editor=str(request.user), **form.change()),
-    )
-    if _is_written(form):
-        return _done(request, book, "relationships", "Saved.")
-    at = index_at(request, book.chat)
-    pairs = book.relationships(at)
-    drawn = [(one.subject.name, one.target.name, [(w.descriptor, w.magnitude) for w in one.words]) for one in pairs]
-    return show(
-        request,
-        book,
-        "relationships",
-        pairs=pairs,
-        picture=draw(drawn),
-        at=at,
-        form=form,
-        gone=book.taken_out(Relationship).select_related("subject", "target"),
-        names=book.entities(),
-        status=400 if form.errors else 200,
-    )
+class LedgerView(LayerView):
+    tab = "ledger"
+    form_class = forms.StateForm
+    saved_message = "The ledger is up to date."
+
+    def write(self, chat: Chat, form: forms.StateForm, editor: str) -> None:
+        set_state(chat, editor=editor, **form.change())
+
+    def context(self, at: int | None) -> dict[str, Any]:
+        return {
+            "states": self.book.ledger(at),
+            "gone": self.book.retired_by_hand(LedgerEntry).select_related("entity"),
+        }
+
+
+class KnowledgeView(LayerView):
+    tab = "knowledge"
+    form_class = forms.KnowledgeForm
+    saved_message = "Kept."
+
+    def write(self, chat: Chat, form: forms.KnowledgeForm, editor: str) -> None:
+        create_knowledge(chat, editor=editor, **form.cleaned_data)
+
+    def context(self, at: int | None) -> dict[str, Any]:
+        return {
+            "matrix": self.book.knowledge(at),
+            "gone": self.book.retired_by_hand(Knowledge).select_related("subject"),
+        }
+
+
+class RelationshipsView(LayerView):
+    tab = "relationships"
+    form_class = forms.RelationshipForm
+    saved_message = "Saved."
+
+    def write(self, chat: Chat, form: forms.RelationshipForm, editor: str) -> None:
+        set_relationship(chat, editor=editor, **form.change())
+
+    def context(self, at: int | None) -> dict[str, Any]:
+        pairs = self.book.relationships(at)
+        drawn = [
+            (pair.subject.name, pair.target.name, [(row.descriptor, row.magnitude) for row in pair.descriptors])
+            for pair in pairs
+        ]
+        return {
+            "pairs": pairs,
+            "picture": draw(drawn),
+            "gone": self.book.retired_by_hand(Relationship).select_related("subject", "target"),
+        }

@@ -10,6 +10,7 @@ from django.contrib.auth import get_user
 from django.core.handlers.asgi import ASGIRequest
 from django.db import connections
 from django.http import StreamingHttpResponse
+from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -17,7 +18,6 @@ from rest_framework.views import APIView
 
 from apps.accounts.models import ApiToken
 from apps.chats.queries import access_chat
-from apps.common import clock
 from apps.common.problems import Missing
 from apps.common.strict_json import CompactJSONRenderer
 from apps.sync.streams import RESYNC, Events, Stream
@@ -77,7 +77,7 @@ def _still_allowed(request: Request) -> bool:
     """Whether the one who opened the stream could open it now: the token may be revoked, the session ended."""
     try:
         if isinstance(request.auth, ApiToken):
-            tokens = ApiToken.objects.for_owner(request.user).usable(clock.now())
+            tokens = ApiToken.objects.for_owner(request.user).usable(timezone.now())
             return tokens.filter(pk=request.auth.pk, owner__is_active=True).exists()
         session = type(request.session)(request.session.session_key)
         return get_user(SimpleNamespace(session=session)).is_authenticated  # type: ignore[arg-type]

@@ -95,7 +95,7 @@ class Tree:
             self.check_chat(Chat.objects.for_owner(self.owner).get(pk=chat.pk))
 
     def check_chat(self, chat: Chat) -> None:
-        standing = list(Memory.objects.for_owner(self.owner).standing_in(chat))
+        standing = list(Memory.objects.for_owner(self.owner).active_in(chat))
         texts = [memory.text for memory in standing]
         assert len(texts) == len(set(texts)), "something is remembered twice"
         for memory in standing:

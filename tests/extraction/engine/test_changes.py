@@ -236,7 +236,7 @@ def test_settling_twice_changes_nothing(owner: User) -> None:
 def known(chat: Chat) -> list[str]:
     """What bears on a chat, as it stands there."""
     chat = Chat.objects.for_owner(chat.owner_id).get(pk=chat.pk)
-    return sorted(Memory.objects.for_owner(chat.owner_id).standing_in(chat).values_list("text", flat=True))
+    return sorted(Memory.objects.for_owner(chat.owner_id).active_in(chat).values_list("text", flat=True))
 
 
 def test_a_branch_begins_with_what_its_parent_knew_there_and_goes_its_own_way(

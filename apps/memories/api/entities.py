@@ -1,0 +1,39 @@
+"""Views of the entity registry."""
+
+from uuid import UUID
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import mixins, viewsets
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.common.pagination import NewestFirst
+from apps.memories.api.base import get_or_missing, read_body
+from apps.memories.api.layer_serializers import EntityMergeSerializer, EntitySerializer, EntityUpdateSerializer
+from apps.memories.models import Entity
+from apps.memories.operations.entities import edit_entity, merge_entities
+
+
+class EntityViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.GenericViewSet[Entity]):
+    """The requester's people, places, things and groups that memories name."""
+
+    serializer_class = EntitySerializer
+    pagination_class = NewestFirst
+
+    def get_queryset(self) -> QuerySet[Entity]:
+        return Entity.objects.for_owner(self.request.user)
+
+    def get_object(self) -> Entity:
+        return get_or_missing(self.get_queryset(), pk=self.kwargs["entity_id"])
+
+    @extend_schema(request=EntityUpdateSerializer)
+    def partial_update(self, request: Request, entity_id: UUID) -> Response:
+        entity = self.get_object()
+        return Response(EntitySerializer(edit_entity(entity, **read_body(EntityUpdateSerializer, request))).data)
+
+    @extend_schema(request=EntityMergeSerializer)
+    def merge(self, request: Request, entity_id: UUID) -> Response:
+        """Merge an entity into another one, which gets its name as an alias."""
+        entity = self.get_object()
+        return Response(EntitySerializer(merge_entities(entity, **read_body(EntityMergeSerializer, request))).data)

@@ -1,0 +1,40 @@
+"""Serializer fields of the memories API."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db.models import QuerySet
+from rest_framework import serializers
+
+from apps.common.serializer_fields import Text
+
+
+class RoundedFloat(serializers.FloatField):
+    """A number, replied with four decimal places."""
+
+    def to_representation(self, value: Any) -> Any:
+        return round(float(value), 4)
+
+
+class WordedText(Text):
+    """A JSON string that holds more than white space."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(allow_blank=False, **kwargs)
+        self.validators.append(_has_words)
+
+
+def _has_words(text: str) -> None:
+    if not text.strip():
+        raise serializers.ValidationError("It must hold words.")
+
+
+class OwnRow(serializers.PrimaryKeyRelatedField[Any]):
+    """The id of one of the requester's rows. ``rows`` returns them for a user."""
+
+    def __init__(self, rows: Callable[[Any], QuerySet[Any]], **kwargs: Any) -> None:
+        self.rows = rows
+        super().__init__(pk_field=serializers.UUIDField(), **kwargs)
+
+    def get_queryset(self) -> QuerySet[Any]:
+        return self.rows(self.context["request"].user)

@@ -1,0 +1,105 @@
+"""Forms of the layers and of entities."""
+
+from typing import Any
+
+from django import forms
+
+from apps.memories.candidates import LEDGER_FIELDS
+from apps.memories.models import Entity, Knowledge, Relationship
+
+
+class ArcForm(forms.Form):
+    text = forms.CharField(max_length=1000, label="Thread")
+    persistent = forms.BooleanField(required=False, label="It goes on in other chats with the character")
+    summary = forms.CharField(required=False, max_length=20_000, widget=forms.Textarea(attrs={"rows": 3}))
+
+
+class SceneForm(forms.Form):
+    name = forms.CharField(required=False, max_length=200)
+    recap = forms.CharField(required=False, max_length=20_000, widget=forms.Textarea(attrs={"rows": 3}))
+
+
+def _name(label: str, **options: Any) -> forms.CharField:
+    """Return a field for the name of an entity. The page suggests known names."""
+    return forms.CharField(max_length=200, label=label, widget=forms.TextInput(attrs={"list": "names"}), **options)
+
+
+class StateForm(forms.Form):
+    """A field of an entity in the ledger. Without a value the field is cleared."""
+
+    entity = _name("Who or what")
+    field = forms.ChoiceField(
+        choices=[(kind.title(), [(f"{kind}:{name}", name) for name in names]) for kind, names in LEDGER_FIELDS.items()]
+    )
+    value = forms.CharField(required=False, max_length=1000, help_text="Leave it empty to clear the field.")
+
+    def change(self) -> dict[str, Any]:
+        """Return the arguments of ``set_state``."""
+        kind, _, name = self.cleaned_data["field"].partition(":")
+        value = self.cleaned_data["value"].strip() or None
+        return {"name": self.cleaned_data["entity"], "kind": kind, "field": name, "value": value}
+
+
+class KnowledgeForm(forms.Form):
+    subject = _name("Who")
+    kind = forms.ChoiceField(choices=Knowledge.Kind.choices, label="How")
+    text = forms.CharField(max_length=1000, label="What")
+    target = _name("From whom it is hidden", required=False)
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        if data.get("target") and data.get("kind") != Knowledge.Kind.HIDING:
+            self.add_error("target", "Only what is hidden is hidden from somebody.")
+        return data
+
+
+class RelationshipForm(forms.Form):
+    """A descriptor of how one person relates to another. Without a magnitude it is removed."""
+
+    subject = _name("Who")
+    target = _name("To whom")
+    word = forms.CharField(max_length=60)
+    magnitude = forms.ChoiceField(
+        choices=[*Relationship.Magnitude.choices, ("", "no longer")], required=False, initial="medium", label="How much"
+    )
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        if data.get("subject", "").casefold() == data.get("target", " ").casefold():
+            self.add_error("target", "It must be somebody else.")
+        return data
+
+    def change(self) -> dict[str, Any]:
+        """Return the arguments of ``set_relationship``."""
+        return self.cleaned_data | {"magnitude": self.cleaned_data["magnitude"] or None}
+
+
+class EntityForm(forms.Form):
+    """Name, kind and aliases of an entity."""
+
+    name = forms.CharField(max_length=200)
+    kind = forms.ChoiceField(choices=Entity.Kind.choices)
+    aliases = forms.CharField(
+        required=False, max_length=2000, label="Also called", help_text="Several, with commas between them."
+    )
+
+    @classmethod
+    def of(cls, entity: Entity, data: Any = None) -> "EntityForm":
+        known = {"name": entity.name, "kind": entity.kind, "aliases": ", ".join(entity.aliases)}
+        return cls(data, initial=known)
+
+    def clean_aliases(self) -> list[str]:
+        names = [name.strip() for name in self.cleaned_data["aliases"].split(",") if name.strip()]
+        if any(len(name) > 200 for name in names):
+            raise forms.ValidationError("A name has up to 200 characters.")
+        return list(dict.fromkeys(names))
+
+
+class TextForm(forms.Form):
+    text = forms.CharField(max_length=20_000, widget=forms.Textarea(attrs={"rows": 10}))
+
+
+class ProfileForm(forms.Form):
+    character_state = forms.CharField(required=False, max_length=20_000, widget=forms.Textarea(attrs={"rows": 4}))
+    world_state = forms.CharField(required=False, max_length=20_000, widget=forms.Textarea(attrs={"rows": 4}))
+    relationship_matrix = forms.CharField(required=False, max_length=20_000, widget=forms.Textarea(attrs={"rows": 4}))

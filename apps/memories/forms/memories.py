@@ -1,0 +1,150 @@
+"""Forms of memories: corrections and filters."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+
+from apps.memories.models import Memory
+from apps.memories.querysets import MemoryQuerySet
+
+
+class MemoryForm(forms.Form):
+    """A person's correction of a memory."""
+
+    text = forms.CharField(widget=forms.Textarea(attrs={"rows": 3}), max_length=4000)
+    kind = forms.ChoiceField(choices=Memory.Kind.choices)
+    importance = forms.TypedChoiceField(coerce=int, choices=[(1, "Low"), (2, "Normal"), (3, "High")])
+
+    @classmethod
+    def of(cls, memory: Memory) -> "MemoryForm":
+        """Return a form filled with a memory."""
+        return cls({"text": memory.text, "kind": memory.kind, "importance": memory.importance})
+
+
+class MergeForm(forms.Form):
+    """The text that several memories are merged into."""
+
+    text = forms.CharField(widget=forms.Textarea(attrs={"rows": 4}), max_length=4000)
+
+    def __init__(self, memories: list[Memory], data: Any = None, **kwargs: Any) -> None:
+        self.memories = memories
+        super().__init__(data, **kwargs)
+
+    @classmethod
+    def of(cls, memories: list[Memory], data: Any) -> "MergeForm":
+        return cls(memories, data, initial={"text": " ".join(memory.text for memory in memories)})
+
+    @property
+    def problem(self) -> str:
+        """Return why the memories can't be merged, or an empty string."""
+        if len(self.memories) < 2:
+            return "Choose at least two active memories."
+        if len({(memory.tier, memory.character_id, tuple(memory.witnessed_by)) for memory in self.memories}) > 1:
+            return "They must be of one tier and one character, witnessed by the same people."
+        return ""
+
+    @property
+    def can_be_merged(self) -> bool:
+        return not self.problem
+
+    def clean(self) -> dict[str, Any]:
+        if self.problem:
+            raise forms.ValidationError(self.problem)
+        return self.cleaned_data
+
+
+class SplitForm(forms.Form):
+    """The texts that a memory is split into, a line each."""
+
+    texts = forms.CharField(widget=forms.Textarea(attrs={"rows": 6}), max_length=20_000, label="One memory a line")
+
+    def clean_texts(self) -> list[str]:
+        lines = [line.strip() for line in self.cleaned_data["texts"].splitlines() if line.strip()]
+        if not 2 <= len(lines) <= 20:
+            raise forms.ValidationError("Write between two and twenty lines.")
+        return lines
+
+
+class FilterForm(forms.Form):
+    """Filters of the list of memories, from the query string. An invalid value filters nothing."""
+
+    STATES = [("", "Current"), ("superseded", "Replaced"), ("retired", "Retired")]
+
+    tier = forms.ChoiceField(choices=[("", "All"), *Memory.Tier.choices], required=False)
+    kind = forms.ChoiceField(choices=[("", "Any kind"), *Memory.Kind.choices], required=False)
+    state = forms.ChoiceField(choices=STATES, required=False)
+    chat = forms.UUIDField(required=False, widget=forms.HiddenInput)
+    q = forms.CharField(required=False, max_length=500, label="Words")
+
+    def values(self) -> dict[str, Any]:
+        """Return the filters that are set."""
+        self.is_valid()
+        return {name: value for name, value in self.cleaned_data.items() if value}
+
+    def apply(self, memories: MemoryQuerySet) -> MemoryQuerySet:
+        """Narrow memories to those that the filters let through."""
+        chosen = self.values()
+        words = chosen.pop("q", "")
+        chosen.setdefault("state", Memory.State.ACTIVE)
+        memories = memories.present().filter(**chosen)
+        return memories.filter(text__icontains=words) if words else memories
+
+    def query(self, **changes: Any) -> str:
+        """Return the filters as a query string, with some of them changed."""
+        return urlencode({name: value for name, value in (self.values() | changes).items() if value})
+
+    @property
+    def tabs(self) -> list[dict[str, Any]]:
+        """Return a tab for each tier: its label, its query string and whether it is chosen."""
+        chosen = self.values().get("tier", "")
+        return [
+            {"label": label, "query": self.query(tier=tier), "chosen": tier == chosen}
+            for tier, label in self.fields["tier"].choices  # type: ignore[attr-defined]
+        ]
+
+
+class TimelineForm(forms.Form):
+    """Filters of a timeline, from the query string. An invalid value filters nothing."""
+
+    STATES = [("", "Active"), ("superseded", "Replaced"), ("retired", "Retired"), ("all", "Everything")]
+    MARKS = [("", "Any"), ("pinned", "Pinned"), ("hidden", "Hidden"), ("edited", "Changed by you")]
+
+    q = forms.CharField(required=False, max_length=500, label="Words")
+    about = forms.ChoiceField(required=False)
+    kind = forms.ChoiceField(choices=[("", "Any kind"), *Memory.Kind.choices], required=False)
+    tier = forms.ChoiceField(choices=[("", "Both"), *Memory.Tier.choices], required=False)
+    state = forms.ChoiceField(choices=STATES, required=False)
+    mark = forms.ChoiceField(choices=MARKS, required=False)
+
+    def __init__(self, data: Any, *, entities: Any) -> None:
+        super().__init__(data)
+        self.fields["about"].choices = [  # type: ignore[attr-defined]
+            ("", "Anything"),
+            *((str(entity.pk), entity.name) for entity in entities),
+        ]
+        self.is_valid()
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """Return the filters that are set."""
+        return {name: value for name, value in self.cleaned_data.items() if value}
+
+    @property
+    def every_state(self) -> bool:
+        """Return whether superseded and retired memories are wanted too."""
+        return "state" in self.chosen
+
+    def apply(self, memories: MemoryQuerySet) -> MemoryQuerySet:
+        """Narrow memories to those that the filters let through."""
+        chosen = self.chosen
+        if chosen.get("state", "all") != "all":
+            memories = memories.filter(state=chosen["state"])
+        if "mark" in chosen:
+            marks = {"pinned": {"pinned": True}, "hidden": {"hidden": True}}
+            mark = marks.get(chosen["mark"])
+            memories = memories.filter(**mark) if mark else memories.exclude(edited_by="")
+        if "about" in chosen:
+            memories = memories.filter(entities=chosen["about"])
+        memories = memories.filter(**{name: chosen[name] for name in ("kind", "tier") if name in chosen})
+        return memories.filter(text__icontains=chosen["q"]) if "q" in chosen else memories

@@ -1,0 +1,97 @@
+"""Writes of arcs."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.utils import timezone
+
+from apps.chats.models import Character, Chat, Message
+from apps.memories.models import Arc, RetiredReason
+from apps.memories.operations.layer_entries import (
+    edit_entry,
+    line_hash,
+    newest_message,
+    source_fields,
+    until_fields,
+)
+
+
+def open_arc(
+    chat: Chat,
+    text: str,
+    source: Message,
+    *,
+    vector: Sequence[float] | None,
+    model: str,
+    run_id: UUID | None,
+    character: Character | None,
+) -> Arc:
+    """Create an arc that a run found in the message ``source``. ``vector`` is its embedding by ``model``."""
+    return Arc.objects.create(
+        owner_id=chat.owner_id,
+        chat=chat,
+        character=character or chat.character,
+        text=text,
+        embedding=vector,
+        embedding_model=model,
+        run_id=run_id,
+        line_hash=line_hash(text, source.pk),
+        **source_fields(source),
+    )
+
+
+def resolve_arc(arc: Arc, message: Message, summary: str) -> int:
+    """Resolve an arc at ``message``, as a run found. Return 0 if it is no longer open, else 1."""
+    mine = Arc.objects.for_owner(arc.owner_id).filter(pk=arc.pk, state=Arc.State.OPEN)
+    return int(mine.update(state=Arc.State.RESOLVED, summary=summary, **until_fields(message)))
+
+
+def retire_arcs_beyond(chat: Chat, cap: int) -> int:
+    """Retire the chat's oldest open arcs beyond ``cap``. Return how many.
+
+    Persistent arcs, and those that a person corrected, stay.
+    """
+    rows = Arc.objects.for_owner(chat.owner_id).filter(chat=chat, state=Arc.State.OPEN)
+    kept = rows.order_by("-persistent", "-pk").values_list("pk", flat=True)
+    excess = rows.filter(pk__in=list(kept)[cap:], persistent=False, edited_by="")
+    return int(excess.update(state=Arc.State.RETIRED, retired_reason=RetiredReason.CAPACITY, updated_at=timezone.now()))
+
+
+def create_arc(chat: Chat, text: str, *, editor: str, persistent: bool = False) -> Arc:
+    """Create an arc that a person wrote. It begins at the newest message."""
+    return Arc.objects.create(
+        owner_id=chat.owner_id,
+        chat=chat,
+        character=chat.character,
+        text=text,
+        persistent=persistent,
+        source=newest_message(chat),
+        edited_by=editor,
+    )
+
+
+def close_arc(arc: Arc, *, editor: str, summary: str = "") -> Arc:
+    """Resolve an arc by hand at the newest message."""
+    newest = newest_message(arc.chat) if arc.chat else None
+    return edit_entry(
+        arc,
+        editor=editor,
+        state=Arc.State.RESOLVED,
+        summary=summary or arc.summary,
+        until=newest,
+        until_swipe=newest.active_swipe if newest else None,
+    )
+
+
+def reopen_arc(arc: Arc, *, editor: str) -> Arc:
+    """Reopen an arc by hand."""
+    return edit_entry(
+        arc,
+        editor=editor,
+        state=Arc.State.OPEN,
+        state_before="",
+        until=None,
+        until_swipe=None,
+        retired_reason="",
+        retired_by="",
+    )

@@ -1,0 +1,102 @@
+"""Writes of the entity registries: look up, edit and merge entities."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+
+from apps.chats.models import Character, Chat
+from apps.common.problems import Invalid
+from apps.memories.candidates import NamedEntity
+from apps.memories.models import Entity, Knowledge, LedgerEntry, Memory, Relationship
+from apps.memories.operations.layer_entries import has_current_in_place
+
+
+def entities_named(chat: Chat, named: Iterable[NamedEntity], character: Character | None = None) -> list[Entity]:
+    """Return the registry's entities with these names, without repetitions. Create those that are missing."""
+    return list(dict.fromkeys(entity_named(chat, item.name, item.kind, character) for item in named))
+
+
+def entity_named(chat: Chat, name: str, kind: str = "unknown", character: Character | None = None) -> Entity:
+    """Return the entity with this name or alias; create it if it is missing.
+
+    The registry is that of ``character``, else of the chat's character, else of the chat. An entity of unknown kind
+    gets ``kind``.
+    """
+    character_id = character.pk if character else chat.character_id
+    scope = {"character_id": character_id, "chat": None if character_id else chat}
+    registry = Entity.objects.for_owner(chat.owner_id).filter(**scope)
+    entity: Entity | None = registry.filter(Q(name__iexact=name) | Q(aliases__contains=[name])).order_by("pk").first()
+    if entity is None:
+        entity, _ = registry.get_or_create(
+            owner_id=chat.owner_id, **scope, name__iexact=name, defaults={"name": name, "kind": kind}
+        )
+    if entity.kind == Entity.Kind.UNKNOWN != kind:
+        entity.kind = kind
+        entity.save(update_fields=["kind"])
+    return entity
+
+
+@transaction.atomic
+def edit_entity(entity: Entity, **changes: Any) -> Entity:
+    """Change name, kind or aliases by hand. Unless aliases are given, the old name becomes one.
+
+    Raise Invalid if another entity of the registry has the new name.
+    """
+    if "name" in changes and changes["name"].casefold() != entity.name.casefold():
+        taken = Entity.objects.for_owner(entity.owner_id).filter(
+            character=entity.character_id, chat=entity.chat_id, name__iexact=changes["name"]
+        )
+        if taken.exists():
+            raise Invalid.at("/name", "Another entity has this name. Merge the two.")
+        changes.setdefault("aliases", [*entity.aliases, entity.name])
+    for name, value in changes.items():
+        setattr(entity, name, value)
+    entity.save(update_fields=list(changes))
+    return entity
+
+
+@transaction.atomic
+def merge_entities(entity: Entity, into: Entity) -> Entity:
+    """Move everything that refers to ``entity`` to ``into``, add its names as aliases, and delete it.
+
+    Raise Invalid if the two are not different entities of one registry.
+    """
+    if entity.pk == into.pk or (entity.character_id, entity.chat_id) != (into.character_id, into.chat_id):
+        raise Invalid.at("/into", "It must be another entity of the same registry.")
+    links = Memory.entities.through.objects
+    having = links.filter(entity_id=into.pk).values("memory_id")
+    links.filter(entity_id=entity.pk).exclude(memory_id__in=having).update(entity_id=into.pk)
+    _move_ledger(entity, into)
+    Knowledge.objects.for_owner(entity.owner_id).filter(subject=entity).update(subject=into)
+    Knowledge.objects.for_owner(entity.owner_id).filter(target=entity).update(target=into)
+    _move_relationships(entity, into)
+    into.aliases = list(dict.fromkeys([*into.aliases, entity.name, *entity.aliases]))
+    into.kind = entity.kind if into.kind == Entity.Kind.UNKNOWN else into.kind
+    into.save(update_fields=["aliases", "kind"])
+    entity.delete()
+    return into
+
+
+def _move_ledger(entity: Entity, into: Entity) -> None:
+    """Move ledger entries. Where ``into`` has a current value of the field already, the moved one is replaced."""
+    for row in LedgerEntry.objects.for_owner(entity.owner_id).filter(entity=entity).order_by("pk"):
+        row.entity = into
+        if row.state == LedgerEntry.State.CURRENT and has_current_in_place(row):
+            row.state = LedgerEntry.State.REPLACED
+        row.save(update_fields=["entity", "state", "updated_at"])
+
+
+def _move_relationships(entity: Entity, into: Entity) -> None:
+    """Move relationships. Those between the two are deleted, since a person says that they are one."""
+    rows = Relationship.objects.for_owner(entity.owner_id).filter(Q(subject=entity) | Q(target=entity))
+    for row in rows.order_by("pk"):
+        if into.pk in (row.subject_id, row.target_id):
+            row.delete()
+            continue
+        row.subject = into if row.subject_id == entity.pk else row.subject
+        row.target = into if row.target_id == entity.pk else row.target
+        if row.state == Relationship.State.CURRENT and has_current_in_place(row):
+            row.state = Relationship.State.REPLACED
+        row.save(update_fields=["subject", "target", "state", "updated_at"])

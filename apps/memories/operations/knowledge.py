@@ -1,0 +1,60 @@
+"""Writes of who knows, suspects, believes, is unaware of or hides what."""
+
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q
+
+from apps.chats.models import Chat, Message
+from apps.common.problems import Invalid
+from apps.memories.candidates import KnowledgeLine
+from apps.memories.models import Entity, Knowledge, RetiredReason
+from apps.memories.operations.entities import entity_named
+from apps.memories.operations.layer_entries import line_hash, newest_message, source_fields, until_fields
+
+
+def write_knowledge(
+    chat: Chat,
+    lines: Iterable[tuple[KnowledgeLine, Message]],
+    outdated: Sequence[UUID],
+    last: Message,
+    run_id: UUID | None,
+) -> int:
+    """Write the lines of a run, and end the entries ``outdated`` at ``last``. Return how many entries changed."""
+    mine = Knowledge.objects.for_owner(chat.owner_id)
+    changed: int = mine.filter(pk__in=outdated, state=Knowledge.State.ACTIVE).update(
+        state=Knowledge.State.RETIRED, retired_reason=RetiredReason.OUTDATED, **until_fields(last)
+    )
+    for line, message in lines:
+        subject = entity_named(chat, line.subject, Entity.Kind.CHARACTER)
+        target = entity_named(chat, line.target, Entity.Kind.CHARACTER) if line.target else None
+        fields = {"chat": chat, "kind": line.kind, "subject": subject, "target": target, "text": line.text}
+        # The same line of the same message ended before; a run that reads the message again must not revive it.
+        ended = Q(retired_reason__in=[RetiredReason.OUTDATED, RetiredReason.BY_HAND])
+        if mine.filter(ended, source=message, **fields).exists():
+            continue
+        _, created = mine.get_or_create(
+            run_id=run_id,
+            line_hash=line_hash(line.kind, subject.pk, target and target.pk, line.text, message.pk),
+            defaults={"owner_id": chat.owner_id, **fields, **source_fields(message)},
+        )
+        changed += created
+    return changed
+
+
+@transaction.atomic
+def create_knowledge(chat: Chat, kind: str, subject: str, text: str, *, editor: str, target: str = "") -> Knowledge:
+    """Create an entry that a person wrote. Raise Invalid if ``target`` is given and the kind isn't HIDING."""
+    if target and kind != Knowledge.Kind.HIDING:
+        raise Invalid.at("/target", "Only what is hidden is hidden from somebody.")
+    return Knowledge.objects.create(
+        owner_id=chat.owner_id,
+        chat=chat,
+        kind=kind,
+        subject=entity_named(chat, subject, Entity.Kind.CHARACTER),
+        target=entity_named(chat, target, Entity.Kind.CHARACTER) if target else None,
+        text=text,
+        source=newest_message(chat),
+        edited_by=editor,
+    )

@@ -1,0 +1,99 @@
+"""Writes that entries of all layers share: correct, retire, restore and end an entry."""
+
+import hashlib
+from typing import Any, TypeVar
+
+from django.utils import timezone
+
+from apps.chats.models import Chat, Message
+from apps.common.problems import Conflict
+from apps.memories.models import LayerEntry, LedgerEntry, Relationship, RetiredReason
+
+Entry = TypeVar("Entry", bound=LayerEntry)
+
+
+def edit_entry(entry: Entry, *, editor: str, **changes: Any) -> Entry:
+    """Set fields of an entry as a person's correction, and count the version."""
+    for name, value in changes.items():
+        setattr(entry, name, value)
+    entry.edited_by = editor
+    entry.version += 1
+    entry.save(update_fields=[*changes, "edited_by", "version", "updated_at"])
+    return entry
+
+
+def retire_entry(entry: Entry, *, editor: str) -> Entry:
+    """Retire an entry by hand. ``restore_entry`` brings it back."""
+    state = entry.state  # type: ignore[attr-defined]
+    if state == "retired":
+        return entry
+    return edit_entry(
+        entry,
+        editor=editor,
+        state="retired",
+        state_before=state,
+        retired_reason=RetiredReason.BY_HAND,
+        retired_by=editor,
+    )
+
+
+def restore_entry(entry: Entry, *, editor: str) -> Entry:
+    """Undo ``retire_entry``. Raise Conflict if another entry has become current in its place."""
+    if entry.state != "retired":  # type: ignore[attr-defined]
+        return entry
+    replaced = entry.state_before == "current" and has_current_in_place(entry)
+    if entry.retired_reason != RetiredReason.BY_HAND or replaced:
+        raise Conflict("Another entry has taken its place since.")
+    return edit_entry(entry, editor=editor, state=entry.state_before, state_before="", retired_reason="", retired_by="")
+
+
+def has_current_in_place(entry: LayerEntry) -> bool:
+    """Return whether the field of the ledger, or the descriptor of a pair, has a current entry."""
+    place: dict[str, Any] = {"state": "current"}
+    if isinstance(entry, LedgerEntry):
+        place |= {"chat": entry.chat_id, "entity": entry.entity_id, "field": entry.field}
+    elif isinstance(entry, Relationship):
+        place |= {
+            "chat": entry.chat_id,
+            "subject": entry.subject_id,
+            "target": entry.target_id,
+            "descriptor": entry.descriptor,
+        }
+    return bool(type(entry).objects.for_owner(entry.owner_id).filter(**place).exists())
+
+
+def end_entry(entry: LedgerEntry | Relationship, state: str, message: Message | None) -> None:
+    """Give an entry its final state, ending at ``message``."""
+    entry.state, entry.until = state, message
+    entry.until_swipe = message.active_swipe if message else None
+    entry.save(update_fields=["state", "until", "until_swipe", "updated_at"])
+
+
+def source_fields(message: Message | None) -> dict[str, Any]:
+    """Return the fields of an entry that begins at ``message``."""
+    return {"source": message, "swipe": message.active_swipe} if message else {}
+
+
+def until_fields(message: Message) -> dict[str, Any]:
+    """Return the fields of an update that ends entries at ``message``."""
+    return {"until": message, "until_swipe": message.active_swipe, "updated_at": timezone.now()}
+
+
+def is_before(message: Message | None, other: Message | None) -> bool:
+    """Return whether ``message`` comes before ``other`` in the same chat."""
+    if message is None or other is None or message.chat_id != other.chat_id:
+        return False
+    return message.index < other.index
+
+
+def newest_message(chat: Chat) -> Message | None:
+    """Return the last message of a chat, with its swipes."""
+    found: Message | None = (
+        Message.objects.for_owner(chat.owner_id).filter(chat=chat).with_swipes().order_by("-index").first()
+    )
+    return found
+
+
+def line_hash(*parts: object) -> str:
+    """Return a hash that identifies a parsed line, so that a run writes it once."""
+    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()

@@ -1,0 +1,90 @@
+"""Writes of the state ledger. A value is never overwritten: its entry ends where the next one begins."""
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from apps.chats.models import Chat, Message
+from apps.memories.candidates import StateLine
+from apps.memories.models import Entity, LedgerEntry, RetiredReason
+from apps.memories.operations.entities import entity_named
+from apps.memories.operations.layer_entries import end_entry, is_before, newest_message, source_fields
+
+
+def write_states(chat: Chat, lines: Iterable[tuple[StateLine, Message]], run_id: UUID | None) -> int:
+    """Set and clear fields as the lines of a run say. Return how many changed."""
+    changed = 0
+    for line, message in lines:
+        entity = entity_named(chat, line.name, line.type)
+        for name, value in line.fields.items():
+            changed += set_field(chat, entity, name, value, message, run_id=run_id)
+        for name in line.cleared:
+            changed += clear_field(chat, entity, name, message)
+    return changed
+
+
+def set_field(chat: Chat, entity: Entity, field: str, value: str, message: Message | None, **columns: Any) -> bool:
+    """Set a field's value from ``message`` on. Return whether it changed.
+
+    Nothing changes if the field has that value, or if a later message has set or cleared the field.
+    """
+    entries = _entries(chat, entity, field)
+    current = entries.filter(state=LedgerEntry.State.CURRENT).select_related("source").first()
+    if current is not None and current.value.casefold() == value.casefold():
+        return False
+    if message is not None and entries.filter(_outdates(value, message)).exists():
+        return False
+    if current is not None:
+        end_entry(current, LedgerEntry.State.REPLACED, message)
+    LedgerEntry.objects.create(
+        owner_id=chat.owner_id,
+        chat=chat,
+        entity=entity,
+        field=field,
+        value=value,
+        **source_fields(message),
+        **columns,
+    )
+    return True
+
+
+def _outdates(value: str, message: Message) -> Q:
+    """Return the condition of a field's entries that make a value from ``message`` old.
+
+    The message gave the field that value before, or a later message has set or ended the field.
+    """
+    by_hand = Q(state=LedgerEntry.State.RETIRED, retired_reason=RetiredReason.BY_HAND)
+    not_retired = ~Q(state=LedgerEntry.State.RETIRED)
+    same = Q(source=message, value__iexact=value) & (not_retired | by_hand)
+    later = Q(source__index__gt=message.index) & not_retired
+    return same | later | Q(until__index__gt=message.index)
+
+
+def clear_field(chat: Chat, entity: Entity, field: str, message: Message | None) -> bool:
+    """End a field's current value at ``message``. Return whether there was one."""
+    current = _entries(chat, entity, field).filter(state=LedgerEntry.State.CURRENT).select_related("source").first()
+    if current is None or is_before(message, current.source):
+        return False
+    end_entry(current, LedgerEntry.State.CLEARED, message)
+    return True
+
+
+def _entries(chat: Chat, entity: Entity, field: str) -> QuerySet[LedgerEntry]:
+    return LedgerEntry.objects.for_owner(chat.owner_id).filter(chat=chat, entity=entity, field=field)
+
+
+@transaction.atomic
+def set_state(chat: Chat, name: str, kind: str, field: str, value: str | None, *, editor: str) -> None:
+    """Set a field by hand from the newest message on, or clear it if ``value`` is None."""
+    entity = entity_named(chat, name, kind)
+    newest = newest_message(chat)
+    if value is None:
+        clear_field(chat, entity, field, newest)
+        # Also what a run had cleared before: a change of its text must not bring back what a person cleared.
+        cleared = _entries(chat, entity, field).filter(state=LedgerEntry.State.CLEARED)
+        cleared.update(retired_by=editor)
+    else:
+        set_field(chat, entity, field, value, newest, edited_by=editor)

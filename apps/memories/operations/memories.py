@@ -1,0 +1,141 @@
+"""Writes of single memories: create, edit, delete, restore, supersede and retract."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from apps.chats.models import Character, Chat, Message
+from apps.common.scoping import Owner, owner_id_of
+from apps.llm.backends import embedder_for
+from apps.llm.embeddings import EmbeddingUnavailable
+from apps.memories.lexemes import Lexemes
+from apps.memories.models import Inheritance, Memory, MemorySource
+
+
+@transaction.atomic
+def create_memory(
+    owner: Owner,
+    *,
+    text: str,
+    tier: str,
+    kind: str,
+    editor: str,
+    chat: Chat | None = None,
+    character: Character | None = None,
+    importance: int = 2,
+    sources: Sequence[Message] = (),
+) -> Memory:
+    """Create a memory that a person wrote. Without ``character`` it belongs to the chat's."""
+    memory = Memory(
+        owner_id=owner_id_of(owner),
+        chat=chat,
+        character=character or (chat.character if chat else None),
+        tier=tier,
+        kind=kind,
+        importance=importance,
+        confidence=1.0,
+        edited_by=editor,
+        valid_from=latest_message(sources),
+    )
+    set_text(memory, text)
+    memory.save()
+    link_sources(memory.owner_id, memory.pk, sources)
+    return memory
+
+
+def edit_memory(memory: Memory, *, editor: str, **changes: Any) -> Memory:
+    """Set text, kind, importance, pinned or hidden as a person's correction, and count the version.
+
+    Only these columns are saved, since a run may have changed others of the row meanwhile.
+    """
+    changed = [*changes, "edited_by", "version", "updated_at"]
+    if "text" in changes:
+        set_text(memory, changes.pop("text"))
+        changed += ["lexemes", "embedding", "embedding_model"]
+    for name, value in changes.items():
+        setattr(memory, name, value)
+    memory.edited_by = editor
+    memory.version += 1
+    memory.save(update_fields=changed)
+    return memory
+
+
+def set_text(memory: Memory, text: str) -> None:
+    """Set the text of a memory, its lexemes, and its embedding if a model is available. Save nothing."""
+    memory.text = text
+    memory.lexemes = Lexemes(text)
+    try:
+        embedder = embedder_for(memory.owner_id)
+        memory.embedding, memory.embedding_model = embedder.embed([text])[0], embedder.model
+    except EmbeddingUnavailable:
+        memory.embedding, memory.embedding_model = None, ""
+
+
+def delete_memory(memory: Memory) -> None:
+    """Make a memory a tombstone, which keeps the same statement from being learnt again."""
+    memory.deleted_at = memory.deleted_at or timezone.now()
+    memory.save(update_fields=["deleted_at", "updated_at"])
+
+
+def restore_memory(memory: Memory) -> None:
+    """Undo ``delete_memory``."""
+    memory.deleted_at = None
+    memory.save(update_fields=["deleted_at", "updated_at"])
+
+
+def supersede(chat: Chat, target: UUID, successor: Memory, reason: str = "", *, keep_pinned: bool = False) -> None:
+    """Mark the memory ``target`` as superseded by ``successor``, with an optional RetiredReason.
+
+    In a branch that inherited the target, only its inheritance changes: the parent keeps the memory. With
+    ``keep_pinned`` a pinned memory is left as it is.
+    """
+    fields = {
+        "state": Memory.State.SUPERSEDED,
+        "retired_reason": reason,
+        "superseded_by": successor,
+        "valid_to": successor.valid_from,
+    }
+    inherited = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, memory=target)
+    if not inherited.update(**fields):
+        own = Memory.objects.for_owner(chat.owner_id).filter(pk=target, superseded_by=None)
+        own = own.filter(pinned=False) if keep_pinned else own
+        own.update(**fields, updated_at=timezone.now())
+
+
+def retract_memories(chat: Chat, memories: Iterable[Memory], reason: str) -> None:
+    """Retire memories with a RetiredReason, and give back their place to what each had superseded.
+
+    That becomes active again, or is superseded by the retracted memory's own successor.
+    """
+    for memory in sorted(memories, key=lambda memory: memory.pk):
+        memory.state, memory.retired_reason = Memory.State.RETIRED, reason
+        memory.save(update_fields=["state", "retired_reason", "updated_at"])
+        successor = memory.superseded_by
+        fields: dict[str, Any] = {"state": Memory.State.ACTIVE, "superseded_by": None, "valid_to": None}
+        if successor is not None and successor.state != Memory.State.RETIRED:
+            fields = {"superseded_by": successor, "valid_to": successor.valid_from}
+        fields["retired_reason"] = ""
+        superseded = {"superseded_by": memory, "state": Memory.State.SUPERSEDED}
+        Memory.objects.for_owner(chat.owner_id).filter(**superseded).update(**fields, updated_at=timezone.now())
+        Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, **superseded).update(**fields)
+
+
+def link_sources(owner_id: UUID, memory_id: UUID, messages: Iterable[Message]) -> None:
+    """Link a memory to its source messages. A link whose text was lost counts again."""
+    MemorySource.objects.bulk_create(
+        (
+            MemorySource(owner_id=owner_id, memory_id=memory_id, message=message, swipe=message.active_swipe)
+            for message in messages
+        ),
+        update_conflicts=True,
+        unique_fields=["memory", "swipe"],
+        update_fields=["lost"],
+    )
+
+
+def latest_message(messages: Iterable[Message | None]) -> Message | None:
+    """Return the message with the highest index, ignoring None."""
+    return max(filter(None, messages), key=lambda message: message.index, default=None)

@@ -1,0 +1,124 @@
+"""Writes of relationships. A descriptor is never overwritten: its row ends where the next one begins."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from apps.chats.models import Character, Chat, Message
+from apps.common.problems import Invalid
+from apps.memories.candidates import MAGNITUDES, Descriptor, RelationshipLine
+from apps.memories.lineage import relatives
+from apps.memories.models import Entity, Relationship, RetiredReason
+from apps.memories.operations.entities import entity_named
+from apps.memories.operations.layer_entries import end_entry, is_before, newest_message, source_fields
+
+MAX_DESCRIPTORS = 6  # of a directed pair
+
+
+def write_relationships(
+    chat: Chat, character: Character | None, lines: Iterable[tuple[RelationshipLine, Message]], run_id: UUID | None
+) -> int:
+    """Add and remove descriptors as the lines of a run say. Return how many changed.
+
+    Nothing changes where the same message said so before, or a later one has changed the descriptor since.
+    """
+    changed = 0
+    for line, message in lines:
+        subject = entity_named(chat, line.subject, Entity.Kind.CHARACTER, character)
+        target = entity_named(chat, line.target, Entity.Kind.CHARACTER, character)
+        if subject == target:
+            continue
+        current = {row.descriptor: row for row in _current(chat, subject, target)}
+        for word in line.removed:
+            if word in current and not is_before(message, current[word].source):
+                end_entry(current.pop(word), Relationship.State.REMOVED, message)
+                changed += 1
+        for descriptor in line.added:
+            changed += _add(chat, subject, target, current.get(descriptor.word), descriptor, message, run_id)
+        _retire_weakest(chat, subject, target, message)
+    return changed
+
+
+def _of_pair(chat: Chat, subject: Entity, target: Entity) -> QuerySet[Relationship]:
+    """Return the rows of a directed pair, without those of other branches of the same story."""
+    rows: QuerySet[Relationship] = Relationship.objects.for_owner(chat.owner_id)
+    return rows.filter(subject=subject, target=target).exclude(chat__in=relatives(chat))
+
+
+def _current(chat: Chat, subject: Entity, target: Entity) -> list[Relationship]:
+    rows = _of_pair(chat, subject, target).filter(state=Relationship.State.CURRENT)
+    return list(rows.select_related("source").order_by("pk"))
+
+
+def _add(
+    chat: Chat,
+    subject: Entity,
+    target: Entity,
+    current: Relationship | None,
+    descriptor: Descriptor,
+    message: Message,
+    run_id: UUID | None,
+) -> bool:
+    """Add a descriptor, replacing its ``current`` row with another magnitude. Return whether it was added."""
+    word, magnitude = descriptor.word, descriptor.magnitude
+    if current is not None and (current.magnitude == magnitude or is_before(message, current.source)):
+        return False
+    rows = _of_pair(chat, subject, target).filter(descriptor=word)
+    same = Q(source=message, magnitude=magnitude) & ~Q(state=Relationship.State.RETIRED)
+    if rows.filter(same | Q(until__chat=chat, until__index__gt=message.index)).exists():
+        return False
+    if current is not None:
+        end_entry(current, Relationship.State.REPLACED, message)
+    Relationship.objects.create(
+        owner_id=chat.owner_id,
+        chat=chat,
+        subject=subject,
+        target=target,
+        descriptor=word,
+        magnitude=magnitude,
+        run_id=run_id,
+        **source_fields(message),
+    )
+    return True
+
+
+def _retire_weakest(chat: Chat, subject: Entity, target: Entity, message: Message) -> None:
+    """Retire the weakest and oldest descriptors beyond MAX_DESCRIPTORS, except those that a person wrote."""
+    rows = [row for row in _current(chat, subject, target) if not row.edited_by]
+    rows.sort(key=lambda row: (MAGNITUDES.index(row.magnitude), row.pk), reverse=True)
+    for row in rows[MAX_DESCRIPTORS:]:
+        row.retired_reason = RetiredReason.CAPACITY
+        row.save(update_fields=["retired_reason"])
+        end_entry(row, Relationship.State.RETIRED, message)
+
+
+@transaction.atomic
+def set_relationship(
+    chat: Chat, subject: str, target: str, word: str, magnitude: str | None, *, editor: str
+) -> Relationship | None:
+    """Set the magnitude of a descriptor by hand, or remove it if ``magnitude`` is None.
+
+    Raise Invalid if subject and target are the same entity.
+    """
+    one, other = (entity_named(chat, name, Entity.Kind.CHARACTER) for name in (subject, target))
+    if one == other:
+        raise Invalid.at("/target", "It must be somebody else.")
+    newest = newest_message(chat)
+    state = Relationship.State.REPLACED if magnitude else Relationship.State.REMOVED
+    current = _of_pair(chat, one, other).filter(descriptor=word, state=Relationship.State.CURRENT)
+    current.update(state=state, until=newest, retired_by=editor, updated_at=timezone.now())
+    if magnitude is None:
+        return None
+    return Relationship.objects.create(
+        owner_id=chat.owner_id,
+        chat=chat,
+        subject=one,
+        target=other,
+        descriptor=word,
+        magnitude=magnitude,
+        source=newest,
+        edited_by=editor,
+    )

@@ -1,0 +1,185 @@
+"""Writes of the verdicts of a run's stage on candidates for session and long-term memories."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from django.db.models import Case, F, FloatField, Q, Value, When
+from django.db.models.functions import Greatest, Least
+from django.utils import timezone
+
+from apps.chats.models import Character, Chat, Message, Participant
+from apps.memories.candidates import Candidate, candidate_hash
+from apps.memories.lexemes import Lexemes
+from apps.memories.models import Memory, RetiredReason
+from apps.memories.operations.entities import entities_named
+from apps.memories.operations.memories import latest_message, link_sources, supersede
+from apps.memories.queries.memories import active_memories
+from apps.memories.verdicts import Outcome, Verdict
+from apps.memories.witnesses import witnessed_by_all_of
+
+LONG_TERM_KINDS = 4
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Settings of confidence and of the number of active memories in a tier.
+
+    ``confidence`` is that of a new memory, ``confirmation`` its gain when repeated. After ``decay_after`` passes
+    without repetition it falls by ``decay`` a pass, down to ``decay_floor``.
+    """
+
+    confidence: float = 0.7
+    confirmation: float = 0.05
+    decay: float = 0.02
+    decay_after: int = 10
+    decay_floor: float = 0.3
+    long_term_cap: int = 25
+    session_cap: int = 30
+
+
+@dataclass(frozen=True)
+class VerdictBatch:
+    """The verdicts of one stage of a run, with what is needed to write them.
+
+    ``turns`` are messages by the numbers that candidates cite. ``vectors`` has a row for each verdict, or is None
+    where embeddings are unavailable; ``model`` is the embedding model. ``character`` is the group member who
+    remembers, None outside groups. ``triggers`` are keywords by the number of the verdict.
+    """
+
+    chat: Chat
+    tier: str
+    turns: Mapping[int, Message]
+    verdicts: Sequence[Verdict]
+    vectors: np.ndarray[Any, Any] | None = None
+    model: str = ""
+    run_id: UUID | None = None
+    character: Character | None = None
+    limits: Limits = Limits()
+    participants: Sequence[Participant] = ()
+    triggers: Mapping[int, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def character_id(self) -> UUID | None:
+        return self.character.pk if self.character else self.chat.character_id
+
+
+def hash_of(batch: VerdictBatch, candidate: Candidate) -> str:
+    """Return a hash of a line and its source messages. The members of a group each have their own."""
+    ids = [batch.turns[number].pk for number in candidate.sources]
+    return candidate_hash(candidate, [*ids, batch.character.pk] if batch.character else ids)
+
+
+def write_verdicts(batch: VerdictBatch) -> Counter[str]:
+    """Write a batch and return the number of verdicts by outcome. Must be called in a transaction.
+
+    New memories are linked to their sources and supersede what they update; repetitions confirm. Then confidence
+    decays, and memories beyond the caps are retired.
+    """
+    counts: Counter[str] = Counter()
+    touched: set[UUID] = set()
+    created: dict[int, UUID] = {}  # ids of new memories by the number of the verdict
+    for number, verdict in enumerate(batch.verdicts):
+        counts[verdict.outcome] += 1
+        if verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED):
+            memory = _create(batch, number, verdict.candidate)
+            touched.add(memory.pk)
+            created[number] = memory.pk
+            target = verdict.target if verdict.earlier is None else created[verdict.earlier]
+            if target:
+                supersede(batch.chat, target, memory, keep_pinned=True)
+        elif verdict.outcome == Outcome.RECONFIRMED and verdict.target:
+            _confirm(batch, verdict.target, verdict.candidate, again=verdict.target in touched)
+            touched.add(verdict.target)
+    _decay(batch, touched)
+    _retire_beyond_caps(batch)
+    return counts
+
+
+def _create(batch: VerdictBatch, number: int, candidate: Candidate) -> Memory:
+    sources = [batch.turns[n] for n in candidate.sources]
+    line = hash_of(batch, candidate)
+    # The run may have made a memory of the same line before, which was retired since: free its unique hash.
+    mine = Memory.objects.for_owner(batch.chat.owner_id).filter(run_id=batch.run_id, tier=batch.tier)
+    mine.filter(candidate_hash=line, deleted_at=None).exclude(state=Memory.State.ACTIVE).update(candidate_hash="")
+    memory: Memory = Memory.objects.create(
+        owner_id=batch.chat.owner_id,
+        chat=batch.chat,
+        character_id=batch.character_id,
+        tier=batch.tier,
+        kind=candidate.kind,
+        text=candidate.text,
+        importance=candidate.importance,
+        expiration=candidate.expiration,
+        confidence=batch.limits.confidence,
+        triggers=list(batch.triggers.get(number, ())),
+        witnessed_by=witnessed_by_all_of(sources, batch.participants),
+        valid_from=latest_message(sources),
+        embedding=None if batch.vectors is None else batch.vectors[number],
+        embedding_model=batch.model if batch.vectors is not None else "",
+        lexemes=Lexemes(candidate.text),
+        run_id=batch.run_id,
+        candidate_hash=line,
+    )
+    link_sources(memory.owner_id, memory.pk, sources)
+    memory.entities.set(entities_named(batch.chat, candidate.entities, batch.character))
+    return memory
+
+
+def _confirm(batch: VerdictBatch, target: UUID, candidate: Candidate, *, again: bool) -> None:
+    """Link a memory to the messages that repeat it, and raise its confidence.
+
+    ``again`` means that the batch touched the memory before; its confidence rises once a batch.
+    """
+    link_sources(batch.chat.owner_id, target, [batch.turns[number] for number in candidate.sources])
+    if again:
+        return
+    Memory.objects.for_owner(batch.chat.owner_id).filter(pk=target).update(
+        confidence=Least(F("confidence") + batch.limits.confirmation, Value(1.0), output_field=FloatField()),
+        unconfirmed=0,
+        updated_at=timezone.now(),
+    )
+
+
+def _decay(batch: VerdictBatch, touched: set[UUID]) -> None:
+    """Count the pass for memories that it did not touch, and lower the confidence of long unconfirmed ones.
+
+    One that is at the floor already is retired, unless a person pinned or edited it.
+    """
+    limits = batch.limits
+    untouched = active_memories(batch.chat, batch.tier, batch.character_id).exclude(pk__in=touched)
+    untouched.update(unconfirmed=F("unconfirmed") + 1)
+    tired = untouched.filter(unconfirmed__gt=limits.decay_after).exclude(Q(pinned=True) | ~Q(edited_by=""))
+    # Repeated subtraction of floats ends slightly above the floor.
+    tired.filter(confidence__lte=limits.decay_floor + 1e-9).update(
+        state=Memory.State.RETIRED, retired_reason=RetiredReason.DECAYED, updated_at=timezone.now()
+    )
+    lower = Greatest(F("confidence") - limits.decay, Value(limits.decay_floor), output_field=FloatField())
+    tired.update(confidence=Case(When(confidence__gt=limits.decay_floor, then=lower), default=F("confidence")))
+
+
+def _retire_beyond_caps(batch: VerdictBatch) -> None:
+    """Retire the least useful memories beyond the tier's cap. Long-term memories also have a cap a kind."""
+    long_term = batch.tier == Memory.Tier.LONG_TERM
+    cap = batch.limits.long_term_cap if long_term else batch.limits.session_cap
+    kind_cap = ceil(cap / LONG_TERM_KINDS) if long_term else cap
+    kept: Counter[str] = Counter()
+    excess = []
+    memories = active_memories(batch.chat, batch.tier, batch.character_id)
+    for memory in sorted(memories, key=_utility, reverse=True):
+        if kept[memory.kind] < kind_cap and kept.total() < cap:
+            kept[memory.kind] += 1
+        elif not memory.pinned and not memory.edited_by:
+            excess.append(memory.pk)
+    Memory.objects.for_owner(batch.chat.owner_id).filter(pk__in=excess).update(
+        state=Memory.State.RETIRED, retired_reason=RetiredReason.CAPACITY, updated_at=timezone.now()
+    )
+
+
+def _utility(memory: Memory) -> tuple[bool, float, UUID]:
+    """Return a sort key: pinned or edited ones highest, then importance and confidence, then the newer."""
+    return (memory.pinned or bool(memory.edited_by), memory.importance + memory.confidence, memory.pk)

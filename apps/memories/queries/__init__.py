@@ -1,0 +1,1 @@
+"""Reads of memories and layers for pages, replies and prompts."""

@@ -1,0 +1,32 @@
+"""Reads of the entity registries."""
+
+from django.db.models import Count, Q, QuerySet
+
+from apps.chats.models import Character, Chat
+from apps.memories.models import Entity, Memory
+
+
+def entities_in(chat: Chat) -> QuerySet[Entity]:
+    """Return the registry of the chat's character, or of the chat if it has none, with memory counts."""
+    if chat.character:
+        return entities_of(chat.character)
+    return _with_counts(Entity.objects.for_owner(chat.owner_id).filter(chat=chat))
+
+
+def entities_of(character: Character) -> QuerySet[Entity]:
+    """Return the character's registry with memory counts."""
+    return _with_counts(Entity.objects.for_owner(character.owner_id).filter(character=character))
+
+
+def _with_counts(rows: QuerySet[Entity]) -> QuerySet[Entity]:
+    """Annotate entities with ``count``, their number of active memories, and order by it, largest first."""
+    active = Q(memories__state=Memory.State.ACTIVE, memories__deleted_at=None)
+    return rows.annotate(count=Count("memories", filter=active, distinct=True)).order_by("-count", "name")
+
+
+def merge_targets(entity: Entity) -> QuerySet[Entity]:
+    """Return the other entities of the same registry by name."""
+    rows: QuerySet[Entity] = Entity.objects.for_owner(entity.owner_id).filter(
+        character=entity.character_id, chat=entity.chat_id
+    )
+    return rows.exclude(pk=entity.pk).order_by("name")

@@ -1,0 +1,65 @@
+"""Reads of who knows, suspects, believes, is unaware of or hides what."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeVar
+
+from django.db.models import Q, QuerySet
+
+from apps.chats.models import Character, Chat
+from apps.memories.models import Entity, Knowledge, Relationship, RetiredReason
+
+Row = TypeVar("Row", Knowledge, Relationship)
+
+
+@dataclass
+class KnowledgeMatrix:
+    """A row for each person, a column for each kind of knowledge that occurs.
+
+    ``kinds`` are the labels of the columns; each cell of a row holds its label and its entries.
+    """
+
+    kinds: list[str]
+    rows: list[tuple[Entity, list[tuple[str, list[Knowledge]]]]]
+
+
+def valid_at(rows: QuerySet[Row], chat: Chat, at: int) -> QuerySet[Row]:
+    """Return the rows that began and had not ended after the message at index ``at`` of the chat.
+
+    Rows that began in another chat count as begun.
+    """
+    begun = Q(source=None) | ~Q(source__chat=chat) | Q(source__index__lte=at)
+    return rows.filter(begun).exclude(until__chat=chat, until__index__lte=at)
+
+
+def knowledge_in(chat: Chat, at: int | None = None) -> QuerySet[Knowledge]:
+    """Return the knowledge entries of a chat that are active, or that were after the message at index ``at``."""
+    rows: QuerySet[Knowledge] = Knowledge.objects.for_owner(chat.owner_id).filter(chat=chat)
+    shown = Q(state=Knowledge.State.ACTIVE)
+    if at is not None:
+        # An outdated entry is retired now, but was active up to the message that ended it.
+        rows, shown = valid_at(rows, chat, at), shown | Q(retired_reason=RetiredReason.OUTDATED)
+    return _ordered(rows.filter(shown))
+
+
+def knowledge_of(character: Character) -> QuerySet[Knowledge]:
+    """Return the active entries of everybody in the character's registry, from all chats."""
+    rows = Knowledge.objects.for_owner(character.owner_id).filter(subject__character=character)
+    return _ordered(rows.filter(state=Knowledge.State.ACTIVE))
+
+
+def _ordered(rows: QuerySet[Knowledge]) -> QuerySet[Knowledge]:
+    return rows.select_related("subject", "target", "source__chat").order_by("subject__name", "kind", "pk")
+
+
+def knowledge_matrix(entries: Iterable[Knowledge]) -> KnowledgeMatrix:
+    """Arrange entries, ordered by subject, as a matrix."""
+    entries = list(entries)
+    occurring = {entry.kind for entry in entries}
+    kinds = [(kind, label) for kind, label in Knowledge.Kind.choices if kind in occurring]
+    rows = []
+    for subject, group in groupby(entries, key=lambda entry: entry.subject):
+        of_subject = list(group)
+        rows.append((subject, [(label, [e for e in of_subject if e.kind == kind]) for kind, label in kinds]))
+    return KnowledgeMatrix([label for _, label in kinds], rows)

@@ -1,0 +1,34 @@
+"""Reads of versioned texts: summary, profiles, canon, continuity check and repair note."""
+
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from apps.chats.models import Character, Chat
+from apps.memories.models import VersionedText
+
+
+def current_version(chat: Chat, kind: str, character: Any = None) -> VersionedText | None:
+    """Return the current version of a text, if there is one, optionally of one character's."""
+    rows = versions_in(chat, kind).filter(state=VersionedText.State.CURRENT)
+    if character is not None:
+        rows = rows.filter(character=character)
+    return rows.first()
+
+
+def versions_in(chat: Chat, kind: str) -> QuerySet[VersionedText]:
+    """Return all versions of a kind of text, newest first. The canon belongs to the character, the rest to the chat."""
+    mine = Q(chat=chat)
+    if kind == VersionedText.Kind.CANON and chat.character_id:
+        mine |= Q(chat=None, character=chat.character_id)
+    rows: QuerySet[VersionedText] = VersionedText.objects.for_owner(chat.owner_id).filter(mine, kind=kind)
+    return rows.select_related("source", "character").order_by("-pk")
+
+
+def versions_of(character: Character) -> QuerySet[VersionedText]:
+    """Return all versions of the character's canon, and of their profile in each chat, newest first."""
+    kinds = (VersionedText.Kind.CANON, VersionedText.Kind.PROFILE)
+    rows: QuerySet[VersionedText] = VersionedText.objects.for_owner(character.owner_id).filter(
+        character=character, kind__in=kinds
+    )
+    return rows.select_related("source__chat", "character", "chat").order_by("-pk")

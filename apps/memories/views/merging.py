@@ -1,0 +1,92 @@
+"""The pages that merge several memories into one, or split one into several."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from apps.common.problems import Conflict
+from apps.memories import operations
+from apps.memories.forms.memories import MergeForm, SplitForm
+from apps.memories.models import Memory
+from apps.memories.views.access import own_memory
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def merge(request: HttpRequest) -> HttpResponse:
+    """Merge the memories in ``?memory=`` into one text."""
+    chosen = request.POST if request.method == "POST" else request.GET
+    mine = Memory.objects.for_owner(request.user).active().with_history()
+    memories = list(mine.filter(pk__in=_ids(chosen.getlist("memory"))).order_by("pk"))
+    form = MergeForm.of(memories, request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        memory = operations.merge_by_hand(memories, form.cleaned_data["text"], editor=str(request.user))
+        undo = reverse("memories:unmerge", args=[memory.pk])
+        messages.success(request, f"{len(memories)} memories are one now.", extra_tags=f"undo {undo}")
+        return redirect("memories:detail", memory_id=memory.pk)
+    status = 400 if request.method == "POST" else 200
+    chat_id = next((memory.chat_id for memory in memories if memory.chat_id), None)
+    home = reverse("memories:book-timeline", args=[chat_id]) if chat_id else reverse("memories:index")
+    context = {"form": form, "memories": memories, "home": home}
+    return render(request, "memories/merge.html", context, status=status)
+
+
+def _ids(values: list[str]) -> list[UUID]:
+    """Return the valid ids among the first 50 values."""
+    found = []
+    for value in values[:50]:
+        with suppress(ValueError):
+            found.append(UUID(value))
+    return found
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def split(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    """Split a memory into several, a line each."""
+    memory = own_memory(request, memory_id)
+    if not memory.is_active:
+        messages.error(request, "Only an active memory can be split.")
+        return redirect("memories:detail", memory_id=memory.pk)
+    form = SplitForm(request.POST) if request.method == "POST" else SplitForm({"texts": memory.text})
+    if request.method == "POST" and form.is_valid():
+        parts = operations.split_memory(memory, form.cleaned_data["texts"], editor=str(request.user))
+        undo = reverse("memories:unsplit", args=[parts[0].pk])
+        messages.success(request, f"It is {len(parts)} memories now.", extra_tags=f"undo {undo}")
+        return redirect("memories:detail", memory_id=parts[0].pk)
+    status = 400 if request.method == "POST" else 200
+    return render(request, "memories/split.html", {"form": form, "memory": memory}, status=status)
+
+
+def _undone(request: HttpRequest, memory: Memory, undo: Callable[[Memory], Sequence[Memory]]) -> HttpResponse:
+    """Undo a merge or a split, and redirect to the first memory that is active again."""
+    try:
+        restored = undo(memory)
+    except Conflict as error:
+        messages.error(request, error.detail)
+        return redirect("memories:detail", memory_id=memory.pk)
+    count = len(restored)
+    done = f"The merge is undone: {count} memories are active again." if count > 1 else "It is one memory again."
+    messages.success(request, done)
+    return redirect("memories:detail", memory_id=restored[0].pk)
+
+
+@login_required
+@require_POST
+def unmerge(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    """Undo a merge: its members become active again."""
+    return _undone(request, own_memory(request, memory_id), operations.undo_merge)
+
+
+@login_required
+@require_POST
+def unsplit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
+    """Undo a split: the original becomes active again, and its parts are retired."""
+    return _undone(request, own_memory(request, memory_id), lambda part: [operations.undo_split(part)])
