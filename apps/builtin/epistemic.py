@@ -11,7 +11,7 @@ from typing import Any
 from apps.builtin.phrases import noun_phrase
 from apps.builtin.statements import Statement, person_meant, statements_of, subjects
 from apps.extraction.parsers.epistemic import HIDING, KnowledgeLine, print_knowledge, print_retired
-from apps.extraction.parsers.plain import name_in, sentence
+from apps.extraction.parsers.text_cleanup import clean_line, clean_name
 from apps.llm.generation import GenerationRequest
 from apps.memories.wording import content_words, jaccard, split_speaker
 
@@ -104,7 +104,9 @@ def _known(entry: Mapping[str, Any]) -> KnowledgeLine:
 
 def _told(statements: Sequence[Statement]) -> list[KnowledgeLine]:
     found = [line for statement in statements for line in _lines(statement)]
-    cleaned = [KnowledgeLine(one.kind, name_in(one.subject), name_in(one.target), sentence(one.text)) for one in found]
+    cleaned = [
+        KnowledgeLine(one.kind, clean_name(one.subject), clean_name(one.target), clean_line(one.text)) for one in found
+    ]
     return [line for line in cleaned if line.subject and len(content_words(line.text)) >= LEAST_FACT][:MOST_NEW]
 
 

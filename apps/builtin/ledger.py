@@ -8,7 +8,7 @@ from apps.builtin.ledger_people import people_changes
 from apps.builtin.ledger_things import thing_changes
 from apps.builtin.statements import statements_of
 from apps.extraction.parsers.ledger import StateLine, print_state
-from apps.extraction.parsers.plain import inside_tag
+from apps.extraction.parsers.text_cleanup import tag_safe_name
 from apps.llm.generation import GenerationRequest
 
 MAX_VALUE = 120  # characters
@@ -17,13 +17,14 @@ MAX_VALUE = 120  # characters
 def ledger(request: GenerationRequest) -> str:
     """What the turns change of the fields that are given, one line for each that changed."""
     known = {
-        (inside_tag(one["name"]).casefold(), one["type"]): one["fields"] for one in request.material.get("entities", ())
+        (tag_safe_name(one["name"]).casefold(), one["type"]): one["fields"]
+        for one in request.material.get("entities", ())
     }
     changes: dict[tuple[str, str], list[StateChange]] = {}
     for statement in statements_of(request.material):
         for change in (*people_changes(statement), *thing_changes(statement)):
             if len(change.value) <= MAX_VALUE:
-                changes.setdefault((inside_tag(change.name).casefold(), change.kind), []).append(change)
+                changes.setdefault((tag_safe_name(change.name).casefold(), change.kind), []).append(change)
     lines = (_line(found, known.get(key, {})) for key, found in changes.items())
     return "\n".join(filter(None, lines)) or "NONE"
 

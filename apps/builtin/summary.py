@@ -13,8 +13,8 @@ from apps.builtin.salience import RELATIONSHIP, REVELATION, kind_of, salience
 from apps.builtin.setting import setting
 from apps.builtin.statements import Statement, statements_of
 from apps.builtin.threads import settles, thread_of
-from apps.extraction.parsers.plain import one_line, plain, without_html
 from apps.extraction.parsers.summary import parse_summary, print_summary
+from apps.extraction.parsers.text_cleanup import clean_reply, one_line, strip_html
 from apps.llm.generation import GenerationRequest
 
 SCENE_AND_SETTING, PRESENT, EVENTS, RELATIONSHIPS, REVEALED, THREADS, WISHES, MOMENT, NEXT = range(1, 10)
@@ -64,7 +64,7 @@ def _sections(text: str) -> dict[int, list[str]]:
     """The items of the sections so far. What has no sections, since a person wrote it, is what happened."""
     sections = parse_summary(f"[SUMMARY]\n{text}\n[/SUMMARY]").sections
     if text.strip() and not sections:
-        sections = {EVENTS: one_line(without_html(plain(text)), MAX_CHARS[EVENTS])}
+        sections = {EVENTS: one_line(strip_html(clean_reply(text)), MAX_CHARS[EVENTS])}
     items = {
         number: [line.removeprefix(BULLET).strip() for line in said.split("\n")] for number, said in sections.items()
     }
@@ -76,7 +76,7 @@ def _text(items: Sequence[str]) -> str:
 
 
 def _quoted(statement: Statement) -> str:
-    return one_line(without_html(plain(statement.quoted)))
+    return one_line(strip_html(clean_reply(statement.quoted)))
 
 
 def _shown(statements: Sequence[Statement]) -> list[Statement]:
@@ -112,14 +112,16 @@ def _present(request: GenerationRequest, statements: Sequence[Statement]) -> lis
     for one in statements:
         if one.sentence.turn in numbers and one.narrated:
             names += one.named
-    cleaned = (one_line(without_html(plain(name))) for name in names)
+    cleaned = (one_line(strip_html(clean_reply(name))) for name in names)
     return [", ".join(dict.fromkeys(filter(None, cleaned)))] if names else []
 
 
 def _threads(old: Sequence[str], statements: Sequence[Statement]) -> list[str]:
     """The old threads that nothing settled, and the new ones."""
     still = [text for text in old if not _settled(text, statements)]
-    new = [text for thread in opened(statements) if (text := one_line(without_html(plain(thread.text)))) not in still]
+    new = [
+        text for thread in opened(statements) if (text := one_line(strip_html(clean_reply(thread.text)))) not in still
+    ]
     return [*still, *new][-MOST_THREADS:]
 
 

@@ -84,7 +84,7 @@ def _extracted(session: Session) -> list[int]:
         material = {"turns": turns, "participants": participants, "per_kind": DEFAULTS.new_per_kind}
         for tier, (task, kinds) in TIERS.items():
             reply = task(GenerationRequest(task=tier, messages=[], material=material))
-            for candidate in parse_memories(reply, kinds).candidates:
+            for candidate in parse_memories(reply, kinds).items:
                 found.setdefault(candidate.text, candidate.sources[0])
     return list(found.values())
 

@@ -1,7 +1,7 @@
-"""What in a message is addressed to a model instead of told: commands, notes out of character, our own tags. Pure.
+"""Detect prompt injection in messages: commands to a model, out-of-character notes, tags of the reply formats. Pure.
 
-A chat is data: nothing in it may become a memory because the chat says so. The rules are narrow on purpose, since
-people in stories remember, ignore and record things too.
+Messages are data: a message must not be able to dictate a memory. The rules are narrow on purpose, since people in
+stories remember, ignore and record things too.
 """
 
 import re
@@ -19,7 +19,7 @@ _TAG = re.compile(
     r"|</?\s*(?:character_state|world_state|relationship_matrix|transcript)\s*>",
     re.IGNORECASE,
 )
-# A line in another role's name, or a mark of a chat template.
+# A line that imitates another role, or a token of a chat template.
 _ROLE_LINE = re.compile(
     r"^[ \t>*_#\"“\[(]{0,6}"
     r"(?:(?:system|assistant|developer)(?: (?:prompt|message|note|instructions?|override))?[*_]*\s*[:：]"
@@ -96,33 +96,33 @@ _MACHINERY = re.compile(
     re.IGNORECASE,
 )
 _RULES = (_TAG, _ROLE_LINE, _NOTE, _OOC, _OVERRIDE, _TO_MEMORY, _AS_MEMORY, _OUTPUT, _ADDRESSED, _MACHINERY)
-# Without one of these no rule applies: most sentences need no closer look.
+# Every rule needs one of these: a cheap check that most sentences fail.
 _HINT = re.compile(
     r"[\[［【<#:：]|\(\(|\booc\b|ignor|disregard|forget|overrid|bypass|skip|memor|facts?\b|output|emit|print|json|prompt|"
     r"transcript|instruction|assistant|language model|llm|chatbot|extract|summari|chat log|\bai\b|knowledge base|"
     r"\(\s*(?:a/n|system|author|writer|gm|dm|narrator|note)",
     re.IGNORECASE,
 )
-_READ = 4000  # characters of a sentence that are looked at; nobody quotes a longer one
+_MAX_CHECKED = 4000  # characters of a sentence; longer ones are not stored as memories
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])")
 
 
 def is_instruction(sentence: str) -> bool:
-    """Whether a sentence speaks to a model, in its tags or in the open, instead of telling something."""
-    text = sentence[:_READ]
+    """Return whether a sentence is addressed to a model, by a tag or by a command."""
+    text = sentence[:_MAX_CHECKED]
     return bool(_HINT.search(text)) and any(rule.search(text) for rule in _RULES)
 
 
 def without_instructions(message: str) -> str:
-    """The message without notes out of character, and without lines in another role's name or under a tag of ours.
+    """Remove out-of-character notes, lines that imitate another role, and texts behind tags from a message.
 
-    Commands among its sentences are still there: ``is_instruction`` knows them.
+    Commands among its sentences stay; check each sentence with ``is_instruction``.
     """
-    return "\n".join(_told(line) for line in _NOTE.sub(" ", message).splitlines())
+    return "\n".join(_strip_tagged(line) for line in _NOTE.sub(" ", message).splitlines())
 
 
-def _told(line: str) -> str:
-    """What a line tells: all of it, or what stands before a tag, or nothing."""
+def _strip_tagged(line: str) -> str:
+    """Return the part of a line before a tag; "" for a line that imitates another role."""
     if _ROLE_LINE.search(line) or _OOC.match(line):
         return ""
     tag = _TAG.search(line)
@@ -130,32 +130,34 @@ def _told(line: str) -> str:
 
 
 def echoed_lines(turn_texts: Iterable[str]) -> frozenset[str]:
-    """What messages dictate, normalised: the texts behind tags of ours and after the colon of a command, whole and
-    sentence by sentence. A candidate of such a text merely repeats it."""
-    found = {normalized(piece) for text in turn_texts for piece in _dictated(text)}
-    return frozenset(found - {""})
+    """Return the texts that messages dictate, normalized: those behind tags and after the colon of a command.
+
+    They are returned as wholes and as sentences. A candidate with such a text only echoes the prompt.
+    """
+    texts = {normalized(piece) for text in turn_texts for piece in _dictated(text)}
+    return frozenset(texts - {""})
 
 
 def normalized(text: str) -> str:
-    """A text's words alone, in lower case, for comparison."""
+    """Return the words of a text in lower case, without punctuation."""
     return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
 
 
 def _dictated(text: str) -> Iterator[str]:
-    awaited = False  # the line before was a command that ended with a colon
+    follows_command = False  # the line before was a command that ended with a colon
     for line in filter(str.strip, text.splitlines()):
         parts = _TAG.split(line)
-        if awaited and len(parts) == 1:
-            yield from _pieces(line)
+        if follows_command and len(parts) == 1:
+            yield from _whole_and_sentences(line)
         for part in parts[1:]:
-            yield from _pieces(part)
+            yield from _whole_and_sentences(part)
         for sentence in _SENTENCE_END.split(parts[0]):
             command, colon, rest = sentence.rpartition(":")
             if colon and is_instruction(command + colon):
-                yield from _pieces(rest)
-        awaited = line.rstrip().endswith(":") and is_instruction(line)
+                yield from _whole_and_sentences(rest)
+        follows_command = line.rstrip().endswith(":") and is_instruction(line)
 
 
-def _pieces(text: str) -> Iterator[str]:
+def _whole_and_sentences(text: str) -> Iterator[str]:
     yield text
     yield from _SENTENCE_END.split(text)

@@ -1,4 +1,4 @@
-"""Routes of the pages of runs and settings, below ``/memories/``. They share the namespace of the memory book."""
+"""Routes of the pages of runs and settings, below ``/memories/``, in the namespace of the memory book."""
 
 from django.urls import path
 
@@ -12,13 +12,13 @@ urlpatterns = [
     path("runs/<uuid:run_id>/pause/", runs.change, {"action": "pause"}, name="pause"),
     path("runs/<uuid:run_id>/resume/", runs.change, {"action": "resume"}, name="resume"),
     path("chats/<uuid:chat_id>/book/runs/", runs.index, name="book-runs"),
-    path("chats/<uuid:chat_id>/book/settings/", settings.of_chat, name="book-settings"),
+    path("chats/<uuid:chat_id>/book/settings/", settings.chat_settings, name="book-settings"),
     path("chats/<uuid:chat_id>/book/settings/mode/", settings.change_mode, name="change-mode"),
     path("chats/<uuid:chat_id>/book/settings/fresh-start/", settings.fresh_start, name="fresh-start"),
     path("chats/<uuid:chat_id>/book/settings/fresh-start/undo/", settings.undo_fresh_start, name="undo-fresh-start"),
-    path("characters/<uuid:character_id>/settings/", settings.of_character, name="character-settings"),
+    path("characters/<uuid:character_id>/settings/", settings.character_settings, name="character-settings"),
 ]
 urlpatterns += [
-    path(f"chats/<uuid:chat_id>/book/story/{part}/make/", runs.renew_story, {"part": part}, name=f"make-{part}")
+    path(f"chats/<uuid:chat_id>/book/story/{part}/make/", runs.start_tier, {"part": part}, name=f"make-{part}")
     for part in ("profiles", "canon", "continuity")
 ]

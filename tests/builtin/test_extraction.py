@@ -65,7 +65,7 @@ def pick(
     reply = task(GenerationRequest(task="any", messages=[], material=material))
     parsed = parse_memories(reply, dict(TASKS)[task])
     assert parsed.unused == []
-    return parsed.candidates
+    return parsed.items
 
 
 def kept(*texts: str, speaker: str = "Mira") -> list[str]:
@@ -212,7 +212,7 @@ def test_whoever_answers_is_heard_before_whoever_asks() -> None:
     turns = [{"number": n, "speaker": ("Mira", "Alice")[n], "is_user": False, "text": t} for n, t in enumerate(texts)]
     material = {"turns": turns, "participants": ["Alice", "Mira"], "per_kind": 1}
     reply = long_term(GenerationRequest(task="long_term", messages=[], material=material))
-    assert [item.text for item in parse_memories(reply, KINDS["long_term"]).candidates] == [
+    assert [item.text for item in parse_memories(reply, KINDS["long_term"]).items] == [
         "Alice: “Anna has a boat in Lyon.”"
     ]
 

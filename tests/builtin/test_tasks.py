@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from apps.builtin.tasks import TASKS
+from apps.extraction.parsers.answers import parse_update, parse_yes_no
 from apps.extraction.parsers.arcs import parse_arcs
 from apps.extraction.parsers.continuity import parse_contradictions
 from apps.extraction.parsers.epistemic import parse_knowledge
@@ -19,7 +20,6 @@ from apps.extraction.parsers.profiles import parse_profiles
 from apps.extraction.parsers.relationships import parse_relationships
 from apps.extraction.parsers.summary import parse_summary
 from apps.extraction.parsers.triggers import parse_triggers
-from apps.extraction.parsers.words import parse_update, parse_yes_no
 from apps.llm.generation import GenerationRequest
 from apps.memories.candidates import LEDGER_FIELDS
 from apps.memories.wording import split_speaker

@@ -1,4 +1,4 @@
-"""Settings: defaults by hardware profile, what overrides them, and what is refused."""
+"""Memory settings: defaults by profile, overrides and validation."""
 
 from dataclasses import asdict, fields
 from typing import Any
@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from apps.accounts.models import User
 from apps.common.problems import Invalid
 from apps.extraction.settings.operations import change_settings
-from apps.extraction.settings.queries import settings_of
-from apps.extraction.settings.schema import DEFAULTS, NAMES, TIERS, Settings, check, defaults, resolve
+from apps.extraction.settings.queries import settings_of, settings_of_owner
+from apps.extraction.settings.schema import DEFAULTS, SETTINGS, TIERS, Settings, defaults, resolve, validate
 from tests.factories import UserFactory, make_character, make_chat
 
 
@@ -20,9 +20,9 @@ def owner(db: None) -> User:
     return UserFactory()
 
 
-def test_the_profiles_differ_where_the_design_says_so() -> None:
+def test_settings_whose_defaults_differ_by_profile() -> None:
     small, hosted = defaults("A"), defaults("B")
-    differing = {name for name in NAMES if getattr(small, name) != getattr(hosted, name)}
+    differing = {name for name in SETTINGS if getattr(small, name) != getattr(hosted, name)}
     assert differing == {
         "new_per_kind", "canon", "continuity", "model_triggers", "duplicate", "cross_kind_duplicate", "same_topic",
         "word_duplicate", "word_cross_kind_duplicate", "word_same_topic",
@@ -32,18 +32,18 @@ def test_the_profiles_differ_where_the_design_says_so() -> None:
     assert (small.same_topic, hosted.same_topic) == (0.55, 0.52)
 
 
-def test_every_default_passes_its_own_check_and_every_tier_has_a_switch() -> None:
-    check(asdict(DEFAULTS))
-    check(asdict(defaults("B")))
+def test_defaults_are_valid_and_every_tier_has_a_setting() -> None:
+    validate(asdict(DEFAULTS))
+    validate(asdict(defaults("B")))
     assert set(TIERS) <= {one.name for one in fields(Settings)}
 
 
-def test_the_more_special_document_wins() -> None:
+def test_the_most_specific_document_wins() -> None:
     found = resolve("A", [{"extract_every": 5, "chunk": 10}, {"extract_every": 7}, {}])
     assert (found.extract_every, found.chunk, found.profile) == (7, 10, "A")
 
 
-def test_the_profile_can_be_forced_and_brings_its_defaults() -> None:
+def test_a_chosen_profile_sets_the_defaults() -> None:
     assert resolve("A", [{"profile": "B"}]) == defaults("B").__class__(**asdict(defaults("B")) | {"profile": "B"})
     assert resolve("B", [{"profile": "B"}, {"profile": "auto", "new_per_kind": 9}]).new_per_kind == 9
 
@@ -61,23 +61,23 @@ def test_the_profile_can_be_forced_and_brings_its_defaults() -> None:
         ({"no such thing": 1}, "/no such thing"),
     ],
 )
-def test_what_cannot_be_used_is_named(document: dict[str, Any], pointer: str) -> None:
+def test_invalid_values_are_reported_with_a_pointer(document: dict[str, Any], pointer: str) -> None:
     with pytest.raises(Invalid) as raised:
-        check(document)
+        validate(document)
     assert [error.pointer for error in raised.value.errors] == [pointer]
 
 
 @given(
     st.dictionaries(
-        st.sampled_from(sorted(NAMES)),
+        st.sampled_from(sorted(SETTINGS)),
         st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.none()),
         max_size=4,
     )
 )
-def test_a_document_is_refused_or_can_be_used(document: dict[str, Any]) -> None:
+def test_every_document_is_refused_or_resolved(document: dict[str, Any]) -> None:
     named: set[str] = set()
     try:
-        check(document)
+        validate(document)
     except Invalid as error:
         named = {one.pointer.removeprefix("/") for one in error.errors}
     assert named <= document.keys()
@@ -99,7 +99,7 @@ def test_a_chat_overrides_its_character_which_overrides_the_user(owner: User) ->
     assert (theirs.extract_every, theirs.session_cap) == (5, 10)
 
 
-def test_null_takes_a_setting_back(owner: User) -> None:
+def test_null_resets_a_setting(owner: User) -> None:
     change_settings(owner, {"extract_every": 5, "session_cap": 10})
     assert change_settings(owner, {"extract_every": None}) == {"session_cap": 10}
     assert settings_of(make_chat(owner)).extract_every == DEFAULTS.extract_every
@@ -112,3 +112,15 @@ def test_a_refused_change_changes_nothing(owner: User) -> None:
     with pytest.raises(Invalid):
         change_settings(owner, {"nothing": None})
     assert settings_of(make_chat(owner)).extract_every == 5
+
+
+def test_settings_of_a_chat_do_not_apply_to_others(owner: User) -> None:
+    character = make_character(owner)
+    special, alone, other = make_chat(owner), make_chat(owner), make_chat(owner, character=character)
+    change_settings(owner, {"extract_every": 7}, chat=special)
+    change_settings(owner, {"arcs_cap": 5}, character=character)
+    assert settings_of(special).extract_every == 7
+    assert settings_of(alone) == Settings(profile="A")
+    assert (settings_of(other).extract_every, settings_of(other).arcs_cap) == (3, 5)
+    assert settings_of_owner(owner).arcs_cap == 10
+    assert settings_of_owner(owner, character).arcs_cap == 5

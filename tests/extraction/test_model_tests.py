@@ -1,4 +1,4 @@
-"""The test of a model as a job: asked in the background, one at a time, cancelled in flight, and never remembered."""
+"""Jobs of model tests: one at a time, cancellable, without access to memories."""
 
 import datetime as dt
 import threading
@@ -66,9 +66,7 @@ def test_the_built_in_backend_is_tested_and_scored(owner: User) -> None:
     assert {"task", "score", "verdict", "hints", "raw"} <= results["tiers"][0].keys()
 
 
-def test_a_connected_model_is_asked_by_ones_own_templates(
-    owner: User, connection: Connection, server: ScriptedServer
-) -> None:
+def test_the_users_templates_are_used(owner: User, connection: Connection, server: ScriptedServer) -> None:
     set_template(owner, "arcs", "My own words. {{open}} {{transcript}}")
     test = completed(model_tests.start_test(owner, connection))
     assert (test.state, test.backend, test.model) == ("succeeded", "openai", "scripted-small")
@@ -76,9 +74,7 @@ def test_a_connected_model_is_asked_by_ones_own_templates(
     assert [tier["raw"] for tier in test.results["tiers"]] == ["NONE"] * total()
 
 
-def test_nothing_is_written_to_memories_and_nothing_read_from_them(
-    owner: User, connection: Connection, server: ScriptedServer
-) -> None:
+def test_memories_are_neither_read_nor_written(owner: User, connection: Connection, server: ScriptedServer) -> None:
     chat = make_chat(owner, "The zebra sleeps.", "Indeed.", character=make_character(owner))
     make_memory(chat, "The zebra sleeps.")
     server.reply_to(lambda request: True, "[fact:3:permanent] Everything is different now.")
@@ -89,7 +85,7 @@ def test_nothing_is_written_to_memories_and_nothing_read_from_them(
     assert not any("zebra" in request.prompt for request in server.requests)
 
 
-def test_a_call_that_fails_is_told_and_the_others_go_on(connection: Connection, owner: User, server: Any) -> None:
+def test_a_failed_call_is_reported_and_the_test_continues(connection: Connection, owner: User, server: Any) -> None:
     server.reply_to(lambda request: request.number == 2, Reply(status=400, raw=b'{"error": {"message": "no thanks"}}'))
     test = completed(model_tests.start_test(owner, connection))
     errors = [tier["error"] for tier in test.results["tiers"]]
@@ -108,7 +104,7 @@ def test_one_test_at_a_time_for_each_owner(owner: User) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_at_once_start_one(transactional_db: None) -> None:
+def test_concurrent_requests_start_one_test(transactional_db: None) -> None:
     owner = UserFactory()
     barrier, outcomes = threading.Barrier(4), []
 
@@ -145,7 +141,7 @@ def test_a_connection_deleted_while_its_test_waits_ends_the_test(owner: User, co
 
 
 def cancel_when(monkeypatch: pytest.MonkeyPatch, test: ModelTest, holds: Callable[[dict[str, Any]], bool]) -> None:
-    """Cancel the test at the first heartbeat for whose fields the predicate holds."""
+    """Cancel the test at the first heartbeat whose fields satisfy the predicate."""
     real_heartbeat = jobs.heartbeat
 
     def heartbeat(job: Any, **fields: Any) -> None:
@@ -157,7 +153,7 @@ def cancel_when(monkeypatch: pytest.MonkeyPatch, test: ModelTest, holds: Callabl
     monkeypatch.setattr(model_tests, "HEARTBEAT_INTERVAL", 0.0)
 
 
-def test_a_cancel_stops_a_test_in_the_middle_and_keeps_what_came(
+def test_a_cancelled_test_keeps_its_results_so_far(
     owner: User, connection: Connection, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     test = model_tests.start_test(owner, connection)
@@ -167,7 +163,7 @@ def test_a_cancel_stops_a_test_in_the_middle_and_keeps_what_came(
     assert len(server.requests) == 2
 
 
-def test_a_cancel_aborts_a_call_that_stalls(
+def test_cancelling_aborts_a_stalled_call(
     owner: User, connection: Connection, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     test = model_tests.start_test(owner, connection)
@@ -178,7 +174,7 @@ def test_a_cancel_aborts_a_call_that_stalls(
     assert timezone.now() - begun < dt.timedelta(seconds=10)
 
 
-def test_a_killed_worker_leaves_a_test_that_failed_and_says_so(owner: User) -> None:
+def test_a_test_whose_worker_was_killed_fails(owner: User) -> None:
     test = model_tests.start_test(owner, None)
     long_ago = timezone.now() - dt.timedelta(hours=1)
     mine = ModelTest.objects.for_owner(owner).filter(pk=test.pk)
@@ -190,14 +186,14 @@ def test_a_killed_worker_leaves_a_test_that_failed_and_says_so(owner: User) -> N
     assert completed(model_tests.start_test(owner, None)).state == "succeeded"
 
 
-def test_a_test_that_is_alive_is_left_alone(owner: User) -> None:
+def test_a_test_with_a_heartbeat_is_not_failed(owner: User) -> None:
     test = model_tests.start_test(owner, None)
     ModelTest.objects.for_owner(owner).update(state="running", claim=uuid.uuid4(), heartbeat_at=timezone.now())
     tasks.sweep_jobs()
     assert completed(test).state == "running"
 
 
-def test_a_test_whose_task_was_lost_is_sent_again(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_test_whose_task_was_lost_is_queued_again(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[str] = []
     monkeypatch.setattr(tasks.run_model_test, "delay", lambda *, test_id: sent.append(test_id))
     test = model_tests.start_test(owner, None)
@@ -209,7 +205,7 @@ def test_a_test_whose_task_was_lost_is_sent_again(owner: User, monkeypatch: pyte
     assert sent == [str(test.pk)]
 
 
-def test_the_last_tests_are_kept(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_latest_tests_are_kept(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_tests, "KEPT", 3)
     other = model_tests.start_test(UserFactory(), None)
     tests = []

@@ -1,4 +1,4 @@
-"""Every parser of replies: what is printed reads the same in any dress, and nothing makes a parser fail or slow."""
+"""All reply parsers: round trips through printers, markup around lines, robustness and speed."""
 
 import re
 import time
@@ -10,9 +10,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from apps.extraction.parsers.answers import parse_update, parse_yes_no
 from apps.extraction.parsers.arcs import ArcLine, parse_arcs, print_arc
 from apps.extraction.parsers.continuity import Contradiction, parse_contradictions, print_contradiction
 from apps.extraction.parsers.epistemic import KINDS, KnowledgeLine, parse_knowledge, print_knowledge
+from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.parsers.ledger import StateLine, parse_states, print_state
 from apps.extraction.parsers.memories import (
     ENTITY_KINDS,
@@ -24,9 +26,7 @@ from apps.extraction.parsers.memories import (
     print_memory,
 )
 from apps.extraction.parsers.merges import MergeLine, parse_merges, print_merge
-from apps.extraction.parsers.plain import MAX_REPLY
 from apps.extraction.parsers.profiles import Profile, parse_profiles, print_profile
-from apps.extraction.parsers.prose import parse_prose
 from apps.extraction.parsers.records import MAX_ITEMS, MAX_UNUSED
 from apps.extraction.parsers.relationships import (
     MAGNITUDES,
@@ -36,8 +36,8 @@ from apps.extraction.parsers.relationships import (
     print_relationship,
 )
 from apps.extraction.parsers.summary import SECTIONS, parse_summary, print_summary
+from apps.extraction.parsers.text_cleanup import MAX_REPLY
 from apps.extraction.parsers.triggers import parse_triggers, print_triggers
-from apps.extraction.parsers.words import parse_update, parse_yes_no
 from apps.memories.candidates import LEDGER_FIELDS
 
 MEMORY_KINDS = ("fact", "relationship", "preference", "event")
@@ -98,7 +98,7 @@ def states(draw: st.DrawFn) -> StateLine:
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of line: how it is read and printed, and lines of it."""
+    """Parser, printer and example lines of a line format."""
 
     read: Callable[[str], tuple[list[Any], list[str]]]
     show: Callable[[Any], str]
@@ -118,7 +118,7 @@ def read_memories(reply: str) -> Any:
 
 
 FORMATS = {
-    "memories": Format(reader(read_memories, "candidates"), print_memory, candidates),
+    "memories": Format(reader(read_memories), print_memory, candidates),
     "arcs": Format(reader(parse_arcs), print_arc, arcs),
     "ledger": Format(reader(parse_states), print_state, states()),
     "epistemic": Format(reader(parse_knowledge), print_knowledge, knowledge),
@@ -135,7 +135,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "triggers of one": lambda reply: parse_triggers(reply, [3]),
     "yes or no": parse_yes_no,
     "update": parse_update,
-    "prose": lambda reply: parse_prose(reply, 500),
+    "prose": lambda reply: parse_free_text(reply, 500),
 }
 each_format = pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
 each_parser = pytest.mark.parametrize("parse", PARSERS.values(), ids=PARSERS)
@@ -143,7 +143,7 @@ each_parser = pytest.mark.parametrize("parse", PARSERS.values(), ids=PARSERS)
 
 @each_format
 @given(data=st.data())
-def test_what_is_printed_reads_as_it_was(form: Format, data: st.DataObject) -> None:
+def test_printed_items_are_parsed_back(form: Format, data: st.DataObject) -> None:
     items = data.draw(st.lists(form.lines, max_size=5))
     assert form.read("\n".join(map(form.show, items))) == (items, [])
 
@@ -178,14 +178,14 @@ DRESSES = {
 @pytest.mark.parametrize("dress", DRESSES.values(), ids=DRESSES)
 @settings(max_examples=8)
 @given(data=st.data())
-def test_a_dressed_line_reads_the_same(form: Format, dress: str, data: st.DataObject) -> None:
+def test_markup_around_a_line_is_ignored(form: Format, dress: str, data: st.DataObject) -> None:
     item = data.draw(form.lines)
     assert form.read(dress.format(form.show(item))) == ([item], [])
 
 
 @each_format
 @given(data=st.data())
-def test_a_wrapped_line_reads_the_same(form: Format, data: st.DataObject) -> None:
+def test_wrapped_lines_are_joined(form: Format, data: st.DataObject) -> None:
     item = data.draw(form.lines)
     line = form.show(item)
     begins = max(line.find("]"), line.find(": ") if form.show is print_relationship else 0) + 20
@@ -197,7 +197,7 @@ def test_a_wrapped_line_reads_the_same(form: Format, data: st.DataObject) -> Non
 
 @pytest.mark.parametrize("form", [FORMATS[name] for name in TAGGED], ids=TAGGED)
 @given(data=st.data())
-def test_a_tag_reads_the_same_in_bold_in_capitals_and_in_full_width(form: Format, data: st.DataObject) -> None:
+def test_tags_in_bold_capitals_or_full_width_are_accepted(form: Format, data: st.DataObject) -> None:
     item = data.draw(form.lines)
     tag, _, text = form.show(item).partition("]")
     wide = tag.replace("[", "【").replace(":", "：").replace("=", "＝").replace(",", "，") + "】"
@@ -208,7 +208,7 @@ def test_a_tag_reads_the_same_in_bold_in_capitals_and_in_full_width(form: Format
 
 @each_format
 @given(data=st.data())
-def test_what_is_around_the_lines_is_named(form: Format, data: st.DataObject) -> None:
+def test_remarks_around_the_lines_are_listed_as_unused(form: Format, data: st.DataObject) -> None:
     first, second = data.draw(form.lines), data.draw(form.lines)
     reply = "\n".join(
         ["Sure! Here they are:", "", form.show(first), "## More of them", form.show(second), "", "Shall I go on?"]
@@ -223,12 +223,12 @@ def test_what_is_around_the_lines_is_named(form: Format, data: st.DataObject) ->
     "reply",
     ["", "\n \n", "NONE", "none", " None. ", "**NONE**", "[NONE]", "- none", "(None)", "```\nNONE\n```", "NONE."],
 )
-def test_none_is_nothing_and_no_error(form: Format, reply: str) -> None:
+def test_none_gives_no_items_and_no_unused_lines(form: Format, reply: str) -> None:
     assert form.read(reply) == ([], [])
 
 
 @each_format
-def test_of_a_thousand_lines_some_are_read_and_the_rest_is_counted(form: Format) -> None:
+def test_items_beyond_the_limit_are_counted(form: Format) -> None:
     line = SAMPLES[form.show]
     items, unused = form.read("\n".join([line] * 1000))
     assert (len(items), unused) == (MAX_ITEMS, [f"… and {1000 - MAX_ITEMS} more lines."])
@@ -294,7 +294,7 @@ def strings_in(value: Any) -> list[str]:
 
 @each_parser
 @given(reply=anything)
-def test_no_reply_makes_it_raise_and_what_it_reads_can_be_stored(parse: Callable[[str], Any], reply: str) -> None:
+def test_no_reply_raises_and_parsed_texts_can_be_stored(parse: Callable[[str], Any], reply: str) -> None:
     for text in strings_in(parse(reply)):
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", text)
         assert text == text.strip()
@@ -304,7 +304,7 @@ def test_no_reply_makes_it_raise_and_what_it_reads_can_be_stored(parse: Callable
 @each_format
 @settings(max_examples=300)
 @given(reply=anything)
-def test_whatever_was_read_is_printed_and_reads_the_same_again(form: Format, reply: str) -> None:
+def test_parsed_items_survive_a_round_trip(form: Format, reply: str) -> None:
     items, _ = form.read(reply)
     assert form.read("\n".join(map(form.show, items)))[0] == items
 
@@ -371,7 +371,7 @@ BEGINNINGS = {
 
 
 @pytest.mark.parametrize("name", PARSERS)
-def test_a_reply_run_wild_takes_no_time(name: str) -> None:
+def test_repetitive_replies_are_parsed_fast(name: str) -> None:
     slow = {}
     for wild, unit in WILD.items():
         reply = BEGINNINGS.get(name, "") + unit * (MAX_REPLY // len(unit) - 10) + "x"
@@ -384,14 +384,14 @@ def test_a_reply_run_wild_takes_no_time(name: str) -> None:
 
 
 @each_parser
-def test_a_reply_of_a_million_characters_takes_no_time(parse: Callable[[str], Any]) -> None:
+def test_long_replies_are_parsed_fast(parse: Callable[[str], Any]) -> None:
     for unit in ("[", "-", "*", "[fact] x\n", " "):
         began = time.process_time()
         parse(unit * (1_000_000 // len(unit)))
         assert time.process_time() - began < SECONDS
 
 
-def test_what_is_beyond_the_limits_is_counted() -> None:
+def test_characters_beyond_the_limit_are_counted() -> None:
     _, unused = FORMATS["arcs"].read("\n".join(["Prose."] * 1000))
     assert len(unused) == MAX_UNUSED + 1
     assert unused[-1] == f"… and {1000 - MAX_UNUSED} more lines."
@@ -404,7 +404,7 @@ sections = st.dictionaries(
 
 
 @given(sections)
-def test_a_summary_reads_as_it_was_printed(printed: dict[int, str]) -> None:
+def test_a_printed_summary_is_parsed_back(printed: dict[int, str]) -> None:
     assert parse_summary(print_summary(printed)).sections == printed
 
 
@@ -412,7 +412,7 @@ profiles = st.builds(Profile, *[st.just("") | st.lists(texts, min_size=1, max_si
 
 
 @given(profiles)
-def test_a_profile_reads_as_it_was_printed(profile: Profile) -> None:
+def test_a_printed_profile_is_parsed_back(profile: Profile) -> None:
     assume(any(asdict(profile).values()))
     assert parse_profiles(print_profile(profile)) == profile
 
@@ -421,12 +421,12 @@ def test_a_profile_reads_as_it_was_printed(profile: Profile) -> None:
     st.dictionaries(st.integers(1, 99), st.lists(words, min_size=1, max_size=6, unique=True).map(tuple), max_size=5),
     st.sampled_from(["{}", "- {}", "**{}**", "  {}", "> {}", "1) {}"]),
 )
-def test_triggers_read_as_they_were_printed(found: dict[int, tuple[str, ...]], dress: str) -> None:
+def test_printed_triggers_are_parsed_back(found: dict[int, tuple[str, ...]], dress: str) -> None:
     reply = "\n".join(dress.format(line) for line in print_triggers(found).splitlines())
     assert parse_triggers(reply, list(found)).words == found
 
 
 @given(st.lists(texts, min_size=1, max_size=3).map("\n\n".join))
-def test_prose_reads_as_it_was_written(text: str) -> None:
+def test_plain_prose_is_unchanged(text: str) -> None:
     for dressed in (text, f"```\n{text}\n```", f"“{text}”" if "“" not in text else text, f"**Recap:** {text}"):
-        assert parse_prose(dressed, 10_000) == text
+        assert parse_free_text(dressed, 10_000) == text

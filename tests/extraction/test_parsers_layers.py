@@ -1,4 +1,4 @@
-"""What models really write for arcs, the ledger, knowledge, relationships and merges."""
+"""Parsers of arcs, ledger, knowledge, relationships and merges, on variants that models write."""
 
 import pytest
 
@@ -27,12 +27,12 @@ def test_arcs(line: str, arc: ArcLine) -> None:
 
 
 @pytest.mark.parametrize("line", ["[fact] Mira is tall.", "[arc]", "[resolved:3]", "[architect] Tom", "An arc opens."])
-def test_what_is_no_arc(line: str) -> None:
+def test_other_lines_are_not_arcs(line: str) -> None:
     assert parse_arcs(line).items == []
     assert parse_arcs(line).unused == [line]
 
 
-def test_states_with_names_of_every_sort() -> None:
+def test_states_of_entities_with_unusual_names() -> None:
     reply = """[state:Jean-Luc O’Neill:character] location=the old mill | mood = tense, tired
 [state:Übersee, Haus am Wall:place] occupants=Mira | control=the guild
 [STATE: The Salt Company : Faction] leadership=Dame Orla"""
@@ -46,7 +46,7 @@ def test_states_with_names_of_every_sort() -> None:
     ]
 
 
-def test_fields_have_other_names_too() -> None:
+def test_aliases_of_fields() -> None:
     [line] = parse_states(
         "[state:Mira:character] outfit_disguise=a nun's habit | Active Goal: find Tom | carried-items=a rope"
         " | **mood**=calm"
@@ -56,7 +56,7 @@ def test_fields_have_other_names_too() -> None:
     assert parse_states("[state:Port:place] political_control=the crown").items[0].fields == {"control": "the crown"}
 
 
-def test_what_a_type_does_not_have_is_named_and_the_rest_kept() -> None:
+def test_unknown_fields_are_listed_as_unused() -> None:
     parsed = parse_states("[state:Guild:faction] hostility_level=high | leadership=Orla\n[state:Mira:ghost] mood=calm")
     assert parsed.items == [StateLine("Guild", "faction", {"leadership": "Orla"})]
     assert parsed.unused == ["[state:Mira:ghost] mood=calm", "Guild: hostility_level=high"]
@@ -66,7 +66,7 @@ def test_what_a_type_does_not_have_is_named_and_the_rest_kept() -> None:
     "value",
     ["unknown", "Not mentioned", "none mentioned", "not specified", "N/A", "na", "unspecified", "?", "-", "(none)"],
 )
-def test_placeholders_say_nothing(value: str) -> None:
+def test_placeholders_are_skipped(value: str) -> None:
     parsed = parse_states(f"[state:Mira:character] mood={value} | location=inn")
     assert parsed.items == [StateLine("Mira", "character", {"location": "inn"})]
     assert parsed.unused == []
@@ -84,13 +84,13 @@ def test_placeholders_say_nothing(value: str) -> None:
         *((field, value) for field in ("carried", "outfit", "goal") for value in ("none", "nothing")),
     ],
 )
-def test_a_value_is_cleared_explicitly(field: str, value: str) -> None:
+def test_words_that_clear_a_field(field: str, value: str) -> None:
     assert parse_states(f"[state:Mira:character] {field}={value}").items == [
         StateLine("Mira", "character", {}, (field,))
     ]
 
 
-def test_fields_may_stand_on_lines_of_their_own_or_behind_commas() -> None:
+def test_fields_on_separate_lines_or_behind_commas() -> None:
     fields = {"location": "the inn, upstairs", "mood": "calm"}
     for body in (
         "location=the inn, upstairs, mood=calm",
@@ -103,7 +103,7 @@ def test_fields_may_stand_on_lines_of_their_own_or_behind_commas() -> None:
         assert parse_states(f"[state:Mira:character] {body}").items == [StateLine("Mira", "character", fields)]
 
 
-def test_the_last_word_on_a_field_counts() -> None:
+def test_the_last_value_of_a_field_counts() -> None:
     [line] = parse_states("[state:Mira:character] mood=calm | mood=cleared").items
     assert line == StateLine("Mira", "character", {}, ("mood",))
 
@@ -123,7 +123,7 @@ def test_the_last_word_on_a_field_counts() -> None:
         ("- [hides] Mira from Tom | a letter from home", KnowledgeLine("hiding", "Mira", "Tom", "a letter from home")),
     ],
 )
-def test_who_knows_what(line: str, item: KnowledgeLine) -> None:
+def test_knowledge(line: str, item: KnowledgeLine) -> None:
     assert parse_knowledge(line).items == [item]
 
 
@@ -131,7 +131,7 @@ def test_who_knows_what(line: str, item: KnowledgeLine) -> None:
     "line",
     ["[knows] the key is false", "[dreams] Mira | of the sea", "[knows] | of the sea", "[knows] Mira |", "# Who knows"],
 )
-def test_what_says_nothing_of_anybodys_knowledge(line: str) -> None:
+def test_other_lines_are_not_knowledge(line: str) -> None:
     assert parse_knowledge(line).items == []
     assert len(parse_knowledge(line).unused) == 1
 
@@ -212,7 +212,7 @@ def test_descriptors_in_a_list_below() -> None:
         "A -> B -> C: warm",
     ],
 )
-def test_what_is_no_relationship(line: str) -> None:
+def test_other_lines_are_not_relationships(line: str) -> None:
     assert parse_relationships(line).items == []
     assert len(parse_relationships(line).unused) == 1
 
@@ -236,7 +236,7 @@ def test_merges(tag: str) -> None:
 @pytest.mark.parametrize(
     "line", ["[4] Mira lives.", "[merge] Mira lives.", "[merge:1,4]", "[fact:2] Mira lives.", "1 and 4"]
 )
-def test_what_is_no_merge(line: str) -> None:
+def test_other_lines_are_not_merges(line: str) -> None:
     assert parse_merges(line).items == []
     assert parse_merges(line).unused == [line]
 

@@ -1,4 +1,4 @@
-"""Lines in which memories come: what models really write reads well, and what is printed reads the same."""
+"""Parser of memories: round trips, and variants that models write."""
 
 import time
 
@@ -41,18 +41,18 @@ candidates = st.builds(
 
 
 def read(reply: str) -> list[Candidate]:
-    return parse_memories(reply, KINDS).candidates
+    return parse_memories(reply, KINDS).items
 
 
 @given(st.lists(candidates, max_size=5))
-def test_what_is_printed_reads_as_it_was(items: list[Candidate]) -> None:
+def test_printed_memories_are_parsed_back(items: list[Candidate]) -> None:
     parsed = parse_memories("\n".join(map(print_memory, items)), KINDS)
-    assert parsed.candidates == items
+    assert parsed.items == items
     assert parsed.unused == []
 
 
 @given(st.text())
-def test_no_reply_makes_it_raise_and_what_it_reads_is_printable(reply: str) -> None:
+def test_no_reply_raises_and_parsed_memories_are_printable(reply: str) -> None:
     for candidate in read(reply):
         assert candidate.kind in KINDS
         assert candidate.importance in (1, 2, 3)
@@ -64,7 +64,7 @@ tags = st.text(alphabet="[]fact:23 =,/entitysource*_`-#【】：ab", max_size=40
 
 
 @given(st.lists(st.builds("[fact{}]{}".format, tags, st.one_of(st.text(), tags)), max_size=3))
-def test_whatever_was_read_is_printed_and_reads_the_same_again(lines: list[str]) -> None:
+def test_parsed_memories_survive_a_round_trip(lines: list[str]) -> None:
     found = read("\n".join(lines))
     assert read("\n".join(map(print_memory, found))) == found
 
@@ -74,14 +74,14 @@ def test_whatever_was_read_is_printed_and_reads_the_same_again(lines: list[str])
     ["[" * 100_000, "[fact" + " " * 100_000 + "x] y", "[fact] x\n" + "y\n" * 10_000, "-" * 100_000, "*`" * 50_000],
     ids=["brackets", "spaces", "continuations", "dashes", "marks"],
 )
-def test_a_reply_run_wild_takes_no_time(reply: str) -> None:
+def test_repetitive_replies_are_parsed_fast(reply: str) -> None:
     began = time.process_time()
     parse_memories(reply, KINDS)
     assert time.process_time() - began < 3  # seconds
 
 
 @given(st.text(alphabet="[]fact:23 =,/entity*`-\n1.#【】：ab", max_size=60))
-def test_near_misses_do_not_make_it_raise(reply: str) -> None:
+def test_malformed_tags_do_not_raise(reply: str) -> None:
     parse_memories(reply, KINDS)
 
 
@@ -108,11 +108,11 @@ def test_near_misses_do_not_make_it_raise(reply: str) -> None:
         "[fact:permanent:2] Mira lives in Paris.",
     ],
 )
-def test_however_it_is_written_it_reads_the_same(line: str) -> None:
+def test_variants_of_a_line_give_the_same_memory(line: str) -> None:
     assert read(line) == [Candidate("fact", "Mira lives in Paris.")]
 
 
-def test_modifiers_come_in_any_order_and_nonsense_gets_the_default() -> None:
+def test_modifiers_in_any_order_and_defaults_for_invalid_ones() -> None:
     [candidate] = read("[event:source=4, 7:entity=Mira/character,Port Salt/place,Bob/king:scene:3] They met.")
     assert candidate == Candidate(
         "event",
@@ -123,32 +123,32 @@ def test_modifiers_come_in_any_order_and_nonsense_gets_the_default() -> None:
         (NamedEntity("Mira", "character"), NamedEntity("Port Salt", "place"), NamedEntity("Bob", "unknown")),
     )
     assert [item.importance for item in read("[fact:13] One.\n[fact:0] Two.\n[fact:high] Three.")] == [2, 2, 2]
-    assert [
-        item.expiration for item in parse_memories("[fact:2:forever] One.", KINDS, expiration="session").candidates
-    ] == ["session"]
+    assert [item.expiration for item in parse_memories("[fact:2:forever] One.", KINDS, expiration="session").items] == [
+        "session"
+    ]
 
 
-def test_lines_that_cannot_be_used_are_named() -> None:
+def test_unusable_lines_are_listed() -> None:
     parsed = parse_memories(
         "Here is what I found:\n\n[mood:2] Mira is sad.\n[fact:2]\n[fact] Mira is tall.\n\nNONE", KINDS
     )
-    assert [item.text for item in parsed.candidates] == ["Mira is tall."]
+    assert [item.text for item in parsed.items] == ["Mira is tall."]
     assert parsed.unused == ["Here is what I found:", "[mood:2] Mira is sad.", "[fact:2]"]
 
 
 @pytest.mark.parametrize("reply", ["NONE", "none", " None. ", "**NONE**", "[NONE]", "", "\n\n", "```\nNONE\n```"])
-def test_none_is_nothing_and_no_error(reply: str) -> None:
-    assert parse_memories(reply, KINDS).candidates == []
+def test_none_gives_no_memories_and_no_unused_lines(reply: str) -> None:
+    assert parse_memories(reply, KINDS).items == []
     assert parse_memories(reply, KINDS).unused == []
 
 
-def test_a_remark_after_a_blank_line_is_no_part_of_a_memory() -> None:
+def test_a_remark_after_a_blank_line_does_not_continue_a_memory() -> None:
     parsed = parse_memories("[fact] Mira is tall.\n\nLet me know if you need more.", KINDS)
-    assert [item.text for item in parsed.candidates] == ["Mira is tall."]
+    assert [item.text for item in parsed.items] == ["Mira is tall."]
     assert parsed.unused == ["Let me know if you need more."]
 
 
-def test_marks_that_belong_to_the_text_stay() -> None:
+def test_marks_within_the_text_stay() -> None:
     assert read("[fact] Mira is **tall**")[0].text == "Mira is **tall**"
     assert read("**[fact] Mira is tall**")[0].text == "Mira is tall"
 
@@ -160,7 +160,7 @@ def test_a_text_keeps_its_full_width_punctuation() -> None:
 @pytest.mark.parametrize(
     "line", ["[fact: 3] Mira is tall.", "[fact:3]Mira is tall.", "[fact:3:sources=2-4] Mira is tall."]
 )
-def test_importance_and_sources_as_they_come(line: str) -> None:
+def test_variants_of_importance_and_sources(line: str) -> None:
     [candidate] = read(line)
     assert (candidate.importance, candidate.text) == (3, "Mira is tall.")
     assert candidate.sources in ((), (2, 3, 4))
@@ -168,7 +168,7 @@ def test_importance_and_sources_as_they_come(line: str) -> None:
 
 def test_a_list_below_a_line_and_a_heading_after_it() -> None:
     parsed = parse_memories("[fact] Mira owns:\n- a rope\n- a lamp\n## Events\n[event] She left.", KINDS)
-    assert [item.text for item in parsed.candidates] == ["Mira owns: a rope a lamp", "She left."]
+    assert [item.text for item in parsed.items] == ["Mira owns: a rope a lamp", "She left."]
     assert parsed.unused == ["## Events"]
 
 
@@ -189,16 +189,16 @@ ENTITY_OBJECTS = MEMORY % '[{"name": "Mira", "type": "character"}]'
         "[" + MEMORY % '"Mira/character"' + "]",
     ],
 )
-def test_objects_instead_of_lines(reply: str) -> None:
+def test_json_objects_instead_of_lines(reply: str) -> None:
     candidate = Candidate("fact", "Mira is tall.", 3, "permanent", (2, 4), (NamedEntity("Mira", "character"),))
     assert read(reply) == [candidate]
 
 
-def test_objects_that_are_no_memories_are_named() -> None:
+def test_unusable_json_objects_are_listed() -> None:
     parsed = parse_memories('[{"kind": "fact", "text": "Mira is tall."}, {"kind": "mood", "text": "Sad."}]', KINDS)
-    assert [item.text for item in parsed.candidates] == ["Mira is tall."]
+    assert [item.text for item in parsed.items] == ["Mira is tall."]
     assert parsed.unused == ["{'kind': 'mood', 'text': 'Sad.'}"]
     for reply in ('{"a": 1}', "{", '{"a": {"a": ' * 5000, '[{"kind": "fact"}]', '{"kind": ["fact"], "text": {"a": 1}}'):
         parsed = parse_memories(reply, KINDS)
-        assert parsed.candidates == []
+        assert parsed.items == []
         assert parsed.unused != []

@@ -1,13 +1,13 @@
-"""What models really write for summaries, profiles, contradictions, triggers, prose, and answers of one word."""
+"""Parsers of summaries, profiles, contradictions, triggers, prose and one-word answers, on variants of replies."""
 
 import pytest
 
+from apps.extraction.parsers.answers import parse_update, parse_yes_no
 from apps.extraction.parsers.continuity import Contradiction, is_all_clear, parse_contradictions
+from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.parsers.profiles import Profile, parse_profiles
-from apps.extraction.parsers.prose import parse_prose
 from apps.extraction.parsers.summary import parse_summary
 from apps.extraction.parsers.triggers import parse_triggers
-from apps.extraction.parsers.words import parse_update, parse_yes_no
 
 BODY = "1. Scene and setting: an inn at night.\n2. Who is present: Mira and Tom."
 PARTS = {1: "an inn at night.", 2: "Mira and Tom."}
@@ -33,7 +33,7 @@ PARTS = {1: "an inn at night.", 2: "Mira and Tom."}
         "[SUMMARY]\n1. an inn at <b>night</b>.\n2) Mira and Tom.\n[/SUMMARY]",
     ],
 )
-def test_a_summary_however_it_comes(reply: str) -> None:
+def test_variants_of_a_summary(reply: str) -> None:
     summary = parse_summary(reply)
     assert summary.sections == PARTS
     assert "Tom" in summary.text
@@ -43,7 +43,7 @@ def test_a_summary_however_it_comes(reply: str) -> None:
 @pytest.mark.parametrize(
     "reply", ["", "NONE", "I can't help with that.", "<analysis>1. Tom came.", "[SUMMARY][/SUMMARY]"]
 )
-def test_what_is_no_summary(reply: str) -> None:
+def test_replies_without_a_summary(reply: str) -> None:
     assert parse_summary(reply).text == ""
     assert parse_summary(reply).sections == {}
 
@@ -72,11 +72,11 @@ def test_a_numbered_list_within_a_section_is_part_of_it() -> None:
         "[relationship_matrix]Tom: fond[/relationship_matrix]\n```",
     ],
 )
-def test_a_profile_however_it_comes(reply: str) -> None:
+def test_variants_of_a_profile(reply: str) -> None:
     assert parse_profiles(reply) == Profile("Calm.", "War.", "Tom: fond")
 
 
-def test_missing_sections() -> None:
+def test_missing_sections_are_empty() -> None:
     assert parse_profiles("<world_state>War.</world_state><character_state>NONE</character_state>") == Profile(
         "", "War.", ""
     )
@@ -102,7 +102,7 @@ def test_missing_sections() -> None:
         "[contradiction:1] No contradiction.",
     ],
 )
-def test_all_clear(reply: str) -> None:
+def test_replies_that_report_no_contradiction(reply: str) -> None:
     assert parse_contradictions(reply).items == []
 
 
@@ -118,7 +118,7 @@ def test_all_clear(reply: str) -> None:
         "Tom is dead. Otherwise no contradictions.",
     ],
 )
-def test_what_is_not_all_clear(text: str) -> None:
+def test_replies_that_report_a_contradiction(text: str) -> None:
     assert not is_all_clear(text)
     assert [item.text for item in parse_contradictions(text).items] == [text]
 
@@ -130,7 +130,7 @@ def test_contradictions_with_and_without_numbers() -> None:
     assert parse_contradictions("[Contradiction: fact 3] Tom is dead.").items == [Contradiction("Tom is dead.", 3)]
 
 
-def test_free_lines_keep_the_numbers_that_they_begin_with() -> None:
+def test_untagged_lines_keep_their_leading_numbers() -> None:
     parsed = parse_contradictions("Contradictions:\n- 12 guards vs 2\n2. Tom is dead\n* 3.5 miles, not 2")
     assert [item.text for item in parsed.items] == ["12 guards vs 2", "Tom is dead", "3.5 miles, not 2"]
     assert parsed.unused == ["Contradictions:"]
@@ -158,7 +158,7 @@ def test_triggers(reply: str, numbers: list[int], words: dict[int, tuple[str, ..
     assert parse_triggers(reply, numbers).words == words
 
 
-def test_triggers_of_memories_that_were_not_asked_about_are_named() -> None:
+def test_triggers_of_unknown_memories_are_listed() -> None:
     assert parse_triggers("Words:\n9: rope\n3: lantern", [3, 4]).unused == ["Words:", "9: rope"]
 
 
@@ -179,26 +179,26 @@ def test_triggers_of_memories_that_were_not_asked_about_are_named() -> None:
         "Mira\u0000 left.\r\n  Tom\tstayed.",
     ],
 )
-def test_prose_without_what_is_around_it(reply: str) -> None:
-    assert parse_prose(reply, 500) == "Mira left. Tom stayed."
+def test_remarks_around_prose_are_removed(reply: str) -> None:
+    assert parse_free_text(reply, 500) == "Mira left. Tom stayed."
 
 
 def test_prose_keeps_paragraphs_and_lists() -> None:
     text = "Who: Mira, a smith.\nWhat happened: she left.\n\nWhere things stand: far away."
-    assert parse_prose(text, 500) == text
-    assert parse_prose("- one\n- two", 500) == "- one\n- two"
-    assert parse_prose("“Go,” she said. “Go.”", 500) == "“Go,” she said. “Go.”"
+    assert parse_free_text(text, 500) == text
+    assert parse_free_text("- one\n- two", 500) == "- one\n- two"
+    assert parse_free_text("“Go,” she said. “Go.”", 500) == "“Go,” she said. “Go.”"
 
 
 @pytest.mark.parametrize("reply", ["", "NONE", "**None.**", "```\n```", "<recap></recap>"])
-def test_no_prose(reply: str) -> None:
-    assert parse_prose(reply, 500) == ""
+def test_replies_without_prose(reply: str) -> None:
+    assert parse_free_text(reply, 500) == ""
 
 
 def test_long_prose_ends_with_a_sentence_or_at_least_a_word() -> None:
-    assert parse_prose("Mira left. Tom stayed. Anna slept.", 25) == "Mira left. Tom stayed."
-    assert parse_prose("Mira went over the hills and far away", 20) == "Mira went over the"
-    assert parse_prose("x" * 50, 20) == "x" * 20
+    assert parse_free_text("Mira left. Tom stayed. Anna slept.", 25) == "Mira left. Tom stayed."
+    assert parse_free_text("Mira went over the hills and far away", 20) == "Mira went over the"
+    assert parse_free_text("x" * 50, 20) == "x" * 20
 
 
 @pytest.mark.parametrize(

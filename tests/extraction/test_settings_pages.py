@@ -1,4 +1,4 @@
-"""The pages of settings, prompts, tests of models and vectors: they work, tell what is wrong, and are one's own."""
+"""Pages of settings, prompts, model tests and search vectors."""
 
 import re
 from typing import Any
@@ -13,10 +13,9 @@ from apps.extraction.models import EmbeddingJob, ModelTest
 from apps.extraction.prompts.examples import EXAMPLES
 from apps.extraction.prompts.overrides import set_template, template_of
 from apps.extraction.prompts.rendering import TASKS, default_template, render
-from apps.extraction.settings.groups import GROUPS
 from apps.extraction.settings.operations import change_settings
 from apps.extraction.settings.queries import settings_of, stored_settings
-from apps.extraction.settings.schema import NAMES
+from apps.extraction.settings.schema import GROUPS, SETTINGS
 from apps.llm.operations import create_connection
 from apps.memories.models import ChatMemory, Memory
 from tests.factories import UserFactory, make_character, make_chat, make_memory
@@ -42,7 +41,7 @@ def chat(alice: User) -> Chat:
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The ids of the tests and jobs that were sent to a worker."""
+    """Return the list that collects the ids of tests and jobs sent to a worker."""
     found: list[str] = []
     monkeypatch.setattr(tasks.run_model_test, "delay", lambda *, test_id: found.append(test_id))
     monkeypatch.setattr(tasks.run_reembedding, "delay", lambda *, job_id: found.append(job_id))
@@ -70,7 +69,7 @@ def of_character(chat: Chat) -> str:
 
 
 def row_of(html: str, name: str) -> str:
-    """A setting's row of the form."""
+    """Return the row of a setting in the form."""
     [row] = [row for row in re.findall(r'<li class="field setting.*?</li>', html, re.S) if f'id="id_{name}"' in row]
     return row
 
@@ -78,17 +77,16 @@ def row_of(html: str, name: str) -> str:
 # Settings
 
 
-def test_every_setting_stands_in_one_group() -> None:
-    named = [name for group in GROUPS for name in group.labels]
-    assert sorted(named) == sorted(NAMES)
+def test_no_group_of_settings_is_missing_or_empty() -> None:
+    assert {metadata["group"] for metadata in SETTINGS.values()} == set(GROUPS)
 
 
-def test_the_form_holds_every_setting_with_its_value_and_where_it_comes_from(site: Client, chat: Chat) -> None:
+def test_the_form_shows_every_setting_with_its_value_and_origin(site: Client, chat: Chat) -> None:
     change_settings(chat.owner, {"extract_every": 5, "arcs": False})
     change_settings(chat.owner, {"session_cap": 11}, character=chat.character)
     for url in (USERS, of_character(chat), book(chat)):
         html = page(site, url)
-        assert all(f'name="{name}"' in html for name in NAMES)
+        assert all(f'name="{name}"' in html for name in SETTINGS)
     html = page(site, book(chat))
     assert 'placeholder="5"' in row_of(html, "extract_every")
     assert "yours" in row_of(html, "extract_every")
@@ -103,7 +101,7 @@ def test_the_form_holds_every_setting_with_its_value_and_where_it_comes_from(sit
     assert "Take back" in mine
 
 
-def test_the_detected_profile_is_named_and_can_be_forced(site: Client, chat: Chat) -> None:
+def test_the_detected_profile_is_shown_and_can_be_overridden(site: Client, chat: Chat) -> None:
     assert "A, small or local models" in page(site, USERS)
     site.post(USERS, {"profile": "B"})
     html = page(site, book(chat))
@@ -112,7 +110,7 @@ def test_the_detected_profile_is_named_and_can_be_forced(site: Client, chat: Cha
     assert settings_of(chat).continuity
 
 
-def test_settings_are_saved_at_their_place_and_taken_back(site: Client, chat: Chat, alice: User) -> None:
+def test_settings_are_saved_and_reset_for_user_character_and_chat(site: Client, chat: Chat, alice: User) -> None:
     assert site.post(USERS, {"extract_every": "7", "scenes": "off", "duplicate": "0.9"}).status_code == 302
     assert stored_settings(alice) == {"extract_every": 7, "scenes": False, "duplicate": 0.9}
     site.post(of_character(chat), {"extract_every": "8"})
@@ -124,7 +122,7 @@ def test_settings_are_saved_at_their_place_and_taken_back(site: Client, chat: Ch
     assert settings_of(chat).extract_every == 7
 
 
-def test_what_is_not_sent_is_left_alone(site: Client, alice: User) -> None:
+def test_fields_that_are_not_sent_are_unchanged(site: Client, alice: User) -> None:
     change_settings(alice, {"extract_every": 7})
     site.post(USERS, {"take_back": "there is no such setting"})
     assert stored_settings(alice) == {"extract_every": 7}
@@ -141,7 +139,7 @@ def test_what_is_not_sent_is_left_alone(site: Client, alice: User) -> None:
         ("profile", "C", "Select a valid choice"),
     ],
 )
-def test_an_error_is_told_beside_its_field_and_nothing_is_saved(
+def test_an_error_is_shown_at_its_field_and_nothing_is_saved(
     site: Client, alice: User, name: str, value: str, said: str
 ) -> None:
     reply = site.post(USERS, {"arcs_cap": "12", name: value})
@@ -152,12 +150,12 @@ def test_an_error_is_told_beside_its_field_and_nothing_is_saved(
     assert stored_settings(alice) == {}
 
 
-def test_a_folded_group_is_open_where_something_in_it_is_wrong(site: Client) -> None:
+def test_a_folded_group_with_an_error_is_open(site: Client) -> None:
     assert 'setting-group" open' not in page(site, USERS)
     assert 'setting-group" open' in site.post(USERS, {"duplicate": "7"}).content.decode()
 
 
-def test_characters_names_are_text(site: Client, alice: User) -> None:
+def test_names_of_characters_are_escaped(site: Client, alice: User) -> None:
     character = make_character(alice, name="<b>Mira</b>")
     chat = make_chat(alice, character=character)
     change_settings(alice, {"arcs_cap": 3}, character=character)
@@ -165,10 +163,10 @@ def test_characters_names_are_text(site: Client, alice: User) -> None:
         assert "<b>Mira" not in page(site, url)
 
 
-# How a chat remembers
+# Memory mode
 
 
-def test_a_chat_is_made_read_only_and_learns_again(site: Client, chat: Chat) -> None:
+def test_read_only_mode_is_started_and_ended(site: Client, chat: Chat) -> None:
     url = f"{book(chat)}mode/"
     assert "learns from what is said" in page(site, book(chat))
     site.post(url, {"mode": "read_only"})
@@ -181,14 +179,14 @@ def test_a_chat_is_made_read_only_and_learns_again(site: Client, chat: Chat) -> 
     assert chat.progress.exists()  # skipped: taken as read
 
 
-def test_learning_again_may_begin_with_what_was_said_meanwhile(site: Client, chat: Chat) -> None:
+def test_messages_written_in_read_only_mode_can_be_read_afterwards(site: Client, chat: Chat) -> None:
     site.post(f"{book(chat)}mode/", {"mode": "read_only"})
     site.post(f"{book(chat)}mode/", {"mode": "full", "learn": "on"})
     assert ChatMemory.of_chat(chat).mode == "full"
     assert not chat.progress.exists()
 
 
-def test_a_fresh_start_is_asked_about_made_and_undone(site: Client, chat: Chat) -> None:
+def test_a_fresh_start_is_confirmed_made_and_undone(site: Client, chat: Chat) -> None:
     memory = make_memory(chat, "They met at sea.", tier="session", kind="scene")
     asked = page(site, f"{book(chat)}fresh-start/")
     assert "You can undo it." in asked
@@ -204,11 +202,11 @@ def test_a_fresh_start_is_asked_about_made_and_undone(site: Client, chat: Chat) 
 
 
 @pytest.mark.parametrize("path", ["mode/", "fresh-start/undo/"])
-def test_what_changes_something_is_posted(site: Client, chat: Chat, path: str) -> None:
+def test_changes_need_a_post(site: Client, chat: Chat, path: str) -> None:
     assert site.get(f"{book(chat)}{path}").status_code == 405
 
 
-def test_the_book_leads_to_the_settings_and_to_the_file(site: Client, chat: Chat) -> None:
+def test_the_book_links_to_settings_and_export(site: Client, chat: Chat) -> None:
     assert f'href="{book(chat)}"' in page(site, f"/memories/chats/{chat.pk}/book/")
     assert f"/api/v1/chats/{chat.pk}/memory-export/" in page(site, book(chat))
 
@@ -226,34 +224,34 @@ def test_every_task_is_listed_and_has_a_page(site: Client, alice: User) -> None:
     assert site.get("/settings/prompts/there-is-none/").status_code == 404
 
 
-def test_a_page_shows_our_template_and_explains_its_placeholders(site: Client) -> None:
+def test_a_page_shows_the_built_in_template_and_its_placeholders(site: Client) -> None:
     html = page(site, "/settings/prompts/long_term/")
-    assert html.count("Write one line for each memory") == 2  # in the editor, and as ours
+    assert html.count("Write one line for each memory") == 2  # in the editor, and as the built-in template
     assert "{{transcript}}" in html
     assert "the messages, numbered, between marks" in html
 
 
-def test_a_template_is_saved_and_reset_and_nothing_typed_is_lost(site: Client, alice: User) -> None:
+def test_a_template_is_saved_and_reset_without_losing_the_text(site: Client, alice: User) -> None:
     url, mine = "/settings/prompts/arcs/", "Mine: {{open}} {{transcript}}"
     assert site.post(url, {"text": mine, "action": "save"}).status_code == 302
     assert template_of(alice, "arcs") == mine
     html = site.post(url, {"text": mine, "action": "reset"}).content.decode()
     assert template_of(alice, "arcs") is None
-    assert "Our template serves again" in html
+    assert "The built-in template is in use again" in html
     assert ">Mine: {{open}} {{transcript}}</textarea>" in html
 
 
-def test_what_is_wrong_with_a_template_is_named(site: Client, alice: User) -> None:
+def test_errors_of_a_template_are_shown(site: Client, alice: User) -> None:
     reply = site.post("/settings/prompts/arcs/", {"text": "{{open}} {{nonsense}}", "action": "save"})
     assert reply.status_code == 400
     html = reply.content.decode()
     assert "{{transcript}} is missing." in html
-    assert "{{nonsense}} is nothing that this task can fill in." in html
+    assert "{{nonsense}} is unknown to this task." in html
     assert ">{{open}} {{nonsense}}</textarea>" in html
     assert template_of(alice, "arcs") is None
 
 
-def test_a_template_is_tried_on_example_material_before_it_is_saved(site: Client, alice: User) -> None:
+def test_a_template_is_previewed_without_being_saved(site: Client, alice: User) -> None:
     reply = site.post("/settings/prompts/arcs/", {"text": "Mine: {{open}} {{transcript}}", "action": "preview"})
     assert "Mine: 1. Who shut the harbour?" in reply.content.decode()
     assert template_of(alice, "arcs") is None
@@ -268,13 +266,13 @@ def test_there_is_example_material_for_every_task(task: str) -> None:
     assert "<(nothing)>" not in required[-1]["content"]
 
 
-def test_a_template_is_text_and_not_markup(site: Client) -> None:
+def test_templates_are_escaped(site: Client) -> None:
     reply = site.post("/settings/prompts/arcs/", {"text": "</textarea><script>{{open}} {{transcript}}"})
     assert "<script>{{" not in reply.content.decode()
     assert "<script>{{" not in page(site, "/settings/prompts/arcs/")
 
 
-# Tests of models
+# Model tests
 
 
 def test_a_test_is_started_watched_and_cancelled(
@@ -318,12 +316,12 @@ def test_another_users_connection_can_not_be_tested(site: Client) -> None:
 # Vectors
 
 
-def test_the_models_page_tells_how_far_vectors_are(
+def test_the_models_page_shows_the_progress_of_embeddings(
     site: Client, chat: Chat, alice: User, sent: list[str], django_capture_on_commit_callbacks: Any
 ) -> None:
     assert 'hx-get="/settings/models/vectors/"' in page(site, "/settings/models/")
     url = "/settings/models/vectors/"
-    assert "Every search vector is by all-MiniLM-L6-v2." in page(site, url, **HTMX)
+    assert "All search vectors are of all-MiniLM-L6-v2." in page(site, url, **HTMX)
     make_memory(chat, "Tom likes tea.", embedding_model="of-before")
     assert "1 memory or message has no vector" in page(site, url)
     with django_capture_on_commit_callbacks(execute=True):
@@ -334,18 +332,18 @@ def test_the_models_page_tells_how_far_vectors_are(
     site.post(f"{url}cancel/")
     job.refresh_from_db()
     assert job.state == "cancelled"
-    assert "Make them now" in page(site, url)
+    assert "Compute them now" in page(site, url)
 
 
-# Whose pages they are
+# Access
 
 
 @pytest.mark.parametrize("page", ["memory/", "prompts/", "prompts/arcs/", "models/test/", "models/vectors/"])
-def test_nobody_gets_in_unnamed(db: None, page: str) -> None:
+def test_pages_require_a_login(db: None, page: str) -> None:
     assert Client().get(f"/settings/{page}")["Location"].startswith("/accounts/login/")
 
 
-def test_a_stranger_finds_nothing(chat: Chat) -> None:
+def test_pages_of_other_users_are_404(chat: Chat) -> None:
     stranger = signed_in(UserFactory())
     for url in (book(chat), of_character(chat), f"{book(chat)}fresh-start/"):
         assert stranger.get(url).status_code == 404

@@ -1,4 +1,4 @@
-"""The test of models: good replies score high, poor ones low and with a reason, and a run survives what fails."""
+"""Suitability test of models: scores, hints, and the command."""
 
 import json
 import time
@@ -16,7 +16,7 @@ from apps.chats.models import Chat
 from apps.extraction.models import ExtractionRun, ModelCall
 from apps.extraction.prompts.overrides import set_template
 from apps.extraction.prompts.rendering import TASKS, default_template
-from apps.extraction.suitability.expectations import Line, expected
+from apps.extraction.suitability.expectations import Statement, expected
 from apps.extraction.suitability.running import Report, run, total
 from apps.extraction.suitability.scenarios import trials
 from apps.extraction.suitability.scoring import TierResult, score_reply
@@ -114,7 +114,7 @@ Where things stand: She trusts Tobias.""",
 
 
 class Scripted:
-    """A backend that writes what it is given for a task, or raises it."""
+    """Backend that returns the given reply to a task, or raises the given exception."""
 
     name, model, context_tokens, profile = "scripted", "scripted-small", 8192, "B"
 
@@ -154,24 +154,27 @@ def test_a_good_reply_in_bullets_and_bold_scores_as_high(task: str) -> None:
 @pytest.mark.parametrize("task", TRIALS)
 @pytest.mark.parametrize(
     ("reply", "hint"),
-    [("", "It wrote nothing"), ("NONE", "It found nothing to note"), (" none.", "It found nothing to note")],
+    [
+        ("", "It wrote nothing"),
+        ("NONE", "It reported that there is nothing"),
+        (" none.", "It reported that there is nothing"),
+    ],
 )
-def test_no_reply_scores_nothing_and_says_so(task: str, reply: str, hint: str) -> None:
+def test_an_empty_reply_scores_zero_with_a_hint(task: str, reply: str, hint: str) -> None:
     result = score_reply(TRIALS[task], reply)
     assert (result.score, result.verdict) == (0, "unsuitable")
     assert [line.startswith(hint) for line in result.hints] == [True]
 
 
 @pytest.mark.parametrize("task", ["long_term", "session", "arcs", "epistemic", "ledger", "summary", "profiles"])
-def test_prose_instead_of_lines_scores_nothing_and_says_so(task: str) -> None:
+def test_prose_instead_of_lines_scores_zero_with_a_hint(task: str) -> None:
     result = score_reply(TRIALS[task], "I think that Ilka is a fine inspector, and that Tobias is right to trust her.")
     assert result.score == 0
     assert result.hints[0].startswith("It wrote prose")
 
 
 @pytest.mark.parametrize("task", TRIALS)
-def test_examples_of_the_prompt_are_no_answer(task: str) -> None:
-    """What a small model copies from its prompt scores nothing, and the hint says what it did."""
+def test_copied_examples_score_zero_with_a_hint(task: str) -> None:
     copied = default_template(task).partition("repeat")[2]
     result = score_reply(TRIALS[task], copied)
     assert result.score <= 15
@@ -179,9 +182,9 @@ def test_examples_of_the_prompt_are_no_answer(task: str) -> None:
     assert set(result.wrong[-1:]) <= {"It copied the examples of the prompt."}
 
 
-def test_what_is_expected_differs_from_the_examples() -> None:
+def test_expectations_differ_from_the_examples_of_prompts() -> None:
     for trial in TRIALS.values():
-        assert any(one.what == "It copied the examples of the prompt." for one in trial.unwanted)
+        assert any(one.description == "It copied the examples of the prompt." for one in trial.unwanted)
         assert "Oswin" in default_template(trial.task)
         assert "oswin" not in json.dumps(trial.material).lower()
 
@@ -189,23 +192,27 @@ def test_what_is_expected_differs_from_the_examples() -> None:
 @pytest.mark.parametrize(
     ("task", "line", "hint"),
     [
-        ("long_term", "[event:2] Josef ran off with the baker's wife.", "It took gossip for a fact"),
-        ("long_term", "[fact:2] Holm is perhaps a smuggler.", "It noted guesses"),
-        ("long_term", "[event:3] Josef was killed by Holm's men.", "It declared a living man dead"),
-        ("session", "[detail:2] There is brandy in the crates.", "It noted a wrong guess"),
-        ("arcs", "[arc] Where is Josef Lind hiding?", "It opened a thread that had just been solved"),
-        ("epistemic", "[knows] Marcus | Helene has sold the vineyard.", "It has Marcus know what he was not told"),
-        ("epistemic", "[believes] Yusuf | The papers are an insurance.", "It has Yusuf believe the lie"),
-        ("epistemic", "[knows] Helene | Dora broke the clock.", "It has somebody know who broke the clock"),
+        ("long_term", "[event:2] Josef ran off with the baker's wife.", "It reported the gossip"),
+        ("long_term", "[fact:2] Holm is perhaps a smuggler.", "It reported guesses"),
+        ("long_term", "[event:3] Josef was killed by Holm's men.", "It reported that Josef is dead"),
+        ("session", "[detail:2] There is brandy in the crates.", "It reported a wrong guess"),
+        ("arcs", "[arc] Where is Josef Lind hiding?", "It opened an arc that had just been resolved"),
+        ("epistemic", "[knows] Marcus | Helene has sold the vineyard.", "It lets Marcus know of the sale"),
+        ("epistemic", "[believes] Yusuf | The papers are an insurance.", "It lets Yusuf believe the lie"),
+        ("epistemic", "[knows] Helene | Dora broke the clock.", "It lets somebody know who broke the clock"),
         ("ledger", "[state:Duke Albrecht:character] location=capital", "It lists somebody who is not in the scene"),
         ("ledger", "[state:Ilse:character] injuries=sprained ankle", "It still lists a wound that has healed"),
         ("ledger", "[state:Iron key:object] owner=Corvin", "It leaves the key with its former owner"),
-        ("relationships", "Ilka -> Tobias: hostile(high)", "It has Ilka hate Tobias"),
-        ("continuity", "[contradiction:5] She waits by the gate.", "It found fault with what agrees"),
+        ("relationships", "Ilka -> Tobias: hostile(high)", "It reports that Ilka hates Tobias"),
+        (
+            "continuity",
+            "[contradiction:5] She waits by the gate.",
+            "It reported that the meeting at the gate is contradicted",
+        ),
         ("canon", "Oswin sold the ferry.", "It copied the examples of the prompt"),
     ],
 )
-def test_what_must_not_be_said_costs_and_is_told(task: str, line: str, hint: str) -> None:
+def test_a_forbidden_statement_lowers_the_score_and_is_listed(task: str, line: str, hint: str) -> None:
     result = score_reply(TRIALS[task], f"{GOOD_REPLIES[task]}\n{line}")
     assert len(result.wrong) == 1
     assert result.wrong[0].startswith(hint)
@@ -213,7 +220,7 @@ def test_what_must_not_be_said_costs_and_is_told(task: str, line: str, hint: str
     assert 80 <= result.score <= 90
 
 
-def test_few_lines_score_little_and_the_hint_counts_them() -> None:
+def test_few_lines_score_low_and_are_counted_in_the_hint() -> None:
     reply = "\n".join(GOOD_REPLIES["long_term"].strip().splitlines()[:2])
     result = score_reply(TRIALS["long_term"], reply)
     assert result.hints == ["It found 2 of 12 facts: too few lines. A larger model would find more."]
@@ -221,24 +228,24 @@ def test_few_lines_score_little_and_the_hint_counts_them() -> None:
     assert len(result.missing) == 10
 
 
-def test_lines_that_cannot_be_used_cost_and_are_counted() -> None:
+def test_unused_lines_lower_the_score_and_are_counted() -> None:
     noise = "\n".join(f"[mood:{number}] Somebody is sad." for number in range(30))
     result = score_reply(TRIALS["long_term"], GOOD_REPLIES["long_term"] + "\n" + noise)
     assert 70 <= result.score < 85
-    assert result.hints == ["30 of 40 entries didn't have the form that was asked for."]
+    assert result.hints == ["30 of 40 entries didn't have the requested form."]
 
 
-def test_placeholders_and_made_up_sources_are_noticed() -> None:
+def test_hints_on_placeholders_and_invented_sources() -> None:
     state = score_reply(
         TRIALS["ledger"],
         GOOD_REPLIES["ledger"] + " | control=unknown\n[state:Corvin:character] goal=unknown | outfit=n/a",
     )
-    assert "It fills in “unknown” where it should leave a field out." in state.hints
+    assert "It writes “unknown” instead of leaving a field out." in state.hints
     assert state.score < 100
     memories = score_reply(TRIALS["long_term"], GOOD_REPLIES["long_term"].replace("source=27", "source=99"))
     assert "It cites messages that don't exist." in memories.hints
     unsourced = score_reply(TRIALS["session"], GOOD_REPLIES["session"].replace(":source=", ":"))
-    assert unsourced.hints == ["It seldom says which messages a memory comes from; Loci has to guess."]
+    assert unsourced.hints == ["It seldom cites the messages of a memory; Loci has to guess them."]
     assert unsourced.score == 100
 
 
@@ -260,8 +267,8 @@ def test_missing_tags_and_sections_are_named() -> None:
         ("He undrowned", ("drown",), False),
     ],
 )
-def test_words_are_found_however_they_end(text: str, words: tuple[str, ...], met: bool) -> None:
-    assert expected("", *words).is_met_by(Line(text)) is met
+def test_words_match_with_any_ending(text: str, words: tuple[str, ...], met: bool) -> None:
+    assert expected("", *words).is_met_by(Statement(text)) is met
 
 
 @settings(max_examples=60, deadline=None)
@@ -269,18 +276,18 @@ def test_words_are_found_however_they_end(text: str, words: tuple[str, ...], met
     st.sampled_from(sorted(TRIALS)),
     st.text() | st.lists(st.sampled_from("[]:|=<>\nfact knows 1 arc".split(" "))).map("".join),
 )
-def test_no_reply_makes_it_raise(task: str, reply: str) -> None:
+def test_no_reply_raises(task: str, reply: str) -> None:
     assert 0 <= score_reply(TRIALS[task], reply).score <= 100
 
 
-def test_a_long_reply_takes_no_time() -> None:
+def test_a_long_reply_is_scored_fast() -> None:
     began = time.process_time()
     for trial in TRIALS.values():
         score_reply(trial, "[fact:2] Ilka trusts Tobias.\n" * 3000)
     assert time.process_time() - began < 6  # seconds
 
 
-def test_every_question_can_be_asked_and_fits_a_small_context() -> None:
+def test_every_question_fits_a_small_context() -> None:
     assert total() == len(TRIALS) == 11
     assert TRIALS.keys() <= TASKS.keys()
     backend = Scripted(GOOD_REPLIES)
@@ -293,7 +300,7 @@ def test_every_question_can_be_asked_and_fits_a_small_context() -> None:
     assert json.loads(json.dumps(report.document()))["tiers"][0]["completion_tokens"] == 7
 
 
-def test_each_result_is_reported_as_it_comes_and_a_failure_stops_nothing() -> None:
+def test_results_are_reported_at_once_and_a_failure_does_not_stop_the_test() -> None:
     failure = GenerationFailed("The server is on fire.")
     failure.partial = "[arc] Ilka wants"
     failure.completion_tokens = 3
@@ -308,7 +315,7 @@ def test_each_result_is_reported_as_it_comes_and_a_failure_stops_nothing() -> No
     assert report.score == 91
 
 
-def test_a_run_is_ended_by_whoever_watches() -> None:
+def test_an_exception_in_the_watch_ends_the_test() -> None:
     class Stopped(Exception):
         pass
 
@@ -321,7 +328,7 @@ def test_a_run_is_ended_by_whoever_watches() -> None:
     assert backend.requests == []
 
 
-def test_ones_own_templates_are_asked_by() -> None:
+def test_the_users_templates_are_used() -> None:
     backend = Scripted(GOOD_REPLIES)
     run_all(backend, templates={"arcs": "Mine: {{open}} {{transcript}}"})
     asked = {request.task: request.messages[-1]["content"] for request in backend.requests}
@@ -345,7 +352,7 @@ def server() -> Any:
 
 
 def reply_of(request: Request) -> str:
-    """The good reply to the task whose template the prompt was made from."""
+    """Return the good reply to the task of a prompt."""
     asked = request.messages[-1]["content"]
     return next(
         reply
@@ -355,7 +362,7 @@ def reply_of(request: Request) -> str:
 
 
 def is_profile(task: str, asked: str) -> bool:
-    """These begin with a name."""
+    """Return whether the template of a task begins with a name."""
     begins = {"profiles": "Say how Ilka", "canon": "Write the history"}
     return task in begins and asked.startswith(begins[task])
 
@@ -406,7 +413,7 @@ def test_the_command_prints_replies_hints_and_scores(
     assert "Tobias: “" in call("--user", alice.email, "--connection", "builtin")
 
 
-def test_the_command_says_what_it_cannot_find(connect: Callable[[User, str], Connection]) -> None:
+def test_the_command_reports_unknown_users_and_connections(connect: Callable[[User, str], Connection]) -> None:
     alice, bob = UserFactory(), UserFactory()
     connection = connect(bob, "Home")
     connect(alice, "Twice")
@@ -416,5 +423,5 @@ def test_the_command_says_what_it_cannot_find(connect: Callable[[User, str], Con
     for foreign in ("Home", str(connection.pk)):
         with pytest.raises(CommandError, match="has no connection"):
             call("--user", alice.email, "--connection", foreign)
-    with pytest.raises(CommandError, match=r"has several connections 'TWICE'\. There are: Twice"):
+    with pytest.raises(CommandError, match=r"has several connections 'TWICE'\. Connections: Twice"):
         call("--user", alice.email, "--connection", "TWICE")

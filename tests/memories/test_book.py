@@ -504,7 +504,7 @@ def test_a_run_is_paused_resumed_and_stopped_from_the_book(
     monkeypatch.setattr(tasks.run_extraction, "delay", lambda **ids: None)
     started = site.post(f"/memories/chats/{chat.pk}/extract/", {"next": f"{book}runs/"}, follow=True).content.decode()
     run = ExtractionRun.objects.for_owner(chat.owner_id).get()
-    assert "Waiting to read what is new" in started
+    assert "Waiting to read new messages" in started
     paused = site.post(f"/memories/runs/{run.pk}/pause/", {"next": book}, follow=True).content.decode()
     assert "Paused at step 0 of 0" in paused
     assert "Resume" in site.get(f"/memories/chats/{chat.pk}/progress/").content.decode()

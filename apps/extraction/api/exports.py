@@ -1,4 +1,4 @@
-"""What is remembered of a chat, as one file."""
+"""API of the memory export of a chat."""
 
 from typing import Any
 from uuid import UUID
@@ -20,13 +20,13 @@ def _objects() -> serializers.ListField:
 
 
 class MemoryExportSerializer(serializers.Serializer[Any]):
-    """Every list holds objects as the routes of their layer reply them."""
+    """Memory export. Each list holds objects in the shape of the API of their layer."""
 
     schema_version = serializers.IntegerField()
     exported_at = serializers.DateTimeField()
     chat = JSONObject()
     character = JSONObject(allow_null=True)
-    settings = JSONObject(help_text="What holds, and what was set for the user, the character and the chat.")
+    settings = JSONObject(help_text="Effective settings, and those of the user, the character and the chat.")
     mode = JSONObject()
     entities = _objects()
     memories = _objects()
@@ -42,7 +42,7 @@ class MemoryExportSerializer(serializers.Serializer[Any]):
 class MemoryExportView(APIView):
     @extend_schema(responses=MemoryExportSerializer)
     def get(self, request: Request, chat_id: UUID) -> Response:
-        """All that is remembered of the chat, with what was replaced and retired, as a file."""
+        """Return all memories of a chat as a file, with superseded and retired ones."""
         chat = access_chat(request.user, chat_id)
         name = f"memories-{chat.pk}.json"
         return Response(

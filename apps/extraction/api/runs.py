@@ -1,10 +1,10 @@
-"""API views of runs."""
+"""API of runs: start, list, pause, resume and cancel them, and read the replies of the model."""
 
 from typing import Any
 from uuid import UUID
 
-from drf_spectacular.utils import extend_schema
-from rest_framework import generics, status
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework import mixins, status, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -12,9 +12,7 @@ from rest_framework.views import APIView
 from apps.chats.queries import access_chat
 from apps.common import jobs
 from apps.common.pagination import NewestFirst
-from apps.common.problems import Missing
-from apps.common.scoping import Owner
-from apps.extraction.api.run_serializers import (
+from apps.extraction.api.serializers import (
     CallSerializer,
     ExtractSerializer,
     RunQuery,
@@ -26,100 +24,83 @@ from apps.extraction.tasks import request_run, resume_run
 from apps.memories.api import layers
 
 
-def access_run(owner: Owner, run_id: UUID) -> ExtractionRun:
-    """Return the owner's run. Raises Missing."""
-    found = ExtractionRun.objects.for_owner(owner).filter(pk=run_id).first()
-    if found is None:
-        raise Missing("There is no such run.")
-    return found
+def start_run(request: Request, chat_id: UUID, **options: Any) -> Response:
+    """Start a run of a chat and return it with 202, or return the run that is already under way with 200."""
+    run, created = request_run(request.user, access_chat(request.user, chat_id), **options)
+    code = status.HTTP_202_ACCEPTED if created else status.HTTP_200_OK
+    return Response(StartedSerializer({"run": run}).data, status=code)
 
 
 class ExtractView(APIView):
     @extend_schema(request=ExtractSerializer, responses={202: StartedSerializer, 200: StartedSerializer})
     def post(self, request: Request, chat_id: UUID) -> Response:
-        chat = access_chat(request.user, chat_id)
+        """Start a run over the new messages of a chat."""
+        access_chat(request.user, chat_id)  # another user's chat is 404 whatever the body
         body = ExtractSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        run, created = request_run(request.user, chat, **body.options())
-        code = status.HTTP_202_ACCEPTED if created else status.HTTP_200_OK
-        return Response({"run": RunSerializer(run).data}, status=code)
+        return start_run(request, chat_id, **body.validated_data)
 
 
-class RunView(APIView):
-    @extend_schema(responses=RunSerializer)
-    def get(self, request: Request, run_id: UUID) -> Response:
-        return Response(RunSerializer(access_run(request.user, run_id)).data)
+@extend_schema_view(list=extend_schema(parameters=[RunQuery]))
+class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.GenericViewSet[ExtractionRun]):
+    """Runs of the requester, newest first."""
 
-
-class RunListView(generics.GenericAPIView[ExtractionRun]):
     serializer_class = RunSerializer
     pagination_class = NewestFirst
+    lookup_url_kwarg = "run_id"
 
     def get_queryset(self) -> Any:
         return ExtractionRun.objects.for_owner(self.request.user)
 
-    @extend_schema(operation_id="runs_list", parameters=[RunQuery])
-    def get(self, request: Request) -> Response:
-        """Runs, newest first; ``?chat=`` those of one chat."""
-        query = RunQuery(data=request.query_params)
+    def filter_queryset(self, queryset: Any) -> Any:
+        """Filter the list by ``?chat=``."""
+        query = RunQuery(data=self.request.query_params if self.action == "list" else {})
         query.is_valid(raise_exception=True)
-        page = self.paginate_queryset(self.get_queryset().filter(**query.validated_data))
-        return self.get_paginated_response(RunSerializer(page, many=True).data)
+        return queryset.filter(**query.validated_data)
+
+    @extend_schema(request=None)
+    def pause(self, request: Request, run_id: UUID) -> Response:
+        """Pause a run. It can be resumed where it stopped."""
+        return self._reply(jobs.pause(self.get_object()))
+
+    @extend_schema(request=None)
+    def resume(self, request: Request, run_id: UUID) -> Response:
+        """Resume a paused run."""
+        return self._reply(resume_run(self.get_object()))
+
+    @extend_schema(request=None)
+    def cancel(self, request: Request, run_id: UUID) -> Response:
+        """Cancel a run. What it has stored stays."""
+        return self._reply(jobs.cancel(self.get_object()))
+
+    @extend_schema(responses=CallSerializer(many=True))
+    def calls(self, request: Request, run_id: UUID) -> Response:
+        """List the model calls of a run with their raw replies, newest first."""
+        calls: Any = ModelCall.objects.for_owner(request.user).filter(run=self.get_object())
+        return self.get_paginated_response(CallSerializer(self.paginate_queryset(calls), many=True).data)
+
+    def _reply(self, run: ExtractionRun) -> Response:
+        return Response(self.get_serializer(run).data)
 
 
-class RunCallsView(generics.GenericAPIView[ModelCall]):
-    serializer_class = CallSerializer
-    pagination_class = NewestFirst
-
-    def get(self, request: Request, run_id: UUID) -> Response:
-        """What the model replied in a run, as it came, newest first."""
-        calls = ModelCall.objects.for_owner(request.user).filter(run=access_run(request.user, run_id))
-        page = self.paginate_queryset(calls)
-        return self.get_paginated_response(CallSerializer(page, many=True).data)
-
-    def get_queryset(self) -> Any:
-        return ModelCall.objects.for_owner(self.request.user)
-
-
-class PauseRunView(APIView):
-    @extend_schema(request=None, responses=RunSerializer)
-    def post(self, request: Request, run_id: UUID) -> Response:
-        """Stop where it is, to be resumed."""
-        return Response(RunSerializer(jobs.pause(access_run(request.user, run_id))).data)
-
-
-class ResumeRunView(APIView):
-    @extend_schema(request=None, responses=RunSerializer)
-    def post(self, request: Request, run_id: UUID) -> Response:
-        return Response(RunSerializer(resume_run(access_run(request.user, run_id))).data)
-
-
-class CancelRunView(APIView):
-    @extend_schema(request=None, responses=RunSerializer)
-    def post(self, request: Request, run_id: UUID) -> Response:
-        return Response(RunSerializer(jobs.cancel(access_run(request.user, run_id))).data)
-
-
-class Renewable(APIView):
-    """Add the POST that starts a run of one tier."""
+class TierRunView(APIView):
+    """Add the POST that starts a run of one tier to the view of what that tier writes."""
 
     tier: str
 
     @extend_schema(request=None, responses={202: StartedSerializer, 200: StartedSerializer})
     def post(self, request: Request, chat_id: UUID) -> Response:
-        """Start a run that renews it. A run already under way is returned as it is."""
-        run, created = request_run(request.user, access_chat(request.user, chat_id), tiers=[self.tier])
-        code = status.HTTP_202_ACCEPTED if created else status.HTTP_200_OK
-        return Response({"run": RunSerializer(run).data}, status=code)
+        """Start a run of this tier alone."""
+        return start_run(request, chat_id, tiers=[self.tier])
 
 
-class ProfilesView(Renewable, layers.ProfilesView):
+class ProfilesView(TierRunView, layers.ProfilesView):
     tier = "profiles"
 
 
-class CanonView(Renewable, layers.CanonView):
+class CanonView(TierRunView, layers.CanonView):
     tier = "canon"
 
 
-class ContinuityView(Renewable, layers.ContinuityView):
+class ContinuityView(TierRunView, layers.ContinuityView):
     tier = "continuity"

@@ -1,4 +1,4 @@
-"""Memory settings and the mode of a chat over HTTP."""
+"""API of memory settings and of the memory mode of a chat."""
 
 from dataclasses import asdict
 from typing import Any
@@ -6,6 +6,7 @@ from uuid import UUID
 
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import serializers
+from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -17,24 +18,23 @@ from apps.common.serializer_fields import Flag, JSONObject, StrictSerializer
 from apps.extraction import modes
 from apps.extraction.settings.operations import change_settings
 from apps.extraction.settings.queries import settings_of, settings_of_owner, stored_settings
-from apps.memories.api.base import get_or_missing
 from apps.memories.models import ChatMemory
 
 ANY_OBJECT = {"type": "object", "additionalProperties": True}
 
 
 class MemorySettingsSerializer(serializers.Serializer[Any]):
-    """``effective`` is what holds; ``own`` is what was set here, and not only what a more general place says."""
+    """``effective`` are the settings that apply; ``own`` those set here, without inherited ones."""
 
     effective = JSONObject()
     own = JSONObject()
 
 
 class MemorySettingsView(APIView):
-    """The settings of a user, of one of their characters, or of one of their chats."""
+    """Settings of the requester; subclasses serve those of a character or a chat."""
 
-    def _of(self, request: Request, **named: UUID) -> dict[str, Any]:
-        """Whose settings they are, as arguments of ``change_settings``."""
+    def get_scope(self) -> dict[str, Any]:
+        """Return the character or chat as keyword arguments of ``change_settings``."""
         return {}
 
     def _reply(self, request: Request, scope: dict[str, Any]) -> Response:
@@ -43,13 +43,13 @@ class MemorySettingsView(APIView):
         return Response({"effective": asdict(effective), "own": stored_settings(request.user, **scope)})
 
     @extend_schema(responses=MemorySettingsSerializer)
-    def get(self, request: Request, **named: UUID) -> Response:
-        return self._reply(request, self._of(request, **named))
+    def get(self, request: Request, **kwargs: UUID) -> Response:
+        return self._reply(request, self.get_scope())
 
     @extend_schema(request={"application/json": ANY_OBJECT}, responses=MemorySettingsSerializer)
-    def patch(self, request: Request, **named: UUID) -> Response:
-        """Set what the body names; null takes a setting back."""
-        scope = self._of(request, **named)
+    def patch(self, request: Request, **kwargs: UUID) -> Response:
+        """Change the settings in the body; null resets one to its inherited value."""
+        scope = self.get_scope()
         if not isinstance(request.data, dict):
             raise Invalid("Send an object of settings.", errors=[FieldError("", "It must be an object.")])
         change_settings(request.user, request.data, **scope)
@@ -57,42 +57,49 @@ class MemorySettingsView(APIView):
 
 
 class CharacterSettingsView(MemorySettingsView):
-    def _of(self, request: Request, **named: UUID) -> dict[str, Any]:
-        return {"character": get_or_missing(Character.objects.for_owner(request.user), pk=named["character_id"])}
+    def get_scope(self) -> dict[str, Any]:
+        mine = Character.objects.for_owner(self.request.user)
+        return {"character": get_object_or_404(mine, pk=self.kwargs["character_id"])}
 
 
 class ChatSettingsView(MemorySettingsView):
-    def _of(self, request: Request, **named: UUID) -> dict[str, Any]:
-        return {"chat": access_chat(request.user, named["chat_id"])}
+    def get_scope(self) -> dict[str, Any]:
+        return {"chat": access_chat(self.request.user, self.kwargs["chat_id"])}
 
 
 class ModeSerializer(serializers.Serializer[Any]):
+    """Memory mode of a chat."""
+
     mode = serializers.ChoiceField(ChatMemory.Mode.choices)
-    read_only_since = serializers.UUIDField(allow_null=True, help_text="The last message that was learnt from.")
-    fresh_start = serializers.UUIDField(allow_null=True, help_text="The last message before the fresh start.")
+    read_only_since = serializers.UUIDField(
+        source="read_only_since_id", allow_null=True, help_text="The last message that was learnt from."
+    )
+    fresh_start = serializers.UUIDField(
+        source="fresh_start_id", allow_null=True, help_text="The last message before the fresh start."
+    )
 
 
 class ModeUpdateSerializer(StrictSerializer):
+    """New memory mode of a chat."""
+
     mode = serializers.ChoiceField(ChatMemory.Mode.choices)
-    learn = Flag(default=True, help_text="Back from read-only: whether to learn from what was said meanwhile.")
+    learn = Flag(default=True, help_text="After read-only: whether to learn from the messages written meanwhile.")
 
 
-def mode_document(memory: ChatMemory) -> dict[str, Any]:
-    return {
-        "mode": memory.mode,
-        "read_only_since": memory.read_only_since_id,
-        "fresh_start": memory.fresh_start_id,
-    }
+def mode_reply(memory: ChatMemory) -> Response:
+    """Return the reply that shows the memory mode of a chat."""
+    return Response(ModeSerializer(memory).data)
 
 
 class ModeView(APIView):
     @extend_schema(responses=ModeSerializer)
     def get(self, request: Request, chat_id: UUID) -> Response:
-        """Whether the chat learns, or only recalls."""
-        return Response(mode_document(ChatMemory.of_chat(access_chat(request.user, chat_id))))
+        """Return whether the chat learns or is read-only."""
+        return mode_reply(ChatMemory.of_chat(access_chat(request.user, chat_id)))
 
     @extend_schema(request=ModeUpdateSerializer, responses=ModeSerializer)
     def patch(self, request: Request, chat_id: UUID) -> Response:
+        """Make a chat read-only, or end that."""
         chat = access_chat(request.user, chat_id)
         body = ModeUpdateSerializer(data=request.data)
         body.is_valid(raise_exception=True)
@@ -100,16 +107,16 @@ class ModeView(APIView):
             memory = modes.set_read_only(request.user, chat)
         else:
             memory = modes.end_read_only(request.user, chat, learn=body.validated_data["learn"])
-        return Response(mode_document(memory))
+        return mode_reply(memory)
 
 
 @extend_schema_view(post=extend_schema(request=None, responses=ModeSerializer))
 class FreshStartView(APIView):
     def post(self, request: Request, chat_id: UUID) -> Response:
-        """Set aside what is remembered of this chat alone; long-term memories stay."""
-        return Response(mode_document(modes.start_fresh(request.user, access_chat(request.user, chat_id))))
+        """Retire what is remembered of this chat alone; long-term memories stay."""
+        return mode_reply(modes.start_fresh(request.user, access_chat(request.user, chat_id)))
 
     @extend_schema(responses=ModeSerializer)
     def delete(self, request: Request, chat_id: UUID) -> Response:
-        """Bring back what the fresh start set aside."""
-        return Response(mode_document(modes.undo_fresh_start(request.user, access_chat(request.user, chat_id))))
+        """Restore what the fresh start retired."""
+        return mode_reply(modes.undo_fresh_start(request.user, access_chat(request.user, chat_id)))

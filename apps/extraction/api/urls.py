@@ -2,7 +2,10 @@
 
 from django.urls import path
 
-from apps.extraction.api import embedding_jobs, exports, model_tests, prompts, runs, settings
+from apps.extraction.api import exports, runs, settings
+from apps.extraction.api.embedding_jobs import ReembeddingViewSet
+from apps.extraction.api.model_tests import ModelTestViewSet
+from apps.extraction.api.prompts import PromptViewSet
 
 urlpatterns = [
     path("chats/<uuid:chat_id>/extract/", runs.ExtractView.as_view(), name="api-extract"),
@@ -23,17 +26,26 @@ urlpatterns = [
     path("chats/<uuid:chat_id>/memory-mode/", settings.ModeView.as_view(), name="api-memory-mode"),
     path("chats/<uuid:chat_id>/fresh-start/", settings.FreshStartView.as_view(), name="api-fresh-start"),
     path("chats/<uuid:chat_id>/memory-export/", exports.MemoryExportView.as_view(), name="api-memory-export"),
-    path("prompts/", prompts.PromptListView.as_view(), name="api-prompts"),
-    path("prompts/<slug:task>/", prompts.PromptView.as_view(), name="api-prompt"),
-    path("model-tests/", model_tests.ModelTestListView.as_view(), name="api-model-tests"),
-    path("model-tests/<uuid:test_id>/", model_tests.ModelTestView.as_view(), name="api-model-test"),
-    path("model-tests/<uuid:test_id>/cancel/", model_tests.CancelView.as_view(), name="api-model-test-cancel"),
-    path("reembedding/", embedding_jobs.ReembeddingView.as_view(), name="api-reembedding"),
-    path("reembedding/cancel/", embedding_jobs.CancelView.as_view(), name="api-reembedding-cancel"),
-    path("runs/", runs.RunListView.as_view(), name="api-runs"),
-    path("runs/<uuid:run_id>/calls/", runs.RunCallsView.as_view(), name="api-run-calls"),
-    path("runs/<uuid:run_id>/pause/", runs.PauseRunView.as_view(), name="api-run-pause"),
-    path("runs/<uuid:run_id>/resume/", runs.ResumeRunView.as_view(), name="api-run-resume"),
-    path("runs/<uuid:run_id>/", runs.RunView.as_view(), name="api-run"),
-    path("runs/<uuid:run_id>/cancel/", runs.CancelRunView.as_view(), name="api-run-cancel"),
+    path("prompts/", PromptViewSet.as_view({"get": "list"}), name="api-prompts"),
+    path(
+        "prompts/<slug:task>/",
+        PromptViewSet.as_view({"get": "retrieve", "put": "update", "delete": "destroy"}),
+        name="api-prompt-template",
+    ),
+    path("model-tests/", ModelTestViewSet.as_view({"get": "list", "post": "create"}), name="api-model-tests"),
+    path("model-tests/<uuid:test_id>/", ModelTestViewSet.as_view({"get": "retrieve"}), name="api-model-test"),
+    path(
+        "model-tests/<uuid:test_id>/cancel/",
+        ModelTestViewSet.as_view({"post": "cancel"}),
+        name="api-model-test-cancel",
+    ),
+    path("reembedding/", ReembeddingViewSet.as_view({"get": "retrieve", "post": "create"}), name="api-reembedding"),
+    path("reembedding/cancel/", ReembeddingViewSet.as_view({"post": "cancel"}), name="api-reembedding-cancel"),
+    path("runs/", runs.RunViewSet.as_view({"get": "list"}), name="api-runs"),
+    path("runs/<uuid:run_id>/", runs.RunViewSet.as_view({"get": "retrieve"}), name="api-run"),
+    path("runs/<uuid:run_id>/calls/", runs.RunViewSet.as_view({"get": "calls"}), name="api-run-calls"),
+]
+urlpatterns += [
+    path(f"runs/<uuid:run_id>/{action}/", runs.RunViewSet.as_view({"post": action}), name=f"api-run-{action}")
+    for action in ("pause", "resume", "cancel")
 ]

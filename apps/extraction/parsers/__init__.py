@@ -1,1 +1,1 @@
-"""What models reply, read and printed: one module for each kind of line. Pure."""
+"""Parsers and printers of model replies, one module for each kind of entry. Pure."""

@@ -1,13 +1,13 @@
-"""The lines that say who knows what: ``[knows] Name | fact``, ``[hiding] Name from Target | fact``, ``[retire] 1, 3``.
+"""Parse and print who knows what. Pure.
 
-Pure.
+``[knows] Name | fact``, ``[hiding] Name from Target | fact``, ``[retire] 1, 3``
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from apps.extraction.parsers.plain import name_in, narrow, sentence
-from apps.extraction.parsers.records import Record, numbers_in, read, word_of
+from apps.extraction.parsers.records import ParsedLines, Record, normalize_word, parse_lines, parse_numbers
+from apps.extraction.parsers.text_cleanup import clean_line, clean_name, halfwidth
 from apps.memories.candidates import KnowledgeLine
 
 HIDING, RETIRE = "hiding", "retire"
@@ -22,63 +22,61 @@ _KIND_OF = {kind: kind for kind in KINDS} | {
 }
 _RETIRE = re.compile(r"retire[sd]?\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
 _NUMBER_LIST = re.compile(r"(?:[#\s,;:&+.\d–-]|and\b|nos?\b)*", re.IGNORECASE)
-# A name of a few words, then a colon or a dash. A hyphen within a name has no blanks around it.
+# A name of a few words, then a colon or a dash. A hyphen within a name has no spaces around it.
 _NAMED = re.compile(r"(?P<name>[^\s|:：–—][^|:：–—\n]{0,80}?)\s*(?:[:：–—]|\s-\s)\s*(?P<fact>.+)", re.DOTALL)
 MAX_NAME_WORDS = 8
 
 
 @dataclass(frozen=True)
-class KnowledgeParsed:
-    """``retired`` are the numbers of the known entries that hold no longer."""
+class ParsedKnowledge(ParsedLines[KnowledgeLine]):
+    """Parsed entries, with the numbers of the known entries to retire."""
 
-    items: list[KnowledgeLine] = field(default_factory=list)
-    unused: list[str] = field(default_factory=list)
     retired: tuple[int, ...] = ()
 
 
-def parse_knowledge(reply: str) -> KnowledgeParsed:
-    """Read who knows what. Never raises. Names and numbers are for the caller to check."""
-    reading = read(reply, _knowledge)
-    lines = [item for item in reading.items if isinstance(item, KnowledgeLine)]
-    numbers = [number for item in reading.items if isinstance(item, tuple) for number in item]
-    return KnowledgeParsed(lines, reading.unused, tuple(dict.fromkeys(numbers)))
+def parse_knowledge(reply: str) -> ParsedKnowledge:
+    """Parse who knows what. Never raises. The caller checks the names and numbers."""
+    parsed = parse_lines(reply, _knowledge)
+    lines = [item for item in parsed.items if isinstance(item, KnowledgeLine)]
+    numbers = [number for item in parsed.items if isinstance(item, tuple) for number in item]
+    return ParsedKnowledge(lines, parsed.unused, tuple(dict.fromkeys(numbers)))
 
 
 def _knowledge(record: Record) -> KnowledgeLine | tuple[int, ...] | None:
-    """An entry, the numbers of a line that retires, or None."""
+    """Return an entry, or the numbers to retire, or None for an unusable record."""
     retire = _RETIRE.fullmatch((record.tag or "").strip(" *_`"))
     if retire:
         listed = _NUMBER_LIST.match(f"{retire['rest']} {record.text}")
-        return (numbers_in(listed[0]) if listed else ()) or None
-    kind = _KIND_OF.get(word_of(record.tag or ""))
+        return (parse_numbers(listed[0]) if listed else ()) or None
+    kind = _KIND_OF.get(normalize_word(record.tag or ""))
     if kind is None:
         return None
-    who, fact = _split(record.text)
-    subject, target = _hider(who) if kind == HIDING else (who, "")
-    line = KnowledgeLine(kind, name_in(subject), name_in(target), sentence(fact))
+    who, fact = _split_fact(record.text)
+    subject, target = _split_target(who) if kind == HIDING else (who, "")
+    line = KnowledgeLine(kind, clean_name(subject), clean_name(target), clean_line(fact))
     return line if line.subject and line.text else None
 
 
-def _split(text: str) -> tuple[str, str]:
-    """Who, and what: parted by a bar, or by a colon or dash after a name of a few words."""
-    bar = next((place for place, char in enumerate(text) if narrow(char) == "|"), -1)
+def _split_fact(text: str) -> tuple[str, str]:
+    """Split a text into name and fact at a bar, or at a colon or dash after a name of a few words."""
+    bar = next((place for place, char in enumerate(text) if halfwidth(char) == "|"), -1)
     if bar >= 0:
         return text[:bar], text[bar + 1 :]
     match = _NAMED.fullmatch(text)
     return (match["name"], match["fact"]) if match and len(match["name"].split()) <= MAX_NAME_WORDS else ("", text)
 
 
-def _hider(who: str) -> tuple[str, str]:
+def _split_target(who: str) -> tuple[str, str]:
     parts = re.split(r"\sfrom\s", who, maxsplit=1, flags=re.IGNORECASE)
     return (parts[0], parts[1]) if len(parts) == 2 else (who, "")
 
 
 def print_knowledge(line: KnowledgeLine) -> str:
-    """The line that reads as ``line`` again."""
-    target = f" from {name_in(line.target)}" if line.kind == HIDING and line.target else ""
-    return f"[{line.kind}] {name_in(line.subject)}{target} | {sentence(line.text)}"
+    """Return the line that is parsed as ``line``."""
+    target = f" from {clean_name(line.target)}" if line.kind == HIDING and line.target else ""
+    return f"[{line.kind}] {clean_name(line.subject)}{target} | {clean_line(line.text)}"
 
 
 def print_retired(numbers: tuple[int, ...]) -> str:
-    """The line that retires the entries of these numbers."""
+    """Return the line that retires the entries with these numbers."""
     return f"[{RETIRE}] {', '.join(map(str, numbers))}"

@@ -1,34 +1,35 @@
-"""The objects of a reply in JSON, where lines were asked for. Pure."""
+"""Extract objects from a reply in JSON, which some models write instead of lines. Pure."""
 
 import json
 from collections.abc import Iterator
 from typing import Any
 
-from apps.extraction.parsers.plain import plain
+from apps.extraction.parsers.text_cleanup import clean_reply
 
 MAX_OBJECTS = 200
 MAX_LEVELS = 4
-MAX_FAILURES = 3  # braces that begin no object: an array that is cut short is still read, prose is not searched
+# Braces that begin no object. A few are allowed, so that an array that was cut short is parsed; more mean prose.
+MAX_FAILURES = 3
 _DECODER = json.JSONDecoder()
 
 
-def objects_in(reply: str) -> list[dict[str, Any]]:
-    """The innermost objects of an array, of an object, or of several in a row, also where the reply is cut short."""
-    text = plain(reply)
-    found: list[dict[str, Any]] = []
-    place, failures = text.find("{"), 0
-    while place >= 0 and len(found) < MAX_OBJECTS and failures < MAX_FAILURES:
+def extract_objects(reply: str) -> list[dict[str, Any]]:
+    """Return the innermost objects of an array, an object, or several in a row, even if the reply is cut short."""
+    text = clean_reply(reply)
+    objects: list[dict[str, Any]] = []
+    start, failures = text.find("{"), 0
+    while start >= 0 and len(objects) < MAX_OBJECTS and failures < MAX_FAILURES:
         try:
-            value, end = _DECODER.raw_decode(text, place)
-            found += _innermost(value, MAX_LEVELS)
+            value, end = _DECODER.raw_decode(text, start)
+            objects += _innermost(value, MAX_LEVELS)
         except (ValueError, RecursionError):
-            end, failures = place + 1, failures + 1
-        place = text.find("{", end)
-    return found[:MAX_OBJECTS]
+            end, failures = start + 1, failures + 1
+        start = text.find("{", end)
+    return objects[:MAX_OBJECTS]
 
 
 def _innermost(value: Any, levels: int) -> Iterator[dict[str, Any]]:
-    """The objects of lists within an object; the object itself where it holds no lists of objects."""
+    """Yield the objects in lists within an object, or the object itself if it holds no lists of objects."""
     if isinstance(value, list):
         for item in value if levels else ():
             yield from _innermost(item, levels - 1)
@@ -41,5 +42,5 @@ def _innermost(value: Any, levels: int) -> Iterator[dict[str, Any]]:
 
 
 def _is_record(value: Any) -> bool:
-    """Whether it is an object with more to it than a name and a kind, such as entities have."""
+    """Return whether a value is an object with more keys than an entity's name and type."""
     return isinstance(value, dict) and bool(value.keys() - {"name", "type", "kind"})

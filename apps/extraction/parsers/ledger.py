@@ -1,10 +1,10 @@
-"""The lines of the state ledger: ``[state:Name:type] field=value | field=value``. Pure."""
+"""Parse and print lines of the state ledger: ``[state:Name:type] field=value | field=value``. Pure."""
 
 import re
 from collections.abc import Iterable
 
-from apps.extraction.parsers.plain import inside_tag, narrow, one_line, sentence
-from apps.extraction.parsers.records import Reading, Record, read, word_of
+from apps.extraction.parsers.records import ParsedLines, Record, normalize_word, parse_lines
+from apps.extraction.parsers.text_cleanup import clean_line, halfwidth, one_line, tag_safe_name
 from apps.memories.candidates import LEDGER_FIELDS, StateLine
 
 CLEARED = "cleared"
@@ -27,7 +27,7 @@ _ALIASES = {
 }  # fmt: skip
 _NAMES = {name for kind, names in LEDGER_FIELDS.items() for name in (*names, *_ALIASES[kind])}
 _NAME = "|".join(sorted((name.replace("_", "[ _-]") for name in _NAMES), key=len, reverse=True))
-# A bar parts fields; so does what stands between a value and the next known field.
+# Fields are separated by a bar, or by a comma or blank before the name of a known field.
 _SPLIT = re.compile(rf"\|(?!\|)|[,;\s]\s*(?=[*_`]{{0,3}}(?:{_NAME})[*_`]{{0,3}}\s?=)", re.IGNORECASE)
 _PAIR = re.compile(r"\s*(?P<field>[^=:|]{1,60}?)\s*[=:]\s*(?P<value>.*)", re.DOTALL)
 _INNER_FIELD = re.compile(rf"(?<=[,;\s])((?:{_NAME})\s?)=", re.IGNORECASE)
@@ -49,36 +49,36 @@ _CLEARS_OF = {
 }
 
 
-def parse_states(reply: str) -> Reading[StateLine]:
-    """Read states. Never raises. Placeholders such as "unknown" say nothing; "cleared" ends what held.
+def parse_states(reply: str) -> ParsedLines[StateLine]:
+    """Parse states. Never raises. Placeholders such as "unknown" are skipped; "cleared" clears a field.
 
-    Fields that the type does not have are reported as unused, with the name of what they were said of.
+    Fields that the entity's type does not have are listed as unused, after the entity's name.
     """
-    strange: list[str] = []
-    reading = read(reply, lambda record: _state(record, strange), bullet=" | ")
-    return Reading(reading.items, [*reading.unused, *strange])
+    unknown_fields: list[str] = []
+    parsed = parse_lines(reply, lambda record: _state(record, unknown_fields), bullet=" | ")
+    return ParsedLines(parsed.items, [*parsed.unused, *unknown_fields])
 
 
-def _state(record: Record, strange: list[str]) -> StateLine | None:
+def _state(record: Record, unknown_fields: list[str]) -> StateLine | None:
     word, _, rest = (record.tag or "").partition(":")
     name, _, kind = rest.rpartition(":")
-    name, kind = inside_tag(name), _TYPES.get(word_of(kind), word_of(kind))
-    if word_of(word) not in ("state", "states") or not name or kind not in LEDGER_FIELDS:
+    name, kind = tag_safe_name(name), _TYPES.get(normalize_word(kind), normalize_word(kind))
+    if normalize_word(word) not in ("state", "states") or not name or kind not in LEDGER_FIELDS:
         return None
-    values, unknown = _values(kind, filter(str.strip, _SPLIT.split(_narrow_bars(record.text))))
+    values, unknown = _values(kind, filter(str.strip, _SPLIT.split(_halfwidth_bars(record.text))))
     if not values:
         return None
-    strange += [f"{name}: {one_line(pair)}" for pair in unknown]
+    unknown_fields += [f"{name}: {one_line(pair)}" for pair in unknown]
     fields = {field: value for field, value in values.items() if value is not None}
     return StateLine(name, kind, fields, tuple(field for field, value in values.items() if value is None))
 
 
-def _narrow_bars(text: str) -> str:
-    return "".join(narrow(char) if narrow(char) in "|=" else char for char in text)
+def _halfwidth_bars(text: str) -> str:
+    return "".join(halfwidth(char) if halfwidth(char) in "|=" else char for char in text)
 
 
 def _values(kind: str, pairs: Iterable[str]) -> tuple[dict[str, str | None], list[str]]:
-    """The values by field, None for a cleared one, and the pairs that could not be used. The last of a field counts."""
+    """Return the values by field (None: cleared) and the pairs that could not be used. The last value counts."""
     values: dict[str, str | None] = {}
     unknown: list[str] = []
     for pair in pairs:
@@ -87,7 +87,7 @@ def _values(kind: str, pairs: Iterable[str]) -> tuple[dict[str, str | None], lis
         if match is None or name is None:
             unknown.append(pair)
             continue
-        value = sentence(match["value"], MAX_VALUE)
+        value = clean_line(match["value"], MAX_VALUE)
         word = value.casefold().strip(" \t.,;?!-–—()[]*_`\"'")
         values.pop(name, None)
         if word in _CLEARS or word in _CLEARS_OF.get(name, ()):
@@ -98,17 +98,17 @@ def _values(kind: str, pairs: Iterable[str]) -> tuple[dict[str, str | None], lis
 
 
 def _field(kind: str, word: str) -> str | None:
-    name = word_of(word).replace(" ", "_").replace("-", "_")
+    name = normalize_word(word).replace(" ", "_").replace("-", "_")
     name = _ALIASES[kind].get(name, name)
     return name if name in LEDGER_FIELDS[kind] else None
 
 
 def print_state(line: StateLine) -> str:
-    """The line that reads as ``line`` again; bars in values become strokes."""
+    """Return the line that is parsed as ``line``; bars in values become slashes."""
     pairs = [f"{name}={_printed(value)}" for name, value in line.fields.items()]
     pairs += [f"{name}={CLEARED}" for name in line.cleared]
-    return f"[state:{inside_tag(line.name)}:{line.type}] {' | '.join(pairs)}"
+    return f"[state:{tag_safe_name(line.name)}:{line.type}] {' | '.join(pairs)}"
 
 
 def _printed(value: str) -> str:
-    return _INNER_FIELD.sub(r"\1:", sentence(_narrow_bars(value).replace("|", "/"), MAX_VALUE))
+    return _INNER_FIELD.sub(r"\1:", clean_line(_halfwidth_bars(value).replace("|", "/"), MAX_VALUE))

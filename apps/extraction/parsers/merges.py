@@ -1,10 +1,10 @@
-"""The lines in which memories are merged: ``[merge:1,4] text``. Pure."""
+"""Parse and print merges of memories: ``[merge:1,4] text``. Pure."""
 
 import re
 from dataclasses import dataclass
 
-from apps.extraction.parsers.plain import sentence
-from apps.extraction.parsers.records import Reading, Record, numbers_in, read
+from apps.extraction.parsers.records import ParsedLines, Record, parse_lines, parse_numbers
+from apps.extraction.parsers.text_cleanup import clean_line
 
 MAX_MEMBERS = 50
 _TAG = re.compile(
@@ -14,26 +14,26 @@ _TAG = re.compile(
 
 @dataclass(frozen=True)
 class MergeLine:
-    """The one text that the entries of these numbers become."""
+    """Text that replaces the entries with these numbers."""
 
     numbers: tuple[int, ...]
     text: str
 
 
-def parse_merges(reply: str) -> Reading[MergeLine]:
-    """Read merges. Never raises. Whether the numbers were offered is for the caller to check."""
-    return read(reply, _merge)
+def parse_merges(reply: str) -> ParsedLines[MergeLine]:
+    """Parse merges. Never raises. The caller checks that the numbers exist."""
+    return parse_lines(reply, _merge)
 
 
 def _merge(record: Record) -> MergeLine | None:
     match = _TAG.fullmatch(record.tag or "")
-    text = sentence(record.text)
+    text = clean_line(record.text)
     if match is None or not text:
         return None
-    numbers = numbers_in(match["numbers"])[:MAX_MEMBERS]
+    numbers = parse_numbers(match["numbers"])[:MAX_MEMBERS]
     return MergeLine(numbers, text) if match["word"] or len(numbers) > 1 else None
 
 
 def print_merge(line: MergeLine) -> str:
-    """The line that reads as ``line`` again."""
-    return f"[merge:{','.join(map(str, line.numbers))}] {sentence(line.text)}"
+    """Return the line that is parsed as ``line``."""
+    return f"[merge:{','.join(map(str, line.numbers))}] {clean_line(line.text)}"

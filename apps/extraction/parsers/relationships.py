@@ -1,9 +1,9 @@
-"""The lines that say how people stand to each other: ``Subject -> Target: warm(medium), !wary``. Pure."""
+"""Parse and print relationships between people: ``Subject -> Target: warm(medium), !wary``. Pure."""
 
 import re
 
-from apps.extraction.parsers.plain import MAX_NAME, name_in, narrow, one_line
-from apps.extraction.parsers.records import Line, Reading, Record, read
+from apps.extraction.parsers.records import Line, ParsedLines, Record, parse_lines
+from apps.extraction.parsers.text_cleanup import MAX_NAME, clean_name, halfwidth, one_line
 from apps.memories.candidates import MAGNITUDES, MEDIUM, Descriptor, RelationshipLine
 
 MAX_WORD = 60  # characters
@@ -22,45 +22,45 @@ _NOTHING = frozenset({"", "none", "unchanged", "no change", "no changes", "n/a",
 _EDGES = " \t*_`~\"“”'‘’[].!+-–—("
 
 
-def parse_relationships(reply: str) -> Reading[RelationshipLine]:
-    """Read changes of relationships. Never raises. Names are for the caller to check."""
-    return read(reply, _relationship, starts=_has_arrow, bullet=", ")
+def parse_relationships(reply: str) -> ParsedLines[RelationshipLine]:
+    """Parse changes of relationships. Never raises. The caller checks the names."""
+    return parse_lines(reply, _relationship, starts=_has_arrow, bullet=", ")
 
 
 def _has_arrow(line: Line) -> bool:
-    return bool(_ARROW.search(narrow(line.text[: 2 * MAX_NAME])))
+    return bool(_ARROW.search(halfwidth(line.text[: 2 * MAX_NAME])))
 
 
 def _relationship(record: Record) -> RelationshipLine | None:
-    who, arrow, rest = _parted(narrow(record.line[:MAX_LINE]))
+    who, arrow, rest = _split_arrow(halfwidth(record.line[:MAX_LINE]))
     whom, _, words = rest.partition(":")
     if "<" in who or not arrow or _ARROW.search(whom):
         return None
-    subject, target = name_in(who), name_in(whom)
+    subject, target = clean_name(who), clean_name(whom)
     added, removed = _descriptors(words)
     if not subject or not target or not (added or removed):
         return None
     return RelationshipLine(subject, target, added, removed)
 
 
-def _parted(text: str) -> tuple[str, str, str]:
+def _split_arrow(text: str) -> tuple[str, str, str]:
     match = _ARROW.search(text)
     return (text[: match.start()], match[0], text[match.end() :]) if match else (text, "", "")
 
 
 def _descriptors(words: str) -> tuple[tuple[Descriptor, ...], tuple[str, ...]]:
-    """The words that hold, a repeated one as strongly as it is said at all, and those that hold no longer."""
+    """Return the descriptors that hold, each with its highest magnitude, and the words that no longer hold."""
     added: dict[str, str] = {}
     removed: dict[str, None] = {}
     for piece in map(str.strip, _PIECE.findall(words)[:MAX_WORDS]):
-        gone = _REMOVED.match(piece.lstrip(" *_`[+"))
-        found = _descriptor(piece.lstrip(" *_`[+")[gone.end() :] if gone else piece)
-        if found.word in _NOTHING or not any(map(str.isalnum, found.word)):
+        removal = _REMOVED.match(piece.lstrip(" *_`[+"))
+        item = _descriptor(piece.lstrip(" *_`[+")[removal.end() :] if removal else piece)
+        if item.word in _NOTHING or not any(map(str.isalnum, item.word)):
             continue
-        if gone:
-            removed[found.word] = None
+        if removal:
+            removed[item.word] = None
         else:
-            added[found.word] = max(added.get(found.word, MAGNITUDES[0]), found.magnitude, key=MAGNITUDES.index)
+            added[item.word] = max(added.get(item.word, MAGNITUDES[0]), item.magnitude, key=MAGNITUDES.index)
     return tuple(Descriptor(word, magnitude) for word, magnitude in added.items()), tuple(removed)
 
 
@@ -76,11 +76,11 @@ def _descriptor(piece: str) -> Descriptor:
 
 
 def _word(text: str) -> str:
-    """A descriptor in lower case, without the marks around it."""
+    """Return a descriptor in lower case, without the marks around it."""
     return one_line(re.sub("[(),;|]", " ", text.lower()).strip(_EDGES), MAX_WORD).strip(_EDGES)
 
 
 def print_relationship(line: RelationshipLine) -> str:
-    """The line that reads as ``line`` again."""
-    words = [f"{one.word}({one.magnitude})" for one in line.added] + [f"!{word}" for word in line.removed]
+    """Return the line that is parsed as ``line``."""
+    words = [f"{item.word}({item.magnitude})" for item in line.added] + [f"!{word}" for word in line.removed]
     return f"{line.subject} -> {line.target}: {', '.join(words)}"

@@ -1,11 +1,11 @@
-"""The rolling summary: ``[SUMMARY] … [/SUMMARY]`` around nine numbered sections. Pure."""
+"""Parse and print the rolling summary: nine numbered sections between ``[SUMMARY]`` and ``[/SUMMARY]``. Pure."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from apps.extraction.parsers.plain import plain, without_html
-from apps.extraction.parsers.prose import cut, paragraphs
+from apps.extraction.parsers.free_text import truncate, unwrap_paragraphs
+from apps.extraction.parsers.text_cleanup import clean_reply, strip_fences, strip_html
 
 SECTIONS = {
     1: "Scene and setting",
@@ -20,52 +20,53 @@ SECTIONS = {
 }
 MAX_SUMMARY = 20_000  # characters
 MAX_SECTION = 4000
-_INDENT = "   "  # of the further lines of a section, so that lists in it aren't taken for sections
+_INDENT = "   "  # of the continuation lines of a section, so that a numbered list isn't parsed as sections
 _ANALYSIS = re.compile(r"<\s?(?P<close>/?)\s?analysis\s?>", re.IGNORECASE)
 _MARKER = re.compile(r"[*_`]{0,3}[\[<［【]\s?(?P<close>/?)\s?summary\s?[\]>］】][*_`]{0,3}", re.IGNORECASE)
-_FENCE = re.compile(r"^[ \t>]*(?:```|~~~)\w*[ \t]*$", re.MULTILINE)
 _HEADING = re.compile(r"^(?:> ?)?(?:#{1,6} +)?[*_]{0,2}(?P<number>[1-9])[.)](?=[\s*_]|$)", re.MULTILINE)
 _LABEL = re.compile(r"\s*(?P<label>(?:\*\*|__)[^*_\n]{1,60}(?:\*\*|__)|[^:.\n]{1,60})(?P<end>:[*_]{0,2}|[ \t]*\n|\Z|)")
 
 
 @dataclass(frozen=True)
 class Summary:
-    """``text`` is all of it; ``sections`` are its parts by number, none where the text has none."""
+    """Whole text of a summary, and its sections by number."""
 
     sections: dict[int, str] = field(default_factory=dict)
     text: str = ""
 
 
 def parse_summary(reply: str) -> Summary:
-    """Read a summary. Never raises; a reply with neither the tags nor a first section holds none.
+    """Parse a summary. Never raises. A reply with neither the tags nor a first section gives an empty summary.
 
-    A missing closing tag is tolerated. An analysis before the summary is no part of it, closed or not.
+    A missing closing tag is tolerated. An ``<analysis>`` before the summary is dropped, closed or not.
     """
-    text = _FENCE.sub("", _without_analysis(plain(reply)))
+    text = strip_fences(_strip_analysis(clean_reply(reply)))
     body = _between_markers(text)
     if body is None:
         first = next((match for match in _HEADING.finditer(text) if match["number"] == "1"), None)
         body = text[first.start() :] if first else ""
-    body = without_html(body).strip()
-    return Summary(_sections(body), cut(_tidy(body), MAX_SUMMARY))
+    body = strip_html(body).strip()
+    lines = (line.rstrip() for line in body.split("\n"))
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+    return Summary(_sections(body), truncate(text, MAX_SUMMARY))
 
 
-def _without_analysis(text: str) -> str:
-    """The text without what stands between analysis tags; one that is never closed ends with the summary's tag."""
+def _strip_analysis(text: str) -> str:
+    """Remove the text between analysis tags; an analysis that is never closed ends at the summary's tag."""
     kept: list[str] = []
-    begins, inside = 0, False
+    start, inside = 0, False
     for match in _ANALYSIS.finditer(text):
         if not inside and not match["close"]:
-            kept.append(text[begins : match.start()])
-        inside, begins = not match["close"], match.end()
-    rest = text[begins:]
+            kept.append(text[start : match.start()])
+        inside, start = not match["close"], match.end()
+    rest = text[start:]
     marker = _MARKER.search(rest) if inside else None
     kept.append(rest if not inside else rest[marker.start() :] if marker else "")
     return "".join(kept)
 
 
 def _between_markers(text: str) -> str | None:
-    """The longest text that follows an opening tag, up to the next tag; None without one."""
+    """Return the longest text from an opening tag to the next tag, or None without an opening tag."""
     markers = list(_MARKER.finditer(text))
     ends = [*(match.start() for match in markers[1:]), len(text)][: len(markers)]
     bodies = [text[match.end() : end] for match, end in zip(markers, ends, strict=True) if not match["close"]]
@@ -73,39 +74,33 @@ def _between_markers(text: str) -> str | None:
 
 
 def _sections(text: str) -> dict[int, str]:
-    """The sections in rising order. What is numbered with a number that came already belongs to the section before."""
+    """Return the sections by number.
+
+    Numbers must rise: a number not above the last section's belongs to a list within that section.
+    """
     headings: list[re.Match[str]] = []
     for match in _HEADING.finditer(text):
         if not headings or int(match["number"]) > int(headings[-1]["number"]):
             headings.append(match)
     ends = [*(match.start() for match in headings[1:]), len(text)][: len(headings)]
-    found = {
-        int(match["number"]): _section(int(match["number"]), text[match.end() : end])
+    sections = {
+        int(match["number"]): _section_text(int(match["number"]), text[match.end() : end])
         for match, end in zip(headings, ends, strict=True)
     }
-    return {number: section for number, section in found.items() if section}
+    return {number: section for number, section in sections.items() if section}
 
 
-def _section(number: int, text: str) -> str:
-    """A section's text without its name, or a name in bold."""
+def _section_text(number: int, text: str) -> str:
+    """Return a section's text without its title or a title in bold."""
     match = _LABEL.match(text)
     label = match["label"].strip("*_ \t").rstrip(":").lower() if match else ""
     if match and (label == SECTIONS[number].lower() or match["label"].startswith(("**", "__"))):
         text = text[match.end() :].removeprefix("**").removeprefix("__").lstrip(": \t")
-    return cut(paragraphs(text), MAX_SECTION)
-
-
-def _tidy(text: str) -> str:
-    """The text with its lines, those of lists and sections too, and no more than one blank line between them."""
-    lines = (line.rstrip() for line in text.split("\n"))
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+    return truncate(unwrap_paragraphs(text), MAX_SECTION)
 
 
 def print_summary(sections: Mapping[int, str]) -> str:
-    """The text that reads as these sections again."""
-    lines = [f"{number}. {SECTIONS[number]}: {_indented(text)}" for number, text in sorted(sections.items())]
+    """Return the text that is parsed as these sections."""
+    texts = {number: strip_html(clean_reply(text)).strip() for number, text in sorted(sections.items())}
+    lines = [f"{number}. {SECTIONS[number]}: {text}".replace("\n", f"\n{_INDENT}") for number, text in texts.items()]
     return "\n".join(["[SUMMARY]", *lines, "[/SUMMARY]"])
-
-
-def _indented(text: str) -> str:
-    return without_html(plain(text)).strip().replace("\n", f"\n{_INDENT}")

@@ -1,11 +1,11 @@
-"""Words that bring a memory up: ``3: rope, lantern``. Pure."""
+"""Parse and print trigger words of memories: ``3: rope, lantern``. Pure."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from apps.extraction.parsers.plain import narrow
-from apps.extraction.parsers.records import Line, lines_of, reported
+from apps.extraction.parsers.records import Line, iter_lines, unused_report
+from apps.extraction.parsers.text_cleanup import halfwidth, is_none
 
 MAX_WORDS = 6
 LENGTHS = range(3, 41)
@@ -16,53 +16,53 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_NONE = re.compile(r"[\W_]*none[\W_]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class TriggersParsed:
-    """Words by the number of the memory that they bring up."""
+class ParsedTriggers:
+    """Trigger words by the number of the memory that they recall, and the unused lines."""
 
     words: dict[int, tuple[str, ...]] = field(default_factory=dict)
     unused: list[str] = field(default_factory=list)
 
 
-def parse_triggers(reply: str, numbers: Sequence[int]) -> TriggersParsed:
-    """Read words for the memories of these numbers. Never raises.
+def parse_triggers(reply: str, numbers: Sequence[int]) -> ParsedTriggers:
+    """Parse trigger words for the memories with these numbers. Never raises.
 
-    Where one memory was asked about, lines without its number are a plain list of words for it.
+    If there is only one memory, lines without its number are lists of words for it too.
     """
-    found: dict[int, list[str]] = {}
+    words_by_number: dict[int, list[str]] = {}
     unused: list[str] = []
-    for line in [line for line in lines_of(reply) if line.text][:MAX_LINES]:
-        number, words = _numbered(line, numbers)
-        if _NONE.fullmatch(line.text):
+    for line in [line for line in iter_lines(reply) if line.text][:MAX_LINES]:
+        number, words = _parse_line(line, numbers)
+        if is_none(line.text):
             continue
         if number is None or not words:
             unused.append(line.written)
         else:
-            found.setdefault(number, []).extend(words)
-    kept = {number: tuple(dict.fromkeys(words))[:MAX_WORDS] for number, words in found.items()}
-    return TriggersParsed(kept, reported(unused, 0, reply))
+            words_by_number.setdefault(number, []).extend(words)
+    kept = {number: tuple(dict.fromkeys(words))[:MAX_WORDS] for number, words in words_by_number.items()}
+    return ParsedTriggers(kept, unused_report(unused, 0, reply))
 
 
-def _numbered(line: Line, numbers: Sequence[int]) -> tuple[int | None, list[str]]:
-    """The number of the memory that a line is about, if it can be told, and the words."""
-    match = _NUMBERED.fullmatch(narrow(line.written)) or _NUMBERED.fullmatch(narrow(line.text))
+def _parse_line(line: Line, numbers: Sequence[int]) -> tuple[int | None, list[str]]:
+    """Return the number of the memory that a line is for, or None if unknown, and the words."""
+    match = _NUMBERED.fullmatch(halfwidth(line.written)) or _NUMBERED.fullmatch(halfwidth(line.text))
     inner = _NUMBERED.fullmatch(match["words"]) if match else None
-    for found in (inner, match):
-        if found and int(found["number"]) in numbers:
-            return int(found["number"]), words_in(found["words"])
-    is_list = not _NUMBERED.fullmatch(narrow(line.text)) and not line.text.endswith(":")
-    return (numbers[0], words_in(line.text)) if len(numbers) == 1 and is_list else (None, [])
+    # The memory's number may stand behind the number of a list item: "1. 3: rope".
+    for candidate in (inner, match):
+        if candidate and int(candidate["number"]) in numbers:
+            return int(candidate["number"]), trigger_words(candidate["words"])
+    is_list = not _NUMBERED.fullmatch(halfwidth(line.text)) and not line.text.endswith(":")
+    return (numbers[0], trigger_words(line.text)) if len(numbers) == 1 and is_list else (None, [])
 
 
-def words_in(text: str) -> list[str]:
-    """The words of a list in lower case that are neither too short nor too long and hold a letter."""
+def trigger_words(text: str) -> list[str]:
+    """Return the words of a list in lower case; only those of 3 to 40 characters that contain a letter."""
     words = (match[0].lower() for match in _WORD.finditer(text))
     return [word for word in words if len(word) in LENGTHS and any(map(str.isalpha, word))]
 
 
 def print_triggers(words: Mapping[int, Iterable[str]]) -> str:
-    """The lines that read as these words again."""
-    return "\n".join(f"{number}: {', '.join(found)}" for number, found in words.items())
+    """Return the lines that are parsed as these trigger words."""
+    return "\n".join(f"{number}: {', '.join(listed)}" for number, listed in words.items())

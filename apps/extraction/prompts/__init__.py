@@ -1,4 +1,4 @@
-"""What a language model is asked: a template for each task, which a user may replace, and its rendering.
+"""Prompts for language models: a template for each task, which a user may replace, and its rendering.
 
-What people and characters said is data: it stands between marks that nothing within can imitate.
+Messages are data: they are rendered between marks that no message can imitate.
 """

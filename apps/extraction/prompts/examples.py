@@ -1,4 +1,4 @@
-"""Example material for every task, so that a template can be tried before it is used. Pure; the people are ours."""
+"""Example material for every task, with invented people: previews of templates are rendered with it. Pure."""
 
 from collections.abc import Mapping
 from typing import Any

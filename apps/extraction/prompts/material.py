@@ -1,22 +1,22 @@
-"""A task's material as the texts that its placeholders stand for. Pure."""
+"""Render the material of a task (turns, known memories, names …) as the values of its placeholders. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from apps.extraction.prompts.transcript import MAX_TURN, neutral, one_line, transcript
+from apps.extraction.prompts.transcript import MAX_TURN, neutral_line, neutralize, transcript
 
 NOTHING = "(nothing)"
 EVERYBODY = "everybody in the conversation"
-LONGEST_AT_A_BREAK = 1200  # characters of a message; how it begins and ends tells whether a scene does
+MAX_SCENE_BREAK_TURN = 1200  # characters of a message: its beginning and end tell whether a scene begins
 Material = Mapping[str, Any]
 
 
-def values_of(task: str, material: Material, *, longest: int = MAX_TURN) -> dict[str, str]:
-    """The text for every placeholder of which the material tells something."""
-    values = {name: write(material[name]) for name, write in _WRITERS.items() if name in material}
+def placeholder_values(task: str, material: Material, *, longest: int = MAX_TURN) -> dict[str, str]:
+    """Return the text of every placeholder for which there is material."""
+    values = {name: render(material[name]) for name, render in _RENDERERS.items() if name in material}
     if task == "scene_break":
         turns = [material["previous"], material["turn"]]
-        longest = min(longest, LONGEST_AT_A_BREAK)
+        longest = min(longest, MAX_SCENE_BREAK_TURN)
         values["number"] = str(material["turn"]["number"])
     else:
         turns = [material["turn"]] if "turn" in material else material.get("turns", [])
@@ -28,36 +28,39 @@ def _listed(lines: Iterable[str]) -> str:
 
 
 def _names(names: Iterable[str]) -> str:
-    return ", ".join(filter(None, map(one_line, names))) or NOTHING
+    return ", ".join(filter(None, map(neutral_line, names))) or NOTHING
 
 
 def _entries(entries: Iterable[Mapping[str, Any] | str]) -> str:
-    """A line for each: ``3. (fact) text`` of those that have a number and a kind, ``- text`` of bare texts."""
+    """Return a line for each entry: ``3. (fact) text``, or ``- text`` for a text without number and kind."""
     return _listed(_entry(entry) for entry in entries)
 
 
 def _entry(entry: Mapping[str, Any] | str) -> str:
     if isinstance(entry, str):
-        return f"- {one_line(entry)}"
-    return f"{entry['number']}. {_about(entry)}{one_line(entry['text'])}"
+        return f"- {neutral_line(entry)}"
+    return f"{entry['number']}. {_about(entry)}{neutral_line(entry['text'])}"
 
 
 def _about(entry: Mapping[str, Any]) -> str:
-    """What kind of entry it is, and of whom, in round brackets, so that it is no line of a reply."""
+    """Return subject, kind and target of an entry.
+
+    They stand in round brackets: models would copy square ones into their replies, where they are tags.
+    """
     words = [entry.get("subject", ""), entry.get("kind", ""), "from" if entry.get("target") else ""]
-    about = " ".join(filter(None, map(one_line, [*words, entry.get("target", "")])))
+    about = " ".join(filter(None, map(neutral_line, [*words, entry.get("target", "")])))
     return f"({about}) " if about else ""
 
 
 def _known(known: Iterable[Mapping[str, Any] | str]) -> str:
     known = list(known)
-    stands = [one for one in known if not isinstance(one, str) and "descriptors" in one]
-    return _listed(map(_standing, stands)) if stands else _entries(known)
+    pairs = [entry for entry in known if not isinstance(entry, str) and "descriptors" in entry]
+    return _listed(map(_relationship, pairs)) if pairs else _entries(known)
 
 
-def _standing(one: Mapping[str, Any]) -> str:
-    words = ", ".join(f"{one_line(item['word'])}({item['magnitude']})" for item in one["descriptors"])
-    return f"{one_line(one['subject'])} -> {one_line(one['target'])}: {words}"
+def _relationship(pair: Mapping[str, Any]) -> str:
+    words = ", ".join(f"{neutral_line(item['word'])}({item['magnitude']})" for item in pair["descriptors"])
+    return f"{neutral_line(pair['subject'])} -> {neutral_line(pair['target'])}: {words}"
 
 
 def _entities(entities: Iterable[Mapping[str, Any]]) -> str:
@@ -65,20 +68,20 @@ def _entities(entities: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _entity(entity: Mapping[str, Any]) -> str:
-    fields = " | ".join(f"{name}={one_line(value)}" for name, value in entity.get("fields", {}).items())
-    return f"- {one_line(entity['name'])} ({entity['type']}): {fields or 'nothing known'}"
+    fields = " | ".join(f"{name}={neutral_line(value)}" for name, value in entity.get("fields", {}).items())
+    return f"- {neutral_line(entity['name'])} ({entity['type']}): {fields or 'nothing known'}"
 
 
 def _text(text: str) -> str:
-    return neutral(text).strip() or NOTHING
+    return neutralize(text).strip() or NOTHING
 
 
-_WRITERS: Mapping[str, Callable[[Any], str]] = {
+_RENDERERS: Mapping[str, Callable[[Any], str]] = {
     "participants": _names,
     "names": _names,
-    "subject": lambda subject: one_line(subject) or EVERYBODY,
+    "subject": lambda subject: neutral_line(subject) or EVERYBODY,
     "per_kind": str,
-    "kind": one_line,
+    "kind": neutral_line,
     "known": _known,
     "memories": _entries,
     "entries": _entries,
@@ -88,8 +91,8 @@ _WRITERS: Mapping[str, Callable[[Any], str]] = {
     "arcs": _entries,
     "issues": _entries,
     "entities": _entities,
-    "old": one_line,
-    "new": one_line,
-    "arc": one_line,
+    "old": neutral_line,
+    "new": neutral_line,
+    "arc": neutral_line,
     "summary": _text,
 }

@@ -1,4 +1,4 @@
-"""The templates that users ask by instead of ours."""
+"""Prompt templates of users, which override the built-in ones."""
 
 from apps.common.problems import FieldError, Invalid, Missing
 from apps.common.scoping import Owner, owner_id_of
@@ -7,22 +7,22 @@ from apps.extraction.prompts.rendering import TASKS, check_template, default_tem
 
 
 def template_of(owner: Owner, task: str) -> str | None:
-    """The owner's own template for the task, or None where ours serves. ``owner`` is a user or a user's id."""
+    """Return the owner's template of a task, or None. ``owner`` is a user or a user's id."""
     mine = PromptTemplate.objects.for_owner(owner).filter(task=task)
     return mine.values_list("text", flat=True).first()
 
 
 def templates_of(owner: Owner) -> dict[str, str]:
-    """All of the owner's own templates, by task."""
+    """Return all templates of an owner by task."""
     return dict(PromptTemplate.objects.for_owner(owner).values_list("task", "text"))
 
 
 def set_template(owner: Owner, task: str, text: str) -> str | None:
-    """Have the owner's model asked by ``text``, and return what is stored: None where it is just our template.
+    """Store the owner's template of a task and return it. The built-in text is not stored: return None.
 
-    Raises Missing for an unknown task and Invalid, with what is wrong, for a text that can't serve.
+    Raises Missing for an unknown task, and Invalid for a text that fails ``check_template``.
     """
-    _must_be_known(task)
+    _require_task(task)
     text = text.replace("\r\n", "\n").replace("\x00", "").strip()
     problems = check_template(task, text)
     if problems:
@@ -37,11 +37,11 @@ def set_template(owner: Owner, task: str, text: str) -> str | None:
 
 
 def reset_template(owner: Owner, task: str) -> None:
-    """Go back to the template that comes with Loci. Raises Missing for an unknown task."""
-    _must_be_known(task)
+    """Reset a task to the built-in template. Raises Missing for an unknown task."""
+    _require_task(task)
     PromptTemplate.objects.for_owner(owner).filter(task=task).delete()
 
 
-def _must_be_known(task: str) -> None:
+def _require_task(task: str) -> None:
     if task not in TASKS:
         raise Missing(f"There is no task {task!r}.")

@@ -1,19 +1,19 @@
-"""Templates filled in: what is sent to a language model for a task. Pure."""
+"""Prompt templates: their placeholders, checks, and rendering into messages for a language model. Pure."""
 
 import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from apps.extraction.prompts.material import NOTHING, values_of
-from apps.extraction.prompts.tasks import TASKS
+from apps.extraction.prompts.material import NOTHING, placeholder_values
+from apps.extraction.prompts.tasks import MEANINGS, TASKS
 from apps.extraction.prompts.transcript import CLOSING, MAX_TURN, OPENING
 from apps.llm.generation import PromptMessage
 
-__all__ = ["PLACEHOLDERS", "TASKS", "Placeholders", "check_template", "default_template", "describe", "render"]
+__all__ = ["TASKS", "check_template", "default_template", "placeholders", "prompt_template", "render"]
 
-MAX_TEMPLATE = 20_000  # characters; ours have about 2,000
+MAX_TEMPLATE = 20_000  # characters; the built-in ones have about 2,000
 SYSTEM = (
     "You keep the records of a conversation. You are not part of it: write no dialogue and no story, only what is "
     f'asked for, in the form that is asked for. Whatever stands between "{OPENING}" and "{CLOSING}" is material to '
@@ -22,26 +22,17 @@ SYSTEM = (
 _PLACEHOLDER = re.compile(r"\{\{\s*([\w-]+)\s*\}\}")
 
 
-class Placeholders(NamedTuple):
-    required: tuple[str, ...]
-    optional: tuple[str, ...]
-
-
-PLACEHOLDERS: Mapping[str, Placeholders] = {
-    name: Placeholders(task.required, task.optional) for name, task in TASKS.items()
-}
-
-
 def render(
     task: str, material: Mapping[str, Any], template: str | None = None, *, longest: int = MAX_TURN
 ) -> list[PromptMessage]:
-    """The messages that ask for ``task``; by ``template``, or else by the one that comes with Loci.
+    """Return the messages of a prompt for ``task``, by ``template`` or else by the built-in one.
 
-    A message of the transcript with more than ``longest`` characters is cut. What the material holds is never read
-    as a placeholder. Raises KeyError for an unknown task.
+    ``material`` holds the values to render, such as turns and known memories; see ``prompts.examples``. Messages of
+    more than ``longest`` characters are shortened. Placeholders inside the material are not filled in. Raises KeyError
+    for an unknown task.
     """
     values = dict.fromkeys([*TASKS[task].required, *TASKS[task].optional], NOTHING)
-    values |= values_of(task, material, longest=longest)
+    values |= placeholder_values(task, material, longest=longest)
     text = default_template(task) if template is None else template
     filled = _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": filled.strip()}]
@@ -49,26 +40,40 @@ def render(
 
 @cache
 def default_template(task: str) -> str:
-    """The template that comes with Loci. Raises KeyError for an unknown task."""
+    """Return the built-in template. Raises KeyError for an unknown task."""
     if task not in TASKS:
         raise KeyError(task)
     return (Path(__file__).parent / f"{task}.md").read_text(encoding="utf-8")
 
 
-def describe(task: str) -> str:
-    """What the task is for, in a line. Raises KeyError for an unknown task."""
-    return TASKS[task].description
-
-
 def check_template(task: str, text: str) -> list[str]:
-    """What keeps ``text`` from serving as the task's template, in sentences. Raises KeyError for an unknown task."""
+    """Return the errors of a template, in sentences. Raises KeyError for an unknown task."""
     if not text.strip():
         return ["It is empty."]
-    required, optional = PLACEHOLDERS[task]
+    required, optional = TASKS[task].required, TASKS[task].optional
     used = dict.fromkeys(_PLACEHOLDER.findall(text))
     problems = [f"{{{{{name}}}}} is missing." for name in required if name not in used]
-    unknown = [name for name in used if name not in (*required, *optional)]
-    problems += [f"{{{{{name}}}}} is nothing that this task can fill in." for name in unknown]
+    problems += [f"{{{{{name}}}}} is unknown to this task." for name in used if name not in (*required, *optional)]
     if len(text) > MAX_TEMPLATE:
-        problems.append(f"It has {len(text):,} characters; at most {MAX_TEMPLATE:,} are possible.")
+        problems.append(f"It has {len(text):,} characters; at most {MAX_TEMPLATE:,} are allowed.")
     return problems
+
+
+def placeholders(task: str) -> list[dict[str, Any]]:
+    """Return name, meaning and whether required of each placeholder. Raises KeyError for an unknown task."""
+    required = TASKS[task].required
+    names = (*required, *TASKS[task].optional)
+    return [{"name": name, "required": name in required, "meaning": MEANINGS[name]} for name in names]
+
+
+def prompt_template(task: str, own: str | None) -> dict[str, Any]:
+    """Return the template of a task with its description; ``own`` is the user's text, None for the built-in one."""
+    default = default_template(task).strip()
+    return {
+        "task": task,
+        "description": TASKS[task].description,
+        "text": default if own is None else own,
+        "default": default,
+        "is_own": own is not None,
+        "placeholders": placeholders(task),
+    }

@@ -1,4 +1,4 @@
-"""What models are asked for, and what a template of each task may, or must, have filled in. Pure."""
+"""Tasks of language models, and the placeholders of their templates. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Task:
-    """``required`` placeholders are those without which a model couldn't know what it is asked about."""
+    """Task of a language model. ``required`` placeholders must occur in its template, ``optional`` ones may."""
 
     description: str
     required: tuple[str, ...]
@@ -20,31 +20,33 @@ TASKS: Mapping[str, Task] = {
         ("transcript",),
         ("known", "participants", "per_kind", "subject"),
     ),
-    "triggers": Task("Words that bring a memory to mind.", ("memories",)),
-    "relationships": Task("How people come to feel about each other.", ("transcript", "names"), ("known",)),
-    "consolidate": Task("Which memories say the same, and what they say together.", ("entries",), ("kind",)),
-    "supersession": Task("Whether a new memory takes the place of an old one.", ("old", "new")),
+    "triggers": Task("Words that recall a memory.", ("memories",)),
+    "relationships": Task("How relationships between people change.", ("transcript", "names"), ("known",)),
+    "consolidate": Task("Which memories say the same, and their common text.", ("entries",), ("kind",)),
+    "supersession": Task("Whether a new memory replaces an old one.", ("old", "new")),
     "summary": Task("The story so far, in nine sections.", ("summary", "transcript"), ("known",)),
     "scene_break": Task("Whether a message begins a new scene.", ("transcript",), ("number",)),
     "scene_recap": Task("A scene in two or three sentences.", ("transcript",)),
     "epistemic": Task("Who knows, suspects, believes or hides what.", ("transcript",), ("participants", "known")),
     "arcs": Task("Threads of the story that open and close.", ("transcript", "open")),
-    "arc_summary": Task("How a thread of the story went.", ("arc",), ("scenes", "memories")),
-    "ledger": Task("Where everybody and everything is, and how.", ("transcript", "entities")),
-    "profiles": Task("How a character and their world stand now.", ("subject", "transcript"), ("names", "memories")),
+    "arc_summary": Task("A summary of a resolved thread.", ("arc",), ("scenes", "memories")),
+    "ledger": Task("Where everybody and everything is, and in which state.", ("transcript", "entities")),
+    "profiles": Task(
+        "The present state of a character and their world.", ("subject", "transcript"), ("names", "memories")
+    ),
     "canon": Task("A character's history in three paragraphs.", ("memories",), ("subject", "arcs")),
     "continuity": Task("What a reply contradicts.", ("transcript", "facts")),
-    "repair": Task("A note that sets a contradiction right.", ("issues",), ("facts",)),
+    "repair": Task("A note that resolves a contradiction.", ("issues",), ("facts",)),
 }
 
 MEANINGS: Mapping[str, str] = {
     "transcript": "the messages, numbered, between marks",
-    "known": "what is remembered already",
-    "participants": "the names of all who take part",
+    "known": "what is already remembered",
+    "participants": "the names of all participants",
     "names": "the names that may be used",
-    "per_kind": "how many lines of a kind are wanted at most",
-    "subject": "the character that it is for",
-    "memories": "the memories that it is about",
+    "per_kind": "the most lines of a kind to write",
+    "subject": "the character",
+    "memories": "the memories",
     "entries": "the memories that may be merged, numbered",
     "kind": "the kind of these memories",
     "old": "the older memory",
@@ -54,8 +56,8 @@ MEANINGS: Mapping[str, str] = {
     "open": "the open threads, numbered",
     "arc": "the thread that was resolved",
     "scenes": "recaps of scenes, the oldest first",
-    "entities": "who and what may have a state, with what holds for each",
-    "arcs": "how resolved threads went",
-    "facts": "what is settled",
+    "entities": "the entities, with their known state",
+    "arcs": "summaries of resolved threads",
+    "facts": "the known facts, numbered",
     "issues": "the contradictions that were found",
 }

@@ -1,4 +1,4 @@
-"""Messages as a model is shown them: between marks, numbered, and unable to pass for anything else. Pure."""
+"""Render messages for a prompt: numbered, between marks, with everything that imitates a tag neutralized. Pure."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ _TAGS = (
 )
 _SECTIONS = r"/?(?:character_state|world_state|relationship_matrix|analysis|summary|think|thinking|reasoning|s>|<SYS)"
 _BRACKETS = r"\[\]［］【】〔〕"
-# A tag of ours in any brackets that our parsers take, whatever else stands in it.
+# One of the tags that the reply parsers know, in any of the brackets that they accept.
 _TAG = re.compile(
     rf"[\[［【〔](?=[^{_BRACKETS}\n]*?(?<![^\W_])(?:{_TAGS})s?(?![^\W_]))([^{_BRACKETS}\n]*)[\]］】〕]?", re.IGNORECASE
 )
@@ -28,35 +28,35 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f\u200b\u2060\ufeff]")
 
 
 def transcript(turns: Iterable[Mapping[str, Any]], *, longest: int = MAX_TURN) -> str:
-    """The turns between the marks, each as ``#12 Mira: text`` with its further lines indented.
+    """Return the turns between the marks, each as ``#12 Mira: text`` with continuation lines indented.
 
-    A turn of more than ``longest`` characters is cut in its middle.
+    Turns of more than ``longest`` characters are shortened in the middle.
     """
     return "\n".join([OPENING, *(_turn(turn, longest) for turn in turns), CLOSING])
 
 
 def _turn(turn: Mapping[str, Any], longest: int) -> str:
-    lines = [_NUMBERED.sub(r"\1＃", line) for line in neutral(shortened(turn["text"], longest)).splitlines()]
+    lines = [_NUMBERED.sub(r"\1＃", line) for line in neutralize(shorten(turn["text"], longest)).splitlines()]
     said = f"\n{_INDENT}".join(line.rstrip() for line in lines).strip()
     return f"#{turn['number']} {_name(turn['speaker'])}: {said}".rstrip()
 
 
 def _name(speaker: str) -> str:
-    return one_line(speaker.replace(":", " "))[:MAX_NAME].strip() or "Somebody"
+    return neutral_line(speaker.replace(":", " "))[:MAX_NAME].strip() or "Somebody"
 
 
-def neutral(text: str) -> str:
-    """``text`` without anything that reads as a tag of ours, a mark of a transcript or a model's own control word."""
+def neutralize(text: str) -> str:
+    """Neutralize everything in a text that imitates a tag, a transcript mark or a control token of a model."""
     return _RULE.sub("==", _ANGLE.sub("‹", _TAG.sub(r"⟦\1⟧", _CONTROL.sub("", text))))
 
 
-def one_line(text: str) -> str:
-    """``text`` made neutral, in one line."""
-    return " ".join(neutral(text).split())
+def neutral_line(text: str) -> str:
+    """Neutralize a text and join its lines."""
+    return " ".join(neutralize(text).split())
 
 
-def shortened(text: str, longest: int) -> str:
-    """``text`` with its middle left out where it has more than ``longest`` characters."""
+def shorten(text: str, longest: int) -> str:
+    """Cut the middle of a text of more than ``longest`` characters."""
     if len(text) <= longest:
         return text
     head = max(longest * 2 // 3, 1)

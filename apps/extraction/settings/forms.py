@@ -1,4 +1,4 @@
-"""The form of the memory settings, made from the settings themselves. An empty field takes a setting back."""
+"""Form of the memory settings, generated from the schema. An empty field resets a setting to its inherited value."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -7,78 +7,71 @@ from typing import Any
 from django import forms
 
 from apps.common.problems import Invalid
-from apps.extraction.settings.groups import CHOICES, GROUPS, KINDS, Group, Holding, in_words
-from apps.extraction.settings.schema import Settings
+from apps.extraction.settings.inheritance import SettingValue
+from apps.extraction.settings.schema import GROUPS, SETTINGS, TYPES, Group
 
 
 class SettingsForm(forms.Form):
-    """A field for every setting; ``holding`` tells what holds at the place that the form is for."""
+    """Form with a field for every setting; ``values`` are the settings before the change."""
 
-    def __init__(self, holding: Mapping[str, Holding], data: Any = None) -> None:
-        self.holding = holding
-        initial = {name: _shown(one.value) for name, one in holding.items() if one.is_own}
+    def __init__(self, values: Mapping[str, SettingValue], data: Any = None) -> None:
+        self.values = values
+        initial = {name: _initial(setting.value) for name, setting in values.items() if setting.is_own}
         super().__init__(data, initial=initial)
-        for group in GROUPS:
-            for name, label in group.labels.items():
-                self.fields[name] = _field(name, label, holding[name])
+        self.fields |= {name: _field(name, setting.inherited) for name, setting in values.items()}
 
     def changes(self) -> dict[str, Any]:
-        """What ``change_settings`` takes: a value for each field that is filled in, null for one that is empty.
+        """Return the changes for ``change_settings``: a value for each filled field, None for each empty one.
 
-        A field that wasn't sent is left alone; the one that ``take_back`` names counts as empty.
+        Fields that were not sent are left out. The field named by ``take_back`` counts as empty.
         """
-        sent = {name: _value(name, self.cleaned_data[name]) for name in self.fields if name in self.data}
-        back = self.data.get("take_back")
-        return sent | ({back: None} if back in self.fields else {})
+        changes = {name: _parse_value(name, self.cleaned_data[name]) for name in self.fields if name in self.data}
+        reset = self.data.get("take_back")
+        return changes | ({reset: None} if reset in self.fields else {})
 
     def add_problem(self, problem: Invalid) -> None:
-        """Show each error beside its field."""
+        """Add the errors of a problem to their fields."""
         for error in problem.errors:
             self.add_error(error.pointer.removeprefix("/"), error.detail)
 
-    def groups(self) -> Iterator["ShownGroup"]:
+    def groups(self) -> Iterator["GroupRows"]:
+        """Yield the groups of settings in the order of the page."""
         for group in GROUPS:
-            rows = [ShownSetting(self[name], self.holding[name]) for name in group.labels]
-            yield ShownGroup(group, rows)
+            names = [name for name, metadata in SETTINGS.items() if metadata["group"] is group]
+            yield GroupRows(group, [(self[name], self.values[name]) for name in names])
 
 
 @dataclass(frozen=True)
-class ShownSetting:
-    field: forms.BoundField
-    holding: Holding
+class GroupRows:
+    """Group of settings with a field and the present value of each."""
 
-
-@dataclass(frozen=True)
-class ShownGroup:
     group: Group
-    rows: list[ShownSetting]
+    rows: list[tuple[forms.BoundField, SettingValue]]
 
     @property
     def is_open(self) -> bool:
-        """Nothing that was set here, or is wrong, is folded away."""
-        return any(row.holding.is_own or row.field.errors for row in self.rows)
+        """Return whether a setting of the group was set here or has errors, so that it must not be folded."""
+        return any(setting.is_own or field.errors for field, setting in self.rows)
 
 
-def _field(name: str, label: str, holding: Holding) -> forms.Field:
-    metadata = Settings.__dataclass_fields__[name].metadata
-    shared = {"label": label, "help_text": metadata["help"], "required": False}
-    inherited = in_words(name, holding.inherited)
-    if KINDS[name] is bool:
-        options = [("", f"{inherited} (as given)"), ("on", "On"), ("off", "Off")]
-        return forms.ChoiceField(choices=options, **shared)
-    if KINDS[name] is str:
-        return forms.ChoiceField(choices=[("", f"{inherited} (as given)"), *CHOICES[name].items()], **shared)
-    kind = forms.IntegerField if KINDS[name] is int else forms.FloatField
-    limits = {"min": f"{metadata['low']:g}", "max": f"{metadata['high']:g}", "placeholder": f"{holding.inherited:g}"}
-    step = "1" if KINDS[name] is int else "0.01"
-    return kind(widget=forms.NumberInput(attrs={**limits, "step": step}), **shared)
+def _field(name: str, inherited: Any) -> forms.Field:
+    metadata, kind = SETTINGS[name], TYPES[name]
+    shared = {"label": metadata["label"], "help_text": metadata["help"], "required": False}
+    if kind in (bool, str):
+        choices = {"on": "On", "off": "Off"} if kind is bool else metadata["choices"]
+        return forms.ChoiceField(
+            choices=[("", f"{choices[_initial(inherited)]} (as given)"), *choices.items()], **shared
+        )
+    limits = {"min": f"{metadata['low']:g}", "max": f"{metadata['high']:g}", "placeholder": f"{inherited:g}"}
+    widget = forms.NumberInput(attrs=limits | {"step": "1" if kind is int else "0.01"})
+    return (forms.IntegerField if kind is int else forms.FloatField)(widget=widget, **shared)
 
 
-def _shown(value: Any) -> Any:
+def _initial(value: Any) -> Any:
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
 
 
-def _value(name: str, given: Any) -> Any:
+def _parse_value(name: str, given: Any) -> Any:
     if given in ("", None):
         return None
-    return given == "on" if KINDS[name] is bool else given
+    return given == "on" if TYPES[name] is bool else given

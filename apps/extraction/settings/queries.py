@@ -1,4 +1,4 @@
-"""Read the settings that apply to a chat, a character or a user."""
+"""Read memory settings of a chat, a character or a user."""
 
 from dataclasses import asdict
 from typing import Any
@@ -8,40 +8,32 @@ from django.db.models import Q
 from apps.chats.models import Character, Chat
 from apps.common.scoping import Owner
 from apps.extraction.models import MemorySettings
-from apps.extraction.settings.schema import Settings, resolve
+from apps.extraction.settings.schema import SETTINGS, Settings, resolve
 from apps.llm.backends import backend_for
 
 
 def settings_of(chat: Chat) -> Settings:
-    """The settings that hold for a chat: defaults, the user's, its character's, its own."""
-    return resolve(
-        backend_for(chat.owner_id).profile, documents_of(chat.owner_id, chat=chat, character_id=chat.character_id)
-    )
+    """Return the settings that apply to a chat, from defaults, its owner, its character and itself."""
+    # With chat=None, a chat without a character gets the user's row again instead of the rows of other chats.
+    applies = Q(character=None, chat=None) | Q(character=chat.character_id, chat=None) | Q(chat=chat)
+    return _resolve(chat.owner_id, applies)
 
 
 def settings_of_owner(owner: Owner, character: Character | None = None) -> Settings:
-    """The settings that hold for all chats of an owner, or of one of their characters."""
-    character_id = character.pk if character else None
-    return resolve(backend_for(owner).profile, documents_of(owner, character_id=character_id))
+    """Return the settings that apply to all chats of an owner, or of one of their characters."""
+    return _resolve(owner, Q(character=None, chat=None) | Q(character=character, chat=None))
 
 
-def documents_of(owner: Owner, *, chat: Chat | None = None, character_id: Any = None) -> list[dict[str, Any]]:
-    """The stored documents that apply, the most general first."""
-    applies = Q(character=None, chat=None)
-    if character_id:
-        applies |= Q(character_id=character_id)
-    if chat is not None:
-        applies |= Q(chat=chat)
+def _resolve(owner: Owner, applies: Q) -> Settings:
     rows = MemorySettings.objects.for_owner(owner).filter(applies)
-    ordered = sorted(rows, key=lambda row: (row.chat_id is not None, row.character_id is not None))
-    return [row.document for row in ordered]
+    general_first = sorted(rows, key=lambda row: (row.chat_id is not None, row.character_id is not None))
+    return resolve(backend_for(owner).profile, [row.document for row in general_first])
 
 
 def stored_settings(owner: Owner, *, character: Character | None = None, chat: Chat | None = None) -> dict[str, Any]:
-    """What was set at one place, and nothing of what holds there from elsewhere."""
+    """Return the settings stored for a user, a character or a chat, without inherited ones."""
     row = MemorySettings.objects.for_owner(owner).filter(character=character, chat=chat).first()
-    document = row.document if row else {}
-    return {name: value for name, value in document.items() if name != "schema_version"}
+    return {name: value for name, value in row.document.items() if name in SETTINGS} if row else {}
 
 
 def settings_document(chat: Chat) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from apps.chats.models import Message
 from apps.extraction.parsers.arcs import ArcLine, parse_arcs
-from apps.extraction.parsers.prose import parse_prose
+from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
 from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import attribute
@@ -158,4 +158,4 @@ def _summary(context: Context, arc: Arc, resolution: str) -> str:
         if words & content_words(memory.text)
     ]
     material = {"arc": arc.text, "scenes": list(recaps)[::-1], "memories": [*memories[-MEMORIES:], resolution]}
-    return parse_prose(context.ask("arc_summary", material, max_tokens=SUMMARY_TOKENS), MAX_SUMMARY) or resolution
+    return parse_free_text(context.ask("arc_summary", material, max_tokens=SUMMARY_TOKENS), MAX_SUMMARY) or resolution

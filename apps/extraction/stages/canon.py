@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from apps.chats.models import Message
-from apps.extraction.parsers.prose import parse_prose
+from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.stages.context import NOTHING, Context, Outcome, Window
 from apps.memories.models import Arc, Memory, VersionedText
 from apps.memories.operations.texts import write_version
@@ -31,7 +31,7 @@ def run(context: Context, window: Window) -> Outcome:
         return NOTHING
     subject = context.character.name if context.character else context.chat.title
     reply = context.ask("canon", {"subject": subject, "arcs": summaries, "memories": memories}, max_tokens=MAX_TOKENS)
-    text = parse_prose(reply, MAX_TEXT)
+    text = parse_free_text(reply, MAX_TEXT)
     if not text:
         return Outcome(unused=["The reply held no text."])
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from apps.chats.models import Message
 from apps.extraction.parsers.continuity import parse_contradictions
-from apps.extraction.parsers.prose import parse_prose
+from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
 from apps.extraction.stages.summary import current_summary
 from apps.memories.models import Memory, VersionedText
@@ -51,7 +51,7 @@ def _repair(context: Context, issues: list[dict[str, str]]) -> str:
         "issues": [issue["text"] for issue in issues],
         "facts": [issue["fact"] for issue in issues if issue["fact"]],
     }
-    return parse_prose(context.ask("repair", material, max_tokens=REPAIR_TOKENS), MAX_NOTE)
+    return parse_free_text(context.ask("repair", material, max_tokens=REPAIR_TOKENS), MAX_NOTE)
 
 
 def _newest_reply(context: Context) -> Message | None:

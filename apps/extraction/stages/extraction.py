@@ -7,7 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from apps.chats.models import Message
-from apps.extraction.parsers.memories import Candidate, Parsed, parse_memories
+from apps.extraction.parsers.memories import Candidate, parse_memories
+from apps.extraction.parsers.records import ParsedLines
 from apps.extraction.settings.schema import Settings
 from apps.extraction.stages.context import NOTHING, Context, Window, turns_material
 from apps.extraction.stages.context import Outcome as StageOutcome
@@ -47,7 +48,7 @@ def _run(context: Context, turns: Mapping[int, Message], tier: str) -> StageOutc
     if not turns:
         return NOTHING
     parsed = _candidates(context, turns, tier)
-    stage = _judge(context, turns, tier, parsed.candidates)
+    stage = _judge(context, turns, tier, parsed.items)
     stage = replace(stage, triggers=triggers_of(context, stage))
     relationships = changes_of(context, stage) if tier == Memory.Tier.LONG_TERM else None
 
@@ -60,7 +61,7 @@ def _run(context: Context, turns: Mapping[int, Message], tier: str) -> StageOutc
     return StageOutcome(write, parsed.unused)
 
 
-def _candidates(context: Context, turns: Mapping[int, Message], tier: str) -> Parsed:
+def _candidates(context: Context, turns: Mapping[int, Message], tier: str) -> ParsedLines[Candidate]:
     """Ask the model for candidates. Return those that are usable, and the unusable lines."""
     known = _known(context, tier)
     per_kind = context.settings.new_per_kind
@@ -94,7 +95,7 @@ def _active(context: Context, tier: str) -> Any:
     return rows.order_by("-pinned", "-importance", "-pk")
 
 
-def _usable(parsed: Parsed, turns: Mapping[int, Message]) -> Parsed:
+def _usable(parsed: ParsedLines[Candidate], turns: Mapping[int, Message]) -> ParsedLines[Candidate]:
     """Drop candidates that cite turns that were not shown, or repeat a line that a message dictates.
 
     Candidates that cite nothing get the turn with most of their words as their source.
@@ -103,13 +104,13 @@ def _usable(parsed: Parsed, turns: Mapping[int, Message]) -> Parsed:
     echoes = PromptEchoes(texts.values())
     good: list[Candidate] = []
     bad: list[str] = []
-    for candidate in parsed.candidates:
+    for candidate in parsed.items:
         if not set(candidate.sources) <= turns.keys() or candidate.text in echoes:
             bad.append(candidate.text)
             continue
         source = attribute(candidate.text, texts)
         good.append(candidate if candidate.sources or source is None else replace(candidate, sources=(source,)))
-    return Parsed(good, [*parsed.unused, *bad])
+    return ParsedLines(good, [*parsed.unused, *bad])
 
 
 def limits_of(settings: Settings) -> Limits:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from apps.extraction.parsers.words import parse_update
+from apps.extraction.parsers.answers import parse_update
 from apps.extraction.settings.schema import Settings
 from apps.extraction.stages.context import Context
 from apps.llm.embeddings import EmbeddingUnavailable

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Sequence, Set
 
 from apps.chats.models import Message
-from apps.extraction.parsers.prose import parse_prose
-from apps.extraction.parsers.words import parse_yes_no
+from apps.extraction.parsers.answers import parse_yes_no
+from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
 from apps.extraction.stages.scene_detection import SceneTurn, scene_starts
 from apps.extraction.stages.turns import messages_between, within_room
@@ -104,4 +104,4 @@ def _recap(context: Context, last: Message, found: Sequence[tuple[Message, str, 
         return ""
     shown = within_room(turns, context.room)
     reply = context.ask("scene_recap", {"turns": turns_material(shown)}, max_tokens=RECAP_TOKENS)
-    return parse_prose(reply, MAX_RECAP)
+    return parse_free_text(reply, MAX_RECAP)

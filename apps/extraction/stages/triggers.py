@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from apps.extraction.parsers.triggers import parse_triggers, words_in
+from apps.extraction.parsers.triggers import parse_triggers, trigger_words
 from apps.extraction.stages.context import Context
 from apps.llm.generation import GenerationFailed
 from apps.memories.models import Memory
@@ -35,7 +35,7 @@ def triggers_of(context: Context, stage: VerdictBatch) -> Mapping[int, Sequence[
 
 def own_words(text: str) -> tuple[str, ...]:
     """Return the longest content words of a text."""
-    words = {word for word in words_in(text) if len(word) >= MIN_LETTERS and word not in STOP_WORDS}
+    words = {word for word in trigger_words(text) if len(word) >= MIN_LETTERS and word not in STOP_WORDS}
     return tuple(sorted(words, key=lambda word: (-len(word), word))[:OWN])
 
 

@@ -1,4 +1,1 @@
-"""Whether a model is up to the work: fixed scenes, what should be found in them, and how much of it a model finds.
-
-Nothing of it touches anybody's memories.
-"""
+"""Suitability test of models: fixed scenes, the facts to find in them, and scores. No memory is read or written."""

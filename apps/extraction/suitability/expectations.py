@@ -1,16 +1,16 @@
-"""What should be found in a reply, and what should not, however it is worded. Pure."""
+"""Facts that a reply should or must not contain, matched by word stems. Pure."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-SHORT = 2  # letters; a longer word also stands for those that begin with it ("drown" for "drowned")
+SHORT = 2  # letters; longer words also match words that begin with them ("drown" matches "drowned")
 _WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True)
-class Line:
-    """Something that a reply says: of which kind, of whom (where the form has a place for that), and what."""
+class Statement:
+    """Statement of a reply: its text, its kind, and its subject if the format names one."""
 
     text: str
     kind: str = ""
@@ -19,45 +19,43 @@ class Line:
 
 @dataclass(frozen=True)
 class Expectation:
-    """Something that a reply should say, or, where it is not ``present``, must not.
+    """Fact that a reply should contain, or must not contain unless ``present``.
 
-    A line meets it that has one of each of ``words``, alternatives parted by bars, whole or as the beginning of a
-    word; is of one of ``kinds``, where there are any; and is about ``who``, where that is somebody.
+    A statement meets it if it contains one alternative of each of ``words``, as a word or the beginning of one, has
+    one of ``kinds`` and is about ``who``. Alternatives are separated by bars; empty ``kinds`` and ``who`` match any.
     """
 
-    what: str
+    description: str
     words: tuple[str, ...]
     present: bool = True
     kinds: tuple[str, ...] = ()
     who: str = ""
 
-    def is_met_by(self, line: Line) -> bool:
-        if self.kinds and line.kind not in self.kinds:
+    def is_met_by(self, statement: Statement) -> bool:
+        """Return whether a statement meets the expectation."""
+        if self.kinds and statement.kind not in self.kinds:
             return False
-        if self.who and not _says(line.who, self.who):
+        if self.who and not _contains(statement.who, self.who):
             return False
-        return all(_says(line.text, alternatives) for alternatives in self.words)
+        return all(_contains(statement.text, alternatives) for alternatives in self.words)
 
 
-def forbidden(what: str, *words: str, kinds: tuple[str, ...] = (), who: str = "") -> Expectation:
-    """What a reply must not say; ``what`` tells a person about it, in a sentence."""
-    return Expectation(what, words, present=False, kinds=kinds, who=who)
+def forbidden(description: str, *words: str, kinds: tuple[str, ...] = (), who: str = "") -> Expectation:
+    """Return an expectation that a reply must not meet; ``description`` is shown to the user as a hint."""
+    return Expectation(description, words, present=False, kinds=kinds, who=who)
 
 
-def expected(what: str, *words: str, kinds: tuple[str, ...] = (), who: str = "") -> Expectation:
-    return Expectation(what, words, kinds=kinds, who=who)
+def expected(description: str, *words: str, kinds: tuple[str, ...] = (), who: str = "") -> Expectation:
+    """Return an expectation that a reply should meet."""
+    return Expectation(description, words, kinds=kinds, who=who)
 
 
-def met(expectations: Iterable[Expectation], lines: Iterable[Line]) -> list[Expectation]:
-    """Those of the expectations that some line meets."""
-    lines = list(lines)
-    return [one for one in expectations if any(one.is_met_by(line) for line in lines)]
+def met_expectations(expectations: Iterable[Expectation], statements: Collection[Statement]) -> list[Expectation]:
+    """Return the expectations that at least one statement meets."""
+    return [expectation for expectation in expectations if any(map(expectation.is_met_by, statements))]
 
 
-def _says(text: str, alternatives: str) -> bool:
-    said = f" {' '.join(_WORD.findall(text.casefold()))} "
-    return any(_has(said, phrase) for phrase in alternatives.casefold().split("|"))
-
-
-def _has(said: str, phrase: str) -> bool:
-    return f" {phrase}{' ' if len(phrase) <= SHORT else ''}" in said
+def _contains(text: str, alternatives: str) -> bool:
+    words = f" {' '.join(_WORD.findall(text.casefold()))} "
+    phrases = alternatives.casefold().split("|")
+    return any(f" {phrase}{' ' if len(phrase) <= SHORT else ''}" in words for phrase in phrases)

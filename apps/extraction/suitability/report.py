@@ -1,4 +1,4 @@
-"""A run of the test as text. Pure."""
+"""Format a report of the suitability test as text. Pure."""
 
 from apps.extraction.suitability.running import Report
 from apps.extraction.suitability.scoring import TierResult, verdict_of
@@ -6,13 +6,13 @@ from apps.extraction.suitability.scoring import TierResult, verdict_of
 WIDTH = 78
 
 
-def progress_of(tier: TierResult) -> str:
-    """One line about a tier that was just tested."""
+def format_progress(tier: TierResult) -> str:
+    """Return a line with the score of a tier."""
     return f"{tier.task:<14} {tier.score:>3}  {tier.verdict:<10} {tier.seconds:>7.1f} s"
 
 
-def table_of(report: Report) -> str:
-    """What each tier's reply was, what is to be said of it, and all scores."""
+def format_report(report: Report) -> str:
+    """Return the reply and hints of each tier, followed by a table of all scores."""
     parts = [_tier(tier) for tier in report.tiers]
     heading = f"{'tier':<14} {'score':>5}  {'found':>7}  {'wrong':>5}  {'unused':>6}  {'tokens':>6}  {'seconds':>7}"
     rows = [heading, *map(_row, report.tiers), f"{'all':<14} {report.score:>5}  {verdict_of(report.score)}"]

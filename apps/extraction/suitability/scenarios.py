@@ -1,6 +1,6 @@
-"""The three scenes, and what each tier should and should not take from them. Pure.
+"""Scenes of the suitability test, and the facts to find in them by tier. Pure.
 
-The scenes and everybody in them are ours.
+The scenes and their characters were invented for this test.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,16 +10,16 @@ from typing import Any
 
 from apps.extraction.suitability.expectations import Expectation, expected, forbidden
 
-PER_KIND = 4  # lines of a kind that are asked for
+PER_KIND = 4  # requested lines of a kind
 MAX_TOKENS = 1600  # of a reply
 INVESTIGATION, SECRETS, STATE = "investigation", "secrets", "state"
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One question to a model: a task on a scene, and what its reply is measured by.
+    """Question of the test: a task on a scene, and the expectations for the reply.
 
-    ``enough`` is the share of what is expected that makes full marks: which of many facts one picks is taste.
+    ``enough`` is the share of expected facts that gives the full score, since a model has to choose among many.
     """
 
     task: str
@@ -27,33 +27,35 @@ class Trial:
     material: Mapping[str, Any]
     expectations: Sequence[Expectation]
     enough: float = 0.75
-    lines: int = 1  # at least so many make a usable reply
+    lines: int = 1  # lines of a usable reply at least
 
     @property
     def wanted(self) -> list[Expectation]:
-        return [one for one in self.expectations if one.present]
+        """Return the facts that the reply should contain."""
+        return [expectation for expectation in self.expectations if expectation.present]
 
     @property
     def unwanted(self) -> list[Expectation]:
-        return [one for one in self.expectations if not one.present]
+        """Return the facts that the reply must not contain."""
+        return [expectation for expectation in self.expectations if not expectation.present]
 
 
 def turns_of(scene: str, user: str = "") -> list[dict[str, Any]]:
-    """A scene's turns, numbered from 1; ``user`` is the name of whom the person writes."""
+    """Return the turns of a scene, numbered from 1; ``user`` is the speaker whom the user plays."""
     text = (Path(__file__).parent / f"{scene}.txt").read_text(encoding="utf-8")
-    said = [part.partition(": ") for part in text.strip().split("\n\n")]
+    speeches = [part.partition(": ") for part in text.strip().split("\n\n")]
     return [
         {"number": number, "speaker": speaker, "is_user": speaker == user, "text": words}
-        for number, (speaker, _, words) in enumerate(said, 1)
+        for number, (speaker, _, words) in enumerate(speeches, 1)
     ]
 
 
 NAMES = ("Ilka", "Tobias", "Josef Lind", "Mayor Holm")
 COPIED = forbidden("It copied the examples of the prompt.", "oswin|pell|harbour master|gull stairs")
-GOSSIP = forbidden("It took gossip for a fact: that Josef ran off with the baker's wife.", "josef|lind|keeper", "baker")
-BRANDY = forbidden("It noted a wrong guess as if it were so: brandy in the crates.", "brandy")
-HEDGED = forbidden("It noted guesses (“maybe”, “perhaps”) as memories.", "maybe|perhaps|possibly|might be|seems to")
-DEAD = forbidden("It declared a living man dead: Josef.", "josef|lind", "is dead|was killed|has died|was murdered")
+GOSSIP = forbidden("It reported the gossip about the baker's wife as a fact.", "josef|lind|keeper", "baker")
+BRANDY = forbidden("It reported a wrong guess as a fact: brandy in the crates.", "brandy")
+HEDGED = forbidden("It reported guesses (“maybe”, “perhaps”) as memories.", "maybe|perhaps|possibly|might be|seems to")
+DEAD = forbidden("It reported that Josef is dead.", "josef|lind", "is dead|was killed|has died|was murdered")
 INVENTED = (COPIED, GOSSIP, BRANDY, HEDGED, DEAD)
 
 LONG_TERM = (
@@ -97,8 +99,8 @@ ARCS = (
     expected("Tobias's debt to Holm", "debt|owe|crowns|loan|believe|pretend|deceiv", kinds=("arc",)),
     expected("Solved: where Josef is", "josef|lind|keeper", kinds=("resolved",)),
     expected("Solved: who made the gear", "gear", kinds=("resolved",)),
-    forbidden("It opened a thread that had just been solved.", "where is josef|whereabouts of josef", kinds=("arc",)),
-    forbidden("It took gossip for a thread of the story.", "baker"),
+    forbidden("It opened an arc that had just been resolved.", "where is josef|whereabouts of josef", kinds=("arc",)),
+    forbidden("It reported gossip as an arc.", "baker"),
     COPIED,
 )
 OPEN = (
@@ -145,7 +147,7 @@ STANDINGS = (
         kinds=("now",),
         who="ilka mayor|ilka holm",
     ),
-    forbidden("It has Ilka hate Tobias.", "hostil|hate|hateful|resent", kinds=("now",), who="ilka tobias"),
+    forbidden("It reports that Ilka hates Tobias.", "hostil|hate|hateful|resent", kinds=("now",), who="ilka tobias"),
     COPIED,
 )
 MEMORIES = (
@@ -190,8 +192,8 @@ REPLY = {
 CONTINUITY = (
     expected("Anton is dead", "anton|brother|drown", kinds=("1", "")),
     expected("Ilka can't eat prawns", "prawn|shellfish|allerg", kinds=("2", "")),
-    forbidden("It found fault with what agrees: the meeting at the gate.", "gate|midnight", kinds=("5",)),
-    forbidden("It found fault with what the message says nothing of.", kinds=("3", "4")),
+    forbidden("It reported that the meeting at the gate is contradicted.", "gate|midnight", kinds=("5",)),
+    forbidden("It reported contradictions of facts that the message doesn't mention.", kinds=("3", "4")),
     COPIED,
 )
 
@@ -206,12 +208,17 @@ EPISTEMIC = (
     expected("Dora hides the broken clock", "clock|glass|shard", kinds=("hiding",), who="dora"),
     expected("The others don't know of the clock", "clock|glass|shard", kinds=("unaware",)),
     expected("Yusuf's ignorance of the debts is over", "1", kinds=("retire",)),
-    forbidden("It has Marcus know what he was not told: the sale.", "sold|sale|debt", kinds=("knows",), who="marcus"),
-    forbidden("It has Marcus know a lie: the insurance is no fact.", "insurance", kinds=("knows",), who="marcus"),
-    forbidden("It has Dora know what she was not told: the sale.", "sold|sale|debt", kinds=("knows",), who="dora"),
-    forbidden("It has Yusuf believe the lie that he saw through.", "insurance", kinds=("believes",), who="yusuf"),
+    forbidden("It lets Marcus know of the sale.", "sold|sale|debt", kinds=("knows",), who="marcus"),
     forbidden(
-        "It has somebody know who broke the clock, though nobody was there.",
+        "It reports the lie about the insurance as a fact.",
+        "insurance",
+        kinds=("knows",),
+        who="marcus",
+    ),
+    forbidden("It lets Dora know of the sale.", "sold|sale|debt", kinds=("knows",), who="dora"),
+    forbidden("It lets Yusuf believe the lie about the insurance.", "insurance", kinds=("believes",), who="yusuf"),
+    forbidden(
+        "It lets somebody know who broke the clock, though nobody was there.",
         "dora",
         "clock|glass|shard",
         kinds=("knows",),
@@ -257,7 +264,7 @@ ENTITIES = (
 
 
 def trials() -> list[Trial]:
-    """All questions, in the order of a run's stages."""
+    """Return all questions, in the order of the stages of a run."""
     story, kitchen, crypt = turns_of(INVESTIGATION, "Tobias"), turns_of(SECRETS), turns_of(STATE, "Corvin")
     people = ["Dora", "Helene", "Marcus", "Yusuf"]
     memories = {"turns": story, "participants": ["Ilka", "Tobias"], "per_kind": PER_KIND, "known": []}

@@ -1,4 +1,4 @@
-"""What pages show of extraction: names of tasks, the latest run of a chat, the sections of a summary."""
+"""Template tags of extraction: descriptions of tasks, the latest run of a chat, sections of a summary."""
 
 from django import template
 
@@ -6,15 +6,15 @@ from apps.chats.models import Chat
 from apps.extraction import runs
 from apps.extraction.models import ExtractionRun
 from apps.extraction.parsers.summary import SECTIONS, parse_summary
-from apps.extraction.prompts.rendering import TASKS, describe
+from apps.extraction.prompts.rendering import TASKS
 
 register = template.Library()
 
 
 @register.filter
 def tier_name(task: str) -> str:
-    """Return what a task is for, or its own name where it is unknown."""
-    return describe(task).removesuffix(".") if task in TASKS else task.replace("_", " ").capitalize()
+    """Return the description of a task, or its name if it is unknown."""
+    return TASKS[task].description.removesuffix(".") if task in TASKS else task.replace("_", " ").capitalize()
 
 
 @register.simple_tag
@@ -25,5 +25,5 @@ def latest_run(chat: Chat | None) -> ExtractionRun | None:
 
 @register.filter
 def summary_sections(text: str) -> list[tuple[str, str]]:
-    """Return the sections of a summary as (title, text) pairs; none where it is written otherwise."""
+    """Return the sections of a summary as (title, text) pairs; empty if the text has no sections."""
     return [(SECTIONS[number], section) for number, section in sorted(parse_summary(text).sections.items())]

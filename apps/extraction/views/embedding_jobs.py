@@ -1,4 +1,4 @@
-"""Progress of recomputed embeddings: a part of the models' page, and a page of its own."""
+"""Page and partial of search vectors: the embedding model in use, and the job that recomputes embeddings."""
 
 from typing import Any
 
@@ -11,7 +11,6 @@ from django.views.decorators.http import require_POST, require_safe
 from apps.chats.views.access import wants_partial
 from apps.common import jobs
 from apps.common.problems import Conflict
-from apps.common.scoping import Owner
 from apps.extraction.embedding_jobs import count_stale, current_model
 from apps.extraction.models import EmbeddingJob
 from apps.extraction.tasks import request_reembedding
@@ -20,41 +19,41 @@ from apps.extraction.tasks import request_reembedding
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """Show the embedding model, and how many rows it has still to embed."""
-    return _shown(request)
+    """Show the embedding model, the number of texts not yet embedded with it, and the latest job."""
+    return _render(request)
 
 
 @login_required
 @require_POST
 def start(request: HttpRequest) -> HttpResponse:
+    """Start a job, unless one is active."""
     try:
         request_reembedding(request.user)
     except Conflict as problem:
         messages.error(request, problem.detail)
-    return _changed(request)
+    return _after_change(request)
 
 
 @login_required
 @require_POST
 def cancel(request: HttpRequest) -> HttpResponse:
+    """Cancel the active job, if any."""
     if job := EmbeddingJob.objects.for_owner(request.user).active().first():
         jobs.cancel(job)
-    return _changed(request)
+    return _after_change(request)
 
 
-def _changed(request: HttpRequest) -> HttpResponse:
-    return _shown(request) if wants_partial(request) else redirect("memory-settings:vectors")
+def _after_change(request: HttpRequest) -> HttpResponse:
+    return _render(request) if wants_partial(request) else redirect("memory-settings:vectors")
 
 
-def _shown(request: HttpRequest) -> HttpResponse:
-    template = "extraction/settings/_vectors.html" if wants_partial(request) else "extraction/settings/vectors.html"
-    return render(request, template, _context(request.user))
-
-
-def _context(owner: Owner) -> dict[str, Any]:
-    job = EmbeddingJob.objects.for_owner(owner).order_by("-pk").first()
+def _render(request: HttpRequest) -> HttpResponse:
+    context: dict[str, Any] = {"job": EmbeddingJob.objects.for_owner(request.user).order_by("-pk").first()}
     try:
-        model = current_model(owner)
+        model = current_model(request.user)
     except Conflict as problem:
-        return {"job": job, "unavailable": problem.detail}
-    return {"job": job, "model": model, "waiting": count_stale(owner, model)}
+        context["unavailable"] = problem.detail
+    else:
+        context |= {"model": model, "waiting": count_stale(request.user, model)}
+    template = "_vectors" if wants_partial(request) else "vectors"
+    return render(request, f"extraction/settings/{template}.html", context)

@@ -1,4 +1,4 @@
-"""Pages of tests of models: start one, watch it, cancel it, and compare it with earlier ones."""
+"""Pages of model tests: start, watch, cancel and list them."""
 
 from typing import Any
 from uuid import UUID
@@ -37,7 +37,7 @@ class ModelTestForm(forms.Form):
 @login_required
 @require_http_methods(["GET", "POST"])
 def index(request: HttpRequest) -> HttpResponse:
-    """List the latest tests. A POST starts one for a connection, or for the built-in extractor."""
+    """List the latest tests. A POST starts one for a connection or the built-in extractor."""
     connections = Connection.objects.for_owner(request.user).exclude(model="").order_by("-for_generation", "name")
     form = ModelTestForm(connections, request.POST if request.method == "POST" else None)
     if form.is_valid():
@@ -55,15 +55,16 @@ def index(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def detail(request: HttpRequest, test_id: UUID) -> HttpResponse:
-    """Show a test. While it is active, the partial reloads itself."""
+    """Show a test. The partial reloads itself while the test is active."""
     test = own_row(request, ModelTest, pk=test_id)
-    template = "extraction/model_tests/_test.html" if wants_partial(request) else "extraction/model_tests/detail.html"
-    return render(request, template, {"test": test})
+    template = "_test" if wants_partial(request) else "detail"
+    return render(request, f"extraction/model_tests/{template}.html", {"test": test})
 
 
 @login_required
 @require_POST
 def cancel(request: HttpRequest, test_id: UUID) -> HttpResponse:
+    """Cancel a test. Its results so far stay."""
     test = jobs.cancel(own_row(request, ModelTest, pk=test_id))
     if wants_partial(request):
         return render(request, "extraction/model_tests/_test.html", {"test": test})

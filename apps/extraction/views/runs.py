@@ -1,4 +1,4 @@
-"""Pages of runs: progress of a chat's latest run, the list of its runs, and one run with the model's replies."""
+"""Pages of runs: progress of the latest run of a chat, all of its runs, and one run with the replies of the model."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -19,11 +19,12 @@ from apps.extraction.models import ExtractionRun
 from apps.memories.views.access import own_book, redirect_back
 from apps.memories.views.book import render_tab
 
-PAGE = 30
-CALLS = 50
+RUNS_PER_PAGE = 30
+ROWS_PER_PAGE = 50  # steps and calls on the page of a run
 
 
 def own_run(request: HttpRequest, run_id: UUID) -> ExtractionRun:
+    """Return a run of the user. Raises Http404."""
     runs = ExtractionRun.objects.for_owner(request.user).select_related("chat__character", "first", "last")
     return get_object_or_404(runs, pk=run_id)
 
@@ -31,28 +32,28 @@ def own_run(request: HttpRequest, run_id: UUID) -> ExtractionRun:
 @login_required
 @require_safe
 def progress(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Show the chat's latest run. While it is active, the partial reloads itself."""
-    return _progress(request, own_chat(request, chat_id), was_active="watching" in request.GET)
+    """Show the latest run of a chat. The partial reloads itself while the run is active."""
+    return _render_progress(request, own_chat(request, chat_id), was_active="watching" in request.GET)
 
 
-def _progress(request: HttpRequest, chat: Chat, *, was_active: bool = False) -> HttpResponse:
+def _render_progress(request: HttpRequest, chat: Chat, *, was_active: bool = False) -> HttpResponse:
     run = runs.latest_run(request.user, chat)
     template = "extraction/_under_way.html" if request.GET.get("in") == "book" else "extraction/_progress.html"
     reply = render(request, template, {"chat": chat, "run": run, "latest": run, "was_active": was_active})
     if was_active and run and not run.is_active:
-        reply["HX-Trigger"] = "remembered"  # makes the rail reload
+        reply["HX-Trigger"] = "remembered"  # makes the rail reload itself
     return reply
 
 
 @login_required
 @require_POST
 def extract(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Start a run over new messages, or resume a paused one; an active run is left as it is."""
+    """Start a run over the new messages, or resume the paused one."""
     chat = own_chat(request, chat_id)
     run, _ = tasks.request_run(request.user, chat)
     if run.state == ExtractionRun.State.PAUSED:
         tasks.resume_run(run)
-    return _progressed(request, chat)
+    return _after_change(request, chat)
 
 
 @login_required
@@ -63,13 +64,13 @@ def change(request: HttpRequest, run_id: UUID, action: str) -> HttpResponse:
     actions: dict[str, Callable[[ExtractionRun], ExtractionRun]]
     actions = {"pause": jobs.pause, "resume": tasks.resume_run, "cancel": jobs.cancel}
     actions[action](run)
-    return _progressed(request, run.chat)
+    return _after_change(request, run.chat)
 
 
-def _progressed(request: HttpRequest, chat: Chat) -> HttpResponse:
+def _after_change(request: HttpRequest, chat: Chat) -> HttpResponse:
     if not request.htmx:  # type: ignore[attr-defined]
         return redirect_back(request, reverse("chats:detail", args=[chat.pk]))
-    return _progress(request, chat, was_active=True)
+    return _render_progress(request, chat, was_active=True)
 
 
 @login_required
@@ -77,15 +78,15 @@ def _progressed(request: HttpRequest, chat: Chat) -> HttpResponse:
 def index(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """List the runs of a chat, newest first."""
     book = own_book(request, chat_id=chat_id)
-    mine = ExtractionRun.objects.for_owner(request.user).filter(chat=book.subject)
-    page = Paginator(mine.select_related("first", "last").order_by("-pk"), PAGE).get_page(request.GET.get("page"))
-    return render_tab(request, book, "runs", page=page)
+    rows = ExtractionRun.objects.for_owner(request.user).filter(chat=book.subject)
+    rows = rows.select_related("first", "last").order_by("-pk")
+    return render_tab(request, book, "runs", page=Paginator(rows, RUNS_PER_PAGE).get_page(request.GET.get("page")))
 
 
 @login_required
 @require_safe
 def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    """Show a run with its steps and the model's raw replies."""
+    """Show a run with the results of its steps and the raw replies of the model."""
     run = own_run(request, run_id)
     steps = run.steps.select_related("first", "last", "character").order_by("-pk")
     calls = run.calls.order_by("-pk")
@@ -93,8 +94,8 @@ def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
         "run": run,
         "chat": run.chat,
         "tab": "runs",
-        "steps": Paginator(steps, CALLS).get_page(request.GET.get("steps")),
-        "calls": Paginator(calls, CALLS).get_page(request.GET.get("calls")),
+        "steps": Paginator(steps, ROWS_PER_PAGE).get_page(request.GET.get("steps")),
+        "calls": Paginator(calls, ROWS_PER_PAGE).get_page(request.GET.get("calls")),
     }
     template = "extraction/_run.html" if wants_partial(request) else "extraction/run.html"
     return render(request, template, context)
@@ -102,9 +103,9 @@ def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
-def renew_story(request: HttpRequest, chat_id: UUID, part: str) -> HttpResponse:
-    """Start a run that renews the profiles, the canon or the continuity check."""
-    _, made = tasks.request_run(request.user, own_chat(request, chat_id), tiers=[part])
-    words = "It is being made. This page shows it in a moment." if made else "Wait for the run that is under way."
-    messages.success(request, words)
+def start_tier(request: HttpRequest, chat_id: UUID, part: str) -> HttpResponse:
+    """Start a run of the profiles, the canon or the continuity check alone."""
+    _, created = tasks.request_run(request.user, own_chat(request, chat_id), tiers=[part])
+    text = "Started. Reload this page in a moment." if created else "Another run is active. Wait until it has ended."
+    messages.success(request, text)
     return redirect("memories:book-story", chat_id=chat_id)

@@ -1,4 +1,4 @@
-"""Memory settings: a user's, a character's, a chat's; and how a chat remembers."""
+"""Pages of memory settings of a user, a character and a chat, and of the memory mode of a chat."""
 
 from typing import Any
 from uuid import UUID
@@ -15,7 +15,7 @@ from apps.chats.views.access import own_chat
 from apps.common.problems import Invalid
 from apps.extraction import modes
 from apps.extraction.settings.forms import SettingsForm
-from apps.extraction.settings.groups import Place, holdings
+from apps.extraction.settings.inheritance import Source, setting_values
 from apps.extraction.settings.operations import change_settings
 from apps.extraction.settings.queries import stored_settings
 from apps.llm.backends import backend_for
@@ -25,108 +25,93 @@ from apps.memories.views.access import own_row
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def of_user(request: HttpRequest) -> HttpResponse:
-    """What holds for all chats of the user."""
-    return _settings(request, "extraction/settings/user.html", reverse("memory-settings:memory"), [_users(request)])
+def user_settings(request: HttpRequest) -> HttpResponse:
+    """Show or change the settings of the user."""
+    return _settings_page(request, "user", reverse("memory-settings:memory"))
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def of_character(request: HttpRequest, character_id: UUID) -> HttpResponse:
-    """What holds for the chats with one character."""
+def character_settings(request: HttpRequest, character_id: UUID) -> HttpResponse:
+    """Show or change the settings of a character."""
     character = own_row(request, Character, pk=character_id)
-    return _settings(
-        request,
-        "extraction/settings/character.html",
-        reverse("memories:character-settings", args=[character.pk]),
-        [_users(request), _characters(request, character)],
-        {"character": character},
-    )
+    url = reverse("memories:character-settings", args=[character.pk])
+    return _settings_page(request, "character", url, character=character)
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def of_chat(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """What holds for one chat, and how it remembers."""
+def chat_settings(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """Show or change the settings of a chat. The page also shows its memory mode."""
     chat = own_chat(request, chat_id)
-    places = [_users(request)]
-    if chat.character:
-        places.append(_characters(request, chat.character))
-    places.append(Place("this chat's", stored_settings(request.user, chat=chat)))
-    context = {"tab": "settings", "memory": ChatMemory.of_chat(chat)}
     url = reverse("memories:book-settings", args=[chat.pk])
-    return _settings(request, "extraction/settings/chat.html", url, places, {"chat": chat}, context)
+    return _settings_page(request, "chat", url, chat.character, chat, tab="settings", memory=ChatMemory.of_chat(chat))
 
 
-def _users(request: HttpRequest) -> Place:
-    return Place("yours", stored_settings(request.user))
-
-
-def _characters(request: HttpRequest, character: Character) -> Place:
-    return Place(f"{character.name}’s", stored_settings(request.user, character=character))
-
-
-def _settings(
+def _settings_page(
     request: HttpRequest,
-    template: str,
+    page: str,
     url: str,
-    places: list[Place],
-    scope: dict[str, Any] | None = None,
-    context: dict[str, Any] | None = None,
+    character: Character | None = None,
+    chat: Chat | None = None,
+    **context: Any,
 ) -> HttpResponse:
-    """The form of the last of the places. ``scope`` is whose settings are changed, as ``change_settings`` takes it."""
+    """Show the settings of a chat, else of a character, else of the user; a POST changes them."""
+    sources = [Source("yours", stored_settings(request.user))]
+    if character:
+        sources.append(Source(f"{character.name}’s", stored_settings(request.user, character=character)))
+    if chat:
+        sources.append(Source("this chat's", stored_settings(request.user, chat=chat)))
     backend = backend_for(request.user)
-    form = SettingsForm(holdings(backend.profile, places), request.POST if request.method == "POST" else None)
+    values = setting_values(backend.profile, sources)
+    form = SettingsForm(values, request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
-            change_settings(request.user, form.changes(), **(scope or {}))
+            change_settings(request.user, form.changes(), character=None if chat else character, chat=chat)
         except Invalid as problem:
             form.add_problem(problem)
         else:
-            messages.success(request, "Saved. It holds from the next reading on.")
+            messages.success(request, "Saved. Applies from the next extraction.")
             return redirect(url)
-    shown = {"form": form, "backend": backend, "form_url": url, "own": len(places[-1].document)}
-    status = 400 if form.errors else 200
-    return render(request, template, shown | (scope or {}) | (context or {}), status=status)
-
-
-# How a chat remembers
+    context |= {"form": form, "form_url": url, "own": len(sources[-1].document), "backend": backend}
+    context |= {"chat": chat} if chat else {"character": character}
+    return render(request, f"extraction/settings/{page}.html", context, status=400 if form.errors else 200)
 
 
 @login_required
 @require_POST
 def change_mode(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Have the chat recall only, or learn again: with ``learn`` also from what was said meanwhile."""
+    """Make a chat read-only or end that; with ``learn``, the messages written meanwhile are read too."""
     chat = own_chat(request, chat_id)
     if request.POST.get("mode") == ChatMemory.Mode.READ_ONLY:
         modes.set_read_only(request.user, chat)
-        return _changed(request, chat, "The chat recalls, and learns nothing new.")
-    if request.POST.get("learn"):
-        modes.end_read_only(request.user, chat, learn=True)
-        return _changed(request, chat, "The chat learns again, also from what was said meanwhile.")
-    modes.end_read_only(request.user, chat, learn=False)
-    return _changed(request, chat, "The chat learns again, from what comes now.")
+        return _back_to_settings(request, chat, "This chat only recalls now. It learns nothing new.")
+    learn = bool(request.POST.get("learn"))
+    modes.end_read_only(request.user, chat, learn=learn)
+    since = "the messages written meanwhile too" if learn else "new messages only"
+    return _back_to_settings(request, chat, f"This chat learns again, from {since}.")
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def fresh_start(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Asks first; a POST sets aside what is remembered of the chat."""
+    """Ask for confirmation; a POST retires what is remembered of this chat alone."""
     chat = own_chat(request, chat_id)
     if request.method == "GET":
         return render(request, "extraction/settings/fresh_start.html", {"chat": chat, "tab": "settings"})
     modes.start_fresh(request.user, chat)
-    return _changed(request, chat, "Set aside. The chat begins anew; you can undo this.")
+    return _back_to_settings(request, chat, "The memories of this chat were set aside. You can undo this.")
 
 
 @login_required
 @require_POST
 def undo_fresh_start(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """Restore what the fresh start retired."""
     chat = own_chat(request, chat_id)
     modes.undo_fresh_start(request.user, chat)
-    return _changed(request, chat, "What was set aside is back.")
+    return _back_to_settings(request, chat, "The memories of this chat were restored.")
 
 
-def _changed(request: HttpRequest, chat: Chat, words: str) -> HttpResponse:
-    messages.success(request, words)
+def _back_to_settings(request: HttpRequest, chat: Chat, text: str) -> HttpResponse:
+    messages.success(request, text)
     return redirect("memories:book-settings", chat_id=chat.pk)

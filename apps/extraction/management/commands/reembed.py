@@ -1,6 +1,7 @@
-"""``manage.py reembed [--user EMAIL]``: embed what is not yet embedded with the current model."""
+"""``manage.py reembed [--user EMAIL]``: embed all texts that are not yet embedded with the current model."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -10,14 +11,14 @@ from apps.common.problems import Problem
 from apps.extraction import embedding_jobs
 from apps.extraction.models import EmbeddingJob
 
-LEAST = 320  # rows between two lines of progress
+PROGRESS_INTERVAL = 320  # rows between two lines of progress
 
 
 class Command(BaseCommand):
-    help = "Recompute embeddings after a change of the embedding model, in this process. Can be stopped and resumed."
+    help = "Recompute embeddings after a change of the embedding model. Can be interrupted and started again."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--user", metavar="EMAIL", help="this user's only; else everybody's")
+        parser.add_argument("--user", metavar="EMAIL", help="only this user's; default: all users")
 
     def handle(self, *args: Any, user: str | None, **options: Any) -> None:
         owners = User.objects.order_by("pk")
@@ -27,9 +28,10 @@ class Command(BaseCommand):
                 raise CommandError(f"There is no user {user}.")
         failed = [owner.email for owner in owners if not self._reembed(owner)]
         if failed:
-            raise CommandError(f"Not done: {', '.join(failed)}.")
+            raise CommandError(f"Failed: {', '.join(failed)}.")
 
     def _reembed(self, owner: User) -> bool:
+        """Run an embedding job of a user. Return True unless it failed."""
         try:
             job = embedding_jobs.start_reembedding(owner)
         except Problem as problem:
@@ -43,15 +45,15 @@ class Command(BaseCommand):
         self.stdout.write(f"{owner.email}: {job.done} of {job.total} by {job.model}, {job.state}. {job.error}".strip())
         return job.state == EmbeddingJob.State.SUCCEEDED
 
-    def _progress(self, owner: User, job: EmbeddingJob) -> Any:
-        """Return a function that writes the progress every LEAST rows."""
-        done = written = 0
+    def _progress(self, owner: User, job: EmbeddingJob) -> Callable[[int], None]:
+        """Return a callback that adds up rows and prints the progress once in a while."""
+        done = printed = 0
 
-        def note(rows: int) -> None:
-            nonlocal done, written
+        def add_rows(rows: int) -> None:
+            nonlocal done, printed
             done += rows
-            if done - written >= LEAST:
-                written = done
+            if done - printed >= PROGRESS_INTERVAL:
+                printed = done
                 self.stderr.write(f"{owner.email}: {done} of {max(job.total, done)} ...", style_func=str)
 
-        return note
+        return add_rows

@@ -1,4 +1,4 @@
-"""``manage.py test_model --user EMAIL [--connection ID_OR_NAME] [--json]``: how well a model makes memories."""
+"""``manage.py test_model --user EMAIL [--connection ID_OR_NAME] [--json]``: score a model on fixed scenes."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.accounts.models import User
 from apps.extraction.prompts.overrides import templates_of
-from apps.extraction.suitability.report import progress_of, table_of
+from apps.extraction.suitability.report import format_progress, format_report
 from apps.extraction.suitability.running import run
 from apps.llm.backends import backend_for
 from apps.llm.backends.connected import ConnectedBackend
@@ -24,7 +24,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--user", required=True, metavar="EMAIL")
         parser.add_argument(
-            "--connection", metavar="ID_OR_NAME", help="one of the user's connections, or builtin; else the one in use"
+            "--connection", metavar="ID_OR_NAME", help="a connection of the user, or builtin; default: the one in use"
         )
         parser.add_argument("--json", action="store_true", help="print a JSON document instead of a table")
 
@@ -37,17 +37,16 @@ class Command(BaseCommand):
         report = run(
             backend,
             unwatched,
-            lambda tier: self.stderr.write(progress_of(tier), style_func=str),
+            lambda tier: self.stderr.write(format_progress(tier), style_func=str),
             templates=templates_of(owner),
         )
-        names = {"backend": backend.name, "model": backend.model}
-        self.stdout.write(
-            json.dumps(names | report.document(), indent=2, ensure_ascii=False) if options["json"] else table_of(report)
-        )
+        document = {"backend": backend.name, "model": backend.model} | report.document()
+        as_json = json.dumps(document, indent=2, ensure_ascii=False)
+        self.stdout.write(as_json if options["json"] else format_report(report))
 
 
 def _backend(owner: User, wanted: str | None) -> GenerationBackend:
-    """The backend that is meant. Raises CommandError where it isn't clear which."""
+    """Return the backend of a connection given by id or name. Raises CommandError unless exactly one matches."""
     if wanted is None:
         return backend_for(owner)
     if wanted == BUILTIN:
@@ -56,9 +55,9 @@ def _backend(owner: User, wanted: str | None) -> GenerationBackend:
     found = list(mine.filter(pk=wanted) if _is_id(wanted) else mine.filter(name__iexact=wanted))
     if len(found) == 1:
         return ConnectedBackend(found[0])
-    names = ", ".join(f"{one.name} ({one.pk})" for one in mine.order_by("name")) or "none"
+    names = ", ".join(f"{connection.name} ({connection.pk})" for connection in mine.order_by("name")) or "none"
     several = "has several connections" if found else "has no connection"
-    raise CommandError(f"{owner.email} {several} {wanted!r}. There are: {names}.")
+    raise CommandError(f"{owner.email} {several} {wanted!r}. Connections: {names}.")
 
 
 def _is_id(text: str) -> bool:

@@ -1,13 +1,11 @@
-"""Prose as a model writes it, without what it writes around it. Pure."""
+"""Parse replies in free text, such as recaps. Pure."""
 
 import re
 
-from apps.extraction.parsers.plain import MARKS, plain, without_html
+from apps.extraction.parsers.text_cleanup import MARKS, clean_reply, is_none, strip_fences, strip_html
 
 QUOTES = ('""', "“”", "„“", "«»", "''", "‘’")
-_NONE = re.compile(r"[\W_]*none[\W_]*", re.IGNORECASE)
 _MANY_LINES = re.compile(r"\n{3,}")
-_FENCE = re.compile(r"^(?:> ?)*(?:```|~~~)\w*$", re.MULTILINE)
 _QUOTE = re.compile(r"^>[> ]*", re.MULTILINE)
 _TAG = re.compile(r"^\[/?[A-Za-z][A-Za-z _-]{0,40}\] ?| ?\[/[A-Za-z][A-Za-z _-]{0,40}\]$", re.MULTILINE)
 _LEAD_IN = re.compile(
@@ -25,27 +23,27 @@ _LIST_ITEM = re.compile(r"[-*•+]\s|\d{1,3}[.)]\s|#{1,6}\s|[*_]{0,2}[^\W\d_][^.
 _BREAK = re.compile(r"\n\s*\n")
 
 
-def parse_prose(reply: str, max_chars: int) -> str:
-    """The text of a reply, ``max_chars`` long at most, cut after a sentence where it is longer; NONE is no text.
+def parse_free_text(reply: str, max_chars: int) -> str:
+    """Return the text of a reply, cut to ``max_chars``; "" if it says NONE.
 
-    Code fences, tags, quotes around all of it, and remarks before and after it are left out; paragraphs and lists stay.
+    Code fences, tags, surrounding quotes and remarks before and after the text are removed; paragraphs and lists stay.
     """
-    text = "\n".join(" ".join(line.split()) for line in without_html(plain(reply)).split("\n"))
-    text = _MANY_LINES.sub("\n\n", _QUOTE.sub("", _FENCE.sub("", text)))
+    text = "\n".join(" ".join(line.split()) for line in strip_html(clean_reply(reply)).split("\n"))
+    text = _MANY_LINES.sub("\n\n", _QUOTE.sub("", strip_fences(text)))
     text = _TAG.sub("", text).strip()
     text = _SIGN_OFF.sub("", f"\n{text}").strip()
     for opening in (_LEAD_IN, _LABEL):
         text = opening.sub("", text, count=1) if opening.match(text) else text
-    text = paragraphs(_bare(text))
-    return "" if _NONE.fullmatch(text) else cut(text, max_chars)
+    text = unwrap_paragraphs(_strip_quotes(text))
+    return "" if is_none(text) else truncate(text, max_chars)
 
 
-def paragraphs(text: str) -> str:
-    """The text with one line a paragraph or item of a list, and one blank line between paragraphs."""
-    return "\n\n".join(filter(None, map(_paragraph, _BREAK.split(text))))
+def unwrap_paragraphs(text: str) -> str:
+    """Put each paragraph and each item of a list on one line, with one blank line between paragraphs."""
+    return "\n\n".join(filter(None, map(_unwrap_paragraph, _BREAK.split(text))))
 
 
-def _paragraph(text: str) -> str:
+def _unwrap_paragraph(text: str) -> str:
     lines: list[list[str]] = []
     for line in filter(None, (" ".join(line.split()) for line in text.split("\n"))):
         if lines and not _LIST_ITEM.match(line):
@@ -55,18 +53,18 @@ def _paragraph(text: str) -> str:
     return "\n".join(map(" ".join, lines))
 
 
-def _bare(text: str) -> str:
-    """The text without the quotes or marks that stand around all of it."""
+def _strip_quotes(text: str) -> str:
+    """Remove quotes and marks that surround the whole text."""
     text = text.strip()
     for first, last in (*QUOTES, *((mark, mark) for mark in MARKS)):
         inside = text[len(first) : -len(last)]
         if text.startswith(first) and text.endswith(last) and first not in inside and last not in inside:
-            return _bare(inside)
+            return _strip_quotes(inside)
     return text
 
 
-def cut(text: str, max_chars: int) -> str:
-    """At most ``max_chars`` of the text: whole sentences if they are half of it, else whole words."""
+def truncate(text: str, max_chars: int) -> str:
+    """Cut a text to ``max_chars``: after a sentence if that keeps more than half of them, else after a word."""
     if len(text) <= max_chars:
         return text
     start = text[:max_chars]

@@ -1,0 +1,159 @@
+"""Serializers of runs, model tests, embedding jobs and prompt templates."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from apps.common.serializer_fields import Integer, JSONObject, StrictSerializer, Text
+from apps.extraction.models import ExtractionRun, ModelCall
+from apps.extraction.settings.schema import TIERS
+from apps.llm.models import Connection
+
+OUTCOMES = ("passed", "superseded", "reconfirmed", "rejected", "merged")
+USAGE = ("calls", "prompt_tokens", "completion_tokens")
+
+
+class ExtractSerializer(StrictSerializer):
+    """Options of a new run: its tiers, and the index of the first message."""
+
+    tiers = serializers.ListField(child=serializers.ChoiceField(TIERS), required=False, allow_empty=False)
+
+    def get_fields(self) -> dict[str, Any]:
+        # "from" is a keyword of Python and can't be declared as an attribute.
+        field = Integer(min_value=0, max_value=2**31 - 1, required=False, source="from_index")
+        return super().get_fields() | {"from": field}
+
+
+class RunSerializer(serializers.ModelSerializer[ExtractionRun]):
+    """Run of the pipeline. ``backend`` and ``model`` are empty until a worker has claimed it."""
+
+    state = serializers.CharField()
+    counts = serializers.SerializerMethodField()
+    llm = serializers.SerializerMethodField()
+
+    class Meta:
+        model = ExtractionRun
+        fields = (
+            *("id", "chat", "state", "stage", "tiers", "backend", "model", "done", "total", "counts", "error"),
+            *("started_at", "finished_at", "llm"),
+        )
+
+    def get_counts(self, run: ExtractionRun) -> dict[str, int]:
+        """Return how many candidates had each outcome."""
+        return dict.fromkeys(OUTCOMES, 0) | run.counts
+
+    def get_llm(self, run: ExtractionRun) -> dict[str, int]:
+        """Return the number of model calls and their tokens."""
+        return {name: run.llm.get(name, 0) for name in USAGE}
+
+
+class RunQuery(serializers.Serializer[Any]):
+    """Filters of the list of runs."""
+
+    chat = serializers.UUIDField(required=False)
+
+
+class StartedSerializer(serializers.Serializer[Any]):
+    """Run that was started or already under way."""
+
+    run = RunSerializer()
+
+
+class CallSerializer(serializers.ModelSerializer[ModelCall]):
+    """Model call of a run."""
+
+    seconds = serializers.SerializerMethodField()
+
+    class Meta:
+        model = ModelCall
+        fields = (
+            *("id", "stage", "task", "reply", "reasoning", "error", "prompt_tokens", "completion_tokens", "seconds"),
+            "at",
+        )
+
+    def get_seconds(self, call: ModelCall) -> float:
+        """Return the duration of the call, rounded to milliseconds."""
+        return round(call.seconds, 3)
+
+
+class JobSerializer(serializers.Serializer[Any]):
+    """Fields of every background job."""
+
+    id = serializers.UUIDField()
+    state = serializers.CharField(help_text="queued, running, succeeded, failed or cancelled.")
+    done = serializers.IntegerField()
+    total = serializers.IntegerField()
+    error = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    finished_at = serializers.DateTimeField(allow_null=True)
+
+
+class ModelTestSerializer(JobSerializer):
+    """``results`` holds a score from 0 to 100, a verdict, and each tier's score, verdict, hints and raw reply."""
+
+    connection = serializers.UUIDField(source="connection_id", allow_null=True)
+    backend = serializers.CharField()
+    model = serializers.CharField()
+    results = JSONObject()
+
+
+class OwnConnection(serializers.PrimaryKeyRelatedField[Connection]):
+    """Id of one of the requester's connections; null is the built-in extractor."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(pk_field=serializers.UUIDField(), **kwargs)
+
+    def get_queryset(self) -> Any:
+        return Connection.objects.for_owner(self.context["request"].user)
+
+
+class ModelTestCreateSerializer(StrictSerializer):
+    """Connection to test."""
+
+    connection = OwnConnection(allow_null=True)
+
+
+class EmbeddingJobSerializer(JobSerializer):
+    """Embedding job; ``model`` computes the embeddings."""
+
+    model = serializers.CharField()
+
+
+class ReembeddingSerializer(serializers.Serializer[Any]):
+    """Embedding model in use, number of texts not yet embedded with it, and the latest embedding job."""
+
+    model = serializers.CharField()
+    waiting = serializers.IntegerField()
+    job = EmbeddingJobSerializer(allow_null=True)
+
+
+class PlaceholderSerializer(serializers.Serializer[Any]):
+    """Placeholder of a prompt template."""
+
+    name = serializers.CharField()
+    required = serializers.BooleanField()  # type: ignore[assignment]
+    meaning = serializers.CharField()
+
+
+class PromptTemplateSerializer(serializers.Serializer[Any]):
+    """``text`` is the template in use; ``default`` is the built-in one."""
+
+    task = serializers.CharField()
+    description = serializers.CharField()
+    text = serializers.CharField()
+    default = serializers.CharField()
+    is_own = serializers.BooleanField()
+    placeholders = PlaceholderSerializer(many=True)
+
+
+class PromptTemplatesSerializer(serializers.Serializer[Any]):
+    """Templates of all tasks, in the order of a run."""
+
+    results = PromptTemplateSerializer(many=True)
+
+
+class TemplateUpdateSerializer(StrictSerializer):
+    """New text of a prompt template."""
+
+    text = Text()

@@ -1,0 +1,47 @@
+"""Tell for each setting its value, where that was set, and what it would inherit. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from apps.extraction.settings.schema import SETTINGS, defaults, resolve
+
+
+@dataclass(frozen=True)
+class Source:
+    """Stored settings of a user, a character or a chat, and the name of their origin on pages."""
+
+    name: str
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class SettingValue:
+    """Value of a setting, its origin, whether it was set in the last source, and the value it would inherit."""
+
+    value: Any
+    origin: str
+    is_own: bool
+    inherited: Any
+
+
+def setting_values(detected: str, sources: Sequence[Source]) -> dict[str, SettingValue]:
+    """Return the value of each setting in the last of ``sources``, for a backend of the profile ``detected``."""
+    *general, own = sources
+    profile = resolve(detected, [source.document for source in sources]).profile
+    default, other = defaults(profile), defaults("A" if profile == "B" else "B")
+    values = {}
+    for name in SETTINGS:
+        fallback = getattr(default, name)
+        inherited, origin = fallback, "default" if fallback == getattr(other, name) else f"default of {profile}"
+        for source in general:
+            if name in source.document:
+                inherited, origin = source.document[name], source.name
+        is_own = name in own.document
+        values[name] = SettingValue(
+            value=own.document[name] if is_own else inherited,
+            origin=own.name if is_own else origin,
+            is_own=is_own,
+            inherited=inherited,
+        )
+    return values
