@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 
 from apps.accounts.models import User
-from apps.chats.imports import import_chats
 from apps.chats.models import Chat
+from apps.chats.transfer.imports import import_chats
 from apps.extraction import pipeline, runs
 from apps.llm.embeddings import get_embedder
 

@@ -8,9 +8,10 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils import timezone
 
-from apps.chats import import_jobs, operations
+from apps.chats import operations
 from apps.chats.models import Chat, ImportJob
 from apps.chats.signals import ChatChanged, chat_committed
+from apps.chats.transfer import import_jobs
 from apps.common.jobs import jobs_to_revive
 from apps.common.scoping import Owner
 

@@ -3,8 +3,8 @@
 import gzip
 from typing import Any
 
-from apps.chats.exports import export_jsonl
 from apps.chats.models import Chat
+from apps.chats.transfer.exports import export_jsonl
 from apps.sync.models import ChatSnapshot
 
 

@@ -22,12 +22,12 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from apps.accounts.models import User
-from apps.chats import import_jobs, imports
 from apps.chats.formats import sillytavern
 from apps.chats.models import Chat, ImportJob
 from apps.chats.operations import create_chat
 from apps.chats.operations import messages as storing
 from apps.chats.tasks import request_import, sweep_import_jobs
+from apps.chats.transfer import import_jobs, imports
 from apps.common import jobs
 from tests.contract.conftest import client_of
 from tests.extraction.engine.test_workers import kill_hard

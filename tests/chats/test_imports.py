@@ -12,9 +12,9 @@ from rest_framework.test import APIClient
 
 from apps.chats import locking
 from apps.chats.formats import json_lines
-from apps.chats.imports import ImportResult, import_chats
 from apps.chats.models import Character, Chat, ChatChange, Message, Swipe
 from apps.chats.signals import ChatChanged
+from apps.chats.transfer.imports import ImportResult, import_chats
 from apps.common.problems import Invalid, TooLarge
 from apps.common.scoping import system_scope
 

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from apps.accounts.models import User
-from apps.chats import import_jobs
 from apps.chats.models import ImportJob
+from apps.chats.transfer import import_jobs
 from apps.chats.views import importing
 from tests.e2e.test_chat_page import alice, chat_file, signed_in, turn
 

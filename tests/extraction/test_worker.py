@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from apps.accounts.models import User
-from apps.chats.imports import import_chats
 from apps.chats.models import Chat
+from apps.chats.transfer.imports import import_chats
 from apps.extraction.models import ExtractionRun
 from apps.memories.models import Memory, Passage
 from tests.factories import UserFactory

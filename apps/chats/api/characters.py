@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.chats import cards, operations
+from apps.chats import operations
 from apps.chats.api.lorebooks import LorebookSerializer
 from apps.chats.api.uploads import (
     FileReportSerializer,
@@ -27,6 +27,7 @@ from apps.chats.formats.cards.pictures import MAX_PICTURE_BYTES, BrokenPicture, 
 from apps.chats.formats.cards.png import BrokenPNG
 from apps.chats.models import Character, CharacterImage
 from apps.chats.queries import access_character, image_of
+from apps.chats.transfer import cards
 from apps.common.pagination import NewestFirst
 from apps.common.problems import Invalid, Missing, TooLarge
 from apps.common.serializer_fields import JSONObject, Text

@@ -13,8 +13,8 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from apps.chats.exports import FORMATS, export_filename
 from apps.chats.queries import access_chat
+from apps.chats.transfer.exports import FORMATS, export_filename
 from apps.common.problems import Invalid
 from apps.common.strict_json import CompactJSONRenderer
 

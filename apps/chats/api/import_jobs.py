@@ -13,10 +13,10 @@ from rest_framework.views import APIView
 
 from apps.chats.api.imports import ImportSerializer, ReportSerializer
 from apps.chats.api.uploads import refuse_larger
-from apps.chats.import_jobs import access_import_job
 from apps.chats.models import ImportJob
 from apps.chats.serializers import import_document
 from apps.chats.tasks import request_import
+from apps.chats.transfer.import_jobs import access_import_job
 from apps.common import jobs
 from apps.common.pagination import NewestFirst
 

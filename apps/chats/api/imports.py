@@ -11,8 +11,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats.api.uploads import refuse_larger
-from apps.chats.imports import import_chats
 from apps.chats.serializers import ChatSerializer, OwnCharacter, chat_document
+from apps.chats.transfer.imports import import_chats
 from apps.common.serializer_fields import StrictSerializer, Text
 
 

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.chats import cards, operations
+from apps.chats import operations
 from apps.chats.api.uploads import FileReportSerializer, FileSerializer, download, refuse_larger
 from apps.chats.dates import timestamp
 from apps.chats.formats import lorebooks
@@ -21,6 +21,7 @@ from apps.chats.formats.lorebooks.entries import AFTER, BEFORE, MAX_ENTRIES
 from apps.chats.models import Lorebook
 from apps.chats.queries import access_lorebook
 from apps.chats.serializers import OwnCharacter
+from apps.chats.transfer import cards
 from apps.common.pagination import NewestFirst
 from apps.common.problems import Invalid
 from apps.common.serializer_fields import Flag, JSONObject, Number, Position, StrictSerializer, Text

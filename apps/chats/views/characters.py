@@ -16,12 +16,12 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from apps.accounts.models import User
 from apps.chats import operations
-from apps.chats.cards import Imported, import_card
 from apps.chats.forms.characters import CharacterForm
 from apps.chats.forms.chats import SearchForm
 from apps.chats.models import Lorebook
 from apps.chats.pages.chat_list import chat_entries
 from apps.chats.queries import image_of, list_characters, list_chats, lorebook_of
+from apps.chats.transfer.cards import Imported, import_card
 from apps.chats.views.access import own_character, wants_partial
 from apps.common.problems import Problem
 

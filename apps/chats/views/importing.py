@@ -14,14 +14,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
-from apps.chats.cards import Imported, import_card
 from apps.chats.formats.files import is_archive, is_card
 from apps.chats.formats.parsed import Report
-from apps.chats.import_jobs import access_import_job
-from apps.chats.imports import ImportResult, import_chats
 from apps.chats.models import ImportJob
 from apps.chats.pages.plugins import samples
 from apps.chats.tasks import request_import
+from apps.chats.transfer.cards import Imported, import_card
+from apps.chats.transfer.import_jobs import access_import_job
+from apps.chats.transfer.imports import ImportResult, import_chats
 from apps.chats.views.access import or_404, wants_partial
 from apps.common import jobs
 from apps.common.problems import Problem

@@ -10,9 +10,9 @@ from django.conf import settings
 
 from apps.accounts.models import User
 from apps.accounts.operations import ensure_user
-from apps.chats.imports import import_chats
 from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import create_character, delete_character, delete_chat
+from apps.chats.transfer.imports import import_chats
 from apps.extraction import pipeline
 from apps.extraction.models import ExtractionRun
 from apps.extraction.runs import start_run

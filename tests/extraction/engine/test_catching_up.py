@@ -4,8 +4,8 @@ import io
 import json
 
 from apps.accounts.models import User
-from apps.chats.imports import import_chats
 from apps.chats.models import Chat
+from apps.chats.transfer.imports import import_chats
 from apps.common import jobs
 from apps.extraction import pipeline, runs, tasks
 from apps.extraction.models import ExtractionRun

@@ -14,8 +14,8 @@ from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db import OperationalError, connection, transaction
 
-from apps.chats.imports import import_chats
 from apps.chats.models import Character, ImportJob
+from apps.chats.transfer.imports import import_chats
 from apps.common import jobs
 from apps.common.problems import Invalid, Missing, Problem, TooLarge
 from apps.common.scoping import Owner, owner_id_of, system_scope
