@@ -1,4 +1,4 @@
-"""Reads evaluation data into stores: documents, and queries with the documents that answer them. Pure."""
+"""Read evaluation data into stores of documents, with queries and the documents that answer them. Pure."""
 
 import datetime as dt
 import json
@@ -10,20 +10,22 @@ from typing import Any
 
 from apps.chats.dates import parse_date
 
-ANSWERABLE = {1, 2, 3, 4}  # LoCoMo's categories; the fifth asks what was never said
+ANSWERABLE = {1, 2, 3, 4}  # LoCoMo's categories; the fifth has no answer in the conversation
 
 _SESSION = re.compile(r"session_(\d+)")
 _TURN = re.compile(r"D:?(\d+):0*(\d+)")
 _WEEKDAY = re.compile(r"\s*\([A-Za-z]+\)\s*")
-_SECONDS = 1e11  # a number below it counts seconds since 1970, above it milliseconds
+_SECONDS = 1e11  # smaller numbers are seconds since 1970, larger ones are milliseconds
 
 
 class UnusableDataset(ValueError):
-    """The data is not in the format; the message says where."""
+    """Raised for data that is not in the format. The message says where."""
 
 
 @dataclass(frozen=True)
 class Document:
+    """One message of a store. ``at`` is its time, ``session`` its session's name, if known."""
+
     id: str
     speaker: str
     is_user: bool
@@ -34,6 +36,8 @@ class Document:
 
 @dataclass(frozen=True)
 class Query:
+    """A question. ``gold`` holds the ids of the documents that answer it."""
+
     text: str
     gold: frozenset[str]
     category: str
@@ -41,7 +45,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Store:
-    """A conversation, and what is asked about it."""
+    """A conversation with queries about it."""
 
     id: str
     documents: list[Document]
@@ -49,7 +53,7 @@ class Store:
 
 
 def read_json(file: Path) -> Any:
-    """The JSON value of a file. Raises UnusableDataset, OSError."""
+    """Return the JSON value of a file. Raise UnusableDataset, OSError."""
     try:
         return json.loads(file.read_bytes())
     except (ValueError, RecursionError) as error:
@@ -57,7 +61,10 @@ def read_json(file: Path) -> Any:
 
 
 def read_locomo(data: Any) -> list[Store]:
-    """LoCoMo's file: conversations of sessions of turns, with the turns that hold each answer's evidence."""
+    """Return a store for each conversation of LoCoMo's file. A query's gold is the evidence of its answer.
+
+    Raise UnusableDataset.
+    """
     samples = data if isinstance(data, list) else [data]
     if not samples:
         raise UnusableDataset("The file holds no conversation.")
@@ -89,7 +96,7 @@ def _locomo_turns(conversation: Mapping[str, Any], where: str) -> Iterator[Docum
 
 
 def _locomo_text(turn: Mapping[str, Any], where: str) -> str:
-    """What was said, and what the picture shown with it is of."""
+    """Return the text of a turn with the caption of its picture, if any."""
     text, caption = required(turn, "text", str, where), turn.get("blip_caption")
     return f"{text} [{caption}]" if caption else text
 
@@ -100,13 +107,14 @@ def _locomo_query(item: Mapping[str, Any], where: str) -> Query:
 
 
 def turn_ids(text: str) -> list[str]:
-    """The turns named in a string, which may hold several, one way of writing for all."""
+    """Return the ids of all turns named in a string, normalized: "D2:01" becomes "D2:1"."""
     return [f"D{session}:{turn}" for session, turn in _TURN.findall(text)]
 
 
 def read_stores(data: Any) -> list[Store]:
-    """Any other data: ``{"stores": [{"id", "docs": [...], "queries": [...]}]}``. Only a document's id and text, and a
-    query's ``q`` and ``gold``, must be there.
+    """Return the stores of ``{"stores": [{"id", "docs": [...], "queries": [...]}]}``.
+
+    Required are only a document's id and text, and a query's ``q`` and ``gold``. Raise UnusableDataset.
     """
     stores = required(data, "stores", list, "the file")
     if not stores:
@@ -124,9 +132,8 @@ def _store(store: Any, where: str, number: int) -> Store:
 
 
 def _document(item: Any, where: str) -> Document:
-    speaker, session = item.get("speaker") if isinstance(item, dict) else None, None
     text = required(item, "text", str, where)
-    session = item.get("session")
+    speaker, session = item.get("speaker"), item.get("session")
     return Document(
         id=str(required(item, "id", (str, int), where)),
         speaker=str(speaker or ""),
@@ -147,13 +154,13 @@ FORMATS: dict[str, Callable[[Any], list[Store]]] = {"locomo": read_locomo, "stor
 
 
 def _answerable(queries: list[Query], known: set[str]) -> list[Query]:
-    """The queries with an answer in the store, and of their answers those that are there."""
+    """Return the queries with an answer in the store, without gold that is not in the store."""
     present = [Query(query.text, query.gold & known, query.category) for query in queries]
     return [query for query in present if query.gold and query.text.strip()]
 
 
 def _moment(value: Any) -> dt.datetime | None:
-    """A date in any way of writing that data sets use, or None."""
+    """Return the time in any format that data sets use, or None."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return parse_date(value * 1000 if value < _SECONDS else value)
     if not isinstance(value, str):
@@ -163,7 +170,7 @@ def _moment(value: Any) -> dt.datetime | None:
 
 
 def required(mapping: Any, key: str, kind: type | tuple[type, ...], where: str) -> Any:
-    """The value of a key that must be there. Raises UnusableDataset."""
+    """Return the value of a required key, which must be of ``kind``. Raise UnusableDataset."""
     if not isinstance(mapping, dict):
         raise UnusableDataset(f"{where} is not an object.")
     if not isinstance(mapping.get(key), kind):

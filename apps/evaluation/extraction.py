@@ -1,11 +1,11 @@
-"""``--format extraction``: how many of the turns that annotators drew observations from the built-in extractor keeps.
+"""``--format extraction``: measure how many annotated turns the built-in extractor covers, compared with baselines.
 
-Every method keeps as many memories of a session as the extractor makes of it by itself, at most one a sentence. As
-two memories of one turn cover it only once, the second comparison is at the same number of distinct turns.
+Every method keeps as many memories of a session as the extractor does, at most one for each sentence. Two memories of
+one turn cover it only once, so a second comparison keeps the same number of distinct turns.
 """
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -13,7 +13,7 @@ from typing import Any
 
 from apps.builtin import picking
 from apps.builtin.salience import LONG_TERM_KINDS, SESSION_KINDS
-from apps.builtin.sentences import Sentence, sentences_of
+from apps.builtin.sentences import sentences_of
 from apps.evaluation.annotations import Session, read_sessions
 from apps.evaluation.datasets import read_json
 from apps.extraction.parsers.memories import parse_memories
@@ -31,8 +31,11 @@ MEASURES = ("coverage", "same turns", "precision", "turns")
 
 @dataclass(frozen=True)
 class Kept:
-    """What a method kept of a session: the turn of each memory; and the turns that it would keep if it were given as
-    many distinct ones as the extractor came to."""
+    """The result of a method for a session.
+
+    ``sources`` are the indices of the turns of its memories, ``spread`` those of as many distinct turns as the
+    extractor's memories have.
+    """
 
     session: Session
     sources: Sequence[int]
@@ -40,7 +43,7 @@ class Kept:
 
 
 def evaluate(file: Path, report: Callable[[str], None]) -> dict[str, Any]:
-    """The figures of every method over all sessions, and over each conversation. Raises UnusableDataset, OSError."""
+    """Return the figures of every method, over all sessions and by conversation. Raise UnusableDataset, OSError."""
     sessions = read_sessions(read_json(file))
     kept: dict[str, list[list[Kept]]] = {}
     for session in sessions:
@@ -58,10 +61,14 @@ def evaluate(file: Path, report: Callable[[str], None]) -> dict[str, Any]:
 
 
 def _methods(session: Session) -> dict[str, list[Kept]]:
-    """What each method keeps of a session; the random one, once for each seed."""
+    """Return the results of each method for a session; of the random one, a result for each seed."""
     sources = _extracted(session)
-    pool = [sentence for number, turn in enumerate(session.turns) for sentence in _sentences(number, turn)]
-    orders = {"random": [_shuffled(pool, seed) for seed in SEEDS]}
+    pool = [
+        sentence
+        for number, turn in enumerate(session.turns)
+        for sentence in sentences_of(number, turn.speaker, turn.text)
+    ]
+    orders = {"random": [random.Random(seed).sample(pool, len(pool)) for seed in SEEDS]}  # noqa: S311
     orders["longest"] = [sorted(pool, key=lambda sentence: -len(sentence.text))]
     orders["first"] = [pool]
     baselines = {
@@ -72,8 +79,8 @@ def _methods(session: Session) -> dict[str, list[Kept]]:
 
 
 def _extracted(session: Session) -> list[int]:
-    """The turns of the extractor's memories, which it makes of one chunk after the other as a run does."""
-    found: dict[str, int] = {}
+    """Return the turn of each memory that the extractor makes of a session, in chunks as an extraction run does."""
+    turn_of_text: dict[str, int] = {}
     for start in range(0, len(session.turns), DEFAULTS.chunk):
         numbered = list(enumerate(session.turns))[start : start + DEFAULTS.chunk]
         turns = [
@@ -85,20 +92,12 @@ def _extracted(session: Session) -> list[int]:
         for tier, (task, kinds) in TIERS.items():
             reply = task(GenerationRequest(task=tier, messages=[], material=material))
             for candidate in parse_memories(reply, kinds).items:
-                found.setdefault(candidate.text, candidate.sources[0])
-    return list(found.values())
-
-
-def _sentences(number: int, turn: Any) -> Iterator[Sentence]:
-    return sentences_of(number, turn.speaker, turn.text)
-
-
-def _shuffled(pool: Sequence[Sentence], seed: int) -> list[Sentence]:
-    return random.Random(seed).sample(pool, len(pool))  # noqa: S311
+                turn_of_text.setdefault(candidate.text, candidate.sources[0])
+    return list(turn_of_text.values())
 
 
 def _kept(session: Session, order: Sequence[int], sources: Sequence[int]) -> Kept:
-    """The first of ``order``: as many as ``sources``, and as many distinct turns as those have."""
+    """Return the first turns of ``order``: as many as ``sources``, and as many distinct ones as ``sources`` has."""
     distinct = list(dict.fromkeys(order))
     return Kept(session, order[: len(sources)], distinct[: len(set(sources))])
 
@@ -111,8 +110,11 @@ def _figures(kept: dict[str, list[list[Kept]]], conversation: str | None = None)
 
 
 def _measured(sessions: Sequence[Sequence[Kept]]) -> dict[str, float]:
-    """``coverage`` and ``same turns`` are shares of the annotated turns, ``precision`` of the memories; ``turns`` is
-    how many a session they come from. All are means over the samples."""
+    """Return the MEASURES of a method, each a mean over its samples.
+
+    ``coverage`` and ``same turns`` are shares of the annotated turns, ``precision`` is a share of the memories,
+    ``turns`` is the number of turns in a session that memories come from.
+    """
     annotated = sum(len(samples[0].session.annotated) for samples in sessions)
     memories = sum(len(samples[0].sources) for samples in sessions)
     covered = _total(sessions, lambda one: len(one.session.annotated.intersection(one.sources)))
@@ -124,12 +126,12 @@ def _measured(sessions: Sequence[Sequence[Kept]]) -> dict[str, float]:
 
 
 def _total(sessions: Sequence[Sequence[Kept]], count: Callable[[Kept], int]) -> float:
-    """The sum over the sessions of the mean over their samples."""
+    """Return the sum over the sessions of the mean over their samples."""
     return sum(fmean(map(count, samples)) for samples in sessions)
 
 
 def table(results: dict[str, Any]) -> str:
-    """The methods' figures over all sessions, one method a line."""
+    """Return the figures over all sessions as a table with a line for each method."""
     lines = [" " * 10 + "".join(f"{name:>12}" for name in MEASURES)]
     for method, row in results["methods"].items():
         lines.append(f"{method:<10}" + "".join(f"{row[name]:>12.3f}" for name in MEASURES))

@@ -1,4 +1,4 @@
-"""Reads JSON Lines: a value a line. Pure."""
+"""Read JSON Lines. Pure."""
 
 import json
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from apps.evaluation.datasets import UnusableDataset
 
 
 def read_json_lines(file: Path) -> list[tuple[int, Any]]:
-    """(line, value) of every line but the blank ones; lines count from 1. Raises UnusableDataset, OSError."""
+    """Return the number, from 1, and the value of every line that is not blank. Raise UnusableDataset, OSError."""
     values = list(_values(file.read_bytes()))
     if not values:
         raise UnusableDataset("it holds no line.")

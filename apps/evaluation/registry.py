@@ -1,18 +1,19 @@
-"""The formats of ``manage.py evaluate``: what measures each, and how its figures are printed."""
+"""The formats of ``manage.py evaluate``, each with the functions that measure and print."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apps.evaluation import extraction, questions, scenes, supersession
+from apps.evaluation import extraction, questions, report, scenes, supersession
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """``evaluate`` reads a file, tells ``report`` how far it is, and returns figures that ``table`` prints.
+    """The functions of one format.
 
-    It raises UnusableDataset where the file is not in the format, and OSError.
+    ``evaluate`` reads a file, calls the second argument with lines of progress, and returns figures as JSON. It raises
+    UnusableDataset for a file that is not in the format, and OSError. ``table`` formats the figures as text.
     """
 
     evaluate: Callable[[Path, Callable[[str], None]], dict[str, Any]]
@@ -21,8 +22,8 @@ class Evaluation:
 
 EVALUATIONS: Mapping[str, Evaluation] = {
     "extraction": Evaluation(extraction.evaluate, extraction.table),
-    "locomo": Evaluation(questions.evaluate_locomo, questions.table),
+    "locomo": Evaluation(questions.evaluate_locomo, report.table),
     "scenes": Evaluation(scenes.evaluate, scenes.table),
-    "stores": Evaluation(questions.evaluate_stores, questions.table),
+    "stores": Evaluation(questions.evaluate_stores, report.table),
     "supersession": Evaluation(supersession.evaluate, supersession.table),
 }

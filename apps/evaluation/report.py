@@ -1,4 +1,4 @@
-"""An evaluation's results as a table and as a JSON document. Pure."""
+"""Report the answers of an evaluation as a JSON document or as a table. Pure."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,8 +7,8 @@ from apps.evaluation.metrics import mean
 from apps.evaluation.runs import METHODS, Answer
 
 
-def document(answers: Sequence[Answer]) -> dict[str, Any]:
-    """``methods`` holds each method's means over all queries, ``categories`` and ``stores`` over parts of them."""
+def report_document(answers: Sequence[Answer]) -> dict[str, Any]:
+    """Return the mean measures of each method: over all queries, by category and by store."""
     return {
         "methods": _by_method(answers),
         "queries": len(answers) // len(METHODS),
@@ -28,7 +28,7 @@ def _parts(answers: Sequence[Answer], attribute: str) -> dict[str, dict[str, dic
 
 
 def table(results: dict[str, Any]) -> str:
-    """The methods' means, one method a line, under the names of the measures."""
+    """Return the means over all queries as a table with a line for each method."""
     rows = results["methods"]
     names = list(next(iter(rows.values())))
     width = max(map(len, rows))

@@ -1,4 +1,4 @@
-"""Asks the questions of an evaluation: each store is imported, indexed and searched as a chat is, then undone."""
+"""Run the queries of an evaluation. Each store is imported as a chat, indexed, searched and rolled back."""
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,7 @@ BATCH = 1000
 
 @dataclass(frozen=True)
 class Answer:
-    """How one method did on one query."""
+    """The measures of one method for one query."""
 
     store: str
     method: str
@@ -33,7 +33,7 @@ class Answer:
 
 
 def run(stores: Sequence[Store], report: Callable[[str], None] = lambda line: None) -> list[Answer]:
-    """Every method's answers to every query. ``report`` is told how far it is."""
+    """Return the answers of every method to every query. Call ``report`` with lines of progress."""
     answers = []
     for number, store in enumerate(stores, 1):
         with _imported(store) as (chat, documents):
@@ -44,7 +44,10 @@ def run(stores: Sequence[Store], report: Callable[[str], None] = lambda line: No
 
 @contextmanager
 def _imported(store: Store) -> Iterator[tuple[Chat, dict[UUID, str]]]:
-    """The store as a chat of a new user, with the document of each message. All of it is rolled back at the end."""
+    """Import a store as a chat of a new user. Roll everything back at the end.
+
+    Yield the chat and the document id of each message by message id.
+    """
     with transaction.atomic():
         owner = User.objects.create_user(f"evaluation-{secrets.token_hex(8)}@localhost")
         chat = create_chat(owner, title=store.id[:200])
@@ -58,6 +61,7 @@ def _imported(store: Store) -> Iterator[tuple[Chat, dict[UUID, str]]]:
 
 
 def _append(owner: User, chat: Chat, documents: Sequence[Document]) -> Iterator[tuple[UUID, str]]:
+    """Append documents to the chat. Yield the id of each message with that of its document."""
     for start in range(0, len(documents), BATCH):
         batch = documents[start : start + BATCH]
         messages = append_messages(owner, chat.pk, [_message(document) for document in batch]).messages
@@ -83,5 +87,5 @@ def _answers(store: Store, chat: Chat, documents: dict[UUID, str]) -> Iterator[A
         for method in METHODS:
             wanted = SearchQuery(query.text, chat=chat.pk, tiers=(MESSAGES,), preset=method)
             _, ranked = find(chat.owner_id, wanted)
-            ranking = [documents[one.hit.id] for one in ranked]
+            ranking = [documents[result.hit.id] for result in ranked]
             yield Answer(store.id, method, query.category, measure(ranking, query.gold))

@@ -1,7 +1,7 @@
-"""``--format scenes``: how well the built-in detector, and the original's patterns, find where scenes begin.
+"""``--format scenes``: measure how well the built-in detector and the original's patterns find the starts of scenes.
 
-A passage is a piece out of a chat: its first message begins a scene for neither side, and the least length of a scene,
-which depends on what came before it, is not held.
+A passage is an excerpt of a chat. Its first message never counts as the start of a scene. The minimum length of scenes
+is not applied, since the messages before the passage are unknown.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ EXCERPT = 90  # characters of a message shown with a mistake
 
 @dataclass(frozen=True)
 class Passage:
-    """``expected`` are the positions of the messages that begin a scene; ``line`` is where it stands in its file."""
+    """An excerpt of a chat, from ``line`` of its file. ``expected`` are the positions where scenes start."""
 
     line: int
     turns: list[Turn]
@@ -28,6 +28,8 @@ class Passage:
 
 @dataclass(frozen=True)
 class Mistake:
+    """A scene start that was missed, or found where there is none, at the message ``index`` of a passage."""
+
     line: int
     index: int
     mistake: str  # missed | false
@@ -42,7 +44,7 @@ METHODS: dict[str, Callable[[Sequence[Turn]], list[int]]] = {"built-in": _built_
 
 
 def evaluate(file: Path, report: Callable[[str], None]) -> dict[str, Any]:
-    """The figures of both methods, and the mistakes of each. Raises UnusableDataset, OSError."""
+    """Return the figures and mistakes of both methods. Raise UnusableDataset, OSError."""
     passages = [passage_of(value, number) for number, value in read_json_lines(file)]
     report(f"{len(passages)} passages, {sum(len(passage.turns) for passage in passages)} messages")
     return {
@@ -54,6 +56,7 @@ def evaluate(file: Path, report: Callable[[str], None]) -> dict[str, Any]:
 
 
 def passage_of(value: Any, line: int) -> Passage:
+    """Return the passage of a line of the file. Raise UnusableDataset."""
     where = f"line {line}"
     messages = required(value, "messages", list, where)
     turns = [_turn(message, f"{where}: messages[{number}]") for number, message in enumerate(messages)]
@@ -90,7 +93,7 @@ def _figures(passages: Sequence[Passage], method: Callable[[Sequence[Turn]], lis
 
 
 def _share(part: int, whole: int) -> float:
-    """``part`` of ``whole``; 1 of nothing."""
+    """Return part / whole, or 1 if the whole is 0."""
     return part / whole if whole else 1.0
 
 
@@ -101,7 +104,7 @@ def _mistakes(passage: Passage, starts: frozenset[int]) -> Iterator[Mistake]:
 
 
 def table(results: dict[str, Any]) -> str:
-    """Both methods' figures, one a line, and below what each of them got wrong."""
+    """Return the figures as a table with a line for each method, and below it the mistakes of each."""
     names = ("precision", "recall", "f1", "exact")
     lines = [" " * 8 + "".join(f"{name:>11}" for name in names)]
     for method, row in results["methods"].items():

@@ -1,7 +1,7 @@
-"""``--format supersession``: pairs of statements through the engine's own dedup, without a language model.
+"""``--format supersession``: measure the engine's deduplication of pairs of statements, without a language model.
 
-A line of the file is ``{"existing", "candidate", "kind", "expected"}``: of the two, the second is said later. What is
-expected is that it replaces the first (``superseded``), repeats it (``duplicate``), or stands beside it (``passed``).
+A line of the file is ``{"existing", "candidate", "kind", "expected"}``. The candidate is the later statement. It is
+expected to replace the existing one (``superseded``), to repeat it (``duplicate``), or to be new (``passed``).
 """
 
 from collections import Counter
@@ -32,7 +32,7 @@ _LABEL_OF = {
 
 @dataclass(frozen=True)
 class Pair:
-    """``line`` is where it stands in its file."""
+    """A labelled pair of statements, from ``line`` of its file."""
 
     line: int
     existing: str
@@ -43,7 +43,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Judged:
-    """What dedup made of a pair, and why; ``similarity`` is the cosine of its two texts."""
+    """The verdict on a pair and its reason. ``similarity`` is the cosine of the two texts."""
 
     line: int
     kind: str
@@ -56,8 +56,7 @@ class Judged:
 
 
 def evaluate(file: Path, report: Callable[[str], None]) -> dict[str, Any]:
-    """Accuracy, the confusion table, and the pairs that came out wrong. Raises UnusableDataset, OSError,
-    EmbeddingUnavailable."""
+    """Return accuracy, confusion table and wrong pairs. Raise UnusableDataset, OSError, EmbeddingUnavailable."""
     pairs = [pair_of(value, line) for line, value in read_json_lines(file)]
     report(f"{len(pairs)} pairs")
     judged = judge_pairs(pairs)
@@ -74,6 +73,7 @@ def evaluate(file: Path, report: Callable[[str], None]) -> dict[str, Any]:
 
 
 def pair_of(value: Any, line: int) -> Pair:
+    """Return the pair of a line of the file. Raise UnusableDataset."""
     where = f"line {line}"
     pair = Pair(line, *(required(value, key, str, where) for key in ("existing", "candidate", "kind", "expected")))
     for key, known in (("kind", Memory.Kind.values), ("expected", LABELS)):
@@ -86,12 +86,12 @@ def pair_of(value: Any, line: int) -> Pair:
 
 
 def judge_pairs(pairs: Sequence[Pair]) -> list[Judged]:
-    """Each pair by itself, both texts as memories of its kind."""
+    """Judge each pair separately, its texts as memories of its kind."""
     return _judged(pairs, compare)
 
 
 def judge_by_rules(pairs: Sequence[Pair]) -> list[Judged]:
-    """As ``judge_pairs``; what no rule decides counts as independent."""
+    """Judge pairs as ``judge_pairs`` does, but pass those that no rule decides."""
     return _judged(pairs, None)
 
 
@@ -120,7 +120,7 @@ def _judge(pair: Pair, old: np.ndarray[Any, Any], new: np.ndarray[Any, Any], wei
 
 
 def table(results: dict[str, Any]) -> str:
-    """Accuracy, what was expected by what came out, and below them what came out wrong."""
+    """Return accuracy and confusion table as text, and below them the wrong pairs."""
     width = max(map(len, LABELS))
     lines = [
         f"accuracy {results['accuracy']:.3f} ({results['right']} of {results['pairs']}),"

@@ -1,3 +1,1 @@
-"""What goes into the prompt: slots, budgets held on the rendered text, the recall of a turn and
-its card, and the assembly of all of it. It also seeds the demo, the one place that uses everything.
-"""
+"""Assembly of prompts: memory slots within token budgets, the recall of each user turn and its card, and the demo."""

@@ -12,8 +12,8 @@ class InjectionConfig(AppConfig):
         from apps.chats.pages.plugins import Sample, panels, samples
         from apps.chats.signals import chat_committed
         from apps.injection.cards import recall_panel
-        from apps.injection.recalling import recall_when_sent
+        from apps.injection.operations import recall_appended_turn
 
-        chat_committed.connect(recall_when_sent)
+        chat_committed.connect(recall_appended_turn)
         panels.register(recall_panel)
         samples.register(Sample("The Salt Road", Path(self.path) / "demo" / "the_salt_road.jsonl"))

@@ -1,4 +1,4 @@
-"""The recall card: what the page shows under a user's turn."""
+"""The recall card, shown below a user message on the chat page."""
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
@@ -14,16 +14,16 @@ from apps.chats.models import Message
 from apps.chats.pages.markup import plain_text
 from apps.common.scoping import Owner
 from apps.injection.models import Recall
-from apps.injection.queries import is_newest_turn, places_of, recalls_among
-from apps.injection.turns import hash_of
+from apps.injection.queries import is_newest_turn, recalls_of_messages, source_positions
+from apps.injection.turns import text_hash
 
-LINE = 600  # characters of a memory that a card shows
-JUST_SENT = dt.timedelta(minutes=1)  # how long a turn without a recall is thought to get one
+MAX_LINE = 600  # characters of a memory that a card shows
+RECALL_EXPECTED_WITHIN = dt.timedelta(minutes=1)  # after sending; later, no pending card is shown
 
 
 @dataclass(frozen=True)
 class CardLine:
-    """One recalled memory or passage; ``url`` leads to where it was said, where that still exists."""
+    """One recalled memory or passage. ``url`` links to its source message; empty if that was deleted."""
 
     kind: str
     text: str
@@ -34,19 +34,20 @@ class CardLine:
 
 @dataclass(frozen=True)
 class Card:
-    """``triggered`` are what the turn brought to mind, ``standing`` what the prompt carried anyway.
+    """A recall for display.
 
-    ``outdated``: the turn's text has changed since.
+    ``triggered`` are the entries that a search for the turn's text found, ``always_included`` the others.
+    ``outdated`` means that the turn's text has changed since the recall was made.
     """
 
     recall: Recall
     triggered: list[CardLine]
-    standing: list[CardLine]
+    always_included: list[CardLine]
     outdated: bool
 
     @property
     def title(self) -> str:
-        """Such as "Recalled 4 memories"."""
+        """Return a title such as "Recalled 4 memories"."""
         if not self.recall.text:
             return "Nothing recalled"
         count = len(self.triggered)
@@ -54,39 +55,41 @@ class Card:
 
 
 def recall_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:
-    """The cards of a window of messages, as HTML by message id; two queries for all of them."""
+    """Return the cards of messages as HTML, by message id, in two queries.
+
+    The newest user message gets a pending card, which loads its recall, if it was sent just now and has none.
+    """
     turns = {message.pk: message for message in messages if message.is_user}
-    cards = {card.recall.message_id: card for card in cards_of(owner, recalls_among(owner, turns.values()))}
+    cards = {card.recall.message_id: card for card in cards_of(owner, recalls_of_messages(owner, turns.values()))}
     template = get_template("injection/_card.html")
     shown = {pk: template.render({"card": card}) for pk, card in cards.items() if card.recall.text}
     newest = max(turns.values(), key=lambda message: message.index, default=None)
-    if newest and newest.pk not in cards and _was_just_sent(newest):
+    if newest and newest.pk not in cards and _is_recall_pending(newest):
         shown[newest.pk] = get_template("injection/_pending.html").render({"message": newest})
     return shown
 
 
-def _was_just_sent(turn: Message) -> bool:
-    """Whether it is the chat's newest turn, and so new that its recall may still be on its way."""
-    return timezone.now() - turn.created_at < JUST_SENT and is_newest_turn(turn)
+def _is_recall_pending(turn: Message) -> bool:
+    return timezone.now() - turn.created_at < RECALL_EXPECTED_WITHIN and is_newest_turn(turn)
 
 
 def cards_of(owner: Owner, recalls: Iterable[Recall]) -> list[Card]:
-    """Their cards. Each recall must have its message loaded, with the swipes."""
+    """Return the cards of recalls. Each recall must have its message loaded, with the swipes."""
     rows = list(recalls)
-    places = places_of(owner, rows)
-    return [_card(row, places) for row in rows]
+    positions = source_positions(owner, rows)
+    return [_card(row, positions) for row in rows]
 
 
-def _card(row: Recall, places: Mapping[str, tuple[UUID, int]]) -> Card:
+def _card(row: Recall, positions: Mapping[str, tuple[UUID, int]]) -> Card:
     return Card(
         recall=row,
-        triggered=[_line(item, places) for item in row.memories if item["triggered"]],
-        standing=[_line(item, places) for item in row.memories if not item["triggered"]],
-        outdated=row.turn_hash != hash_of(row.message.mes),
+        triggered=[_line(item, positions) for item in row.memories if item["triggered"]],
+        always_included=[_line(item, positions) for item in row.memories if not item["triggered"]],
+        outdated=row.turn_hash != text_hash(row.message.mes),
     )
 
 
-def _line(item: Mapping[str, Any], places: Mapping[str, tuple[UUID, int]]) -> CardLine:
-    place = places.get(item["message"] or "")
-    url = f"{reverse('chats:detail', args=[place[0]])}?at={place[1]}" if place else ""
-    return CardLine(item["kind"], plain_text(item["text"], LINE), item["why"], item["score"], url)
+def _line(item: Mapping[str, Any], positions: Mapping[str, tuple[UUID, int]]) -> CardLine:
+    position = positions.get(item["message"] or "")
+    url = f"{reverse('chats:detail', args=[position[0]])}?at={position[1]}" if position else ""
+    return CardLine(item["kind"], plain_text(item["text"], MAX_LINE), item["why"], item["score"], url)

@@ -2,12 +2,14 @@
 
 from django import forms
 
-MAX_TEXT = 100_000
+MAX_TEXT = 100_000  # characters
 
 
 class RecallForm(forms.Form):
+    """Edit the text of a recall."""
+
     text = forms.CharField(
-        label="As it goes into the prompt",
+        label="Text in the prompt",
         label_suffix="",
         max_length=MAX_TEXT,
         required=False,

@@ -1,4 +1,4 @@
-"""The small graph of a recall: who is named in what was recalled, and who together."""
+"""Build the entity graph of a recall: the entities that its memories name, and which are named together. Pure."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Named:
+class GraphEntity:
     """An entity that a memory names."""
 
     id: str
@@ -16,16 +16,16 @@ class Named:
     label: str
 
 
-def graph_of(named: Mapping[str, Sequence[Named]]) -> dict[str, list[dict[str, Any]]]:
-    """Nodes and edges from the entities of each memory, by memory id.
+def graph_of(entities_by_memory: Mapping[str, Sequence[GraphEntity]]) -> dict[str, list[dict[str, Any]]]:
+    """Return nodes and edges as JSON, from the entities by memory id.
 
-    A node's ``weight`` is the number of memories that name it; an edge lists those that name both of its ends.
+    A node's ``weight`` is the number of memories that name it. An edge lists the memories that name both its ends.
     """
-    weights = Counter(entity for entities in named.values() for entity in set(entities))
-    together: dict[tuple[str, str], list[str]] = {}
-    for memory, entities in named.items():
+    weights = Counter(entity for entities in entities_by_memory.values() for entity in set(entities))
+    memories_of_pair: dict[tuple[str, str], list[str]] = {}
+    for memory, entities in entities_by_memory.items():
         for pair in combinations(sorted({entity.id for entity in entities}), 2):
-            together.setdefault(pair, []).append(memory)
+            memories_of_pair.setdefault(pair, []).append(memory)
     return {
         "nodes": [
             {"id": entity.id, "kind": entity.kind, "label": entity.label, "weight": weight}
@@ -33,6 +33,6 @@ def graph_of(named: Mapping[str, Sequence[Named]]) -> dict[str, list[dict[str, A
         ],
         "edges": [
             {"source": source, "target": target, "relation": "named together", "memories": memories}
-            for (source, target), memories in together.items()
+            for (source, target), memories in memories_of_pair.items()
         ],
     }

@@ -1,4 +1,7 @@
-"""What was recalled for a user's turn."""
+"""Stored recalls."""
+
+from typing import Any
+from uuid import UUID
 
 from django.db import models
 from django.utils import timezone
@@ -8,9 +11,11 @@ from apps.common.scoping import OwnedModel
 
 
 class Recall(OwnedModel):
-    """The recall of one user turn: the text that went into the prompt, and what it was made of."""
+    """The memories and passages recalled for one user message, and their text in the prompt."""
 
     class Source(models.TextChoices):
+        """Whether the last prompt used fresh results of a search or the stored text."""
+
         FRESH = "fresh"
         PERSISTENT = "persistent"
 
@@ -19,11 +24,17 @@ class Recall(OwnedModel):
     text = models.TextField()
     edited = models.BooleanField(default=False)
     source = models.CharField(max_length=16, choices=Source.choices, default=Source.FRESH)
-    memories = models.JSONField(default=list, help_text="[{id, score, signals}], best first.")
+    memories = models.JSONField(default=list, help_text="Entries as of Entry.document, best first.")
     tokens = models.PositiveIntegerField(default=0)
-    turn_hash = models.CharField(max_length=64, help_text="SHA-256 of the turn's text that it was made for.")
+    turn_hash = models.CharField(max_length=64, help_text="SHA-256 of the turn's text that the recall was made for.")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
-        indexes = [models.Index("owner", "chat", name="recall_owner_chat")]  # the cards of a window
+        indexes = [models.Index("owner", "chat", name="recall_owner_chat")]  # the cards of a chat page
+
+    @property
+    def stored_id(self) -> UUID | None:
+        """Return the id, or None if the recall isn't saved."""
+        stored: Any = None if self._state.adding else self.pk
+        return stored

@@ -1,25 +1,76 @@
-"""The only writes to recalls."""
+"""Make, store, edit, delete and restore recalls. No other module writes them."""
 
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 
 from apps.chats.locking import lock_chat
-from apps.common.problems import Missing
+from apps.chats.models import Chat, ChatChange, Message
+from apps.chats.queries import access_chat, access_message
+from apps.chats.signals import ChatChanged
+from apps.common.problems import Invalid, Missing
+from apps.common.scoping import Owner
 from apps.injection.models import Recall
-from apps.injection.recall import Recollection
-from apps.injection.turns import Turn
+from apps.injection.retrieval.service import Retrieved, retrieve
+from apps.injection.slots.definitions import BUDGETS
+from apps.injection.slots.turn_class import adapted_budgets, classify
+from apps.injection.turns import UserTurn, turn_from_message
 from apps.llm.tokens import count_tokens
+
+UNDO_FIELDS = ("text", "edited", "source", "memories", "tokens", "turn_hash")
+
+# Make a recall
+
+
+def recall_turn(chat: Chat, message: Message, *, over_edits: bool = False) -> Recall:
+    """Retrieve memories for a user message, from the state just before it, and store the recall.
+
+    A user's edit is kept unless ``over_edits``. Raise Invalid if it isn't a user message, Missing if it was deleted.
+    """
+    if not message.is_user:
+        raise Invalid("Only a message of the user has a recall.")
+    turn = turn_from_message(chat, message)
+    budgets = adapted_budgets(classify(turn.text), BUDGETS)
+    return store_recall(retrieve(turn, chat.character, budgets), over_edits=over_edits)
+
+
+def rerun_recall(owner: Owner, chat_id: UUID, message_id: UUID) -> Recall:
+    """Replace the recall of a message, even if the user edited it. Raise as ``recall_turn``."""
+    chat = access_chat(owner, chat_id)
+    return recall_turn(chat, access_message(owner, chat_id, message_id), over_edits=True)
+
+
+def ensure_recall(owner: Owner, chat_id: UUID, message_id: UUID) -> Recall:
+    """Return the recall stored for the message's present text, or make it. Raise as ``recall_turn``."""
+    chat = access_chat(owner, chat_id)
+    message = access_message(owner, chat_id, message_id)
+    rows = Recall.objects.for_owner(owner).filter(message=message, turn_hash=turn_from_message(chat, message).hash)
+    return rows.select_related("message").first() or recall_turn(chat, message)
+
+
+def recall_appended_turn(event: ChatChanged, **kwargs: Any) -> None:
+    """Receive ``chat_committed``: make the recall of the last user message among those appended, if it still exists."""
+    if event.kind != ChatChange.Kind.APPEND:
+        return
+    appended = Message.objects.for_owner(event.owner_id).filter(pk__in=event.message_ids)
+    last = appended.filter(is_user=True, is_system=False).order_by("-index").values_list("pk", flat=True).first()
+    if last is not None:
+        with suppress(Missing):
+            ensure_recall(event.owner_id, event.chat_id, last)
+
+
+# Store and change a recall
 
 
 @transaction.atomic
-def store_recall(recollection: Recollection, *, over_edits: bool = False) -> Recall:
-    """Keep what was recalled on its turn, which has been sent.
+def store_recall(retrieved: Retrieved, *, over_edits: bool = False) -> Recall:
+    """Store the recall of a sent turn.
 
-    A person's edit for the same text stays unless ``over_edits``. Raises Missing where the message is gone.
+    A user's edit for the same text is kept unless ``over_edits``. Raise Missing if the message was deleted.
     """
-    turn, fresh = recollection.turn, recall_row(recollection)
+    turn, fresh = retrieved.turn, unstored_recall(retrieved)
     message_id = _lock_turn(turn)
     row: Recall | None = Recall.objects.for_owner(turn.owner_id).filter(message=message_id).first()
     if row is None:
@@ -30,34 +81,26 @@ def store_recall(recollection: Recollection, *, over_edits: bool = False) -> Rec
     return _update(row, **undo_values(fresh))
 
 
-def recall_row(recollection: Recollection) -> Recall:
-    """What was recalled, as a row that isn't stored."""
+def unstored_recall(retrieved: Retrieved) -> Recall:
+    """Return a recall that isn't saved."""
     return Recall(
-        owner_id=recollection.turn.owner_id,
-        chat=recollection.turn.chat,
-        message=recollection.turn.message,
-        text=recollection.text,
-        memories=recollection.documents(),
-        tokens=count_tokens(recollection.text),
-        turn_hash=recollection.turn.hash,
+        owner_id=retrieved.turn.owner_id,
+        chat=retrieved.turn.chat,
+        message=retrieved.turn.message,
+        text=retrieved.text,
+        memories=retrieved.documents(),
+        tokens=count_tokens(retrieved.text),
+        turn_hash=retrieved.turn.hash,
     )
 
 
-def _lock_turn(turn: Turn) -> UUID:
-    """The id of the turn's message, of which nothing can change until the transaction ends."""
-    chat = lock_chat(turn.owner_id, turn.chat.pk)
-    if turn.message is None or not chat.messages.filter(pk=turn.message.pk).exists():
-        raise Missing("There is no such message in this chat.")
-    return turn.message.pk
-
-
 def mark_reused(row: Recall) -> Recall:
-    """Note that the prompt took the stored recall, not a fresh one."""
+    """Record that a prompt used the stored recall instead of a fresh one."""
     return row if row.source == Recall.Source.PERSISTENT else _update(row, source=Recall.Source.PERSISTENT)
 
 
 def edit_recall(row: Recall, text: str, *, turn_hash: str) -> Recall:
-    """A person's correction, for the turn's text as it is now; it is kept until they run the recall again."""
+    """Store a user's text for a turn whose present text has ``turn_hash``. It is kept until the recall is re-run."""
     return _update(row, text=text, tokens=count_tokens(text), edited=True, turn_hash=turn_hash)
 
 
@@ -65,16 +108,9 @@ def delete_recall(row: Recall) -> None:
     row.delete()
 
 
-def _update(row: Recall, **values: Any) -> Recall:
-    for name, value in values.items():
-        setattr(row, name, value)
-    row.save(update_fields=[*values, "updated_at"])
-    return row
-
-
 @transaction.atomic
-def restore_recall(turn: Turn, values: dict[str, Any]) -> Recall:
-    """Put a deleted recall back, unless the turn has one again. ``values`` are those of ``undo_values``."""
+def restore_recall(turn: UserTurn, values: dict[str, Any]) -> Recall:
+    """Restore a deleted recall from its ``undo_values``, or return the recall that the turn has got since."""
     message_id = _lock_turn(turn)
     rows = Recall.objects.for_owner(turn.owner_id)
     row: Recall | None = rows.filter(message=message_id).first()
@@ -82,6 +118,20 @@ def restore_recall(turn: Turn, values: dict[str, Any]) -> Recall:
 
 
 def undo_values(row: Recall) -> dict[str, Any]:
-    """What ``restore_recall`` needs, as JSON."""
-    names = ("text", "edited", "source", "memories", "tokens", "turn_hash")
-    return {name: getattr(row, name) for name in names}
+    """Return the values that ``restore_recall`` needs, as JSON."""
+    return {name: getattr(row, name) for name in UNDO_FIELDS}
+
+
+def _lock_turn(turn: UserTurn) -> UUID:
+    """Lock the turn's chat until the transaction ends. Return the id of its message. Raise Missing."""
+    chat = lock_chat(turn.owner_id, turn.chat.pk)
+    if turn.message is None or not chat.messages.filter(pk=turn.message.pk).exists():
+        raise Missing("There is no such message in this chat.")
+    return turn.message.pk
+
+
+def _update(row: Recall, **values: Any) -> Recall:
+    for name, value in values.items():
+        setattr(row, name, value)
+    row.save(update_fields=[*values, "updated_at"])
+    return row

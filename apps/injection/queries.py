@@ -1,4 +1,4 @@
-"""Reads of recalls."""
+"""Read recalls and the objects they refer to."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,18 +7,18 @@ from uuid import UUID
 from apps.chats.models import Message
 from apps.common.problems import Missing
 from apps.common.scoping import Owner
-from apps.injection.graph import Named
+from apps.injection.graph import GraphEntity
 from apps.injection.models import Recall
 from apps.memories.models import Entity, Memory
 
 
-def recalls_of(owner: Owner, chat_id: UUID) -> Any:
-    """The recalls of the owner's chat, each with its message."""
+def chat_recalls(owner: Owner, chat_id: UUID) -> Any:
+    """Return a queryset of the recalls of the owner's chat, with their messages."""
     return Recall.objects.for_owner(owner).filter(chat_id=chat_id).select_related("message")
 
 
-def recalls_among(owner: Owner, messages: Iterable[Message]) -> list[Recall]:
-    """The recalls that ``messages`` have, each with the message given, in one query."""
+def recalls_of_messages(owner: Owner, messages: Iterable[Message]) -> list[Recall]:
+    """Return the recalls of ``messages`` with these message objects, in one query."""
     by_id = {message.pk: message for message in messages}
     rows = list(Recall.objects.for_owner(owner).filter(message__in=list(by_id)) if by_id else ())
     for row in rows:
@@ -27,33 +27,34 @@ def recalls_among(owner: Owner, messages: Iterable[Message]) -> list[Recall]:
 
 
 def access_recall(owner: Owner, chat_id: UUID, message_id: UUID) -> Recall:
-    """The recall of a message of the owner's chat. Raises Missing."""
-    row: Recall | None = recalls_of(owner, chat_id).filter(message_id=message_id).first()
+    """Return the recall of a message of the owner's chat. Raise Missing."""
+    row: Recall | None = chat_recalls(owner, chat_id).filter(message_id=message_id).first()
     if row is None:
         raise Missing("There is no recall of this message.")
     return row
 
 
-def places_of(owner: Owner, recalls: Iterable[Recall]) -> dict[str, tuple[UUID, int]]:
-    """Where what was recalled was said, as it stands now: chat and index by message id, in one query."""
+def source_positions(owner: Owner, recalls: Iterable[Recall]) -> dict[str, tuple[UUID, int]]:
+    """Return chat id and index, by message id, of the source messages that still exist, in one query."""
     ids = {item["message"] for row in recalls for item in row.memories if item.get("message")}
     rows = Message.objects.for_owner(owner).filter(pk__in=ids).values_list("pk", "chat_id", "index") if ids else ()
     return {str(pk): (chat_id, index) for pk, chat_id, index in rows}
 
 
-def named_in(owner: Owner, recalls: Iterable[Recall]) -> dict[str, list[Named]]:
-    """The entities of every recalled memory by the memory's id, in one query."""
+def entities_by_memory(owner: Owner, recalls: Iterable[Recall]) -> dict[str, list[GraphEntity]]:
+    """Return the entities of every recalled memory, by memory id, in one query."""
     tiers = set(Memory.Tier.values)
     ids = {item["id"] for row in recalls for item in row.memories if item.get("tier") in tiers}
-    found = Entity.objects.for_owner(owner).filter(memories__in=ids).order_by("pk") if ids else None
-    named: dict[str, list[Named]] = {}
-    for pk, kind, name, memory in found.values_list("pk", "kind", "name", "memories") if found is not None else ():
-        if str(memory) in ids:
-            named.setdefault(str(memory), []).append(Named(str(pk), kind, name))
-    return named
+    if not ids:
+        return {}
+    entities: dict[str, list[GraphEntity]] = {}
+    rows = Entity.objects.for_owner(owner).filter(memories__in=ids).order_by("pk")
+    for pk, kind, name, memory in rows.values_list("pk", "kind", "name", "memories"):
+        entities.setdefault(str(memory), []).append(GraphEntity(str(pk), kind, name))
+    return entities
 
 
 def is_newest_turn(turn: Message) -> bool:
-    """Whether no user's turn comes after it in its chat."""
+    """Return True if no user message follows this one in its chat."""
     later = Message.objects.for_owner(turn.owner_id).filter(chat_id=turn.chat_id, index__gt=turn.index, is_user=True)
     return not later.exists()

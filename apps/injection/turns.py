@@ -1,4 +1,4 @@
-"""The user turn that a prompt is made for, and the conversation before it."""
+"""The user turn that a prompt is made for, and the visible messages of its chat."""
 
 import hashlib
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ BATCH = 200
 
 
 @dataclass(frozen=True)
-class Turn:
-    """What the user says at ``index`` of the chat. ``message`` is None while it has not been sent."""
+class UserTurn:
+    """A text of the user at ``index`` of the chat. ``message`` is None if it has not been sent yet."""
 
     chat: Chat
     text: str
@@ -22,38 +22,41 @@ class Turn:
 
     @property
     def hash(self) -> str:
-        return hash_of(self.text)
+        return text_hash(self.text)
 
     @property
     def owner_id(self) -> UUID:
         return self.chat.owner_id
 
 
-def hash_of(text: str) -> str:
-    """SHA-256 of a turn's text, to which its recall is bound."""
+def text_hash(text: str) -> str:
+    """Return the SHA-256 of a turn's text in hexadecimal. A stored recall is valid only for this text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def turn_of(chat: Chat, message: Message) -> Turn:
-    return Turn(chat, message.mes, message.index, message)
+def turn_from_message(chat: Chat, message: Message) -> UserTurn:
+    return UserTurn(chat, message.mes, message.index, message)
 
 
-def find_turn(chat: Chat, text: str | None) -> Turn:
-    """The turn about to be sent, which may stand at the end of the chat already; without a text the last user turn."""
+def find_turn(chat: Chat, text: str | None) -> UserTurn:
+    """Return the turn with this text, or the last user turn if ``text`` is None.
+
+    If the chat already ends with a user message of this text, the turn is that message; else it is unsent.
+    """
     messages = visible_messages(chat).order_by("-index")
     last = messages.filter(is_user=True).first() if text is None else messages.first()
     if last is not None and last.is_user and text in (None, last.mes):
-        return turn_of(chat, last)
-    return Turn(chat, text or "", chat.message_count, None)
+        return turn_from_message(chat, last)
+    return UserTurn(chat, text or "", chat.message_count, None)
 
 
 def visible_messages(chat: Chat) -> Any:
-    """The chat's messages that may go into a prompt, with their swipes."""
+    """Return a queryset of the messages that may go into a prompt, with their swipes."""
     return Message.objects.for_owner(chat.owner_id).filter(chat=chat, is_system=False).with_swipes()
 
 
-def newest_first(chat: Chat) -> Iterator[Message]:
-    """The visible messages from the end of the chat backwards, read a batch at a time."""
+def visible_messages_newest_first(chat: Chat) -> Iterator[Message]:
+    """Yield the visible messages from the end of the chat backwards. Reads them in batches."""
     end = chat.message_count
     while end > 0:
         batch = visible_messages(chat).filter(index__lt=end, index__gte=end - BATCH).order_by("-index")

@@ -1,4 +1,4 @@
-"""The recall card's own actions. Each answers htmx with the card, and a browser without it with a page."""
+"""Views of the recall card. They reply with the card to htmx, else with a page or a redirect."""
 
 from typing import Any
 from uuid import UUID
@@ -11,57 +11,47 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.chats.models import Message
-from apps.chats.queries import access_chat, access_message
-from apps.common.problems import Problem
+from apps.chats.views.access import own_chat, own_message, wants_partial
 from apps.injection import operations
 from apps.injection.cards import cards_of
 from apps.injection.forms import RecallForm
 from apps.injection.models import Recall
-from apps.injection.queries import recalls_among
-from apps.injection.recalling import ensure_recall, rerun_recall
-from apps.injection.turns import hash_of, turn_of
+from apps.injection.queries import recalls_of_messages
+from apps.injection.turns import text_hash, turn_from_message
 
 UNDO_SALT = "injection.undo"
-UNDO_SECONDS = 3600
+UNDO_SECONDS = 3600  # how long a deletion can be undone
 
 
 def user_turn(request: HttpRequest, chat_id: UUID, message_id: UUID) -> Message:
-    """A user's turn of one's own chat, or 404."""
-    try:
-        message = access_message(request.user, chat_id, message_id)
-    except Problem as error:
-        raise Http404(error.detail) from error
+    """Return a user message of the current user's chat. Raise Http404."""
+    message = own_message(request, chat_id, message_id)
     if not message.is_user:
-        raise Http404("Only what the user said has a recall.")
+        raise Http404("Only a message of the user has a recall.")
     return message
 
 
 def stored_recall(request: HttpRequest, message: Message) -> Recall:
-    """The turn's recall, or 404."""
-    rows = recalls_among(request.user, [message])
+    """Return the recall of the message. Raise Http404."""
+    rows = recalls_of_messages(request.user, [message])
     if not rows:
-        raise Http404("There is no recall of this turn.")
+        raise Http404("There is no recall of this message.")
     return rows[0]
 
 
 @login_required
 @require_safe
 def card(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
-    """The card, made if the turn has none yet; with ``?change``, and on its own page, with its form."""
+    """Show the card. Make the recall if there is none. Include the form with ``?change`` or without htmx."""
     message = user_turn(request, chat_id, message_id)
-    if not recalls_among(request.user, [message]):
-        ensure_recall(request.user, chat_id, message_id)
+    if not recalls_of_messages(request.user, [message]):
+        operations.ensure_recall(request.user, chat_id, message_id)
     row = stored_recall(request, message)
-    if not request.htmx:  # type: ignore[attr-defined]
-        return render(request, "injection/card.html", _context(request, row, RecallForm({"text": row.text})))
-    if "change" in request.GET:
-        return render(request, "injection/_card.html", _context(request, row, RecallForm({"text": row.text})))
-    # Nothing recalled: nothing takes the place of what waited for it.
-    return (
-        render(request, "injection/_card.html", _context(request, row) | {"open": False})
-        if row.text
-        else HttpResponse()
-    )
+    if not wants_partial(request) or "change" in request.GET:
+        return render(request, _template(request), _context(request, row, RecallForm({"text": row.text})))
+    if not row.text:
+        return HttpResponse()  # removes the pending card
+    return render(request, "injection/_card.html", _context(request, row) | {"open": False})
 
 
 @login_required
@@ -72,59 +62,59 @@ def edit(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     form = RecallForm(request.POST)
     if not form.is_valid():
         return render(request, _template(request), _context(request, row, form), status=400)
-    operations.edit_recall(row, form.cleaned_data["text"], turn_hash=hash_of(message.mes))
-    return _shown(request, row)
+    operations.edit_recall(row, form.cleaned_data["text"], turn_hash=text_hash(message.mes))
+    return _show(request, row)
 
 
 @login_required
 @require_POST
 def rerun(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     message = user_turn(request, chat_id, message_id)
-    rerun_recall(request.user, chat_id, message_id)
-    return _shown(request, stored_recall(request, message))
+    operations.rerun_recall(request.user, chat_id, message_id)
+    return _show(request, stored_recall(request, message))
 
 
 @login_required
 @require_POST
 def delete(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
-    """Delete the recall, and hand back what it takes to undo that."""
+    """Delete the recall. Reply with its signed values, for ``restore``."""
     message = user_turn(request, chat_id, message_id)
     row = stored_recall(request, message)
     values = signing.dumps([str(message_id), operations.undo_values(row)], salt=UNDO_SALT, compress=True)
     operations.delete_recall(row)
-    if not request.htmx:  # type: ignore[attr-defined]
-        return _to_turn(message)
+    if not wants_partial(request):
+        return _redirect_to_turn(message)
     return render(request, "injection/_deleted.html", {"message": message, "values": values})
 
 
 @login_required
 @require_POST
 def restore(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
-    """Undo a deletion with what it handed back."""
+    """Undo a deletion, with the signed values of its reply."""
     message = user_turn(request, chat_id, message_id)
     try:
-        whose, values = signing.loads(request.POST.get("values", ""), salt=UNDO_SALT, max_age=UNDO_SECONDS)
+        recall_of, values = signing.loads(request.POST.get("values", ""), salt=UNDO_SALT, max_age=UNDO_SECONDS)
     except signing.BadSignature:
         return HttpResponse("This can't be undone any more.", status=400, content_type="text/plain")
-    if whose == str(message_id):
-        operations.restore_recall(turn_of(access_chat(request.user, chat_id), message), values)
-    return _shown(request, stored_recall(request, message))
+    if recall_of == str(message_id):
+        operations.restore_recall(turn_from_message(own_chat(request, chat_id), message), values)
+    return _show(request, stored_recall(request, message))
 
 
-def _shown(request: HttpRequest, row: Recall) -> HttpResponse:
-    if not request.htmx:  # type: ignore[attr-defined]
-        return _to_turn(row.message)
+def _show(request: HttpRequest, row: Recall) -> HttpResponse:
+    if not wants_partial(request):
+        return _redirect_to_turn(row.message)
     return render(request, "injection/_card.html", _context(request, row))
 
 
-def _to_turn(message: Message) -> HttpResponse:
+def _redirect_to_turn(message: Message) -> HttpResponse:
     return redirect(f"{reverse('chats:detail', args=[message.chat_id])}?at={message.index}")
 
 
 def _template(request: HttpRequest) -> str:
-    return "injection/_card.html" if request.htmx else "injection/card.html"  # type: ignore[attr-defined]
+    return "injection/_card.html" if wants_partial(request) else "injection/card.html"
 
 
 def _context(request: HttpRequest, row: Recall, form: RecallForm | None = None) -> dict[str, Any]:
-    """What the card's templates need; opened in one's hand, it stays open."""
+    """Return the context of the card's templates. The card is rendered open."""
     return {"card": cards_of(request.user, [row])[0], "form": form, "open": True}

@@ -1,3 +1,3 @@
-"""The wire protocol of incremental sync: append, patch and changes under the integrity rules,
-idempotency keys with their stored replies, the snapshot before a forced write, and a person's settings.
+"""Incremental sync: append, patch and changes with integrity checks, idempotency keys, snapshots before forced writes,
+server-sent events, and settings documents.
 """

@@ -1,4 +1,4 @@
-"""A write that is sent again gets the reply that it got before, on every route of the API."""
+"""Replay stored replies to repeated writes, by their Idempotency-Key, on every route of the API."""
 
 import copy
 import datetime as dt
@@ -23,19 +23,21 @@ from apps.common.scoping import system_scope
 from apps.sync.models import IdempotencyRecord
 
 HEADER = "Idempotency-Key"
-MAX_KEY = 255
+MAX_KEY = 255  # characters
 
 
 class KeyReused(Problem):
+    """The Idempotency-Key belongs to a different request."""
+
     status = 422
     type = ProblemType.IDEMPOTENCY_KEY_REUSED
     title = "This Idempotency-Key was used for another request"
 
 
 class IdempotencyMiddleware:
-    """Stores the reply to a write that carries an Idempotency-Key in the transaction of the write, and gives it again.
+    """Store the reply to a write with an Idempotency-Key in the write's transaction, and replay it for repetitions.
 
-    A reply that is an error undoes the write and is not stored: a retry is tried anew.
+    An error reply rolls the transaction back and is not stored, so that a retry is executed again.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -47,14 +49,14 @@ class IdempotencyMiddleware:
             return self.get_response(request)
         owner_id = _owner_id(request)
         if owner_id is None:
-            return self.get_response(request)  # which says what is missing
+            return self.get_response(request)  # replies 401
         try:
             return self._reply_once(request, owner_id, key)
         except Problem as problem:
             return problem_reply(problem)
 
     def _reply_once(self, request: HttpRequest, owner_id: UUID, key: str) -> HttpResponse:
-        """Raises Invalid, KeyReused."""
+        """Return the stored reply, or that of the view. Raise Invalid, KeyReused."""
         if not 0 < len(key) <= MAX_KEY:
             raise Invalid(f"The header {HEADER} must have 1 to {MAX_KEY} characters.")
         fingerprint = _fingerprint(request)
@@ -72,26 +74,29 @@ class IdempotencyMiddleware:
 
 
 def delete_old_replies(now: dt.datetime) -> int:
-    """Forget the replies that were kept for IDEMPOTENCY_HOURS; how many they were."""
+    """Delete the replies older than IDEMPOTENCY_HOURS. Return how many were deleted."""
     with system_scope():
         old = IdempotencyRecord.objects.filter(created_at__lt=now - dt.timedelta(hours=settings.IDEMPOTENCY_HOURS))
         return old.delete()[0]
 
 
 def _owner_id(request: HttpRequest) -> Any:
-    """Whose request it is, by the API's own authenticators; None where it is nobody's."""
+    """Return the id of the user whom the API's authenticators find, or None."""
     classes: Any = api_settings.DEFAULT_AUTHENTICATION_CLASSES
     authenticators = [authenticator() for authenticator in classes]
-    # A copy, so that the view finds the request as it came.
-    asked = Request(copy.copy(request), parsers=[Unread()], authenticators=authenticators)
+    # A copy, so that the view receives an unchanged request.
+    probe = Request(copy.copy(request), parsers=[NoParser()], authenticators=authenticators)
     try:
-        return asked.user.pk
+        return probe.user.pk
     except APIException:
         return None
 
 
-class Unread(BaseParser):
-    """Leaves the body to the view: who sends a key can send a CSRF token as a header, too."""
+class NoParser(BaseParser):
+    """Return no data. The CSRF check of session authentication must not read the body before the view does.
+
+    It finds the CSRF token in the header only.
+    """
 
     media_type = "*/*"
 
@@ -100,21 +105,24 @@ class Unread(BaseParser):
 
 
 def _lock_key(owner_id: UUID, key: str) -> None:
-    """Two requests with the same key at the same time: the second waits for the first."""
+    """Lock the key until the transaction ends. A concurrent request with the same key waits."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{owner_id}:{key}"])
 
 
 def _fingerprint(request: HttpRequest) -> str:
-    """SHA-256, in hexadecimal, of method, path and body, whatever the boundary of a form: it changes each time."""
+    """Return the SHA-256 of method, path and body in hexadecimal.
+
+    The boundary of a multipart body is left out: a client may choose another one for each request.
+    """
     digest = hashlib.sha256(f"{request.method} {request.get_full_path()} {request.content_type}\n".encode())
     boundary = b"--" + (request.content_params or {}).get("boundary", "").encode() if is_multipart(request) else None
     body = rewindable_body(request)
-    begins = True  # a line
+    at_line_start = True
     while part := body.readline(CHUNK_BYTES):
-        at_boundary = begins and boundary is not None and part.startswith(boundary)
+        at_boundary = at_line_start and boundary is not None and part.startswith(boundary)
         digest.update(b"--" if at_boundary else part)
-        begins = part.endswith(b"\n")
+        at_line_start = part.endswith(b"\n")
     body.seek(0)
     return digest.hexdigest()
 
@@ -126,7 +134,7 @@ def _store(owner_id: UUID, key: str, fingerprint: str, reply: HttpResponse) -> N
 
 
 def _replay(record: IdempotencyRecord, fingerprint: str) -> HttpResponse:
-    """The reply of ``record``: JSON, as that of every write, or empty. Raises KeyReused."""
+    """Return the stored reply, which is JSON or empty. Raise KeyReused if it is for another request."""
     if record.fingerprint != fingerprint:
         raise KeyReused("Use a new key for a new request.")
     headers = {"Idempotent-Replayed": "true"}

@@ -1,4 +1,4 @@
-"""Publish changes to SSE clients by Postgres' NOTIFY, which every server process receives after the commit."""
+"""Publish changes to SSE clients with Postgres' NOTIFY, which every server process receives after the commit."""
 
 import json
 from typing import Any
@@ -17,7 +17,7 @@ def notify_chat_changed(event: ChatChanged, **kwargs: Any) -> None:
     _notify(event.owner_id, "chat", data)
 
 
-def announce_settings(owner_id: UUID, rev: int, integrity: UUID) -> None:
+def notify_settings_changed(owner_id: UUID, rev: int, integrity: UUID) -> None:
     """Notify clients of a change of settings when the current transaction commits."""
     _notify(owner_id, "settings", {"rev": rev, "integrity": str(integrity)})
 

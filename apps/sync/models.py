@@ -1,4 +1,4 @@
-"""Replies kept for retries, snapshots taken before a forced write, and settings documents."""
+"""Models of idempotency records, chat snapshots and settings documents."""
 
 import uuid
 
@@ -12,7 +12,7 @@ from apps.common.scoping import OwnedModel
 
 
 class IdempotencyRecord(OwnedModel):
-    """The reply to a write that carried an Idempotency-Key, stored with what it wrote."""
+    """The reply to a write with an Idempotency-Key, stored in the transaction of the write."""
 
     key = models.CharField(max_length=255)
     fingerprint = models.CharField(max_length=64, help_text="SHA-256 of method, path and body.")
@@ -22,14 +22,14 @@ class IdempotencyRecord(OwnedModel):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["owner", "key"], name="idempotency_key")]
-        indexes = [models.Index("created_at", name="idempotency_age")]  # the sweep of old ones
+        indexes = [models.Index("created_at", name="idempotency_age")]  # deletion of old ones
 
 
 class ChatSnapshot(OwnedModel):
-    """A chat as it was, as its JSONL export, gzipped."""
+    """A past state of a chat: its JSONL export, gzipped."""
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="snapshots", db_index=False)
-    rev = models.PositiveBigIntegerField(help_text="The chat's rev that it holds.")
+    rev = models.PositiveBigIntegerField(help_text="The rev of the chat that it holds.")
     reason = models.CharField(max_length=32)
     content = models.BinaryField()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -39,7 +39,7 @@ class ChatSnapshot(OwnedModel):
 
 
 class SettingsDocument(OwnedModel):
-    """A user's settings: their integrity and rev. What they say stands in ``Setting``, a row for a top-level key."""
+    """Integrity and rev of a user's settings. ``Setting`` holds the values, one row for each top-level key."""
 
     integrity = models.UUIDField(default=uuid.uuid4, editable=False)
     rev = models.PositiveBigIntegerField(default=0, editable=False)
@@ -51,19 +51,19 @@ class SettingsDocument(OwnedModel):
 
 
 class Setting(OwnedModel):
-    """One top-level key of a settings document; ``rev`` is that of the write that changed it last."""
+    """One top-level key of a settings document. ``rev`` is that of the last write that changed it."""
 
     key = models.CharField(max_length=255)
     value = OrderedJSONField(null=True, blank=True)
     rev = models.PositiveBigIntegerField()
-    deleted = models.BooleanField(default=False, help_text="The key is gone; the row keeps when.")
+    deleted = models.BooleanField(default=False, help_text="The key was deleted; the row keeps the rev of that.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["owner", "key"], name="setting_owner_key")]
 
 
 class SettingsChange(OwnedModel):
-    """One write to a settings document: the keys it touched, and the integrity and rev that it led to."""
+    """One write to a settings document: the keys it changed, and the integrity and rev after it."""
 
     rev = models.PositiveBigIntegerField()
     integrity = models.UUIDField()

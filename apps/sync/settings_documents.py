@@ -1,7 +1,7 @@
-"""A person's settings: one document, of which every top-level key has a rev of its own.
+"""Read and patch a user's settings: one JSON document, in which each top-level key has its own rev.
 
-Devices that change different keys never collide: a write whose integrity is behind goes through where none of its
-keys was changed since.
+Devices that change different keys never conflict: a write with an outdated integrity is accepted if none of its keys
+was changed since.
 """
 
 import datetime as dt
@@ -22,7 +22,7 @@ from apps.common.document_patches import DocumentPatch
 from apps.common.json_patch import PatchTestFailed
 from apps.common.problems import Conflict, Invalid, ProblemType, TooLarge, pointer_of
 from apps.common.scoping import Owner, owner_id_of, system_scope
-from apps.sync.live import announce_settings
+from apps.sync.live import notify_settings_changed
 from apps.sync.models import Setting, SettingsChange, SettingsDocument
 
 MAX_KEY = 255  # characters
@@ -30,7 +30,7 @@ MAX_KEY = 255  # characters
 
 @dataclass(frozen=True)
 class Settings:
-    """The document as it is, with the rev at which each key was changed last, those that are gone included."""
+    """The current document. ``revs`` holds the rev of the last change of each key, including deleted keys."""
 
     owner_id: UUID
     integrity: UUID
@@ -40,16 +40,17 @@ class Settings:
 
 
 class SettingsConflict(Conflict):
-    """Something that the write touches was changed since, or nothing is known of the integrity."""
+    """A key of the write was changed since its integrity, or the integrity is unknown."""
 
     type = ProblemType.INTEGRITY_CONFLICT
     title = "The settings have changed"
 
     @classmethod
-    def over(cls, now: Settings, keys: Iterable[str], known: int | None) -> Self:
+    def over(cls, now: Settings, keys: Iterable[str], known_rev: int | None) -> Self:
+        """Return the conflict over ``keys``, with the changes since ``known_rev`` if the log holds them all."""
         state: dict[str, Any] = {"current_integrity": str(now.integrity), "current_rev": now.rev}
         state["conflicts"] = [{"key": key, "theirs": now.values.get(key)} for key in sorted(keys)]
-        changes = None if known is None else _changes_since(now, known)
+        changes = None if known_rev is None else _changes_since(now, known_rev)
         if changes is not None:
             state["changes"] = changes
         return cls("The settings were changed elsewhere since. Apply the changes and try again.", **state)
@@ -57,15 +58,15 @@ class SettingsConflict(Conflict):
 
 @transaction.atomic
 def read_settings(owner: Owner) -> Settings:
-    """The owner's settings; the first read makes the document, so that there is an integrity to write with."""
+    """Return the owner's settings. Create the document if there is none, since a write needs its integrity."""
     return _state(_lock(owner))
 
 
 @transaction.atomic
 def patch_settings(owner: Owner, patch: DocumentPatch, guard: Guard) -> Settings:
-    """Change the keys that the patch names, all or none; what is in effect already is no write.
+    """Apply a patch and return the new settings. A patch that changes nothing is not written.
 
-    Raises IntegrityRequired, SettingsConflict, TooLarge, PatchTestFailed, and Invalid where an operation doesn't fit.
+    Raise IntegrityRequired, SettingsConflict, TooLarge, PatchTestFailed, and Invalid if an operation doesn't apply.
     """
     guard.check()
     keys = _keys(patch)
@@ -74,8 +75,8 @@ def patch_settings(owner: Owner, patch: DocumentPatch, guard: Guard) -> Settings
     stale = not guard.force and guard.integrity != before.integrity
     if stale and not _is_in_effect(patch, before):
         _check_rebase(before, keys, guard)
-    after = _applied(patch, before)
-    changed = [key for key in keys if _text(before.values, key) != _text(after, key)]
+    after = _apply(patch, before)
+    changed = [key for key in keys if _json_of(before.values, key) != _json_of(after, key)]
     if not changed:
         return before
     _check_sizes(after, changed)
@@ -84,7 +85,7 @@ def patch_settings(owner: Owner, patch: DocumentPatch, guard: Guard) -> Settings
 
 
 def trim_log(now: dt.datetime) -> int:
-    """Forget what is older than CHANGE_LOG_DAYS and not of the last CHANGE_LOG_MIN writes; how many lines that was."""
+    """Delete log entries older than CHANGE_LOG_DAYS, but keep the last CHANGE_LOG_MIN. Return how many were deleted."""
     oldest = now - dt.timedelta(days=settings.CHANGE_LOG_DAYS)
     with system_scope():
         rev = SettingsDocument.objects.filter(owner=OuterRef("owner")).values("rev")
@@ -93,7 +94,7 @@ def trim_log(now: dt.datetime) -> int:
 
 
 def _keys(patch: DocumentPatch) -> list[str]:
-    """The top-level keys that the patch touches. Raises Invalid."""
+    """Return the top-level keys that the patch names, sorted. Raise Invalid."""
     if patch.keys is None:
         raise Invalid.at("/operations", "Every path must begin with a key: the document can't be replaced as a whole.")
     long = next((key for key in patch.keys if len(key) > MAX_KEY), None)
@@ -103,10 +104,10 @@ def _keys(patch: DocumentPatch) -> list[str]:
 
 
 def _lock(owner: Owner) -> SettingsDocument:
-    """The owner's document, made where there is none, locked until the transaction ends."""
+    """Return the owner's document, created if missing, locked until the transaction ends."""
     documents = SettingsDocument.objects.for_owner(owner)
-    document, made = documents.get_or_create(owner_id=owner_id_of(owner))
-    if made:
+    document, created = documents.get_or_create(owner_id=owner_id_of(owner))
+    if created:
         SettingsChange.objects.create(owner_id=owner_id_of(owner), rev=document.rev, integrity=document.integrity)
     return documents.select_for_update().get()
 
@@ -122,25 +123,26 @@ def _state(document: SettingsDocument) -> Settings:
     )
 
 
-def _applied(patch: DocumentPatch, now: Settings) -> dict[str, Any]:
+def _apply(patch: DocumentPatch, now: Settings) -> dict[str, Any]:
     return patch.apply(now.values, max_copied=settings.SETTINGS_KEY_MAX_BYTES)
 
 
-def _text(values: dict[str, Any], key: str) -> str | None:
-    """The value as JSON text, which tells 1 and true apart; None where the key is not there."""
+def _json_of(values: dict[str, Any], key: str) -> str | None:
+    """Return the value as JSON, or None without the key. Unlike Python's ==, JSON distinguishes 1 from true."""
     return dump(values[key]) if key in values else None
 
 
 def _is_in_effect(patch: DocumentPatch, now: Settings) -> bool:
+    """Return True if the patch changes nothing, such as a write sent twice."""
     try:
-        return dump(_applied(patch, now)) == dump(now.values)
+        return dump(_apply(patch, now)) == dump(now.values)
     except (Invalid, PatchTestFailed):
-        # It may well have fitted the state that the client knew.
+        # It may have applied to the state that the client knew: that is a conflict, not an error of the patch.
         return False
 
 
 def _check_rebase(now: Settings, keys: list[str], guard: Guard) -> None:
-    """Raises SettingsConflict."""
+    """Raise SettingsConflict if an outdated write to these keys must be refused."""
     changes = SettingsChange.objects.for_owner(now.owner_id)
     known = changes.filter(integrity=guard.integrity).first() if guard.integrity else None
     if known is None:
@@ -151,7 +153,7 @@ def _check_rebase(now: Settings, keys: list[str], guard: Guard) -> None:
 
 
 def _changes_since(now: Settings, rev: int) -> list[dict[str, Any]] | None:
-    """The log after ``rev``, with the values as they are now; None where it doesn't hold all of it."""
+    """Return the log after ``rev`` with the current values, or None if the log doesn't hold all of it."""
     entries = list(SettingsChange.objects.for_owner(now.owner_id).filter(rev__gt=rev).order_by("rev"))
     if len(entries) != now.rev - rev:
         return None
@@ -168,7 +170,7 @@ def _changes_since(now: Settings, rev: int) -> list[dict[str, Any]] | None:
 
 
 def _check_sizes(after: dict[str, Any], changed: Iterable[str]) -> None:
-    """Raises TooLarge."""
+    """Check the changed keys and the whole document. Raise TooLarge."""
     sizes = {key: len(dump(value).encode()) for key, value in after.items()}
     for key in changed:
         if sizes.get(key, 0) > settings.SETTINGS_KEY_MAX_BYTES:
@@ -182,6 +184,7 @@ def _check_sizes(after: dict[str, Any], changed: Iterable[str]) -> None:
 
 
 def _store(document: SettingsDocument, after: dict[str, Any], changed: list[str]) -> None:
+    """Store the changed keys under a new rev and integrity, log the write and notify clients."""
     document.rev += 1
     document.integrity = uuid.uuid4()
     document.save(update_fields=["rev", "integrity", "updated_at"])
@@ -196,4 +199,4 @@ def _store(document: SettingsDocument, after: dict[str, Any], changed: list[str]
         update_fields=["value", "rev", "deleted"],
     )
     SettingsChange.objects.create(owner_id=owner_id, rev=rev, integrity=document.integrity, keys=changed)
-    announce_settings(owner_id, rev, document.integrity)
+    notify_settings_changed(owner_id, rev, document.integrity)

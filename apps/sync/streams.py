@@ -1,7 +1,7 @@
-"""Open event streams: one listening connection of each server process feeds all of them.
+"""Server-sent event streams. One database connection of each server process listens for all of them.
 
-A stream keeps only the newest word of each chat and of the settings: it names a state, and a client that reads the
-changes up to it has missed nothing. So a stream never holds more than the user has chats, however slow its reader.
+A stream queues only the newest event of each chat and of the settings: the event names a state, and a client that
+reads the changes up to it has missed nothing. So the queue of a slow client is bounded by the user's number of chats.
 """
 
 import asyncio
@@ -25,56 +25,56 @@ from apps.sync.live import CHANNEL
 logger = logging.getLogger(__name__)
 
 RETRY = b"retry: 2000\n\n"
-BEAT = b": beat\n\n"
+HEARTBEAT = b": beat\n\n"
 RESYNC = b"event: resync\ndata: {}\n\n"
 RECONNECT_AFTER = 1.0  # seconds
-STALLED_AFTER = 30.0  # seconds
-READY_TIMEOUT = 5.0  # seconds; a stream that nothing feeds yet is opened all the same
-# A dead peer is noticed, where the network does not say so itself.
+STALLED_AFTER = 30.0  # seconds without the client reading
+READY_TIMEOUT = 5.0  # seconds; then a stream is opened even if the database can't be reached
+# Detect a dead connection even if the network does not report it.
 KEEPALIVES = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
 
 
 class Stream:
-    """What one client still has to be told; ``chat_id`` narrows it to one chat."""
+    """The queue of events for one client. With ``chat_id``, of this chat only."""
 
     def __init__(self, chat_id: str | None = None) -> None:
         self.chat_id = chat_id
-        self.begun = False
+        self.started = False
         self.ended = False
         self._pending: dict[str, bytes] = {}
-        self._woken = asyncio.Event()
+        self._wakeup = asyncio.Event()
 
-    def tell(self, event: str, data: dict[str, Any]) -> None:
-        """Note an event, in the place of an older one of the same chat or of the settings."""
+    def push(self, event: str, data: dict[str, Any]) -> None:
+        """Queue an event. Drop an older event of the same chat, or of the settings."""
         if self.chat_id is not None and self.chat_id != data.get("chat"):
             return
         subject = f"{event}/{data.get('chat', '')}"
         self._pending.pop(subject, None)
         self._pending[subject] = f"event: {event}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n".encode()
-        self._woken.set()
+        self._wakeup.set()
 
     def resync(self) -> None:
-        """Note that events may have been missed: the client has to look for itself."""
+        """Queue a resync event in place of all others: events may have been lost."""
         self._pending = {"resync": RESYNC}
-        self._woken.set()
+        self._wakeup.set()
 
     def end(self) -> None:
         self.ended = True
-        self._woken.set()
+        self._wakeup.set()
 
-    async def next_word(self, timeout: float) -> bytes | None:
-        """The events that wait, or the first one to come; None when there was none for ``timeout`` seconds."""
+    async def next_events(self, timeout: float) -> bytes | None:
+        """Return the queued events. Wait for the first one; return None after ``timeout`` seconds without any."""
         try:
-            await asyncio.wait_for(self._woken.wait(), timeout)
+            await asyncio.wait_for(self._wakeup.wait(), timeout)
         except TimeoutError:
             return None
-        self._woken.clear()
-        word, self._pending = b"".join(self._pending.values()), {}
-        return word
+        self._wakeup.clear()
+        events, self._pending = b"".join(self._pending.values()), {}
+        return events
 
 
 class Hub:
-    """The streams of one event loop, by owner, and the connection that feeds them while there are any."""
+    """The streams of one event loop by owner, and the database connection that listens while there are any."""
 
     def __init__(self) -> None:
         self._streams: dict[str, set[Stream]] = defaultdict(set)
@@ -82,15 +82,15 @@ class Hub:
         self._listening = asyncio.Event()
 
     async def open(self, owner_id: str, stream: Stream) -> None:
-        """Feed ``stream`` from here on; ``close`` has to follow."""
+        """Add a stream and wait until the database connection listens. The caller must call ``close``."""
         self._streams[owner_id].add(stream)
         if self._listener is None or self._listener.done():
             self._listener = asyncio.create_task(self._listen())
         try:
             await asyncio.wait_for(self._listening.wait(), READY_TIMEOUT)
         except TimeoutError:
-            logger.warning("the database does not send word of changes yet")
-        stream.begun = True
+            logger.warning("the database connection for change notifications is not ready")
+        stream.started = True
 
     def close(self, owner_id: str, stream: Stream) -> None:
         self._streams[owner_id].discard(stream)
@@ -108,37 +108,38 @@ class Hub:
         return [stream for streams in self._streams.values() for stream in streams]
 
     async def _listen(self) -> None:
-        """Stay connected until cancelled."""
+        """Pass notifications on, reconnecting after errors, until cancelled."""
         try:
             while True:
                 try:
                     await self._feed()
                 except psycopg.Error as error:
-                    logger.warning("word of changes is interrupted: %s", error)
+                    logger.warning("change notifications are interrupted: %s", error)
                 self._listening.clear()
                 await asyncio.sleep(RECONNECT_AFTER)
         finally:
             self._listening.clear()
 
     async def _feed(self) -> None:
-        """Pass notifications on. Raises psycopg.Error when the connection is lost."""
-        parameters = KEEPALIVES | connection.get_connection_params()
-        async with await psycopg.AsyncConnection.connect(**_asynchronous(parameters), autocommit=True) as listener:
+        """Pass notifications on to streams. Raise psycopg.Error if the connection is lost.
+
+        Streams opened before the connection may have missed notifications: they get a resync.
+        """
+        parameters = _for_async_connection(KEEPALIVES | connection.get_connection_params())
+        async with await psycopg.AsyncConnection.connect(**parameters, autocommit=True) as listener:
             await listener.execute(f"LISTEN {CHANNEL}")
             for stream in self._all():
-                if stream.begun:
+                if stream.started:
                     stream.resync()
             self._listening.set()
             async for notification in listener.notifies():
-                self._pass_on(json.loads(notification.payload))
-
-    def _pass_on(self, word: dict[str, Any]) -> None:
-        for stream in self._streams.get(word["owner"], ()):
-            stream.tell(word["event"], word["data"])
+                payload = json.loads(notification.payload)
+                for stream in self._streams.get(payload["owner"], ()):
+                    stream.push(payload["event"], payload["data"])
 
 
-def _asynchronous(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Django's connection parameters without those that are for connections that block."""
+def _for_async_connection(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return Django's connection parameters without those that apply to blocking connections only."""
     return {name: value for name, value in parameters.items() if name not in ("cursor_factory", "context")}
 
 
@@ -146,78 +147,81 @@ _hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()
 
 
 def hub() -> Hub:
-    """That of the running event loop."""
+    """Return the hub of the running event loop."""
     return _hubs.setdefault(asyncio.get_running_loop(), Hub())
 
 
 def end_all() -> None:
-    """End every stream of this process; called in the event loop, when the server stops."""
-    for each in list(_hubs.values()):
-        each.end()
+    """End every stream of this process. The server calls it in the event loop when it stops."""
+    for one in list(_hubs.values()):
+        one.end()
 
 
 class Events:
-    """The body of a stream's reply: bytes until the stream is ended, or ``is_allowed``, asked at each beat, says no.
+    """The body of a stream's reply, as an asynchronous iterable of bytes.
 
-    Its ``close``, which Django calls however the reply ends, gives the stream's place back.
+    It ends with the stream, or when ``is_allowed``, called at each heartbeat, returns False. It counts towards the
+    user's streams until ``close``, which Django calls however the reply ends.
     """
 
     def __init__(self, owner_id: UUID, stream: Stream, is_allowed: Callable[[], Awaitable[bool]]) -> None:
         self.owner_id = owner_id
         self.stream = stream
         self.is_allowed = is_allowed
-        _take_place(owner_id)
+        _acquire_place(owner_id)
 
     def close(self) -> None:
-        _give_place_back(self.owner_id)
+        _release_place(self.owner_id)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
-        async with aclosing(self._words()) as words:
-            async for word in words:
-                # The reply goes on when the client has taken the word; one that takes nothing is let go.
+        async with aclosing(self._chunks()) as chunks:
+            async for chunk in chunks:
+                # The generator resumes when the client has read the chunk. A client that stops reading is cut off.
                 stalled = loop.call_later(STALLED_AFTER, task.cancel)
                 try:
-                    yield word
+                    yield chunk
                 finally:
                     stalled.cancel()
 
-    async def _words(self) -> AsyncGenerator[bytes]:
-        home = hub()
+    async def _chunks(self) -> AsyncGenerator[bytes]:
+        streams = hub()
         try:
-            await home.open(str(self.owner_id), self.stream)
+            await streams.open(str(self.owner_id), self.stream)
             yield RETRY
             while not self.stream.ended:
-                word = await self.stream.next_word(settings.SSE_HEARTBEAT)
-                if word is None and not await self.is_allowed():
+                events = await self.stream.next_events(settings.SSE_HEARTBEAT)
+                if events is None and not await self.is_allowed():
                     return
-                yield BEAT if word is None else word
+                yield HEARTBEAT if events is None else events
         finally:
-            home.close(str(self.owner_id), self.stream)
+            streams.close(str(self.owner_id), self.stream)
 
 
 class TooManyStreams(Problem):
+    """The user has the maximum number of streams open."""
+
     status = 429
     type = ProblemType.TOO_MANY_STREAMS
     title = "Too many streams"
     headers = {"Retry-After": "30"}
 
 
-# How many streams each user has open in this process.
+# Number of open streams of each user in this process.
 _places: Counter[UUID] = Counter()
 _places_lock = threading.Lock()
 
 
-def _take_place(owner_id: UUID) -> None:
-    """Raises TooManyStreams."""
+def _acquire_place(owner_id: UUID) -> None:
+    """Count a stream of the user. Raise TooManyStreams."""
     with _places_lock:
         if _places[owner_id] >= settings.SSE_MAX_PER_USER:
             raise TooManyStreams(f"You have {settings.SSE_MAX_PER_USER} streams open. Close one first.")
         _places[owner_id] += 1
 
 
-def _give_place_back(owner_id: UUID) -> None:
+def _release_place(owner_id: UUID) -> None:
     with _places_lock:
         _places[owner_id] -= 1
         if not _places[owner_id]:

@@ -1,4 +1,4 @@
-"""What happens in the background. Tasks carry ids; what they do stands elsewhere."""
+"""Celery tasks that delete old data."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from apps.sync.settings_documents import trim_log
 
 @shared_task
 def sweep_replies(**kwargs: Any) -> None:
-    """Forget the replies that nobody will ask for again."""
+    """Delete stored replies that are past the time for retries."""
     delete_old_replies(timezone.now())
 
 
 @shared_task
 def trim_settings_logs(**kwargs: Any) -> None:
-    """Forget old writes to settings."""
+    """Delete old entries of the change logs of settings."""
     trim_log(timezone.now())

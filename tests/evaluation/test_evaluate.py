@@ -1,4 +1,4 @@
-"""``manage.py evaluate``: reading data sets, measures, and a run that leaves nothing behind."""
+"""Test ``manage.py evaluate`` with the formats locomo and stores: parsing, measures, and a run that stores nothing."""
 
 import io
 import json
@@ -78,7 +78,7 @@ def test_a_locomo_file_is_read() -> None:
     assert read_locomo(LOCOMO[0]) == [store]
 
 
-def test_stores_are_read_with_what_is_optional_left_out() -> None:
+def test_stores_without_optional_fields_are_read() -> None:
     first, second = read_stores(STORES)
     assert first.documents[0].at == first.documents[1].at.replace(second=0)
     assert [document.session for document in first.documents] == ["s1", None]
@@ -100,7 +100,7 @@ def test_stores_are_read_with_what_is_optional_left_out() -> None:
         ({"stores": [{"docs": [], "queries": [{"q": 1, "gold": []}]}]}, r"queries\[0\]: 'q' has the wrong type"),
     ],
 )
-def test_unusable_stores_are_refused_with_the_place(data: Any, complaint: str) -> None:
+def test_errors_in_stores_name_the_place(data: Any, complaint: str) -> None:
     with pytest.raises(UnusableDataset, match=complaint):
         read_stores(data)
 
@@ -128,13 +128,13 @@ def test_measures_stay_within_bounds(ranking: list[int], gold: set[int]) -> None
 
 
 @given(st.sets(st.integers(0, 30), min_size=1))
-def test_the_best_order_measures_one(gold: set[int]) -> None:
+def test_the_best_ranking_scores_one(gold: set[int]) -> None:
     best = [*sorted(map(str, gold)), "other"]
     assert ndcg_at(10, best, set(best[:-1])) == pytest.approx(1)
     assert reciprocal_rank(best, set(best[:-1])) == 1
 
 
-def test_a_run_prints_every_method_and_leaves_nothing(db: None, tmp_path: Any) -> None:
+def test_a_run_prints_every_method_and_stores_nothing(db: None, tmp_path: Any) -> None:
     results = json.loads(evaluated(write(tmp_path, LOCOMO), "--format=locomo", "--json"))
     assert set(results["methods"]) == {"default", "dense", "ts_rank", "bm25", "seed"}
     for measures in results["methods"].values():
@@ -155,14 +155,14 @@ def test_the_table_is_aligned(db: None, tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize(("content", "complaint"), [("{", "not JSON"), ("[" * 200_000, "not JSON"), ("[]", "no conv")])
-def test_a_bad_file_is_refused_with_the_reason(tmp_path: Any, content: str, complaint: str) -> None:
+def test_errors_of_a_bad_file_name_the_reason(tmp_path: Any, content: str, complaint: str) -> None:
     file = tmp_path / "bad.json"
     file.write_text(content)
     with pytest.raises(CommandError, match=complaint):
         evaluated(str(file), "--format=locomo")
 
 
-def test_a_file_without_answers_or_that_is_not_there_is_refused(tmp_path: Any) -> None:
+def test_a_missing_file_and_one_without_answers_are_refused(tmp_path: Any) -> None:
     nothing = {"stores": [{"docs": [{"id": 1, "text": "x"}], "queries": [{"q": "y", "gold": ["2"]}]}]}
     with pytest.raises(CommandError, match="no query has an answer"):
         evaluated(write(tmp_path, nothing), "--format=stores")

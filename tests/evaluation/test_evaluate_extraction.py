@@ -1,4 +1,4 @@
-"""``manage.py evaluate --format extraction``: the built-in extractor beside random, longest and first sentences."""
+"""Test ``manage.py evaluate --format extraction``, which compares the built-in extractor with three baselines."""
 
 import io
 import json
@@ -12,13 +12,13 @@ from apps.evaluation.annotations import read_sessions
 from apps.evaluation.datasets import UnusableDataset
 from apps.evaluation.extraction import evaluate, table
 
-TOLD = [
+FACTS = [
     "I moved to Lyon with my sister Anna in May.",
     "Tom sold the blue boat to Mr. Reed yesterday.",
     "My brother Paul works as a pilot in Oslo.",
     "I prefer the winters of Oslo to those of Rome.",
 ]
-TALK = [
+SMALL_TALK = [
     "Oh that is so very lovely to hear from you again, it really sounds like such a great and wonderful thing to do!",
     "Wow, that is great! How do you feel about all of it now?",
 ]
@@ -32,11 +32,11 @@ def turns(texts: list[str], session: int = 1) -> list[dict[str, str]]:
 
 
 def sample(**changes: Any) -> dict[str, Any]:
-    """Each told thing has small talk before it; the annotators noted what was told."""
-    texts = [text for told in TOLD for text in (*TALK, told)]
+    """Return a LoCoMo sample in which small talk precedes each fact, and the facts are annotated."""
+    texts = [text for fact in FACTS for text in (*SMALL_TALK, fact)]
     return {
         "sample_id": "two-friends",
-        "conversation": {"speaker_a": "Ines", "session_1": turns(texts), "session_2": turns(TALK, 2)},
+        "conversation": {"speaker_a": "Ines", "session_1": turns(texts), "session_2": turns(SMALL_TALK, 2)},
         "observation": {
             "session_1_observation": {
                 "Ines": [["She moved.", "D1:3"], ["A boat and a brother.", ["D1:6", "D1:9"]]],
@@ -57,11 +57,11 @@ def test_the_annotated_turns_of_a_session_are_read() -> None:
     [session] = read_sessions([sample()])
     assert session.conversation == "two-friends"
     assert len(session.turns) == 12
-    assert [session.turns[index].text for index in sorted(session.annotated)] == TOLD
+    assert [session.turns[index].text for index in sorted(session.annotated)] == FACTS
     assert [turn.is_user for turn in session.turns[:2]] == [True, False]
 
 
-def test_every_method_keeps_as_many_and_what_was_told_beats_what_is_long(tmp_path: Path) -> None:
+def test_every_method_keeps_as_many_and_the_built_in_one_covers_the_facts(tmp_path: Path) -> None:
     results = evaluate(write(tmp_path, [sample()]), lambda line: None)
     methods = results["methods"]
     assert methods["built-in"] == {"coverage": 1.0, "same turns": 1.0, "precision": 1.0, "turns": 4.0}
@@ -73,7 +73,7 @@ def test_every_method_keeps_as_many_and_what_was_told_beats_what_is_long(tmp_pat
     assert evaluate(write(tmp_path, sample()), lambda line: None) == results
 
 
-def test_the_command_prints_a_line_a_method_and_json(tmp_path: Path) -> None:
+def test_the_command_prints_a_line_for_each_method_or_json(tmp_path: Path) -> None:
     file = str(write(tmp_path, [sample()]))
     out, as_json = io.StringIO(), io.StringIO()
     call_command("evaluate", file, "--format", "extraction", stdout=out, stderr=io.StringIO())
@@ -84,9 +84,9 @@ def test_the_command_prints_a_line_a_method_and_json(tmp_path: Path) -> None:
     assert table(json.loads(as_json.getvalue())) == out.getvalue().rstrip("\n")
 
 
-def test_a_chat_of_nothing_worth_keeping_is_measured_too(tmp_path: Path) -> None:
+def test_a_chat_without_facts_is_measured(tmp_path: Path) -> None:
     data = sample(
-        conversation={"session_1": turns(TALK)}, observation={"session_1_observation": {"Ines": [["?", "D1:1"]]}}
+        conversation={"session_1": turns(SMALL_TALK)}, observation={"session_1_observation": {"Ines": [["?", "D1:1"]]}}
     )
     results = evaluate(write(tmp_path, [data]), lambda line: None)
     assert results["memories_a_session"] == 0
@@ -118,12 +118,12 @@ def test_a_chat_of_nothing_worth_keeping_is_measured_too(tmp_path: Path) -> None
         ([sample(conversation={"session_1": [None]})], r"conversation.session_1\[0\] is not an object"),
     ],
 )
-def test_unusable_data_is_refused_with_the_place(data: Any, complaint: str) -> None:
+def test_errors_in_the_data_name_the_place(data: Any, complaint: str) -> None:
     with pytest.raises(UnusableDataset, match=complaint):
         read_sessions(data)
 
 
-def test_a_file_that_is_no_json_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_json_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "data.json"
     file.write_text("no")
     with pytest.raises(CommandError, match="not JSON"):

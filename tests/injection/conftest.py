@@ -1,4 +1,4 @@
-"""Alice has a chat with Mira and memories of it; Charlie is a stranger."""
+"""Fixtures: Alice with a chat and memories of it, and another user."""
 
 import pytest
 from rest_framework.test import APIClient
@@ -34,7 +34,7 @@ def stranger(db) -> APIClient:
 
 @pytest.fixture
 def chat(alice) -> Chat:
-    """Thirty turns; the key is spoken of in the first two, the last is Alice's."""
+    """Return a chat of 31 messages. The first two mention the key; the last one is Alice's question about it."""
     talk = [f"We walk on for mile {number} of the road." for number in range(28)]
     texts = [
         "Where is the silver key?",
@@ -47,7 +47,7 @@ def chat(alice) -> Chat:
 
 @pytest.fixture
 def remember(chat):
-    """A function that stores a memory of the chat as the pipeline would, with its vector."""
+    """Return a function that stores a memory of the chat with its embedding."""
 
     def store(text: str, **fields) -> Memory:
         embedder = get_embedder()

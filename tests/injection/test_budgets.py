@@ -1,12 +1,12 @@
-"""Budgets hold on the text as it stands in the prompt, whatever goes in."""
+"""Test that rendered text stays within the budget for any items."""
 
 from dataclasses import dataclass
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.injection.budgets import fit
-from apps.injection.rendering import render_block
+from apps.injection.slots.blocks import render_block
+from apps.injection.slots.budgets import fit
 from apps.llm.tokens import count_tokens
 
 HEADING = "What is known from before:"
@@ -15,7 +15,7 @@ HEADING = "What is known from before:"
 @dataclass(frozen=True)
 class Line:
     line: str
-    usefulness: float = 0.0
+    priority: float = 0.0
 
 
 def fitted(lines, budget):
@@ -26,7 +26,7 @@ lines = st.builds(Line, st.text(max_size=120), st.floats(0, 2))
 
 
 @given(st.lists(lines, max_size=12), st.integers(0, 120))
-def test_never_exceeds_and_counts_what_it_says(candidates, budget):
+def test_the_budget_is_never_exceeded_and_the_counts_are_right(candidates, budget):
     result = fitted(candidates, budget)
     assert result.tokens == count_tokens(result.text) <= budget
     assert result.text == render_block(HEADING, [candidate.line for candidate in result.kept])
@@ -35,35 +35,35 @@ def test_never_exceeds_and_counts_what_it_says(candidates, budget):
 
 
 @given(st.lists(lines, max_size=12), st.integers(0, 120))
-def test_what_was_left_out_would_not_have_fitted_beside_what_is_more_useful(candidates, budget):
+def test_items_left_out_do_not_fit_with_those_of_higher_priority(candidates, budget):
     result = fitted(candidates, budget)
     left_out = [candidate for candidate in candidates if candidate not in result.kept]
     for candidate in left_out:
-        better = [kept for kept in result.kept if kept.usefulness >= candidate.usefulness]
+        better = [kept for kept in result.kept if kept.priority >= candidate.priority]
         text = [one.line for one in candidates if one in better or one is candidate]
         assert count_tokens(render_block(HEADING, text)) > budget
 
 
 @given(st.lists(lines, max_size=12), st.integers(0, 120))
-def test_keeps_the_given_order_and_is_the_same_each_time(candidates, budget):
+def test_the_order_is_kept_and_the_result_is_deterministic(candidates, budget):
     result = fitted(candidates, budget)
     positions = [next(i for i, c in enumerate(candidates) if c is kept) for kept in result.kept]
     assert positions == sorted(positions)
     assert fitted(candidates, budget) == result
 
 
-def test_the_least_useful_goes_first_and_what_it_leaves_is_filled():
+def test_a_short_item_of_low_priority_may_use_the_room_of_a_long_one():
     long = Line("word " * 40, 0.5)
     best, small = Line("Mira lives in Lyon.", 0.9), Line("She is a smith.", 0.1)
     result = fitted([long, best, small], 25)
     assert result.kept == [best, small]
 
 
-def test_a_single_entry_above_the_budget_is_left_out():
+def test_a_single_item_above_the_budget_is_left_out():
     result = fitted([Line("word " * 200, 1.0)], 50)
     assert (result.text, result.tokens, result.trimmed) == ("", 0, 1)
     assert result.full_tokens > 50
 
 
-def test_nothing_to_say_costs_nothing():
+def test_no_items_cost_nothing():
     assert fitted([], 500).text == ""

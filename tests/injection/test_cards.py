@@ -1,4 +1,4 @@
-"""The recall card on the page."""
+"""Test the recall card."""
 
 import re
 
@@ -8,7 +8,7 @@ from django.test import Client
 from apps.chats.models import Message
 from apps.injection.cards import recall_panel
 from apps.injection.models import Recall
-from apps.injection.recalling import recall_turn
+from apps.injection.operations import recall_turn
 from apps.memories.models import MemorySource
 from tests.factories import UserFactory
 
@@ -33,13 +33,13 @@ def site(alice) -> Client:
 
 
 def post(site, url, **data):
-    """As the browser would, with the token of the card's form."""
+    """Post as a browser does, with the CSRF token of the card's form."""
     html = site.get(f"{url.split('/recall/')[0]}/recall/?change", **HTMX).content.decode()
     token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', html)[1]
     return site.post(url, data | {"csrfmiddlewaretoken": token}, **HTMX)
 
 
-def test_a_window_of_cards_costs_two_queries(alice, chat, memories, turn, django_assert_num_queries):
+def test_all_cards_of_a_page_cost_two_queries(alice, chat, memories, turn, django_assert_num_queries):
     messages = list(Message.objects.for_owner(alice).with_swipes().filter(chat=chat).order_by("index"))
     said = messages[1]
     MemorySource.objects.create(owner_id=alice.pk, memory=memories[0], message=said, swipe=said.active_swipe)
@@ -53,7 +53,7 @@ def test_a_window_of_cards_costs_two_queries(alice, chat, memories, turn, django
     assert "said 29 messages ago" in html[turn.pk]
 
 
-def test_a_turn_just_sent_waits_for_its_card(alice, turn, site, url):
+def test_a_turn_just_sent_shows_a_pending_card(alice, turn, site, url):
     html = recall_panel(alice, [turn])[turn.pk]
     assert f'hx-get="{url}"' in html
     card = site.get(url, **HTMX).content.decode()
@@ -83,7 +83,7 @@ def test_edit_rerun_delete_and_undo(alice, turn, site, url):
     assert "blue stone" in Recall.objects.for_owner(alice).get(message=turn).text
 
 
-def test_undo_takes_only_what_it_handed_out(turn, site, url):
+def test_undo_accepts_only_values_signed_by_the_server(turn, site, url):
     site.get(url, **HTMX)
     assert post(site, f"{url}restore/", values="forged").status_code == 400
     assert post(site, f"{url}restore/").status_code == 400
@@ -97,7 +97,7 @@ def test_an_edit_that_is_too_long_keeps_the_card(alice, turn, site, url):
     assert Recall.objects.for_owner(alice).get(message=turn).text == before
 
 
-def test_others_find_nothing(chat, turn, site, url):
+def test_another_user_gets_404(chat, turn, site, url):
     site.get(url, **HTMX)
     stranger = Client()
     stranger.force_login(UserFactory())
@@ -108,9 +108,9 @@ def test_others_find_nothing(chat, turn, site, url):
     assert site.get(f"/chats/{chat.pk}/messages/{theirs.pk}/recall/").status_code == 404
 
 
-def test_without_htmx_the_card_has_a_page_of_its_own(turn, site, url):
+def test_without_htmx_the_card_is_a_page(turn, site, url):
     reply = site.get(url)
-    assert "What was recalled" in reply.content.decode()
+    assert "<h1>Recall</h1>" in reply.content.decode()
     token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', reply.content.decode())[1]
     saved = site.post(f"{url}edit/", {"text": "Glass.", "csrfmiddlewaretoken": token})
     assert saved.status_code == 302

@@ -1,9 +1,9 @@
-"""Repetitions are told from what adds something."""
+"""Test the detection of repeated lines."""
 
-from apps.injection.overlap import is_covered
+from apps.injection.retrieval.overlap import is_covered
 
 
-def test_the_same_in_other_words_order_is_covered():
+def test_the_same_words_in_another_order_are_covered():
     assert is_covered("Under the stone is the key!", "The key lies under the blue stone")
 
 

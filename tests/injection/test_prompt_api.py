@@ -1,11 +1,11 @@
-"""POST chats/{id}/prompt/ as a client sees it."""
+"""Test POST chats/{id}/prompt/."""
 
 import uuid
 
 import pytest
 
 from apps.injection.models import Recall
-from apps.injection.slots import SLOTS
+from apps.injection.slots.definitions import SLOTS
 from apps.llm.tokens import count_tokens
 from apps.memories.passages import index_messages
 from tests.factories import UserFactory, make_character, make_chat
@@ -21,7 +21,7 @@ def slots_of(reply):
     return {slot["name"]: slot for slot in reply.json()["slots"]}
 
 
-def test_the_shape(api, chat, memories):
+def test_the_shape_of_the_reply(api, chat, memories):
     reply = ask(api, chat)
     assert reply.status_code == 200, reply.content
     body = reply.json()
@@ -37,7 +37,7 @@ def test_the_shape(api, chat, memories):
     assert "They left the city at dawn." in slots_of(reply)["session"]["text"]
 
 
-def test_the_recall_is_left_on_the_last_user_turn(api, chat, memories):
+def test_the_recall_is_stored_for_the_last_user_turn(api, chat, memories):
     recall = ask(api, chat).json()["recall"]
     last = chat.messages.order_by("index").last()
     assert recall["message"] == str(last.pk)
@@ -49,14 +49,14 @@ def test_the_recall_is_left_on_the_last_user_turn(api, chat, memories):
     assert {**stored, "updated_at": None} == {**recall, "updated_at": None}
 
 
-def test_a_turn_that_is_not_sent_yet_leaves_nothing_behind(api, alice, chat, memories):
+def test_the_recall_of_an_unsent_turn_is_not_stored(api, alice, chat, memories):
     body = ask(api, chat, text="Does Mira like plums?", history=True).json()
     assert body["recall"]["message"] is None
     assert body["messages"][-1] == {"role": "user", "content": "Does Mira like plums?"}
     assert not Recall.objects.for_owner(alice).exists()
 
 
-def test_a_turn_that_was_just_sent_is_not_said_twice(api, chat, memories):
+def test_a_turn_that_was_just_sent_is_not_repeated(api, chat, memories):
     body = ask(api, chat, text="What about the key?", history=True).json()
     said = [message for message in body["messages"] if message["content"] == "What about the key?"]
     assert len(said) == 1
@@ -64,14 +64,14 @@ def test_a_turn_that_was_just_sent_is_not_said_twice(api, chat, memories):
 
 
 @pytest.mark.parametrize("context_tokens", [60, 150, 400, 4000])
-def test_the_prompt_keeps_within_the_context(api, chat, memories, context_tokens):
+def test_the_prompt_stays_within_the_context(api, chat, memories, context_tokens):
     body = ask(api, chat, context_tokens=context_tokens, history=True).json()
     assert body["total_tokens"] == sum(count_tokens(message["content"]) for message in body["messages"])
     assert body["total_tokens"] <= context_tokens
     assert body["messages"][-1]["content"] == "What about the key?"
 
 
-def test_history_is_cut_from_its_beginning_and_without_what_is_hidden(api, chat, memories):
+def test_history_loses_its_oldest_messages_and_leaves_out_hidden_ones(api, chat, memories):
     chat.messages.filter(index=29).update(is_system=True)
     contents = [m["content"] for m in ask(api, chat, history=True).json()["messages"]]
     assert "We walk on for mile 26 of the road." in contents
@@ -81,7 +81,7 @@ def test_history_is_cut_from_its_beginning_and_without_what_is_hidden(api, chat,
     assert "Where is the silver key?" not in short
 
 
-def test_slots_stand_where_their_depth_says(api, chat, memories):
+def test_slots_are_placed_by_their_depth(api, chat, memories):
     body = ask(api, chat, history=True).json()
     contents = [message["content"] for message in body["messages"]]
     slots = {slot["name"]: slot for slot in body["slots"]}
@@ -100,22 +100,22 @@ def test_budgets_hold_on_the_rendered_text(api, chat, remember):
     assert long_term["full_tokens"] > long_term["budget"]
 
 
-def test_the_text_is_the_same_bytes_while_nothing_changed(api, chat, memories):
+def test_the_text_is_the_same_while_nothing_changed(api, chat, memories):
     assert ask(api, chat).json()["slots"] == ask(api, chat).json()["slots"]
 
 
-def test_a_passage_comes_back_word_for_word_and_nothing_twice(api, alice, chat, memories):
+def test_a_passage_is_quoted_and_nothing_is_repeated(api, alice, chat, memories):
     index_messages(alice, chat)
     reply = ask(api, chat)
     assert "the frayed rope" in slots_of(reply)["triggered"]["text"]
     lines = [line for slot in reply.json()["slots"] for line in slot["text"].splitlines()]
     assert len(lines) == len(set(lines))
-    assert not any("mile 27" in line for line in lines)  # it still stands in the history
+    assert not any("mile 27" in line for line in lines)  # it is still in the history
     ids = [item["id"] for item in reply.json()["recall"]["memories"]]
     assert len(ids) == len(set(ids))
 
 
-def test_what_is_hidden_superseded_or_deleted_stays_out(api, chat, remember):
+def test_hidden_and_retired_memories_are_left_out(api, chat, remember):
     remember("The key is made of hidden silver.", hidden=True)
     remember("The key is made of retired silver.", state="retired")
     body = ask(api, chat).json()
@@ -123,7 +123,7 @@ def test_what_is_hidden_superseded_or_deleted_stays_out(api, chat, remember):
     assert all(slot["text"] == "" for slot in body["slots"])
 
 
-def test_pinned_memories_come_before_more_alike_ones(api, chat, remember):
+def test_pinned_memories_come_before_more_similar_ones(api, chat, remember):
     pinned = remember("Her brother keeps bees.", pinned=True, importance=1)
     for number in range(40):
         remember(f"The silver key number {number} lies under the blue stone beside the other keys of the house.")
@@ -135,7 +135,7 @@ def test_an_empty_chat_has_an_empty_prompt(api, alice):
     assert (body["messages"], body["recall"], body["total_tokens"]) == ([], None, 0)
 
 
-def test_another_character_brings_its_own_memories(api, alice, chat, remember):
+def test_another_character_has_its_own_memories(api, alice, chat, remember):
     other = make_character(alice, "Tolly")
     remember("Tolly has an iron rake.", character=other)
     assert "iron rake" in slots_of(ask(api, chat, character=str(other.pk)))["long_term"]["text"]
@@ -157,24 +157,24 @@ def test_another_character_brings_its_own_memories(api, alice, chat, remember):
         ({"history": True, "text": "word " * 500, "context_tokens": 100}, "/context_tokens"),
     ],
 )
-def test_bad_input_is_named(api, chat, body, pointer):
+def test_errors_name_the_field(api, chat, body, pointer):
     reply = ask(api, chat, **body)
     assert reply.status_code == 400, reply.content
     assert reply["Content-Type"] == "application/problem+json"
     assert pointer in [error["pointer"] for error in reply.json()["errors"]]
 
 
-def test_what_is_somebody_elses_does_not_exist(api, stranger, chat):
+def test_chats_of_other_users_do_not_exist(api, stranger, chat):
     assert ask(stranger, chat).status_code == 404
     assert api.post(f"/api/v1/chats/{uuid.uuid4()}/prompt/", {}).status_code == 404
 
 
-def test_somebody_elses_character_cannot_be_named(api, chat):
+def test_characters_of_other_users_are_refused(api, chat):
     theirs = make_character(UserFactory(), "Other")
     reply = ask(api, chat, character=str(theirs.pk))
     assert reply.status_code == 400
     assert reply.json()["errors"][0]["pointer"] == "/character"
 
 
-def test_budgets_are_those_of_the_table():
+def test_the_default_budgets():
     assert {slot.name: slot.budget for slot in SLOTS} == {"long_term": 500, "session": 400, "triggered": 250}

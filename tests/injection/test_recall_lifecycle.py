@@ -1,13 +1,13 @@
-"""The recall of a turn: made, edited, kept, run again, deleted, and made when a turn is sent."""
+"""Test how recalls are made, edited, reused, re-run and deleted."""
 
 import pytest
 
 from apps.chats.locking import Guard
 from apps.chats.operations import Patch, append_messages, delete_chat, patch_messages
 from apps.chats.signals import ChatChanged
-from apps.injection import assembly
 from apps.injection.models import Recall
-from apps.injection.recalling import recall_when_sent
+from apps.injection.operations import recall_appended_turn
+from apps.injection.prompts import assembly
 from apps.llm.embeddings import EmbeddingUnavailable
 from tests.factories import make_chat, parsed
 
@@ -28,7 +28,7 @@ def prompt(api, chat, **body):
     return reply.json()
 
 
-def test_an_edit_survives_until_it_is_run_again(api, chat, url):
+def test_an_edit_is_kept_until_the_recall_is_rerun(api, chat, url):
     fresh = prompt(api, chat)["recall"]
     edited = api.patch(url, {"text": "The key is made of glass."}).json()
     assert (edited["text"], edited["edited"]) == ("The key is made of glass.", True)
@@ -54,26 +54,26 @@ def test_a_failed_recall_falls_back_to_the_stored_one(api, chat, url, monkeypatc
     def unavailable(*args):
         raise EmbeddingUnavailable
 
-    monkeypatch.setattr(assembly, "recall", unavailable)
+    monkeypatch.setattr(assembly, "retrieve", unavailable)
     again = prompt(api, chat)
     assert (again["recall"]["text"], again["recall"]["source"]) == (stored["text"], "persistent")
     assert again["slots"][0]["text"] in stored["text"]
 
 
-def test_a_stored_recall_is_not_used_for_other_words(api, alice, chat, turn, url, monkeypatch):
+def test_a_stored_recall_is_not_used_for_a_changed_turn(api, alice, chat, turn, url, monkeypatch):
     prompt(api, chat)
     api.patch(url, {"text": "The key is made of glass."})
     patch_messages(alice, chat.pk, [Patch({"mes": "Let us sleep."}, id=turn.pk)], Guard(force=True))
     again = prompt(api, chat)
     assert "glass" not in again["recall"]["text"]
-    monkeypatch.setattr(assembly, "recall", lambda *args: (_ for _ in ()).throw(EmbeddingUnavailable))
+    monkeypatch.setattr(assembly, "retrieve", lambda *args: (_ for _ in ()).throw(EmbeddingUnavailable))
     patch_messages(alice, chat.pk, [Patch({"mes": "Let us wake."}, id=turn.pk)], Guard(force=True))
     nothing = prompt(api, chat)
     assert nothing["recall"] is None
     assert all(slot["text"] == "" for slot in nothing["slots"])
 
 
-def test_a_recall_knows_only_what_came_before_its_turn(api, chat, remember):
+def test_a_recall_uses_only_the_state_before_its_turn(api, chat, remember):
     messages = list(chat.messages.order_by("index"))
     remember("Early: the key is silver.", valid_from=messages[1])
     remember("Late: the key is lost.", valid_from=messages[25])
@@ -98,7 +98,7 @@ def test_list_get_and_delete(api, chat, url):
     assert api.delete(url).status_code == 404
 
 
-def test_only_a_users_turn_has_a_recall(api, chat):
+def test_only_user_messages_have_a_recall(api, chat):
     theirs = chat.messages.get(index=1)
     reply = api.post(f"/api/v1/chats/{chat.pk}/messages/{theirs.pk}/recall/rerun/")
     assert reply.status_code == 400
@@ -113,7 +113,7 @@ def test_bad_edits_are_refused(api, chat, url, body):
     assert api.get(url).json() == before
 
 
-def test_a_stranger_finds_nothing(api, stranger, chat, url):
+def test_another_user_gets_404(api, stranger, chat, url):
     prompt(api, chat)
     requests = [("get", url), ("patch", url), ("delete", url), ("post", f"{url}rerun/")]
     for method, path in [*requests, ("get", f"/api/v1/chats/{chat.pk}/recalls/")]:
@@ -122,7 +122,7 @@ def test_a_stranger_finds_nothing(api, stranger, chat, url):
 
 
 def appended(chat, messages):
-    """What is said of an append to those who want to know."""
+    """Return the signal event of an append."""
     return ChatChanged(
         owner_id=chat.owner_id,
         chat_id=chat.pk,
@@ -137,13 +137,13 @@ def test_the_last_user_turn_of_an_append_is_recalled(alice, chat, memories):
     texts = [("One?", True), ("Yes.", False), ("And the key?", True), ("Wait.", False)]
     done = append_messages(alice, chat.pk, [parsed(text, is_user=is_user) for text, is_user in texts])
     for _ in range(2):
-        recall_when_sent(appended(done.chat, done.messages))
+        recall_appended_turn(appended(done.chat, done.messages))
     assert [row.message_id for row in Recall.objects.for_owner(alice)] == [done.messages[2].pk]
 
 
-def test_a_turn_that_is_gone_needs_no_recall(alice, memories):
+def test_a_deleted_turn_gets_no_recall(alice, memories):
     chat = make_chat(alice, "Hello?")
     event = appended(chat, chat.messages.all())
     delete_chat(chat)
-    recall_when_sent(event)
+    recall_appended_turn(event)
     assert not Recall.objects.for_owner(alice).exists()

@@ -1,4 +1,4 @@
-"""The demo, loaded as `make up` loads it."""
+"""Test ``manage.py seed_demo``."""
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -14,7 +14,7 @@ from apps.memories.models import Memory, Passage
 
 @pytest.fixture
 def short(monkeypatch):
-    """Only the shorter of the stories."""
+    """Load only the shorter story."""
     title, path = list(seeding.STORIES.items())[-1]
     monkeypatch.setattr(seeding, "STORIES", {title: path})
     return title
@@ -29,7 +29,7 @@ def demo() -> User:
     return User.objects.get(email="demo@loci.example")
 
 
-def test_the_story_is_imported_extracted_and_recalled(db, capsys, settings):
+def test_the_stories_are_imported_and_get_memories_and_recalls(db, capsys, settings):
     seed(capsys)
     user = demo()
     assert user.check_password(settings.DEMO_PASSWORD)
@@ -46,7 +46,7 @@ def test_the_story_is_imported_extracted_and_recalled(db, capsys, settings):
         assert all(index < row.message.index for index in said)
 
 
-def test_it_runs_once_finishes_what_was_interrupted_and_begins_anew_when_told(db, capsys, short):
+def test_it_runs_once_completes_missing_parts_and_can_be_reset(db, capsys, short):
     assert short in seed(capsys)
     before = set(Recall.objects.for_owner(demo()).values_list("pk", "updated_at"))
     assert seed(capsys) == ""
@@ -54,7 +54,7 @@ def test_it_runs_once_finishes_what_was_interrupted_and_begins_anew_when_told(db
 
     Recall.objects.for_owner(demo()).delete()
     ExtractionRun.objects.for_owner(demo()).delete()
-    assert "Remembered" in seed(capsys)
+    assert "Extracted" in seed(capsys)
     assert Recall.objects.for_owner(demo()).exists()
     first = Chat.objects.for_owner(demo()).get()
 
@@ -64,7 +64,7 @@ def test_it_runs_once_finishes_what_was_interrupted_and_begins_anew_when_told(db
     assert not Memory.objects.for_owner(demo()).filter(chat=None).exists()
 
 
-def test_a_failed_extraction_is_said(db, capsys, short, monkeypatch):
+def test_a_failed_extraction_is_an_error(db, capsys, short, monkeypatch):
     def fail(run_id):
         ExtractionRun.objects.for_owner(demo()).filter(pk=run_id).update(state="failed")
 

@@ -1,10 +1,10 @@
-"""The class of a turn, and the budgets that follow from it."""
+"""Test the classification of turns and the budgets of each class."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.injection.turn_class import adapted_budgets, classify
+from apps.injection.slots.turn_class import adapted_budgets, classify
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Many clients write to one chat at the same time, through real HTTP, to a web server that may die."""
+"""Test concurrent writes of many clients to one chat over HTTP, also while the web server is killed."""
 
 import random
 import threading
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class Chat:
-    """A chat of a new user, spoken to over HTTP."""
+    """A chat of a new user, accessed over HTTP."""
 
     def __init__(self, server: WebServer) -> None:
         owner = User.objects.create_user("alice@example.com")
@@ -44,9 +44,9 @@ class Chat:
 
 
 def until_accepted(client: httpx.Client, url: str, content: dict[str, Any], integrity: str) -> httpx.Response:
-    """Send a write; on a conflict, take over the state that the reply names, and send it again.
+    """Send a write. After a conflict, send it again with the integrity of the reply.
 
-    A connection that the server closed while it was idle is no reply: the same write is sent once more.
+    If the server has closed the idle connection, send the same write again.
     """
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
@@ -63,7 +63,7 @@ def until_accepted(client: httpx.Client, url: str, content: dict[str, Any], inte
 
 
 def at_once(work: Callable[[int], Any], count: int) -> list[Any]:
-    """``work(n)`` in ``count`` threads that begin at the same time."""
+    """Run ``work(n)`` in ``count`` threads that start at the same time. Return the results."""
     barrier = threading.Barrier(count)
 
     def begin(n: int) -> Any:

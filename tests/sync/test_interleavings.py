@@ -1,4 +1,4 @@
-"""Several clients write to one chat in any order, lose replies and try again: all of them end with what was meant."""
+"""Test random interleavings of writes by several clients, with lost replies and retries."""
 
 import copy
 from collections.abc import Callable
@@ -24,7 +24,7 @@ Change = Callable[[Plan, int], None]
 
 
 def content_of(document: dict[str, Any]) -> dict[str, Any]:
-    """All of a message but its place and its times; what it says of its active swipe has to be that swipe's."""
+    """Return a message without index and times. Assert that its text and extra are those of its active swipe."""
     texts, infos, active = document["swipes"], document["swipe_info"], document["swipe_id"]
     swipes = [{"mes": mes, "extra": info["extra"]} for mes, info in zip(texts, infos, strict=True)]
     assert swipes[active] == {"mes": document["mes"], "extra": document["extra"]}
@@ -33,7 +33,7 @@ def content_of(document: dict[str, Any]) -> dict[str, Any]:
 
 
 class Replica:
-    """What one client knows of the chat, brought up to date by changes alone."""
+    """The copy of the chat that one client keeps, updated only by the change feed."""
 
     def __init__(self, window: dict[str, Any], metadata: dict[str, Any]) -> None:
         self.messages = {document["id"]: document for document in window["results"]}
@@ -42,7 +42,7 @@ class Replica:
         self.integrity, self.rev = window["integrity"], window["rev"]
 
     def apply(self, changes: list[dict[str, Any]]) -> None:
-        """All entries as one set, as the protocol says."""
+        """Apply all entries as one set, as the protocol requires."""
         touched = {document["id"]: document for entry in changes for document in entry["messages"]}
         gone = {pk for entry in changes for pk in entry["deleted"]} | set(touched)
         self.order = [pk for pk in self.order if pk not in gone]
@@ -58,7 +58,7 @@ class Replica:
 
 
 class Interleavings(RuleBasedStateMachine):
-    """``plan`` is what the chat must be by the writes that were accepted; ``past`` what undo goes back to."""
+    """``plan`` is the expected chat after the accepted writes, ``past`` holds the earlier plans for undo."""
 
     api: APIClient
 
@@ -77,7 +77,7 @@ class Interleavings(RuleBasedStateMachine):
     # Sending
 
     def send(self, client: int, call: str, body: dict[str, Any], fault: str) -> dict[str, Any] | None:
-        """The reply to an accepted write; None where the client was behind, and now knows what it missed."""
+        """Send a write. Return the reply, or None after a conflict, which updates the client's copy."""
         replica = self.replicas[client]
         body = {"integrity": replica.integrity} | body
         self.numbers += 1
@@ -94,7 +94,7 @@ class Interleavings(RuleBasedStateMachine):
         return reply.json()
 
     def accepted(self, client: int, plan: Plan) -> None:
-        """The client's write made the chat what ``plan`` says; all that it knows of that comes by the change feed."""
+        """Record an accepted write, which led to ``plan``. Update the client's copy by the change feed."""
         self.past.append(self.plan)
         self.plan = plan
         replica = self.replicas[client]
@@ -104,12 +104,12 @@ class Interleavings(RuleBasedStateMachine):
         assert replica.plan == self.plan
 
     def known(self, client: int, place: int) -> dict[str, Any] | None:
-        """The message at ``place`` (or so), as the client knows it."""
+        """Return the message near ``place`` in the client's copy, or None."""
         replica = self.replicas[client]
         return replica.messages[replica.order[place % len(replica.order)]] if replica.order else None
 
     def patch(self, client: int, place: int, fault: str, change: Change, **parts: Any) -> None:
-        """A patch to the message at ``place``, and what it makes of the plan."""
+        """Send a patch to the message at ``place``. If it is accepted, apply ``change`` to the plan."""
         known = self.known(client, place)
         if known is None:
             return
@@ -127,7 +127,7 @@ class Interleavings(RuleBasedStateMachine):
     def append(self, client: int, texts: list[str], fault: str) -> None:
         messages = [{"name": "Alice", "is_user": True, "mes": text} for text in texts]
         reply = self.send(client, "append", {"messages": messages}, fault)
-        # Without a key, what somebody else wrote from the same state counts as this client's own, sent twice.
+        # Without a key, an equal append of another client to the same state would count as a repetition of this one.
         if reply is not None and not reply["deduplicated"]:
             ids = [place["id"] for place in reply["appended"]]
             added = [new_message(pk, text) for pk, text in zip(ids, texts, strict=True)]
@@ -223,7 +223,7 @@ class Interleavings(RuleBasedStateMachine):
 
     @rule(place=places)
     def branch(self, place: int) -> None:
-        """A branch is a chat of its own, and nothing happens to this one."""
+        """Branch the chat. The branch is a separate chat, and this one does not change."""
         if not self.plan:
             return
         at = place % len(self.plan)

@@ -1,4 +1,4 @@
-"""Word of writes reaches those who have a stream open, in the web server as it is run."""
+"""Test the event stream of the real web server."""
 
 import json
 import threading
@@ -34,7 +34,7 @@ LISTENING = "FROM pg_stat_activity WHERE datname = current_database() AND query 
 
 
 class Listener:
-    """A stream that is read by a thread of its own."""
+    """A client that reads a stream in a thread."""
 
     def __init__(self, client: httpx.Client, query: str = "") -> None:
         self.events: list[tuple[str, dict[str, Any]]] = []
@@ -84,7 +84,7 @@ def chat(alice: User) -> Chat:
 
 @pytest.fixture(scope="module")
 def kept_server(django_db_setup: None) -> Iterator[WebServer]:
-    """One process, so that it counts all streams, and short intervals."""
+    """Return a server, started later with one process, so that it counts all streams."""
     server = WebServer()
     yield server
     server.kill()
@@ -113,7 +113,7 @@ def edit(user: User, chat: Chat, text: str) -> Chat:
     return patch_messages(user, chat.pk, [Patch({"mes": text}, index=0)], Guard(optional=True)).chat
 
 
-def test_a_write_is_told_once_it_is_committed(server: WebServer, alice: User, chat: Chat) -> None:
+def test_a_committed_write_is_sent_as_an_event(server: WebServer, alice: User, chat: Chat) -> None:
     with client_of(server, alice) as client:
         listener = Listener(client)
         after = edit(alice, chat, "edited")
@@ -123,9 +123,7 @@ def test_a_write_is_told_once_it_is_committed(server: WebServer, alice: User, ch
     assert data == {"chat": str(chat.pk), "rev": after.rev, "integrity": str(after.integrity), "kind": "patch"}
 
 
-def test_a_stream_tells_the_settings_too_and_may_be_narrowed_to_a_chat(
-    server: WebServer, alice: User, chat: Chat
-) -> None:
+def test_a_stream_has_settings_events_or_is_limited_to_one_chat(server: WebServer, alice: User, chat: Chat) -> None:
     other = create_chat(alice, title="Another")
     with client_of(server, alice) as client:
         narrow, wide = Listener(client, f"?chat={other.pk}"), Listener(client)
@@ -139,7 +137,7 @@ def test_a_stream_tells_the_settings_too_and_may_be_narrowed_to_a_chat(
     assert [data["chat"] for _, data in narrow.events] == [str(other.pk)]
 
 
-def test_others_hear_nothing(server: WebServer, alice: User, chat: Chat) -> None:
+def test_other_users_get_no_events(server: WebServer, alice: User, chat: Chat) -> None:
     charlie = User.objects.create_user("charlie@example.com")
     with client_of(server, charlie) as client:
         assert client.get(f"/api/v1/events/?chat={chat.pk}").status_code == 404
@@ -193,9 +191,7 @@ def test_a_stream_ends_with_its_session(server: WebServer, alice: User) -> None:
         assert listener.ended.wait(PATIENCE)
 
 
-def test_a_lost_connection_is_made_again_and_the_client_told_to_look(
-    server: WebServer, alice: User, chat: Chat
-) -> None:
+def test_after_a_lost_database_connection_clients_get_a_resync(server: WebServer, alice: User, chat: Chat) -> None:
     with client_of(server, alice) as client:
         listener = Listener(client)
         with connection.cursor() as cursor:
@@ -212,9 +208,7 @@ def listening_connections() -> int:
         return int(cursor.fetchone()[0])
 
 
-def test_open_streams_need_one_connection_between_them_and_leave_the_others_to_requests(
-    server: WebServer, alice: User
-) -> None:
+def test_open_streams_share_one_database_connection(server: WebServer, alice: User) -> None:
     with client_of(server, alice) as client:
         listeners = [Listener(client) for _ in range(MAX_STREAMS)]
         for listener in listeners:
@@ -239,7 +233,7 @@ def test_the_server_stops_at_once_with_streams_open(server: WebServer, alice: Us
         assert listener.ended.wait(PATIENCE)
 
 
-def test_a_server_without_streams_sends_the_client_to_look(alice: User, chat: Chat) -> None:
+def test_a_server_without_streams_replies_with_a_resync(alice: User, chat: Chat) -> None:
     client = APIClient()
     client.force_authenticate(alice)
     reply = client.get("/api/v1/events/", headers={"accept": "text/event-stream"})

@@ -1,4 +1,4 @@
-"""The log of a person's settings is trimmed as those of chats are; the settings themselves stay."""
+"""Test the trimming of the change logs of settings."""
 
 import datetime as dt
 from typing import Any
@@ -13,7 +13,7 @@ from apps.sync.models import SettingsChange
 from apps.sync.settings_documents import SettingsConflict, patch_settings, read_settings, trim_log
 
 
-def test_old_writes_are_forgotten_but_for_the_last_ones(db: None, settings: Any) -> None:
+def test_old_entries_are_deleted_except_the_last_ones(db: None, settings: Any) -> None:
     settings.CHANGE_LOG_DAYS, settings.CHANGE_LOG_MIN = 30, 2
     alice, bob = (User.objects.create_user(f"{name}@example.com") for name in ("alice", "bob"))
     first = read_settings(alice).integrity

@@ -1,4 +1,4 @@
-"""Bodies and retries as they really come over the wire, at the web server that `manage.py up` runs."""
+"""Test request bodies and retries with the real web server."""
 
 import gzip
 import json
@@ -24,21 +24,21 @@ def client(web_server: WebServer) -> Iterator[httpx.Client]:
         yield client
 
 
-def pieces(body: bytes) -> Iterator[bytes]:
-    """A body that is sent in chunks, without a length."""
+def chunked(body: bytes) -> Iterator[bytes]:
+    """Yield a body in pieces, so that it is sent in chunks without a length."""
     for start in range(0, len(body), 7):
         yield body[start : start + 7]
 
 
-def test_bodies_of_all_kinds_and_their_retries(client: httpx.Client, web_server: WebServer) -> None:
+def test_all_kinds_of_bodies_and_retries_after_a_restart(client: httpx.Client, web_server: WebServer) -> None:
     document = json.dumps({"title": "Größe"}).encode()
     packed = JSON | {"Content-Encoding": "gzip"}
     for number, (body, headers) in enumerate(
         [
             (document, JSON),
             (gzip.compress(document), packed),
-            (pieces(document), JSON),
-            (pieces(gzip.compress(document)), packed),
+            (chunked(document), JSON),
+            (chunked(gzip.compress(document)), packed),
         ]
     ):
         reply = client.post("chats/", content=body, headers=headers | {"Idempotency-Key": f"k{number}"})

@@ -1,11 +1,16 @@
-"""What the API takes and gives of prompts and recalls."""
+"""Serializers of prompts and recalls."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from rest_framework import serializers
 
 from apps.chats.serializers import OwnCharacter
+from apps.common.scoping import Owner
 from apps.common.serializer_fields import Flag, Integer, JSONObject, StrictSerializer, Text
+from apps.injection.graph import graph_of
+from apps.injection.models import Recall
+from apps.injection.queries import entities_by_memory
 
 MAX_TEXT = 100_000  # characters of a turn or of an edited recall
 MAX_CONTEXT = 10_000_000  # tokens
@@ -29,28 +34,28 @@ class RecallUpdateSerializer(StrictSerializer):
 
 
 class SlotSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    role = serializers.CharField()
-    position = serializers.ChoiceField(choices=["in_prompt", "in_chat"])
-    depth = serializers.IntegerField()
+    name = serializers.CharField(source="slot.name")
+    role = serializers.CharField(source="slot.role")
+    position = serializers.ChoiceField(source="slot.position", choices=["in_prompt", "in_chat"])
+    depth = serializers.IntegerField(source="slot.depth")
     text = serializers.CharField()
-    tokens = serializers.IntegerField(help_text="Of the text.")
-    full_tokens = serializers.IntegerField(help_text="Had nothing been left out.")
-    trimmed = serializers.IntegerField(help_text="Entries left out.")
+    tokens = serializers.IntegerField(help_text="Cost of the text.")
+    full_tokens = serializers.IntegerField(help_text="Cost with nothing left out.")
+    trimmed = serializers.IntegerField(help_text="Number of entries left out.")
     budget = serializers.IntegerField()
 
 
 class RecalledMemorySerializer(serializers.Serializer[Any]):
-    id = serializers.UUIDField(help_text="Of a memory, or of a message where the tier is messages.")
+    id = serializers.UUIDField(help_text="Id of a memory, or of a message if the tier is messages.")
     score = serializers.FloatField()
     signals = serializers.DictField(child=serializers.FloatField())
     tier = serializers.CharField()
     kind = serializers.CharField()
     slot = serializers.CharField()
     text = serializers.CharField()
-    why = serializers.CharField(help_text="In words.")
-    message = serializers.UUIDField(allow_null=True, help_text="Where it was said.")
-    triggered = serializers.BooleanField(help_text="Found by the words of the turn.")
+    why = serializers.CharField(help_text="The reasons in words.")
+    message = serializers.UUIDField(allow_null=True, help_text="The source message.")
+    triggered = serializers.BooleanField(help_text="Whether a search for the turn's text found it.")
 
 
 class NodeSerializer(serializers.Serializer[Any]):
@@ -71,24 +76,28 @@ class GraphSerializer(serializers.Serializer[Any]):
     nodes = NodeSerializer(many=True)
     edges = EdgeSerializer(many=True)
 
+    def to_representation(self, instance: Recall) -> dict[str, Any]:
+        """Return the graph of a recall. The context must hold ``recall_context`` of it."""
+        entities = self.context["entities"]
+        return graph_of({item["id"]: entities[item["id"]] for item in instance.memories if item["id"] in entities})
+
 
 class RecallSerializer(serializers.Serializer[Any]):
-    """A recall as it is replied: ``wire.recall_documents``."""
+    """The recall of a user message."""
 
-    id = serializers.UUIDField(allow_null=True)
-    message = serializers.UUIDField(allow_null=True)
-    index = serializers.IntegerField(allow_null=True)
+    # The context must hold recall_context of all recalls that are serialized.
+
+    id = serializers.UUIDField(source="stored_id", allow_null=True)
+    message = serializers.UUIDField(source="message_id", allow_null=True)
+    index = serializers.IntegerField(source="message.index", allow_null=True)
     text = serializers.CharField()
     edited = serializers.BooleanField()
     source = serializers.ChoiceField(choices=["fresh", "persistent"])  # type: ignore[assignment]
     memories = RecalledMemorySerializer(many=True)
-    graph = GraphSerializer()
+    graph = GraphSerializer(source="*")
     tokens = serializers.IntegerField()
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
-
-    def to_representation(self, instance: dict[str, Any]) -> dict[str, Any]:
-        return instance
 
 
 class PromptSerializer(serializers.Serializer[Any]):
@@ -99,3 +108,8 @@ class PromptSerializer(serializers.Serializer[Any]):
     messages = serializers.ListField(child=JSONObject(), allow_null=True)
     total_tokens = serializers.IntegerField()
     turn_class = serializers.ChoiceField(choices=["dialogue", "action", "transition", "intimate"])
+
+
+def recall_context(owner: Owner, recalls: Sequence[Recall]) -> dict[str, Any]:
+    """Return the context for RecallSerializer: the entities of all the recalls, read in one query."""
+    return {"entities": entities_by_memory(owner, recalls)}

@@ -1,4 +1,4 @@
-"""Routes of prompts and recalls, below ``/api/v1/``."""
+"""Routes of prompts and recalls, relative to ``/api/v1/``."""
 
 from django.urls import path
 

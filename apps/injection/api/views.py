@@ -1,4 +1,4 @@
-"""Prompts and recalls over HTTP."""
+"""API of prompts and recalls."""
 
 from typing import Any
 from uuid import UUID
@@ -17,13 +17,12 @@ from apps.injection.api.serializers import (
     PromptSerializer,
     RecallSerializer,
     RecallUpdateSerializer,
+    recall_context,
 )
-from apps.injection.assembly import assemble
 from apps.injection.models import Recall
-from apps.injection.queries import access_recall, recalls_of
-from apps.injection.recalling import rerun_recall
-from apps.injection.turns import hash_of
-from apps.injection.wire import prompt_document, recall_documents
+from apps.injection.prompts.assembly import assemble
+from apps.injection.queries import access_recall, chat_recalls
+from apps.injection.turns import text_hash
 
 
 class PromptView(APIView):
@@ -32,15 +31,16 @@ class PromptView(APIView):
         chat = access_chat(request.user, chat_id)
         body = PromptRequestSerializer(data=request.data, context={"request": request})
         body.is_valid(raise_exception=True)
-        given = body.validated_data
+        values = body.validated_data
         prompt = assemble(
             chat,
-            text=given["text"],
-            character=given["character"],
-            context_tokens=given["context_tokens"],
-            with_history=given["history"],
+            text=values["text"],
+            character=values["character"],
+            context_tokens=values["context_tokens"],
+            with_history=values["history"],
         )
-        return Response(prompt_document(request.user, prompt))
+        recalls = [prompt.recall] if prompt.recall else []
+        return Response(PromptSerializer(prompt, context=recall_context(request.user, recalls)).data)
 
 
 class RecallListView(generics.ListAPIView[Recall]):
@@ -48,12 +48,13 @@ class RecallListView(generics.ListAPIView[Recall]):
     pagination_class = NewestFirst
 
     def get_queryset(self) -> Any:
-        return recalls_of(self.request.user, self.kwargs.get("chat_id"))
+        return chat_recalls(self.request.user, self.kwargs.get("chat_id"))
 
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         access_chat(request.user, self.kwargs["chat_id"])
-        page = self.paginate_queryset(self.get_queryset())
-        return self.get_paginated_response(recall_documents(request.user, page or []))
+        page = self.paginate_queryset(self.get_queryset()) or []
+        replies = RecallSerializer(page, many=True, context=recall_context(request.user, page))
+        return self.get_paginated_response(replies.data)
 
 
 class RecallView(APIView):
@@ -66,9 +67,8 @@ class RecallView(APIView):
         row = access_recall(request.user, chat_id, message_id)
         body = RecallUpdateSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        turn_hash = hash_of(access_message(request.user, chat_id, message_id).mes)
-        text = body.validated_data["text"]
-        return _respond(request, operations.edit_recall(row, text, turn_hash=turn_hash))
+        turn_hash = text_hash(access_message(request.user, chat_id, message_id).mes)
+        return _respond(request, operations.edit_recall(row, body.validated_data["text"], turn_hash=turn_hash))
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
@@ -79,8 +79,8 @@ class RecallView(APIView):
 class RecallRerunView(APIView):
     @extend_schema(request=None, responses=RecallSerializer)
     def post(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
-        return _respond(request, rerun_recall(request.user, chat_id, message_id))
+        return _respond(request, operations.rerun_recall(request.user, chat_id, message_id))
 
 
 def _respond(request: Request, row: Recall) -> Response:
-    return Response(recall_documents(request.user, [row])[0])
+    return Response(RecallSerializer(row, context=recall_context(request.user, [row])).data)

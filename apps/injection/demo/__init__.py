@@ -1,1 +1,1 @@
-"""An original story to show Loci with: a character, two chats, and what loads them."""
+"""The demo: original stories, and the functions that load them."""

@@ -1,4 +1,4 @@
-"""Loads the demo the way a person would: an account, a character, two chats, and then what Loci does itself."""
+"""Load the demo: an account, a character, two imported chats, and their memories and recalls."""
 
 import json
 import time
@@ -17,43 +17,43 @@ from apps.extraction import pipeline
 from apps.extraction.models import ExtractionRun
 from apps.extraction.runs import start_run
 from apps.injection.models import Recall
-from apps.injection.recalling import recall_turn
+from apps.injection.operations import recall_turn
 from apps.memories.passages import index_messages
 
 FOLDER = Path(__file__).parent
-CARD = FOLDER / "ione_tarrow.json"
+CHARACTER = FOLDER / "ione_tarrow.json"
 STORIES = {"The Salt Road": FOLDER / "the_salt_road.jsonl", "The Third Key": FOLDER / "the_third_key.jsonl"}
 RECALLED_TURNS = 20  # user turns from the end of each story that get a recall card
-PATIENCE = 60.0  # seconds that a worker may take for a story that it was quicker to begin
-POLL = 0.2  # seconds
+EXTRACTION_TIMEOUT = 60.0  # seconds, if a worker has claimed the run
+POLL_INTERVAL = 0.2  # seconds
 
 
-class ExtractionStuck(RuntimeError):
-    """The run of a story failed, or takes too long."""
+class ExtractionFailed(RuntimeError):
+    """Raised when the extraction of a story failed or timed out."""
 
 
-def seed() -> Iterator[str]:
-    """Load what is missing of the demo, and say in words what is being done; nothing, where all is there.
+def seed_demo() -> Iterator[str]:
+    """Load the missing parts of the demo. Yield a sentence for each step done.
 
-    It may be interrupted at any point and run again.
+    It may be interrupted at any point and run again. Raise ExtractionFailed.
     """
     owner = ensure_user(settings.DEMO_EMAIL, settings.DEMO_PASSWORD, name="Demo")
     for title, path in STORIES.items():
-        chat = _imported(owner, path)
+        chat = _find_chat(owner, path)
         if chat is None:
             chat = _import(owner, title, path)
             yield f"Imported {title}, {chat.message_count} messages."
         if not _is_extracted(chat):
             count = _extract(owner, chat)
-            yield f"Remembered {count} things of {title}."
+            yield f"Extracted {count} memories from {title}."
         index_messages(owner, chat)
         made = _recall_last_turns(owner, chat)
         if made:
-            yield f"Recalled for {made} turns of {title}."
+            yield f"Made {made} recalls for {title}."
 
 
-def remove() -> None:
-    """Delete what the demo's account has."""
+def delete_demo() -> None:
+    """Delete all chats and characters of the demo's account."""
     owner = User.objects.filter(email__iexact=settings.DEMO_EMAIL).first()
     if owner is None:
         return
@@ -63,12 +63,12 @@ def remove() -> None:
         delete_character(character)
 
 
-def _imported(owner: User, path: Path) -> Chat | None:
-    """The chat that was made from this file, which its metadata names."""
+def _find_chat(owner: User, path: Path) -> Chat | None:
+    """Return the chat imported from this file, or None. The file's integrity is kept in the chat's metadata."""
     with path.open(encoding="utf-8") as file:
-        mark = json.loads(file.readline())["chat_metadata"]["integrity"]
+        integrity = json.loads(file.readline())["chat_metadata"]["integrity"]
     chats = Chat.objects.for_owner(owner).select_related("character")
-    return next((chat for chat in chats if chat.metadata.get("integrity") == mark), None)
+    return next((chat for chat in chats if chat.metadata.get("integrity") == integrity), None)
 
 
 def _import(owner: User, title: str, path: Path) -> Chat:
@@ -78,10 +78,11 @@ def _import(owner: User, title: str, path: Path) -> Chat:
 
 
 def _character(owner: User) -> Character:
-    card: dict[str, Any] = json.loads(CARD.read_text(encoding="utf-8"))
-    found = Character.objects.for_owner(owner).filter(name=card["name"]).first()
+    """Return the demo's character, created if missing."""
+    card: dict[str, Any] = json.loads(CHARACTER.read_text(encoding="utf-8"))
+    character = Character.objects.for_owner(owner).filter(name=card["name"]).first()
     known = {field.name for field in Character._meta.concrete_fields}
-    return found or create_character(owner, **{name: value for name, value in card.items() if name in known})
+    return character or create_character(owner, **{name: value for name, value in card.items() if name in known})
 
 
 def _is_extracted(chat: Chat) -> bool:
@@ -89,22 +90,22 @@ def _is_extracted(chat: Chat) -> bool:
 
 
 def _extract(owner: User, chat: Chat) -> int:
-    """Go through the chat's run here, or wait for the worker that has it already; how many memories it has then.
+    """Run the chat's extraction, or wait for the worker that has claimed it. Return the number of memories.
 
-    Raises ExtractionStuck.
+    Raise ExtractionFailed.
     """
     run, _ = start_run(owner, chat)
     pipeline.execute(run.pk)
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + EXTRACTION_TIMEOUT
     while not _is_extracted(chat):
         if time.monotonic() > deadline or chat.runs.filter(pk=run.pk, state=ExtractionRun.State.FAILED).exists():
-            raise ExtractionStuck(f"The demo's chat {chat.title} could not be extracted.")
-        time.sleep(POLL)
+            raise ExtractionFailed(f"The demo's chat {chat.title} could not be extracted.")
+        time.sleep(POLL_INTERVAL)
     return chat.memories.count()
 
 
 def _recall_last_turns(owner: User, chat: Chat) -> int:
-    """Make the recalls that the story's last user turns lack; how many."""
+    """Make the missing recalls of the story's last user turns. Return how many were made."""
     turns = Message.objects.for_owner(owner).filter(chat=chat, is_user=True).with_swipes().order_by("-index")
     last = list(turns[:RECALLED_TURNS])
     present = set(Recall.objects.for_owner(owner).filter(message__in=last).values_list("message_id", flat=True))

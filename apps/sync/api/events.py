@@ -1,4 +1,4 @@
-"""Word of what others write, as server-sent events."""
+"""API of server-sent events about writes to chats and settings."""
 
 from functools import partial
 from types import SimpleNamespace
@@ -22,12 +22,12 @@ from apps.common.problems import Missing
 from apps.common.strict_json import CompactJSONRenderer
 from apps.sync.streams import RESYNC, Events, Stream
 
-# A server that can't hold streams open sends the client to look for itself, now and then.
-ONE_LOOK = (b"retry: 15000\n\n", RESYNC)
+# A WSGI server can't hold streams open: this reply makes the client read the changes and reconnect every 15 seconds.
+POLLING_REPLY = (b"retry: 15000\n\n", RESYNC)
 
 
 class EventStreamRenderer(CompactJSONRenderer):
-    """Lets a client accept just events. They are streamed past it; it writes the problems."""
+    """Accept ``text/event-stream``. It renders only problems: events are streamed without a renderer."""
 
     media_type = "text/event-stream"
     format = "events"
@@ -37,25 +37,25 @@ class EventsView(APIView):
     renderer_classes = [CompactJSONRenderer, EventStreamRenderer]
 
     @extend_schema(
-        parameters=[OpenApiParameter("chat", OpenApiTypes.UUID, description="Of this chat only.")],
+        parameters=[OpenApiParameter("chat", OpenApiTypes.UUID, description="Only events of this chat.")],
         responses={(200, "text/event-stream"): OpenApiTypes.STR},
     )
     def get(self, request: Request) -> StreamingHttpResponse:
-        """Tells that something was written, not what: read the changes then, and whenever a stream is opened.
+        """Stream an event for each write, without its content. Read the changes then, and after opening a stream.
 
-        `event: chat` with `{"chat", "rev", "integrity", "kind"}`; `event: settings` with `{"rev", "integrity"}`;
-        `event: resync` where word may have been missed. A comment comes every 15 seconds.
+        `event: chat` has `{"chat", "rev", "integrity", "kind"}`, `event: settings` has `{"rev", "integrity"}`.
+        `event: resync` means that events may have been lost. A comment is sent every 15 seconds.
         """
         chat_id = _chat_of(request)
         return StreamingHttpResponse(
-            _events(request, chat_id) if isinstance(request._request, ASGIRequest) else ONE_LOOK,
+            _events(request, chat_id) if isinstance(request._request, ASGIRequest) else POLLING_REPLY,
             content_type="text/event-stream",
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )
 
 
 def _chat_of(request: Request) -> str | None:
-    """The id of the chat in ``?chat=``. Raises Missing."""
+    """Return the id of the chat in ``?chat=``, or None. Raise Missing."""
     given = request.query_params.get("chat")
     if given is None:
         return None
@@ -66,15 +66,15 @@ def _chat_of(request: Request) -> str | None:
 
 
 def _events(request: Request, chat_id: str | None) -> Events:
-    """Raises TooManyStreams."""
+    """Return the events of a new stream. Raise TooManyStreams."""
     events = Events(cast(UUID, request.user.pk), Stream(chat_id), partial(sync_to_async(_still_allowed), request))
-    # For as long as the stream is open it needs no connection to the database.
+    # A stream may stay open for hours and must not hold a database connection.
     connections.close_all()
     return events
 
 
 def _still_allowed(request: Request) -> bool:
-    """Whether the one who opened the stream could open it now: the token may be revoked, the session ended."""
+    """Return True if the request would still be authenticated: its token may be revoked, or its session ended."""
     try:
         if isinstance(request.auth, ApiToken):
             tokens = ApiToken.objects.for_owner(request.user).usable(timezone.now())

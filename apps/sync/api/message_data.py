@@ -1,4 +1,4 @@
-"""Read and write the data that programs keep with a message, and its recap, over HTTP."""
+"""API of the data that programs store with a message, and of its recap."""
 
 from dataclasses import asdict
 from typing import Any
@@ -124,7 +124,7 @@ class RecapView(APIView):
 
     @extend_schema(request=RecapTextSerializer, responses=RecapWrittenSerializer)
     def put(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
-        """Replace the recap by a person's text. It is marked as edited; error, reasoning and prefill are cleared."""
+        """Replace the recap with a user's text and mark it as edited. Clear error, reasoning and prefill."""
         body = _body(RecapTextSerializer, request, chat_id, message_id)
         return _write_recap(request, chat_id, message_id, edited_recap(body.validated_data["text"]), body)
 
@@ -136,7 +136,7 @@ class RecapView(APIView):
 
 
 def _body(kind: type[GuardedSerializer], request: Request, chat_id: UUID, message_id: UUID) -> Any:
-    """Return the validated body of a request about an existing message. Raise Missing, Invalid."""
+    """Return the validated serializer of a request for an existing message. Raise Missing, Invalid."""
     access_message(request.user, chat_id, message_id)
     body = kind(data=request.data)
     body.is_valid(raise_exception=True)
@@ -147,7 +147,7 @@ def _checked_name(name: str, longest: int) -> str:
     """Return a namespace or key. Raise Invalid for one that can't be stored."""
     wrong = next(unstorable(name), None)
     if wrong or not 0 < len(name) <= longest:
-        raise Invalid(wrong.detail if wrong else f"A name here has 1 to {longest} characters.")
+        raise Invalid(wrong.detail if wrong else f"It must have 1 to {longest} characters.")
     return name
 
 

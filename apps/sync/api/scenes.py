@@ -1,4 +1,4 @@
-"""API of scenes. The id of a scene is that of the message that ends it."""
+"""API of scenes. A scene has the id of the message that ends it."""
 
 from typing import Any
 from uuid import UUID
@@ -30,7 +30,7 @@ class SceneSerializer(serializers.Serializer[Any]):
     collapsed = serializers.BooleanField()
     recap = serializers.CharField(allow_null=True)
     versions = serializers.ListField(child=serializers.JSONField())
-    current = serializers.IntegerField(allow_null=True, help_text="Which version is the recap.")
+    current = serializers.IntegerField(allow_null=True, help_text="The position of the version that is the recap.")
     hash = serializers.CharField(allow_null=True)
     include = serializers.BooleanField()
     metadata = JSONObject()
@@ -58,8 +58,8 @@ class SceneFieldsSerializer(GuardedSerializer):
 
 
 class NewSceneSerializer(SceneFieldsSerializer):
-    message = serializers.UUIDField(required=False, help_text="The message that ends the scene,")
-    index = Position(required=False, help_text="or its index.")
+    message = serializers.UUIDField(required=False, help_text="The id of the message that ends the scene.")
+    index = Position(required=False, help_text="Its index, in place of the id.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("message" in attrs) == ("index" in attrs):
@@ -69,11 +69,11 @@ class NewSceneSerializer(SceneFieldsSerializer):
 
 class SceneUpdateSerializer(SceneFieldsSerializer):
     recap = Text(required=False, help_text="A new version of the recap, which becomes the current one.")
-    current = Position(required=False, help_text="Makes another version the current one.")
+    current = Position(required=False, help_text="The position of the version to make current.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if "recap" in attrs and "current" in attrs:
-            raise serializers.ValidationError({"current": ["A new version is the current one."]})
+            raise serializers.ValidationError({"current": ["It can't be combined with recap."]})
         return attrs
 
 
@@ -108,7 +108,7 @@ class SceneView(APIView):
 
     @extend_schema(request=GuardedSerializer, responses=WrittenSerializer)
     def delete(self, request: Request, chat_id: UUID, scene_id: UUID) -> Response:
-        """Remove a scene break. Its name and recap are kept, in case it is set again."""
+        """Remove a scene break. Keep its name and recap for the case that it is set again."""
         chat = access_chat(request.user, chat_id)
         access_scene(chat, scene_id)
         body = GuardedSerializer(data=request.data)

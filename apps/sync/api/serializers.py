@@ -23,7 +23,7 @@ MAX_BATCH = 1000
 
 
 class GuardedSerializer(StrictSerializer):
-    """The fields that every guarded write has besides its content."""
+    """A guarded write to a chat or to the settings."""
 
     @property
     def fields(self) -> Any:
@@ -78,7 +78,7 @@ def _parsed(line: dict[str, Any], chat: Chat, at: str) -> ParsedMessage:
 
 
 def _name(line: dict[str, Any], chat: Chat, at: str) -> str:
-    """Return the name of the speaker of a message that has none."""
+    """Return the default speaker's name for a message without a name. Raise Invalid."""
     if line["is_user"]:
         return chat.user_name
     if line.get("participant") is not None:
@@ -87,7 +87,7 @@ def _name(line: dict[str, Any], chat: Chat, at: str) -> str:
 
 
 def _ignore(warning: str) -> None:
-    """Ignore a warning: validation has refused all that the parser would repair."""
+    """Ignore a warning of the parser: validation has already refused what the parser would repair."""
 
 
 class PatchSetSerializer(StrictSerializer):
@@ -110,7 +110,7 @@ class SpliceSerializer(StrictSerializer):
 
 
 class PatchSerializer(StrictSerializer):
-    """Changes to one message, applied in the order of ``Patch``. ``delete`` excludes the others."""
+    """Changes to one message, applied in the order of ``Patch``. ``delete`` can't be combined with others."""
 
     NAMES = {"id", "index", "if_rev"}
 
@@ -139,7 +139,7 @@ class PatchSerializer(StrictSerializer):
         if "delete" in changes and len(changes) > 1:
             raise serializers.ValidationError({"delete": ["A patch that deletes its message changes nothing else."]})
         if not changes:
-            raise serializers.ValidationError({"set": ["Say what to change."]})
+            raise serializers.ValidationError({"set": ["Name at least one change."]})
         return attrs
 
 
@@ -147,7 +147,7 @@ class PatchesSerializer(GuardedSerializer):
     patches = serializers.ListField(child=PatchSerializer(), allow_empty=False, max_length=MAX_BATCH)
 
     def parsed(self, chat: Chat) -> list[Patch]:
-        """Return the patches; a participant sets the speaker's name too. Raise Invalid."""
+        """Return the patches. Raise Invalid."""
         items = self.validated_data["patches"]
         return [_patch(item, chat, f"/patches/{n}") for n, item in enumerate(items)]
 
@@ -213,8 +213,8 @@ class PatchedSerializer(WrittenSerializer):
 
 
 class UndoneSerializer(WrittenSerializer):
-    undone = serializers.IntegerField(help_text="The rev of the write that was taken back.")
-    kind = serializers.CharField(help_text="What kind of write that was.")
+    undone = serializers.IntegerField(help_text="The rev of the write that was undone.")
+    kind = serializers.CharField(help_text="The kind of the write that was undone.")
     messages = PositionSerializer(many=True)
     deleted = serializers.ListField(child=serializers.UUIDField())
     metadata = serializers.DictField(allow_null=True)
@@ -227,7 +227,7 @@ class ChangeSerializer(WrittenSerializer):
     messages = MessageSerializer(many=True)
     deleted = serializers.ListField(child=serializers.UUIDField())
     metadata = serializers.DictField(allow_null=True, help_text="An RFC 7396 merge patch.")
-    metadata_replaced = serializers.BooleanField(help_text="Whether metadata is the whole instead.")
+    metadata_replaced = serializers.BooleanField(help_text="Whether metadata is the whole document instead.")
 
 
 class ChangesSerializer(WrittenSerializer):

@@ -1,4 +1,4 @@
-"""A person's settings over HTTP."""
+"""API of a user's settings."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from apps.sync.settings_documents import Settings, patch_settings, read_settings
 
 
 class SettingsGuardSerializer(GuardedSerializer):
-    # Keys stand alone, so that two devices need not know of each other; "fail" asks for the stricter check.
+    # The default differs from that of chats: devices that change different keys must not collide.
     on_conflict = serializers.ChoiceField(choices=["fail", "rebase"], default="rebase")
 
 
@@ -32,14 +32,14 @@ class SettingsOperationsSerializer(SettingsGuardSerializer):
     operations = serializers.ListField(child=JSONObject(), help_text="The operations of an RFC 6902 patch.")
 
     def parsed(self) -> DocumentPatch:
-        """Raises Invalid."""
+        """Return the patch. Raise Invalid."""
         check_form(self.validated_data["operations"])
         return DocumentPatch(operations=self.validated_data["operations"])
 
 
 class SettingsSerializer(WrittenSerializer):
     settings = serializers.DictField()
-    revs = serializers.DictField(child=serializers.IntegerField(), help_text="When each key was changed last.")
+    revs = serializers.DictField(child=serializers.IntegerField(), help_text="The rev of the last change of each key.")
 
 
 class SettingsView(APIView):
@@ -54,7 +54,7 @@ class SettingsView(APIView):
         responses=SettingsSerializer,
     )
     def patch(self, request: Request) -> Response:
-        """Change settings: deep, by a merge patch, or by operations. What others changed elsewhere stays."""
+        """Change settings by a merge patch or by the operations of a JSON Patch. Other keys are kept."""
         kind = SettingsOperationsSerializer if is_json_patch(request) else SettingsMergeSerializer
         body: Any = kind(data=request.data)
         body.is_valid(raise_exception=True)

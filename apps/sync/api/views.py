@@ -1,4 +1,4 @@
-"""Append, patch, undo and read changes over HTTP."""
+"""API of appends, patches, undo and the change feed of a chat."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -35,18 +35,20 @@ Body = TypeVar("Body", bound=GuardedSerializer)
 
 
 def positions(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    """Return index, id and rev of each message as JSON."""
     return [{"index": row.index, "id": str(row.pk), "rev": row.rev} for row in messages]
 
 
 def state(chat: Chat) -> dict[str, Any]:
+    """Return integrity and rev of the chat as JSON."""
     return {"integrity": str(chat.integrity), "rev": chat.rev}
 
 
 def read_body(request: Request, chat_id: UUID, kind: type[Body]) -> Body:
     """Return the validated body of a write to a chat.
 
-    Raises Missing for an unknown chat before any error of the body. A valid body is read without a query: the write
-    itself finds out that there is no such chat.
+    Raise Missing if the chat doesn't exist, in place of any error of the body. A valid body takes no query: the write
+    itself raises Missing then.
     """
     try:
         body = kind(data=request.data)
@@ -90,7 +92,7 @@ class PatchView(APIView):
 class UndoView(APIView):
     @extend_schema(request=GuardedSerializer, responses=UndoneSerializer)
     def post(self, request: Request, chat_id: UUID) -> Response:
-        """Take back the last write to the messages or the metadata; again, the one before it."""
+        """Undo the last write to the messages or the metadata. A second undo undoes the write before it."""
         body = read_body(request, chat_id, GuardedSerializer)
         done = undo_last_change(request.user, chat_id, body.guard(request))
         document = state(done.chat) | {
@@ -108,7 +110,7 @@ class ChangesView(APIView):
     @extend_schema(parameters=[OpenApiParameter("since", OpenApiTypes.STR, required=True)], responses=ChangesSerializer)
     @transaction.atomic
     def get(self, request: Request, chat_id: UUID) -> Response:
-        # Locked, so that state, log and messages are consistent.
+        # The lock keeps state, log and messages consistent with each other.
         chat = lock_chat(request.user, chat_id)
         changes = changes_since(chat, _rev_since(chat, request.query_params.get("since", "")))
         return Response(state(chat) | {"changes": change_documents(changes)})

@@ -1,4 +1,4 @@
-"""``manage.py evaluate FILE --format FORMAT [--json]``: measure a part of the memory engine beside simpler ones."""
+"""``manage.py evaluate FILE --format FORMAT [--json]``: measure a part of the memory engine against baselines."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from apps.evaluation.registry import EVALUATIONS
 
 
 class Command(BaseCommand):
-    help = "Measure how well memories are found, deduplicated, or made, on a data set. Nothing of it is kept."
+    help = "Measure search, deduplication, extraction or scene detection on a data set. Stores nothing."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path)

@@ -1,4 +1,4 @@
-"""``manage.py fit_comparison FILE …``: learn from judged pairs how much each signal tells, where no rule decides."""
+"""``manage.py fit_comparison FILE …``: fit the weights of the signals that decide pairs without a rule."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from apps.memories.regression import write
 
 
 class Command(BaseCommand):
-    help = "Learn from tables of judged pairs (JSONL, as of evaluate --format supersession) and write the weights."
+    help = "Fit weights to labelled pairs (JSONL, as for evaluate --format supersession) and write them to a file."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("files", metavar="FILE", nargs="+", type=Path)

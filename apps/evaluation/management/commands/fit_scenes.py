@@ -1,4 +1,4 @@
-"""``manage.py fit_scenes FILE …``: learn from passages whose scenes are marked how much each signal tells."""
+"""``manage.py fit_scenes FILE …``: fit the weights of the signals that detect scenes."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from apps.memories.regression import write
 
 
 class Command(BaseCommand):
-    help = "Learn from tables of passages (JSONL, as of evaluate --format scenes) and write the weights."
+    help = "Fit weights to labelled passages (JSONL, as for evaluate --format scenes) and write them to a file."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("files", metavar="FILE", nargs="+", type=Path)

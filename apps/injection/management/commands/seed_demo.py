@@ -1,4 +1,4 @@
-"""`manage.py seed_demo`: the demo, loaded once."""
+"""``manage.py seed_demo``: load the demo."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -9,18 +9,18 @@ from apps.injection.demo import seeding
 
 
 class Command(BaseCommand):
-    """Load what is missing of the demo; done already, it does nothing."""
+    """Load the missing parts of the demo. Do nothing if it is complete."""
 
-    help = "Load the demo: an account with an original story, extracted and recalled for real."
+    help = "Load the demo: an account with two original stories, their memories and recalls."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--reset", action="store_true", help="delete the demo's chats first")
 
     def handle(self, *args: Any, reset: bool, **options: Any) -> None:
         if reset:
-            seeding.remove()
+            seeding.delete_demo()
         try:
-            for step in seeding.seed():
+            for step in seeding.seed_demo():
                 self.stdout.write(step)
-        except seeding.ExtractionStuck as error:
+        except seeding.ExtractionFailed as error:
             raise CommandError(str(error)) from error

@@ -1,7 +1,7 @@
-"""Reads and writes the chats of a Loci server.
+"""Read and write the chats of a Loci server.
 
-``Loci`` and ``AsyncLoci`` offer the calls of the HTTP contract. Their ``session(chat_id)`` keeps in step with one
-chat: what is written through it is stored exactly once, over lost replies and over what others write meanwhile.
+``Loci`` and ``AsyncLoci`` offer the calls of the HTTP API. Their ``session(chat_id)`` follows one chat: its writes are
+stored exactly once, even if replies are lost or other clients write at the same time.
 """
 
 from loci_client.asynchronous import AsyncChatSession, AsyncLoci

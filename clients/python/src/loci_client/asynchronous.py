@@ -32,9 +32,9 @@ def _call(flow: Callable[P, Flow[T]]) -> Callable[Concatenate["AsyncLoci", P], C
 
 
 class AsyncLoci:
-    """A Loci server at ``base_url``, spoken to with an API token. Tasks may share it.
+    """A client of the Loci server at ``base_url`` that authenticates with an API token. Tasks may share it.
 
-    ``http``: a client of your own, for proxies and certificates; it is closed with this one.
+    ``http``: the HTTP client to use, such as one with proxies or certificates. It is closed with this client.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class AsyncLoci:
     assemble_prompt = _call(calls.assemble_prompt)
 
     async def chats(self, *, q: str | None = None, character: str | None = None) -> AsyncGenerator[Chat, None]:
-        """All chats, newest activity first, read page by page."""
+        """Yield all chats, newest activity first. Reads them page by page."""
         page = await self.list_chats(q=q, character=character)
         while True:
             for chat in page["results"]:
@@ -91,7 +91,7 @@ class AsyncLoci:
             page = await self.run(calls.next_chats(page))
 
     async def export_chat(self, chat_id: str, format: str = "jsonl") -> AsyncGenerator[bytes, None]:
-        """The chat as a file, in pieces as they come. Raises httpx.TransportError where it breaks off."""
+        """Yield the chat as a file, in chunks of bytes. Raise httpx.TransportError if the connection is lost."""
         request = arguments(calls.export_request(chat_id, format), self._base, self._token)
         request["headers"]["Accept"] = "*/*"
         async with self._http.stream(**request) as response:
@@ -102,11 +102,11 @@ class AsyncLoci:
                 yield piece
 
     def session(self, chat_id: str, *, replica: bool = False) -> "AsyncChatSession":
-        """Keeps in step with one chat; with ``replica``, so do its ``messages``."""
+        """Return a session that follows one chat. With ``replica`` it keeps a copy of all messages."""
         return AsyncChatSession(self, chat_id, replica=replica)
 
     async def run(self, flow: Flow[T]) -> T:
-        """Carry out a conversation with the server."""
+        """Send the requests of a flow, with retries. Return its result."""
         steps = retried(flow, self.policy)
         try:
             request = next(steps)
@@ -124,9 +124,9 @@ class AsyncLoci:
             return error
 
     async def words(self, chat_id: str) -> AsyncGenerator[bool, None]:
-        """The stream of events: True at its beginning and where the chat was written, False for anything else.
+        """Open the stream of events. Yield True at its start and for each write to the chat, False for other data.
 
-        Ends with the stream, at once where there is none.
+        Ends when the stream ends, or immediately if the server offers none.
         """
         request = arguments(events_request(chat_id), self._base, self._token) | {"timeout": EVENTS_TIMEOUT}
         parser = EventParser()
@@ -150,7 +150,7 @@ def _locked(
 
 
 class AsyncChatSession:
-    """One chat. Writes go in one after the other, each exactly once. Tasks may share it."""
+    """Follow and write one chat. Sends one write at a time and stores each exactly once. Tasks may share it."""
 
     def __init__(self, loci: AsyncLoci, chat_id: str, *, replica: bool = False) -> None:
         self.core = SessionCore(chat_id, loci.policy, replica=replica)
@@ -170,16 +170,16 @@ class AsyncChatSession:
 
     @property
     def state(self) -> ChatState:
-        """What is known of the chat since the last reply: integrity, rev, metadata and, with a replica, messages.
+        """Return the state as of the last reply: integrity, rev, metadata and, with a replica, messages.
 
-        It is never changed, only replaced. There is none before ``load()`` or the first write that needs it.
+        States are immutable. Raise LociError before ``load()`` or the first write that loads the chat.
         """
         return self.core.known
 
     async def watch(self, *, poll_every: float = POLL_EVERY) -> AsyncGenerator[Change, None]:
-        """What others write from now on, as it happens, until it is cancelled or closed.
+        """Yield the changes that others make from now on, until cancelled or closed.
 
-        Where the server sends no events it is asked every ``poll_every`` seconds.
+        Poll every ``poll_every`` seconds if the server sends no events.
         """
         since = (self.core.state or await self.load()).integrity
         while True:
@@ -200,6 +200,6 @@ class AsyncChatSession:
             return [], since
 
     async def run(self, flow: Flow[T]) -> T:
-        """Carry out a conversation with the server, after those under way."""
+        """Run a flow after those that are running. Return its result."""
         async with self._lock:
             return await self._loci.run(flow)

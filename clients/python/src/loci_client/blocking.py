@@ -33,9 +33,9 @@ def _call(flow: Callable[P, Flow[T]]) -> Callable[Concatenate["Loci", P], T]:
 
 
 class Loci:
-    """A Loci server at ``base_url``, spoken to with an API token. Threads may share it.
+    """A client of the Loci server at ``base_url`` that authenticates with an API token. Threads may share it.
 
-    ``http``: a client of your own, for proxies and certificates; it is closed with this one.
+    ``http``: the HTTP client to use, such as one with proxies or certificates. It is closed with this client.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Loci:
     assemble_prompt = _call(calls.assemble_prompt)
 
     def chats(self, *, q: str | None = None, character: str | None = None) -> Iterator[Chat]:
-        """All chats, newest activity first, read page by page."""
+        """Yield all chats, newest activity first. Reads them page by page."""
         page = self.list_chats(q=q, character=character)
         yield from page["results"]
         while page["next"]:
@@ -90,7 +90,7 @@ class Loci:
             yield from page["results"]
 
     def export_chat(self, chat_id: str, format: str = "jsonl") -> Iterator[bytes]:
-        """The chat as a file, in pieces as they come. Raises httpx.TransportError where it breaks off."""
+        """Yield the chat as a file, in chunks of bytes. Raise httpx.TransportError if the connection is lost."""
         request = arguments(calls.export_request(chat_id, format), self._base, self._token)
         request["headers"]["Accept"] = "*/*"
         with self._http.stream(**request) as response:
@@ -100,11 +100,11 @@ class Loci:
             yield from response.iter_bytes()
 
     def session(self, chat_id: str, *, replica: bool = False) -> "ChatSession":
-        """Keeps in step with one chat; with ``replica``, so do its ``messages``."""
+        """Return a session that follows one chat. With ``replica`` it keeps a copy of all messages."""
         return ChatSession(self, chat_id, replica=replica)
 
     def run(self, flow: Flow[T]) -> T:
-        """Carry out a conversation with the server."""
+        """Send the requests of a flow, with retries. Return its result."""
         steps = retried(flow, self.policy)
         try:
             request = next(steps)
@@ -122,9 +122,9 @@ class Loci:
             return error
 
     def words(self, chat_id: str) -> Generator[bool, None, None]:
-        """The stream of events: True at its beginning and where the chat was written, False for anything else.
+        """Open the stream of events. Yield True at its start and for each write to the chat, False for other data.
 
-        Ends with the stream, at once where there is none.
+        Ends when the stream ends, or immediately if the server offers none.
         """
         request = arguments(events_request(chat_id), self._base, self._token) | {"timeout": EVENTS_TIMEOUT}
         parser = EventParser()
@@ -145,7 +145,7 @@ def _locked(method: Callable[Concatenate[SessionCore, P], Flow[T]]) -> Callable[
 
 
 class ChatSession:
-    """One chat. Writes go in one after the other, each exactly once. Threads may share it."""
+    """Follow and write one chat. Sends one write at a time and stores each exactly once. Threads may share it."""
 
     def __init__(self, loci: Loci, chat_id: str, *, replica: bool = False) -> None:
         self.core = SessionCore(chat_id, loci.policy, replica=replica)
@@ -165,17 +165,17 @@ class ChatSession:
 
     @property
     def state(self) -> ChatState:
-        """What is known of the chat since the last reply: integrity, rev, metadata and, with a replica, messages.
+        """Return the state as of the last reply: integrity, rev, metadata and, with a replica, messages.
 
-        It is never changed, only replaced. There is none before ``load()`` or the first write that needs it.
+        States are immutable. Raise LociError before ``load()`` or the first write that loads the chat.
         """
         return self.core.known
 
     def watch(self, *, poll_every: float = POLL_EVERY, stop: threading.Event | None = None) -> Iterator[Change]:
-        """What others write from now on, as it happens.
+        """Yield the changes that others make from now on.
 
-        Where the server sends no events it is asked every ``poll_every`` seconds. Ends some time after ``stop`` is
-        set, with the next word from the server: within 15 seconds.
+        Poll every ``poll_every`` seconds if the server sends no events. Ends within 15 seconds after
+        ``stop`` is set.
         """
         stop = stop or threading.Event()
         since = (self.core.state or self.load()).integrity
@@ -198,6 +198,6 @@ class ChatSession:
             return [], since
 
     def run(self, flow: Flow[T]) -> T:
-        """Carry out a conversation with the server, after those under way."""
+        """Run a flow after those that are running. Return its result."""
         with self._lock:
             return self._loci.run(flow)

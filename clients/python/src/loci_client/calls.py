@@ -1,4 +1,4 @@
-"""The calls of the HTTP contract, each as a conversation that somebody else carries out."""
+"""The calls of the HTTP API, each as a flow of requests that a client runs."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ JSON_PATCH = "application/json-patch+json"
 
 
 def ask(request: Request) -> Flow[Any]:
-    """The JSON of the reply, None where it is empty. Raises ProblemError, UnreadableReply, Unavailable."""
+    """Return the JSON of the reply, or None if it is empty. Raise ProblemError, UnreadableReply, Unavailable."""
     reply = yield request
     return content_of(reply)
 
@@ -57,12 +57,12 @@ def path(*parts: str) -> str:
 
 
 def list_chats(*, q: str | None = None, character: str | None = None, limit: int | None = None) -> Flow[Page[Chat]]:
-    """A page of chats, newest activity first. ``q`` searches titles and text."""
+    """Return a page of chats, newest activity first. ``q`` searches titles and text."""
     return ask(read("chats/", q=q, character=character, limit=limit))
 
 
 def next_chats(page: Page[Chat]) -> Flow[Page[Chat]]:
-    """The page after one that has a ``next``. Only its query is used, so that the token goes nowhere else."""
+    """Return the page after one with a ``next``. Only its query is used, so that the token is sent to no other host."""
     query = dict(parse_qsl(urlsplit(page["next"] or "").query))
     return ask(Request("GET", "chats/", query))
 
@@ -93,14 +93,14 @@ def delete_chat(chat_id: str) -> Flow[None]:
 
 
 def get_messages(chat_id: str, start: int = 0, limit: int = 50) -> Flow[Window]:
-    """A window of up to 200 messages; a negative ``start`` counts from the end."""
+    """Return a window of up to 200 messages. A negative ``start`` counts from the end."""
     return ask(read(path("chats", chat_id, "messages"), **{"from": start, "limit": limit}))
 
 
 def branch_chat(
     chat_id: str, at: int, *, title: str | None = None, checkpoint: bool = False, key: str | None = None
 ) -> Flow[Chat]:
-    """A new chat that begins as this one, up to and with the message at index ``at``."""
+    """Create a chat from the messages of this one up to index ``at``, inclusive."""
     body = given(at=at, title=title, checkpoint=checkpoint or None)
     return ask(write("POST", path("chats", chat_id, "branch"), body, key=key))
 
@@ -108,9 +108,9 @@ def branch_chat(
 def import_chat(
     file: BinaryIO, filename: str, *, title: str | None = None, character: str | None = None, key: str | None = None
 ) -> Flow[Imported]:
-    """Send a chat file, read as it goes out: from its beginning, and again where the connection breaks.
+    """Import a chat file. It is streamed from its start, and again after a lost connection.
 
-    What can't be rewound, such as a pipe, is sent once.
+    A file that can't be rewound, such as a pipe, is sent only once.
     """
     upload = Upload(file, filename, given(title=title, character=character))
     return ask(send_file("chats/import/", upload, key=key))
@@ -132,7 +132,7 @@ def append(
     force: bool | None = None,
     key: str | None = None,
 ) -> Flow[Appended]:
-    """Add messages at the end; without an integrity behind whatever is there."""
+    """Append messages. Without an integrity they are appended to any state of the chat."""
     body = given(integrity=integrity, on_conflict=on_conflict, force=force, messages=list(messages))
     return ask(write("POST", path("chats", chat_id, "append"), body, key=key))
 
@@ -146,7 +146,7 @@ def patch(
     force: bool | None = None,
     key: str | None = None,
 ) -> Flow[Patched]:
-    """Change messages: all of the patches, or none."""
+    """Apply all of the patches to messages, or none."""
     body = given(integrity=integrity, on_conflict=on_conflict, force=force, patches=list(patches))
     return ask(write("POST", path("chats", chat_id, "patch"), body, key=key))
 
@@ -159,7 +159,7 @@ def patch_metadata(
     force: bool | None = None,
     key: str | None = None,
 ) -> Flow[MetadataWritten]:
-    """Merge into the metadata (RFC 7396): null deletes a key, arrays are replaced."""
+    """Apply a merge patch (RFC 7396) to the metadata: null deletes a key, arrays are replaced."""
     body = given(integrity=integrity, force=force, metadata=metadata)
     return ask(write("POST", path("chats", chat_id, "patch-metadata"), body, key=key))
 
@@ -179,12 +179,12 @@ def operate_on_metadata(
 
 
 def get_changes(chat_id: str, since: str | int) -> Flow[Changes]:
-    """What was written since a state, named by its integrity or rev. Raises Gone where the log is too short."""
+    """Return the changes since a state, given by integrity or rev. Raise Gone if the log doesn't go back so far."""
     return ask(read(path("chats", chat_id, "changes"), since=since))
 
 
 def undo(chat_id: str, *, integrity: str | None = None, key: str | None = None) -> Flow[Undone]:
-    """Take back the last write to the messages or the metadata. Raises NothingToUndo."""
+    """Undo the last write to the messages or the metadata. Raise NothingToUndo."""
     return ask(write("POST", path("chats", chat_id, "undo"), given(integrity=integrity), key=key))
 
 
@@ -198,7 +198,7 @@ def _data(chat_id: str, message_id: str, *more: str) -> str:
 def get_data(
     chat_id: str, message_id: str, namespace: str, *, swipe: int | Literal["previous"] | None = None
 ) -> Flow[dict[str, Any]]:
-    """All keys of a namespace; of the active swipe, or of another."""
+    """Return all keys of a namespace of the active swipe, or of another one."""
     return ask(read(_data(chat_id, message_id, namespace), swipe=swipe))
 
 
@@ -213,7 +213,7 @@ def patch_data(
     on_conflict: OnConflict | None = None,
     key: str | None = None,
 ) -> Flow[DataWritten]:
-    """Set keys, None being stored as null, and delete those in ``clear``."""
+    """Set keys and delete those in ``clear``. None is stored as null."""
     body = given(integrity=integrity, on_conflict=on_conflict, data=data, clear=list(clear) or None)
     return ask(write("PATCH", _data(chat_id, message_id, namespace), body, key=key))
 
@@ -221,7 +221,7 @@ def patch_data(
 def get_value(
     chat_id: str, message_id: str, namespace: str, name: str, *, swipe: int | Literal["previous"] | None = None
 ) -> Flow[Any]:
-    """One key's value. Raises NotFound where it was never set."""
+    """Return the value of one key. Raise NotFound if it is not set."""
     document = yield from ask(read(_data(chat_id, message_id, namespace, name), swipe=swipe))
     return document["value"]
 
@@ -257,8 +257,11 @@ def get_settings() -> Flow[Settings]:
 def patch_settings(
     settings: Mapping[str, Any], *, integrity: str, on_conflict: OnConflict | None = None, key: str | None = None
 ) -> Flow[Settings]:
-    """Merge into the settings (RFC 7396). With an older integrity it goes through where none of its top-level keys
-    was changed since; else, or with ``on_conflict="fail"``, it raises IntegrityConflict."""
+    """Apply a merge patch (RFC 7396) to the settings.
+
+    With an outdated integrity it is accepted if none of its top-level keys was changed since. Raise IntegrityConflict
+    otherwise, or with ``on_conflict="fail"``.
+    """
     body = given(integrity=integrity, on_conflict=on_conflict, settings=settings)
     return ask(write("PATCH", "settings/", body, key=key))
 
@@ -290,6 +293,6 @@ def assemble_prompt(
     context_tokens: int | None = None,
     history: bool | None = None,
 ) -> Flow[Prompt]:
-    """What to send to a model with the user turn ``text``: memories in slots, with ``history`` the messages, too."""
+    """Return the prompt for the user turn ``text``: memories in slots and, with ``history``, the messages."""
     body = given(text=text, character=character, context_tokens=context_tokens, history=history)
     return ask(write("POST", path("chats", chat_id, "prompt"), body))

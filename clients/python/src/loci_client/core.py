@@ -1,4 +1,4 @@
-"""The writes of a session, as conversations with the server: each goes in, or says what stands against it."""
+"""The writes of a session, as flows of requests. Each is stored, or raises the reason why not."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,37 +16,39 @@ from loci_client.types import Chat, Message, MetadataWritten, NewMessage, Operat
 
 
 class SessionCore(Follower):
+    """The flows of a session, shared by the blocking and the asyncio client."""
+
     def __init__(self, chat_id: str, policy: RetryPolicy, *, replica: bool) -> None:
         super().__init__(chat_id, replica=replica)
         self._policy = policy
 
     def append(self, *messages: NewMessage, key: str | None = None) -> Flow[list[Place]]:
-        """Add messages at the end.
+        """Append messages.
 
-        ``key``, an Idempotency-Key of your own, makes the call safe to repeat, by another process, too. Raises
+        With ``key``, an Idempotency-Key of the caller, the call is safe to repeat, even by another process. Raise
         Invalid, Unavailable.
         """
         if self.replica:
             yield from self._ready()
-        # Without an integrity: appends commute. With one, a message that somebody else wrote alike at the same time
-        # would pass for this one.
+        # No integrity is sent, since appends commute. With one, the server would take an equal message that another
+        # client appended at the same time for a repetition of this one.
         reply = yield from calls.append(self.chat_id, messages, key=key)
         yield from self._accepted(reply, is_own=reply["deduplicated"] == 0)
         return reply["appended"]
 
     def edit(self, message: Message | str, text: str) -> Flow[Message]:
-        """Change the text of a message, given by its document or, with a replica, its id; the message after that.
+        """Change the text of a message, given by its document or, with a replica, by its id. Return the new message.
 
-        What the document says is what you began with. Raises EditConflict where somebody else changed the text, too.
+        The edit is based on the document. Raise EditConflict if another client changed the text since.
         """
         return self.change(message, {"mes": text})
 
     def change(
         self, message: Message | str, fields: Mapping[str, Any] | None = None, *, extra: Mapping[str, Any] | None = None
     ) -> Flow[Message]:
-        """Change fields of a message (mes, name, is_system, send_date, participant), and merge into its extra.
+        """Set fields of a message (mes, name, is_system, send_date, participant) and merge ``extra`` into its extra.
 
-        Raises EditConflict where somebody else changed one of the same fields, Invalid, UnknownMessage.
+        Return the new message. Raise EditConflict if another client changed one of the fields, Invalid, UnknownMessage.
         """
         yield from self._ready()
         base = yield from self._find(message)
@@ -60,28 +62,28 @@ class SessionCore(Follower):
         return self._current(bases[base["id"]], wanted, places)
 
     def delete(self, message: Message | str) -> Flow[None]:
-        """Raises EditConflict where somebody else changed the text since, UnknownMessage."""
+        """Delete a message. Raise EditConflict if another client changed the text since, UnknownMessage."""
         yield from self._ready()
         base = yield from self._find(message)
         yield from self._patch([{"id": base["id"], "if_rev": base["rev"], "delete": True}], {base["id"]: base})
 
     def patch(self, *patches: Patch) -> Flow[list[Place]]:
-        """Change messages, all of the patches or none, each naming its message by id; where those are now.
+        """Apply all of the patches to messages, or none. Return the positions of the messages.
 
-        A patch goes again over what others wrote where they changed other fields. Raises EditConflict where they
-        changed the same; without a replica, whatever they changed in the message counts.
+        Each patch must name its message by id. A patch is sent again if other clients changed other fields. Raise
+        EditConflict if they changed the same fields or, without a replica, anything in the message.
         """
         if not all("id" in one for one in patches):
-            raise ValueError("Each patch has to name its message by id: an index may mean another one by now.")
+            raise ValueError("Each patch must name its message by id: an index may refer to another message by now.")
         yield from self._ready()
         found = {one["id"]: self.known.find(one["id"]) for one in patches}
         bases = {name: base for name, base in found.items() if base is not None}
         return (yield from self._patch(patches, bases))
 
     def patch_metadata(self, changes: Mapping[str, Any]) -> Flow[dict[str, Any]]:
-        """Merge into the metadata (RFC 7396); all of them after that.
+        """Apply a merge patch (RFC 7396) to the metadata. Return the new metadata.
 
-        Raises EditConflict where somebody else changed one of the same values.
+        Raise EditConflict if another client changed one of the same values.
         """
         return self._write_metadata(
             lambda integrity: calls.patch_metadata(self.chat_id, changes, integrity=integrity),
@@ -89,9 +91,9 @@ class SessionCore(Follower):
         )
 
     def operate_on_metadata(self, *operations: Operation) -> Flow[dict[str, Any]]:
-        """Apply a JSON Patch (RFC 6902) to the metadata; all of them after that.
+        """Apply a JSON Patch (RFC 6902) to the metadata. Return the new metadata.
 
-        Raises EditConflict where somebody else changed a top-level key that the operations name.
+        Raise EditConflict if another client changed a top-level key that the operations name.
         """
         return self._write_metadata(
             lambda integrity: calls.operate_on_metadata(self.chat_id, operations, integrity=integrity),
@@ -99,8 +101,11 @@ class SessionCore(Follower):
         )
 
     def undo(self) -> Flow[Undone]:
-        """Take back the last write to the chat. Raises NothingToUndo, and IntegrityConflict where somebody has written
-        what you haven't seen: it is known afterwards, and a second call takes it back."""
+        """Undo the last write to the chat.
+
+        Raise NothingToUndo, and IntegrityConflict if another client has written since the last reply. The session
+        knows that write then, so a second call undoes it.
+        """
         yield from self._ready()
         try:
             reply = yield from calls.undo(self.chat_id, integrity=self.known.integrity)
@@ -111,11 +116,11 @@ class SessionCore(Follower):
         return reply
 
     def branch(self, at: int, *, title: str | None = None, checkpoint: bool = False) -> Flow[Chat]:
-        """A new chat that begins as this one, up to and with the message at index ``at``."""
+        """Create a chat from the messages of this one up to index ``at``, inclusive."""
         return calls.branch_chat(self.chat_id, at, title=title, checkpoint=checkpoint)
 
     def _patch(self, patches: Sequence[Patch], bases: dict[str, Message]) -> Flow[list[Place]]:
-        """Send patches until they are in. ``bases`` follow the messages as others change them."""
+        """Send patches until they are stored. Update ``bases`` with the messages that other clients change."""
         todo = list(patches)
         for _ in range(self._policy.rebases):
             try:
@@ -139,8 +144,8 @@ class SessionCore(Follower):
     def _send(self, patches: list[Patch], bases: Mapping[str, Message]) -> Flow[Patched]:
         named = [one["id"] for one in patches]
         short = [compact(one, bases.get(one["id"])) if named.count(one["id"]) == 1 else one for one in patches]
-        # The server rebases by itself what touches nothing that others changed. Not an insert: were the request late
-        # and sent again, nothing would tell the second from the first.
+        # The server may rebase patches over changes to other fields. Not inserts: if the request is delayed and sent
+        # again, the server could not recognize the repetition.
         rebases = not any("insert_before" in one for one in patches)
         return calls.patch(
             self.chat_id, short, integrity=self.known.integrity, on_conflict="rebase" if rebases else None
@@ -167,7 +172,7 @@ class SessionCore(Follower):
         raise last
 
     def _accepted(self, reply: Mapping[str, Any], *, is_own: bool, is_adoptable: bool = True) -> Flow[None]:
-        """Note that a write went in. What it led to is read where the reply doesn't say it all."""
+        """Record that a write was stored. Read the new state if the reply doesn't contain it."""
         if is_own:
             self._own.append(reply["rev"])
         state = self.state
@@ -179,7 +184,7 @@ class SessionCore(Follower):
             return
         self._is_behind = True
         if self.replica:
-            # The write is in: that its effect can't be read now must not look as if it had failed.
+            # The write is stored: an error while reading its effect must not look like a failed write.
             with suppress(LociError):
                 yield from self._catch_up()
 

@@ -1,4 +1,4 @@
-"""JSON documents: merge patches (RFC 7396), and what is at a path."""
+"""JSON documents: merge patches (RFC 7396) and values at paths."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ MISSING: Final = _Missing()
 
 
 def merged(document: Any, patch: Any) -> Any:
-    """``document`` after a merge patch, as a new value."""
+    """Return ``document`` after a merge patch, as a new value."""
     if not isinstance(patch, dict):
         return patch
     result = dict(document) if isinstance(document, dict) else {}
@@ -29,7 +29,7 @@ def merged(document: Any, patch: Any) -> Any:
 
 
 def leaves(patch: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The places that a merge patch changes, each with the value that it gets."""
+    """Yield the paths that a merge patch changes, each with its new value."""
     for key, value in patch.items():
         if isinstance(value, dict) and value:
             yield from leaves(value, (*path, key))
@@ -38,7 +38,7 @@ def leaves(patch: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, An
 
 
 def value_at(document: Any, path: Path) -> Any:
-    """What is at ``path``; where something else than an object stands in the way, that; MISSING where nothing is."""
+    """Return the value at ``path``, or MISSING. If a parent is not an object, return that parent."""
     for key in path:
         if not isinstance(document, dict):
             return document
@@ -49,12 +49,12 @@ def value_at(document: Any, path: Path) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equal as JSON: to Python 1, 1.0 and True are the same."""
+    """Return True if two values are equal as JSON. Python's == does not distinguish 1, 1.0 and True."""
     if one is MISSING or other is MISSING:
         return one is other
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def pointer(path: Sequence[str]) -> str:
-    """RFC 6901."""
+    """Return the JSON pointer (RFC 6901) of a path."""
     return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in path)

@@ -1,4 +1,4 @@
-"""What can go wrong: the server's problem documents (RFC 9457), each kind an exception, and what has no document."""
+"""Exceptions: one for each type of problem document (RFC 9457), and those without a document."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,9 +14,9 @@ class LociError(Exception):
 
 
 class Unavailable(LociError):
-    """No answer came, for as long as the retry policy allows. A write may have been stored or not.
+    """No reply came before the retry policy gave up. A write may have been stored or not.
 
-    ``key`` is the Idempotency-Key that it went out with: the same call with the same key is safe to repeat.
+    ``key`` is its Idempotency-Key: repeating the call with this key is safe.
     """
 
     def __init__(self, detail: str, key: str | None = None) -> None:
@@ -25,15 +25,15 @@ class Unavailable(LociError):
 
 
 class UnreadableReply(LociError):
-    """The reply is not what the protocol says; something else than Loci may have answered."""
+    """The reply violates the protocol. Another server than Loci may have sent it."""
 
 
 class UnknownMessage(LociError, LookupError):
-    """The session does not hold this message: give its document instead of its id, or open it with a replica."""
+    """The session does not know the message. Pass its document instead of its id, or use a replica."""
 
 
 class ProblemError(LociError):
-    """The server refused a request. ``document`` is what it said."""
+    """The server refused a request. ``document`` is its problem document."""
 
     def __init__(self, status: int, document: Mapping[str, Any], headers: Mapping[str, str]) -> None:
         self.status = status
@@ -46,36 +46,36 @@ class ProblemError(LociError):
 
 
 class Invalid(ProblemError):
-    """The request can't be used as it is; ``errors`` say where and why."""
+    """The request is invalid. ``errors`` name the fields and reasons."""
 
     @property
     def errors(self) -> list[FieldError]:
-        found: list[FieldError] = self.document.get("errors", [])
-        return found
+        errors: list[FieldError] = self.document.get("errors", [])
+        return errors
 
 
 class Unauthenticated(ProblemError):
-    pass
+    """The API token is missing or invalid."""
 
 
 class Forbidden(ProblemError):
-    pass
+    """The API token does not allow the request."""
 
 
 class NotFound(ProblemError):
-    pass
+    """The object does not exist, or belongs to another user."""
 
 
 class ConflictError(ProblemError):
-    pass
+    """The request conflicts with the present state."""
 
 
 class NothingToUndo(ConflictError):
-    pass
+    """The chat has no write that can be undone."""
 
 
 class IntegrityConflict(ConflictError):
-    """The chat, or the settings, were written since the state that the request names."""
+    """The chat or the settings were written since the state that the request names."""
 
     @property
     def current_integrity(self) -> str | None:
@@ -87,22 +87,22 @@ class IntegrityConflict(ConflictError):
 
     @property
     def changes(self) -> list[Change] | None:
-        """What was written since; None where the server's log does not reach back that far."""
+        """Return the writes since then, or None if the server's log doesn't go back so far."""
         return self.document.get("changes")
 
     @property
     def conflicts(self) -> list[Conflict]:
-        """What was changed by both, with the state it has now."""
-        found: list[Conflict] = self.document.get("conflicts", [])
-        return found
+        """Return what both sides changed, with its present state."""
+        conflicts: list[Conflict] = self.document.get("conflicts", [])
+        return conflicts
 
 
 class Gone(ProblemError):
-    """The change log does not reach back that far: read the chat anew."""
+    """The change log doesn't go back so far. Read the whole chat again."""
 
 
 class TooLarge(ProblemError):
-    pass
+    """The request exceeds a size limit."""
 
 
 class KeyReused(ProblemError):
@@ -110,18 +110,18 @@ class KeyReused(ProblemError):
 
 
 class IntegrityRequired(ProblemError):
-    pass
+    """The write must name an integrity."""
 
 
 class Throttled(ProblemError):
-    pass
+    """The user sends too many requests, or has too many streams open."""
 
 
 class ServerError(ProblemError):
-    pass
+    """The server failed (status 5xx)."""
 
 
-# What a later try may well get past.
+# Errors that a later try may not meet.
 PASSING = (Unavailable, Throttled, ServerError)
 
 _BY_TYPE: dict[str, type[ProblemError]] = {
@@ -146,7 +146,7 @@ _BY_STATUS: dict[int, type[ProblemError]] = {
 
 
 def error_of(reply: Reply) -> ProblemError:
-    """The exception for a reply that is not a success."""
+    """Return the exception for a reply that is not a success."""
     document = _document(reply)
     fallback = ServerError if reply.status >= 500 else ProblemError
     kind = _BY_TYPE.get(document.get("type", "")) or _BY_STATUS.get(reply.status, fallback)
@@ -163,11 +163,11 @@ def _document(reply: Reply) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class Clash:
-    """One place that both sides changed.
+    """A value that both sides changed.
 
-    ``field`` is a pointer into the message (``/mes``, ``/extra/mood``) or the metadata; ``message_id`` is None for
-    metadata. ``base`` is what both began with, ``mine`` what could not be stored, ``theirs`` what is stored now;
-    each is None where there is none. ``message`` is the message as it is now, None where it was deleted.
+    ``field`` is a JSON pointer into the message (``/mes``, ``/extra/mood``) or, if ``message_id`` is None, into the
+    metadata. ``base`` is the value before, ``mine`` the value not stored, ``theirs`` the value stored now; each is None
+    if there is no value. ``message`` is the present message, or None if it was deleted.
     """
 
     field: str
@@ -179,7 +179,7 @@ class Clash:
 
 
 class EditConflict(LociError):
-    """The same place was changed by both sides. Nothing of the write was stored; ``clashes`` hold both versions.
+    """Both sides changed the same value. Nothing of the write was stored. ``clashes`` hold both versions.
 
     ``field``, ``base``, ``mine``, ``theirs``, ``message_id`` and ``message`` are those of the first clash.
     """
@@ -187,7 +187,7 @@ class EditConflict(LociError):
     def __init__(self, clashes: Sequence[Clash]) -> None:
         first = clashes[0]
         whose = f"message {first.message_id}" if first.message_id else "the metadata"
-        super().__init__(f"{first.field} of {whose} was changed by somebody else, too")
+        super().__init__(f"{first.field} of {whose} was also changed by another client")
         self.clashes = tuple(clashes)
         self.field, self.base, self.mine, self.theirs = first.field, first.base, first.mine, first.theirs
         self.message_id, self.message = first.message_id, first.message

@@ -1,10 +1,10 @@
-"""Server-sent events, out of pieces of text as they come."""
+"""Parse server-sent events."""
 
 import json
 import re
 from dataclasses import dataclass
 
-# A \r at the very end may be the first half of a \r\n.
+# A \r at the end of the text may be the first half of a \r\n.
 LINE_END = re.compile(r"\r\n|\n|\r(?!\Z)")
 
 
@@ -15,13 +15,15 @@ class Event:
 
 
 class EventParser:
+    """Parse a stream that arrives in pieces of text."""
+
     def __init__(self) -> None:
         self._rest = ""
         self._name = "message"
         self._data: list[str] = []
 
     def feed(self, text: str) -> list[Event]:
-        """The events that are complete with this piece."""
+        """Return the events that this piece of text completes."""
         *lines, self._rest = LINE_END.split(self._rest + text)
         return [event for line in lines if (event := self._take(line))]
 
@@ -43,7 +45,7 @@ class EventParser:
 
 
 def concerns(event: Event, chat_id: str) -> bool:
-    """Whether the event says that the chat was written, or may have been."""
+    """Return True if the event says that the chat was, or may have been, written."""
     if event.name != "chat":
         return event.name == "resync"
     try:

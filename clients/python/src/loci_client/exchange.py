@@ -1,4 +1,4 @@
-"""What both clients have in common: how a request looks to httpx, and what its reply means."""
+"""Convert requests and replies to and from httpx, for both clients."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ TIMEOUT = httpx.Timeout(connect=5.0, read=30.0, write=30.0, pool=30.0)
 UPLOAD_TIMEOUT = httpx.Timeout(connect=5.0, read=600.0, write=60.0, pool=30.0)
 # The server sends a comment every 15 seconds.
 EVENTS_TIMEOUT = httpx.Timeout(connect=5.0, read=40.0, write=30.0, pool=30.0)
-POLL_EVERY = 5.0  # seconds, where there is no stream of events
+POLL_EVERY = 5.0  # seconds, if there is no stream of events
 
 
 def address(base_url: str) -> str:
@@ -19,8 +19,8 @@ def address(base_url: str) -> str:
 
 
 def arguments(request: Request, base: str, token: str) -> dict[str, Any]:
-    """Those of ``httpx.Client.request``."""
-    found: dict[str, Any] = {
+    """Return the arguments of ``httpx.Client.request``."""
+    result: dict[str, Any] = {
         "method": request.method,
         "url": base + request.path,
         "params": dict(request.query),
@@ -28,17 +28,17 @@ def arguments(request: Request, base: str, token: str) -> dict[str, Any]:
         "timeout": UPLOAD_TIMEOUT if request.upload else TIMEOUT,
     }
     if request.content is not None:
-        found["content"] = request.content
+        result["content"] = request.content
     if request.upload is not None:
         if request.repeatable:
             request.upload.file.seek(0)
-        found["files"] = {"file": (request.upload.filename, request.upload.file)}
-        found["data"] = dict(request.upload.fields)
-    return found
+        result["files"] = {"file": (request.upload.filename, request.upload.file)}
+        result["data"] = dict(request.upload.fields)
+    return result
 
 
 def reply_of(response: httpx.Response) -> Reply:
-    """The reply of a response that has been read."""
+    """Return the reply for a response whose content has been read."""
     return Reply(response.status_code, response.headers, response.content)
 
 

@@ -1,4 +1,4 @@
-"""What a session knows of its chat, and how it keeps in step with it."""
+"""Follow the state of a chat."""
 
 from collections import deque
 
@@ -9,11 +9,11 @@ from loci_client.requests import Flow
 from loci_client.state import ChatState, Delta
 from loci_client.types import Change, Message
 
-OWN_REVS = 10_000  # remembered, so that whoever watches isn't told of the session's own writes
+OWN_REVS = 10_000  # kept, so that ``watch`` leaves out the session's own writes
 
 
 class Follower:
-    """Its methods are conversations with the server. Only one at a time: whoever carries them out holds a lock."""
+    """The known state of a chat, and flows that update it. The caller must run one flow at a time."""
 
     def __init__(self, chat_id: str, *, replica: bool) -> None:
         self.chat_id = chat_id
@@ -25,26 +25,26 @@ class Follower:
     @property
     def known(self) -> ChatState:
         if self.state is None:
-            raise LociError("The session knows nothing yet: call load().")
+            raise LociError("The session has no state yet: call load().")
         return self.state
 
     def load(self) -> Flow[ChatState]:
-        """Read the chat, or what is new in it."""
+        """Read the chat, or its changes since the known state. Return the new state."""
         if self.state is None:
-            yield from self._read_anew()
+            yield from self._reload()
         else:
             yield from self._catch_up()
         return self.known
 
     def news(self, since: str) -> Flow[tuple[list[Change], str]]:
-        """What others wrote after the state ``since``, and the state that this leads to.
+        """Return the changes by others since the state ``since``, and the integrity of the new state.
 
-        Where the log doesn't reach back, one change of the kind ``reload`` holds all that the session knows.
+        If the log doesn't go back so far, return one change of the kind ``reload`` with the whole known state.
         """
         try:
             reply = yield from calls.get_changes(self.chat_id, since)
         except Gone:
-            yield from self._read_anew()
+            yield from self._reload()
             return [_reloaded(self.known)], self.known.integrity
         self.state = self.known.after(reply["changes"], reply["integrity"], reply["rev"])
         return [change for change in reply["changes"] if change["rev"] not in self._own], reply["integrity"]
@@ -53,8 +53,8 @@ class Follower:
         if self.state is None or self._is_behind:
             yield from self.load()
 
-    def _read_anew(self) -> Flow[Delta]:
-        """All of it; as a delta, everything that a replica holds now."""
+    def _reload(self) -> Flow[Delta]:
+        """Read the whole chat. Return the delta to the known state."""
         old = self.state.messages if self.state else None
         self.state = yield from read_chat(self.chat_id, with_messages=self.replica)
         self._is_behind = False
@@ -67,32 +67,32 @@ class Follower:
         try:
             reply = yield from calls.get_changes(self.chat_id, self.known.integrity)
         except Gone:
-            yield from self._read_anew()
+            yield from self._reload()
             return
         self.state = self.known.after(reply["changes"], reply["integrity"], reply["rev"])
         self._is_behind = False
 
     def _learn(self, conflict: IntegrityConflict) -> Flow[Delta]:
-        """Take over what a conflict tells of the writes of others."""
+        """Apply the changes by others that a conflict reports. Return them as a delta."""
         changes, integrity, rev = conflict.changes, conflict.current_integrity, conflict.current_rev
         if integrity == self.known.integrity:
             return Delta.of((), conflict.conflicts)
         if changes is None or integrity is None or rev is None:
-            return (yield from self._read_anew())
+            return (yield from self._reload())
         self.state = self.known.after(changes, integrity, rev)
         return Delta.of(changes, conflict.conflicts)
 
     def _find(self, message: Message | str) -> Flow[Message]:
-        """The message as the caller knows it. Raises UnknownMessage."""
+        """Return the message of a document or id. Raise UnknownMessage."""
         if not isinstance(message, str):
             return message
-        found = self.known.find(message)
-        if found is None and self.replica:
+        known = self.known.find(message)
+        if known is None and self.replica:
             yield from self._catch_up()
-            found = self.known.find(message)
-        if found is None:
-            raise UnknownMessage(f"There is no message {message} here. Without a replica, give its document.")
-        return found
+            known = self.known.find(message)
+        if known is None:
+            raise UnknownMessage(f"The session knows no message {message}. Without a replica, pass its document.")
+        return known
 
 
 def _reloaded(state: ChatState) -> Change:

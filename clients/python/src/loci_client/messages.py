@@ -1,4 +1,4 @@
-"""A message and a patch to it."""
+"""Shorten patches, and apply them to messages."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,7 +10,7 @@ from loci_client.types import Message, Patch, Place
 
 
 def compact(patch: Patch, base: Message | None) -> Patch:
-    """``patch`` with the new text as a splice into that of ``base``, where that is shorter and says the same."""
+    """Return ``patch`` with a splice of the text of ``base`` in place of the new text, if that is shorter."""
     fields = patch.get("set", {})
     if base is None or "mes" not in fields or patch.keys() - {"id", "if_rev", "set", "extra"}:
         return patch
@@ -22,7 +22,7 @@ def compact(patch: Patch, base: Message | None) -> Patch:
 
 
 def as_patched(message: Message, patch: Patch, places: Iterable[Place]) -> Message:
-    """The message after ``set`` and ``extra`` of a patch, at the rev that the server's reply names."""
+    """Return the message after ``set`` and ``extra`` of a patch, with the rev of the server's reply."""
     now: dict[str, Any] = {**message, **patch.get("set", {})}
     now["extra"] = merged(message["extra"], patch.get("extra", {}))
     now["swipes"] = [*message["swipes"]]

@@ -1,4 +1,4 @@
-"""A whole chat, read as it was at one moment, also while others write to it."""
+"""Read a whole chat in one consistent state, even while others write to it."""
 
 from collections.abc import Sequence
 
@@ -8,12 +8,12 @@ from loci_client.requests import Flow
 from loci_client.state import ChatState, Delta
 from loci_client.types import Change, Chat, Message
 
-WINDOW = 200  # messages, the most that one reply holds
+WINDOW = 200  # messages, the maximum of one reply
 TRIES = 20
 
 
 def read_chat(chat_id: str, *, with_messages: bool) -> Flow[ChatState]:
-    """The state of a chat. Raises NotFound, and LociError where it changes too fast to be read."""
+    """Return the state of a chat. Raise NotFound, and LociError if it changes too fast to be read."""
     for _ in range(TRIES):
         chat = yield from calls.get_chat(chat_id)
         state = ChatState(chat["integrity"], chat["rev"], chat["metadata"], () if with_messages else None)
@@ -26,7 +26,7 @@ def read_chat(chat_id: str, *, with_messages: bool) -> Flow[ChatState]:
 
 
 def _with_messages(chat: Chat, state: ChatState) -> Flow[ChatState | None]:
-    """The state with its messages; None where they moved while they were read."""
+    """Return the state with its messages, or None if messages moved while they were read."""
     messages: list[Message] = []
     is_whole = True
     while True:
@@ -48,7 +48,7 @@ def _with_messages(chat: Chat, state: ChatState) -> Flow[ChatState | None]:
 
 
 def stay_in_place(messages: Sequence[Message], count: int, changes: Sequence[Change]) -> bool:
-    """Whether ``changes``, made while ``messages`` were read, moved none of the ``count`` there were at first."""
+    """Return True if ``changes`` made during the reading moved none of the first ``count`` messages."""
     delta = Delta.of(changes)
     known = {message["id"]: index for index, message in enumerate(messages)}
     if delta.deleted or not is_gapless(messages, len(messages)):
@@ -61,6 +61,6 @@ def stay_in_place(messages: Sequence[Message], count: int, changes: Sequence[Cha
 
 
 def is_gapless(messages: Sequence[Message], count: int) -> bool:
-    """Whether these are ``count`` messages, each once and in its place."""
+    """Return True if these are ``count`` distinct messages in order without gaps."""
     ids = {message["id"] for message in messages}
     return len(ids) == count and [message["index"] for message in messages] == list(range(count))

@@ -1,4 +1,4 @@
-"""Writes brought onto a newer state: what goes again, what is done already, what clashes."""
+"""Rebase writes onto a newer state, and find clashes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -16,9 +16,10 @@ NAMES = {"id", "if_rev"}
 def rebase_patches(
     patches: Iterable[Patch], bases: Mapping[str, Message], delta: Delta
 ) -> tuple[list[Patch], list[Clash]]:
-    """The patches to send again, and what clashes. ``bases`` are the messages as they were when the patches were made.
+    """Return the patches to send again, and the clashes.
 
-    A patch goes again where nobody changed the fields that it changes. It is left out where it is in effect already.
+    ``bases`` are the messages that the patches are based on, by id. A patch is sent again if nobody else changed its
+    fields, and left out if it is already in effect.
     """
     again: list[Patch] = []
     clashes: list[Clash] = []
@@ -43,7 +44,7 @@ def _over_deleted(patch: Patch, base: Message | None) -> list[Clash]:
 
 
 def _renewed(patch: Patch, base: Message | None, theirs: Message) -> list[Patch]:
-    """The patch for the message as it is now; nothing where it was a splice that both made."""
+    """Return the patch for the present message, or nothing if the other side made the same splice."""
     renewed: Patch = {**patch}
     if "if_rev" in patch:
         renewed["if_rev"] = theirs["rev"]
@@ -68,14 +69,14 @@ def _clash(patch: Patch, path: Path, mine: Any, before: Any, now: Any) -> bool:
 
 
 def _swipe_switched(patch: Patch, path: Path, base: Message | None, theirs: Message) -> bool:
-    """Text and data are those of the active swipe: to go again is to change another one."""
+    """Return True if the patch would change another swipe now: text and extra are those of the active swipe."""
     if base is None or path[0] not in OF_THE_SWIPE or "swipe_id" in patch:
         return False
     return base["swipe_id"] != theirs["swipe_id"]
 
 
 def _places(patch: Patch, base: Message | None) -> Iterator[tuple[Path, Any]]:
-    """The fields of the message that a patch changes, each with what it becomes."""
+    """Yield the paths of the message that a patch changes, each with its new value."""
     if patch.get("delete"):
         yield ("mes",), None
     if "delete_swipe" in patch or "swipe_order" in patch:
@@ -85,7 +86,7 @@ def _places(patch: Patch, base: Message | None) -> Iterator[tuple[Path, Any]]:
     for name, value in patch.get("set", {}).items():
         if name != "mes" or "add_swipe" not in patch:
             yield (name,), value
-    if "add_swipe" in patch:  # the rest is of the new swipe, which nobody else knows
+    if "add_swipe" in patch:  # the rest applies to the new swipe, which nobody else can have changed
         return
     if "splice" in patch:
         yield ("mes",), spliced(_addressed(base, patch)["mes"], patch["splice"]) if base else patch["splice"]
@@ -94,7 +95,7 @@ def _places(patch: Patch, base: Message | None) -> Iterator[tuple[Path, Any]]:
 
 
 def _addressed(message: Message, patch: Patch) -> Message:
-    """The message with text and data of the swipe that the patch changes."""
+    """Return the message with text and extra of the swipe that the patch changes."""
     position = patch.get("swipe_id", message["swipe_id"])
     if position == message["swipe_id"] or not 0 <= position < len(message["swipes"]):
         return message
@@ -107,7 +108,7 @@ def _shown(value: Any) -> Any:
 
 
 def metadata_clashes(changes: Mapping[str, Any], before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Clash]:
-    """What a merge patch, made on metadata as they were ``before``, has in common with what others wrote."""
+    """Return the clashes of a merge patch, based on the metadata ``before``, with the metadata ``now``."""
     return [
         Clash(pointer(path), _shown(value_at(before, path)), mine, _shown(value_at(now, path)))
         for path, mine in leaves(changes)
@@ -119,7 +120,7 @@ def metadata_clashes(changes: Mapping[str, Any], before: Mapping[str, Any], now:
 def operation_clashes(
     operations: Sequence[Operation], before: Mapping[str, Any], now: Mapping[str, Any]
 ) -> list[Clash]:
-    """The same for a JSON Patch. Its places may depend on each other, so whole top-level keys are compared."""
+    """Return the clashes of a JSON Patch. Operations may depend on each other, so whole top-level keys are compared."""
     paths = sorted({_top(text) for operation in operations for text in _pointers(operation)})
     return [
         Clash(pointer(path), _shown(value_at(before, path)), list(operations), _shown(value_at(now, path)))

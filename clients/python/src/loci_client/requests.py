@@ -1,4 +1,4 @@
-"""A request and its reply, without any input or output."""
+"""Requests and replies. Does no I/O."""
 
 import gzip
 import json
@@ -7,14 +7,14 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, TypeAlias, TypeVar
 
-GZIP_FROM = 64_000  # bytes; below, packing gains little
+GZIP_FROM = 64_000  # bytes; compressing less saves little
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Upload:
-    """A file to be sent as multipart, read as it goes out, with the form's other fields."""
+    """A file to stream as multipart form data, with the other fields of the form."""
 
     file: BinaryIO
     filename: str
@@ -23,8 +23,11 @@ class Upload:
 
 @dataclass(frozen=True)
 class Request:
-    """``path`` is relative to ``/api/v1/``. ``repeatable`` says whether sending it twice does what sending it once
-    does. ``after`` is how many seconds to wait before it is sent."""
+    """A request to the API.
+
+    ``path`` is relative to ``/api/v1/``. ``repeatable`` means that it can be sent again after a failure. ``after`` is
+    the number of seconds to wait before it is sent.
+    """
 
     method: str
     path: str
@@ -47,20 +50,20 @@ class Reply:
     content: bytes = b""
 
 
-# A conversation with the server: yields each request, is sent its reply, and returns what came of it all.
-# Whoever runs it does the input and output, blocking or not.
+# A generator that yields each request, is sent its reply, and returns a result. The client that runs it does the I/O,
+# so that flows are shared by the blocking and the asyncio client.
 Flow: TypeAlias = Generator[Request, Reply, T]
 
 
 def read(path: str, **query: Any) -> Request:
-    """A GET; what is None is left out of the query."""
+    """Return a GET request. Parameters that are None are left out of the query."""
     return Request("GET", path, {name: str(value) for name, value in query.items() if value is not None})
 
 
 def write(
     method: str, path: str, body: Any = None, *, key: str | None = None, content_type: str = "application/json"
 ) -> Request:
-    """A write that can be repeated, since it carries an Idempotency-Key; one of its own unless ``key`` is given."""
+    """Return a write that is repeatable by its Idempotency-Key: ``key``, or a new one."""
     headers = {"Idempotency-Key": key or str(uuid.uuid4())}
     if body is None:
         return Request(method, path, headers=headers)
@@ -78,7 +81,7 @@ def send_file(path: str, upload: Upload, *, key: str | None = None) -> Request:
 
 
 def encoded(body: Any) -> bytes:
-    """JSON in UTF-8. A lone surrogate goes out escaped, for the server to say which field it is in."""
+    """Return JSON in UTF-8. Lone surrogates are escaped, so that the server can name their field in its error."""
     try:
         return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     except UnicodeEncodeError:
@@ -86,5 +89,5 @@ def encoded(body: Any) -> bytes:
 
 
 def given(**fields: Any) -> dict[str, Any]:
-    """The fields that are not None."""
+    """Return the fields that are not None."""
     return {name: value for name, value in fields.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Requests tried again: when, after how long, and until when."""
+"""Retry requests with exponential backoff."""
 
 import datetime as dt
 import random
@@ -21,11 +21,12 @@ Outcome: TypeAlias = Reply | httpx.TransportError
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How long to try.
+    """Limits of retries.
 
-    ``tries``: how often a request is sent at most. ``first`` and ``longest``: seconds before the second try, doubling
-    up to; a random part, up to the half, is taken off, so that many clients don't come back at once.
-    ``patience``: seconds of waiting in all. ``rebases``: how often a write is brought onto a newer state.
+    ``tries`` is the maximum number of times a request is sent. The pause before the second try is ``first`` seconds; it
+    doubles up to ``longest``. Up to half of it is taken off at random, so that clients don't retry in step.
+    ``patience`` is the maximum sum of the pauses in seconds. ``rebases`` is the maximum number of times a write is
+    rebased onto a newer state.
     """
 
     tries: int = 8
@@ -37,14 +38,17 @@ class RetryPolicy:
     def pause(
         self, failures: int, waited: float, asked: float | None, chance: Callable[[], float] = random.random
     ) -> float | None:
-        """Seconds to wait after ``failures`` and ``waited`` seconds; ``asked`` for by the server. None to give up."""
+        """Return the seconds to wait after the given number of failures, or None to give up.
+
+        ``waited`` is the sum of the pauses so far, ``asked`` the pause that the server asks for.
+        """
         own = min(self.longest, self.first * 2 ** min(failures - 1, 30))
         pause = max(asked or 0.0, own * (1 - chance() / 2))
         return None if failures >= self.tries or waited + pause > self.patience else pause
 
 
 def retried(flow: Flow[T], policy: RetryPolicy) -> Generator[Request, Outcome, T]:
-    """``flow``, each of its requests tried again until it is answered. It is thrown Unavailable where none comes."""
+    """Run ``flow`` with retries of each of its requests. Throw Unavailable into it if a request gets no reply."""
     try:
         request = next(flow)
         while True:
@@ -60,7 +64,7 @@ def retried(flow: Flow[T], policy: RetryPolicy) -> Generator[Request, Outcome, T
 
 
 def answered(request: Request, policy: RetryPolicy) -> Generator[Request, Outcome, Reply]:
-    """The reply, a passing error being the last. Raises Unavailable where there is none."""
+    """Return the reply to a request, after retries. Raise Unavailable if there is none."""
     waited = 0.0
     for failures in count(1):
         outcome = yield request
@@ -81,12 +85,12 @@ def _last(outcome: Outcome, request: Request) -> Reply:
 
 
 def is_passing(reply: Reply) -> bool:
-    """Whether the same request may well be answered otherwise later."""
+    """Return True if a retry may get another reply."""
     return reply.status >= 500 or reply.status in PASSING
 
 
 def asked_pause(outcome: Outcome) -> float | None:
-    """Seconds of the header Retry-After, which may be a date; None where there is none that can be read."""
+    """Return the seconds that the header Retry-After asks for, as a number or a date, or None."""
     header = outcome.headers.get("retry-after") if isinstance(outcome, Reply) else None
     if header is None:
         return None

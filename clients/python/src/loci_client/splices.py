@@ -4,7 +4,7 @@ from loci_client.types import Splice
 
 
 def splice_between(before: str, after: str) -> Splice:
-    """The one splice that makes ``after`` of ``before``."""
+    """Return the splice that turns ``before`` into ``after``."""
     start = _common_prefix(before, after)
     old, new = before[start:], after[start:]
     end = _common_prefix(old[::-1], new[::-1])

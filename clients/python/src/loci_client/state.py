@@ -1,4 +1,4 @@
-"""What a client knows of a chat, and how changes bring it up to date."""
+"""The known state of a chat, and the application of changes to it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,9 +10,9 @@ from loci_client.types import Change, Conflict, Message
 
 @dataclass(frozen=True)
 class Delta:
-    """What was written: messages by id, as they are now, and the ids of those deleted.
+    """The effect of changes: the present messages by id, and the ids of deleted ones.
 
-    Not ``complete`` where other messages may have changed, too, since the log did not reach back.
+    It is not ``complete`` if other messages may have changed, since the log did not go back so far.
     """
 
     touched: Mapping[str, Message] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Delta:
 
 @dataclass(frozen=True)
 class ChatState:
-    """A chat at one ``rev``. ``messages`` is None where no replica of them is kept."""
+    """A chat at one ``rev``. ``messages`` is None without a replica."""
 
     integrity: str
     rev: int
@@ -47,7 +47,7 @@ class ChatState:
         return next((message for message in self.messages or () if message["id"] == message_id), None)
 
     def after(self, changes: Sequence[Change], integrity: str, rev: int) -> "ChatState":
-        """The state that ``changes`` lead to. They may begin before this state, and count as one set."""
+        """Return the state after ``changes``, which may begin before this state and are applied as one set."""
         if rev <= self.rev:
             return self
         metadata = _metadata_after(self.metadata, [change for change in changes if change["rev"] > self.rev])
@@ -65,7 +65,7 @@ def _metadata_after(metadata: Mapping[str, Any], changes: Iterable[Change]) -> M
 
 
 def messages_after(messages: Iterable[Message], delta: Delta) -> tuple[Message, ...]:
-    """Messages with the delta in them. Those that it leaves alone keep their order and are numbered anew."""
+    """Return the messages after a delta. Untouched messages keep their order and get new indexes."""
     rest = [
         message for message in messages if message["id"] not in delta.deleted and message["id"] not in delta.touched
     ]

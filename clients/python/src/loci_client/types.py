@@ -1,4 +1,4 @@
-"""Documents of the HTTP contract. Replies may have more fields than are named here."""
+"""Types of the JSON documents of the HTTP API. Replies may have further fields."""
 
 from typing import Any, Generic, Literal, NotRequired, TypedDict, TypeVar
 
@@ -50,7 +50,7 @@ class Message(TypedDict):
 
 
 class NewMessage(TypedDict, total=False):
-    """A message to be stored. What is left out the server fills in."""
+    """A message to store. The server fills in missing fields."""
 
     name: str
     is_user: bool
@@ -65,7 +65,7 @@ class NewMessage(TypedDict, total=False):
 
 
 class Splice(TypedDict):
-    """In Unicode code points, as Python counts."""
+    """Replace ``delete`` characters at ``at`` by ``insert``. Counts Unicode code points."""
 
     at: int
     delete: int
@@ -78,7 +78,7 @@ class NewSwipe(TypedDict):
 
 
 class Patch(TypedDict, total=False):
-    """Changes to one message. ``delete`` stands alone."""
+    """Changes to one message. ``delete`` can't be combined with others."""
 
     id: str
     index: int
@@ -132,7 +132,7 @@ class MetadataWritten(Written):
 
 
 class Undone(Written):
-    """``undone`` is the rev of the write that was taken back, ``kind`` what kind of write that was."""
+    """``undone`` is the rev of the write that was undone, ``kind`` its kind."""
 
     undone: int
     kind: str
@@ -142,8 +142,10 @@ class Undone(Written):
 
 
 class Change(Written):
-    """One write to a chat: ``messages`` are those it touched, as they are now. ``metadata`` is a merge patch (RFC
-    7396), or all of the metadata where ``metadata_replaced``."""
+    """One write to a chat. ``messages`` are the present states of those it changed.
+
+    ``metadata`` is a merge patch (RFC 7396), or the whole metadata if ``metadata_replaced``.
+    """
 
     kind: str
     at: str | None
@@ -158,7 +160,7 @@ class Changes(Written):
 
 
 class Conflict(TypedDict, total=False):
-    """What both sides changed: the message ``id``, or the ``key`` of a document; ``theirs`` as it is now."""
+    """A message (``id``) or a key of a document (``key``) that both sides changed, with its present value."""
 
     id: str
     key: str
@@ -166,7 +168,7 @@ class Conflict(TypedDict, total=False):
 
 
 class Operation(TypedDict, total=False):
-    """Of a JSON Patch (RFC 6902); ``from`` is used by move and copy."""
+    """An operation of a JSON Patch (RFC 6902). Move and copy also have ``from``."""
 
     op: Literal["add", "remove", "replace", "move", "copy", "test"]
     path: str
@@ -202,7 +204,7 @@ class DataWritten(Written):
 
 
 class Found(TypedDict):
-    """One hit of a search; ``score`` is 0 to 1."""
+    """One result of a search. ``score`` is from 0 to 1."""
 
     tier: str
     memory: dict[str, Any] | None

@@ -1,4 +1,4 @@
-"""How memories read in a prompt: a heading and plain lines, the same bytes as long as nothing has changed."""
+"""Render memories as text blocks of a heading and bullets, and split such blocks. Deterministic."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -6,26 +6,26 @@ SEPARATOR = "\n\n"
 
 
 def one_line(text: str) -> str:
-    """``text`` without line breaks: what a chat says cannot pass for a heading or for an entry of its own."""
+    """Return ``text`` without line breaks, so that text from a chat can't be mistaken for a heading or an entry."""
     return " ".join(text.split())
 
 
 def render_block(heading: str, entries: Sequence[str]) -> str:
-    """The heading and one bullet an entry; nothing at all without entries."""
+    """Return the heading and one bullet for each entry; an empty string without entries."""
     if not entries:
         return ""
     return "\n".join([heading, *(f"- {one_line(entry)}" for entry in entries)])
 
 
 def join_blocks(blocks: Iterable[str]) -> str:
-    """Blocks as one text, empty ones left out."""
+    """Return the non-empty blocks as one text."""
     return SEPARATOR.join(block for block in blocks if block)
 
 
 def split_blocks(text: str, headings: Mapping[str, str], default: str) -> dict[str, str]:
-    """A text of joined blocks, perhaps edited since, as blocks by slot name.
+    """Split a text of joined blocks, which a user may have edited. Return the blocks by slot name.
 
-    ``headings`` maps slot names to heading lines. What stands before the first heading belongs to ``default``.
+    ``headings`` maps slot names to heading lines. Lines before the first heading belong to the slot ``default``.
     """
     names = {heading: name for name, heading in headings.items()}
     lines: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""The table of slots: where each kind of memory stands in a prompt, and how many tokens it may cost."""
+"""The table of slots: the position of each kind of memory in a prompt, and its token budget."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,8 @@ IN_CHAT = "in_chat"
 class Slot:
     """A named block of the prompt.
 
-    ``depth`` of an ``in_chat`` slot is the number of messages that follow it; of an ``in_prompt`` slot it orders
-    the blocks before the conversation. ``budget`` is in tokens and holds for the rendered text, heading included.
+    ``depth`` of an ``in_chat`` slot is the number of messages that follow it; the depth of an ``in_prompt`` slot
+    orders the blocks before the conversation. ``budget`` is in tokens, for the rendered text with its heading.
     """
 
     name: str
@@ -27,6 +27,7 @@ LONG_TERM = Slot("long_term", "smartmemory-longterm", IN_PROMPT, 2, 500, "What i
 SESSION = Slot("session", "smartmemory-session", IN_CHAT, 3, 400, "What happened earlier in this conversation:")
 TRIGGERED = Slot("triggered", "smartmemory-triggered", IN_CHAT, 4, 250, "What the last words bring to mind:")
 
-# Stable blocks first, what changes with every turn last: a provider's prompt cache then holds for longer.
+# Stable blocks come first, so that a provider's prompt cache stays valid for longer.
 SLOTS = (LONG_TERM, SESSION, TRIGGERED)
 BUDGETS = {slot.name: slot.budget for slot in SLOTS}
+HEADINGS = {slot.name: slot.heading for slot in SLOTS}

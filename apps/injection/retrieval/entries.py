@@ -1,4 +1,4 @@
-"""What may go into a slot: a memory, or a passage of what was said, with why it is there."""
+"""Entries of slots: a memory or a passage of a message, with the reason for its selection."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,23 +10,23 @@ from uuid import UUID
 class Entry:
     """One line of a slot.
 
-    ``score`` and ``signals`` are the search's where ``triggered``, that is where the turn's words found it; else
-    its cosine with the turn. ``said_in`` is the message that it came from.
+    ``triggered`` entries were found by a search for the turn's text: ``score`` and ``signals`` are the search's. For
+    other entries they are the cosine with the turn. ``source_message`` is the id of the message the entry came from.
     """
 
     id: UUID
     tier: str
     kind: str
     line: str
-    usefulness: float
+    priority: float
     score: float
     why: str
-    said_in: UUID | None
+    source_message: UUID | None
     signals: Mapping[str, float] = field(default_factory=dict)
     triggered: bool = False
 
     def document(self, slot: str) -> dict[str, Any]:
-        """As a recall keeps it."""
+        """Return the entry as JSON, for ``Recall.memories``."""
         return {
             "id": str(self.id),
             "score": round(self.score, 4),
@@ -36,14 +36,6 @@ class Entry:
             "slot": slot,
             "text": self.line,
             "why": self.why,
-            "message": str(self.said_in) if self.said_in else None,
+            "message": str(self.source_message) if self.source_message else None,
             "triggered": self.triggered,
         }
-
-
-@dataclass(frozen=True)
-class EditedLine:
-    """A line of a stored recall, as useful as it is early."""
-
-    line: str
-    usefulness: float

@@ -1,4 +1,4 @@
-"""Tells whether one line says anything that another doesn't."""
+"""Detect lines that repeat other lines."""
 
 import re
 
@@ -11,6 +11,6 @@ def words_of(text: str) -> set[str]:
 
 
 def is_covered(line: str, other: str) -> bool:
-    """Whether most words of ``line`` stand in ``other`` already."""
+    """Return True if most words of ``line`` also occur in ``other``."""
     words = words_of(line)
     return bool(words) and len(words & words_of(other)) >= COVERED * len(words)

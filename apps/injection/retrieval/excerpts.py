@@ -1,20 +1,20 @@
-"""Cuts what was said down to the part that matters."""
+"""Cut a message down to an excerpt around one of its sentences."""
 
 import re
 
 from sentencex import segment
 
 ELLIPSIS = "…"
-LIMIT = 280  # characters: three or four such passages make a slot
+LIMIT = 280  # characters: three or four such passages fill a slot
 
-# What is left of an asterisk or a quotation mark whose other half was cut off.
-_STRAY = re.compile(r"^[*_”’\"']+\s+")
+# An asterisk or quotation mark at the start of the excerpt whose other half was cut off.
+_UNPAIRED_MARK = re.compile(r"^[*_”’\"']+\s+")
 
 
-def around(text: str, sentence: str, limit: int = LIMIT) -> str:
-    """At most ``limit`` characters of ``text`` on one line, from the sentence that matters on, in whole words.
+def excerpt_around(text: str, sentence: str, limit: int = LIMIT) -> str:
+    """Return at most ``limit`` characters of ``text`` on one line, in whole words, beginning with ``sentence``.
 
-    Where that sentence is near the end, sentences before it fill the room.
+    If the sentence is near the end of the text, the excerpt begins with earlier sentences that fit.
     """
     flat = " ".join(text.split())
     if len(flat) <= limit:
@@ -24,11 +24,11 @@ def around(text: str, sentence: str, limit: int = LIMIT) -> str:
     shown = _whole_words(flat[start:], room)
     before = f"{ELLIPSIS} " if start else ""
     after = f" {ELLIPSIS}" if start + len(shown) < len(flat) else ""
-    return f"{before}{_STRAY.sub('', shown) if start else shown}{after}"
+    return f"{before}{_UNPAIRED_MARK.sub('', shown) if start else shown}{after}"
 
 
 def _start(flat: str, wanted: str, room: int) -> int:
-    """Where the excerpt begins: the sentence that holds ``wanted``, or one before it if all from there on fits."""
+    """Return where the excerpt begins: at the sentence with ``wanted``, or earlier if all text from there on fits."""
     starts = _sentence_starts(flat)
     place = flat.find(wanted) if wanted else 0
     number = max((n for n, start in enumerate(starts) if start <= place), default=0)
@@ -40,14 +40,15 @@ def _start(flat: str, wanted: str, room: int) -> int:
 def _sentence_starts(flat: str) -> list[int]:
     starts, end = [], 0
     for part in segment("en", flat):
-        found = flat.find(part.strip(), end)
-        if found != -1:
-            starts.append(found)
-            end = found + len(part.strip())
+        start = flat.find(part.strip(), end)
+        if start != -1:
+            starts.append(start)
+            end = start + len(part.strip())
     return starts or [0]
 
 
 def _whole_words(text: str, room: int) -> str:
+    """Return at most ``room`` characters of ``text``, cut at a space if there is one."""
     if len(text) <= room:
         return text
     return text[: room + 1].rpartition(" ")[0].rstrip() or text[:room]

@@ -1,4 +1,4 @@
-"""How the recall card writes numbers."""
+"""Filters that format the numbers of the recall card."""
 
 from django import template
 
@@ -7,11 +7,11 @@ register = template.Library()
 
 @register.filter
 def score(value: float) -> str:
-    """0.7134 as ".71"."""
+    """Format 0.7134 as ".71"."""
     return f"{value:.2f}".removeprefix("0")
 
 
 @register.filter
 def thousands(value: int) -> str:
-    """1116 as "1,116"."""
+    """Format 1116 as "1,116"."""
     return f"{value:,}"

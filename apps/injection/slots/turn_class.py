@@ -1,4 +1,4 @@
-"""What kind of turn it is, told from its words, and what that does to the budgets."""
+"""Classify a user turn by its words, and adapt the token budgets to the class. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -6,11 +6,12 @@ from math import floor
 
 DIALOGUE, ACTION, TRANSITION, INTIMATE = "dialogue", "action", "transition", "intimate"
 
-# What is said aloud does not count: whoever talks of a battle is not in one.
-_SPOKEN = re.compile(r"\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」")
+# Quoted speech is ignored: a character who talks about a battle is not in one.
+_QUOTED_SPEECH = re.compile(r"\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」")
 
 
 def _words(*patterns: str) -> re.Pattern[str]:
+    """Return a pattern that matches any of ``patterns`` as whole words, in any case."""
     return re.compile(rf"\b(?:{'|'.join(patterns)})\b", re.IGNORECASE)
 
 
@@ -55,21 +56,21 @@ _MULTIPLIERS = {
 
 
 def classify(text: str) -> str:
-    """The class with the most different signs in the narration; where two are even, the earlier in the table.
+    """Return the class with the most distinct matches in the narration of a turn, or "dialogue" without any match.
 
-    Without any sign it is dialogue.
+    If two classes have the same number, the first in the table wins.
     """
-    narration = _SPOKEN.sub(" ", text)
-    signs = {name: len({hit.casefold() for hit in pattern.findall(narration)}) for name, pattern in _PATTERNS.items()}
-    best = max(signs, key=lambda name: signs[name])
-    return best if signs[best] else DIALOGUE
+    narration = _QUOTED_SPEECH.sub(" ", text)
+    counts = {name: len({hit.casefold() for hit in pattern.findall(narration)}) for name, pattern in _PATTERNS.items()}
+    best = max(counts, key=lambda name: counts[name])
+    return best if counts[best] else DIALOGUE
 
 
 def adapted_budgets(turn_class: str, budgets: Mapping[str, int]) -> dict[str, int]:
-    """Budgets by slot name for a turn of this class, in tokens; the sum of those that change never grows."""
+    """Return the budgets in tokens, by slot name, for a turn of this class. Their sum does not grow."""
     multipliers = _MULTIPLIERS[turn_class]
     wanted = {name: budget * multipliers[name] for name, budget in budgets.items() if name in multipliers}
     base, total = sum(budgets[name] for name in wanted), sum(wanted.values())
     scale = min(1.0, base / total) if total else 1.0
-    # The small number makes up for 0.1 * 3 < 0.3 and its like.
+    # Without the small addend, rounding errors of floats (3 * 0.1 != 0.3) could cost a token.
     return {**budgets, **{name: floor(value * scale + 1e-9) for name, value in wanted.items()}}

@@ -1,0 +1,1 @@
+"""Retrieval of the memories and passages for a user turn."""

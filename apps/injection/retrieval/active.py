@@ -1,0 +1,125 @@
+"""Select memories that were active at a turn: those of the character and those of the chat."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Case, ExpressionWrapper, F, FloatField, Prefetch, Q, Value, When
+from django.db.models.functions import Coalesce
+from pgvector.django import CosineDistance
+
+from apps.chats.models import Character
+from apps.injection.turns import UserTurn
+from apps.llm.backends import embedder_for
+from apps.llm.embeddings import EmbeddingUnavailable
+from apps.memories.lineage import relatives
+from apps.memories.models import Entity, Inheritance, Memory, MemorySource
+from apps.memories.witnesses import participant_of
+
+LIMIT = 80  # more memories than any budget fits; a character may have thousands
+
+# Weights of the priority, relative to the cosine with the turn, which is at most 1.
+IMPORTANCE_WEIGHT = 0.3
+CONFIDENCE_WEIGHT = 0.2
+RECENCY_WEIGHT = 0.2
+PINNED_WEIGHT = 10.0
+
+
+@dataclass(frozen=True)
+class ActiveMemory:
+    """A memory with its cosine with a turn and its priority in the prompt.
+
+    Pinned memories have the highest priority. The others are ranked by cosine, importance and confidence, those of a
+    session also by recency.
+    """
+
+    memory: Memory
+    similarity: float
+    priority: float
+
+
+def active_memories(
+    turn: UserTurn, tiers: Iterable[str], character: Character | None, required: Collection[UUID]
+) -> dict[str, list[ActiveMemory]]:
+    """Return, by tier, the memories of highest priority that were active just before the turn, oldest first.
+
+    Memories with an id in ``required`` rank before all others.
+    """
+    similarity = _similarity(turn.owner_id, turn.text)
+    return {tier: _active_of_tier(turn, tier, character, required, similarity) for tier in tiers}
+
+
+def _active_of_tier(
+    turn: UserTurn, tier: str, character: Character | None, required: Collection[UUID], similarity: Any
+) -> list[ActiveMemory]:
+    rows = _as_of(_of_tier(turn, tier, character), turn).annotate(similarity=similarity)
+    required_first = Case(When(pk__in=list(required), then=0), default=1)
+    ranked = rows.annotate(priority=_priority(turn, tier)).order_by(required_first, "-priority", "pk")
+    # Entities and source messages take two further queries.
+    chosen = ranked.defer("embedding", "lexemes").prefetch_related(
+        Prefetch("entities", queryset=Entity._base_manager.all()),
+        Prefetch("sources", queryset=MemorySource._base_manager.select_related("message__chat")),
+    )[:LIMIT]
+    return [ActiveMemory(row, row.similarity, row.priority) for row in sorted(chosen, key=lambda row: row.pk)]
+
+
+def active_ids_before(turn: UserTurn, memory_ids: Collection[UUID]) -> set[UUID]:
+    """Return the ids of those memories that were active just before the turn."""
+    rows = Memory.objects.for_owner(turn.owner_id).present().filter(pk__in=list(memory_ids))
+    return set(_as_of(rows, turn).values_list("pk", flat=True))
+
+
+def _of_tier(turn: UserTurn, tier: str, character: Character | None) -> Any:
+    """Return the visible memories of a tier: long-term ones of the character, others of the chat.
+
+    Both include the memories that a branch inherited. In a group, leave out those that the character did not witness.
+    """
+    rows = Memory.objects.for_owner(turn.owner_id).present().filter(tier=tier, hidden=False)
+    witness = participant_of(turn.chat, character)
+    if witness is not None:
+        rows = rows.filter(Q(witnessed_by=[]) | Q(witnessed_by__contains=[witness.pk]))
+    inherited = Q(pk__in=_inherited(turn).values("memory_id"))
+    if tier == Memory.Tier.LONG_TERM and character is not None:
+        # Branches of one chat tell different stories: only what was inherited counts, not what a relative learned.
+        return rows.filter(Q(character=character) & ~Q(chat__in=relatives(turn.chat)) | inherited)
+    return rows.filter(Q(chat=turn.chat) | inherited)
+
+
+def _inherited(turn: UserTurn) -> Any:
+    return Inheritance.objects.for_owner(turn.owner_id).filter(chat=turn.chat)
+
+
+def _as_of(rows: Any, turn: UserTurn) -> Any:
+    """Filter memories: known just before the turn, and not superseded then.
+
+    Positions count only within the turn's chat: memories of other chats are always known. Inherited memories have
+    their state and positions in the branch.
+    """
+    known = Q(valid_from=None) | ~Q(valid_from__chat=turn.chat) | Q(valid_from__index__lt=turn.index)
+    superseded_later = Q(state=Memory.State.SUPERSEDED, valid_to__chat=turn.chat, valid_to__index__gte=turn.index)
+    inherited = _inherited(turn)
+    own = known & (Q(state=Memory.State.ACTIVE) | superseded_later) & ~Q(pk__in=inherited.values("memory_id"))
+    active_inherited = inherited.filter(Q(valid_from=None) | Q(valid_from__index__lt=turn.index)).filter(
+        Q(state=Memory.State.ACTIVE) | Q(state=Memory.State.SUPERSEDED, valid_to__index__gte=turn.index)
+    )
+    return rows.filter(own | Q(pk__in=active_inherited.values("memory_id")))
+
+
+def _similarity(owner_id: UUID, text: str) -> Any:
+    """Return an expression for the cosine of memory and text; 0 for a memory without a vector of the current model."""
+    try:
+        embedder = embedder_for(owner_id)
+        vector = embedder.embed([text])[0]
+    except EmbeddingUnavailable:
+        return Value(0.0, output_field=FloatField())
+    cosine = ExpressionWrapper(1.0 - CosineDistance("embedding", vector), output_field=FloatField())
+    return Case(When(embedding_model=embedder.model, embedding__isnull=False, then=cosine), default=0.0)
+
+
+def _priority(turn: UserTurn, tier: str) -> Any:
+    value = F("similarity") + IMPORTANCE_WEIGHT * F("importance") / 3.0 + CONFIDENCE_WEIGHT * F("confidence")
+    value += Case(When(pinned=True, then=PINNED_WEIGHT), default=0.0)
+    if tier == Memory.Tier.SESSION:
+        value += RECENCY_WEIGHT / max(turn.index, 1) * Coalesce(F("valid_from__index"), 0)
+    return ExpressionWrapper(value, output_field=FloatField())

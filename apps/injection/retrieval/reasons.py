@@ -1,0 +1,41 @@
+"""Describe why an entry was recalled, such as "names Mira · said 214 messages ago · similar .71"."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+SIMILAR = 0.2  # cosines of all-MiniLM-L6-v2 below this are noise
+NAMES_SHOWN = 3
+
+
+def names_in(text: str, names: Iterable[str]) -> list[str]:
+    """Return those of ``names``, of one or several words, that occur in ``text`` as whole words, in any case."""
+    folded = text.casefold()
+    return [name for name in names if name and re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", folded)]
+
+
+def why(*, names: Sequence[str], said: str, signals: Mapping[str, float], pinned: bool = False) -> str:
+    """Return the reasons as one text, the most obvious first.
+
+    ``names`` are the names that the entry shares with the turn. ``said`` is a time or place, such as "214 messages
+    ago", or empty. ``signals`` are the search's signals by name, or empty.
+    """
+    parts = ["pinned"] if pinned else []
+    if names:
+        parts.append(f"names {_enumerated(names[:NAMES_SHOWN])}")
+    if said:
+        parts.append(f"said {said}")
+    if signals.get("vector", 0) >= SIMILAR:
+        parts.append(f"similar {_two_decimals(signals['vector'])}")
+    elif signals.get("lexical", 0) > 0:
+        parts.append("shares its words")
+    return " · ".join(parts) or "always included"
+
+
+def _enumerated(names: Sequence[str]) -> str:
+    """Return names as "A, B and C"."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _two_decimals(value: float) -> str:
+    """Format 0.712 as ".71"."""
+    return f"{min(value, 1.0):.2f}".removeprefix("0")

@@ -1,0 +1,62 @@
+"""Search memories and passages that are related to a turn."""
+
+from apps.chats.models import Character
+from apps.injection.retrieval.active import active_ids_before
+from apps.injection.slots.definitions import LONG_TERM, SESSION
+from apps.injection.turns import UserTurn
+from apps.memories.search import SearchQuery, SearchReply, SearchResult, search
+from apps.memories.witnesses import participant_of, participants_of, witnesses
+
+MESSAGES = "messages"  # the tier of passages
+
+VISIBLE_TURNS = 20  # messages so close to the turn are still in the history of the prompt
+SEARCH_LIMIT = 100
+MAX_MEMORIES, MAX_MESSAGES = 6, 4  # results that count as triggered by the turn
+MIN_COSINE = 0.2  # cosines of all-MiniLM-L6-v2 below this are noise
+MIN_SHARE_OF_BEST = 0.6  # of the best cosine
+MIN_SHARED_WORDS = 0.3  # share of the turn's words; used if there are no vectors
+
+
+def search_related(turn: UserTurn, character: Character | None) -> list[SearchResult]:
+    """Return the results related to the turn's text: memories active just before it, then earlier messages.
+
+    Raise EmbeddingUnavailable.
+    """
+    if not turn.text.strip():
+        return []
+    query = SearchQuery(
+        query=turn.text,
+        chat=turn.chat.pk,
+        character=character.pk if character else None,
+        tiers=(LONG_TERM.name, SESSION.name, MESSAGES),
+        before=max(turn.index - VISIBLE_TURNS, 0),
+        limit=SEARCH_LIMIT,
+    )
+    results = _witnessed(turn, character, _related(search(turn.owner_id, query)))
+    active = active_ids_before(turn, [result.id for result in results if result.memory])
+    memories = [result for result in results if result.id in active][:MAX_MEMORIES]
+    messages = [result for result in results if result.message][:MAX_MESSAGES]
+    return memories + messages
+
+
+def _related(reply: SearchReply) -> list[SearchResult]:
+    """Return the results above the absolute thresholds: the search scores results only relative to the best one."""
+    signal = "lexical" if reply.method == "text" else "vector"
+    values = [result.signals.get(signal, 0.0) for result in reply.results]
+    best = max(values, default=0.0)
+    least = MIN_SHARED_WORDS if reply.method == "text" else max(MIN_COSINE, MIN_SHARE_OF_BEST * best)
+    return [result for result, value in zip(reply.results, values, strict=True) if value >= least]
+
+
+def _witnessed(turn: UserTurn, character: Character | None, results: list[SearchResult]) -> list[SearchResult]:
+    """In a group, return only the results that the character witnessed; else all."""
+    witness = participant_of(turn.chat, character)
+    if witness is None:
+        return results
+    participants = participants_of(turn.chat)
+    return [
+        result
+        for result in results
+        if (result.message and witness.pk in witnesses(result.message, participants))
+        or (result.memory and (not result.memory.witnessed_by or witness.pk in result.memory.witnessed_by))
+    ]

@@ -1,0 +1,137 @@
+"""Fill the slots for a turn with active memories and with search results."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from apps.chats.models import Character, Message
+from apps.injection.retrieval.active import ActiveMemory, active_memories
+from apps.injection.retrieval.entries import Entry
+from apps.injection.retrieval.excerpts import excerpt_around
+from apps.injection.retrieval.overlap import is_covered
+from apps.injection.retrieval.reasons import names_in, why
+from apps.injection.retrieval.related import MESSAGES, search_related
+from apps.injection.slots.blocks import join_blocks, one_line, render_block
+from apps.injection.slots.budgets import Fitted, fit
+from apps.injection.slots.definitions import LONG_TERM, SESSION, TRIGGERED, Slot
+from apps.injection.turns import UserTurn
+from apps.llm.tokens import count_tokens
+from apps.memories.models import Memory
+from apps.memories.search import SearchResult
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """The entries retrieved for a turn, by slot name."""
+
+    turn: UserTurn
+    fitted: Mapping[str, Fitted[Entry]]
+
+    @property
+    def text(self) -> str:
+        return join_blocks(fitted.text for fitted in self.fitted.values())
+
+    def documents(self) -> list[dict[str, Any]]:
+        """Return every entry in the text as JSON: triggered ones first, then by score."""
+        entries = [(entry, name) for name, fitted in self.fitted.items() for entry in fitted.kept]
+        entries.sort(key=lambda pair: (not pair[0].triggered, -pair[0].score, str(pair[0].id)))
+        return [entry.document(name) for entry, name in entries]
+
+
+def retrieve(turn: UserTurn, character: Character | None, budgets: Mapping[str, int]) -> Retrieved:
+    """Fill the slots for a turn, from the state just before it, within ``budgets`` (tokens by slot name).
+
+    Raise EmbeddingUnavailable, OperationalError.
+    """
+    results = search_related(turn, character)
+    found = {result.id: result for result in results if result.memory}
+    fitted: dict[str, Fitted[Entry]] = {}
+    kept: list[Entry] = []
+    left_out: list[Entry] = []
+    memories = active_memories(turn, (LONG_TERM.name, SESSION.name), character, found)
+    for slot in (LONG_TERM, SESSION):
+        entries = [_memory_entry(turn, active, found.get(active.memory.pk)) for active in memories[slot.name]]
+        fitted[slot.name] = _fit(slot, _without_repetitions(entries, kept), budgets)
+        kept += fitted[slot.name].kept
+        left_out += [entry for entry in entries if entry not in kept]
+    triggered = _without_repetitions(_triggered_entries(turn, results, left_out), kept)
+    fitted[TRIGGERED.name] = _fit(TRIGGERED, triggered, budgets)
+    return Retrieved(turn, fitted)
+
+
+def _without_repetitions(entries: Iterable[Entry], kept: Sequence[Entry]) -> list[Entry]:
+    """Return the entries that don't repeat an entry kept in another slot."""
+    return [entry for entry in entries if not any(is_covered(entry.line, other.line) for other in kept)]
+
+
+def _fit(slot: Slot, entries: Sequence[Entry], budgets: Mapping[str, int]) -> Fitted[Entry]:
+    return fit(entries, budgets[slot.name], partial(render_block, slot.heading), count_tokens)
+
+
+def _memory_entry(turn: UserTurn, active: ActiveMemory, result: SearchResult | None) -> Entry:
+    """Return the entry of a memory, with the score of ``result`` if the search found it."""
+    memory = active.memory
+    signals = result.signals if result else {"vector": max(active.similarity, 0.0)}
+    source = _source_message(turn, memory)
+    return Entry(
+        id=memory.pk,
+        tier=memory.tier,
+        kind=memory.kind,
+        line=one_line(memory.text),
+        priority=active.priority,
+        score=result.score if result else signals["vector"],
+        why=why(
+            names=names_in(turn.text, [entity.name for entity in memory.entities.all()]),
+            said=_said_when(turn, source),
+            signals=signals,
+            pinned=memory.pinned,
+        ),
+        source_message=source.pk if source else None,
+        signals=signals,
+        triggered=result is not None,
+    )
+
+
+def _source_message(turn: UserTurn, memory: Memory) -> Message | None:
+    """Return the memory's latest source message before the turn, else its latest one in another chat, else None."""
+    messages = [source.message for source in memory.sources.all()]
+    here = [message for message in messages if message.chat_id == turn.chat.pk and message.index < turn.index]
+    elsewhere = [message for message in messages if message.chat_id != turn.chat.pk]
+    return max(here or elsewhere, key=lambda message: message.index, default=None)
+
+
+def _said_when(turn: UserTurn, message: Message | None) -> str:
+    """Return a time such as "214 messages ago", or the title of another chat; empty if neither is known."""
+    if message is None or (message.chat_id == turn.chat.pk and message.index >= turn.index):
+        return ""
+    if message.chat_id != turn.chat.pk:
+        return f"in “{message.chat.title}”"
+    ago = turn.index - message.index
+    return f"{ago:,} {'message' if ago == 1 else 'messages'} ago"
+
+
+def _triggered_entries(turn: UserTurn, results: Iterable[SearchResult], left_out: Iterable[Entry]) -> list[Entry]:
+    """Return the passages and the memories left out of other slots that the search found, best first."""
+    passages = [_passage_entry(turn, result.message, result) for result in results if result.message]
+    memories = [replace(entry, priority=entry.score) for entry in left_out if entry.triggered]
+    return sorted(passages + memories, key=lambda entry: -entry.score)
+
+
+def _passage_entry(turn: UserTurn, message: Message, result: SearchResult) -> Entry:
+    return Entry(
+        id=message.pk,
+        tier=MESSAGES,
+        kind="said",
+        line=f"{message.name}: {excerpt_around(message.mes, result.matched_sentence)}",
+        priority=result.score,
+        score=result.score,
+        why=why(
+            names=names_in(turn.text, [message.name]),
+            said=_said_when(turn, message),
+            signals=result.signals,
+        ),
+        source_message=message.pk,
+        signals=result.signals,
+        triggered=True,
+    )
