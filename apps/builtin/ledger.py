@@ -1,9 +1,9 @@
-"""The task ``ledger``: the state of people, things, places and factions, as the chat's own words give it."""
+"""Task ``ledger``: the state of people, things, places and factions, in the chat's own words."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from apps.builtin.ledger_changes import StateChange, apply_all, same_value
+from apps.builtin.ledger_fields import StateChange, apply, same_value
 from apps.builtin.ledger_people import people_changes
 from apps.builtin.ledger_things import thing_changes
 from apps.builtin.statements import statements_of
@@ -15,7 +15,7 @@ MAX_VALUE = 120  # characters
 
 
 def ledger(request: GenerationRequest) -> str:
-    """What the turns change of the fields that are given, one line for each that changed."""
+    """Print a line for each entity whose fields the turns change."""
     known = {
         (tag_safe_name(one["name"]).casefold(), one["type"]): one["fields"]
         for one in request.material.get("entities", ())
@@ -30,9 +30,9 @@ def ledger(request: GenerationRequest) -> str:
 
 
 def _line(changes: list[StateChange], fields: Mapping[str, Any]) -> str:
-    """What is otherwise after the changes than before, as a line; nothing where nothing is."""
+    """Print the fields that differ after the changes; empty where none does."""
     before = {name: str(value) for name, value in fields.items() if value}
-    after = apply_all(changes, before)
+    after = apply(changes, before)
     values = {name: value for name, value in after.items() if not same_value(name, value, before.get(name, ""))}
     cleared = tuple(name for name in before if name not in after)
     return print_state(StateLine(changes[0].name, changes[0].kind, values, cleared)) if values or cleared else ""

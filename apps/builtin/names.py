@@ -1,4 +1,4 @@
-"""The names that a text holds. Pure."""
+"""Find the names in a text. Pure."""
 
 import re
 from collections import Counter
@@ -21,49 +21,39 @@ NOT_NAMES = frozenset(
     yesterday maybe perhaps just even still only also let come go look listen wait good great nice""".split()
 )
 _PLACES = frozenset(
-    """street road lane avenue square house inn tavern hall tower bridge harbour harbor port city town village island
-    isle mountain mount river lake bay forest woods castle keep temple abbey church cathedral school academy library
-    market station park valley ferry mile quay north south east west""".split()
+    """street road lane square house inn tavern hall tower bridge harbour harbor port city town village island mountain
+    river lake bay forest castle temple abbey church school market station park valley""".split()
 )
 _FACTIONS = frozenset(
-    """company guild order court council army navy league brotherhood sisterhood clan house wardens guard watch union
-    church party corporation inc agency gang crew tribe""".split()
+    "company guild order court council army league brotherhood clan guard union party gang crew".split()
 )
 _GERMAN = re.compile(
-    r"\b(?:ich|du|er|sie|wir|und|der|die|das|ist|nicht|mit|ein|eine|einen|einem|einer|dem|den|des|war|hat|habe|sich|auf|vor|"
-    r"mein|meine|meiner|meinen|sein|seine|seiner|ihr|ihre|ihrer|zu|im|am|von|aus|nach|seit|bei)\b"
+    r"\b(?:ich|du|er|sie|wir|und|der|die|das|ist|nicht|mit|ein|eine|einen|einem|dem|den|war|hat|habe|sich|auf|vor|mein|"
+    r"meine|sein|seine|ihr|zu|im|am|von|aus|seit|bei)\b"
 )
 _PAUSES = tuple(",.!?…")
 _CALLS = frozenset("hey hi hello thanks wow oh so yeah dear".split())
-_PLACE_BEFORE = re.compile(r"\b(?:in|at|to|from|near|outside|inside|toward|towards|through|leave|left|reached)\s+$")
+_PLACE_BEFORE = re.compile(r"\b(?:in|at|to|from|near|outside|inside|towards?|through|leave|left|reached)\s+$")
 
 
 def names_in(text: str, known: Iterable[str] = ()) -> list[str]:
-    """The names in ``text``, in order, each once. A word that begins a sentence is one only if it is ``known``."""
+    """Return the names in ``text``, in order, each once. One that begins a sentence counts only if it is ``known``."""
     certain = {name.casefold() for name in known}
     found: dict[str, str] = {}
     for match in _NAME.finditer(text):
-        name = _trim(match[0], begins=_begins(text, match.start()), certain=certain)
+        begins = bool(_START.search(text, max(match.start() - _NEAR, 0), match.start()))
+        name = _trim(match[0], begins=begins, certain=certain)
         if len(name) > 1:
             found.setdefault(name.casefold(), name)
     return list(found.values())
 
 
-def _begins(text: str, start: int) -> bool:
-    return bool(_START.search(text, max(start - _NEAR, 0), start))
-
-
 def _trim(name: str, *, begins: bool, certain: set[str]) -> str:
-    """The name without the words around it that are none, and without a possessive."""
-    titled = re.match(_TITLE, name)
-    words = name[titled.end() if titled else 0 :].split()
-    if (
-        begins
-        and not (titled and titled[0])
-        and words
-        and words[0].casefold() not in certain
-        and name.casefold() not in certain
-    ):
+    """Return the name without the words around it that belong to no name, and without a possessive."""
+    title = re.match(_TITLE, name)
+    start = title.end() if title else 0
+    words = name[start:].split()
+    if begins and not start and words and not {words[0].casefold(), name.casefold()} & certain:
         words = words[1:]
     while words and (_bare(words[0]) in NOT_NAMES or words[0][0].islower()):
         words = words[1:]
@@ -77,7 +67,7 @@ def _bare(word: str) -> str:
 
 
 def known_names(texts: Iterable[str], participants: Iterable[str]) -> set[str]:
-    """Names that are sure: the participants', and words capitalised within sentences."""
+    """Return the names that are certain: the participants', and words capitalised within sentences."""
     counts: Counter[str] = Counter()
     for text in texts:
         for name in names_in(text):
@@ -86,11 +76,10 @@ def known_names(texts: Iterable[str], participants: Iterable[str]) -> set[str]:
 
 
 def surely_names(names: Iterable[str], text: str, participants: Iterable[str]) -> list[str]:
-    """The names that are surely some: in German, which capitalises every noun, the participants' alone."""
-    if len(set(_GERMAN.findall(text.lower()))) < 2:
-        return list(names)
+    """Return the names that are certain; in German, which capitalises every noun, the participants' alone."""
     people = _parts_of(participants)
-    return [name for name in names if name.casefold() in people]
+    german = len(set(_GERMAN.findall(text.lower()))) > 1
+    return [name for name in names if not german or name.casefold() in people]
 
 
 def _parts_of(participants: Iterable[str]) -> set[str]:
@@ -98,7 +87,7 @@ def _parts_of(participants: Iterable[str]) -> set[str]:
 
 
 def addressed(name: str, text: str) -> bool:
-    """Whether the text only calls ``name``: "Thanks, Mira!" tells nothing of her."""
+    """Return whether the text only calls ``name``: "Thanks, Mira!" tells nothing of her."""
     before, *rest = text.split(name)
     for after in rest:
         word = before.rstrip()
@@ -110,10 +99,10 @@ def addressed(name: str, text: str) -> bool:
 
 
 def entity(name: str, text: str, participants: Iterable[str]) -> NamedEntity:
-    """``name`` with its kind, as far as simple cues tell."""
-    words = [word.casefold() for word in name.split()]
+    """Return ``name`` with its type, as far as the words in it and before it tell."""
+    last = name.casefold().split()[-1]
     if name.casefold() in _parts_of(participants):
         return NamedEntity(name, "character")
-    if words[-1] in _PLACES or _PLACE_BEFORE.search(text[: max(text.find(name), 0)]):
+    if last in _PLACES or _PLACE_BEFORE.search(text[: max(text.find(name), 0)]):
         return NamedEntity(name, "place")
-    return NamedEntity(name, "faction" if words[-1] in _FACTIONS else UNKNOWN)
+    return NamedEntity(name, "faction" if last in _FACTIONS else UNKNOWN)

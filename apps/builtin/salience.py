@@ -1,163 +1,178 @@
-"""How much a sentence tells, and what kind of memory it makes. Pure.
+"""Score how much a sentence tells to somebody who reads it years later, and sort it into a tier and a kind. Pure.
 
-The weights are round numbers, set by reading what they pick from role-play, and by ``manage.py evaluate --format
-extraction`` on everyday chat, where each change had to help the conversations that it was not set on too.
+The weights are round numbers, set by ``manage.py evaluate --format extraction``. They stand on what English marks by
+grammar (names, numbers, tense, person) and on short closed lists; a list of topics would fit one chat and no other.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from apps.builtin.context import Context
 from apps.builtin.sentences import Sentence
-from apps.memories.claims import claims
+from apps.memories.wording import content_words
+
+SESSION, LONG_TERM = "session", "long_term"
+KINDS: Mapping[str, tuple[str, ...]] = {
+    SESSION: ("scene", "revelation", "development", "detail"),
+    LONG_TERM: ("fact", "relationship", "preference", "event"),
+}
+LEAST_WORDS, ENOUGH_WORDS = 6, 20  # fewer are a phrase, more tell no more
+LEAST_CONTENT = 4  # words of meaning
+MOST_VAGUE = 3  # words
 
 
-def _words(*alternatives: str) -> re.Pattern[str]:
-    return re.compile(r"\b(?:" + "|".join(" ".join(alternatives).split()) + r")\b", re.IGNORECASE)
+def _words(alternatives: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(alternatives.split())})\b", re.IGNORECASE)
 
 
-_NUMBER = re.compile(
-    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|sixty|hundred|"
-    r"thousand|once|twice|first|second|third|half|dozen)\b",
+def _begins(alternatives: str) -> re.Pattern[str]:
+    return re.compile(rf"^(?:{'|'.join(alternatives.split())})\b", re.IGNORECASE)
+
+
+DATE = _words(
+    r"""yesterday today tonight tomorrow ago weekend birthday anniversary morning evening \w+day january february march
+    april june july august september october november december spring summer autumn winter years? months? weeks?"""
+)
+PREFERENCE = re.compile(
+    r"\b(?:lov(?:es?|ed)|hat(?:es?|ed)|prefer(?:s|red)?|favou?rites?|enjoy(?:s|ed)?|dislikes?|afraid|fears?|scared|"
+    r"allergic|fond|can['’]t (?:stand|eat|bear)|(?:i|we|they|you|also|really|n['’]t|not) like)\b",
     re.IGNORECASE,
 )
-_DATE = _words(
-    "yesterday today tonight tomorrow ago weekend birthday anniversary morning evening",
-    "monday tuesday wednesday thursday friday saturday sunday january february march april june july august",
-    "september october november december spring summer autumn winter year years month months week weeks",
-)
-_TASTE = _words(
-    "likes liked loves? loved hates? hated prefers? preferred favou?rites? enjoys? enjoyed adores? dislikes? afraid",
-    "fears? feared scared allergic fond detests? loathes? despises?",
-)
-# "like" after a person is a taste; after anything else, a comparison.
-PREFERENCE = re.compile(rf"{_TASTE.pattern}|\b(?:i|we|they|you|also|really|n['’]t|not) like\b", re.IGNORECASE)
 RELATIONSHIP = _words(
-    "friends? friendship trusts? trusted distrusts? married marry marries wife husband spouse engaged divorced "
-    "fianc[eé]e?",
-    "mother father mom mum dad sister brother daughter son aunt uncle cousin grandmother grandfather grandma grandpa",
-    "niece nephew parents? family girlfriend boyfriend partner lover betrayed betrays? all(?:y|ies) "
-    "enem(?:y|ies) rivals?",
-    "apprentice mentor boss colleague neighbou?r dating loyal owes? owed forgave forgives? forgiven",
+    r"""friends? friendship trusts? trusted marr(?:y|ied) wife husband spouse engaged divorced fianc[eé]e? mother father
+    mom mum dad sister brother daughter son aunt uncle cousin grand\w+ niece nephew parents? family girlfriend boyfriend
+    partner lover betray\w* all(?:y|ies) enem(?:y|ies) rivals? apprentice mentor boss colleague neighbou?r dating loyal
+    owes? owed forg[ai]ve\w*"""
 )
+# What English tells as over and done: regular past tenses, and the commonest of the others.
 EVENT = _words(
-    "moved moves moving left arrived went gone came returned bought sold gave given took taken stole stolen lost found",
-    "won died dead killed born married signed joined quit resigned fired hired promoted started began finished ended",
-    "opened closed broke broken built burned burnt wounded hurt healed cured recovered adopted graduated visited met",
-    "travell?ed attended planned hid hidden buried drowned escaped captured freed paid repaid saved made painted wrote",
-    "ran raised passed failed celebrated received sent volunteered completed learned learnt created happened",
+    r"""[a-z]{2,}[^e\W]ed left went gone came bought sold gave given took taken stole stolen lost found won met began
+    broke broken built hid hidden paid made wrote ran sent got saw taught became born dead"""
+)
+# What changes a life for good.
+_LASTING = _words(
+    """died dead born killed married engaged divorced pregnant moved graduated hired fired quit resigned retired joined
+    founded adopted bought sold lost won promoted named inherited"""
 )
 STATE = _words(
-    "is are was were am has have had i'm he's she's it's lives? lived works? worked keeps? kept owns? owned "
-    "called named",
-    "belongs? stands? stays? stayed means? knows? knew wears? carries carried holds? costs? contains? needs? wants?",
+    r"""is are was were am has have had \w+['’](?:m|s|re|ve) lives? works? keeps? owns? called named belongs? knows?
+    wears? carries holds? means? contains? needs? wants?"""
 )
 REVELATION = _words(
-    "secret secrets lie lies lied lying truth true confess(?:es|ed)? admits? admitted reveal(?:s|ed)? "
-    "discover(?:s|ed)?",
-    "realis(?:es|ed) realiz(?:es|ed) actually false hidden pretend(?:s|ed)? alive traitor betrayed knew",
-    "never told",
+    r"""secrets? lies? lied lying truth confess\w* admit\w* reveal\w* discover\w* reali[sz]ed actually pretend\w*
+    traitor alive"""
 )
-DEVELOPMENT = _words(
-    "decided? decides agrees? agreed promise[sd]? swear swears swore sworn vow(?:s|ed)? plans? planned going "
-    "will shall",
-    "resigned quit joins? joined starts? started begins? began becomes? became changes? changed moves? moved "
-    "leaves? left",
-    "signs? signed pays? paid heals? healed returns? returned breaks? broke burns? burned ends? ended gave given took",
+DEVELOPMENT = re.compile(
+    r"\b(?:decid\w+|agree\w*|promis\w+|sw(?:ear|ore|orn)|vow\w*|plan(?:s|ned|ning)?|going to|will|shall|tomorrow|"
+    r"next (?:week|month|year|time|weekend)|start(?:s|ed|ing)?|beg(?:in|an|ins|inning)|bec(?:ome|ame|omes)|chang\w+|"
+    r"(?:work|try|look|hop)ing (?:on|to|for)|wants? to)\b|['’]ll\b",
+    re.IGNORECASE,
 )
 SCENE = _words(
-    "arrived? arrives reach(?:es|ed)? enters? entered stands? stood sits? sat door room rain snow fog night dawn dusk",
-    "morning evening fire harbour road bridge table window light dark wind sea street house kitchen market",
+    r"""arriv\w+ reach\w* enter\w* st[ao][no]d\w* s[ia]ts? door room rain snow fog night dawn dusk morning evening fire
+    road bridge window light dark wind sea street house"""
 )
-_PERSONAL = _words("i my me mine we our us i'm i've i'd we're we've")
+_NUMBER = _words(
+    r"""\d[\w.,:]* two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand
+    twice half dozen"""
+)
+_GAINS = (
+    (0.5, _NUMBER), (0.6, DATE), (0.5, PREFERENCE), (0.8, RELATIONSHIP), (0.7, EVENT), (0.8, _LASTING),
+    (0.5, REVELATION), (0.2, DEVELOPMENT),
+)  # fmt: skip
+# Doubt, small talk, what is said to somebody's face, comparisons, feelings, pictures, and what stands in quotes.
+_LOSSES = (
+    (1.0, _words("maybe might perhaps possibly probably guess wonder would could should can let['’]s if unless "
+                 "whether suppose wish hope")),
+    (0.4, _SMALL_TALK := _words("hey hi hello bye thanks? wow awesome cool great amazing congrat\\w+ sorry sure okay "
+                                "ok yeah yes welcome glad sounds haha lol please")),
+    (0.5, _words("you your yours yourself")),
+    (0.8, re.compile(r"\b(?:like (?:a|an|the|some\w+|one|two)|as if|as though)\b", re.IGNORECASE)),
+    (0.5, re.compile(r"\b(?:feel(?:s|ing)?|felt|ma[kd]es? (?:me|us|you)|seem(?:s|ed)?|reminds?)\b", re.IGNORECASE)),
+    (0.8, _words("here['’]s pics? pictures? photos? shot something")),
+    (2.5, re.compile(r"^['‘a-z]")),
+    (0.8, re.compile(r"!$")),
+    (5.0, re.compile(r"[?？؟][\"'”’*) ]*$")),
+)  # fmt: skip
+# In speech: reactions, orders, praise, and what nobody understands without the words before.
+_SPOKEN_LOSSES = (
+    (1.2, re.compile(f"^{_SMALL_TALK.pattern}", re.IGNORECASE)),
+    (1.5, _begins("please let come go tell look listen wait give take keep don['’]t stop be show")),
+    (0.8, _words("inspir\\w+ amazing incredible impact difference proud appreciate support important matters")),
+    (0.6, _begins("and but so then because or well")),
+    (1.0, re.compile(r"^(?:and |but |so |yeah,? |well,? )?(?:it|that|this|these|those|they|there|he|she)\b", re.I)),
+)  # fmt: skip
+_NARRATED_LOSSES = ((0.2, re.compile("")), (0.8, _begins("there it that this these those")))
+_VAGUE = _words("it this that these those they them something things? stuff ones? everything lots?")
+_THIRD = _words("he she they him her them his their")
 # "Just started aerial yoga": chat leaves the "I" out.
-_ELIDED = re.compile(
-    r"^(?:just|been|got|had|went|took|started|finished|finally|still|working|planning|moved|bought|joined)\b", re.I
+_PERSONAL = re.compile(
+    r"\b(?:i|my|me|mine|we|our|us)\b|^(?:just|been|got|had|went|took|started|finished|finally|still|moved|bought|joined)\b",
+    re.IGNORECASE,
 )
-_HEDGE = _words(
-    "maybe might perhaps possibly probably guess wonder would could should can let's if unless whether suppose "
-    "wish hope"
-)
-# "It really fired me up": nobody knows later what "it" was.
-_DANGLING = re.compile(
-    r"^(?:and |but |so |yeah,? )?(?:it|it['’]s|that|that['’]s|this|these|those|they|they['’]re|there)\b", re.I
-)
-_PRAISE = _words("inspiring inspires? amazing incredible impact difference proud appreciate support important matters")
-_SMALL_TALK = _words(
-    "hey hi hello bye thanks thank wow awesome cool great amazing congrats congratulations sorry sure okay ok yeah yes",
-    "welcome glad sounds haha lol please",
-)
-_COMMAND = re.compile(
-    r"^(?:please\s+)?(?:let|come|go|tell|look|listen|wait|give|take|keep|don['’]t|stop|be|show)\b", re.I
-)
-_YOU = re.compile(r"\b(?:you|your|yours|you're|you’re)\b", re.IGNORECASE)
-
-
-MUCH_NEWS = 15  # words; more of them tell no more
-_WEAK_CLAIMS = {"having", "taste", "opening", "presence", "renewal", "siblings", "company", "purity"}
-
-
-def _states(text: str) -> set[str]:
-    """What the sentence tells of that can change: where somebody lives, what they do, who has a thing ..."""
-    return {claim.attribute for claim in claims(text)} - _WEAK_CLAIMS
-
-
-def tells_of_a_change(text: str) -> bool:
-    return any(claim.moves for claim in claims(text) if claim.attribute not in _WEAK_CLAIMS)
 
 
 def salience(sentence: Sentence, names: Sequence[str]) -> float:
-    """What the sentence tells by itself; below 0, nothing. ``names`` are those of whom or what it is about."""
+    """Return how much the sentence tells; below 0, nothing. ``names`` are those of whom or what it is about."""
+    text, spoken, length = sentence.text, sentence.spoken, len(sentence.words)
+    personal = bool(_PERSONAL.search(text))
+    score = _total(_GAINS, text) - _total(_LOSSES, text) - _total(_SPOKEN_LOSSES if spoken else _NARRATED_LOSSES, text)
+    if spoken:
+        first = min((place for name in names if (place := text.find(name)) >= 0), default=len(text))
+        score += 0.8 * min(len(names), 3) + 0.7 * personal + 0.3 * bool(STATE.search(text))
+        score -= 0.6 * bool(_THIRD.search(text, 0, first))
+    else:
+        score += 0.4 * min(len(names), 2)  # narration names people all the time
+    score += 0.04 * min(length, ENOUGH_WORDS) - 1.0 * (length < LEAST_WORDS)
+    score -= 2.0 * (not names and not personal) + 0.35 * min(len(_VAGUE.findall(text)), MOST_VAGUE)
+    content = [word for word in content_words(text) if "'" not in word]  # "I'll" has none
+    return score - 0.6 * (not names and len(content) < LEAST_CONTENT)
+
+
+def _total(weights: Iterable[tuple[float, re.Pattern[str]]], text: str) -> float:
+    return sum(weight for weight, pattern in weights if pattern.search(text))
+
+
+_RECENT = re.compile(
+    r"\b(?:yesterday|today|tonight|just|recently|lately|on \w+day|(?:last|this) (?:week\w*|month|night|\w+day))\b",
+    re.I,
+)
+
+
+def sort(sentence: Sentence) -> tuple[str, str]:
+    """Return the one tier and kind of a sentence: long-term for what stays true of people, session for what goes on.
+
+    Both tiers are asked about the same turns, one after the other; since only the sentence itself decides, none is
+    remembered in both.
+    """
     text = sentence.text
-    personal = bool(_PERSONAL.search(text) or (sentence.spoken and _ELIDED.match(text)))
-    told = _content(text, names) + 0.7 * (sentence.spoken and personal) + 0.04 * min(len(sentence.words), 20)
-    return told - _emptiness(sentence, names, personal)
+    if not sentence.spoken:
+        return _narrated(text)
+    if PREFERENCE.search(text):
+        return LONG_TERM, "preference"
+    if REVELATION.search(text):
+        return SESSION, "revelation"
+    if RELATIONSHIP.search(text):
+        return LONG_TERM, "relationship"
+    if DEVELOPMENT.search(text):
+        return SESSION, "development"
+    if EVENT.search(text):
+        recent = _RECENT.search(text) and not _LASTING.search(text)
+        return (SESSION, "detail") if recent else (LONG_TERM, "event")
+    return LONG_TERM, "fact"
 
 
-def _content(text: str, names: Sequence[str]) -> float:
-    """What it tells of: names, times, what happens and what is."""
-    score = 0.8 * min(len(names), 3) + 0.5 * bool(_NUMBER.search(text)) + 0.6 * bool(_DATE.search(text))
-    score += 0.7 * bool(EVENT.search(text)) + 0.3 * bool(STATE.search(text))
-    score += 0.8 * bool(RELATIONSHIP.search(text)) + 0.5 * bool(PREFERENCE.search(text))
-    score += 0.5 * bool(REVELATION.search(text)) + 0.2 * bool(DEVELOPMENT.search(text))
-    return score + 0.2 * min(len(_states(text)), 2) + 0.8 * tells_of_a_change(text)
-
-
-def bearing(context: Context) -> float:
-    """What the turn adds: who answers a question tells more than who asks one, who brings up much that is new most."""
-    return 0.8 * context.answers - 0.4 * context.asks + 0.16 * min(context.news, MUCH_NEWS)
-
-
-def _emptiness(sentence: Sentence, names: Sequence[str], personal: bool) -> float:
-    """What makes it a question, a reaction, or a remark that nobody understands later."""
-    text, spoken = sentence.text, sentence.spoken
-    loss = 5.0 * text.rstrip("\"'”’*) ").endswith("?") + 1.0 * bool(_HEDGE.search(text))
-    loss += 1.2 * bool(_SMALL_TALK.match(text)) + 0.4 * bool(_SMALL_TALK.search(text))
-    loss += 1.5 * bool(spoken and _COMMAND.match(text)) + 0.8 * bool(spoken and _PRAISE.search(text))
-    loss += 0.5 * bool(_YOU.search(text)) + 0.8 * text.endswith("!")
-    loss += 0.7 * bool(not names and _DANGLING.match(text))
-    return loss + 2.0 * (not names and not personal) + 1.0 * (len(sentence.words) < 6)
-
-
-LONG_TERM_KINDS: Mapping[str, re.Pattern[str]] = {
-    "event": EVENT,
-    "preference": PREFERENCE,
-    "relationship": RELATIONSHIP,
-}
-SESSION_KINDS: Mapping[str, re.Pattern[str]] = {
-    "revelation": REVELATION,
-    "development": DEVELOPMENT,
-    "scene": SCENE,
-}
-
-
-def kind_of(sentence: Sentence, kinds: Mapping[str, re.Pattern[str]], otherwise: str) -> str:
-    """The kind most of whose words the sentence has; the first of equals, ``otherwise`` where it has none."""
-    counts = {kind: len(pattern.findall(sentence.text)) for kind, pattern in kinds.items()}
-    best = max(counts, key=lambda kind: counts[kind])
-    return best if counts[best] else otherwise
+def _narrated(text: str) -> tuple[str, str]:
+    if _LASTING.search(text):
+        return LONG_TERM, "event"
+    if RELATIONSHIP.search(text):
+        return LONG_TERM, "relationship"
+    if REVELATION.search(text):
+        return SESSION, "revelation"
+    if DEVELOPMENT.search(text):
+        return SESSION, "development"
+    return SESSION, "scene" if SCENE.search(text) else "detail"
 
 
 def importance(score: float) -> int:
-    """1 to 3 by salience."""
-    return 3 if score >= 3.5 else 2 if score >= 2 else 1
+    """Return 1 to 3 by salience."""
+    return 3 if score >= 2.6 else 2 if score >= 1.7 else 1

@@ -25,9 +25,11 @@ _STRESS = r"\*{1,3}([^*\s]+(?: [^*\s]+)?)\*{1,3}"
 _STRESSED = re.compile(rf"(?<=[\w,] ){_STRESS}(?!\w)|(?<![*\w]){_STRESS}(?= [a-z])")
 _MARKUP = re.compile(r"[*_`#>~]+|!?\[([^\[\]]*)\]\([^()]*\)")
 _VERB = r"(?:said|says|asked|asks|answered|replied|replies|whispered|called|shouted|told|added|muttered)"
-_WHO = r"[A-Z][\w'’-]+(?: [A-Z][\w'’-]+){0,3}"
-_SAID_AFTER = re.compile(rf"^\W*(?:{_VERB} (?P<who>{_WHO})|(?P<subject>{_WHO}) {_VERB}\b)")
+_WHO = r"(?!(?:Nobody|Everybody|Somebody|Everyone|Someone)\b)[A-Z][\w'’-]+(?: [A-Z][\w'’-]+){0,3}"
+_SOMEBODY = r"(?:the|a|an|one|another|some\w+)\b"
+_SAID_AFTER = re.compile(rf"^\W*(?:{_VERB} (?P<who>{_WHO}|{_SOMEBODY})|(?P<subject>{_WHO}) {_VERB}\b)")
 _SAID_BEFORE = re.compile(rf"\b(?P<who>{_WHO}) {_VERB}\b[^.!?]*$")
+_ACTS_BEFORE = re.compile(rf"^\W*(?P<who>{_WHO})(?<!['’]s) (?!(?:and|or|of|with|in|on|at|to|for)\b)[a-z]+")
 _INTRODUCED = re.compile(rf"(?:^|[.,:;!?…—*)\]”\"»]|(?<![\w-]){_VERB})\s*$")
 _NEAR = 12  # characters before a quotation that tell whether they introduce it
 _PRONOUNS = frozenset("he she they it we you i the then and but so".split())
@@ -122,30 +124,38 @@ def _inner(match: re.Match[str]) -> str:
 
 
 def _quoted_parts(paragraph: str, speaker: str) -> Iterator[tuple[str, bool, str]]:
-    """Speech goes to whom a tag such as ``said Mira`` beside it names, else to the voice before it in the paragraph,
-    the speaker's at first."""
+    """Give speech to whom a tag such as ``said Mira`` names, else to the voice before it in the paragraph, at first the
+    speaker's. Speech of somebody without a name, and of whom may be another than the speaker, is nobody's."""
     speech = _speech(paragraph)
     ends = [*(match.start() for match in speech[1:]), len(paragraph)]
     position, voice = 0, speaker
     for match, end in zip(speech, ends, strict=False):
         before, after = paragraph[position : match.start()], paragraph[match.end() : end]
-        voice = _voice(before, _inner(match), after, speaker) or voice
+        tagged = _voice(before, _inner(match), after, speaker)
+        voice = voice if tagged is None else tagged
         yield before, False, speaker
         yield _inner(match), True, voice
         position = match.end()
     yield paragraph[position:], False, speaker
 
 
-def _voice(before: str, quotation: str, after: str, speaker: str) -> str:
-    """Whom the tags around a quotation name; empty where they name nobody."""
+def _voice(before: str, quotation: str, after: str, speaker: str) -> str | None:
+    """Return whom the words around a quotation name; empty for somebody else, None where they tell nothing."""
     tag = _SAID_AFTER.search(after)
     if tag and tag["subject"] and quotation.endswith(".") and after.rstrip().endswith((",", ":")):
         tag = None  # it introduces what comes next
-    said = (tag["who"] or tag["subject"]) if tag else (found["who"] if (found := _SAID_BEFORE.search(before)) else "")
+    found = tag or _SAID_BEFORE.search(before)
+    said = (found["who"] or found["subject"]) if tag and found else found["who"] if found else ""
+    if said[:1].islower():
+        return ""
     words = said.split()
     while words and words[0].lower() in _PRONOUNS:
         words = words[1:]
-    return speaker if words and set(words) <= set(speaker.split()) else " ".join(words)
+    if words:
+        return speaker if set(words) <= set(speaker.split()) else " ".join(words)
+    acts = None if found else _ACTS_BEFORE.match(before)
+    known = {*speaker.lower().split(), *_PRONOUNS}
+    return "" if acts and acts["who"].lower().split()[0] not in known else None
 
 
 def _acted_parts(paragraph: str, speaker: str) -> Iterator[tuple[str, bool, str]]:

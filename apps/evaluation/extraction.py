@@ -11,8 +11,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from apps.builtin import picking
-from apps.builtin.salience import LONG_TERM_KINDS, SESSION_KINDS
+from apps.builtin import selection
+from apps.builtin.salience import KINDS, LONG_TERM, SESSION
 from apps.builtin.sentences import sentences_of
 from apps.evaluation.annotations import Session, read_sessions
 from apps.evaluation.datasets import read_json
@@ -21,10 +21,7 @@ from apps.extraction.settings.schema import DEFAULTS
 from apps.llm.generation import GenerationRequest
 
 BUILT_IN = "built-in"
-TIERS = {
-    "session": (picking.session, (*SESSION_KINDS, "detail")),
-    "long_term": (picking.long_term, ("fact", *LONG_TERM_KINDS)),
-}
+TIERS = {SESSION: selection.session, LONG_TERM: selection.long_term}
 SEEDS = range(20)
 MEASURES = ("coverage", "same turns", "precision", "turns")
 
@@ -89,9 +86,9 @@ def _extracted(session: Session) -> list[int]:
         ]
         participants = sorted({turn.speaker for _, turn in numbered})
         material = {"turns": turns, "participants": participants, "per_kind": DEFAULTS.new_per_kind}
-        for tier, (task, kinds) in TIERS.items():
+        for tier, task in TIERS.items():
             reply = task(GenerationRequest(task=tier, messages=[], material=material))
-            for candidate in parse_memories(reply, kinds).items:
+            for candidate in parse_memories(reply, KINDS[tier]).items:
                 turn_of_text.setdefault(candidate.text, candidate.sources[0])
     return list(turn_of_text.values())
 

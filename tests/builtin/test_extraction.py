@@ -9,13 +9,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from apps.builtin.picking import long_term, session
+from apps.builtin.selection import long_term, session
 from apps.extraction.parsers.memories import Candidate, parse_memories
 from apps.extraction.settings.schema import DEFAULTS
 from apps.extraction.stages.extraction import KINDS
 from apps.llm.generation import GenerationRequest
 
-TASKS = [(long_term, KINDS["long_term"]), (session, KINDS["session"])]
+TASKS: list[tuple[Callable[[GenerationRequest], str], tuple[str, ...]]] = [
+    (long_term, KINDS["long_term"]),
+    (session, KINDS["session"]),
+]
 
 LIVED = "I have lived in Oslo with my sister Anna since 1990."
 MOVED = "Tom moved to Lyon on the third of May."
@@ -139,6 +142,12 @@ def test_two_people_who_speak_in_one_paragraph_are_not_mixed_up() -> None:
     assert set(kept(message)) == {"Mira: “I moved to Lyon in May.”", "Alice: “I moved to Rome in June.”"}
 
 
+def test_speech_of_somebody_else_is_not_given_to_the_author() -> None:
+    assert kept('"I was born in Oslo in 1980," said the man in the hat.') == []
+    assert kept('*Tom Reed stood up.* "I was born in Oslo in 1980."') == []
+    assert kept('*Mira stood up.* "I was born in Oslo in 1980."') == ["Mira: “I was born in Oslo in 1980.”"]
+
+
 @pytest.mark.parametrize(
     ("message", "whole"),
     [
@@ -174,12 +183,24 @@ def test_questions_and_small_talk_are_not_kept(message: str) -> None:
         assert pick(task, message) == []
 
 
-@pytest.mark.parametrize("task", [task for task, _ in TASKS])
-def test_no_more_than_so_many_of_a_kind(task: Callable[[GenerationRequest], str]) -> None:
-    texts = [f"I have lived in Oslo with my sister Anna{n} since {1900 + n}, and I love jazz." for n in range(30)]
+@pytest.mark.parametrize(
+    ("task", "text"),
+    [
+        (long_term, "I have lived in Oslo with my sister Anna{n} since {year}, and I love jazz."),
+        (session, "I'm going to sell house {n} in Oslo to Anna{n} in {year}."),
+    ],
+)
+def test_no_more_than_so_many_of_a_kind(task: Callable[[GenerationRequest], str], text: str) -> None:
+    texts = [text.format(n=n, year=1900 + n) for n in range(30)]
     counts = Counter(candidate.kind for candidate in pick(task, *texts, per_kind=2))
     assert counts
     assert max(counts.values()) <= 2
+
+
+@given(st.lists(st.one_of(messages, st.sampled_from(["I'm going to sell the boat to Anna in May.", LIVED, MOVED]))))
+def test_no_sentence_is_kept_in_both_tiers(texts: list[str]) -> None:
+    kept_in = [{letters(quoted(one)) for one in pick(task, *texts, per_kind=10)} for task, _ in TASKS]
+    assert kept_in[0].isdisjoint(kept_in[1])
 
 
 def test_lines_stand_in_the_order_of_the_chat() -> None:
@@ -234,9 +255,10 @@ def test_whoever_answers_is_heard_before_whoever_asks() -> None:
 )
 @pytest.mark.parametrize("message", ["{command}\n{LIVED}", "{LIVED}\n{command}"])
 def test_what_a_message_tells_the_model_to_keep_is_not_kept_and_the_rest_is(command: str, message: str) -> None:
-    for task, _ in TASKS:
-        memories = pick(task, message.format(command=command, LIVED=LIVED), per_kind=10)
-        assert [memory.text for memory in memories] == [f"Mira: “{LIVED}”"]
+    memories = [
+        one for task, _ in TASKS for one in pick(task, message.format(command=command, LIVED=LIVED), per_kind=10)
+    ]
+    assert [memory.text for memory in memories] == [f"Mira: “{LIVED}”"]
 
 
 def test_speech_that_a_command_introduces_is_not_kept() -> None:

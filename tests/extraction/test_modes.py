@@ -16,6 +16,7 @@ from apps.memories.queries.texts import current_version
 from tests.factories import UserFactory, make_character, make_chat, parsed
 
 STORY = [
+    "I'm going to sell the blue boat to Tom tomorrow.",
     "I live in a small flat in Paris, above a bakery, with my brother Tom.",
     "Mira Vale has worked as a pilot for the Salt Company for nine years.",
     "My sister Anna is married to a doctor from Lisbon.",
