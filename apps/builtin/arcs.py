@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from apps.builtin.phrases import as_sentence
 from apps.builtin.statements import Statement, statements_of
 from apps.builtin.threads import Thread, settles, thread_in, thread_of
+from apps.english.words import content_words, jaccard
 from apps.extraction.parsers.arcs import ARC, RESOLVED, ArcLine, print_arc
 from apps.llm.generation import GenerationRequest
-from apps.memories.wording import content_words, jaccard
 
 MOST_NEW = 4
 LEAST_TEXT = 16  # characters

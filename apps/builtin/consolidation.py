@@ -4,9 +4,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from apps.english.clauses import split_speaker
+from apps.english.lexicon import stem
+from apps.english.words import STOP_WORDS
 from apps.extraction.parsers.merges import MergeLine, print_merge
 from apps.llm.generation import GenerationRequest
-from apps.memories.wording import STOP_WORDS, split_speaker, stem
 
 LEAST_WORDS = 3
 _WORD = re.compile(r"[\w'’-]+")

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from apps.builtin.phrases import as_sentence
 from apps.builtin.sentences import sentences_of
 from apps.builtin.statements import Statement, statements_of
+from apps.english.comparison import compare
+from apps.english.words import jaccard
 from apps.extraction.parsers.continuity import Contradiction, print_contradiction
-from apps.llm.embeddings import EmbeddingUnavailable
+from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.llm.generation import GenerationRequest
-from apps.memories.comparison import compare
-from apps.memories.wording import jaccard
 
 KIND = "fact"
 REPLACES = 0.45  # likelihood from which the newer statement replaces the older one
@@ -34,7 +34,8 @@ def supersession(request: GenerationRequest) -> str:
 def _replaced(pairs: Sequence[tuple[str, str]]) -> list[bool]:
     """Return for each (older statement, newer one) whether both can't hold; never where nothing can be compared."""
     try:
-        return [found.superseded >= REPLACES for found in compare([(old, new, KIND) for old, new in pairs])]
+        found = compare([(old, new, KIND) for old, new in pairs], get_embedder().embed)
+        return [one.superseded >= REPLACES for one in found]
     except EmbeddingUnavailable:
         return [False] * len(pairs)
 

@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator
 
 from apps.builtin.statements import Statement, person_meant, statements_of, subjects
+from apps.english.clauses import split_speaker
+from apps.english.words import content_words, jaccard
 from apps.extraction.parsers.epistemic import HIDING, KnowledgeLine, print_knowledge, print_retired
 from apps.extraction.parsers.text_cleanup import clean_line, clean_name
 from apps.llm.generation import GenerationRequest
-from apps.memories.wording import content_words, jaccard, split_speaker
 
 MOST_NEW = 12
 SAME = 0.7  # Jaccard index from which two entries are the same

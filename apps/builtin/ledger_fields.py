@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from apps.memories.wording import content_words
+from apps.english.words import content_words
 
 LISTS = frozenset({"injuries", "outfit", "carried", "alliances", "hazards"})  # several values at a time
 MAX_ITEMS = 5

@@ -10,7 +10,7 @@ from apps.builtin.ledger_fields import StateChange
 from apps.builtin.phrases import bare, noun_phrase
 from apps.builtin.statements import Statement, person_meant, subjects
 from apps.builtin.threads import goal_of
-from apps.memories.wording import stem
+from apps.english.lexicon import stem
 
 Found = Iterator[tuple[int, str, str, bool]]  # where the verb begins, field, value, whether it ends
 _NOT_NOW = re.compile(

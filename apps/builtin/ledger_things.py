@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from apps.builtin.ledger_fields import StateChange
 from apps.builtin.phrases import bare, noun_phrase
 from apps.builtin.statements import Statement, person_meant, subjects
-from apps.memories.wording import stem
+from apps.english.lexicon import stem
 
 _NOT_SO = re.compile(
     r"\b(?:not|never|nearly|almost|used to|if|unless|would|will|might|could|should|wish\w*|hop(?:e|es|ed))\b|n['’]t\b|"

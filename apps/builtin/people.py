@@ -8,7 +8,7 @@ from typing import Any
 
 from apps.builtin.names import entity, known_names, names_in
 from apps.builtin.sentences import Sentence
-from apps.memories.wording import TITLES
+from apps.english.names import TITLES
 
 # Those who tell a story without being in it.
 NARRATORS = frozenset("narrator gm dm game master storyteller system assistant".split())

@@ -2,7 +2,7 @@
 
 import re
 
-from apps.memories.wording import STOP_WORDS
+from apps.english.words import STOP_WORDS
 
 MAX_WORDS, MAX_CLAUSE_WORDS = 6, 16
 _WORD = re.compile(r"\s*([\w'’-]+)")

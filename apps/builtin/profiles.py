@@ -9,9 +9,9 @@ from apps.builtin.salience import DATE, DEVELOPMENT, EVENT, PREFERENCE, RELATION
 from apps.builtin.scenes import setting_of
 from apps.builtin.statements import Statement, statements_of
 from apps.builtin.threads import thread_of
+from apps.english.clauses import split_speaker
 from apps.extraction.parsers.profiles import Profile, print_profile
 from apps.llm.generation import GenerationRequest
-from apps.memories.wording import split_speaker
 
 MOST_OF_A_LABEL = 3
 MOST_PAIRS = 8

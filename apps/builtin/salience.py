@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from apps.builtin.sentences import Sentence
-from apps.memories.wording import content_words
+from apps.english.words import content_words
 
 SESSION, LONG_TERM = "session", "long_term"
 KINDS: Mapping[str, tuple[str, ...]] = {

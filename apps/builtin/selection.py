@@ -9,9 +9,9 @@ from typing import Any
 from apps.builtin.names import addressed, entity, known_names, names_in, surely_names
 from apps.builtin.salience import LONG_TERM, SESSION, importance, salience, sort
 from apps.builtin.sentences import Sentence, sentences_of
+from apps.english.words import content_words
 from apps.extraction.parsers.memories import Candidate, print_memory
 from apps.llm.generation import GenerationRequest
-from apps.memories.wording import content_words
 
 LEAST_SALIENCE = 0.6  # of a sentence by itself
 LEAST_IN_STORY = 2.0  # of one where turns are narrated, each of which has news

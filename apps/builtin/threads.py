@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from apps.builtin.phrases import clause_from
 from apps.builtin.statements import Statement
-from apps.memories.wording import content_words, split_speaker, stem
+from apps.english.clauses import split_speaker
+from apps.english.lexicon import stem
+from apps.english.words import content_words
 
 OATH = 3.5
 LEAST_WORDS = 2  # of meaning, in what is only wanted

@@ -3,9 +3,10 @@
 import re
 
 from apps.builtin.names import names_in
+from apps.english.clauses import split_speaker
+from apps.english.words import STOP_WORDS
 from apps.extraction.parsers.triggers import LENGTHS, MAX_WORDS, print_triggers
 from apps.llm.generation import GenerationRequest
-from apps.memories.wording import STOP_WORDS, split_speaker
 
 LEAST_LETTERS = 4
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*(?!['’\w])")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from apps.evaluation import extraction, questions, report, scenes, supersession
+from apps.evaluation import extraction, questions, report, scenes, supersession, verdicts
 
 
 @dataclass(frozen=True)
@@ -26,4 +26,5 @@ EVALUATIONS: Mapping[str, Evaluation] = {
     "scenes": Evaluation(scenes.evaluate, scenes.table),
     "stores": Evaluation(questions.evaluate_stores, report.table),
     "supersession": Evaluation(supersession.evaluate, supersession.table),
+    "verdicts": Evaluation(verdicts.evaluate, verdicts.table),
 }

@@ -13,16 +13,16 @@ from uuid import UUID
 
 import numpy as np
 
+from apps.english.comparison import Comparison, compare
 from apps.evaluation.datasets import UnusableDataset, required
 from apps.evaluation.json_lines import read_json_lines
 from apps.extraction.parsers.memories import Candidate
 from apps.llm.embeddings import get_embedder
-from apps.memories.comparison import compare
 from apps.memories.models import Memory
-from apps.memories.verdicts import Compare, Neighbour, Outcome, Verdict, judge
+from apps.memories.verdicts import Neighbour, Outcome, judge
 
 SUPERSEDED, DUPLICATE, PASSED = LABELS = ("superseded", "duplicate", "passed")
-_LABEL_OF = {
+LABEL_OF = {
     Outcome.SUPERSEDED: SUPERSEDED,
     Outcome.RECONFIRMED: DUPLICATE,
     Outcome.REJECTED: DUPLICATE,
@@ -68,6 +68,7 @@ def evaluate(file: Path, report: Callable[[str], None]) -> dict[str, Any]:
         "accuracy": round(right / len(judged), 4),
         "confusion": {expected: {got: counts[expected, got] for got in LABELS} for expected in LABELS},
         "contradictions_dropped": counts[SUPERSEDED, DUPLICATE],
+        "independent_superseding": counts[PASSED, SUPERSEDED],
         "wrong": [asdict(one) for one in judged if one.expected != one.got],
     }
 
@@ -86,32 +87,28 @@ def pair_of(value: Any, line: int) -> Pair:
 
 
 def judge_pairs(pairs: Sequence[Pair]) -> list[Judged]:
-    """Judge each pair separately, its texts as memories of its kind."""
-    return _judged(pairs, compare)
+    """Judge each pair by itself, both texts as memories of its kind. Raises EmbeddingUnavailable."""
+    embed = get_embedder().embed
+    old, new = embed([pair.existing for pair in pairs]), embed([pair.candidate for pair in pairs])
+    found = dict(
+        zip(pairs, compare([(pair.existing, pair.candidate, pair.kind) for pair in pairs], embed), strict=True)
+    )
+    return [
+        _judge(pair, float(before @ after), after, found[pair])
+        for pair, before, after in zip(pairs, old, new, strict=True)
+    ]
 
 
-def judge_by_rules(pairs: Sequence[Pair]) -> list[Judged]:
-    """Judge pairs as ``judge_pairs`` does, but pass those that no rule decides."""
-    return _judged(pairs, None)
-
-
-def _judged(pairs: Sequence[Pair], weigh: Compare | None) -> list[Judged]:
-    embedder = get_embedder()
-    old = embedder.embed([pair.existing for pair in pairs])
-    new = embedder.embed([pair.candidate for pair in pairs])
-    return [_judge(pair, before, after, weigh) for pair, before, after in zip(pairs, old, new, strict=True)]
-
-
-def _judge(pair: Pair, old: np.ndarray[Any, Any], new: np.ndarray[Any, Any], weigh: Compare | None) -> Judged:
-    similarity = float(old @ new)
+def _judge(pair: Pair, similarity: float, vector: np.ndarray[Any, Any], found: Comparison) -> Judged:
     neighbour = Neighbour(UUID(int=pair.line), pair.kind, pair.existing, similarity)
-    candidate = Candidate(pair.kind, pair.candidate)
-    verdict: Verdict = judge([candidate], [[neighbour]], new[None], compare=weigh)[0]
+    [verdict] = judge(
+        [Candidate(pair.kind, pair.candidate)], [[neighbour]], vector[None], compare=lambda asked: [found] * len(asked)
+    )
     return Judged(
         line=pair.line,
         kind=pair.kind,
         expected=pair.expected,
-        got=_LABEL_OF[verdict.outcome],
+        got=LABEL_OF[verdict.outcome],
         similarity=round(similarity, 3),
         reason=verdict.reason,
         existing=pair.existing,
@@ -122,9 +119,11 @@ def _judge(pair: Pair, old: np.ndarray[Any, Any], new: np.ndarray[Any, Any], wei
 def table(results: dict[str, Any]) -> str:
     """Return accuracy and confusion table as text, and below them the wrong pairs."""
     width = max(map(len, LABELS))
+    changes, independent = (sum(results["confusion"][label].values()) for label in (SUPERSEDED, PASSED))
     lines = [
-        f"accuracy {results['accuracy']:.3f} ({results['right']} of {results['pairs']}),"
-        f" {results['contradictions_dropped']} contradictions dropped as duplicates",
+        f"accuracy {results['accuracy']:.3f} ({results['right']} of {results['pairs']})",
+        f"contradictions dropped as duplicates: {results['contradictions_dropped']} of {changes}",
+        f"independent statements that supersede another: {results['independent_superseding']} of {independent}",
         "",
         f"{'expected':<{width}}" + "".join(f"{label:>12}" for label in LABELS),
     ]

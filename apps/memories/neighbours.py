@@ -11,10 +11,10 @@ from django.db.models import Q
 from pgvector import Vector
 
 from apps.chats.models import Character, Chat, Message
+from apps.english.words import jaccard
 from apps.memories.lineage import relatives
 from apps.memories.models import Inheritance, Memory, MemorySource
 from apps.memories.verdicts import Neighbour
-from apps.memories.wording import jaccard
 
 NEAREST = 12
 LOST = ("source_gone", "source_changed", "fresh_start")  # retired for these, it may be learnt anew

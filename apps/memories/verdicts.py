@@ -1,47 +1,49 @@
 """What becomes of a candidate: new, the successor of an older memory, a repetition, or nothing. Pure.
 
-Rules decide first (``state_change``, ``restatement``), then likeness; what neither decides may be asked of a language
-model (``confirm``) or, where there is none, be weighed (``comparison``).
+Likeness finds repetitions. What is uncertain is asked of a language model (``confirm``) or, where none is connected,
+told by the learned comparison (``compare``). No hand-written rule makes a change of one statement into another; a
+contradiction only keeps a statement from being dropped as a repetition.
 """
 
-from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 
+from apps.english.clauses import split_speaker
+from apps.english.comparison import Comparison
+from apps.english.differences import contradicts, identifiers_differ
+from apps.english.words import content_words, jaccard
 from apps.memories.candidates import Candidate
-from apps.memories.comparison import Comparison
-from apps.memories.restatement import differs, restates
-from apps.memories.state_change import Change, change_between
-from apps.memories.wording import jaccard, split_speaker
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Similarities from which two statements are the same, of two kinds the same, or about the same."""
+    """Similarities from which two statements of a kind, or of two, are the same, and from which they are about the
+    same. Statements below ``same_topic`` never touch each other."""
 
     duplicate: float
     cross_kind_duplicate: float
     same_topic: float
-    # Below the same topic, statements that fill the same frame of the same subject still exclude each other.
-    same_frame: float
-    weighed: float  # the least likeness at which two statements are compared, where no rule decides
 
 
-# Of hardware profiles A (small local models; the built-in backend) and B (hosted models), from memory.md.
-COSINE = Thresholds(duplicate=0.82, cross_kind_duplicate=0.88, same_topic=0.55, same_frame=0.15, weighed=0.35)
-COSINE_B = Thresholds(duplicate=0.85, cross_kind_duplicate=0.91, same_topic=0.52, same_frame=0.15, weighed=0.35)
-JACCARD = Thresholds(duplicate=0.65, cross_kind_duplicate=0.75, same_topic=0.40, same_frame=0.10, weighed=0.20)
-JACCARD_B = Thresholds(duplicate=0.68, cross_kind_duplicate=0.78, same_topic=0.38, same_frame=0.10, weighed=0.20)
+# For hardware profiles A (small local models; the built-in backend) and B (hosted models). The learned comparison tells
+# statements of two topics apart by itself, so that A's topic may be wide: docs/weights.md has the figures.
+COSINE = Thresholds(duplicate=0.82, cross_kind_duplicate=0.88, same_topic=0.45)
+COSINE_B = Thresholds(duplicate=0.85, cross_kind_duplicate=0.91, same_topic=0.52)
+JACCARD = Thresholds(duplicate=0.65, cross_kind_duplicate=0.75, same_topic=0.45)
+JACCARD_B = Thresholds(duplicate=0.68, cross_kind_duplicate=0.78, same_topic=0.38)
 
 Confirm = Callable[[str, str], bool]  # whether the second statement replaces the first, as a model sees it
 Compare = Callable[[Sequence[tuple[str, str, str]]], list[Comparison]]  # of (older, newer, kind) each
-# Likelihoods from which a comparison decides. To lose a contradiction is worse than to keep a repetition: what may as
-# well be a change (``DOUBTFUL``) is no repetition.
-REPEATS, REPLACES, DOUBTFUL = 0.65, 0.45, 0.15
+
+# Likelihoods from which a comparison decides; docs/weights.md tells how they were chosen. To lose a contradiction is
+# worse than to keep a repetition: above DOUBTFUL, the likelihood of a change, nothing is a repetition.
+REPEATS, DOUBTFUL, REPLACES = 0.55, 0.1, 0.6
+QUOTED_TOPIC = 0.3  # Jaccard index from which quotations are compared
 
 
 class Outcome(StrEnum):
@@ -53,11 +55,11 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A memory that is remembered, or was and is ``forgotten``, and how similar it is, 0 to 1.
+    """A memory near a candidate, and how similar it is, 0 to 1.
 
-    ``since`` is the number of the turn that it stems from, where it stems from the candidates' own chat.
-    ``same_line``: it was made from the candidate's very words, whatever a person has made of it since. ``evicted``: it
-    had to make room, but nothing has replaced it.
+    ``forgotten``: a person deleted it, or it is no longer active. ``since`` is the number of the turn that it stems
+    from, where it stems from the candidates' own chat. ``same_line``: it was made from the candidate's very words,
+    whatever a person has made of it since. ``evicted``: it had to make room, but nothing has replaced it.
     """
 
     id: UUID
@@ -82,6 +84,48 @@ class Verdict:
     reason: str = ""
 
 
+@dataclass(frozen=True)
+class _Near:
+    """A memory, or an earlier line of the same batch, next to a candidate."""
+
+    kind: str
+    text: str
+    similarity: float
+    same_kind: bool
+    said_later: bool  # than the candidate
+    memory: Neighbour | None = None
+    line: int | None = None
+
+    @property
+    def key(self) -> UUID | int | None:
+        return self.memory.id if self.memory else self.line
+
+    @property
+    def gone(self) -> bool:
+        """Whether a person deleted it, or something replaced it."""
+        return self.memory is not None and self.memory.forgotten and not self.memory.evicted
+
+
+@dataclass
+class _Batch:
+    """The verdicts so far, and what they rest on."""
+
+    limits: Thresholds
+    confirm: Confirm | None
+    found: dict[tuple[str, str, str], Comparison] | None  # None without the learned comparison
+    verdicts: list[Verdict] = field(default_factory=list)
+    taken: set[UUID | int | None] = field(default_factory=set)  # replaced by a candidate of the batch
+
+    def comparison(self, candidate: Candidate, near: _Near) -> Comparison | None:
+        return self.found.get(_pair(candidate, near)) if self.found else None
+
+    def stands(self, near: _Near) -> bool:
+        """Tell whether a memory or line is remembered after the verdicts so far."""
+        if near.key in self.taken:
+            return False
+        return near.line is None or self.verdicts[near.line].outcome in (Outcome.PASSED, Outcome.SUPERSEDED)
+
+
 def judge(
     candidates: Sequence[Candidate],
     neighbours: Sequence[Sequence[Neighbour]],
@@ -90,44 +134,90 @@ def judge(
     confirm: Confirm | None = None,
     compare: Compare | None = None,
 ) -> list[Verdict]:
-    """A verdict for each candidate, given its neighbours among the memories, nearest first.
+    """Return a verdict for each candidate, given its neighbours among the memories, nearest first.
 
     Candidates stand in the order in which they were said, and are compared with each other too: by ``vectors`` (one
     row each, unit length) or, without them, by their words; the neighbours' similarities and ``thresholds`` must be of
-    the same sort. ``confirm`` is asked about the nearest memory of the same kind and topic that no rule decides on;
-    ``compare`` about the nearest memory or line of the same kind, and the rest counts as new.
+    the same sort. ``compare`` is called once for the batch, and not at all where there is ``confirm``.
     """
     limits = thresholds or (COSINE if vectors is not None else JACCARD)
-    verdicts: list[Verdict] = []
-    taken: set[UUID | int] = set()
-    for number, candidate in enumerate(candidates):
-        near = [_nearness(candidates, vectors, number, other) for other in range(number)]
+    near = [_near(candidates, neighbours[number], vectors, number) for number in range(len(candidates))]
+    batch = _Batch(limits, confirm, _compared(candidates, near, limits, None if confirm else compare))
+    for candidate, others in zip(candidates, near, strict=True):
         verdict = (
-            _same_line(candidate, neighbours[number])
-            or _confirmed(candidate, neighbours[number], limits, taken, confirm)
-            or _repeated_memory(candidate, neighbours[number], limits)
-            or _repeated_line(candidate, near, verdicts, limits, taken)
-            or _replaced_line(candidate, near, verdicts, limits, taken)
-            or _replaced_memory(candidate, neighbours[number], limits, taken)
-            or (compare and _compared(candidate, neighbours[number], near, verdicts, limits, taken, compare))
+            _same_line(candidate, others)
+            or _repeated(batch, candidate, [one for one in others if one.gone])
+            or _confirmed(batch, candidate, others)
+            or _repeated(batch, candidate, [one for one in others if not one.gone and batch.stands(one)])
+            or _replaced(batch, candidate, others)
             or Verdict(candidate, Outcome.PASSED)
         )
         if verdict.outcome == Outcome.SUPERSEDED:
-            taken |= {item for item in (verdict.target, verdict.earlier) if item is not None}
-        verdicts.append(verdict)
-    return verdicts
+            batch.taken.add(verdict.target if verdict.earlier is None else verdict.earlier)
+        batch.verdicts.append(verdict)
+    return batch.verdicts
 
 
-def _nearness(candidates: Sequence[Candidate], vectors: np.ndarray[Any, Any] | None, number: int, other: int) -> float:
-    if vectors is None:
-        return jaccard(candidates[number].text, candidates[other].text)
-    return float(vectors[number] @ vectors[other])
+def _near(
+    candidates: Sequence[Candidate],
+    neighbours: Iterable[Neighbour],
+    vectors: np.ndarray[Any, Any] | None,
+    number: int,
+) -> list[_Near]:
+    """Return the memories and the earlier lines next to a candidate, nearest first."""
+    candidate = candidates[number]
+    said = max(candidate.sources, default=None)
+    near = [
+        _Near(
+            one.kind,
+            one.text,
+            one.similarity,
+            one.kind == candidate.kind,
+            said_later=said is not None and one.since is not None and said < one.since,
+            memory=one,
+        )
+        for one in neighbours
+    ]
+    for place, line in enumerate(candidates[:number]):
+        likeness = jaccard(line.text, candidate.text) if vectors is None else float(vectors[number] @ vectors[place])
+        near.append(_Near(line.kind, line.text, likeness, line.kind == candidate.kind, said_later=False, line=place))
+    return sorted(near, key=lambda one: -one.similarity)
 
 
-def _same_line(candidate: Candidate, neighbours: Sequence[Neighbour]) -> Verdict | None:
-    for neighbour in neighbours:
-        if neighbour.same_line and not neighbour.evicted:
-            return _repetition(candidate, neighbour)
+def _compared(
+    candidates: Sequence[Candidate], near: Sequence[Sequence[_Near]], limits: Thresholds, compare: Compare | None
+) -> dict[tuple[str, str, str], Comparison] | None:
+    """Return the comparison of each candidate with all that is near enough for a verdict."""
+    if compare is None:
+        return None
+    pairs = {
+        _pair(candidate, one): None
+        for candidate, others in zip(candidates, near, strict=True)
+        for one in others
+        if one.similarity >= (limits.same_topic if one.same_kind else limits.cross_kind_duplicate)
+        and _shares_topic(one.text, candidate.text)
+    }
+    return dict(zip(pairs, compare(list(pairs)), strict=True)) if pairs else {}
+
+
+def _shares_topic(old: str, new: str) -> bool:
+    """Tell whether quotations are by one speaker and share words: vectors of what people say are all alike."""
+    (speaker, said), (other_speaker, other_said) = split_speaker(old), split_speaker(new)
+    if not speaker and not other_speaker:
+        return True
+    return not (speaker and other_speaker and speaker != other_speaker) and jaccard(said, other_said) >= QUOTED_TOPIC
+
+
+def _pair(candidate: Candidate, near: _Near) -> tuple[str, str, str]:
+    """Return both texts in the order in which they were said, and the kind."""
+    texts = (candidate.text, near.text) if near.said_later else (near.text, candidate.text)
+    return (*texts, candidate.kind)
+
+
+def _same_line(candidate: Candidate, others: Iterable[_Near]) -> Verdict | None:
+    for near in others:
+        if near.memory and near.memory.same_line and not near.memory.evicted:
+            return _repetition(candidate, near.memory)
     return None
 
 
@@ -136,158 +226,60 @@ def _repetition(candidate: Candidate, neighbour: Neighbour) -> Verdict:
     return Verdict(candidate, outcome, neighbour.id, reason="says the same")
 
 
-def _confirmed(
-    candidate: Candidate,
-    neighbours: Sequence[Neighbour],
-    thresholds: Thresholds,
-    taken: Set[UUID | int],
-    confirm: Confirm | None,
-) -> Verdict | None:
-    """The nearest memory that no rule decides on, if it is replaced as the model sees it."""
-    if confirm is None:
+def _confirmed(batch: _Batch, candidate: Candidate, others: Iterable[_Near]) -> Verdict | None:
+    """Ask the model about the nearest memory of the same kind and topic, unless it is in the same words."""
+    if batch.confirm is None:
         return None
-    for neighbour in neighbours:
-        if neighbour.similarity < thresholds.same_topic:
+    for near in others:
+        if near.similarity < batch.limits.same_topic:
             return None
-        if neighbour.forgotten or neighbour.kind != candidate.kind or neighbour.id in taken:
+        if near.memory is None or near.memory.forgotten or not near.same_kind or near.key in batch.taken:
             continue
-        if not _is_uncertain(neighbour.text, candidate.text) or _said_before(candidate, neighbour):
+        if near.said_later or _same_words(near.text, candidate.text):
             return None
-        replaces = confirm(neighbour.text, candidate.text)
-        return Verdict(candidate, Outcome.SUPERSEDED, neighbour.id, reason="model") if replaces else None
+        replaces = batch.confirm(near.text, candidate.text)
+        return Verdict(candidate, Outcome.SUPERSEDED, near.memory.id, reason="model") if replaces else None
     return None
 
 
-def _is_uncertain(old: str, new: str) -> bool:
-    return change_between(old, new) is None and not restates(old, new)
+def _same_words(old: str, new: str) -> bool:
+    return content_words(old) == content_words(new) and not contradicts(old, new)
 
 
-def _said_before(candidate: Candidate, neighbour: Neighbour) -> bool:
-    said = max(candidate.sources, default=None)
-    return said is not None and neighbour.since is not None and said < neighbour.since
-
-
-def _repeated_memory(candidate: Candidate, neighbours: Sequence[Neighbour], thresholds: Thresholds) -> Verdict | None:
-    for neighbour in neighbours:
-        same_kind = candidate.kind == neighbour.kind
-        if not neighbour.evicted and _repeats(
-            neighbour.text, candidate.text, neighbour.similarity, thresholds, same_kind=same_kind
-        ):
-            return _repetition(candidate, neighbour)
-    return None
-
-
-def _repeated_line(
-    candidate: Candidate,
-    near: Sequence[float],
-    verdicts: Sequence[Verdict],
-    thresholds: Thresholds,
-    taken: Set[UUID | int],
-) -> Verdict | None:
-    for number, verdict in enumerate(verdicts):
-        same_kind = candidate.kind == verdict.candidate.kind
-        if (
-            _is_kept(verdict)
-            and number not in taken
-            and _repeats(verdict.candidate.text, candidate.text, near[number], thresholds, same_kind=same_kind)
-        ):
-            return Verdict(candidate, Outcome.REJECTED, reason="repeats another line")
-    return None
-
-
-def _repeats(old: str, new: str, similarity: float, thresholds: Thresholds, *, same_kind: bool) -> bool:
-    """Whether the newer statement adds nothing: alike enough without a difference, or the same in other words."""
-    if similarity >= (thresholds.duplicate if same_kind else thresholds.cross_kind_duplicate):
-        return not differs(old, new) and change_between(old, new) is None
-    if not same_kind or similarity < thresholds.same_topic:
-        return False
-    return restates(old, new) and change_between(old, new) is None
-
-
-def _replaced_line(
-    candidate: Candidate,
-    near: Sequence[float],
-    verdicts: Sequence[Verdict],
-    thresholds: Thresholds,
-    taken: Set[UUID | int],
-) -> Verdict | None:
-    """The latest of the lines before that the candidate replaces."""
-    for number in reversed(range(len(verdicts))):
-        verdict = verdicts[number]
-        if number in taken or not _is_kept(verdict):
+def _repeated(batch: _Batch, candidate: Candidate, others: Iterable[_Near]) -> Verdict | None:
+    for near in others:
+        evicted = near.memory is not None and near.memory.evicted
+        if evicted or not _repeats(batch, candidate, near):
             continue
-        change = _change(verdict.candidate.text, candidate.text, near[number], thresholds)
-        if change:
-            return Verdict(candidate, Outcome.SUPERSEDED, earlier=number, reason=change.reason)
-    return None
-
-
-def _replaced_memory(
-    candidate: Candidate, neighbours: Sequence[Neighbour], thresholds: Thresholds, taken: Set[UUID | int]
-) -> Verdict | None:
-    for neighbour in neighbours:
-        if (neighbour.forgotten and not neighbour.evicted) or neighbour.id in taken:
-            continue
-        change = _change(neighbour.text, candidate.text, neighbour.similarity, thresholds)
-        if change and _said_before(candidate, neighbour):
-            return Verdict(candidate, Outcome.REJECTED, neighbour.id, reason="said before what replaced it")
-        if change:
-            return Verdict(candidate, Outcome.SUPERSEDED, neighbour.id, reason=change.reason)
-    return None
-
-
-def _compared(
-    candidate: Candidate,
-    neighbours: Sequence[Neighbour],
-    near: Sequence[float],
-    verdicts: Sequence[Verdict],
-    thresholds: Thresholds,
-    taken: Set[UUID | int],
-    compare: Compare,
-) -> Verdict | None:
-    """What becomes of a candidate beside the one statement of its kind that is nearest.
-
-    Quotations are left alone: the weights were learnt from plain statements, and what people say is seldom one.
-    """
-    memories: list[tuple[float, str, Neighbour | int]] = [
-        (one.similarity, one.text, one)
-        for one in neighbours
-        if one.kind == candidate.kind and not one.forgotten and one.id not in taken
-    ]
-    lines: list[tuple[float, str, Neighbour | int]] = [
-        (near[number], one.candidate.text, number)
-        for number, one in enumerate(verdicts)
-        if one.candidate.kind == candidate.kind and _is_kept(one) and number not in taken
-    ]
-    likeness, text, nearest = max([*memories, *lines], key=lambda one: one[0], default=(0.0, "", 0))
-    if likeness < thresholds.weighed or _is_quoted(text) or _is_quoted(candidate.text):
-        return None
-    [found] = compare([(text, candidate.text, candidate.kind)])
-    if found.duplicate >= REPEATS and found.superseded <= DOUBTFUL:
-        if isinstance(nearest, Neighbour):
-            return _repetition(candidate, nearest)
+        if near.memory:
+            return _repetition(candidate, near.memory)
         return Verdict(candidate, Outcome.REJECTED, reason="repeats another line")
-    if found.superseded < REPLACES or candidate.kind == "event":
-        return None  # what has happened stays so; that a plan has changed is for rules to see
-    if isinstance(nearest, int):
-        return Verdict(candidate, Outcome.SUPERSEDED, earlier=nearest, reason="weighed")
-    if _said_before(candidate, nearest):
+    return None
+
+
+def _repeats(batch: _Batch, candidate: Candidate, near: _Near) -> bool:
+    alike = near.similarity >= (batch.limits.duplicate if near.same_kind else batch.limits.cross_kind_duplicate)
+    if batch.found is None:
+        return alike and not contradicts(near.text, candidate.text)
+    found = batch.comparison(candidate, near)
+    if found is None or found.superseded > DOUBTFUL:
+        return False
+    if alike:
+        return not (contradicts if found.duplicate < REPEATS else identifiers_differ)(near.text, candidate.text)
+    return found.duplicate >= REPEATS
+
+
+def _replaced(batch: _Batch, candidate: Candidate, others: Iterable[_Near]) -> Verdict | None:
+    """Find the statement of the same kind that the candidate most likely replaces, or that has replaced it already."""
+    likely = [
+        (found.superseded, -place, near)
+        for place, near in enumerate(others)
+        if near.same_kind and not near.gone and batch.stands(near) and (found := batch.comparison(candidate, near))
+    ]
+    likelihood, _, near = max(likely, key=lambda one: one[:2], default=(0.0, 0, None))
+    if near is None or likelihood < REPLACES:
         return None
-    return Verdict(candidate, Outcome.SUPERSEDED, nearest.id, reason="weighed")
-
-
-def _change(old: str, new: str, similarity: float, thresholds: Thresholds) -> Change | None:
-    """The change from one statement to another that is about the same."""
-    if similarity < thresholds.same_frame:
-        return None
-    change = change_between(old, new)
-    enough = (thresholds.same_frame + thresholds.same_topic) / 2
-    return None if change and change.by_words and similarity < enough else change
-
-
-def _is_quoted(text: str) -> bool:
-    return bool(split_speaker(text)[0])
-
-
-def _is_kept(verdict: Verdict) -> bool:
-    return verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED)
+    target = near.memory.id if near.memory else None
+    if near.said_later:
+        return Verdict(candidate, Outcome.REJECTED, target, reason="said before")
+    return Verdict(candidate, Outcome.SUPERSEDED, target, earlier=near.line, reason="comparison")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from apps.builtin.scene_breaks import Break, Turn, begins_scene, likelihoods, scene_starts
 from apps.builtin.scene_patterns_seed import seed_scene_starts
-from apps.memories.regression import read
+from apps.english.regression import read
 
 DATA = Path(__file__).parents[1] / "data"
 # Passages of several authors. To the last two files neither rules nor weights were fitted.

@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 
 from apps.builtin import contradictions as contradicting
 from apps.builtin.tasks import TASKS
+from apps.english.clauses import split_speaker
+from apps.english.comparison import Comparison
+from apps.english.words import content_words
 from apps.extraction.parsers.answers import parse_update, parse_yes_no
 from apps.extraction.parsers.arcs import parse_arcs
 from apps.extraction.parsers.continuity import parse_contradictions
@@ -24,8 +27,6 @@ from apps.extraction.parsers.triggers import parse_triggers
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.generation import GenerationRequest
 from apps.memories.candidates import LEDGER_FIELDS
-from apps.memories.comparison import Comparison
-from apps.memories.wording import content_words, split_speaker
 
 Fields = dict[str, str]
 PEOPLE = ("Mira", "Tom")
@@ -369,7 +370,7 @@ def test_what_differs_is_never_merged(one: str, other: str) -> None:
 def incompatible(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stand in for the learned comparison, which has tests of its own: two words in common are one topic."""
 
-    def compared(pairs: Sequence[tuple[str, str, str]]) -> list[Comparison]:
+    def compared(pairs: Sequence[tuple[str, str, str]], embed: object) -> list[Comparison]:
         words = [(content_words(old), content_words(new)) for old, new, _ in pairs]
         return [Comparison(float(one != two and len(one & two) > 1), 0.0, 0.0) for one, two in words]
 

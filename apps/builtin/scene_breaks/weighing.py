@@ -8,8 +8,8 @@ import numpy as np
 
 from apps.builtin.scene_breaks.signals import opening_of, signals
 from apps.builtin.scene_breaks.turns import Turn
+from apps.english.regression import Regression, fitted, read
 from apps.llm.embeddings import get_embedder
-from apps.memories.regression import Regression, fitted, read
 
 FILE = Path(__file__).with_name("weights.json")
 SHRINK = 100.0  # messages

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from apps.chats.models import Message
+from apps.english.words import content_words, jaccard
 from apps.extraction.parsers.arcs import ArcLine, parse_arcs
 from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
@@ -18,7 +19,6 @@ from apps.memories.models import Arc, Memory, Scene
 from apps.memories.neighbours import LOST
 from apps.memories.operations.arcs import open_arc, resolve_arc, retire_arcs_beyond
 from apps.memories.queries.memories import active_memories
-from apps.memories.wording import content_words, jaccard
 
 MAX_TOKENS, SUMMARY_TOKENS = 400, 300
 MIN_TEXT = 15  # characters; less names no thread

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from apps.english.words import content_words, jaccard
 from apps.extraction.parsers.merges import MergeLine, parse_merges
 from apps.extraction.settings.schema import Settings
 from apps.extraction.stages.context import NOTHING, Context, Outcome, Window
@@ -11,7 +12,6 @@ from apps.llm.generation import GenerationFailed
 from apps.memories.models import Memory
 from apps.memories.operations.merging import mark_consolidated, merge_memories
 from apps.memories.queries.memories import active_memories
-from apps.memories.wording import content_words, jaccard
 
 MAX_ENTRIES = 40  # of a kind that the model is shown together
 MIN_TOKENS, TOKENS_AN_ENTRY = 400, 60

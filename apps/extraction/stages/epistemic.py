@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import Max, Q
 
 from apps.chats.models import Message
+from apps.english.words import jaccard
 from apps.extraction.models import ExtractionProgress
 from apps.extraction.parsers.epistemic import KnowledgeLine, parse_knowledge
 from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
@@ -15,7 +16,6 @@ from apps.extraction.stages.provenance import attribute
 from apps.extraction.stages.turns import messages_between, within_room
 from apps.memories.models import Entity, Knowledge, Scene
 from apps.memories.operations.knowledge import write_knowledge
-from apps.memories.wording import jaccard
 
 MAX_TOKENS = 400
 SAME = 0.7  # Jaccard index from which two entries of a kind and a subject are the same

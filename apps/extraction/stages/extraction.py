@@ -148,7 +148,7 @@ def _judge(context: Context, turns: Mapping[int, Message], tier: str, candidates
         context.embed_memories(without_vector(scope, hashes, learnt, model, MAX_STALE))
         near = find_neighbours(scope, hashes, learnt, vectors, model)
     thresholds = thresholds_of(context.settings, by_words=vectors is None)
-    verdicts = judge(ordered, near, vectors, thresholds, confirm_by(context, tier), compare_by(context, tier))
+    verdicts = judge(ordered, near, vectors, thresholds, confirm_by(context, tier), compare_by(context))
     return replace(stage, verdicts=_limited(verdicts, context.settings.new_per_kind, set(learnt)))
 
 

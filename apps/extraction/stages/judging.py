@@ -1,15 +1,15 @@
-"""By what candidates are judged: the thresholds that hold, and who decides where no rule does."""
+"""What candidates are judged by: the thresholds in force, and a model or the learned comparison."""
 
 from collections.abc import Sequence
 
+from apps.english.comparison import Comparison, compare
 from apps.extraction.parsers.answers import parse_update
 from apps.extraction.settings.schema import Settings
 from apps.extraction.stages.context import Context
-from apps.llm.embeddings import EmbeddingUnavailable
+from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.llm.generation import GenerationFailed
-from apps.memories.comparison import Comparison, compare
 from apps.memories.models import Memory
-from apps.memories.verdicts import COSINE, JACCARD, Compare, Confirm, Thresholds
+from apps.memories.verdicts import Compare, Confirm, Thresholds
 
 ANSWER_TOKENS = 20
 MAX_QUESTIONS = 12  # of one step
@@ -22,20 +22,16 @@ def thresholds_of(settings: Settings, *, by_words: bool) -> Thresholds:
             duplicate=settings.word_duplicate,
             cross_kind_duplicate=settings.word_cross_kind_duplicate,
             same_topic=settings.word_same_topic,
-            same_frame=JACCARD.same_frame,
-            weighed=JACCARD.weighed,
         )
     return Thresholds(
         duplicate=settings.duplicate,
         cross_kind_duplicate=settings.cross_kind_duplicate,
         same_topic=settings.same_topic,
-        same_frame=COSINE.same_frame,
-        weighed=COSINE.weighed,
     )
 
 
 def confirm_by(context: Context, tier: str) -> Confirm | None:
-    """Asks the model whether a statement replaces another; None where there is no model to ask.
+    """Return a function that asks the model whether a statement replaces another; None where there is no model.
 
     Only of long-term memories: those of a session are many, and short-lived. A model that fails to answer replaces
     nothing.
@@ -52,15 +48,15 @@ def confirm_by(context: Context, tier: str) -> Confirm | None:
     return confirm
 
 
-def compare_by(context: Context, tier: str) -> Compare | None:
-    """Weighs what no rule decides, where there is no model to ask. Of long-term memories only, as above."""
-    return _weigh if context.backend.name == "builtin" and tier == Memory.Tier.LONG_TERM else None
+def compare_by(context: Context) -> Compare | None:
+    """Return the learned comparison where there is no model to ask."""
+    return _compare if context.backend.name == "builtin" else None
 
 
-def _weigh(pairs: Sequence[tuple[str, str, str]]) -> list[Comparison]:
-    """Where this machine's embedding model is out of order nothing is decided, and all of them stand."""
+def _compare(pairs: Sequence[tuple[str, str, str]]) -> list[Comparison]:
+    """Compare by this machine's embedding model; where that is out of order, nothing is a change or a repetition."""
     try:
-        return compare(pairs)
+        return compare(pairs, get_embedder().embed)
     except EmbeddingUnavailable:
         return [STANDS] * len(pairs)
 

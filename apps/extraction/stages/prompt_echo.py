@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable
 
+from apps.english.words import content_words
 from apps.extraction.instructions import echoed_lines, is_instruction, normalized, without_instructions
-from apps.memories.wording import content_words
 
 SAME = 0.6  # share of a line's words found in a dictated text from which the line repeats it
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n")

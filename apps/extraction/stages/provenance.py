@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from apps.memories.wording import content_words
+from apps.english.words import content_words
 
 
 def attribute(text: str, turns: Mapping[int, str]) -> int | None:

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
+from apps.english.words import STOP_WORDS
 from apps.extraction.parsers.triggers import parse_triggers, trigger_words
 from apps.extraction.stages.context import Context
 from apps.llm.generation import GenerationFailed
 from apps.memories.models import Memory
 from apps.memories.operations.verdicts import VerdictBatch
 from apps.memories.verdicts import Outcome
-from apps.memories.wording import STOP_WORDS
 
 TOKENS_A_MEMORY = 40
 OWN, ALL = 6, 12  # words taken from a memory's text, and with those that a model suggests

@@ -1,16 +1,16 @@
-"""``manage.py fit_comparison FILE …``: fit the weights of the signals that decide pairs without a rule."""
+"""``manage.py fit_comparison FILE …``: learn from judged pairs how much each signal tells."""
 
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from apps.english.comparison.weighing import FILE, learn
+from apps.english.regression import write
 from apps.evaluation.datasets import UnusableDataset
 from apps.evaluation.json_lines import read_json_lines
-from apps.evaluation.supersession import judge_by_rules, pair_of
-from apps.llm.embeddings import EmbeddingUnavailable
-from apps.memories.comparison.weighing import FILE, learn
-from apps.memories.regression import write
+from apps.evaluation.supersession import pair_of
+from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 
 
 class Command(BaseCommand):
@@ -23,11 +23,12 @@ class Command(BaseCommand):
     def handle(self, *args: Any, files: list[Path], out: Path, **options: Any) -> None:
         try:
             pairs = [pair_of(value, line) for file in files for line, value in read_json_lines(file)]
-            undecided = [one for one in judge_by_rules(pairs) if one.got == "passed"]
             learnt = learn(
-                [(one.existing, one.candidate, one.kind) for one in undecided], [one.expected for one in undecided]
+                [(one.existing, one.candidate, one.kind) for one in pairs],
+                [one.expected for one in pairs],
+                get_embedder().embed,
             )
             write(learnt, out)
         except (UnusableDataset, OSError, EmbeddingUnavailable) as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"{len(learnt.names)} signals, learnt from {len(undecided)} of {len(pairs)} pairs: {out}")
+        self.stdout.write(f"{len(learnt.names)} signals, learnt from {len(pairs)} pairs: {out}")

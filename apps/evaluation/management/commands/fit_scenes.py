@@ -6,11 +6,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.builtin.scene_breaks.weighing import FILE, learn
+from apps.english.regression import write
 from apps.evaluation.datasets import UnusableDataset
 from apps.evaluation.json_lines import read_json_lines
 from apps.evaluation.scenes import passage_of
 from apps.llm.embeddings import EmbeddingUnavailable
-from apps.memories.regression import write
 
 
 class Command(BaseCommand):

@@ -1,10 +1,10 @@
-"""Words that mean much the same, words that exclude each other, and classes of words. Pure."""
+"""Synonyms, opposites and classes of words. Pure."""
 
 from collections import defaultdict
 from functools import cache, lru_cache
 
-from apps.memories.lexicon.forms import stem
-from apps.memories.lexicon.wordnet import entries
+from apps.english.lexicon.forms import stem
+from apps.english.lexicon.wordnet import entries
 
 # What everyday speech treats alike and WordNet keeps apart, or does not know in that sense.
 _ALIKE = """
@@ -52,12 +52,12 @@ SHORTEST_ROOT = 5  # letters from which a word within a longer one tells what th
 
 @lru_cache(maxsize=16384)
 def alike(one: str, two: str) -> bool:
-    """Whether two stems mean much the same, or one is made from the other."""
+    """Tell whether two stems mean much the same, or one is derived from the other."""
     return one == two or two in _pairs()["alike"].get(one, ()) or _extends(one, two) or _extends(two, one)
 
 
 def _extends(one: str, two: str) -> bool:
-    """Birth and birthplace."""
+    """Tell whether one is the beginning of the other, as birth of birthplace."""
     return len(one) >= SHORTEST_ROOT and two.startswith(one)
 
 
@@ -66,19 +66,19 @@ _NEGATING = ("un", "in", "im", "ir", "il", "dis", "mis", "non")
 
 @lru_cache(maxsize=16384)
 def opposite(one: str, two: str) -> bool:
-    """Whether two stems exclude each other."""
+    """Tell whether two stems exclude each other."""
     return two in _pairs()["opposite"].get(one, ()) or _negates(one, two) or _negates(two, one)
 
 
 def _negates(one: str, two: str) -> bool:
-    """Unable, inexpensive, disloyal; useless and useful."""
+    """Tell whether one is the other with a negating prefix or suffix: disloyal, useless."""
     if len(two) >= SHORTEST_STEM and one.endswith(two) and one.removesuffix(two) in _NEGATING:
         return True
     return one.endswith("less") and two.endswith("ful") and one[:-4] == two[:-3]
 
 
 def members(name: str) -> frozenset[str]:
-    """The stems of a class: occupation, person, kin, body, illness, animal, verb, noun_or_verb, transition."""
+    """Return the stems of a class: occupation, person, kin, body, illness, animal, verb, noun_or_verb, transition."""
     return _classes()[name]
 
 

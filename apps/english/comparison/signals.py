@@ -3,20 +3,33 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
-from apps.memories.claims.claim import Words, content
-from apps.memories.claims.predicate import Predicate, predicates, unmatched
-from apps.memories.lexicon import alike, stem
-from apps.memories.restatement import differences, reading
-from apps.memories.wording import STOP_WORDS, clauses, jaccard
+from apps.english.clauses import clauses
+from apps.english.differences import (
+    has_opposites,
+    identifiers_differ,
+    leftovers,
+    negation_turned,
+    particles_differ,
+    reading,
+    tells_what_became,
+)
+from apps.english.lexicon import alike, stem
+from apps.english.predicates import predicates
+from apps.english.words import STOP_WORDS, Words, jaccard, meaning, unmatched
 
 Embed = Callable[[Sequence[str]], np.ndarray]  # unit vectors, one a row
 _KIN = re.compile(r"brother|sister|mother|father|cousin|uncle|aunt|friend|neighbour|son|daughter|grandm|grandf", re.I)
 _ALL = re.compile(r"\b(?:all|every|entire|whole|only|last)\b", re.I)
 _NEWS = re.compile(r"\b(?:now|no longer|anymore|has become|became|instead|since|finally)\b", re.I)
-_WORDS = 10  # a statement has about so many: what counts words is given in these
+_MORE = re.compile(r"\b(?:also|too|as well|another|other|second|again|besides|both)\b", re.I)
+# Begin the names of the signals that are the vectors of the newer statement, and of what it says beyond the older one;
+# BOTH stands in the names of products of two other signals.
+MEANING, NEWS, BOTH = "meaning_", "news_", " and "
+_WORDS = 10  # signals that count words do so in tens, so that they are of the size of the others
 
 
 @dataclass(frozen=True)
@@ -30,7 +43,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Rest:
-    """The words of meaning of a statement that have no like in the other, in order; ``begins``: where the first of them
+    """The content words of a statement that have no synonym in the other, in order; ``begins``: where the first of them
     stands, from 0 at the start of the statement to 1."""
 
     words: tuple[str, ...]
@@ -42,7 +55,7 @@ class Rest:
 
 
 def signals(pairs: Sequence[Pair], embed: Embed) -> list[dict[str, float]]:
-    """The signals of each pair, by name. All texts are embedded at once."""
+    """Return the signals of each pair, by name. All texts are embedded in one call."""
     rests = [(_rest(pair.old, pair.new), _rest(pair.new, pair.old)) for pair in pairs]
     texts = [
         text
@@ -50,13 +63,17 @@ def signals(pairs: Sequence[Pair], embed: Embed) -> list[dict[str, float]]:
         for text in (pair.old, pair.new, old.text or pair.old, new.text or pair.new)
     ]
     vectors = embed(texts).reshape(len(pairs), 4, -1) if pairs else np.zeros((0, 4, 0))
-    return [
-        _in_meaning(vectors[number], *rests[number])
-        | _in_words(pair, *rests[number])
-        | _in_what_is_said(pair)
-        | _in_who_and_when(pair)
-        for number, pair in enumerate(pairs)
-    ]
+    return [_of_pair(pair, vectors[number], *rests[number]) for number, pair in enumerate(pairs)]
+
+
+def _of_pair(pair: Pair, vectors: np.ndarray, left_old: Rest, left_new: Rest) -> dict[str, float]:
+    """``vectors`` are those of both statements and of both rests."""
+    found = _in_meaning(vectors, left_old, left_new) | _in_words(pair, left_old, left_new)
+    found |= _in_what_is_said(pair) | _in_who_and_when(pair)
+    products = {f"{one}{BOTH}{two}": found[one] * found[two] for one, two in combinations(found, 2)}
+    numbers = {f"{MEANING}{number}": value for number, value in enumerate(vectors[1].tolist())}
+    numbers |= {f"{NEWS}{number}": value for number, value in enumerate(vectors[3].tolist())}
+    return found | products | numbers
 
 
 def _rest(text: str, other: str) -> Rest:
@@ -65,13 +82,13 @@ def _rest(text: str, other: str) -> Rest:
     left = [
         (place, word)
         for place, word in enumerate(words)
-        if word not in STOP_WORDS and content(word) and not any(alike(stem(word), one) for one in others)
+        if word not in STOP_WORDS and meaning([word]) and not any(alike(stem(word), one) for one in others)
     ]
     return Rest(tuple(word for _, word in left), left[0][0] / len(words) if left else 1.0)
 
 
 def _in_meaning(vectors: np.ndarray, left_old: Rest, left_new: Rest) -> dict[str, float]:
-    """Cosines; of nothing, 1. ``vectors`` are those of both statements and of both rests."""
+    """Return cosines, 1 where there is no rest."""
     old, new, rest_old, rest_new = vectors
     return {
         "similarity": float(old @ new),
@@ -102,19 +119,22 @@ def _in_words(pair: Pair, left_old: Rest, left_new: Rest) -> dict[str, float]:
 
 
 def _in_what_is_said(pair: Pair) -> dict[str, float]:
-    found = differences(pair.old, pair.new)
     one, two = reading(pair.old), reading(pair.new)
+    only_old, only_new = leftovers(pair.old, pair.new)
     return {
-        "differs": found.any,
-        "facts_differ": found.facts,
-        "points_elsewhere": found.points_elsewhere,
-        "tells_what_became": found.tells_what_became,
-        "new_tells_an_end": found.new_tells_an_end,
-        "old_only": len(found.only_old) / _WORDS,
-        "new_only": len(found.only_new) / _WORDS,
-        "negation_turned": one.negated != two.negated,
+        "identifiers_differ": identifiers_differ(pair.old, pair.new),
+        "particles_differ": particles_differ(pair.old, pair.new),
+        "opposites": has_opposites(pair.old, pair.new),
+        "tells_what_became": tells_what_became(pair.old, pair.new),
+        "old_only": len(only_old) / _WORDS,
+        "new_only": len(only_new) / _WORDS,
+        "one_swapped": len(only_old) == len(only_new) == 1,
+        "only_adds": not only_old and bool(only_new),
+        "negation_turned": negation_turned(pair.old, pair.new),
+        "one_negated": one.negated != two.negated,
         "new_negated": two.negated,
         "numbers_gone": bool(one.numbers - two.numbers),
+        "numbers_new": bool(two.numbers - one.numbers),
         "numbers_shared": bool(one.numbers & two.numbers),
         "is_event": pair.kind == "event",
     }
@@ -132,17 +152,15 @@ def _in_who_and_when(pair: Pair) -> dict[str, float]:
         "same_verb": bool(first and second and alike(first.verb, second.verb)),
         "same_subject": bool(first and second and first.subject & second.subject),
         "other_subject": bool(first and second and _apart(first.subject, second.subject)),
-        "old_told": _any_told(before),
-        "new_told": _any_told(after),
+        "old_told": any(predicate.told for predicate in before),
+        "new_told": any(predicate.told for predicate in after),
+        "new_perfect": any(predicate.perfect for predicate in after),
         "new_of_kin": bool(_KIN.search(pair.new)),
         "new_of_all": bool(_ALL.search(pair.new)),
         "new_is_news": bool(_NEWS.search(pair.new)),
+        "new_is_more": bool(_MORE.search(pair.new)),
     }
 
 
 def _apart(one: Words, two: Words) -> bool:
     return bool(one - two) and bool(two - one)
-
-
-def _any_told(found: Sequence[Predicate]) -> bool:
-    return any(predicate.told for predicate in found)

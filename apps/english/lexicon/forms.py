@@ -1,8 +1,8 @@
-"""Inflected English words: their stems, and all the forms of a verb as one pattern. Pure."""
+"""Stems of inflected English words. Pure."""
 
 from functools import lru_cache
 
-from apps.memories.lexicon.wordnet import vocabulary
+from apps.english.lexicon.wordnet import vocabulary
 
 # The irregular verbs of English: base, past, participle (where it differs).
 _IRREGULAR = """
@@ -25,7 +25,6 @@ weave wove woven|weep wept|win won|withdraw withdrew withdrawn|write wrote writt
 overcome overcame overcome|foresee foresaw foreseen|retake retook retaken|regrow regrew regrown|knit knit
 """.replace("\n", "|")
 _VERBS = {words[0]: words[1:] for words in map(str.split, _IRREGULAR.split("|")) if words}
-_INVARIANT = frozenset("cut put set shut hit hurt let cost spread cast burst split shed read".split())
 # A form that is more often another word stays as it is.
 _NOT_VERBS = frozenset("left wound ground bound spring rose saw bore".split())
 _BASES = {form: base for base, forms in _VERBS.items() for form in forms if form not in _NOT_VERBS} | {
@@ -42,7 +41,7 @@ _VOWELS = "aeiou"
 
 @lru_cache(maxsize=16384)
 def stem(word: str) -> str:
-    """A word without its commonest English endings; of an irregular verb, its base."""
+    """Return a word without its commonest English endings; of an irregular verb, its base."""
     word = word.removesuffix("'s")
     if word in _BASES:
         return _BASES[word]
@@ -58,7 +57,7 @@ def _is_word(bare: str) -> bool:
 
 
 def _bare(bare: str, ending: str) -> str:
-    """What a word without its ending was with it: sold on, made whole."""
+    """Restore the base that an ending was added to: "plan" of "plann", "move" of "mov"."""
     known = vocabulary()
     if ending in ("ied", "ies"):
         return f"{bare}ie" if f"{bare}ie" in known and f"{bare}y" not in known else f"{bare}y"
@@ -78,55 +77,3 @@ def _bare(bare: str, ending: str) -> str:
 def _is_short(bare: str) -> bool:
     """One vowel before one consonant: its last letter would be doubled before the ending."""
     return len(bare) <= 4 and bare[-1] not in f"{_VOWELS}wxy" and bare[-2] in _VOWELS and bare[-3:-2] not in _VOWELS
-
-
-def inflections(verb: str) -> list[str]:
-    """All forms of a verb, the base first; of a phrasal verb or phrase, its first word is inflected."""
-    base, _, rest = verb.partition(" ")
-    forms = [base, *_third(base), *_past(base), _present_participle(base)]
-    return [f"{form} {rest}" if rest else form for form in dict.fromkeys(forms)]
-
-
-def verbs(*phrases: str) -> str:
-    """A pattern of all forms of the verbs, to be put between word boundaries; phrases are separated by commas."""
-    listed = [" ".join(phrase.split()) for line in phrases for phrase in line.split(",") if phrase.strip()]
-    forms = {form for phrase in listed for form in inflections(phrase)}
-    return "(?:" + "|".join(sorted(forms, key=len, reverse=True)) + ")"
-
-
-def _third(base: str) -> list[str]:
-    if base in ("be", "have"):
-        return ["is", "are", "am"] if base == "be" else ["has"]
-    if base.endswith("y") and base[-2] not in _VOWELS:
-        return [f"{base[:-1]}ies"]
-    return [base + ("es" if base.endswith(("s", "sh", "ch", "x", "z", "o")) else "s")]
-
-
-def _past(base: str) -> list[str]:
-    if base in _VERBS:
-        regular = ["burned", "dreamed", "learned", "leaped"] if base in ("burn", "dream", "learn", "leap") else []
-        return [*_VERBS[base], *(form for form in regular if form.startswith(base))]
-    if base in _INVARIANT:
-        return [base]
-    if base.endswith("e"):
-        return [f"{base}d"]
-    if base.endswith("y") and base[-2] not in _VOWELS:
-        return [f"{base[:-1]}ied"]
-    return [f"{_doubled(base)}ed"]
-
-
-def _present_participle(base: str) -> str:
-    if base.endswith("ie"):
-        return f"{base[:-2]}ying"
-    if base.endswith("e") and base not in ("be", "see", "flee", "free"):
-        return f"{base[:-1]}ing"
-    return f"{_doubled(base)}ing"
-
-
-def _doubled(base: str) -> str:
-    """With its last letter doubled, where a short verb ends in one vowel and one consonant."""
-    short = len(base) <= 4 or base in ("admit", "commit", "regret", "forget", "begin", "transfer", "equip", "expel")
-    ends = base == "quit" or (
-        len(base) > 2 and base[-1] not in f"{_VOWELS}wxyh" and base[-2] in _VOWELS and base[-3] not in _VOWELS
-    )
-    return base + base[-1] if short and ends else base

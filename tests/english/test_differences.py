@@ -1,4 +1,4 @@
-"""Which statements say the same in other words, and which only look alike; and the words that this rests on."""
+"""Which statements that are worded alike may exclude each other; and the words that this rests on."""
 
 import time
 
@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.memories.lexicon import alike, inflections, opposite, stem
-from apps.memories.restatement import differs, restates
-from apps.memories.state_change import change_between
+from apps.english.clauses import clauses
+from apps.english.differences import contradicts
+from apps.english.lexicon import alike, opposite, stem
+from apps.english.predicates import predicates
 
 SAME = """
 Mira lives in Port Salt.|Mira resides in Port Salt.
+Mira lives in Port Salt.|Mira lives in Port Salt with her two sons.
 Captain Voss commands the Gull.|The Gull is commanded by Captain Voss.
 The user has a peanut allergy.|The user is allergic to peanuts.
 Tom is not married.|Tom isn't married.
@@ -19,16 +21,16 @@ The user doesn't like mushrooms.|The user dislikes mushrooms.
 The train departs at 8:15.|The train leaves at 8:15.
 The reward is ten thousand crowns.|The reward is 10,000 crowns.
 Kim is Jonas's wife.|Jonas is Kim's husband.
+Mira: “I live in Paris.”|Mira lives in Paris.
 """
-DIFFERENT = """
-Mira lives in Port Salt.|Mira lives in Port Salt with her two sons.
+EXCLUSIVE = """
 Tom likes Ada.|Tom doesn't like Ada.
 Tom owes Ada ten crowns.|Tom owes Ada nine crowns.
+Mira's brother is called Tom.|Mira's brother is called Ben.
+Bram owes Ada ten crowns.|Ada owes Bram ten crowns.
 Tom trusts Ada.|Ada trusts Tom.
 The lamp is on.|The lamp is off.
 The key is under the mat.|The key is behind the mat.
-Marl is a member of the Thieves' Guild.|Marl was expelled from the Thieves' Guild.
-Kit has a black eye.|Kit's black eye has faded.
 The expedition has enough food.|The expedition is out of food.
 """
 
@@ -38,23 +40,20 @@ def pairs(lines: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(("old", "new"), pairs(SAME))
-def test_says_the_same(old: str, new: str) -> None:
-    assert not differs(old, new)
-    assert not differs(new, old)
-    assert change_between(old, new) is None
+def test_other_words_and_more_words_are_no_contradiction(old: str, new: str) -> None:
+    assert not contradicts(old, new)
 
 
-@pytest.mark.parametrize(("old", "new"), pairs(DIFFERENT))
-def test_says_something_else(old: str, new: str) -> None:
-    assert differs(old, new)
-    assert not restates(old, new)
+@pytest.mark.parametrize(("old", "new"), pairs(EXCLUSIVE))
+def test_negations_numbers_names_particles_and_roles_contradict(old: str, new: str) -> None:
+    assert contradicts(old, new)
+    assert contradicts(new, old)
 
 
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_no_text_makes_it_raise(old: str, new: str) -> None:
-    differs(old, new)
-    restates(old, new)
-    assert not differs(old, old)
+    contradicts(old, new)
+    assert not contradicts(old, old)
 
 
 @pytest.mark.parametrize(
@@ -63,10 +62,22 @@ def test_no_text_makes_it_raise(old: str, new: str) -> None:
 )
 def test_long_texts_take_no_longer_than_their_length(piece: str) -> None:
     text = (piece * 1000)[:1000]
-    began = time.perf_counter()
-    change_between(text, f"{text}b")
-    differs(text, f"{text}b")
-    assert time.perf_counter() - began < 2
+    began = time.process_time()
+    contradicts(text, f"{text}b")
+    assert time.process_time() - began < 2
+
+
+def test_pronouns_stand_for_whom_they_mean() -> None:
+    [first, second] = clauses("Mira: “I sold my boat; it’s gone.”")
+    assert first.words[:3] == ("mira", "sold", "mira's")
+    assert second.words == ("it", "is", "gone")
+
+
+def test_what_is_done_by_somebody_is_what_somebody_does() -> None:
+    [passive] = predicates("The wolf was killed by Mira.")
+    assert (passive.subject, passive.verb, passive.told) == (frozenset(["mira"]), "kill", True)
+    first, second = predicates("Tom sold the boat and Mira bought it.")
+    assert (first.subject, second.subject) == (frozenset(["tom"]), frozenset(["mira"]))
 
 
 @pytest.mark.parametrize(
@@ -86,12 +97,6 @@ def test_long_texts_take_no_longer_than_their_length(piece: str) -> None:
 )
 def test_stems(word: str, base: str) -> None:
     assert stem(word) == base
-
-
-def test_every_form_of_a_verb_has_its_stem() -> None:
-    for verb in ("sell", "plan", "move", "bury", "die", "quit", "free", "expel"):
-        assert {stem(form) for form in inflections(verb)} == {verb}
-    assert inflections("give up") == ["give up", "gives up", "gave up", "given up", "giving up"]
 
 
 def test_words_that_mean_the_same_and_words_that_exclude_each_other() -> None:

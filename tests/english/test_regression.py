@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apps.memories.regression import fitted, read, write
+from apps.english.regression import fitted, read, write
 
 numbers = st.floats(-1000, 1000)
 examples = st.lists(st.tuples(numbers, numbers, st.integers(0, 2)), min_size=1, max_size=12)

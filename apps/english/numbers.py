@@ -1,0 +1,37 @@
+"""Numbers written as words. Pure."""
+
+from collections.abc import Iterable
+
+_CARDINALS = dict(
+    zip(
+        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+        "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand".split(),
+        map(str, [*range(1, 21), 30, 40, 50, 60, 70, 80, 90, 100, 1000]),
+        strict=True,
+    )
+) | {"dozen": "12"}
+# "First" to "third" are left out: they are seldom a quantity.
+_ORDINALS = {f"{word}th": _CARDINALS[word] for word in "four six seven ten eleven thirteen fourteen".split()} | {
+    "fifth": "5", "eighth": "8", "ninth": "9", "twelfth": "12", "twentieth": "20", "thirtieth": "30", "fortieth": "40",
+    "fiftieth": "50", "hundredth": "100",
+}  # fmt: skip
+_MULTIPLIERS = ("100", "1000")
+
+
+def digits(word: str) -> str:
+    """Return a number in words as digits, from one to a hundred; any other word as it is."""
+    tens, _, ones = word.partition("-")
+    if tens in _CARDINALS and ones in _CARDINALS:
+        return str(int(_CARDINALS[tens]) + int(_CARDINALS[ones]))
+    return _CARDINALS.get(word) or _ORDINALS.get(word, word)
+
+
+def multiplied(words: Iterable[str]) -> tuple[str, ...]:
+    """Return the words with "10", "1000" joined to "10000"."""
+    result: list[str] = []
+    for word in words:
+        if result and word in _MULTIPLIERS and result[-1].isdigit():
+            result[-1] = str(int(result[-1]) * int(word))
+        else:
+            result.append(word)
+    return tuple(result)

@@ -1,0 +1,53 @@
+"""The words of a text that carry meaning, and how many of them two texts share. Pure."""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from apps.english.lexicon import alike, stem
+
+Words = frozenset[str]
+NOTHING: Words = frozenset()
+STOP_WORDS = frozenset(
+    """a an the and or but so then of in on at to from by for with as is are was were be been being am has have had do
+    does did it its this that these those there here he she they we i you his her their our my your him them me us not
+    no never now again still just only very too also who whom which what when where while will would shall should can
+    could may might must s t re ve ll d m after before since until into out up down over under about than more most
+    some any all both each every own same said says told finally already really well yes oh ago last next week month
+    year day today yesterday tomorrow recently soon later longer anymore""".split()
+)
+_FILLERS = STOP_WORDS | frozenset(
+    """old new little small big long good very much quite rather own real true called named alone together time thing
+    things people way lot kind""".split()
+)
+WORD = re.compile(r"\w+(?:['’-]\w+|[:.](?=\d)\w+)*")
+
+
+@lru_cache(maxsize=4096)
+def content_words(text: str) -> Words:
+    """Return the stems of a text's words, in lower case, without punctuation and stop words."""
+    words = (match[0].lower().replace("’", "'") for match in WORD.finditer(text))
+    return frozenset(stem(word) for word in words if word not in STOP_WORDS)
+
+
+def jaccard(first: str, second: str) -> float:
+    """Return the share of the content words of both texts that both have."""
+    one, two = content_words(first), content_words(second)
+    return len(one & two) / len(one | two) if one | two else 1.0
+
+
+def meaning(words: Iterable[str]) -> Words:
+    """Return the stems of words in lower case, without fillers; possessives stay apart from the names themselves."""
+    return frozenset(
+        word if word.endswith("'s") else stem(word) for word in words if word not in _FILLERS and word != "'s"
+    )
+
+
+def owners(words: Iterable[str]) -> Words:
+    """Return the possessives among the words."""
+    return frozenset(word for word in words if word.endswith("'s"))
+
+
+def unmatched(words: Words, others: Words) -> Words:
+    """Return the words that have no synonym among the others."""
+    return frozenset(word for word in words if not any(alike(word, other) for other in others)) if words else NOTHING
