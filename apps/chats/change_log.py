@@ -7,7 +7,7 @@ from uuid import UUID
 from apps.chats.models import Chat, ChatChange, Message
 from apps.common.problems import Problem, ProblemType
 
-# Writes that store a whole chat: their log entry names no messages.
+# Writes that store a whole chat. Their log entries list no messages.
 WHOLE = {ChatChange.Kind.IMPORT, ChatChange.Kind.BRANCH}
 
 

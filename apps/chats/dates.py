@@ -28,10 +28,10 @@ _CLOCK_FIRST = re.compile(
 
 
 def parse_date(value: Any) -> dt.datetime | None:
-    """Return the aware datetime, in UTC, that a JSON value from a chat file means, or None.
+    """Parse a JSON value from a chat file as a date. Return an aware datetime in UTC, or None if it is no date.
 
-    Numbers, and strings of digits, are milliseconds since 1970. A date without an offset is taken for UTC, since the
-    file doesn't say where it was written. Never raises, whatever the value.
+    Numbers and strings of digits are milliseconds since 1970. A date without an offset is read as UTC, since the file
+    doesn't say in which time zone it was written.
     """
     try:
         if isinstance(value, str):

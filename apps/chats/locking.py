@@ -28,7 +28,7 @@ from apps.common.scoping import Owner
 logger = structlog.get_logger(__name__)
 
 DISPATCH_TASK = "apps.chats.tasks.dispatch_chat_committed"
-# Not part of what a write means: the layout of an imported line, and the date parsed from send_date.
+# Not part of the content of a write: the layout of an imported line, and the date parsed from send_date.
 NOT_FINGERPRINTED = {"layout", "sent_at"}
 
 
@@ -120,7 +120,7 @@ def _current_state(chat: Chat, guard: Guard) -> dict[str, Any]:
 def lock_chat(owner: Owner, chat_id: UUID, guard: Guard = UNGUARDED) -> Chat:
     """Return the owner's chat, its row locked until the transaction ends. Raise Missing.
 
-    Sends ``before_forced_write`` if the guard forces the write.
+    Send ``before_forced_write`` if the guard forces the write.
     """
     chat = Chat.objects.for_owner(owner).select_for_update().filter(pk=chat_id).first()
     if chat is None:
@@ -161,11 +161,11 @@ def record_change(
 
 
 def enqueue_dispatch(event: ChatChanged) -> None:
-    """Enqueue the task that sends ``chat_committed``: one for all receivers, since publishing costs half a write."""
+    """Enqueue one task that sends ``chat_committed`` to all receivers. Each task costs half as much as a write."""
     try:
         current_app.send_task(DISPATCH_TASK, kwargs=asdict(event))
     except Exception:
-        # The write is committed: a broker that is down must not fail it. Sweeps find what was not announced.
+        # The write is committed and must not fail because the broker is down. Periodic sweeps find missed changes.
         logger.exception("could not announce a change", chat_id=str(event.chat_id), rev=event.rev)
 
 
@@ -187,7 +187,7 @@ def _jsonable(value: Any) -> Any:
 def find_repeated_change(chat: Chat, guard: Guard, fingerprint: str) -> ChatChange | None:
     """Return the change that this write repeats: the one made right after the known state, with the same content.
 
-    A client whose reply was lost sends the write again. A request with an Idempotency-Key that got here is no retry.
+    A client whose reply was lost sends the write again. With an Idempotency-Key, retries are answered before this.
     """
     known = None if guard.integrity is None or guard.keyed else rev_of(chat, guard.integrity)
     if known is None:

@@ -34,7 +34,7 @@ class Character(OwnedModel):
     creator_notes_multilingual = OrderedJSONField(default=dict, blank=True)
     source = OrderedJSONField(default=list, blank=True)
     extensions = OrderedJSONField(default=dict, blank=True)
-    card = OrderedJSONField(default=dict, blank=True, help_text="The imported card as it came.")
+    card = OrderedJSONField(default=dict, blank=True, help_text="The card as imported.")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -58,9 +58,9 @@ class Lorebook(OwnedModel):
     character = models.ForeignKey(
         Character, on_delete=models.CASCADE, null=True, blank=True, related_name="lorebooks", db_index=False
     )
-    document = OrderedJSONField(default=dict, help_text="As a lorebook of card version 3.")
+    document = OrderedJSONField(default=dict, help_text="The book in the form of card version 3.")
     source_format = models.CharField(max_length=32, blank=True, default="")
-    original = OrderedJSONField(null=True, blank=True, help_text="The imported book as it came.")
+    original = OrderedJSONField(null=True, blank=True, help_text="The book as imported.")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -95,17 +95,21 @@ class Chat(OwnedModel):
     title = models.CharField(max_length=200)
     user_name = models.CharField(max_length=200, blank=True, default="")
     metadata = OrderedJSONField(default=dict, blank=True)
-    header_layout = models.TextField(blank=True, default="", help_text="How the imported header was laid out.")
+    header_layout = models.TextField(
+        blank=True, default="", help_text="Layout of the imported header (see formats.layout)."
+    )
     integrity = models.UUIDField(default=uuid.uuid4, editable=False)
     rev = models.PositiveBigIntegerField(default=0, editable=False)
     message_count = models.PositiveIntegerField(default=0, editable=False)
     last_active = models.DateTimeField(default=timezone.now)
-    is_group = models.BooleanField(default=False, help_text="Whether it has participants.")
+    is_group = models.BooleanField(default=False, help_text="The chat has participants.")
     parent = models.ForeignKey(
         "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="branches", editable=False
     )
-    parent_index = models.PositiveIntegerField(null=True, blank=True, help_text="The last message that it took along.")
-    is_checkpoint = models.BooleanField(default=False, help_text="A branch kept to come back to.")
+    parent_index = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Index of the last message copied from the parent."
+    )
+    is_checkpoint = models.BooleanField(default=False, help_text="A branch saved to return to later.")
     import_job = models.ForeignKey(
         ImportJob, on_delete=models.SET_NULL, null=True, blank=True, related_name="chats", editable=False
     )
@@ -127,7 +131,7 @@ class Participant(OwnedModel):
     )
     name = models.CharField(max_length=200)
     position = models.PositiveIntegerField()
-    muted = models.BooleanField(default=False, help_text="Takes no turn of its own.")
+    muted = models.BooleanField(default=False, help_text="Excluded from the order of turns.")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
@@ -143,22 +147,22 @@ class Participant(OwnedModel):
 
 
 class Message(OwnedModel):
-    """A turn of a chat. Its text and ``extra`` are stored in its swipes; those of the active one count."""
+    """A turn of a chat. Its text and ``extra`` are those of its active swipe."""
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="messages", db_index=False)
-    index = models.PositiveIntegerField(help_text="Its place in the chat, from 0, without gaps.")
-    rev = models.PositiveIntegerField(default=1, help_text="How often it was written.")
+    index = models.PositiveIntegerField(help_text="Position in the chat, from 0, without gaps.")
+    rev = models.PositiveIntegerField(default=1, help_text="Number of writes.")
     name = models.CharField(max_length=200, blank=True, default="")
     participant = models.ForeignKey(
         Participant, on_delete=models.SET_NULL, null=True, blank=True, related_name="messages", db_index=False
     )
     is_user = models.BooleanField(default=False)
     is_system = models.BooleanField(default=False, help_text="Hidden from the prompt, not deleted.")
-    send_date = OrderedJSONField(default=str, blank=True, help_text="As it was given.")
-    sent_at = models.DateTimeField(null=True, blank=True, help_text="send_date, where it could be read.")
+    send_date = OrderedJSONField(default=str, blank=True, help_text="The date as written by the client or file.")
+    sent_at = models.DateTimeField(null=True, blank=True, help_text="send_date, parsed; null if that failed.")
     swipe_id = models.PositiveIntegerField(default=0, help_text="The position of the active swipe.")
-    ends_scene = models.BooleanField(default=False, help_text="Whether the active swipe's data says scene_break.")
-    layout = models.TextField(blank=True, default="", help_text="How the imported line was laid out.")
+    ends_scene = models.BooleanField(default=False, help_text="The active swipe's data sets scene_break.")
+    layout = models.TextField(blank=True, default="", help_text="Layout of the imported line (see formats.layout).")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now)
 
@@ -203,7 +207,7 @@ class Swipe(OwnedModel):
     position = models.PositiveIntegerField()
     mes = models.TextField(blank=True, default="")
     extra = OrderedJSONField(default=dict, blank=True)
-    info = OrderedJSONField(default=dict, blank=True, help_text="Its swipe_info without extra.")
+    info = OrderedJSONField(default=dict, blank=True, help_text="Its entry of swipe_info without extra.")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
@@ -237,12 +241,14 @@ class ChatChange(OwnedModel):
     at = models.DateTimeField(default=timezone.now, editable=False)
     message_ids = ArrayField(models.UUIDField(), default=list, help_text="Messages added or changed.")
     deleted_ids = ArrayField(models.UUIDField(), default=list)
-    metadata = OrderedJSONField(null=True, blank=True, help_text="What it changed, as a merge patch.")
-    metadata_replaced = models.BooleanField(default=False, help_text="metadata is the whole, no merge patch.")
-    before = OrderedJSONField(null=True, blank=True, help_text="What it changed, as it was: for undo.")
+    metadata = OrderedJSONField(null=True, blank=True, help_text="The change of the metadata, as a merge patch.")
+    metadata_replaced = models.BooleanField(default=False, help_text="metadata holds all metadata, not a merge patch.")
+    before = OrderedJSONField(null=True, blank=True, help_text="Earlier state of what was changed, for undo.")
     undone = models.BooleanField(default=False)
-    reordered = models.BooleanField(default=False, help_text="It changed the index of messages it doesn't name.")
-    fingerprint = models.CharField(max_length=64, blank=True, default="", help_text="Of the request: for retries.")
+    reordered = models.BooleanField(default=False, help_text="Indexes of messages not listed changed too.")
+    fingerprint = models.CharField(
+        max_length=64, blank=True, default="", help_text="Hash of the request, to recognise retries."
+    )
     forced = models.BooleanField(default=False, help_text="Written without a check of integrity.")
 
     class Meta:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import connection, models
@@ -16,6 +16,8 @@ from apps.common.scoping import Owner
 
 MAX_WINDOW = 200  # messages
 MAX_ROUNDS = 100
+
+Row = TypeVar("Row", bound=models.Model)
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Round:
-    """What the user said, and the turns of the others until the user spoke again.
+    """Consecutive messages of the user, and the messages of others until the user's next one.
 
     ``number`` counts from 0. Messages before the user's first one form a round without ``user``.
     """
@@ -43,39 +45,34 @@ class Round:
     turns: list[Message]
 
 
-# Load one object of an owner
-
-
 def access_chat(owner: Owner, chat_id: UUID) -> Chat:
     """Return the owner's chat. Raise Missing."""
-    chat = Chat.objects.for_owner(owner).select_related("character").filter(pk=chat_id).first()
-    if chat is None:
-        raise Missing("There is no such chat.")
-    return chat
+    chats = Chat.objects.for_owner(owner).select_related("character").filter(pk=chat_id)
+    return _first(chats, "There is no such chat.")
 
 
 def access_message(owner: Owner, chat_id: UUID, message_id: UUID) -> Message:
     """Return a message of the owner's chat. Raise Missing."""
-    message = Message.objects.for_owner(owner).with_swipes().filter(chat_id=chat_id, pk=message_id).first()
-    if message is None:
-        raise Missing("There is no such message in this chat.")
-    return message
+    messages = Message.objects.for_owner(owner).with_swipes().filter(chat_id=chat_id, pk=message_id)
+    return _first(messages, "There is no such message in this chat.")
 
 
 def access_character(owner: Owner, character_id: UUID) -> Character:
     """Return the owner's character. Raise Missing."""
-    character = Character.objects.for_owner(owner).filter(pk=character_id).first()
-    if character is None:
-        raise Missing("There is no such character.")
-    return character
+    return _first(Character.objects.for_owner(owner).filter(pk=character_id), "There is no such character.")
 
 
 def access_lorebook(owner: Owner, lorebook_id: UUID) -> Lorebook:
     """Return the owner's lorebook. Raise Missing."""
-    lorebook = Lorebook.objects.for_owner(owner).select_related("character").filter(pk=lorebook_id).first()
-    if lorebook is None:
-        raise Missing("There is no such lorebook.")
-    return lorebook
+    lorebooks = Lorebook.objects.for_owner(owner).select_related("character").filter(pk=lorebook_id)
+    return _first(lorebooks, "There is no such lorebook.")
+
+
+def _first(rows: QuerySet[Row], detail: str) -> Row:
+    row = rows.first()
+    if row is None:
+        raise Missing(detail)
+    return row
 
 
 def image_of(character: Character) -> CharacterImage | None:
@@ -85,9 +82,6 @@ def image_of(character: Character) -> CharacterImage | None:
 def lorebook_of(character: Character) -> Lorebook | None:
     """Return the lorebook that belongs to the character."""
     return character.lorebooks.order_by("pk").first()
-
-
-# Lists
 
 
 def list_chats(owner: Owner, words: str = "") -> Any:
@@ -113,9 +107,6 @@ def list_characters(owner: Owner, words: str = "") -> QuerySet[Character]:
     return ordered
 
 
-# Messages of a chat
-
-
 def message_window(owner: Owner, chat_id: UUID, start: int = 0, limit: int = 50) -> Window:
     """Return ``limit`` messages from index ``start`` on; a negative start counts from the end. Raise Missing."""
     chat = access_chat(owner, chat_id)
@@ -128,7 +119,7 @@ def message_window(owner: Owner, chat_id: UUID, start: int = 0, limit: int = 50)
 def message_batches(chat: Chat, count: int | None = None) -> Iterator[list[Message]]:
     """Yield the first ``count`` messages of a chat, or all, with their swipes, MAX_WINDOW at a time.
 
-    Each batch is read when it is asked for: batches that follow a concurrent write show its effect.
+    Each batch is read when requested: later batches include concurrent writes.
     """
     rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat).with_swipes().order_by("index")
     if count is not None:

@@ -12,7 +12,7 @@ LAST_TEXT = 400  # characters
 
 class ChatQuerySet(OwnedQuerySet["Chat"]):  # type: ignore[name-defined]
     def matching(self, words: str) -> Self:
-        """Filter chats whose title, or a text of whose messages, contains ``words``."""
+        """Filter chats that contain ``words`` in their title or in a text of a message."""
         texts = self.model._meta.apps.get_model("chats", "Swipe")._base_manager.filter(
             message__chat=models.OuterRef("pk"), owner=models.OuterRef("owner"), mes__icontains=words
         )

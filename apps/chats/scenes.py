@@ -102,6 +102,7 @@ def access_scene(chat: Chat, scene_id: UUID) -> Scene:
     raise Missing("There is no such scene in this chat.")
 
 
+# The keys in a message's data by the names of a scene's fields.
 KEYS = {
     "name": "scene_break_name",
     "visible": "scene_break_visible",
@@ -125,7 +126,7 @@ def no_scene_break() -> DataChange:
 def scene_changes(scene: Scene, **fields: Any) -> DataChange:
     """Return the change of a scene's name, visible, collapsed, include or metadata, and of its recap.
 
-    ``recap`` adds a version of the recap, ``current`` is the index of the version to use. Raises Invalid if there is
+    ``recap`` adds a version of the recap, ``current`` is the index of the version to use. Raise Invalid if there is
     no such version.
     """
     values = {KEYS[name]: value for name, value in fields.items() if name in KEYS}

@@ -1,7 +1,7 @@
-"""Chats and messages as JSON: the documents of replies, and the serializers of requests.
+"""Render chats and messages as JSON, and validate requests.
 
-Replies are made by functions, since REST framework's fields take longer than the query. Their serializers document
-the schema.
+Functions render the replies, since REST framework's fields take longer than the query. The serializers of replies only
+document them in the schema.
 """
 
 from typing import Any
@@ -164,7 +164,7 @@ class ChatUpdateSerializer(StrictSerializer):
 
 
 class ChatCreateSerializer(StrictSerializer):
-    title = Text(max_length=200, default="", help_text="Left out: the character's name.")
+    title = Text(max_length=200, default="", help_text="Default: the character's name.")
     character = OwnCharacter(default=None)
     user_name = Text(max_length=200, default="")
     metadata = JSONObject(default=dict)

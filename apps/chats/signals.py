@@ -1,4 +1,4 @@
-"""Signals about writes to chats. Upper apps connect their receivers in ``AppConfig.ready()``."""
+"""Signals about writes to chats. Apps of higher layers connect their receivers in ``AppConfig.ready()``."""
 
 from dataclasses import dataclass, field
 from uuid import UUID

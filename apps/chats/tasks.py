@@ -30,20 +30,20 @@ def trim_change_logs(**kwargs: Any) -> None:
 
 @shared_task
 def run_import_job(*, job_id: str, **kwargs: Any) -> None:
-    """Import a file."""
+    """Import the file of a job."""
     import_jobs.run_import_job(UUID(job_id))
 
 
 @shared_task
 def sweep_import_jobs(**kwargs: Any) -> None:
-    """Send imports that lost their worker or their message to a worker again, and delete old ones."""
+    """Restart imports whose worker or task message was lost, and delete old ones."""
     for job_id in jobs_to_revive(ImportJob):
         run_import_job.delay(job_id=str(job_id))
     import_jobs.delete_ended_import_jobs(timezone.now())
 
 
 def request_import(owner: Owner, upload: UploadedFile, **options: Any) -> ImportJob:
-    """Create an import as ``create_import_job`` does, and send it to a worker once it is committed."""
+    """Create an import with ``create_import_job``, and send it to a worker after the commit."""
     with transaction.atomic():
         job = import_jobs.create_import_job(owner, upload, **options)
         run_import_job.delay_on_commit(job_id=str(job.pk))

@@ -1,9 +1,13 @@
-"""Serializer fields without type coercion: a number is not accepted for a string, nor a string for a number."""
+"""Serializer fields without type coercion: a number is not accepted for a string, nor a string for a number.
+
+Also functions that validate requests with serializers.
+"""
 
 from typing import Any
 from uuid import UUID
 
 from rest_framework import serializers
+from rest_framework.request import Request
 
 
 class Text(serializers.CharField):
@@ -82,3 +86,19 @@ class StrictSerializer(serializers.Serializer[Any]):
             if unknown:
                 raise serializers.ValidationError({key: ["This field is unknown."] for key in unknown})
         return super().to_internal_value(data)
+
+
+def read_body(
+    serializer_class: type[serializers.BaseSerializer[Any]], request: Request, **options: Any
+) -> dict[str, Any]:
+    """Return the validated body of a request. Raise ValidationError."""
+    body = serializer_class(data=request.data, context={"request": request}, **options)
+    body.is_valid(raise_exception=True)
+    return dict(body.validated_data)
+
+
+def read_query(serializer_class: type[serializers.BaseSerializer[Any]], request: Request) -> dict[str, Any]:
+    """Return the validated query parameters of a request. Raise ValidationError."""
+    query = serializer_class(data=request.query_params)
+    query.is_valid(raise_exception=True)
+    return dict(query.validated_data)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.chats.formats.cards.document import FIELDS, V2, V3, as_version, read_fields
-from apps.chats.formats.cards.laying import Card
+from apps.chats.formats.cards.merging import Card
 from apps.chats.formats.cards.png import MAX_TEXT_BYTES, BrokenPNG, Chunk, encode_chunks, read_chunks, text_of
 from apps.chats.formats.cards.reading import ParsedCard, UnreadableCard, read
 from apps.chats.formats.cards.writing import blank_picture, write_png

@@ -303,7 +303,7 @@ def site(alice: User) -> Client:
 
 
 def test_a_large_file_is_read_in_the_background(site: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("apps.chats.views.importing.AT_ONCE_BYTES", 10)
+    monkeypatch.setattr("apps.chats.views.importing.MAX_SYNC_BYTES", 10)
     reply = site.post("/chats/import/", {"file": upload(content(2, b"{"))}, HTTP_HX_REQUEST="true")
     url = reply["HX-Redirect"]
     shown = site.get(url).content.decode()
@@ -338,7 +338,7 @@ def test_a_card_dropped_among_the_chats_becomes_a_character(site: Client) -> Non
 
 
 def test_several_large_files_lead_to_the_list_of_imports(site: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("apps.chats.views.importing.AT_ONCE_BYTES", 10)
+    monkeypatch.setattr("apps.chats.views.importing.MAX_SYNC_BYTES", 10)
     files = [upload(content(2), "one.jsonl"), upload(content(2), "two.jsonl")]
     reply = site.post("/chats/import/", {"file": files}, follow=True)
     assert reply.redirect_chain == [("/imports/", 302)]
@@ -357,7 +357,7 @@ def test_what_is_packed_is_unpacked_in_the_background(site: Client, alice: User)
 
 
 def test_a_large_card_becomes_a_character_too(site: Client, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("apps.chats.views.importing.AT_ONCE_BYTES", 10)
+    monkeypatch.setattr("apps.chats.views.importing.MAX_SYNC_BYTES", 10)
     card = {"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "Mira", "first_mes": "Hello."}}
     assert site.post("/chats/import/", {"file": upload(json.dumps(card).encode(), "m.json")}).url.startswith("/char")
     assert not ImportJob.objects.for_owner(alice).exists()

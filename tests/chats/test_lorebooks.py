@@ -160,5 +160,5 @@ def test_a_book_of_anything_is_read(kind: dict[str, Any], given_entries: Any) ->
         if parsed is None:
             continue
         card = lorebooks.write(parsed.document, "card")
-        assert dump(lorebooks.normalised_book(card, quiet)) == dump(parsed.document)
+        assert dump(lorebooks.normalise_book(card, quiet)) == dump(parsed.document)
         lorebooks.write(parsed.document, "sillytavern")

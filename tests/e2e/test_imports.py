@@ -21,7 +21,7 @@ __all__ = ["alice", "signed_in"]
 @pytest.fixture(autouse=True)
 def kept_files(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.MEDIA_ROOT = tmp_path / "media"
-    monkeypatch.setattr(importing, "AT_ONCE_BYTES", 10)
+    monkeypatch.setattr(importing, "MAX_SYNC_BYTES", 10)
 
 
 def choose_file(page: Page, folder: Path, text: str) -> ImportJob:

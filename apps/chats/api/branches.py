@@ -1,6 +1,5 @@
-"""Branches and checkpoints over HTTP."""
+"""API of branches and checkpoints."""
 
-from typing import Any
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -12,12 +11,12 @@ from rest_framework.views import APIView
 from apps.chats import operations
 from apps.chats.queries import access_chat
 from apps.chats.serializers import ChatSerializer, chat_document
-from apps.common.serializer_fields import Flag, Position, StrictSerializer, Text
+from apps.common.serializer_fields import Flag, Position, StrictSerializer, Text, read_body
 
 
 class BranchSerializer(StrictSerializer):
     at = Position(help_text="The index of the last message to copy.")
-    title = Text(max_length=200, default="", help_text="Left out: the chat's, with a number.")
+    title = Text(max_length=200, default="", help_text="Default: the chat's title with a number.")
     checkpoint = Flag(default=False)
 
 
@@ -26,9 +25,7 @@ class BranchView(APIView):
     def post(self, request: Request, chat_id: UUID) -> Response:
         """Create a chat that begins as this one, up to a message."""
         chat = access_chat(request.user, chat_id)
-        body = BranchSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
-        data: dict[str, Any] = body.validated_data
+        data = read_body(BranchSerializer, request)
         branch = operations.branch_chat(
             request.user, chat.pk, data["at"], title=data["title"], is_checkpoint=data["checkpoint"]
         )

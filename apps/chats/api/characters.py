@@ -30,10 +30,10 @@ from apps.chats.queries import access_character, image_of
 from apps.chats.transfer import cards
 from apps.common.pagination import NewestFirst
 from apps.common.problems import Invalid, Missing, TooLarge
-from apps.common.serializer_fields import JSONObject, Text
+from apps.common.serializer_fields import JSONObject, Text, read_body
 from apps.common.strict_json import CompactJSONRenderer
 
-# Greetings, tags or sources of one character.
+# Items in each list of a character.
 MAX_LISTED = 1000
 
 
@@ -61,29 +61,12 @@ class CharacterSerializer(serializers.ModelSerializer[Character]):
 
     class Meta:
         model = Character
-        fields = [
-            "id",
-            "name",
-            "description",
-            "personality",
-            "scenario",
-            "first_mes",
-            "mes_example",
-            "system_prompt",
-            "post_history_instructions",
-            "creator_notes",
-            "alternate_greetings",
-            "group_only_greetings",
-            "tags",
-            "creator",
-            "character_version",
-            "nickname",
-            "creator_notes_multilingual",
-            "source",
-            "extensions",
-            "created_at",
-            "updated_at",
-        ]
+        fields = (
+            *("id", "name", "description", "personality", "scenario", "first_mes", "mes_example", "system_prompt"),
+            *("post_history_instructions", "creator_notes", "alternate_greetings", "group_only_greetings", "tags"),
+            *("creator", "character_version", "nickname", "creator_notes_multilingual", "source", "extensions"),
+            *("created_at", "updated_at"),
+        )
 
 
 class ImportedCardsSerializer(serializers.Serializer[Any]):
@@ -124,9 +107,7 @@ class CharacterImportView(APIView):
     def post(self, request: Request) -> Response:
         """Import a character card of any version (PNG, JSON, CHARX or YAML) or a lorebook."""
         refuse_larger(request, cards.MAX_FILE_BYTES)
-        body = FileSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
-        file = body.validated_data["file"]
+        file = read_body(FileSerializer, request)["file"]
         imported = cards.import_card(request.user, file, filename=file.name)
         return Response(ImportedCardsSerializer(imported).data, status=status.HTTP_201_CREATED)
 
@@ -142,7 +123,7 @@ class CharacterExportView(APIView):
         },
     )
     def get(self, request: Request, pk: UUID) -> HttpResponse:
-        """Export the card as imported, with later changes. A PNG contains the card in the versions 2 and 3."""
+        """Export the card as imported, with later changes. A PNG contains the card in versions 2 and 3."""
         character = access_character(request.user, pk)
         form = request.query_params.get("format", "json")
         if form == "json":
@@ -202,9 +183,7 @@ def _picture(request: Request) -> bytes:
     data: Any = request.data
     if isinstance(data, bytes):
         return data
-    body = FileSerializer(data=data)
-    body.is_valid(raise_exception=True)
-    file = body.validated_data["file"]
+    file = read_body(FileSerializer, request)["file"]
     if file.size > MAX_PICTURE_BYTES:
         raise TooLarge(f"The picture is larger than {MAX_PICTURE_BYTES} bytes.")
     return bytes(file.read())

@@ -1,4 +1,4 @@
-"""Imports in the background over HTTP."""
+"""API of background imports."""
 
 from typing import Any
 from uuid import UUID
@@ -19,6 +19,7 @@ from apps.chats.tasks import request_import
 from apps.chats.transfer.import_jobs import access_import_job
 from apps.common import jobs
 from apps.common.pagination import NewestFirst
+from apps.common.serializer_fields import read_body
 
 
 class ImportJobSerializer(serializers.Serializer[ImportJob]):
@@ -26,11 +27,11 @@ class ImportJobSerializer(serializers.Serializer[ImportJob]):
 
     id = serializers.UUIDField()
     filename = serializers.CharField()
-    state = serializers.ChoiceField(choices=(*jobs.ACTIVE_STATES, *jobs.TERMINAL_STATES))  # never paused
+    state = serializers.ChoiceField(choices=(*jobs.ACTIVE_STATES, *jobs.TERMINAL_STATES))  # imports are never paused
     bytes_done = serializers.IntegerField()
     bytes_total = serializers.IntegerField()
-    messages = serializers.IntegerField(help_text="Read so far.")
-    chats = serializers.ListField(child=serializers.UUIDField(), help_text="There when it has succeeded.")
+    messages = serializers.IntegerField(help_text="Messages read so far.")
+    chats = serializers.ListField(child=serializers.UUIDField(), help_text="Set once the import has succeeded.")
     report = ReportSerializer(allow_null=True)
     error = serializers.CharField(allow_null=True)
     created_at = serializers.DateTimeField()
@@ -58,11 +59,9 @@ class ImportJobListView(generics.ListAPIView[ImportJob]):
 
     @extend_schema(request={"multipart/form-data": ImportSerializer}, responses={202: ImportStartedSerializer})
     def post(self, request: Request) -> Response:
-        """Take in a file in the background: the way for large ones."""
+        """Import a file in the background. Use this for large files."""
         refuse_larger(request, settings.IMPORT_MAX_BYTES)
-        body = ImportSerializer(data=request.data, context={"request": request})
-        body.is_valid(raise_exception=True)
-        fields = body.validated_data
+        fields = read_body(ImportSerializer, request)
         job = request_import(request.user, fields.pop("file"), **fields)
         return Response({"import": import_document(job)}, status=status.HTTP_202_ACCEPTED)
 
@@ -76,5 +75,5 @@ class ImportJobView(APIView):
 class ImportJobCancelView(APIView):
     @extend_schema(request=None, responses=ImportJobSerializer)
     def post(self, request: Request, job_id: UUID) -> Response:
-        """Call it off; one that has ended stays as it is."""
+        """Cancel the import. An import that has ended is not changed."""
         return Response(import_document(jobs.cancel(access_import_job(request.user, job_id))))

@@ -1,4 +1,4 @@
-"""Chat files taken in over HTTP."""
+"""API of chat imports."""
 
 from typing import Any
 
@@ -13,13 +13,13 @@ from rest_framework.views import APIView
 from apps.chats.api.uploads import refuse_larger
 from apps.chats.serializers import ChatSerializer, OwnCharacter, chat_document
 from apps.chats.transfer.imports import import_chats
-from apps.common.serializer_fields import StrictSerializer, Text
+from apps.common.serializer_fields import StrictSerializer, Text, read_body
 
 
 class ImportSerializer(StrictSerializer):
     file = serializers.FileField(allow_empty_file=True)
-    title = Text(max_length=200, default="", help_text="Left out: the name of the file.")
-    character = OwnCharacter(default=None, help_text="Left out: the one that the file names.")
+    title = Text(max_length=200, default="", help_text="Default: the name of the file.")
+    character = OwnCharacter(default=None, help_text="Default: the character named in the file.")
 
 
 class SkippedLineSerializer(serializers.Serializer[Any]):
@@ -44,10 +44,9 @@ class ChatImportView(APIView):
 
     @extend_schema(request={"multipart/form-data": ImportSerializer}, responses={201: ImportedSerializer})
     def post(self, request: Request) -> Response:
+        """Import the chats of a file of any supported format."""
         refuse_larger(request, settings.IMPORT_MAX_BYTES)
-        body = ImportSerializer(data=request.data, context={"request": request})
-        body.is_valid(raise_exception=True)
-        fields = body.validated_data
+        fields = read_body(ImportSerializer, request)
         file = fields.pop("file")
         result = import_chats(request.user, file, filename=file.name, **fields)
         document = {

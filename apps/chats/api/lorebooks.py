@@ -24,7 +24,7 @@ from apps.chats.serializers import OwnCharacter
 from apps.chats.transfer import cards
 from apps.common.pagination import NewestFirst
 from apps.common.problems import Invalid
-from apps.common.serializer_fields import Flag, JSONObject, Number, Position, StrictSerializer, Text
+from apps.common.serializer_fields import Flag, JSONObject, Number, Position, StrictSerializer, Text, read_body
 
 
 class EntrySerializer(serializers.Serializer[Any]):
@@ -111,9 +111,7 @@ class LorebookListView(generics.ListAPIView[Lorebook]):
 
     @extend_schema(request=BookSerializer, responses={201: LorebookSerializer})
     def post(self, request: Request) -> Response:
-        body = BookSerializer(data=request.data, context={"request": request})
-        body.is_valid(raise_exception=True)
-        fields: dict[str, Any] = dict(body.validated_data)
+        fields = read_body(BookSerializer, request)
         book = operations.create_lorebook(
             request.user, name=fields.pop("name"), character=fields.pop("character", None), document=fields
         )
@@ -128,9 +126,8 @@ class LorebookView(APIView):
     @extend_schema(request=BookSerializer(partial=True), responses=LorebookSerializer)
     def patch(self, request: Request, lorebook_id: UUID) -> Response:
         book = access_lorebook(request.user, lorebook_id)
-        body = BookSerializer(data=request.data, partial=True, context={"request": request})
-        body.is_valid(raise_exception=True)
-        return Response(LorebookSerializer(operations.update_lorebook(book, **body.validated_data)).data)
+        body = read_body(BookSerializer, request, partial=True)
+        return Response(LorebookSerializer(operations.update_lorebook(book, **body)).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, lorebook_id: UUID) -> Response:
@@ -145,9 +142,7 @@ class LorebookImportView(APIView):
     def post(self, request: Request) -> Response:
         """Import a lorebook of SillyTavern, NovelAI, Agnai or Risu, or that of a card."""
         refuse_larger(request, cards.MAX_FILE_BYTES)
-        body = FileSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
-        file = body.validated_data["file"]
+        file = read_body(FileSerializer, request)["file"]
         imported = cards.import_lorebook(request.user, file, filename=file.name)
         return Response(ImportedLorebooksSerializer(imported).data, status=status.HTTP_201_CREATED)
 

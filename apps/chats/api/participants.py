@@ -14,7 +14,7 @@ from apps.chats import operations
 from apps.chats.models import Participant
 from apps.chats.queries import MAX_ROUNDS, access_chat, rounds_of
 from apps.chats.serializers import OwnCharacter, participant_document, round_document
-from apps.common.serializer_fields import Flag, Position, StrictSerializer, Text
+from apps.common.serializer_fields import Flag, Position, StrictSerializer, Text, read_body, read_query
 
 
 class ParticipantSerializer(serializers.Serializer[Participant]):
@@ -35,7 +35,7 @@ class ParticipantsSerializer(serializers.Serializer[Any]):
 
 
 class NewParticipantSerializer(StrictSerializer):
-    name = Text(max_length=200, allow_blank=False, required=False, help_text="Left out: the character's.")
+    name = Text(max_length=200, allow_blank=False, required=False, help_text="Default: the character's name.")
     character = OwnCharacter(default=None)
     muted = Flag(default=False)
 
@@ -63,6 +63,8 @@ class RoundQuery(serializers.Serializer[Any]):
 
 
 class SpokenSerializer(serializers.Serializer[Any]):
+    """A message of a round in a reply."""
+
     id = serializers.UUIDField()
     index = serializers.IntegerField()
     name = serializers.CharField()
@@ -92,9 +94,8 @@ class ParticipantListView(APIView):
     def post(self, request: Request, chat_id: UUID) -> Response:
         """Add a participant; the chat becomes a group chat."""
         chat = access_chat(request.user, chat_id)
-        body = NewParticipantSerializer(data=request.data, context={"request": request})
-        body.is_valid(raise_exception=True)
-        participant = operations.add_participant(request.user, chat.pk, **body.validated_data)
+        body = read_body(NewParticipantSerializer, request)
+        participant = operations.add_participant(request.user, chat.pk, **body)
         return Response(participant_document(participant), status=status.HTTP_201_CREATED)
 
 
@@ -102,9 +103,8 @@ class ParticipantView(APIView):
     @extend_schema(request=ParticipantUpdateSerializer, responses=ParticipantSerializer)
     def patch(self, request: Request, chat_id: UUID, participant_id: UUID) -> Response:
         chat = access_chat(request.user, chat_id)
-        body = ParticipantUpdateSerializer(data=request.data, context={"request": request})
-        body.is_valid(raise_exception=True)
-        participant = operations.update_participant(request.user, chat.pk, participant_id, **body.validated_data)
+        body = read_body(ParticipantUpdateSerializer, request)
+        participant = operations.update_participant(request.user, chat.pk, participant_id, **body)
         return Response(participant_document(participant))
 
     @extend_schema(responses={204: None})
@@ -125,7 +125,6 @@ class RoundView(APIView):
     def get(self, request: Request, chat_id: UUID) -> Response:
         """List rounds: messages of the user, and the turns that followed them."""
         chat = access_chat(request.user, chat_id)
-        query = RoundQuery(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        total, rounds = rounds_of(chat, query.validated_data["from"], query.validated_data["limit"])
+        query = read_query(RoundQuery, request)
+        total, rounds = rounds_of(chat, query["from"], query["limit"])
         return Response({"total": total, "results": [round_document(one) for one in rounds]})

@@ -25,7 +25,7 @@ class FileReportSerializer(serializers.Serializer[Any]):
 
 
 class PictureParser(BaseParser):
-    """Parse a body that is a picture, whatever its subtype."""
+    """Read a body of any image type as bytes."""
 
     media_type = "image/*"
 
@@ -37,14 +37,14 @@ class PictureParser(BaseParser):
 
 
 class PictureRenderer(CompactJSONRenderer):
-    """Accept requests for pictures. It renders only problems: pictures are sent as they are."""
+    """Accept requests for pictures. It renders only problems; pictures are sent unchanged."""
 
     media_type = "image/*"
     format = "picture"
 
 
 def refuse_larger(request: Request, limit: int) -> None:
-    """Raise TooLarge by the declared length of the body, before it is read."""
+    """Raise TooLarge if the declared length of the body exceeds ``limit``, before the body is read."""
     length = request.META.get("CONTENT_LENGTH") or "0"
     if length.isdecimal() and int(length) > limit + ENVELOPE_BYTES:
         raise TooLarge(f"The file is larger than {limit} bytes.")

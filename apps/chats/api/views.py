@@ -22,9 +22,12 @@ from apps.chats.serializers import (
     message_document,
 )
 from apps.common.pagination import NewestFirst
+from apps.common.serializer_fields import read_body, read_query
 
 
 class ByActivity(NewestFirst):
+    """Paginate chats by last activity, newest first."""
+
     ordering = ("-last_active", "-id")
 
 
@@ -38,12 +41,11 @@ class ChatListView(generics.ListAPIView[Chat]):
     pagination_class = ByActivity
 
     def get_queryset(self) -> Any:
-        query = ChatQuery(data=self.request.query_params)
-        query.is_valid(raise_exception=True)
+        query = read_query(ChatQuery, self.request)
         chats = Chat.objects.for_owner(self.request.user)
-        if query.validated_data.get("character"):
-            chats = chats.filter(character=query.validated_data["character"])
-        words = query.validated_data.get("q")
+        if query.get("character"):
+            chats = chats.filter(character=query["character"])
+        words = query.get("q")
         return chats.matching(words) if words else chats
 
     @extend_schema(parameters=[ChatQuery])
@@ -52,9 +54,8 @@ class ChatListView(generics.ListAPIView[Chat]):
 
     @extend_schema(request=ChatCreateSerializer, responses={201: ChatSerializer})
     def post(self, request: Request) -> Response:
-        body = ChatCreateSerializer(data=request.data, context={"request": request})
-        body.is_valid(raise_exception=True)
-        chat = operations.create_chat(request.user, **body.validated_data)
+        body = read_body(ChatCreateSerializer, request)
+        chat = operations.create_chat(request.user, **body)
         return Response(chat_document(chat), status=status.HTTP_201_CREATED)
 
 
@@ -66,9 +67,8 @@ class ChatView(APIView):
     @extend_schema(request=ChatUpdateSerializer, responses=ChatSerializer)
     def patch(self, request: Request, chat_id: UUID) -> Response:
         chat = access_chat(request.user, chat_id)
-        body = ChatUpdateSerializer(data=request.data, context={"request": request})
-        body.is_valid(raise_exception=True)
-        return Response(chat_document(operations.update_chat(chat, **body.validated_data)))
+        body = read_body(ChatUpdateSerializer, request)
+        return Response(chat_document(operations.update_chat(chat, **body)))
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, chat_id: UUID) -> Response:
@@ -94,9 +94,8 @@ class MessageWindowView(APIView):
         responses=WindowSerializer,
     )
     def get(self, request: Request, chat_id: UUID) -> Response:
-        query = WindowQuery(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        window = message_window(request.user, chat_id, query.validated_data["from"], query.validated_data["limit"])
+        query = read_query(WindowQuery, request)
+        window = message_window(request.user, chat_id, query["from"], query["limit"])
         return Response(
             {
                 "integrity": str(window.chat.integrity),

@@ -1,4 +1,4 @@
-"""Chat file formats: pure parsers and renderers, one module a format, without Django.
+"""Parsers and renderers of chat file formats, one module a format. Pure: no Django.
 
-A parser takes a binary file and gives a `parsed.ParsedChat`; what it could not use stands in its report.
+Each parser takes a binary file and returns `parsed.ParsedChat` objects, with reports of what was skipped or repaired.
 """

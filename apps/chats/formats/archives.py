@@ -1,4 +1,4 @@
-"""ZIP archives with chats in them, such as the exports of ChatGPT and Claude; unpacked a file at a time."""
+"""Unpack ZIP archives of chats, such as the exports of ChatGPT and Claude, one file at a time."""
 
 import re
 import tempfile
@@ -10,24 +10,24 @@ from typing import IO, BinaryIO
 from apps.chats.formats.parsed import UnreadableFile
 
 SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
-# Exports hold a person's pictures beside the chats.
+# Exports hold the pictures of the account too.
 MAX_FILES = 50_000
 
 _CHUNK = 2**20
-_ENTRY = b"PK\x01\x02"
+_ENTRY = b"PK\x01\x02"  # the signature of an entry of the central directory
 _CONVERSATIONS = re.compile(r"conversations([-_]\d+)?\.json", re.IGNORECASE)
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, NotImplementedError)
 
 
 class Archive:
-    """An opened archive. Whatever it says of its sizes, no more than `limit` bytes are unpacked of it.
+    """An opened archive, of which at most `limit` bytes are unpacked in all. The sizes in the archive are not trusted.
 
-    Raises UnreadableFile where it is damaged, or holds more than that.
+    Raise UnreadableFile if the archive is damaged or holds more.
     """
 
     def __init__(self, file: BinaryIO, limit: int) -> None:
         self._left = limit
-        # Counted beforehand: the library would make an object of each of millions.
+        # Counted before it is opened: `zipfile` creates an object for each entry, of which there may be millions.
         if _count(file, _ENTRY) > MAX_FILES:
             raise UnreadableFile(f"There are more than {MAX_FILES} files in the archive.")
         file.seek(0)
@@ -37,16 +37,17 @@ class Archive:
             raise UnreadableFile("The archive is damaged.") from None
 
     def names(self) -> list[str]:
-        """The files to look into: those that exports call conversations, else all that may be JSON."""
+        """Return the names of the `conversations.json` files of an export, else of all JSON files."""
         names = [name for name in self._archive.namelist() if not name.startswith("__MACOSX/")]
         exports = [name for name in names if _CONVERSATIONS.fullmatch(PurePosixPath(name).name)]
         return exports or [name for name in names if name.lower().endswith((".json", ".jsonl"))]
 
     def is_card(self) -> bool:
+        """Return True if the archive is a CHARX character card."""
         return "card.json" in self._archive.namelist()
 
     def unpack(self, name: str) -> IO[bytes]:
-        """A file of the archive as a temporary one; close it after use. Raises UnreadableFile."""
+        """Unpack a file into a temporary one, which the caller must close. Raise UnreadableFile."""
         target = tempfile.TemporaryFile()  # noqa: SIM115 (the caller closes it)
         try:
             self._copy(name, target)
@@ -60,7 +61,7 @@ class Archive:
         return target
 
     def _copy(self, name: str, target: IO[bytes]) -> None:
-        # The library bounds what it unpacks at once of these two only.
+        # Only for these two methods does `zipfile` limit how much it unpacks at once.
         if self._archive.getinfo(name).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise UnreadableFile("It is packed in a way that is not read here.")
         with self._archive.open(name) as source:
@@ -72,13 +73,14 @@ class Archive:
 
 
 class ArchiveTooLarge(UnreadableFile):
-    """More is in the archive than is unpacked."""
+    """The archive holds more bytes than may be unpacked."""
 
     def __init__(self) -> None:
         super().__init__("The archive holds more than is unpacked at once.")
 
 
 def _count(file: BinaryIO, mark: bytes) -> int:
+    """Count the occurrences of `mark` in a file."""
     file.seek(0)
     count, tail = 0, b""
     while chunk := file.read(_CHUNK):

@@ -1,4 +1,4 @@
-"""Chats in JSON documents: their messages or conversations one at a time, and what stands beside them."""
+"""Read chats from JSON documents: messages or conversations one at a time, and the fields around them."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
@@ -10,16 +10,16 @@ from apps.chats.formats.json_lines import MAX_LINE_BYTES, BrokenLine
 from apps.chats.formats.json_stream import MAX_VALUE_BYTES, BrokenDocument, JsonStream, array_at
 from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report, UnreadableFile
 
-# Of all that a document says beside its messages.
-MAX_FACTS_BYTES = 4 * 2**20
+# The fields of a document other than its messages, together.
+MAX_FIELDS_BYTES = 4 * 2**20
 
 Reader = Callable[[dict[str, Any], Report], ParsedChat]
 
 
-def values_at(
+def read_array(
     file: BinaryIO, path: Sequence[str], report: Report, limit: int = MAX_LINE_BYTES
 ) -> Iterator[tuple[int, Any]]:
-    """The values of the array under the keys of `path`, with their numbers; what is broken is said in the report."""
+    """Yield the values of the array at `path` with their numbers, from 1. Report broken values as skipped."""
     number = 0
     file.seek(0)
     try:
@@ -32,53 +32,55 @@ def values_at(
             except BrokenLine as broken:
                 report.skip(number, str(broken))
     except BrokenDocument as broken:
-        report.skip(number + 1, f"{broken} What comes from here on was left out.")
+        report.skip(number + 1, f"{broken} The rest of the file was left out.")
 
 
-def facts_of(file: BinaryIO, path: Sequence[str], report: Report, ignored: Collection[str] = ()) -> dict[str, Any]:
-    """What a document says beside what is at `path` and under the keys in `ignored`, as far as it can be read."""
+def read_other_fields(
+    file: BinaryIO, path: Sequence[str], report: Report, ignored: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return the fields of a document except the array at `path` and the keys in `ignored`, up to the first error."""
     file.seek(0)
     facts: dict[str, Any] = {}
-    # Where the document breaks is reported by who reads the messages.
+    # The error is reported by `read_array`, which reads the same document.
     with suppress(BrokenDocument):
-        _take_facts(JsonStream(file), facts, path, ignored, report)
+        _read_fields(JsonStream(file), facts, path, ignored, report)
     return facts
 
 
-def _take_facts(
+def _read_fields(
     stream: JsonStream, facts: dict[str, Any], path: Sequence[str], ignored: Collection[str], report: Report
 ) -> None:
     for key in stream.members() if stream.peek() == b"{" else ():
         if key == path[0] and len(path) > 1:
             facts[key] = {}
-            _take_facts(stream, facts[key], path[1:], ignored, report)
+            _read_fields(stream, facts[key], path[1:], ignored, report)
         elif key != path[0] and key not in ignored:
-            _take_fact(stream, facts, key, report)
+            _read_field(stream, facts, key, report)
 
 
-def _take_fact(stream: JsonStream, facts: dict[str, Any], key: str, report: Report) -> None:
+def _read_field(stream: JsonStream, facts: dict[str, Any], key: str, report: Report) -> None:
     try:
-        facts[key] = stream.value(partial(report.warn, 1), max(MAX_FACTS_BYTES - stream.taken, 0))
+        facts[key] = stream.value(partial(report.warn, 1), max(MAX_FIELDS_BYTES - stream.bytes_read, 0))
     except BrokenDocument:
         raise
     except BrokenLine:
-        report.warn(1, "Not all that the file says beside its messages was kept: it is broken, or too much.")
+        report.warn(1, "Some data other than the messages was left out: it is damaged or too large.")
 
 
-def conversations(file: BinaryIO, path: Sequence[str], report: Report, read: Reader) -> Iterator[ParsedChat]:
-    """The chats that `read` makes of the objects at `path`; those without a message are said in the report."""
-    for number, value in values_at(file, path, report, MAX_VALUE_BYTES):
+def parse_conversations(file: BinaryIO, path: Sequence[str], report: Report, read: Reader) -> Iterator[ParsedChat]:
+    """Yield the chats that `read` makes of the objects at `path`. Report those without messages as skipped."""
+    for number, value in read_array(file, path, report, MAX_VALUE_BYTES):
         if not isinstance(value, dict):
             report.skip(number, "Not a JSON object.")
             continue
         try:
-            yield primed(read(value, Report(report.format, unit="message")))
+            yield require_messages(read(value, Report(report.format, unit="message")))
         except UnreadableFile as error:
             report.skip(number, error.reason)
 
 
-def primed(chat: ParsedChat) -> ParsedChat:
-    """`chat` after its first message was read. Raises UnreadableFile where there is none."""
+def require_messages(chat: ParsedChat) -> ParsedChat:
+    """Read the first message of `chat`, and return the chat with all of them. Raise UnreadableFile if there is none."""
     first = next(chat.messages, None)
     if first is None:
         reasons = [skip["reason"] for skip in chat.report.skipped_lines[:1]]

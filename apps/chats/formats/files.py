@@ -1,4 +1,4 @@
-"""Any chat file: told by its content, never by its name, and read a chat at a time."""
+"""Parse any chat file one chat at a time. The format is detected by the content, not by the name."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -7,9 +7,9 @@ from pathlib import PurePosixPath
 from typing import BinaryIO, cast
 
 from apps.chats.formats.archives import SIGNATURES, Archive, ArchiveTooLarge
-from apps.chats.formats.foreign import title_of
+from apps.chats.formats.conversion import title_of
 from apps.chats.formats.parsed import ParsedChat, Report, UnreadableFile
-from apps.chats.formats.recognition import CARD, LOREBOOK, recognise
+from apps.chats.formats.recognition import CARD, LOREBOOK, detect_format
 
 MAX_UNPACKED_BYTES = 2**30
 
@@ -20,10 +20,10 @@ _PICTURE_BYTES = 32 * 2**20
 
 @dataclass
 class ParsedFile(Iterator[ParsedChat]):
-    """The chats of a file, as they are asked for.
+    """Iterator over the chats of a file.
 
-    Use up the messages of one before you ask for the next. `report` is of the file itself: it says which
-    conversations were left out as a whole, and is complete when the chats are used up; each chat has its own.
+    Consume the messages of a chat before taking the next one. `report` lists the conversations that were skipped as a
+    whole, and is complete after the last chat; each chat has a report of its messages too.
     """
 
     report: Report
@@ -34,31 +34,31 @@ class ParsedFile(Iterator[ParsedChat]):
 
 
 def parse_file(file: BinaryIO, *, max_unpacked: int = MAX_UNPACKED_BYTES) -> ParsedFile:
-    """The chats in `file`, which can be rewound, and is read until the last message was asked for.
+    """Return the chats in a seekable file, which must stay open until their messages are consumed.
 
-    Of an archive, up to `max_unpacked` bytes are unpacked. Raises UnreadableFile, with the reason in words for
-    a person, when there is no chat in it, and while the chats are asked for, where an archive is a bomb.
+    At most `max_unpacked` bytes of an archive are unpacked. Raise UnreadableFile if the file holds no chat; iterating
+    raises it too if an archive turns out to be larger than that.
     """
     file.seek(0)
     start = file.read(4)
     if start == _PNG:
-        raise UnreadableFile(_what_picture(file))
+        raise UnreadableFile(_reason_not_chat(file))
     parsed = _archive(file, max_unpacked) if start in SIGNATURES else _document(file)
     first = next(parsed, None)
     if first is None:
-        raise UnreadableFile(_nothing_in(parsed.report))
+        raise UnreadableFile(_reason_empty(parsed.report))
     return ParsedFile(parsed.report, chain([first], parsed))
 
 
 def is_card(file: BinaryIO) -> bool:
-    """Whether a file that can be rewound is a card, a lorebook or a picture, which are no chats: by a glance at it."""
+    """Return True if a seekable file is a card, a lorebook or a picture. Only its first bytes are read."""
     file.seek(0)
     start = file.read(4)
     try:
         if start in SIGNATURES:
             return Archive(file, limit=0).is_card()
         if start != _PNG:
-            recognise(file)
+            detect_format(file)
         return start == _PNG
     except UnreadableFile as error:
         return error.reason in (CARD, LOREBOOK)
@@ -67,7 +67,7 @@ def is_card(file: BinaryIO) -> bool:
 
 
 def is_archive(file: BinaryIO) -> bool:
-    """Whether a file that can be rewound is packed, and may hold far more than its size says."""
+    """Return True if a seekable file is a ZIP archive, which may hold far more than its size."""
     file.seek(0)
     start = file.read(4)
     file.seek(0)
@@ -75,7 +75,7 @@ def is_archive(file: BinaryIO) -> bool:
 
 
 def _document(file: BinaryIO) -> ParsedFile:
-    found = recognise(file)
+    found = detect_format(file)
     report = Report(found.name, unit="conversation")
     return ParsedFile(report, found.read(file, report))
 
@@ -103,14 +103,14 @@ def _chats_of_archive(archive: Archive, report: Report) -> Iterator[ParsedChat]:
             report.skip(number, f"{PurePosixPath(name).name}: {error.reason}")
 
 
-def _nothing_in(report: Report) -> str:
+def _reason_empty(report: Report) -> str:
     if not report.skipped_lines:
         return "There is no chat in the file."
     return f"There is no chat in the file. {report.skipped_lines[0]['reason']}"
 
 
-def _what_picture(file: BinaryIO) -> str:
-    """A card is a picture with a text in it, which has one of these keywords."""
+def _reason_not_chat(file: BinaryIO) -> str:
+    """Return why a PNG is no chat. A card is a PNG with a text chunk of one of the known keywords."""
     content = file.read(_PICTURE_BYTES)
     is_card = any(mark in content for mark in _CARD_MARKS)
     return CARD if is_card else "It is a PNG image, and no chat."

@@ -1,4 +1,4 @@
-"""Reads JSON lines of doubtful origin: bounded in memory, forgiving where nothing is lost by it."""
+"""Parse untrusted JSON lines with limits on length and depth. Harmless errors are repaired and passed to `warn`."""
 
 import json
 import math
@@ -8,21 +8,22 @@ from typing import Any, BinaryIO, cast
 
 # Real messages reach a few megabytes, with many swipes and inline images.
 MAX_LINE_BYTES = 16 * 2**20
-# As deep as the API takes, so that what was imported can also be sent.
+# The same depth as the API accepts, so that an imported message can also be sent to it.
 MAX_DEPTH = 64
-# As many digits as Python reads back without complaint (`sys.get_int_max_str_digits`).
+# Python refuses to parse longer integers (`sys.get_int_max_str_digits`).
 MAX_DIGITS = 4300
 
 Warn = Callable[[str], None]
+# Postgres stores neither NUL nor lone surrogates in texts and JSON.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class BrokenLine(ValueError):
-    """A line that can't be used; its text is the reason."""
+    """A line that can't be parsed. The text of the exception is the reason."""
 
 
 def bounded_lines(source: BinaryIO | Iterable[bytes]) -> Iterator[bytes | None]:
-    """The lines of `source`; None in place of one that is longer than `MAX_LINE_BYTES`."""
+    """Yield the lines of `source`, with None in place of lines longer than `MAX_LINE_BYTES`."""
     if hasattr(source, "readline"):
         return _lines_of_file(cast(BinaryIO, source))
     return (line if len(line.rstrip(b"\r\n")) <= MAX_LINE_BYTES else None for line in source)
@@ -39,9 +40,9 @@ def _lines_of_file(file: BinaryIO) -> Iterator[bytes | None]:
 
 
 def loads(line: bytes, warn: Warn) -> Any:
-    """The JSON value of `line`, with what Postgres can't hold replaced and said to `warn`.
+    """Return the JSON value of `line`. Replace what Postgres can't store, and pass that to `warn`.
 
-    Raises `BrokenLine` when it isn't JSON, or is nested more than `MAX_DEPTH` deep.
+    Raise BrokenLine if the line is no JSON, or nested more than `MAX_DEPTH` levels deep.
     """
     text = _decode(line, warn)
     try:
@@ -70,25 +71,25 @@ def _parse(text: str, warn: Warn) -> Any:
             warn("A key stood twice in an object: the last value was kept.")
         return value
 
-    def no_number(_: str) -> Any:
+    def replace_by_null(_: str) -> Any:
         warn("NaN, Infinity or a number out of range was replaced by null.")
         return None
 
     def to_int(digits: str) -> int | None:
-        return int(digits) if len(digits) <= MAX_DIGITS else no_number(digits)
+        return int(digits) if len(digits) <= MAX_DIGITS else replace_by_null(digits)
 
     def to_float(digits: str) -> float | None:
         number = float(digits)
-        return number if math.isfinite(number) else no_number(digits)
+        return number if math.isfinite(number) else replace_by_null(digits)
 
-    # Not strict: raw tabs and newlines inside strings are read, and written back escaped.
+    # Not strict: accept raw tabs and newlines inside strings. They are escaped when written.
     return json.loads(
         text,
         strict=False,
         object_pairs_hook=pairs_to_dict,
         parse_int=to_int,
         parse_float=to_float,
-        parse_constant=no_number,
+        parse_constant=replace_by_null,
     )
 
 

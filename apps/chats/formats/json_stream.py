@@ -1,7 +1,7 @@
-"""Walks through a JSON document of any size, holding one value of it at a time.
+"""Read a JSON document of any size in order, holding one value in memory at a time.
 
-The reader asks for what it wants, in the order in which the document has it. A value that is broken, or too
-large, costs only itself: the walk goes on behind it. Values are read by `json_lines.loads`, with its repairs.
+A value that is broken or too large is skipped alone: reading continues after it. Values are parsed by
+`json_lines.loads`, with its repairs.
 """
 
 import re
@@ -10,40 +10,40 @@ from typing import Any, BinaryIO
 
 from apps.chats.formats.json_lines import BrokenLine, Warn, loads
 
-# Of one value, in bytes: the largest conversations of exports reach some ten megabytes.
+# The size of one value. The largest conversations in exports reach some ten megabytes.
 MAX_VALUE_BYTES = 32 * 2**20
 
 _CHUNK = 2**18
 _BLANK = b" \t\r\n"
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-# A lone quote stands for a string whose end is not there yet.
+# A quote alone matches a string whose end has not been read from the file yet.
 _MARK = re.compile(_STRING + rb'|[\[\]{}"]', re.DOTALL)
 _SCALAR_END = re.compile(rb"[\s,:\]}\[{]")
 
 
-def _ignore(_: str) -> None:
-    """Of a key: it is only compared."""
+def _ignore_warning(_: str) -> None:
+    """Ignore repairs in a key: keys are only compared, not stored."""
 
 
 class BrokenDocument(BrokenLine):
-    """The walk can't go on: the document ends early, or isn't JSON from here on."""
+    """Reading can't continue: the document ends early, or is no JSON from here on."""
 
 
 class JsonStream:
-    """A place in a JSON document, before its next value. Whatever is asked for is used up by that."""
+    """A position in a JSON document, before its next value. Reading a value advances it."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self.taken = 0  # bytes, of all values that were read
+        self.bytes_read = 0  # of all values returned so far
         self._file = file
         self._data = bytearray()
         self._at = 0
-        self._untouched = False
+        self._value_pending = False  # an item or member was announced whose value has not been read
         self._fill()
         if self._data.startswith(b"\xef\xbb\xbf"):
             self._at = 3
 
     def peek(self) -> bytes:
-        """The first byte of what comes next; empty at the end of the file."""
+        """Return the next byte that is no blank, or empty bytes at the end of the file."""
         while True:
             while self._at < len(self._data) and self._data[self._at] in _BLANK:
                 self._at += 1
@@ -53,30 +53,31 @@ class JsonStream:
                 return b""
 
     def value(self, warn: Warn, limit: int = MAX_VALUE_BYTES) -> Any:
-        """The next value, whatever it is; what was repaired in it is said to `warn`.
+        """Return the next value. Pass repairs to `warn`.
 
-        Raises BrokenLine when it can't be used, and is behind it then; BrokenDocument when there is no more.
+        Raise BrokenLine if the value can't be parsed or exceeds `limit` bytes (the position is then after it), and
+        BrokenDocument if there is no further value.
         """
         return loads(self._raw(limit), warn)
 
     def skip(self) -> None:
-        """Pass over the next value, however large."""
+        """Skip the next value, however large."""
         self._span(0)
 
     def items(self) -> Iterator[int]:
-        """Stops before each value of an array, with its number, from 1; one that isn't asked for is skipped."""
+        """Stop before each value of an array and yield its number, from 1. Values that are not read are skipped."""
         for number, _ in enumerate(self._walk(b"[", b"]"), 1):
             yield number
 
     def members(self) -> Iterator[str]:
-        """Stops before each value of an object, with its key; one that isn't asked for is skipped."""
+        """Stop before each value of an object and yield its key. Values that are not read are skipped."""
         for _ in self._walk(b"{", b"}"):
-            self._untouched = False
+            self._value_pending = False
             if self.peek() != b'"':
                 raise self._broken()
-            key = self.value(_ignore)
+            key = self.value(_ignore_warning)
             self._expect(b":")
-            self._untouched = True
+            self._value_pending = True
             yield key
 
     def _walk(self, start: bytes, end: bytes) -> Iterator[None]:
@@ -85,9 +86,9 @@ class JsonStream:
             self._at += 1
             return
         while True:
-            self._untouched = True
+            self._value_pending = True
             yield
-            if self._untouched:
+            if self._value_pending:
                 self.skip()
             if self.peek() == end:
                 self._at += 1
@@ -95,7 +96,8 @@ class JsonStream:
             self._expect(b",")
 
     def _expect(self, mark: bytes) -> None:
-        self._untouched = False
+        """Advance over `mark`. Raise BrokenDocument if something else comes next."""
+        self._value_pending = False
         if self.peek() != mark:
             raise self._broken()
         self._at += 1
@@ -109,20 +111,20 @@ class JsonStream:
         length = self._span(limit)
         if length > limit:
             raise BrokenLine(f"Larger than {limit / 2**20:g} MB.")
-        self.taken += length
+        self.bytes_read += length
         return bytes(self._data[self._at - length : self._at])
 
     def _span(self, keep: int) -> int:
-        """Go behind the next value, and say how long it is. Only of a longer one than `keep` bytes is some dropped."""
-        self._untouched = False
+        """Advance over the next value and return its length. Values longer than `keep` bytes are not buffered."""
+        self._value_pending = False
         first = self.peek()
         if first in (b"", b",", b":", b"]", b"}"):
             raise self._broken()
         del self._data[: self._at]
         self._at = 0
-        return self._behind_structure(keep) if first in b'"[{' else self._behind_scalar(keep)
+        return self._skip_structure(keep) if first in b'"[{' else self._skip_scalar(keep)
 
-    def _behind_scalar(self, keep: int) -> int:
+    def _skip_scalar(self, keep: int) -> int:
         dropped = 0
         while not (end := _SCALAR_END.search(self._data, self._at)):
             self._at = len(self._data)
@@ -132,7 +134,7 @@ class JsonStream:
         self._at = end.start()
         return dropped + self._at
 
-    def _behind_structure(self, keep: int) -> int:
+    def _skip_structure(self, keep: int) -> int:
         depth = dropped = 0
         while True:
             mark = _MARK.search(self._data, self._at)
@@ -149,7 +151,7 @@ class JsonStream:
                 return dropped + self._at
 
     def _drop(self, dropped: int, keep: int) -> int:
-        """Forget what was passed of a value that is too long to be kept; how much that was."""
+        """Remove the scanned part of a value longer than `keep` from the buffer. Return its length."""
         if dropped + self._at <= keep:
             return 0
         passed = self._at
@@ -158,14 +160,14 @@ class JsonStream:
         return passed
 
     def _fill(self) -> bool:
-        # As much again as there is, so that a long string isn't looked through too often.
+        # Double the buffer: an unfinished string is scanned again from its start after each read.
         chunk = self._file.read(max(_CHUNK, len(self._data) - self._at))
         self._data += chunk
         return bool(chunk)
 
 
 def array_at(stream: JsonStream, path: Sequence[str]) -> Iterator[int]:
-    """Stops before each value of the arrays under the keys of `path`, as `JsonStream.items` does."""
+    """Stop before each value of the array under the keys of `path`, as `JsonStream.items` does."""
     if not path:
         if stream.peek() == b"[":
             yield from stream.items()

@@ -1,25 +1,12 @@
-"""loom-standard: conversations of any origin as lists of messages with roles."""
+"""Parse loom-standard exports: conversations of any platform as arrays of messages with roles."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, BinaryIO
 
 from apps.chats.dates import parse_date
-from apps.chats.formats.documents import conversations, facts_of
-from apps.chats.formats.foreign import (
-    KEPT_OF_CHAT,
-    KEPT_OF_MESSAGE,
-    USER,
-    Version,
-    header,
-    kept,
-    message,
-    name_or,
-    numbered,
-    title_of,
-    with_text,
-    without,
-)
+from apps.chats.formats import conversion as convert
+from apps.chats.formats.documents import parse_conversations, read_other_fields
 from apps.chats.formats.json_lines import Warn
 from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report
 from apps.chats.formats.repairs import as_text
@@ -27,32 +14,33 @@ from apps.chats.formats.repairs import as_text
 FORMAT = "loom-standard"
 
 _PATH = ("conversations",)
-_NAMES = {"chatgpt": "ChatGPT", "claude": "Claude"}
+# The messages carry no names: the platform's name stands for the assistant's.
+_ASSISTANT_NAMES = {"chatgpt": "ChatGPT", "claude": "Claude"}
 _KNOWN = ("role", "content", "createdAt", "model", "reasoning")
 
 
-def chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
-    """The conversations of an export."""
-    origin = name_or(facts_of(file, _PATH, report).get("originPlatform"), "", partial(report.warn, 1))
-    return conversations(file, _PATH, report, partial(_chat, origin=origin))
+def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
+    """Yield the conversations of an export."""
+    platform = read_other_fields(file, _PATH, report).get("originPlatform")
+    origin = convert.name_or(platform, "", partial(report.warn, 1))
+    return parse_conversations(file, _PATH, report, partial(_chat, origin=origin))
 
 
 def _chat(conversation: dict[str, Any], report: Report, origin: str) -> ParsedChat:
-    other = _NAMES.get(origin.lower(), origin)
-    lines = with_text(numbered(conversation.get("messages")), "content", report)
-    messages = (_message(line, other, partial(report.warn, number)) for number, line in lines)
-    facts = {"originPlatform": origin, **without(conversation, "messages", "title")}
-    beside = kept(facts, KEPT_OF_CHAT, partial(report.warn, 1))
-    head = header("", other, parse_date(conversation.get("createdAt")), loom=beside)
-    return ParsedChat(head, messages, report, title_of(conversation.get("title")))
+    assistant = _ASSISTANT_NAMES.get(origin.lower(), origin)
+    lines = convert.objects_with_key(convert.numbered_items(conversation.get("messages")), "content", report)
+    messages = (_message(line, assistant, partial(report.warn, number)) for number, line in lines)
+    fields = {"originPlatform": origin, **conversation}
+    other_fields = convert.other_chat_fields(fields, ("messages", "title"), report)
+    head = convert.header("", assistant, parse_date(conversation.get("createdAt")), loom=other_fields)
+    return ParsedChat(head, messages, report, convert.title_of(conversation.get("title")))
 
 
-def _message(line: Mapping[str, Any], other: str, warn: Warn) -> ParsedMessage:
+def _message(line: Mapping[str, Any], assistant: str, warn: Warn) -> ParsedMessage:
     role = line.get("role")
-    names = {"user": USER, "system": "System"}
-    name = names.get(role, other) if isinstance(role, str) else other
+    names = {"user": convert.USER, "system": "System"}
+    name = names.get(role, assistant) if isinstance(role, str) else assistant
     extra = {key: line[key] for key in ("model", "reasoning") if isinstance(line.get(key), str) and line[key]}
-    if beside := kept(without(line, *_KNOWN), KEPT_OF_MESSAGE, warn):
-        extra["loom"] = beside
-    version = Version(as_text(line.get("content"), warn), extra, parse_date(line.get("createdAt")))
-    return message(name, role == "user", [version], is_system=role == "system")
+    extra |= convert.other_message_fields("loom", line, _KNOWN, warn)
+    version = convert.Version(as_text(line.get("content"), warn), extra, parse_date(line.get("createdAt")))
+    return convert.message(name, role == "user", [version], is_system=role == "system")

@@ -1,7 +1,8 @@
-"""Marinara's lines: SillyTavern's, but for three things that look alike and mean something else.
+"""Convert the messages of Marinara's chat files, which look like SillyTavern's but differ in three fields.
 
-`is_system` is a role and `extra.hiddenFromAI` hides; `swipe_id` is the number that a swipe has in
-`extra.marinara_swipes`, where numbers may be missing; and reasoning stands beside `extra`.
+- `is_system` marks a message of the role "system"; `extra.hiddenFromAI` is what excludes a message from the prompt.
+- `swipe_id` is not a position: it refers to the `index` of a swipe in `extra.marinara_swipes`, which may have gaps.
+- The reasoning is a field of the message, not of `extra`.
 """
 
 from collections.abc import Mapping
@@ -9,17 +10,18 @@ from typing import Any
 
 from apps.chats.formats.repairs import as_integer
 
+# The names that versions of Marinara have used for the reasoning.
 _REASONING = ("reasoning_content", "reasoning", "thinking")
 
 
 def is_line(line: Mapping[str, Any]) -> bool:
-    """Whether a message was written by Marinara."""
+    """Return True if a message was written by Marinara."""
     extra = line.get("extra")
     return isinstance(extra, dict) and bool({"marinara_role", "marinara_swipes"} & extra.keys())
 
 
-def in_our_terms(line: Mapping[str, Any]) -> dict[str, Any]:
-    """The message as SillyTavern would have written it."""
+def to_sillytavern(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the message as SillyTavern would have written it."""
     extra = dict(line["extra"])
     role = extra.get("marinara_role", line.get("role"))
     reasoning = next((line[key] for key in _REASONING if isinstance(line.get(key), str) and line[key]), None)
@@ -30,7 +32,7 @@ def in_our_terms(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _swipes(line: Mapping[str, Any]) -> dict[str, Any]:
-    """The index of the active swipe, and what is known of each, where there is a list of them."""
+    """Return `swipe_info` and, if known, the position of the active swipe as `swipe_id`."""
     own = line["extra"].get("marinara_swipes")
     if not isinstance(own, list) or not own or not all(isinstance(swipe, dict) for swipe in own):
         return {}

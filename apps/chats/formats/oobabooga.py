@@ -1,41 +1,43 @@
-"""oobabooga's text-generation-webui: pairs of what was asked and answered, as they were shown."""
+"""Parse the histories of oobabooga's text-generation-webui: arrays of pairs [user's text, answer]."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import BinaryIO
 
-from apps.chats.formats.documents import facts_of, primed, values_at
-from apps.chats.formats.foreign import KEPT_OF_CHAT, USER, Version, header, kept, message
+from apps.chats.formats.conversion import USER, Version, header, message, other_chat_fields
+from apps.chats.formats.documents import read_array, read_other_fields, require_messages
 from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report
 
 FORMAT = "oobabooga"
 
-# The first is that of 2023. What each leaves out is the same text as it was sent to the model.
+# The key of the texts as displayed, and that of the same texts as sent to the model, which is ignored.
+# `data_visible` and `data` are the keys of 2023.
 SHOWN_KEYS = {"data_visible": "data", "visible": "internal"}
-# As the program writes HTML; the ampersand comes last, so that nothing is read twice.
-_ESCAPED = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&#x27;": "'", "&amp;": "&"}
+# The entities that the program writes. The ampersand is last, so that `&amp;lt;` becomes `&lt;`.
+_ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&#x27;": "'", "&amp;": "&"}
 
 
-def chats(file: BinaryIO, report: Report, key: str) -> Iterator[ParsedChat]:
-    """The one chat of a history, of which the texts are under `key`."""
+def parse_chats(file: BinaryIO, report: Report, key: str) -> Iterator[ParsedChat]:
+    """Yield the one chat of a history. `key` is one of `SHOWN_KEYS`."""
     own = Report(FORMAT, unit="pair")
-    beside = kept(facts_of(file, (key,), own, ignored=[SHOWN_KEYS[key]]), KEPT_OF_CHAT, partial(own.warn, 1))
-    yield primed(ParsedChat(header("", "", oobabooga=beside), _messages(file, key, own), own))
+    fields = read_other_fields(file, (key,), own, ignored=[SHOWN_KEYS[key]])
+    head = header("", "", oobabooga=other_chat_fields(fields, (), own))
+    yield require_messages(ParsedChat(head, _messages(file, key, own), own))
 
 
 def _messages(file: BinaryIO, key: str, report: Report) -> Iterator[ParsedMessage]:
-    for number, pair in values_at(file, (key,), report):
+    for number, pair in read_array(file, (key,), report):
         if not isinstance(pair, list) or len(pair) < 2:
             report.skip(number, "It is no pair of texts.")
             continue
         for position, text in enumerate(pair[:2]):
             if not isinstance(text, str | None):
                 report.warn(number, "A text was no string: it was left out.")
+            # An empty text marks the side that did not speak, as before the character's greeting.
             elif text:
-                yield message("" if position else USER, not position, [Version(_unescaped(text))])
+                yield message("" if position else USER, not position, [Version(_unescape(text))])
 
 
-def _unescaped(text: str) -> str:
-    for escaped, char in _ESCAPED.items():
-        text = text.replace(escaped, char)
+def _unescape(text: str) -> str:
+    for entity, char in _ENTITIES.items():
+        text = text.replace(entity, char)
     return text

@@ -1,4 +1,4 @@
-"""What every chat format is parsed into, and the report of what could not be used."""
+"""The parsed form of all chat formats, and the report of what was skipped or repaired."""
 
 import datetime as dt
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ LISTED_SKIPS = 1000
 
 
 class UnreadableFile(ValueError):
-    """The file as a whole is not a chat; `reason` says why, in words for a person."""
+    """The file as a whole is no chat. `reason` is a message for the user."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -19,7 +19,7 @@ class UnreadableFile(ValueError):
 
 @dataclass(frozen=True)
 class ParsedSwipe:
-    """One version of a message: its text, its `extra`, and its `swipe_info` without `extra`."""
+    """One version of a message: its text, its `extra`, and its entry of `swipe_info` without `extra`."""
 
     mes: str
     extra: dict[str, Any] = field(default_factory=dict)
@@ -30,8 +30,8 @@ class ParsedSwipe:
 class ParsedMessage:
     """A message in the form in which it is stored.
 
-    `send_date` is the date as the file wrote it (empty for none), `sent_at` what it means (UTC). There is at
-    least one swipe, and `swipe_id` is the index of the active one. For `layout` see the module of that name.
+    `send_date` is the date as written in the file (empty if absent), `sent_at` the same date parsed, in UTC. There is
+    at least one swipe; `swipe_id` is the index of the active one. For `layout` see the module `layout`.
     """
 
     name: str
@@ -45,12 +45,13 @@ class ParsedMessage:
 
     @property
     def active(self) -> ParsedSwipe:
+        """Return the active swipe."""
         return self.swipes[self.swipe_id]
 
 
 @dataclass(frozen=True)
 class ParsedHeader:
-    """What a file says about the chat; names are empty when it doesn't say them."""
+    """The fields of a chat as a whole. Names are empty if the file has none."""
 
     user_name: str
     character_name: str
@@ -61,9 +62,9 @@ class ParsedHeader:
 
 @dataclass
 class Report:
-    """What was read, and what was skipped, repaired or replaced on the way.
+    """The number of messages read, and what was skipped or repaired.
 
-    What is numbered are lines, or where a file doesn't have a message a line, what `unit` says.
+    Positions count lines, or in formats that don't have one message a line, the `unit` (such as "message").
     """
 
     format: str
@@ -74,18 +75,18 @@ class Report:
     _warnings: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     def skip(self, line: int, reason: str) -> None:
-        """Line number `line`, counted from 1, was left out."""
+        """Record that line number `line`, counted from 1, was skipped."""
         self.skipped += 1
         if self.skipped <= LISTED_SKIPS:
             where = "" if self.unit == "line" else f"{self.unit.capitalize()} {line}: "
             self.skipped_lines.append({"line": line, "reason": where + reason})
 
     def warn(self, line: int, text: str) -> None:
-        """Something on `line` was repaired. The same text is reported once, with its count."""
+        """Record a repair on `line`. The same text is listed once, with a count."""
         self._add(text, f"{self.unit} {line}", 1)
 
     def include(self, other: "Report") -> None:
-        """What `other` says of a part of the same file was left out, or repaired."""
+        """Add the skips and warnings of `other`, the report of a part of the same file."""
         self.skipped += other.skipped
         self.skipped_lines += other.skipped_lines[: max(LISTED_SKIPS - len(self.skipped_lines), 0)]
         for text, (first, count) in other._warnings.items():
@@ -98,13 +99,14 @@ class Report:
 
     @property
     def warnings(self) -> list[str]:
+        """Return the texts of the warnings with their counts and first positions."""
         warnings = [_counted(text, *where) for text, where in self._warnings.items()]
         if self.skipped > LISTED_SKIPS:
             warnings.append(f"{self.skipped - LISTED_SKIPS} more {self.unit}s were skipped.")
         return warnings
 
     def as_dict(self) -> dict[str, Any]:
-        """The report as JSON: format, messages, skipped_lines, warnings."""
+        """Return the report as JSON: format, messages, skipped_lines, warnings."""
         return {
             "format": self.format,
             "messages": self.messages,
@@ -119,9 +121,9 @@ def _counted(text: str, first: str, count: int) -> str:
 
 @dataclass(frozen=True)
 class ParsedChat:
-    """A chat being read: the header is there, the messages come as they are asked for.
+    """A chat with its header and an iterator that reads its messages from the file.
 
-    The report is complete when the messages are used up. `title` is that which the file says; empty for none.
+    The report is complete after the last message. `title` is empty if the file has none.
     """
 
     header: ParsedHeader

@@ -1,4 +1,4 @@
-"""Reads single values that a chat file may hold in another type than it should, and says so."""
+"""Convert single values that a chat file may hold in a wrong type. Each repair is passed to `warn`."""
 
 import json
 from collections.abc import Mapping
@@ -6,12 +6,12 @@ from typing import Any
 
 from apps.chats.formats.json_lines import Warn
 
-# Of what is stored; a longer name is cut, and goes out whole again.
+# The length of the database column. Longer names are cut there; the layout keeps them whole for exports.
 MAX_NAME = 200
 
 
 def as_text(value: Any, warn: Warn) -> str:
-    """A text; some sites write `{"message": text}` for one."""
+    """Return `value` as text. Some sites write `{"message": text}` in place of the text."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict) and isinstance(value.get("message"), str):
@@ -21,7 +21,7 @@ def as_text(value: Any, warn: Warn) -> str:
 
 
 def as_name(value: Any, warn: Warn) -> str:
-    """A name, short enough to be stored; none is empty."""
+    """Return `value` as a name of at most `MAX_NAME` characters. None becomes an empty string."""
     name = "" if value is None else as_text(value, warn)
     if len(name) > MAX_NAME:
         warn(f"A name was longer than {MAX_NAME} characters: it was cut.")
@@ -29,7 +29,7 @@ def as_name(value: Any, warn: Warn) -> str:
 
 
 def object_at(line: Mapping[str, Any], key: str, warn: Warn) -> dict[str, Any]:
-    """The object under `key`; absent is empty."""
+    """Return the object under `key`, or an empty one."""
     value = line.get(key)
     if value is not None and not isinstance(value, dict):
         warn(f"{key} was no object: it was taken as empty.")
@@ -37,7 +37,7 @@ def object_at(line: Mapping[str, Any], key: str, warn: Warn) -> dict[str, Any]:
 
 
 def flag_at(line: Mapping[str, Any], key: str, warn: Warn) -> bool:
-    """A boolean, also where it was written as a number or a string; absent is false."""
+    """Return the boolean under `key`, which may be written as a number or a string. Return False if absent."""
     value = line.get(key)
     if value is None or isinstance(value, bool):
         return bool(value)
@@ -46,7 +46,7 @@ def flag_at(line: Mapping[str, Any], key: str, warn: Warn) -> bool:
 
 
 def as_integer(value: Any) -> int | None:
-    """A whole number, also where it was written as a string or with a decimal point; else None."""
+    """Return a whole number, which may be written as a string or with a decimal point. Return None for all else."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
         return int(value)
     if isinstance(value, bool) or not isinstance(value, int | float):

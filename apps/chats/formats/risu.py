@@ -1,64 +1,54 @@
-"""RisuAI's chats: one in a document, or all of a character."""
+"""Parse RisuAI's chat exports: a document with one chat, or with all chats of a character."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, BinaryIO
 
 from apps.chats.dates import parse_date
-from apps.chats.formats.documents import conversations, facts_of, primed, values_at
-from apps.chats.formats.foreign import (
-    KEPT_OF_CHAT,
-    KEPT_OF_MESSAGE,
-    USER,
-    Version,
-    header,
-    kept,
-    mapping,
-    message,
-    name_or,
-    numbered,
-    title_of,
-    with_text,
-    without,
-)
+from apps.chats.formats import conversion as convert
+from apps.chats.formats.documents import parse_conversations, read_array, read_other_fields, require_messages
 from apps.chats.formats.json_lines import Warn
 from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report
 from apps.chats.formats.repairs import as_text
 
 FORMAT = "risu"
+# The `type` of a document with one chat, and of one with all chats of a character.
 ONE, ALL = "risuChat", "risuAllChats"
 
 _MESSAGES = ("data", "message")
 
 
-def one_chat(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
+def parse_one_chat(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
+    """Yield the chat of a `risuChat` document: its `data` is the chat, which is read message by message."""
     own = Report(FORMAT, unit="message")
-    chat = mapping(facts_of(file, _MESSAGES, own).get("data"))
-    lines = with_text(values_at(file, _MESSAGES, own), "data", own)
-    yield primed(_chat(chat, lines, own))
+    chat = convert.as_object(read_other_fields(file, _MESSAGES, own).get("data"))
+    yield require_messages(_chat(chat, read_array(file, _MESSAGES, own), own))
 
 
-def all_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
-    return conversations(file, ("data",), report, _whole_chat)
+def parse_all_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
+    """Yield the chats of a `risuAllChats` document: its `data` is an array of chats."""
+
+    def parse_chat(chat: dict[str, Any], report: Report) -> ParsedChat:
+        return _chat(convert.without(chat, "message"), convert.numbered_items(chat.get("message")), report)
+
+    return parse_conversations(file, ("data",), report, parse_chat)
 
 
-def _whole_chat(chat: dict[str, Any], report: Report) -> ParsedChat:
-    return _chat(without(chat, "message"), with_text(numbered(chat.get("message")), "data", report), report)
-
-
-def _chat(chat: Mapping[str, Any], lines: Iterator[tuple[int, dict[str, Any]]], report: Report) -> ParsedChat:
-    beside = kept(without(chat, "name"), KEPT_OF_CHAT, partial(report.warn, 1))
+def _chat(chat: Mapping[str, Any], values: Iterator[tuple[int, Any]], report: Report) -> ParsedChat:
+    lines = convert.objects_with_key(values, "data", report)
     messages = (_message(line, partial(report.warn, number)) for number, line in lines)
-    return ParsedChat(header("", "", risu=beside), messages, report, title_of(chat.get("name")))
+    head = convert.header("", "", risu=convert.other_chat_fields(chat, ("name",), report))
+    return ParsedChat(head, messages, report, convert.title_of(chat.get("name")))
 
 
 def _message(line: Mapping[str, Any], warn: Warn) -> ParsedMessage:
+    # `role` is "user" or "char"; `data` is the text, not an object.
     is_user = line.get("role") == "user"
     extra: dict[str, Any] = {}
-    if isinstance(model := mapping(line.get("generationInfo")).get("model"), str):
+    if isinstance(model := convert.as_object(line.get("generationInfo")).get("model"), str):
         extra["model"] = model
-    if beside := kept(without(line, "role", "data", "time", "name"), KEPT_OF_MESSAGE, warn):
-        extra["risu"] = beside
-    version = Version(as_text(line.get("data"), warn), extra, parse_date(line.get("time")))
-    name = name_or(line.get("name"), USER if is_user else "", warn)
-    return message(name, is_user, [version], is_system=line.get("disabled") is True)
+    extra |= convert.other_message_fields("risu", line, ("role", "data", "time", "name"), warn)
+    version = convert.Version(as_text(line.get("data"), warn), extra, parse_date(line.get("time")))
+    name = convert.name_or(line.get("name"), convert.USER if is_user else "", warn)
+    # A `disabled` message is shown but not sent to the model, as SillyTavern's `is_system`.
+    return convert.message(name, is_user, [version], is_system=line.get("disabled") is True)

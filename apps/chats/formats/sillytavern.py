@@ -1,8 +1,7 @@
-"""SillyTavern's chat files: one JSON object a line, a header and then the messages, from 2022 to now.
+"""Parse SillyTavern's chat files: JSON lines, first a header and then the messages.
 
-Reads every shape they have had and repairs what is odd, a line at a time, so that memory is bounded by one
-line. What can't be used is left out and said in the report. The messages and the header carry a `layout` with
-which the file is written again as it was.
+All variants since 2022 are read, one line at a time, so that memory is bounded by the longest line. Lines that can't be
+used are skipped and reported. Messages and header have a `layout`, from which the file can be rebuilt exactly.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,13 +14,13 @@ from apps.chats.formats.parsed import ParsedChat, ParsedHeader, ParsedMessage, R
 from apps.chats.formats.sillytavern_lines import parse_header, parse_message
 
 FORMAT = "sillytavern"
-# A person swipes some dozen times; more than this in one message is not a chat.
+# People swipe a few dozen times; a message with more than this is no chat.
 MAX_SWIPES = 10_000
 
 _HEADER_KEYS = {"chat_metadata", "user_name", "character_name"}
 _TEXT_KEYS = {"mes", "swipes"}
 _TURN_KEYS = {"is_user", "is_system", "send_date"}
-# What TavernAI called the person in the chats of 2022, before the name could be set.
+# The user's name in TavernAI's chats of 2022, before it could be set.
 _DEFAULT_USER = "You"
 
 _BINARY = {
@@ -38,6 +37,7 @@ _BINARY = {
     b"\xfe\xff": "text in UTF-16; save it as UTF-8",
 }
 
+# The header of files that start with a message.
 NO_HEADER = ParsedHeader("", "", None, {}, layout="{}")
 
 Line = tuple[int, bytes | None]
@@ -45,19 +45,19 @@ Record = tuple[int, dict[str, Any]]
 
 
 def parse(source: BinaryIO | Iterable[bytes]) -> ParsedChat:
-    """The chat in `source`, a binary file or its lines.
+    """Parse the chat in `source`, a binary file or its lines.
 
-    Reads up to the first message at once, and the rest as the messages are asked for. Raises `UnreadableFile`
-    when there is neither a header nor a message in it.
+    The first line is read at once, the rest as the messages are consumed. Raise UnreadableFile if there is neither a
+    header nor a message.
     """
     report = Report(FORMAT)
     return _chat(_records(_lines(source), report), report)
 
 
 def parse_values(values: Iterable[tuple[int, Any]], report: Report) -> ParsedChat:
-    """The chat in the numbered values of one array: messages, a header perhaps, or strings "Name: text".
+    """Parse a chat from the numbered values of an array: a header, messages, or strings "Name: text".
 
-    As `parse`, with the report to write to.
+    Skips and repairs go to `report`. Raise UnreadableFile as `parse` does.
     """
     read = ((number, _message_of_string(v) if isinstance(v, str) else v) for number, v in values)
     return _chat(_usable(read, report), report)
@@ -66,7 +66,7 @@ def parse_values(values: Iterable[tuple[int, Any]], report: Report) -> ParsedCha
 def _chat(records: Iterator[Record], report: Report) -> ParsedChat:
     first = next(records, None)
     if first is None:
-        raise UnreadableFile(_nothing_in_it(report))
+        raise UnreadableFile(_reason_empty(report))
     number, line = first
     if _is_header(line):
         header = parse_header(line, partial(report.warn, number))
@@ -75,14 +75,14 @@ def _chat(records: Iterator[Record], report: Report) -> ParsedChat:
     return ParsedChat(header, _messages(records, header, report), report)
 
 
-def _nothing_in_it(report: Report) -> str:
+def _reason_empty(report: Report) -> str:
     if not report.skipped:
         return "The file is empty."
     return f"No line of the file is a chat message. Line 1: {report.skipped_lines[0]['reason']}"
 
 
 def _lines(source: BinaryIO | Iterable[bytes]) -> Iterator[Line]:
-    """The lines with their numbers, from 1, without the blank ones."""
+    """Yield the lines that are not blank with their numbers, from 1."""
     for number, line in enumerate(bounded_lines(source), 1):
         if number == 1 and line is not None:
             _refuse_binary(line)
@@ -98,7 +98,7 @@ def _refuse_binary(line: bytes) -> None:
 
 
 def _records(lines: Iterator[Line], report: Report) -> Iterator[Record]:
-    """The objects that are messages or the header."""
+    """Yield the objects that are messages or the header, with their line numbers."""
     first = next(lines, None)
     if first is None:
         return
@@ -121,9 +121,10 @@ def _values(lines: Iterable[Line], report: Report) -> Iterator[tuple[int, Any]]:
 
 
 def _usable(values: Iterable[tuple[int, Any]], report: Report) -> Iterator[Record]:
+    """Yield the values that are messages or the header. Report the others as skipped."""
     may_be_header = True
     for number, value in values:
-        reason = _why_unusable(value, may_be_header)
+        reason = _reason_unusable(value, may_be_header)
         if reason:
             report.skip(number, reason)
         else:
@@ -131,7 +132,7 @@ def _usable(values: Iterable[tuple[int, Any]], report: Report) -> Iterator[Recor
             yield number, value
 
 
-def _why_unusable(value: Any, may_be_header: bool) -> str | None:
+def _reason_unusable(value: Any, may_be_header: bool) -> str | None:
     if not isinstance(value, dict):
         return "Not a JSON object."
     if _is_header(value):
@@ -149,14 +150,14 @@ def _is_header(value: Mapping[str, Any]) -> bool:
 
 
 def _is_message(value: Mapping[str, Any]) -> bool:
-    """Whether it has a text, or at least somebody who said nothing: a character card has a name too."""
+    """Return True if `value` has a text, or a name and another key of messages: character cards have a name too."""
     return bool(_TEXT_KEYS & value.keys()) or ("name" in value and bool(_TURN_KEYS & value.keys()))
 
 
 def _read_array(lines: Iterator[Line], report: Report) -> tuple[list[Any], Iterator[Line]]:
-    """A file from before JSON lines is one array, of strings "Name: text": its values as messages.
+    """Read a file of 2022, one array of strings "Name: text". Return its values as messages, and no lines.
 
-    When it isn't one after all, no values, and the lines again.
+    If the file is no such array, return no values and the unread lines.
     """
     read: list[Line] = []
     warnings: list[str] = []

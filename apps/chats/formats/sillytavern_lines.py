@@ -1,4 +1,4 @@
-"""One line of a SillyTavern chat file: read, repaired, and written again as it was."""
+"""Parse, repair and render single lines of SillyTavern chat files."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,15 +11,15 @@ from apps.chats.formats.layout import apply_layout, dump, make_layout
 from apps.chats.formats.parsed import ParsedHeader, ParsedMessage, ParsedSwipe
 from apps.chats.formats.repairs import as_integer, as_name, as_text, flag_at, object_at
 
-# Files since 2025 say "unused" instead of names.
+# SillyTavern writes "unused" in place of the header's names since 2025.
 _NO_NAME = "unused"
 
 
 def parse_header(line: Mapping[str, Any], warn: Warn) -> ParsedHeader:
-    """The header on `line`.
+    """Parse the header on `line`.
 
-    What it says of the character, or where it names nobody, goes out as it came: the chat may be filed under
-    another name.
+    The character's name, and a user name that is empty or unused, are exported as imported even if the chat has other
+    names now.
     """
     user_name = _name_in_header(line.get("user_name"), warn)
     metadata = object_at(line, "chat_metadata", warn)
@@ -39,11 +39,11 @@ def _name_in_header(value: Any, warn: Warn) -> str:
 
 
 def parse_message(written: Mapping[str, Any], header: ParsedHeader, warn: Warn) -> ParsedMessage:
-    """The message on a line, an object without NUL characters or lone surrogates.
+    """Parse a message, an object as returned by `json_lines.loads`. Pass repairs to `warn`.
 
-    Whatever is odd in it is repaired, and said to `warn`. A message without a name gets that of the header.
+    A message without a name gets the user's or character's name from the header.
     """
-    line = marinara.in_our_terms(written) if marinara.is_line(written) else written
+    line = marinara.to_sillytavern(written) if marinara.is_line(written) else written
     is_user = flag_at(line, "is_user", warn)
     fallback = header.user_name if is_user else header.character_name
     swipe_id, swipes = _swipes(line, object_at(line, "extra", warn), warn)
@@ -61,7 +61,10 @@ def parse_message(written: Mapping[str, Any], header: ParsedHeader, warn: Warn) 
 
 
 def _swipes(line: Mapping[str, Any], extra: dict[str, Any], warn: Warn) -> tuple[int, tuple[ParsedSwipe, ...]]:
-    """The index of the active swipe, and all of them. `mes` is the truth about the active one's text."""
+    """Return the index of the active swipe, and all swipes.
+
+    `mes` takes precedence over the active swipe's text: old SillyTavern versions did not update `swipes` on edits.
+    """
     written = line.get("swipes")
     if not isinstance(written, list) or not written:
         if written not in (None, []):
@@ -78,7 +81,7 @@ def _swipes(line: Mapping[str, Any], extra: dict[str, Any], warn: Warn) -> tuple
 
 
 def _active(line: Mapping[str, Any], texts: list[str], warn: Warn) -> int:
-    """Where the active swipe is, or belongs: one past the end when no swipe is the text of the message."""
+    """Return the index of the active swipe, or one past the end if `mes` has to be added as a swipe."""
     swipe_id = as_integer(line.get("swipe_id"))
     if swipe_id is not None and 0 <= swipe_id < len(texts):
         return swipe_id
@@ -91,7 +94,7 @@ def _active(line: Mapping[str, Any], texts: list[str], warn: Warn) -> int:
 
 
 def _infos(value: Any, count: int, warn: Warn) -> list[dict[str, Any]]:
-    """`swipe_info` as exactly `count` objects; those that are missing are empty."""
+    """Return `swipe_info` as exactly `count` objects. Missing ones are empty."""
     if value is not None and not isinstance(value, list):
         warn("swipe_info was no array: it was left out.")
     infos = value if isinstance(value, list) else []
@@ -106,12 +109,12 @@ def _swipe(text: str, info: dict[str, Any]) -> ParsedSwipe:
 
 
 def swipe_info(swipe: ParsedSwipe) -> dict[str, Any]:
-    """The entry of `swipe_info` for a swipe."""
+    """Return the entry of `swipe_info` for a swipe."""
     return {**swipe.info, "extra": swipe.extra}
 
 
 def _columns(message: ParsedMessage) -> dict[str, Any]:
-    """What the stored columns give for each key of a message, in the order in which it is usually written."""
+    """Return each key of a message with its value rebuilt from the columns, in the order that SillyTavern writes."""
     return {
         "name": message.name,
         "is_user": message.is_user,
@@ -126,7 +129,7 @@ def _columns(message: ParsedMessage) -> dict[str, Any]:
 
 
 def render_message(message: ParsedMessage) -> str:
-    """The line of `message`, without its end; one without a layout has swipes only if there are several."""
+    """Return the line of `message` without line end. Without a layout, swipes are written only if there are several."""
     columns = _columns(message)
     if message.layout:
         return dump(apply_layout(message.layout, columns))
@@ -138,7 +141,7 @@ def render_message(message: ParsedMessage) -> str:
 def render_header(
     *, user_name: str, character_name: str, create_date: str, metadata: Mapping[str, Any], layout: str
 ) -> str | None:
-    """The first line of a file, without its end; None when the chat came from a file without one."""
+    """Return the header line without line end, or None if the chat was imported from a file without a header."""
     columns = {
         "user_name": user_name,
         "character_name": character_name,

@@ -1,4 +1,4 @@
-"""Conversations that branch: the path that was current, with the other answers on it as versions of a message."""
+"""Turn conversations that branch into messages: the current path, with its alternatives as versions (swipes)."""
 
 import datetime as dt
 from collections.abc import Iterator, Mapping
@@ -6,15 +6,17 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from apps.chats.formats.foreign import Version
+from apps.chats.formats.conversion import USER, Version, message
+from apps.chats.formats.parsed import ParsedMessage, Report
 
-# In all versions of a message together: each repeats what comes before its branch.
-MAX_NODES_OF_TURN = 5000
+# Nodes in all versions of a message together. Each version repeats the nodes before its branch, so that their
+# number could grow with the square of the file's size.
+MAX_NODES_OF_MESSAGE = 5000
 
 
 @dataclass(frozen=True)
 class Node:
-    """A point of a conversation. `text` is None where there is nothing to show, as between a call and its result."""
+    """A node of a conversation. `text` is None if it shows nothing, such as a tool call or its result."""
 
     is_user: bool
     text: str | None = None
@@ -24,8 +26,8 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Turn:
-    """A message to be: who, and its versions with the active one."""
+class TreeMessage:
+    """A message of the current path: its side, its versions and the index of the active one."""
 
     is_user: bool
     versions: list[Version]
@@ -33,7 +35,10 @@ class Turn:
 
 
 class Tree:
-    """The nodes by their ids, in the order of the file, and which comes after which."""
+    """The nodes of a conversation by id, in the order of the file, and the parent of each.
+
+    Parents may form a circle in a damaged file: every walk stops where it meets a node again.
+    """
 
     def __init__(self, nodes: Mapping[str, Node], parents: Mapping[str, str]) -> None:
         self._nodes = nodes
@@ -43,24 +48,33 @@ class Tree:
             self._children.setdefault(self._parents.get(node), []).append(node)
         self._used: set[str] = set()
 
-    def turns(self, leaf: Any) -> Iterator[Turn]:
-        """The messages from the start to `leaf`, or where that is no node, to the newest."""
+    def parsed_messages(self, leaf: Any, name: str, report: Report) -> Iterator[ParsedMessage]:
+        """Yield the messages from the root to `leaf`. `name` is that of the assistant.
+
+        Then warn of each message that is neither on this path nor on a branch next to it.
+        """
+        for turn in self._messages_to(leaf):
+            yield message(USER if turn.is_user else name, turn.is_user, turn.versions, turn.active)
+        for node, content in self._nodes.items():
+            if content.text is not None and node not in self._used:
+                report.warn(
+                    report.messages, "A message was left out: it belongs to a branch that was not the current one."
+                )
+
+    def _messages_to(self, leaf: Any) -> Iterator[TreeMessage]:
+        """Yield the messages from the root to `leaf`, or to the newest node if `leaf` is not in the tree."""
         path = self._path(leaf if isinstance(leaf, str) and leaf in self._nodes else self._newest())
         for _, run in groupby(path, key=lambda node: self._nodes[node].is_user):
-            yield from self._turns_of_run(list(run))
-
-    def left_out(self) -> int:
-        """How many messages are in no turn that was given; ask when the turns are used up."""
-        return sum(node.text is not None and key not in self._used for key, node in self._nodes.items())
+            yield from self._messages_of_run(list(run))
 
     def _newest(self) -> str:
-        """The end of the last branch; where everything is a circle, the last node."""
+        """Return the end of the last branch, or if all nodes form a circle, the last node."""
         starts = self._children.get(None)
         return self._follow(starts[-1])[-1] if starts else next(reversed(list(self._nodes)))
 
     def _follow(self, node: str, same_side: bool = False) -> list[str]:
-        """From a node by the last child of each to the end, or until the other side speaks."""
-        chain = {node: None}  # in order; and a circle ends where it closes
+        """Follow the last child of each node from `node` to a leaf, or with `same_side` until the side changes."""
+        chain = {node: None}  # a dict as an ordered set
         at = node
         while children := self._children.get(at):
             at = children[-1]
@@ -70,6 +84,7 @@ class Tree:
         return list(chain)
 
     def _path(self, leaf: str) -> list[str]:
+        """Return the nodes from the root to `leaf`."""
         path: dict[str, None] = {}
         at: str | None = leaf
         while at is not None and at not in path:
@@ -77,14 +92,17 @@ class Tree:
             at = self._parents.get(at)
         return list(reversed(path))
 
-    def _turns_of_run(self, run: list[str]) -> Iterator[Turn]:
-        """What one side says until the other does: a message each, or one of several versions where it branches."""
+    def _messages_of_run(self, run: list[str]) -> Iterator[TreeMessage]:
+        """Yield the messages of successive nodes of one side: one for each node, or a single one if the run branches.
+
+        A branch may have another number of nodes than the run, so that their nodes can't be matched one to one.
+        """
         is_user = self._nodes[run[0]].is_user
-        before, after = self._rivals(run)
+        before, after = self._alternatives(run)
         if before or after:
             current = self._version(run)
             versions = [*before, *([current] if current else []), *after]
-            yield Turn(is_user, versions, min(len(before), len(versions) - 1))
+            yield TreeMessage(is_user, versions, min(len(before), len(versions) - 1))
             return
         start = 0
         for end, node in enumerate(run, 1):
@@ -92,22 +110,22 @@ class Tree:
                 version = self._version(run[start:end])
                 start = end
                 if version:
-                    yield Turn(is_user, [version])
+                    yield TreeMessage(is_user, [version])
 
-    def _rivals(self, run: list[str]) -> tuple[list[Version], list[Version]]:
-        """The versions beside `run` that come before it in the file's order, and those behind."""
+    def _alternatives(self, run: list[str]) -> tuple[list[Version], list[Version]]:
+        """Return the other versions of `run`: those before it in the order of the file, and those after."""
         before: list[Version] = []
         after: list[Version] = []
         size = 0
         for position, sibling, is_later in self._siblings(run):
             branch = self._follow(sibling, same_side=True)
             size += position + len(branch)
-            if size <= MAX_NODES_OF_TURN and any(self._nodes[key].text is not None for key in branch):
+            if size <= MAX_NODES_OF_MESSAGE and any(self._nodes[key].text is not None for key in branch):
                 (after if is_later else before).extend(filter(None, [self._version(run[:position] + branch)]))
         return before, after
 
     def _siblings(self, run: list[str]) -> Iterator[tuple[int, str, bool]]:
-        """Where `run` could have gone on otherwise: the position in it, the other node, and whether it is later."""
+        """Yield the siblings of the nodes of `run`: position in it, sibling, and whether the sibling is later."""
         for position, node in enumerate(run):
             is_later = False
             for sibling in self._children[self._parents.get(node)]:
@@ -117,7 +135,7 @@ class Tree:
                     yield position, sibling, is_later
 
     def _version(self, keys: list[str]) -> Version | None:
-        """The nodes as one text; None where they show nothing."""
+        """Join the nodes into one version. Return None if none of them has a text."""
         self._used.update(keys)
         nodes = [self._nodes[key] for key in keys]
         shown = [node for node in nodes if node.text is not None]

@@ -107,7 +107,7 @@ class CharacterForm(forms.Form):
 
 
 def _as_submitted(value: Any) -> Any:
-    """Return a stored value as an unchanged form submits it."""
+    """Return a stored value in the form in which an unedited form submits it."""
     if isinstance(value, str):
         return _unix(value)
     return [_unix(text) for text in value if text.strip()] if isinstance(value, list) else value

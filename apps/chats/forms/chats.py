@@ -16,7 +16,7 @@ from apps.chats.scenes import SceneBreak
 
 
 class TextField(forms.CharField):
-    """Long text. Browsers send line ends as CR LF; stored text has the LF that everything else writes."""
+    """A long text. Browsers send line ends as CR LF, which are converted to LF."""
 
     widget = forms.Textarea
 

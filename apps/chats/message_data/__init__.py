@@ -1,1 +1,1 @@
-"""Data that programs keep with a message, and recaps, which are such data."""
+"""Read and change the namespaced data that programs store with messages, such as recaps."""

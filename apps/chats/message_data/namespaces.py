@@ -1,4 +1,4 @@
-"""Data that programs keep with a message: one namespace each, in the ``extra`` of a swipe."""
+"""Read, check and change the data that programs store with a message: one namespace each in a swipe's ``extra``."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ VERSIONS = ValueType(
     "a list of objects", lambda value: isinstance(value, list) and all(isinstance(item, dict) for item in value)
 )
 
-# The keys of recaps and scene breaks. Other keys may hold anything.
+# The types of the keys of recaps and scene breaks. Other keys are not checked.
 RECAP_KEYS = {
     "memory": TEXT,
     "include": TEXT,
@@ -97,7 +97,7 @@ def check_extra(extra: Mapping[str, Any], changes: Mapping[str, Any], at: str) -
 
 @dataclass(frozen=True)
 class DataChange:
-    """Set keys of a namespace to ``values``, of which null is one, and delete the keys in ``clear``."""
+    """Set keys of a namespace to ``values``, which may be null, and delete the keys in ``clear``."""
 
     namespace: str
     values: Mapping[str, Any] = field(default_factory=dict)

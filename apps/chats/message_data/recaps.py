@@ -1,4 +1,4 @@
-"""Read and change the recap of a message, which is kept with the message's data."""
+"""Read and change the recap of a message, which is stored in the message's data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from apps.chats.message_data.namespaces import RECAP_NAMESPACE, DataChange, name
 
 @dataclass(frozen=True)
 class Recap:
-    """A summary of a message. ``prefill`` is the text that the model had to begin with, ``memory`` what it wrote."""
+    """A summary of a message. ``prefill`` is the beginning given to the model, ``memory`` its continuation."""
 
     memory: str | None
     prefill: str | None

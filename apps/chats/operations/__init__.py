@@ -1,4 +1,4 @@
-"""All writes to characters, lorebooks and chats.
+"""Write characters, lorebooks and chats.
 
 A write to a chat locks the chat's row, checks the guard, changes rows and records the change (``apps.chats.locking``).
 """

@@ -21,7 +21,7 @@ MAX_TITLE = 200  # characters
 def branch_chat(owner: Owner, chat_id: UUID, at: int, *, title: str = "", is_checkpoint: bool = False) -> Chat:
     """Create a chat with the messages of another up to the index ``at``, its metadata and its participants.
 
-    Raises Missing, and Invalid if the chat has no message at that index.
+    Raise Missing, and Invalid if the chat has no message at that index.
     """
     parent = lock_chat(owner, chat_id)
     if at >= parent.message_count:

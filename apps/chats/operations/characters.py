@@ -11,6 +11,7 @@ from apps.common.scoping import Owner, owner_id_of
 
 
 def create_character(owner: Owner, *, name: str, **fields: Any) -> Character:
+    """Create a character. ``fields`` are columns of Character."""
     return Character.objects.create(owner_id=owner_id_of(owner), name=name, **fields)
 
 

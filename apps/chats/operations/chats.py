@@ -17,7 +17,7 @@ from apps.common.scoping import Owner, owner_id_of
 
 # The keys of a chat's fields in the header of its file.
 HEADER_KEYS = {"user_name": "user_name", "character": "character_name"}
-# The macros of cards that stand for the two names; <USER> and <BOT> are those of cards from 2022.
+# Macros in cards for the names of user and character. Cards of 2022 have <USER> and <BOT>.
 USER_MACRO = re.compile(r"\{\{user\}\}|<USER>", re.IGNORECASE)
 CHARACTER_MACRO = re.compile(r"\{\{char\}\}|<BOT>|<CHAR>", re.IGNORECASE)
 
@@ -33,7 +33,7 @@ def create_chat(
 ) -> Chat:
     """Create an empty chat. Without a title it gets the name of its character.
 
-    Raises TooLarge for metadata beyond CHAT_METADATA_MAX_BYTES.
+    Raise TooLarge for metadata beyond CHAT_METADATA_MAX_BYTES.
     """
     check_size(metadata or {}, {})
     chat = Chat.objects.create(
@@ -49,7 +49,7 @@ def create_chat(
 
 @transaction.atomic
 def start_conversation(owner: Owner, character: Character, *, user_name: str, title: str = "") -> Chat:
-    """Create a chat that opens with the character's greeting; the other greetings become its swipes."""
+    """Create a chat that starts with the character's greeting. The alternative greetings become its swipes."""
     chat = create_chat(owner, title=title, character=character, user_name=user_name)
     texts = [text for text in (character.first_mes, *character.alternate_greetings) if text.strip()]
     if not texts:
@@ -69,7 +69,7 @@ def start_conversation(owner: Owner, character: Character, *, user_name: str, ti
 
 
 def _replace_names(text: str, character: Character, user_name: str) -> str:
-    """Return ``text`` with names in place of their macros. A character's nickname comes before the name."""
+    """Return ``text`` with names in place of their macros. A character's nickname takes precedence over the name."""
     name = character.nickname or character.name
     return CHARACTER_MACRO.sub(lambda _: name, USER_MACRO.sub(lambda _: user_name, text))
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import transaction
 
-from apps.chats.formats.lorebooks import ParsedBook, normalised_book
+from apps.chats.formats.lorebooks import ParsedBook, normalise_book
 from apps.chats.models import Character, Lorebook
 from apps.common.problems import Invalid
 from apps.common.scoping import Owner, owner_id_of
@@ -18,7 +18,7 @@ def create_lorebook(
 ) -> Lorebook:
     """Create a lorebook. ``document`` has the format of cards. Raise Invalid if the character has one already."""
     _check_free(character)
-    normalised = normalised_book(document or {}, lambda text: None) | {"name": name}
+    normalised = normalise_book(document or {}, lambda text: None) | {"name": name}
     return Lorebook.objects.create(owner_id=owner_id_of(owner), name=name, character=character, document=normalised)
 
 
@@ -43,7 +43,7 @@ def update_lorebook(lorebook: Lorebook, **fields: Any) -> Lorebook:
     if "name" in fields:
         lorebook.name = fields["name"]
     changes = {key: value for key, value in fields.items() if key != "character"}
-    lorebook.document = normalised_book(lorebook.document | changes, lambda text: None)
+    lorebook.document = normalise_book(lorebook.document | changes, lambda text: None)
     lorebook.save(update_fields=["name", "character", "document", "updated_at"])
     return lorebook
 

@@ -29,8 +29,8 @@ from apps.common.problems import Invalid
 from apps.common.scoping import Owner
 
 MAX_BATCH = 1000  # messages inserted at a time
-MAX_BATCH_WEIGHT = 4_000_000  # about, in characters: a batch ends at whichever comes first
-ROW_WEIGHT = 500  # memory that an object takes besides its text, in characters
+MAX_BATCH_WEIGHT = 4_000_000  # approximate size of a batch in characters
+ROW_WEIGHT = 500  # the memory of a JSON object without its texts, in characters
 
 PATCHED_FIELDS = [
     *("name", "participant", "is_system", "send_date", "sent_at", "swipe_id"),
@@ -40,7 +40,7 @@ PATCHED_FIELDS = [
 
 @dataclass(frozen=True)
 class Appended:
-    """``deduplicated`` counts messages that a retry sent again: they are listed, but were stored before."""
+    """The result of an append. ``deduplicated`` counts messages that were stored before, by the request retried."""
 
     chat: Chat
     messages: list[Message]
@@ -49,7 +49,7 @@ class Appended:
 
 @dataclass(frozen=True)
 class Patched:
-    """``applied`` and ``skipped`` count patches; ``messages`` were added or changed, by index."""
+    """The result of a batch: numbers of applied and skipped patches, and messages added or changed, by index."""
 
     chat: Chat
     messages: list[Message] = field(default_factory=list)
@@ -61,8 +61,8 @@ class Patched:
 def append_messages(owner: Owner, chat_id: UUID, parsed: Sequence[ParsedMessage], guard: Guard = UNGUARDED) -> Appended:
     """Add messages at the end.
 
-    Appends commute: without an integrity, or with ``rebase``, they go after whatever was written in the meantime.
-    The retry of an append whose reply was lost stores nothing. Raises IntegrityConflict, Missing.
+    Appends commute: without an integrity, or with ``rebase``, they follow whatever was written in the meantime.
+    A retry, sent because the reply was lost, stores nothing. Raise IntegrityConflict, Missing.
     """
     chat = lock_chat(owner, chat_id, guard)
     fingerprint = fingerprint_of(ChatChange.Kind.APPEND, parsed)
@@ -124,8 +124,8 @@ def _weight(value: Any) -> int:
 def patch_messages(owner: Owner, chat_id: UUID, patches: Sequence[Patch], guard: Guard) -> Patched:
     """Change messages: all of the patches, or none.
 
-    Skips a patch that is in effect already, and a batch that was stored before (sent again because its reply was
-    lost). Raises IntegrityRequired, IntegrityConflict, PatchConflict, Missing, and Invalid if a patch names no
+    Skip patches that are in effect already, and a batch that was stored before (sent again because its reply was
+    lost). Raise IntegrityRequired, IntegrityConflict, PatchConflict, Missing, and Invalid if a patch names no
     message or doesn't fit it.
     """
     chat = lock_chat(owner, chat_id, guard)
@@ -162,7 +162,7 @@ def _rebased_batch(chat: Chat, patches: Sequence[Patch], guard: Guard) -> Batch:
     """Apply patches to a chat that was written since the known state.
 
     They must be in effect already or, if the guard allows a rebase, touch nothing that changed in the meantime.
-    Raises IntegrityConflict, PatchConflict.
+    Raise IntegrityConflict, PatchConflict.
     """
     assert guard.integrity is not None
     known = rev_of(chat, guard.integrity)
@@ -172,7 +172,7 @@ def _rebased_batch(chat: Chat, patches: Sequence[Patch], guard: Guard) -> Batch:
     try:
         batch = Batch(chat, patches, since)
     except Invalid as invalid:
-        # The patches may have fitted the state that the client knows, so the error is the conflict.
+        # The patches may fit the state that the client knows, so this is a conflict, not an error of the client.
         raise IntegrityConflict.over(chat, guard) from invalid
     if batch.applied_count or batch.missing_ids:
         _check_rebase(chat, guard, batch, since)

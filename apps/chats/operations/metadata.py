@@ -28,7 +28,7 @@ from apps.common.scoping import Owner
 
 @dataclass(frozen=True)
 class MetadataPatched:
-    """``applied`` is False if the patch was in effect already."""
+    """The result of a patch. ``applied`` is False if it was in effect already."""
 
     chat: Chat
     applied: bool
@@ -38,8 +38,8 @@ class MetadataPatched:
 def patch_metadata(owner: Owner, chat_id: UUID, patch: DocumentPatch, guard: Guard) -> MetadataPatched:
     """Change the metadata: all of the patch, or nothing.
 
-    Skips a patch that is in effect already, and one that was stored before (sent again because its reply was lost).
-    With ``rebase``, accepts it if the top-level keys that it names were not changed since. Raises IntegrityRequired,
+    Skip a patch that is in effect already, and one that was stored before (sent again because its reply was lost).
+    With ``rebase``, accept it if the top-level keys that it names were not changed since. Raise IntegrityRequired,
     IntegrityConflict, PatchConflict, Missing, TooLarge, PatchTestFailed, and Invalid if an operation doesn't fit.
     """
     chat = lock_chat(owner, chat_id, guard)
@@ -74,7 +74,7 @@ def metadata_change(before: dict[str, Any], after: dict[str, Any]) -> dict[str, 
 
 
 def check_size(after: dict[str, Any], before: dict[str, Any]) -> None:
-    """Raise TooLarge beyond CHAT_METADATA_MAX_BYTES. Metadata that were imported larger may shrink."""
+    """Raise TooLarge beyond CHAT_METADATA_MAX_BYTES. Larger metadata, from an import, may still be made smaller."""
     size, limit = len(dump(after).encode()), settings.CHAT_METADATA_MAX_BYTES
     if size > max(limit, len(dump(before).encode())):
         raise TooLarge(f"The metadata would take {size} bytes. CHAT_METADATA_MAX_BYTES allows {limit}.")
@@ -88,7 +88,7 @@ def _is_in_effect(patch: DocumentPatch, chat: Chat) -> bool:
     try:
         return dump(_apply(patch, chat)) == dump(chat.metadata)
     except (Invalid, PatchTestFailed):
-        # It may have fitted the state that the client knows.
+        # The patch may fit the state that the client knows.
         return False
 
 

@@ -12,6 +12,8 @@ from apps.common.scoping import Owner
 
 
 class NameTaken(Conflict):
+    """The chat has a participant of this name."""
+
     type = ProblemType.NAME_TAKEN
     title = "Somebody of this name takes part already"
 
@@ -22,7 +24,7 @@ def add_participant(
 ) -> Participant:
     """Add a participant, last in the order of turns. Earlier messages under the name become theirs.
 
-    Raises Missing, NameTaken.
+    Raise Missing, NameTaken.
     """
     chat = lock_chat(owner, chat_id)
     _check_name(chat, name)

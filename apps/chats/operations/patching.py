@@ -26,7 +26,7 @@ class NameMismatch(Conflict):
 
 
 def message_state(message: Message, swipes: Sequence[Swipe]) -> dict[str, Any]:
-    """Return everything stored of a message as JSON: what undo restores. ``swipes`` are in their order."""
+    """Return all stored fields of a message as JSON, from which undo restores it. ``swipes`` are ordered."""
     return {
         "id": str(message.pk),
         "index": message.index,
@@ -44,6 +44,7 @@ def message_state(message: Message, swipes: Sequence[Swipe]) -> dict[str, Any]:
 
 
 def swipe_state(swipe: Swipe) -> dict[str, Any]:
+    """Return the stored fields of a swipe as JSON."""
     return {
         "id": str(swipe.pk),
         "mes": swipe.mes,
@@ -63,7 +64,7 @@ class Draft:
         self.before = message_state(message, swipes)
         self.stored_swipe_ids = {swipe.pk for swipe in swipes}
         self.is_changed = False
-        self._written: set[str] = set()  # fields of the line of a chat file
+        self._written: set[str] = set()  # changed keys of the message's line in a chat file
 
     @property
     def removed_swipe_ids(self) -> set[UUID]:
@@ -128,7 +129,7 @@ class Draft:
             setattr(self.active if name == "mes" else self.message, name, value)
         if "send_date" in values:
             self.message.sent_at = parse_date(self.message.send_date)
-        self._written.update(values.keys() - {"participant_id"})  # chat files know the speaker by name
+        self._written.update(values.keys() - {"participant_id"})  # chat files identify speakers by name
 
     def _change_data(self, change: DataChange) -> None:
         self.active.extra = change.apply(self.active.extra)
@@ -153,7 +154,7 @@ class Draft:
 class Batch:
     """A batch of patches, applied in their order.
 
-    ``since`` are the changes after the state that the client knows, if there are any. Raises NameMismatch, and
+    ``since`` are the changes after the state that the client knows, or None. Raise NameMismatch, and
     Invalid if a patch names no message or doesn't fit it.
     """
 
@@ -165,7 +166,7 @@ class Batch:
         self.late_ids: set[UUID] = set()  # not at the rev that their patch names
         self.touched_ids: set[UUID] = set()  # named by patches that have an effect
         self.applied_count = 0
-        self.order: list[UUID] | None = None  # all ids of the chat; None if the order stays
+        self.order: list[UUID] | None = None  # all ids of the chat; None if the order is unchanged
         self._since = since
         self._drafts = _load_drafts(chat, patches)
         self._by_index = {draft.message.index: draft for draft in self._drafts.values()}
@@ -193,7 +194,7 @@ class Batch:
         try:
             has_effect = self._apply_to(draft, patch, pointer)
         except Invalid:
-            # A patch made for another rev need not fit this one: that is a conflict, not an error of the client.
+            # A patch for another rev may not fit this one. That is a conflict, not an error of the client.
             if not is_late:
                 raise
             has_effect = True

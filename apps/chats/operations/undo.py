@@ -38,7 +38,7 @@ class NothingToUndo(Conflict):
 
 @dataclass(frozen=True)
 class Undone:
-    """``change`` was undone by the change ``undo``, which restored ``messages``."""
+    """The result of an undo: ``change`` was undone by the change ``undo``, which restored ``messages``."""
 
     chat: Chat
     change: ChatChange
@@ -48,9 +48,9 @@ class Undone:
 
 @transaction.atomic
 def undo_last_change(owner: Owner, chat_id: UUID, guard: Guard) -> Undone:
-    """Undo the last write that isn't undone yet; called again, the one before it.
+    """Undo the last write that is not undone yet. A second call undoes the write before it.
 
-    The undo is recorded as a change of its own. Raises IntegrityRequired, IntegrityConflict, NothingToUndo, Missing.
+    The undo is recorded as a change of its own. Raise IntegrityRequired, IntegrityConflict, NothingToUndo, Missing.
     """
     chat = lock_chat(owner, chat_id, guard)
     guard.check()
@@ -70,7 +70,7 @@ def undo_last_change(owner: Owner, chat_id: UUID, guard: Guard) -> Undone:
         messages=restored,
         deleted_ids=_added_ids(change),
         reordered=change.reordered,
-        # The undone rev, so that the retry of an undo finds it.
+        # The rev that was undone, by which a retry finds the change.
         before={"rev": change.rev},
         fingerprint=FINGERPRINT,
         forced=guard.force,
@@ -134,7 +134,7 @@ def _save_swipes(message: Message, state: dict[str, Any]) -> None:
 
 
 def _message_of(state: dict[str, Any], chat: Chat, participants: set[UUID]) -> Message:
-    """Return the row for a ``patching.message_state``, without a participant who has left the chat."""
+    """Return the row for a ``patching.message_state``, without its participant if that has left the chat."""
     participant = UUID(state["participant"]) if state["participant"] else None
     active = state["swipes"][state["swipe_id"]]
     return Message(

@@ -1,1 +1,1 @@
-"""Reads for the chat pages, and their rendering."""
+"""Read and render the data of the chat pages."""

@@ -1,4 +1,4 @@
-"""The list of chats on a page."""
+"""Build the entries of a list of chats."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from apps.common.scoping import Owner
 
 @dataclass(frozen=True)
 class ChatEntry:
-    """A chat with the beginning of its last message, and the background work on it."""
+    """A chat with the beginning of its last message, and the progress of background work on it."""
 
     chat: Chat
     last_line: str

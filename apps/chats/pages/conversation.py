@@ -85,7 +85,7 @@ class Excerpt:
 
 def excerpt_of(owner: Owner, chat_id: UUID, start: int, count: int = WINDOW) -> Excerpt:
     """Return ``count`` turns from index ``start`` on. Raise Missing."""
-    before = 1 if start else 0  # the message before the first turn, to find out if a session begins there
+    before = 1 if start else 0  # also read the message before the first turn, to tell if a session begins there
     window = message_window(owner, chat_id, start - before, count + before)
     messages = window.messages[before : before + count]
     panels = panels_for(owner, messages)

@@ -1,4 +1,4 @@
-"""Render message text as HTML: Markdown without raw HTML, speech in a ``span`` of its own."""
+"""Render message text as HTML: Markdown without raw HTML, with direct speech in ``span`` elements."""
 
 import re
 from collections.abc import MutableMapping, Sequence
@@ -12,7 +12,7 @@ from markdown_it.renderer import RendererProtocol
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
-# A longer text, in characters, is shown without markup: rendering would take too long.
+# Longer texts, in characters, are displayed without markup, which would take too long to render.
 LONG = 100_000
 
 _TAGS = {
@@ -72,7 +72,7 @@ def _heading_close(
 def _make_markdown() -> MarkdownIt:
     """Return a CommonMark parser that keeps line breaks, renders headings as paragraphs and ignores images."""
     markdown = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["strikethrough", "table"])
-    # Chats indent for looks, so four spaces are no code. Images would reveal the reader to other servers.
+    # Chats indent paragraphs, so four spaces don't mean code. Images would reveal the reader's IP to other servers.
     markdown.disable(["code", "image", "html_block", "html_inline"])
     markdown.add_render_rule("text", _speech)
     markdown.add_render_rule("heading_open", _heading_open)

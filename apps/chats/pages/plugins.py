@@ -1,4 +1,4 @@
-"""What other apps add to the chat pages: progress of background work, panels under messages, sample chats."""
+"""Let other apps add to the chat pages: progress of background work, panels under messages, sample chats."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ samples: Registry[Sample] = Registry()
 
 
 def activities_of(owner: Owner, chat_ids: Collection[UUID]) -> dict[UUID, Activity]:
-    """Return the work in progress by chat id, without chats that have none. Asks each source once for all chats."""
+    """Return the work in progress by chat id. Call each source once for all chats."""
     activities: dict[UUID, Activity] = {}
     for source in activity_sources if chat_ids else ():
         activities.update(source(owner, chat_ids))
@@ -50,7 +50,7 @@ def activities_of(owner: Owner, chat_ids: Collection[UUID]) -> dict[UUID, Activi
 
 
 def panels_for(owner: Owner, messages: list[Message]) -> dict[UUID, list[str]]:
-    """Return the HTML of all panels by message id. Calls each panel once for all messages."""
+    """Return the HTML of all panels by message id. Call each panel once for all messages."""
     result: dict[UUID, list[str]] = {}
     for panel in panels:
         for message_id, html in panel(owner, messages).items():

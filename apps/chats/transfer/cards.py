@@ -2,13 +2,12 @@
 
 import os
 from dataclasses import dataclass, field
-from pathlib import PurePath
 from typing import Any, BinaryIO
 
 from django.db import transaction
 
 from apps.chats.formats.cards.document import FIELDS
-from apps.chats.formats.cards.laying import Card
+from apps.chats.formats.cards.merging import Card
 from apps.chats.formats.cards.pictures import PNG
 from apps.chats.formats.cards.reading import ParsedFile, UnreadableCard, read
 from apps.chats.formats.cards.writing import as_png, blank_picture, write_png
@@ -16,12 +15,12 @@ from apps.chats.formats.layout import dump
 from apps.chats.models import Character, Lorebook
 from apps.chats.operations import create_character_from_card, store_book
 from apps.chats.queries import image_of, lorebook_of
+from apps.chats.transfer.filenames import safe_filename, title_from_filename
 from apps.common.problems import Invalid, TooLarge
 from apps.common.scoping import Owner
 
-# A card with its picture takes a few megabytes, an archive with many assets some tens.
+# A card with its picture takes a few megabytes, an archive with many assets tens of megabytes.
 MAX_FILE_BYTES = 64 * 2**20
-MAX_NAME = 200
 
 
 @dataclass(frozen=True)
@@ -37,12 +36,12 @@ class Imported:
 def import_card(owner: Owner, file: BinaryIO, *, filename: str) -> Imported:
     """Create the character in a file, with its lorebook and picture, or the lorebook if the file is one.
 
-    Raises Invalid if the file is neither, TooLarge beyond 64 MiB.
+    Raise Invalid if the file is neither, TooLarge beyond 64 MiB.
     """
     parsed = _read(file)
     if parsed.card is None:
         return _import_book(owner, parsed, filename)
-    character = create_character_from_card(owner, parsed.card, _name_of(filename, "Unnamed"))
+    character = create_character_from_card(owner, parsed.card, title_from_filename(filename) or "Unnamed")
     return Imported(_report(parsed), [character], list(character.lorebooks.all()))
 
 
@@ -56,7 +55,7 @@ def _import_book(owner: Owner, parsed: ParsedFile, filename: str) -> Imported:
     book = parsed.card.book if parsed.card else parsed.book
     if book is None:
         raise Invalid.at("/file", "There is no lorebook in this card.")
-    return Imported(_report(parsed), [], [store_book(owner, book, _name_of(filename, "Lorebook"))])
+    return Imported(_report(parsed), [], [store_book(owner, book, title_from_filename(filename) or "Lorebook")])
 
 
 def _read(file: BinaryIO) -> ParsedFile:
@@ -74,15 +73,6 @@ def _report(parsed: ParsedFile) -> dict[str, Any]:
     return {"format": parsed.format, "warnings": parsed.warnings}
 
 
-def _name_of(filename: str, otherwise: str) -> str:
-    stem = PurePath(filename.replace("\\", "/")).stem
-    printable = "".join(char if char.isprintable() else " " for char in stem)
-    return printable.strip()[:MAX_NAME] or otherwise
-
-
-# Exports
-
-
 def card_of(character: Character) -> Card:
     """Return the character as a card: the imported one with later changes."""
     book = lorebook_of(character)
@@ -91,6 +81,7 @@ def card_of(character: Character) -> Card:
 
 
 def export_json(character: Character) -> bytes:
+    """Return the character's card as JSON."""
     return dump(card_of(character).document()).encode()
 
 
@@ -106,6 +97,5 @@ def export_png(character: Character) -> bytes:
 
 
 def card_filename(name: str, extension: str) -> str:
-    """Return a file name: ``name`` without characters that file systems refuse."""
-    safe = "".join(char if char.isprintable() and char not in '/\\:*?"<>|' else "_" for char in name)
-    return f"{safe.strip(' .') or 'card'}.{extension}"
+    """Return the name of the file that a card or lorebook is exported to."""
+    return f"{safe_filename(name) or 'card'}.{extension}"

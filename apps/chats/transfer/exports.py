@@ -11,10 +11,11 @@ from apps.chats.operations.rows import parsed_message
 from apps.chats.queries import message_batches
 from apps.chats.scenes import break_after
 from apps.chats.serializers import chat_document, message_document
+from apps.chats.transfer.filenames import safe_filename
 
 
 def export_jsonl(chat: Chat) -> Iterator[bytes]:
-    """Yield the chat as a SillyTavern file in UTF-8; like SillyTavern's own, without a newline at the end.
+    """Yield the chat as a SillyTavern file in UTF-8. As in SillyTavern's own files, the last line has no newline.
 
     The export is lossless: unknown fields, date strings and the order of keys are those of the imported file.
     """
@@ -35,13 +36,13 @@ def export_json(chat: Chat) -> Iterator[bytes]:
 
 
 def export_text(chat: Chat, *, hidden: bool = False) -> Iterator[bytes]:
-    """Yield names and texts, separated by blank lines; hidden messages only if ``hidden``."""
+    """Yield names and texts, separated by blank lines. Omit hidden messages unless ``hidden``."""
     for batch in message_batches(chat):
         yield "".join(f"{message.name}: {message.mes}\n\n" for message in batch if _shown(message, hidden)).encode()
 
 
 def export_markdown(chat: Chat, *, hidden: bool = False) -> Iterator[bytes]:
-    """Yield Markdown with the title, a heading for each day and names of scenes; hidden messages only if ``hidden``."""
+    """Yield Markdown with title, headings for days and names of scenes. Omit hidden messages unless ``hidden``."""
     yield f"# {chat.title}\n\n".encode()
     day = ""
     for batch in message_batches(chat):
@@ -57,7 +58,7 @@ def export_markdown(chat: Chat, *, hidden: bool = False) -> Iterator[bytes]:
         yield "".join(parts).encode()
 
 
-# By name: the function, the media type and the file extension.
+# The formats by name: function, media type and file extension.
 FORMATS: dict[str, tuple[Callable[..., Iterator[bytes]], str, str]] = {
     "jsonl": (export_jsonl, "application/jsonl", "jsonl"),
     "json": (export_json, "application/json", "json"),
@@ -67,9 +68,8 @@ FORMATS: dict[str, tuple[Callable[..., Iterator[bytes]], str, str]] = {
 
 
 def export_filename(chat: Chat, ending: str = "jsonl") -> str:
-    """Return a file name: the chat's title without characters that file systems refuse."""
-    safe = "".join(char if char.isprintable() and char not in '/\\:*?"<>|' else "_" for char in chat.title)
-    return f"{safe.strip(' .') or 'chat'}.{ending}"
+    """Return the name of the file that a chat is exported to."""
+    return f"{safe_filename(chat.title) or 'chat'}.{ending}"
 
 
 def _shown(message: Message, hidden: bool) -> bool:

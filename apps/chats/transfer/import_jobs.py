@@ -1,7 +1,7 @@
-"""Background imports: keep the uploaded file, import it in a worker, and remove it.
+"""Run imports in the background: store the uploaded file, import it in a worker, and delete it.
 
-A file is stored in one transaction together with the job's success, so that a worker that dies leaves nothing
-behind and the next one starts from the beginning.
+The chats of a file and the success of its job are committed in one transaction. If the worker dies, nothing is stored
+and the next worker starts from the beginning.
 """
 
 import datetime as dt
@@ -21,15 +21,15 @@ from apps.common.problems import Invalid, Missing, Problem, TooLarge
 from apps.common.scoping import Owner, owner_id_of, system_scope
 
 HEARTBEAT_INTERVAL = 1.0  # seconds
-FILE_KEPT = dt.timedelta(seconds=60)  # after a job's end; its worker may still read the file
-JOB_KEPT = dt.timedelta(days=7)  # after its end
-STRAY_KEPT = dt.timedelta(days=1)
+FILE_RETENTION = dt.timedelta(seconds=60)  # after a job's end, while its worker may still read the file
+JOB_RETENTION = dt.timedelta(days=7)  # after a job's end
+STRAY_RETENTION = dt.timedelta(days=1)  # of files without a job, which may not be committed yet
 
 
 def create_import_job(
     owner: Owner, upload: UploadedFile, *, title: str = "", character: Character | None = None
 ) -> ImportJob:
-    """Store the file and create its job. Raises Invalid for an empty file, TooLarge beyond IMPORT_MAX_BYTES."""
+    """Store the file and create its job. Raise Invalid for an empty file, TooLarge beyond IMPORT_MAX_BYTES."""
     size = upload.size or 0
     if size > settings.IMPORT_MAX_BYTES:
         raise TooLarge(f"The file is larger than {settings.IMPORT_MAX_BYTES} bytes.")
@@ -37,14 +37,14 @@ def create_import_job(
         raise Invalid.at("/file", "The file is empty.")
     filename = (upload.name or "chat")[-255:]
     job = ImportJob(owner_id=owner_id_of(owner), filename=filename, title=title, character=character, total=size)
-    # Stored under the job's id: a file's own name may be private.
+    # Stored under the job's id: the original name may be private.
     job.file.save(str(job.pk), upload, save=False)
     job.save(force_insert=True)
     return job
 
 
 def access_import_job(owner: Owner, job_id: UUID) -> ImportJob:
-    """Return the owner's job. Raises Missing."""
+    """Return the owner's job. Raise Missing."""
     job = ImportJob.objects.for_owner(owner).filter(pk=job_id).first()
     if job is None:
         raise Missing("There is no such import.")
@@ -52,7 +52,7 @@ def access_import_job(owner: Owner, job_id: UUID) -> ImportJob:
 
 
 def run_import_job(job_id: UUID) -> None:
-    """Import the file of a job. A job that can't be claimed is left alone; a bad file fails the job."""
+    """Import the file of a job, if the job can be claimed. An unreadable file fails the job."""
     job = jobs.claim(ImportJob, job_id, done=0, messages=0)
     if job is None:
         return
@@ -76,7 +76,7 @@ def _import(job: ImportJob) -> None:
                 job=job,
                 watch=lambda messages: progress.update(file.tell(), messages),
             )
-            progress.stop()  # it would wait for the row that ``end`` locks
+            progress.stop()  # a heartbeat would wait for the row that ``end`` locks
             fields: dict[str, Any] = {
                 "report": result.report.as_dict(),
                 "messages": result.report.messages,
@@ -89,7 +89,7 @@ def _import(job: ImportJob) -> None:
 class Progress:
     """Thread that records heartbeats and progress of an import.
 
-    It has a database connection of its own, since nobody sees what the import's transaction writes before its end.
+    The thread has its own database connection: writes in the transaction of the import are invisible until it commits.
     """
 
     def __init__(self, job: ImportJob) -> None:
@@ -107,12 +107,13 @@ class Progress:
         self.stop()
 
     def update(self, bytes_read: int, messages: int) -> None:
-        """Set how much has been read, for the next heartbeat. Raises ClaimLost if the last one did."""
+        """Set the progress to record with the next heartbeat. Raise ClaimLost if the last one found the claim lost."""
         self._bytes, self._messages = bytes_read, messages
         if self._claim_lost:
             raise jobs.ClaimLost
 
     def stop(self) -> None:
+        """End the thread and wait for it."""
         self._stopped.set()
         self._thread.join()
 
@@ -126,12 +127,12 @@ class Progress:
     def _heartbeat(self) -> None:
         try:
             with transaction.atomic(), connection.cursor() as cursor:
-                # The import joins this thread, so it must not wait for a lock of somebody who waits for the import.
+                # The import waits for this thread, which must not wait for a lock whose holder waits for the import.
                 cursor.execute("SET LOCAL lock_timeout = '1s'")
                 jobs.heartbeat(self._job, done=min(self._bytes, self._job.total), messages=self._messages)
         except jobs.ClaimLost:
             self._claim_lost = True
-        except OperationalError:  # this heartbeat is missed; the next one may get through
+        except OperationalError:  # skip this heartbeat; the next one may succeed
             connection.close()
 
 
@@ -147,9 +148,9 @@ def delete_ended_import_jobs(now: dt.datetime) -> None:
     """Delete jobs that ended long ago, files of ended jobs, and files without a job."""
     with system_scope():
         ended = ImportJob.objects.filter(state__in=jobs.TERMINAL_STATES)
-        for job in ended.filter(finished_at__lt=now - FILE_KEPT).exclude(file=""):
+        for job in ended.filter(finished_at__lt=now - FILE_RETENTION).exclude(file=""):
             remove_file_if_ended(job)
-        ended.filter(finished_at__lt=now - JOB_KEPT).delete()
+        ended.filter(finished_at__lt=now - JOB_RETENTION).delete()
         _delete_stray_files(now)
 
 
@@ -161,5 +162,5 @@ def _delete_stray_files(now: dt.datetime) -> None:
         names = [f"{field.upload_to}{name}" for name in field.storage.listdir(str(field.upload_to))[1]]
     wanted = set(ImportJob.objects.filter(file__in=names).values_list("file", flat=True))
     for name in names:
-        if name not in wanted and field.storage.get_modified_time(name) < now - STRAY_KEPT:
+        if name not in wanted and field.storage.get_modified_time(name) < now - STRAY_RETENTION:
             field.storage.delete(name)

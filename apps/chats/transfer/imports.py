@@ -2,10 +2,9 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import PurePath
 from typing import Any, BinaryIO
 
 from django.conf import settings
@@ -17,19 +16,21 @@ from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report, Unreada
 from apps.chats.locking import record_change
 from apps.chats.models import Character, Chat, ChatChange, ImportJob, Participant
 from apps.chats.operations import find_or_create_character, store_messages
+from apps.chats.transfer.filenames import MAX_TITLE, title_from_filename
 from apps.common.problems import Invalid, TooLarge
 from apps.common.scoping import Owner, owner_id_of
 
-MAX_TITLE = 200
-MAX_SPEAKERS = (
-    50  # of one chat who become participants or name its character; messages of others are stored all the same
-)
+# Speakers of a chat who become participants, or name its character. Messages of further speakers are stored too.
+MAX_SPEAKERS = 50
 
-Watch = Callable[[int], None]
+# Called with the number of messages stored so far. May raise to abort the import.
+ProgressCallback = Callable[[int], None]
 
 
 @dataclass(frozen=True)
 class ImportResult:
+    """The chats created from a file, and the report of the parser."""
+
     chats: list[Chat]
     report: Report
 
@@ -38,13 +39,14 @@ class ImportResult:
 class Cast:
     """Speakers of a chat and the time of its last message, collected while its messages are stored."""
 
+    before: int  # messages in earlier chats of the file
     users: set[str] = field(default_factory=set)
     others: Counter[str] = field(default_factory=Counter)
     last_sent: datetime | None = None
 
-    def watch(self, messages: Iterator[ParsedMessage], on_progress: Watch) -> Iterator[ParsedMessage]:
-        """Yield the same messages, and call ``on_progress`` with their number after each."""
-        for number, message in enumerate(messages, start=1):
+    def watch(self, messages: Iterator[ParsedMessage], on_progress: ProgressCallback) -> Iterator[ParsedMessage]:
+        """Yield the same messages. After each, call ``on_progress`` with their number in the file."""
+        for number, message in enumerate(messages, start=self.before + 1):
             if message.name and not message.is_system:
                 self._add_speaker(message)
             if message.sent_at and (self.last_sent is None or message.sent_at > self.last_sent):
@@ -54,7 +56,7 @@ class Cast:
 
     def _add_speaker(self, message: ParsedMessage) -> None:
         if message.is_user:
-            if len(self.users) < 2:  # two are enough to know that there isn't only one
+            if len(self.users) < 2:  # two are enough to know that the user's name is ambiguous
                 self.users.add(message.name)
         elif message.name in self.others or len(self.others) < MAX_SPEAKERS:
             self.others[message.name] += 1
@@ -68,39 +70,37 @@ def import_chats(
     title: str = "",
     character: Character | None = None,
     job: ImportJob | None = None,
-    watch: Watch = lambda messages: None,
+    watch: ProgressCallback = lambda messages: None,
 ) -> ImportResult:
     """Store the chats in ``file``, a seekable binary file, as new chats of ``owner``: all or none.
 
     The title defaults to the one in the file, then to its name. The character defaults to the one that the file
     names, then to the only speaker other than the user; with several speakers the chat becomes a group chat.
-    ``watch`` is called with the number of messages so far, and may raise to abort. Raises Invalid if the file holds
+    ``watch`` is called with the number of messages so far, and may raise to abort. Raise Invalid if the file holds
     no chat, TooLarge beyond IMPORT_MAX_BYTES.
     """
     _check_size(file)
     try:
         with transaction.atomic():
-            return _import(owner, file, title, _title_of(filename), watch, character=character, job=job)
+            fallback = title_from_filename(filename) or "Imported chat"
+            return _import(owner, file, title, fallback, watch, character=character, job=job)
     except UnreadableFile as error:
         raise Invalid.at("/file", error.reason) from None
 
 
-def _import(owner: Owner, file: BinaryIO, title: str, fallback: str, watch: Watch, **given: Any) -> ImportResult:
+def _import(
+    owner: Owner, file: BinaryIO, title: str, fallback: str, watch: ProgressCallback, **given: Any
+) -> ImportResult:
     parsed = parse_file(file)
     chats: list[Chat] = []
     report = Report(parsed.report.format)
     for found in parsed:
         name = (title or found.title or fallback)[:MAX_TITLE]
-        chats.append(_store(owner, found, name, watch=_counting_on(watch, report.messages), **given))
+        chats.append(_store(owner, found, name, watch=watch, before=report.messages, **given))
         report.messages += found.report.messages
         report.include(found.report)
     report.include(parsed.report)
     return ImportResult(chats, report)
-
-
-def _counting_on(watch: Watch, before: int) -> Watch:
-    """Return ``watch`` for a chat that is preceded in its file by ``before`` messages."""
-    return lambda messages: watch(before + messages)
 
 
 def _check_size(file: BinaryIO) -> None:
@@ -111,20 +111,22 @@ def _check_size(file: BinaryIO) -> None:
         raise TooLarge(f"The file is larger than {settings.IMPORT_MAX_BYTES} bytes.")
 
 
-def _title_of(filename: str) -> str:
-    stem = PurePath(filename.replace("\\", "/")).stem
-    printable = "".join(char if char.isprintable() else " " for char in stem)
-    return printable.strip()[:MAX_TITLE] or "Imported chat"
-
-
 def _store(
-    owner: Owner, parsed: ParsedChat, title: str, *, character: Character | None, job: ImportJob | None, watch: Watch
+    owner: Owner,
+    parsed: ParsedChat,
+    title: str,
+    *,
+    character: Character | None,
+    job: ImportJob | None,
+    watch: ProgressCallback,
+    before: int,
 ) -> Chat:
+    """Store a chat and its messages. ``before`` is the number of messages in earlier chats of the file."""
     header = parsed.header
     chat = Chat.objects.create(
         owner_id=owner_id_of(owner), title=title, metadata=header.metadata, header_layout=header.layout, import_job=job
     )
-    cast = Cast()
+    cast = Cast(before)
     for _ in store_messages(chat, cast.watch(parsed.messages, watch)):
         pass
     chat.user_name = header.user_name or _only(cast.users)
@@ -135,12 +137,13 @@ def _store(
         _make_group(chat, cast)
     chat.last_active = min(cast.last_sent or timezone.now(), timezone.now())
     chat.save(update_fields=["user_name", "character", "is_group"])
-    # Without message ids: there may be tens of thousands, and the change is the whole chat.
+    # Without message ids: the change is the whole chat, which may have tens of thousands of messages.
     record_change(chat, ChatChange.Kind.IMPORT)
     return chat
 
 
-def _only(names: Any) -> str:
+def _only(names: Collection[str]) -> str:
+    """Return the single name, or an empty string if there are none or several."""
     return next(iter(names)) if len(names) == 1 else ""
 
 

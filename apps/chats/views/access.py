@@ -4,7 +4,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django_htmx.http import HttpResponseClientRedirect
 
 from apps.chats.models import Character, Chat, Lorebook, Message
 from apps.chats.queries import access_character, access_chat, access_lorebook, access_message
@@ -37,6 +39,11 @@ def own_lorebook(request: HttpRequest, lorebook_id: UUID) -> Lorebook:
     return or_404(access_lorebook, request.user, lorebook_id)
 
 
+def redirect_page(request: HttpRequest, target: str) -> HttpResponse:
+    """Redirect the page to a URL, also when htmx sent the request."""
+    return HttpResponseClientRedirect(target) if wants_partial(request) else redirect(target)
+
+
 def wants_partial(request: HttpRequest) -> bool:
-    """Return whether htmx asks for a part of a page. A boosted link asks for the whole page."""
+    """Return True if htmx requests a part of a page. Boosted links request whole pages."""
     return bool(request.htmx) and not request.htmx.boosted  # type: ignore[attr-defined]

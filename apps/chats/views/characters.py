@@ -12,7 +12,6 @@ from django.shortcuts import redirect, render
 from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
-from django_htmx.http import HttpResponseClientRedirect
 
 from apps.accounts.models import User
 from apps.chats import operations
@@ -22,7 +21,7 @@ from apps.chats.models import Lorebook
 from apps.chats.pages.chat_list import chat_entries
 from apps.chats.queries import image_of, list_characters, list_chats, lorebook_of
 from apps.chats.transfer.cards import Imported, import_card
-from apps.chats.views.access import own_character, wants_partial
+from apps.chats.views.access import own_character, redirect_page, wants_partial
 from apps.common.problems import Problem
 
 PAGE = 48
@@ -51,7 +50,7 @@ def detail(request: HttpRequest, character_id: UUID) -> HttpResponse:
         "image": image_of(character),
         "book": lorebook_of(character),
         "greetings": [text for text in (character.first_mes, *character.alternate_greetings) if text.strip()],
-        # Not by the template, which would take a language called "items" for the method.
+        # Not in the template, where a language called "items" would hide the method.
         "notes": [(key, note) for key, note in character.creator_notes_multilingual.items() if isinstance(note, str)],
         "entries": chat_entries(request.user, chats),
     }
@@ -110,15 +109,18 @@ def start(request: HttpRequest, character_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def import_files(request: HttpRequest) -> HttpResponse:
-    """Import each file as a character or a lorebook, or show why not. Open the result of a single file."""
+    """Import each file as a character or a lorebook, or show the reason for the failure.
+
+    Open the result if it is a single file.
+    """
     files = request.FILES.getlist("file")
     if not files:
         messages.error(request, "No file came with that. Choose one, or drop it on the page.")
-    came = [imported for file in files if (imported := _import(request, file))]
-    if not came and wants_partial(request):
+    results = [imported for file in files if (imported := _import(request, file))]
+    if not results and wants_partial(request):
         return render(request, "components/toasts.html", status=400)
-    target = _page_of(came[0]) if len(came) == len(files) == 1 else reverse("characters:index")
-    return HttpResponseClientRedirect(target) if wants_partial(request) else redirect(target)
+    target = _page_of(results[0]) if len(results) == len(files) == 1 else reverse("characters:index")
+    return redirect_page(request, target)
 
 
 def _page_of(imported: Imported) -> str:

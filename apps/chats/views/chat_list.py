@@ -75,7 +75,7 @@ def delete(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 @login_required
 @require_safe
 def activity(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Render the progress ring of a chat in the list. It polls while background work goes on."""
+    """Render the progress ring of a chat in the list. The ring polls this view while background work is running."""
     chat = own_chat(request, chat_id)
     found = activities_of(request.user, [chat.pk]).get(chat.pk)
     return render(request, "chats/_ring.html", {"chat": chat, "activity": found})

@@ -22,7 +22,7 @@ from apps.chats.queries import access_chat, list_chats
 from apps.chats.views.access import own_chat, own_message, wants_partial
 
 LISTED_CHATS = 30  # in the column next to the conversation
-MAX_TURNS = 400  # that a page may reload at once
+MAX_TURNS = 400  # turns that a page may reload at once
 CONFLICTS = (IntegrityConflict, PatchConflict, HistoryGone)
 
 
@@ -109,7 +109,7 @@ def write(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 
 
 def _written(request: HttpRequest, chat: Chat) -> HttpResponse:
-    """Render the turns from ``next`` on, which the page doesn't show yet; reload the page if they are too many."""
+    """Render the turns from ``next`` on, which the page doesn't show yet; reload the page if there are too many."""
     start = _index(request.POST.get("next"), chat)
     if start is None or chat.message_count - start > pages.WINDOW:
         return HttpResponseClientRedirect(reverse("chats:detail", args=[chat.pk]))
@@ -175,7 +175,7 @@ def _editor(
     template = "chats/_edit.html" if wants_partial(request) else "chats/edit.html"
     context = {"chat": chat, "message": row, "form": form, "theirs": theirs}
     reply = render(request, template, context, status=status)
-    reply["HX-Retarget"] = f"#m-{row.index}"  # what was not saved takes the editor's place, not the turn's
+    reply["HX-Retarget"] = f"#m-{row.index}"  # an editor with errors replaces the editor in the page, not a turn
     return reply
 
 

@@ -22,12 +22,12 @@ from apps.chats.tasks import request_import
 from apps.chats.transfer.cards import Imported, import_card
 from apps.chats.transfer.import_jobs import access_import_job
 from apps.chats.transfer.imports import ImportResult, import_chats
-from apps.chats.views.access import or_404, wants_partial
+from apps.chats.views.access import or_404, redirect_page, wants_partial
 from apps.common import jobs
 from apps.common.problems import Problem
 
-LISTED = 3  # reasons in a message; more would not be read
-AT_ONCE_BYTES = 2 * 2**20  # read while one waits; larger files are read in the background
+LISTED = 3  # reasons in a notification
+MAX_SYNC_BYTES = 2 * 2**20  # imported during the request; larger files are imported in the background
 PAGE = 30
 SHOWN = 50  # chats of one import
 
@@ -35,9 +35,9 @@ SHOWN = 50  # chats of one import
 @login_required
 @require_POST
 def import_files(request: HttpRequest) -> HttpResponse:
-    """Import each file as chats, a character or a lorebook, or show why not.
+    """Import each file as chats, a character or a lorebook, or show the reason for the failure.
 
-    Opens the result of a single file.
+    Open the result if it is a single file.
     """
     files = request.FILES.getlist("file")
     if not files:
@@ -45,11 +45,11 @@ def import_files(request: HttpRequest) -> HttpResponse:
     targets = [target for file in files if (target := _import_file(request, file))]
     if not targets and wants_partial(request):
         return render(request, "components/toasts.html", status=400)
-    return _go(request, targets[0] if len(targets) == len(files) == 1 else _list_of(targets))
+    return redirect_page(request, targets[0] if len(targets) == len(files) == 1 else _list_of(targets))
 
 
 def _list_of(targets: list[str]) -> str:
-    """Return the page that lists the results of several files."""
+    """Return the URL of the page that lists the results of several files."""
     imports = reverse("chats:imports")
     return imports if any(target.startswith(imports) for target in targets) else reverse("chats:index")
 
@@ -69,7 +69,7 @@ def open_sample(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """The imports of the last days."""
+    """List the user's background imports."""
     rows = ImportJob.objects.for_owner(request.user).order_by("-pk")
     page = Paginator(rows, PAGE).get_page(request.GET.get("page"))
     return render(request, "chats/imports.html", {"page": page})
@@ -78,7 +78,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def detail(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """Show the progress of an import and its report. If it went well, htmx goes on to the chat."""
+    """Show the progress of an import and its report. If it succeeded without remarks, redirect htmx to the chat."""
     job = or_404(access_import_job, request.user, job_id)
     chats = list(job.chats.order_by("pk")[: SHOWN + 1])
     if wants_partial(request) and job.state == job.State.SUCCEEDED and len(chats) == 1 and not _has_remarks(job):
@@ -92,25 +92,21 @@ def detail(request: HttpRequest, job_id: UUID) -> HttpResponse:
 @require_POST
 def cancel(request: HttpRequest, job_id: UUID) -> HttpResponse:
     jobs.cancel(or_404(access_import_job, request.user, job_id))
-    return _go(request, reverse("chats:import-job", args=[job_id]))
+    return redirect_page(request, reverse("chats:import-job", args=[job_id]))
 
 
 def _has_remarks(job: ImportJob) -> bool:
     return bool(job.report.get("skipped_lines") or job.report.get("warnings"))
 
 
-def _go(request: HttpRequest, target: str) -> HttpResponse:
-    return HttpResponseClientRedirect(target) if wants_partial(request) else redirect(target)
-
-
 def _import_file(request: HttpRequest, upload: UploadedFile) -> str | None:
-    """Import a file. Return the page of the result, or None after a message if it failed."""
+    """Import a file. Return the URL of the result, or None if it failed, after adding an error message."""
     name = (upload.name or "The file")[-80:]
     file = cast(BinaryIO, upload)
     try:
         if is_card(file):
             return _show_imported_card(request, import_card(request.user, file, filename=name))
-        if (upload.size or 0) > AT_ONCE_BYTES or is_archive(file):
+        if (upload.size or 0) > MAX_SYNC_BYTES or is_archive(file):
             return reverse("chats:import-job", args=[request_import(request.user, upload).pk])
         return _show_imported_chats(request, import_chats(request.user, file, filename=name))
     except Problem as problem:
@@ -121,7 +117,7 @@ def _import_file(request: HttpRequest, upload: UploadedFile) -> str | None:
 
 
 def _import_card(request: HttpRequest, file: BinaryIO, name: str) -> str | None:
-    """Import a card that ``is_card`` doesn't recognise, such as one in YAML. Return its page, or None."""
+    """Import a card that ``is_card`` doesn't recognise, such as one in YAML. Return its URL, or None."""
     try:
         return _show_imported_card(request, import_card(request.user, file, filename=name))
     except Problem:

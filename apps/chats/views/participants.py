@@ -43,14 +43,14 @@ def change(request: HttpRequest, chat_id: UUID, participant_id: UUID) -> HttpRes
     participant = chat.participants.filter(pk=participant_id).first()
     if participant is None:
         raise Http404("There is no such participant in this chat.")
-    places = {"earlier": max(0, participant.position - 1), "later": participant.position + 1}
+    positions = {"earlier": max(0, participant.position - 1), "later": participant.position + 1}
     action = request.POST.get("action", "")
     try:
         if action == "remove":
             remove_participant(request.user, chat.pk, participant.pk)
-            messages.success(request, f"{participant.name} has left. What they said stays.")
-        elif action in places:
-            update_participant(request.user, chat.pk, participant.pk, position=places[action])
+            messages.success(request, f"{participant.name} has left. Their messages stay.")
+        elif action in positions:
+            update_participant(request.user, chat.pk, participant.pk, position=positions[action])
         elif action in ("mute", "unmute"):
             update_participant(request.user, chat.pk, participant.pk, muted=action == "mute")
     except Missing as error:

@@ -1,6 +1,6 @@
 """Change a message other than by editing its text, and undo changes.
 
-Each action is one write that can be undone, so none of them asks for confirmation.
+Each action is a single write that can be undone, so there is no confirmation.
 """
 
 from typing import Any, cast
@@ -9,10 +9,9 @@ from uuid import UUID
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
-from django_htmx.http import HttpResponseClientRedirect
 
 from apps.accounts.models import User
 from apps.chats.forms.chats import BranchForm, MessageForm, MoveForm, SceneForm, SwipeForm, VersionForm
@@ -20,11 +19,11 @@ from apps.chats.locking import Guard
 from apps.chats.models import Chat, Message
 from apps.chats.operations import Patch, branch_chat, patch_messages, undo_last_change
 from apps.chats.scenes import no_scene_break, scene_break
-from apps.chats.views.access import own_chat, own_message, wants_partial
+from apps.chats.views.access import own_chat, own_message, redirect_page, wants_partial
 from apps.chats.views.conversation import turn_reply
 from apps.common.problems import Problem
 
-# An action names one message and its new state, so there is no older state that it could overwrite.
+# An action sets the state of one message regardless of the current one, so it can't conflict with other writes.
 UNCHECKED = Guard(optional=True)
 
 
@@ -83,7 +82,7 @@ def move(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     row = own_message(request, chat_id, message_id)
     form = MoveForm(request.POST, last=row.chat.message_count - 1)
     if not form.is_valid():
-        return _wrong(request, row, f"Name a place from 0 to {row.chat.message_count - 1}.")
+        return _error(request, row, f"Name a place from 0 to {row.chat.message_count - 1}.")
     to = form.cleaned_data["to"]
     _patch(request, row, move_to=to)
     return _back(request, row.chat, to, f"Message {row.index} is now message {to}.")
@@ -108,16 +107,19 @@ def branch(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespons
     row = own_message(request, chat_id, message_id)
     form = BranchForm(request.POST)
     fields = form.cleaned_data if form.is_valid() else {}
-    made = branch_chat(
+    created = branch_chat(
         request.user,
         chat_id,
         row.index,
         title=fields.get("title", ""),
         is_checkpoint=fields.get("checkpoint", False),
     )
-    messages.success(request, f"“{made.title}” begins here, with {made.message_count} messages.")
-    target = chat_id if made.is_checkpoint else made.pk
-    return _go(request, reverse("chats:detail", args=[target]) + (f"?at={row.index}" if made.is_checkpoint else ""))
+    messages.success(request, f"“{created.title}” was created, with {created.message_count} messages.")
+    # A checkpoint is only saved: the user stays in the chat.
+    target = chat_id if created.is_checkpoint else created.pk
+    return redirect_page(
+        request, reverse("chats:detail", args=[target]) + (f"?at={row.index}" if created.is_checkpoint else "")
+    )
 
 
 @login_required
@@ -140,7 +142,7 @@ def undo(request: HttpRequest, chat_id: UUID) -> HttpResponse:
         done = undo_last_change(request.user, chat_id, Guard(chat.integrity))
     except Problem as problem:
         messages.error(request, problem.detail)
-        return _go(request, reverse("chats:detail", args=[chat_id]))
+        return redirect_page(request, reverse("chats:detail", args=[chat_id]))
     at = done.messages[0].index if done.messages else done.chat.message_count
     return _back(request, done.chat, at, "The last change is undone.")
 
@@ -150,18 +152,14 @@ def _patch(request: HttpRequest, row: Message, **parts: Any) -> None:
 
 
 def _back(request: HttpRequest, chat: Chat, index: int, text: str) -> HttpResponse:
-    """Go to the conversation around an index, with a message that offers to undo the action."""
+    """Redirect to the conversation around an index, with a notification that offers to undo the action."""
     messages.success(request, text, extra_tags=f"undo {reverse('chats:undo', args=[chat.pk])}")
-    return _go(request, f"{reverse('chats:detail', args=[chat.pk])}?at={max(0, index)}")
+    return redirect_page(request, f"{reverse('chats:detail', args=[chat.pk])}?at={max(0, index)}")
 
 
-def _go(request: HttpRequest, url: str) -> HttpResponse:
-    return HttpResponseClientRedirect(url) if wants_partial(request) else redirect(url)
-
-
-def _wrong(request: HttpRequest, row: Message, text: str) -> HttpResponse:
+def _error(request: HttpRequest, row: Message, text: str) -> HttpResponse:
     messages.error(request, text)
-    return _go(request, f"{reverse('chats:detail', args=[row.chat_id])}?at={row.index}")
+    return redirect_page(request, f"{reverse('chats:detail', args=[row.chat_id])}?at={row.index}")
 
 
 def _form(request: HttpRequest, row: Message, form: Any, title: str, note: str, action: str) -> HttpResponse:

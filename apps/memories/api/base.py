@@ -6,12 +6,12 @@ from django.db.models import Model, QuerySet
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
 from apps.chats.models import Chat
 from apps.chats.queries import access_chat
 from apps.common.problems import Missing
+from apps.common.serializer_fields import read_body as read_body
 
 Row = TypeVar("Row", bound=Model)
 
@@ -22,13 +22,6 @@ def get_or_missing(rows: QuerySet[Row], **lookup: Any) -> Row:
     if found is None:
         raise Missing(f"There is no such {rows.model._meta.verbose_name}.")
     return found
-
-
-def read_body(serializer_class: type[BaseSerializer[Any]], request: Request) -> dict[str, Any]:
-    """Return the validated body of a request. Raise ValidationError."""
-    body = serializer_class(data=request.data, context={"request": request})
-    body.is_valid(raise_exception=True)
-    return dict(body.validated_data)
 
 
 class ChatLayerView(APIView):

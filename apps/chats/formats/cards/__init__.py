@@ -1,5 +1,4 @@
-"""Character cards: pure readers of their containers, and the card document itself, without Django.
+"""Read and write character cards. Pure: no Django.
 
-`reading.read` takes a file's bytes and gives a `reading.ParsedCard`; `document` knows versions and fields; `writing`
-makes a PNG again.
+`reading.read` parses a file, `document` knows the versions and fields of cards, `writing` puts a card into a PNG.
 """

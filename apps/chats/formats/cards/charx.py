@@ -1,4 +1,4 @@
-"""CHARX: a ZIP with ``card.json`` and the card's assets, perhaps behind a picture that hides it."""
+"""Read CHARX files: ZIP archives with `card.json` and the card's assets, which may be appended to a picture."""
 
 import io
 import zipfile
@@ -14,43 +14,46 @@ MAX_FILES = 10_000
 
 
 class BrokenArchive(ValueError):
-    """No CHARX, or a damaged one; its text is the reason, in words for a person."""
+    """The file is no CHARX, or damaged. The text of the exception is a message for the user."""
 
 
 class Charx:
-    """An opened archive. Nothing is unpacked beyond its limit, whatever the archive says of its sizes."""
+    """An opened archive. The sizes in the archive are not trusted: each file is unpacked up to a limit."""
 
     def __init__(self, content: bytes) -> None:
-        # Counted beforehand: the library would make an object of each of millions.
+        # Counted before it is opened: `zipfile` creates an object for each entry, of which there may be millions.
         if content.count(b"PK\x01\x02") > MAX_FILES:
             raise BrokenArchive(f"There are more than {MAX_FILES} files in the archive.")
         try:
-            # Reads the directory at the end, so that what stands before the archive does not matter.
+            # `zipfile` reads the directory at the end, so that a picture before the archive does no harm.
             self._archive = zipfile.ZipFile(io.BytesIO(content))
         except (zipfile.BadZipFile, ValueError, NotImplementedError):
             raise BrokenArchive("It is no CHARX archive, or a damaged one.") from None
         self.names = self._archive.namelist()
 
     def card(self) -> bytes:
+        """Return the content of `card.json`. Raise BrokenArchive."""
         name = next((name for name in self.names if PurePosixPath(name).name.lower() == "card.json"), None)
         if name is None:
             raise BrokenArchive("There is no card.json in the archive.")
         return self._read(name, MAX_TEXT_BYTES)
 
     def icon(self, card: Mapping[str, Any]) -> bytes | None:
-        """The card's picture: its main icon, else its first; None where the archive holds none."""
+        """Return the card's picture: its main icon, else its first, or None. Raise BrokenArchive."""
         names = [name for name in map(self._member, _icons(card)) if name]
         return self._read(names[0], MAX_PICTURE_BYTES) if names else None
 
     def _member(self, uri: str) -> str | None:
-        for scheme in ("embeded://", "embedded://", "__asset:"):  # [sic], as the specification has it
+        """Return the name of the file that an asset's URI refers to, or None."""
+        # "embeded" is the spelling of the specification; Risu writes `__asset:`.
+        for scheme in ("embeded://", "embedded://", "__asset:"):
             if uri.startswith(scheme):
                 path = uri.removeprefix(scheme)
                 return path if path in self.names else None
         return None
 
     def _read(self, name: str, limit: int) -> bytes:
-        # The library bounds what it unpacks of these two only.
+        # Only for these two methods does `zipfile` limit how much it unpacks at once.
         if self._archive.getinfo(name).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise BrokenArchive("The archive is packed in a way that is not read here.")
         try:
@@ -64,7 +67,7 @@ class Charx:
 
 
 def _icons(card: Mapping[str, Any]) -> list[str]:
-    """The addresses of the card's icons, the main one first."""
+    """Return the URIs of the card's icons, the main one first."""
     data = card.get("data")
     assets = data.get("assets") if isinstance(data, dict) else None
     icons = [asset for asset in assets if isinstance(asset, dict)] if isinstance(assets, list) else []

@@ -1,7 +1,7 @@
-"""The card as a JSON document: which version it is, and what its fields say.
+"""Read the fields of a card document of any version, and convert it to version 2 or 3.
 
-Version 1 keeps its fields at the top, versions 2 and 3 under ``data``; SillyTavern writes both. ``data`` is the truth.
-Pygmalion and oobabooga have version 1 under other names.
+Version 1 has its fields at the top level, versions 2 and 3 under `data`. SillyTavern writes both, of
+which `data` takes precedence. Pygmalion and oobabooga have the fields of version 1 under other names.
 """
 
 import copy
@@ -14,7 +14,7 @@ from apps.chats.formats.repairs import as_name, as_text, object_at
 V2 = {"spec": "chara_card_v2", "spec_version": "2.0"}
 V3 = {"spec": "chara_card_v3", "spec_version": "3.0"}
 
-# Where version 1, Pygmalion and oobabooga say it, in this order.
+# The names of a field in version 1, Pygmalion and oobabooga. The first that is present counts.
 ALIASES: dict[str, tuple[str, ...]] = {
     "name": ("name", "char_name"),
     "description": ("description", "char_persona", "context"),
@@ -28,7 +28,7 @@ TEXTS = (*ALIASES, "system_prompt", "post_history_instructions", "creator", "cha
 LISTS = ("alternate_greetings", "group_only_greetings", "tags", "source")
 OBJECTS = ("extensions", "creator_notes_multilingual")
 FIELDS = (*TEXTS, *LISTS, *OBJECTS)
-# What version 2 asks for, whether it says something or not.
+# The fields that version 2 requires, even if empty.
 SKELETON = (
     *("name", "description", "personality", "scenario", "first_mes", "mes_example", "creator_notes"),
     *("system_prompt", "post_history_instructions", "alternate_greetings", "tags", "creator", "character_version"),
@@ -37,17 +37,18 @@ SKELETON = (
 
 
 def is_card(value: Any) -> bool:
-    """Whether a JSON value is a card of any kind."""
+    """Return True if a JSON value is a card of any version."""
     if not isinstance(value, dict):
         return False
     if isinstance(value.get("data"), dict):
-        return "name" in value["data"] and "entries" not in value["data"]
+        return "name" in value["data"] and "entries" not in value["data"]  # a lorebook has `entries`
+    # A name alone is not enough: chats and presets have one too.
     said = {field for field, names in ALIASES.items() if any(name in value for name in names)}
     return "name" in said and len(said) > 1
 
 
 def format_of(card: Mapping[str, Any]) -> str:
-    """What a report calls the card: card_v1, card_v2, card_v3, pygmalion or oobabooga."""
+    """Return the format of a card: card_v1, card_v2, card_v3, pygmalion or oobabooga."""
     if isinstance(card.get("data"), dict):
         return "card_v3" if card.get("spec") == V3["spec"] else "card_v2"
     if "char_name" in card:
@@ -56,15 +57,15 @@ def format_of(card: Mapping[str, Any]) -> str:
 
 
 def check_version(card: Mapping[str, Any], warn: Warn) -> None:
-    """Warn of a version that is newer than what this was written for."""
+    """Warn if the card's version is newer than version 3."""
     version = str(card.get("spec_version"))
     if isinstance(card.get("data"), dict) and (_is_newer(card) or version.split(".")[0] not in ("None", "1", "2", "3")):
-        warn(f"The card is of version {version[:20]}. What is newer than version 3 was kept, and not understood.")
+        warn(f"The card is of version {version[:20]}. Fields newer than version 3 were kept, but not interpreted.")
 
 
 def read_fields(card: Mapping[str, Any], warn: Warn = lambda text: None) -> dict[str, Any]:
-    """What a card says of each of `FIELDS`, in the types that are stored; what is absent is empty."""
-    said = _said(card)
+    """Return all `FIELDS` of a card in the types that are stored. Absent ones are empty."""
+    said = _stored_fields(card)
     return (
         {field: _text(said.get(field), warn) for field in TEXTS}
         | {"name": as_name(said.get("name"), warn).strip()}
@@ -73,8 +74,8 @@ def read_fields(card: Mapping[str, Any], warn: Warn = lambda text: None) -> dict
     )
 
 
-def _said(card: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The part of a card that counts, with the names of version 3."""
+def _stored_fields(card: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return `data`, or the top-level fields of an older card under the names of version 3."""
     data = card.get("data")
     if isinstance(data, dict):
         return data
@@ -88,7 +89,7 @@ def _text(value: Any, warn: Warn) -> str:
 
 
 def _texts(value: Any, field: str, warn: Warn) -> list[str]:
-    """A list of texts; some programs write one text with commas for tags, or one greeting alone."""
+    """Return a list of texts. Some programs write tags as one text with commas, or a single greeting without a list."""
     if isinstance(value, str):
         parts = value.split(",") if field == "tags" else [value]
         return [part.strip() if field == "tags" else part for part in parts if part.strip()]
@@ -97,21 +98,18 @@ def _texts(value: Any, field: str, warn: Warn) -> list[str]:
     return [as_text(item, warn) for item in value if item is not None] if isinstance(value, list) else []
 
 
-# Versions
-
-
 def as_version(document: Mapping[str, Any], spec: Mapping[str, str]) -> dict[str, Any]:
-    """A card of version 2 or 3 as ``spec`` (`V2` or `V3`). What is newer than both is labelled down only for `V2`.
+    """Return a card of at least version 2 labelled as `spec` (`V2` or `V3`). Newer cards are relabelled only for `V2`.
 
-    Nothing but the label changes: either version's readers leave alone what they don't know.
+    Only the label changes: readers of either version ignore fields that they don't know.
     """
     if document["spec"] == spec["spec"] or (spec == V3 and _is_newer(document)):
         return dict(document)
     return {**document, **spec}
 
 
-def lifted(card: Mapping[str, Any]) -> dict[str, Any]:
-    """A card of at least version 2, a copy: a lesser one keeps what it has, and gets ``data`` beside it."""
+def upgrade_to_v2(card: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of a card that is at least version 2. Older cards keep their fields and get `data`."""
     document = copy.deepcopy(dict(card))
     if isinstance(document.get("data"), dict):
         return document | {key: document.get(key, value) for key, value in V2.items()}
@@ -119,9 +117,9 @@ def lifted(card: Mapping[str, Any]) -> dict[str, Any]:
     return document | V2 | {"data": {field: said[field] for field in FIELDS if field in SKELETON or said[field]}}
 
 
-def blank() -> dict[str, Any]:
-    """A card of version 3 that says nothing yet."""
-    return lifted({}) | V3 | {"data": lifted({})["data"] | {"group_only_greetings": []}}
+def blank_card() -> dict[str, Any]:
+    """Return an empty card of version 3."""
+    return upgrade_to_v2({}) | V3 | {"data": upgrade_to_v2({})["data"] | {"group_only_greetings": []}}
 
 
 def _is_newer(card: Mapping[str, Any]) -> bool:

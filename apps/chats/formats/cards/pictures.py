@@ -1,4 +1,4 @@
-"""Which pictures are taken: PNG, JPEG and WebP, by what they are and not by what they are called."""
+"""Check uploaded pictures. PNG, JPEG and WebP are accepted, detected by content and not by name."""
 
 import io
 import warnings
@@ -12,11 +12,11 @@ PNG, JPEG, WEBP = "image/png", "image/jpeg", "image/webp"
 
 
 class BrokenPicture(ValueError):
-    """Not a picture that is taken; its text is the reason, in words for a person."""
+    """The picture is not accepted. The text of the exception is a message for the user."""
 
 
 def media_type_of(content: bytes) -> str:
-    """The media type of a sound picture. Raises BrokenPicture, or BrokenPNG."""
+    """Return the media type of a valid picture. Raise BrokenPicture or BrokenPNG."""
     if is_png(content):
         read_chunks(content)
         return PNG
@@ -28,13 +28,14 @@ def media_type_of(content: bytes) -> str:
 
 
 def _check(content: bytes) -> None:
+    """Decode a JPEG or WebP picture. Raise BrokenPicture if it is damaged or too large."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit below is ours
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit below is lower
             with Image.open(io.BytesIO(content), formats=["JPEG", "WEBP"]) as image:
                 width, height = image.size
                 if width > MAX_SIDE or height > MAX_SIDE or width * height > MAX_PIXELS:
-                    raise BrokenPicture(f"The picture is {width} by {height} pixels; {MAX_PIXELS} in all is most.")
+                    raise BrokenPicture(f"The picture is {width} by {height} pixels; the limit is {MAX_PIXELS} in all.")
                 image.load()
     except (OSError, SyntaxError, Image.DecompressionBombError):
         raise BrokenPicture("The picture is damaged.") from None

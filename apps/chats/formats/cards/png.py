@@ -1,4 +1,4 @@
-"""PNG files at the level of their chunks: texts are read, taken out and put in; the picture is never touched."""
+"""Read and write PNG files chunk by chunk. Image data is never decoded or changed."""
 
 import struct
 import zlib
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
-# Of one text, unpacked. Cards with many assets reach a few megabytes.
+# The size of one text, unpacked. Cards with many assets reach a few megabytes.
 MAX_TEXT_BYTES = 16 * 2**20
-# A side, and all pixels: past them a browser that shows the picture runs out of memory.
+# Pixels of a side and in all. Browsers run out of memory with larger pictures.
 MAX_SIDE = 16_384
 MAX_PIXELS = 64_000_000
 
@@ -16,33 +16,31 @@ TEXT_TYPES = {b"tEXt", b"zTXt", b"iTXt"}
 
 
 class BrokenPNG(ValueError):
-    """Not a PNG, or a damaged one; its text is the reason, in words for a person."""
+    """The file is no PNG, or damaged. The text of the exception is a message for the user."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """A chunk's type, four letters, and its data."""
+    """A chunk of a PNG: its type, four letters, and its data."""
 
     type: bytes
     data: bytes
 
     def encode(self) -> bytes:
-        """The chunk as it stands in a file: length, type, data, CRC-32 of type and data."""
-        return struct.pack(">I", len(self.data)) + self.type + self.data + struct.pack(">I", self._crc)
-
-    @property
-    def _crc(self) -> int:
-        return zlib.crc32(self.data, zlib.crc32(self.type))
+        """Return the chunk as bytes of a file: length, type, data, CRC-32 of type and data."""
+        crc = zlib.crc32(self.data, zlib.crc32(self.type))
+        return struct.pack(">I", len(self.data)) + self.type + self.data + struct.pack(">I", crc)
 
 
 def is_png(content: bytes) -> bool:
+    """Return True if `content` starts with the signature of PNG files."""
     return content.startswith(SIGNATURE)
 
 
 def read_chunks(content: bytes) -> list[Chunk]:
-    """All chunks up to IEND; what some programs append behind it is left out.
+    """Return all chunks up to IEND. Bytes that some programs append after it are dropped.
 
-    Raises BrokenPNG where the file is cut off, a checksum is wrong, or the picture is larger than is shown.
+    Raise BrokenPNG if the file is cut off, a checksum is wrong, or the picture is too large.
     """
     if not is_png(content):
         raise BrokenPNG("It is no PNG picture.")
@@ -81,26 +79,24 @@ def _check_size(header: Chunk | None) -> None:
     width, height = struct.unpack_from(">II", header.data)
     if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE and width * height <= MAX_PIXELS):
         raise BrokenPNG(
-            f"The picture is {width} by {height} pixels; {MAX_SIDE} a side and {MAX_PIXELS} in all is most."
+            f"The picture is {width} by {height} pixels; the limits are {MAX_SIDE} a side and {MAX_PIXELS} in all."
         )
 
 
 def encode_chunks(chunks: list[Chunk]) -> bytes:
+    """Return a PNG file with `chunks`."""
     return SIGNATURE + b"".join(chunk.encode() for chunk in chunks)
 
 
-# Texts
-
-
 def keyword_of(chunk: Chunk) -> str:
-    """A text chunk's keyword in lower case; of any other chunk, the empty text."""
+    """Return a text chunk's keyword in lower case, or an empty string for other chunks."""
     if chunk.type not in TEXT_TYPES:
         return ""
     return chunk.data.split(b"\0", 1)[0].decode("latin-1").lower()
 
 
 def text_of(chunk: Chunk) -> bytes:
-    """What a tEXt, zTXt or iTXt chunk says, unpacked. Raises BrokenPNG where it can't be, or would be too large."""
+    """Return the unpacked text of a tEXt, zTXt or iTXt chunk. Raise BrokenPNG if it is damaged or too large."""
     _, separator, rest = chunk.data.partition(b"\0")
     if not separator:
         raise BrokenPNG("A text in the picture has no keyword.")
@@ -108,6 +104,7 @@ def text_of(chunk: Chunk) -> bytes:
         return _bounded(rest)
     if chunk.type == b"zTXt":
         return _unpack(rest[:1], rest[1:])
+    # iTXt: compression flag, method, language\0, translated keyword\0, text.
     packed, method, fields = rest[:1], rest[1:2], rest[2:].split(b"\0", 2)
     if len(fields) != 3:
         raise BrokenPNG("A text in the picture is damaged.")
@@ -134,5 +131,5 @@ def _unpack(method: bytes, packed: bytes) -> bytes:
 
 
 def text_chunk(keyword: str, text: bytes) -> Chunk:
-    """A tEXt chunk; ``text`` is Latin-1, say base64."""
+    """Return a tEXt chunk. `text` must be Latin-1, such as base64."""
     return Chunk(b"tEXt", keyword.encode("latin-1") + b"\0" + text)

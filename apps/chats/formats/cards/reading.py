@@ -1,4 +1,4 @@
-"""Reads a card, or a lorebook, out of any file that may hold one."""
+"""Read a character card or a lorebook from a PNG, CHARX, JSON or YAML file."""
 
 import base64
 import binascii
@@ -16,25 +16,27 @@ from apps.chats.formats.cards.png import MAX_TEXT_BYTES, BrokenPNG, Chunk, is_pn
 from apps.chats.formats.json_lines import BrokenLine, Warn, loads
 from apps.chats.formats.layout import dump
 
-# The newest first: a `ccv3` says more than a `chara`.
+# Keywords of the PNG chunks with a card of version 3, and of version 2 or 1. Version 3 has more fields.
 CARD_KEYWORDS = ("ccv3", "chara")
+# NovelAI keeps lorebooks in pictures under this keyword.
 BOOK_KEYWORD = "naidata"
-# oobabooga's cards are short; what is longer takes the YAML parser seconds.
+# oobabooga's YAML cards are short. Longer texts take the parser seconds.
 MAX_YAML_BYTES = 2**19
 
+# Top-level keys of chat files.
 CHAT_KEYS = {"mes", "user_name", "chat_metadata", "histories", "data_visible", "messages", "savedsettings"}
 CHAT = "This looks like a chat. Import it with your chats."
-NO_CARD = "It is no character card: it says nothing that a card says."
+NO_CARD = "It is no character card: it has none of the fields of one."
 NOTHING = "It is no character card: neither a picture, nor an archive, JSON or YAML."
 
 
 class UnreadableCard(ValueError):
-    """The file holds no card and no lorebook; its text is the reason, in words for a person."""
+    """The file holds neither a card nor a lorebook. The text of the exception is a message for the user."""
 
 
 @dataclass(frozen=True)
 class ParsedCard:
-    """A card as it came, its fields as they are stored, its lorebook, and its picture."""
+    """A card as imported, its fields in the types that are stored, its lorebook and its picture."""
 
     format: str
     card: dict[str, Any]
@@ -46,7 +48,7 @@ class ParsedCard:
 
 @dataclass
 class ParsedFile:
-    """What a file held: a card, or a lorebook alone; and what was repaired on the way, each said once."""
+    """The card or the lorebook of a file, and warnings about repairs, each once."""
 
     card: ParsedCard | None = None
     book: lorebooks.ParsedBook | None = None
@@ -54,45 +56,41 @@ class ParsedFile:
 
     @property
     def format(self) -> str:
+        """Return the name of the card's or lorebook's format."""
         found = self.card or self.book
         return found.format if found else ""
 
     def warn(self, text: str) -> None:
+        """Add a warning, unless it is already listed."""
         if text not in self.warnings:
             self.warnings.append(text)
 
 
 def read(content: bytes) -> ParsedFile:
-    """The card or lorebook in a file: PNG, CHARX, JSON or YAML. Raises UnreadableCard."""
+    """Return the card or lorebook in a file. Raise UnreadableCard."""
     result = ParsedFile()
     try:
-        _read(content, result)
+        if is_png(content):
+            _read_png(content, result)
+        # A CHARX may be appended to a JPEG. Its directory is at the end, before at most 64 KB of comment.
+        elif content.startswith(b"PK\x03\x04") or (b"PK\x05\x06" in content[-70_000:] and b"PK\x03\x04" in content):
+            _read_charx(Charx(content), result)
+        else:
+            _read_text(content, result)
     except (BrokenPNG, BrokenArchive, BrokenPicture) as error:
         raise UnreadableCard(str(error)) from None
     return result
 
 
-def _read(content: bytes, result: ParsedFile) -> None:
-    if is_png(content):
-        _take_png(content, result)
-    elif content.startswith(b"PK\x03\x04") or (b"PK\x05\x06" in content[-70_000:] and b"PK\x03\x04" in content):
-        _take_charx(Charx(content), result)
-    else:
-        _take_text(content, result)
-
-
-# Containers
-
-
-def _take_png(content: bytes, result: ParsedFile) -> None:
+def _read_png(content: bytes, result: ParsedFile) -> None:
     chunks = read_chunks(content)
-    found = {keyword: _first(chunks, keyword, result.warn) for keyword in (*CARD_KEYWORDS, BOOK_KEYWORD)}
+    found = {keyword: _read_first(chunks, keyword, result.warn) for keyword in (*CARD_KEYWORDS, BOOK_KEYWORD)}
     cards = [found[keyword] for keyword in CARD_KEYWORDS if is_card(found[keyword])]
     book = lorebooks.read(found[BOOK_KEYWORD], result.warn) if found[BOOK_KEYWORD] is not None else None
     if cards:
         order = [keyword_of(chunk) for chunk in chunks]
         older_first = "chara" in order and "ccv3" in order and order.index("chara") < order.index("ccv3")
-        card = _source(cards) if older_first else cards[0]
+        card = _choose_version(cards) if older_first else cards[0]
         result.card = _card(card, result.warn, content)
     elif book:
         result.book = book
@@ -100,38 +98,38 @@ def _take_png(content: bytes, result: ParsedFile) -> None:
         raise UnreadableCard("There is no character card in this picture.")
 
 
-def _first(chunks: list[Chunk], keyword: str, warn: Warn) -> Any:
-    """The JSON value of the first chunk of a keyword that can be read, or None."""
+def _read_first(chunks: list[Chunk], keyword: str, warn: Warn) -> Any:
+    """Return the JSON value of the first readable chunk with a keyword, or None."""
     for chunk in chunks:
         if keyword_of(chunk) == keyword:
             try:
-                return loads(_decoded(text_of(chunk)), warn)
+                return loads(_decode_base64(text_of(chunk)), warn)
             except (BrokenPNG, BrokenLine, binascii.Error) as error:
                 warn(f"The picture's {keyword} text can't be read: {error}")
     return None
 
 
-def _decoded(text: bytes) -> bytes:
-    """Base64 as programs write it: with line breaks, without padding; or the JSON itself."""
+def _decode_base64(text: bytes) -> bytes:
+    """Decode base64 with line breaks or without padding. Some programs write the JSON itself: return it unchanged."""
     packed = b"".join(text.split())
     if packed.startswith((b"{", b"[")):
         return text
     return base64.b64decode(packed.rstrip(b"=") + b"=" * (-len(packed.rstrip(b"=")) % 4), validate=True)
 
 
-def _source(cards: list[Any]) -> Any:
-    """Of a version 3 and the version 2 before it: version 2 where the other is merely made from it."""
+def _choose_version(cards: list[Any]) -> Any:
+    """Return the version 2 card if the version 3 card is only a relabelled copy of it, else the latter."""
     newest, oldest = cards[0], cards[-1]
     derived = oldest.get("spec") == V2["spec"] and dump(as_version(oldest, V3)) == dump(newest)
     return oldest if derived else newest
 
 
-def _take_charx(archive: Charx, result: ParsedFile) -> None:
-    card = _json(archive.card(), result.warn)
+def _read_charx(archive: Charx, result: ParsedFile) -> None:
+    card = _parse_json(archive.card(), result.warn)
     if not is_card(card):
         raise UnreadableCard("The card.json in the archive is no character card.")
     if len(archive.names) > 2:
-        result.warn("Of the archive's assets the card's picture is kept, and no other.")
+        result.warn("Only the card's picture was kept of the archive's assets.")
     result.card = _card(card, result.warn, _icon(archive, card, result.warn))
 
 
@@ -146,24 +144,24 @@ def _icon(archive: Charx, card: dict[str, Any], warn: Warn) -> bytes | None:
     return picture
 
 
-def _take_text(content: bytes, result: ParsedFile) -> None:
+def _read_text(content: bytes, result: ParsedFile) -> None:
     if len(content) > MAX_TEXT_BYTES:
         raise UnreadableCard(f"The text is larger than {MAX_TEXT_BYTES} bytes.")
-    value = _value(content.removeprefix(codecs.BOM_UTF8), result.warn)
+    value = _parse_json_or_yaml(content.removeprefix(codecs.BOM_UTF8), result.warn)
     if is_card(value):
         result.card = _card(value, result.warn)
     else:
         result.book = lorebooks.read(value, result.warn)
     if result.card is None and result.book is None:
-        raise UnreadableCard(_what_else(value))
+        raise UnreadableCard(_reason_not_card(value))
 
 
-def _value(content: bytes, warn: Warn) -> Any:
-    """The value of a JSON or YAML text."""
-    return _json(content, warn) if content.lstrip().startswith((b"{", b"[")) else _yaml(content, warn)
+def _parse_json_or_yaml(content: bytes, warn: Warn) -> Any:
+    """Return the value of a JSON or YAML text. Raise UnreadableCard."""
+    return _parse_json(content, warn) if content.lstrip().startswith((b"{", b"[")) else _parse_yaml(content, warn)
 
 
-def _json(content: bytes, warn: Warn) -> Any:
+def _parse_json(content: bytes, warn: Warn) -> Any:
     try:
         return loads(content, warn)
     except BrokenLine as error:
@@ -178,36 +176,33 @@ def _card(card: dict[str, Any], warn: Warn, picture: bytes | None = None) -> Par
     return ParsedCard(format_of(card), card, read_fields(card, warn), book, picture, media_type)
 
 
-# What is no card
-
-
-def _yaml(content: bytes, warn: Warn) -> Any:
-    """Raises UnreadableCard for what is no plain YAML: an alias could stand for more than memory holds."""
+def _parse_yaml(content: bytes, warn: Warn) -> Any:
+    """Return the value of a YAML text. Raise UnreadableCard for aliases too: they can expand to exhaust the memory."""
     if len(content) > MAX_YAML_BYTES:
         raise UnreadableCard(NOTHING)
     try:
         text = content.decode()
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
-            raise UnreadableCard("YAML with aliases is not read here.")
-        return loads(dump(yaml.load(text, Loader=_Texts)).encode(), warn)  # noqa: S506 - a subclass of SafeLoader
+            raise UnreadableCard("YAML with aliases is not supported.")
+        return loads(dump(yaml.load(text, Loader=_StringLoader)).encode(), warn)  # noqa: S506 - a subclass of SafeLoader
     except (ValueError, TypeError, yaml.YAMLError, RecursionError) as error:
         reason = error if isinstance(error, UnreadableCard) else NOTHING
         raise UnreadableCard(str(reason)) from None
 
 
-class _Texts(yaml.SafeLoader):
-    """The safe loader, to which dates and numbers are texts too: a card says nothing else."""
+class _StringLoader(yaml.SafeLoader):
+    """The safe loader, reading dates and numbers as strings: all fields of these cards are texts."""
 
 
-_Texts.yaml_implicit_resolvers = {}
+_StringLoader.yaml_implicit_resolvers = {}
 
 
-def _what_else(value: Any) -> str:
+def _reason_not_card(value: Any) -> str:
     return CHAT if isinstance(value, list) or _is_chat(value) else NO_CARD
 
 
 def _is_chat_line(content: bytes) -> bool:
-    """Whether the first line is that of a chat file."""
+    """Return True if the first line is that of a chat file."""
     try:
         return _is_chat(loads(content.lstrip().partition(b"\n")[0], lambda text: None))
     except BrokenLine:

@@ -1,4 +1,4 @@
-"""Puts a card into a PNG, in place of the one that was there."""
+"""Write a card into a PNG, replacing the card that it holds."""
 
 import base64
 import io
@@ -7,27 +7,27 @@ from typing import Any
 from PIL import Image, ImageDraw, ImageFont
 
 from apps.chats.formats.cards.document import V2, V3
-from apps.chats.formats.cards.laying import Card
+from apps.chats.formats.cards.merging import Card
 from apps.chats.formats.cards.png import Chunk, encode_chunks, keyword_of, read_chunks, text_chunk
 from apps.chats.formats.layout import dump
 
 KEYWORDS = ("chara", "ccv3")
-# A card without a picture gets a plain one: the usual size of cards, 2:3, in the colours of the pages.
+# The picture of a card without one: the usual size of cards, 2:3, in the colours of the web pages.
 BLANK_SIZE = (400, 600)
 PAPER, INK = "#f3eee5", "#0f5c5c"
 
 
 def write_png(picture: bytes, card: Card) -> bytes:
-    """``picture``, a PNG, with the card in a ``chara`` (version 2) and a ``ccv3`` (version 3) chunk.
+    """Return a PNG picture with the card in a `chara` (version 2) and a `ccv3` (version 3) chunk.
 
-    The chunk of the version in which the card came stands first, so that a reader who finds both alike knows it.
-    All other chunks stay, byte for byte. Raises BrokenPNG.
+    The chunk of the version imported is first, by which `reading` tells which of two equal cards is the original.
+    All other chunks stay, byte for byte. Raise BrokenPNG.
     """
     kept = [chunk for chunk in read_chunks(picture) if keyword_of(chunk) not in KEYWORDS]
     texts = [_text("chara", card.document(V2)), _text("ccv3", card.document(V3))]
     if card.document()["spec"] != V2["spec"]:
         texts.reverse()
-    # Before the image: some readers look no further.
+    # Before the image data, where some readers stop.
     image = next(place for place, chunk in enumerate(kept) if chunk.type == b"IDAT")
     return encode_chunks([*kept[:image], *texts, *kept[image:]])
 
@@ -37,7 +37,7 @@ def _text(keyword: str, document: dict[str, Any]) -> Chunk:
 
 
 def blank_picture(name: str) -> bytes:
-    """A plain PNG with the first letter of ``name``."""
+    """Return a plain PNG with the first letter of `name`."""
     image = Image.new("RGB", BLANK_SIZE, PAPER)
     font = ImageFont.load_default(size=220)
     letter = next((char for char in name if char.isalnum()), "?").upper()
@@ -46,7 +46,7 @@ def blank_picture(name: str) -> bytes:
 
 
 def as_png(picture: bytes) -> bytes:
-    """A JPEG or WebP picture as PNG. Raises OSError where it can't be read."""
+    """Convert a JPEG or WebP picture to PNG. Raise OSError if it can't be read."""
     with Image.open(io.BytesIO(picture), formats=["JPEG", "WEBP"]) as image:
         return _encoded(image.convert("RGBA" if "A" in image.getbands() else "RGB"))
 

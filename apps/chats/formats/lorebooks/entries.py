@@ -1,6 +1,6 @@
-"""The normalised lorebook: a card's ``character_book`` of version 3, with every field and its default.
+"""Normalise lorebooks to the `character_book` of card version 3, with all fields set.
 
-What only SillyTavern has stands in an entry's ``extensions``, under the names that SillyTavern gives it there.
+Fields that only SillyTavern has are in an entry's `extensions`, under the names that SillyTavern uses in cards.
 """
 
 import re
@@ -14,19 +14,19 @@ MAX_ENTRIES = 20_000
 BEFORE, AFTER = "before_char", "after_char"
 _REGEX = re.compile(r"/.+/[a-z]*", re.DOTALL)
 
-# SillyTavern's fields beside those of the specification, and their defaults.
+# SillyTavern's fields that are not in the specification, and their defaults.
 EXTENSIONS: dict[str, Any] = {
-    "position": 0,
+    "position": 0,  # where in the prompt: 0 before, 1 after the character, 2-3 author's note, 4 at `depth`, ...
     "exclude_recursion": False,
     "prevent_recursion": False,
     "delay_until_recursion": False,
     "display_index": 0,
-    "probability": 100,
+    "probability": 100,  # percent
     "useProbability": True,
     "depth": 4,
-    "selectiveLogic": 0,
+    "selectiveLogic": 0,  # of the secondary keys: 0 any, 1 not all, 2 none, 3 all must match
     "outlet_name": "",
-    "group": "",
+    "group": "",  # of the entries of a group only one is inserted
     "group_override": False,
     "group_weight": 100,
     "scan_depth": None,
@@ -40,42 +40,43 @@ EXTENSIONS: dict[str, Any] = {
     "match_scenario": False,
     "match_creator_notes": False,
     "automation_id": "",
-    "role": None,
+    "role": None,  # of an entry at `depth`: 0 system, 1 user, 2 assistant
     "vectorized": False,
+    # Counted in messages: how long an entry stays active, then stays inactive, and the chat length it needs.
     "sticky": None,
     "cooldown": None,
     "delay": None,
     "triggers": [],
     "ignore_budget": False,
 }
-# A book's own numbers; null leaves them to the program.
+# The numbers of a book. Null means the program's default.
 NUMBERS = ("scan_depth", "token_budget")
 
 
-def normalised_book(book: Mapping[str, Any], warn: Warn) -> dict[str, Any]:
-    """A book in the form of cards, with every field; unknown ones stay behind them."""
+def normalise_book(book: Mapping[str, Any], warn: Warn) -> dict[str, Any]:
+    """Return a book in the form of cards with all fields set, followed by its unknown fields."""
     known: dict[str, Any] = {key: text_at(book, key, warn) for key in ("name", "description")}
     known |= {key: as_integer(book.get(key)) for key in NUMBERS}
     known["recursive_scanning"] = flag(book.get("recursive_scanning"), False)
     known["extensions"] = object_at(book, "extensions", warn)
-    entries = [normalised_entry(entry, place, warn) for place, entry in enumerate(entries_of(book, warn))]
+    entries = [normalise_entry(entry, place, warn) for place, entry in enumerate(read_entries(book, warn))]
     others = {key: value for key, value in book.items() if key not in known and key != "entries"}
     return known | others | {"entries": entries}
 
 
-def entries_of(book: Mapping[str, Any], warn: Warn, key: str = "entries") -> list[dict[str, Any]]:
-    """A book's entries, which some programs number in an object and others keep in a list."""
+def read_entries(book: Mapping[str, Any], warn: Warn, key: str = "entries") -> list[dict[str, Any]]:
+    """Return a book's entries. SillyTavern has them in an object with numbers as keys, other programs in an array."""
     given = book.get(key)
     entries = list(given.values()) if isinstance(given, dict) else given if isinstance(given, list) else []
     if len(entries) > MAX_ENTRIES:
-        warn(f"Of the lorebook's {len(entries)} entries the first {MAX_ENTRIES} are kept.")
+        warn(f"Only the first {MAX_ENTRIES} of the lorebook's {len(entries)} entries were kept.")
     if not all(isinstance(entry, dict) for entry in entries):
         warn("An entry of the lorebook was no object: it was left out.")
     return [entry for entry in entries[:MAX_ENTRIES] if isinstance(entry, dict)]
 
 
-def normalised_entry(entry: Mapping[str, Any], place: int, warn: Warn) -> dict[str, Any]:
-    """An entry in the form of cards, with every field; ``place`` is its id where it has none."""
+def normalise_entry(entry: Mapping[str, Any], place: int, warn: Warn) -> dict[str, Any]:
+    """Return an entry in the form of cards with all fields set. `place` becomes its id if it has none."""
     extensions = EXTENSIONS | {"display_index": place} | object_at(entry, "extensions", warn)
     known: dict[str, Any] = {
         "id": entry.get("id", place),
@@ -100,33 +101,31 @@ def normalised_entry(entry: Mapping[str, Any], place: int, warn: Warn) -> dict[s
 
 
 def is_regex(key: str) -> bool:
-    """Whether SillyTavern reads a key as a regular expression: it is written /like this/i."""
+    """Return True if SillyTavern reads a key as a regular expression, written /like this/i."""
     return bool(_REGEX.fullmatch(key))
 
 
-# Values in another type than they should be
-
-
 def text_at(value: Mapping[str, Any], key: str, warn: Warn) -> str:
+    """Return the text under `key`, or an empty string."""
     return "" if value.get(key) is None else as_text(value[key], warn)
 
 
 def texts(value: Any, warn: Warn) -> list[str]:
-    """A list of texts, or one text with commas between them."""
+    """Return a list of texts, which may be written as one text with commas."""
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     return [as_text(item, warn) for item in value if item is not None] if isinstance(value, list) else []
 
 
 def flag(value: Any, default: Any) -> Any:
-    """A boolean, also where it was written as 0, 1, or in words."""
+    """Return a boolean, which may be written as a number or a string, or `default`."""
     if isinstance(value, str):
         return {"true": True, "1": True, "false": False, "0": False}.get(value.strip().lower(), default)
     return bool(value) if isinstance(value, bool | int) else default
 
 
 def number(value: Any, default: Any) -> Any:
-    """A number; one in a text counts."""
+    """Return a number, which may be written as a string, or `default`."""
     if isinstance(value, str):
         value = as_integer(value)
     return default if value is None or isinstance(value, bool) or not isinstance(value, int | float) else value

@@ -1,19 +1,19 @@
-"""Tells lorebooks apart, and reads each."""
+"""Detect the format of a lorebook and convert it to the normalised form."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from apps.chats.formats.json_lines import Warn
-from apps.chats.formats.lorebooks import foreign, sillytavern
-from apps.chats.formats.lorebooks.entries import normalised_book
+from apps.chats.formats.lorebooks import converters, sillytavern
+from apps.chats.formats.lorebooks.entries import normalise_book
 
 CARD, V3, SILLYTAVERN = "card", "v3", "sillytavern"
 
 
 @dataclass(frozen=True)
 class ParsedBook:
-    """A lorebook in our form, the name of the form in which it came, and itself as it came."""
+    """A lorebook: the name of its format, the normalised document, and the value as imported."""
 
     format: str
     document: dict[str, Any]
@@ -23,29 +23,29 @@ class ParsedBook:
 Reader = Callable[[dict[str, Any], Warn], dict[str, Any]]
 READERS: dict[str, Reader] = {
     SILLYTAVERN: sillytavern.read_book,
-    CARD: normalised_book,
-    V3: lambda book, warn: normalised_book(book["data"], warn),
-    "novelai": foreign.read_novelai,
-    "agnai": foreign.read_agnai,
-    "risu": foreign.read_risu,
+    CARD: normalise_book,
+    V3: lambda book, warn: normalise_book(book["data"], warn),
+    "novelai": converters.read_novelai,
+    "agnai": converters.read_agnai,
+    "risu": converters.read_risu,
 }
 
 
 def read(value: Any, warn: Warn) -> ParsedBook | None:
-    """The lorebook that a JSON value is, or None."""
-    kind = _kind_of(value)
+    """Return the lorebook in a JSON value, or None if it is none."""
+    kind = _detect_format(value)
     return ParsedBook(kind, READERS[kind](value, warn), value) if kind else None
 
 
 def read_card_book(value: Any, warn: Warn) -> ParsedBook | None:
-    """The ``character_book`` of a card, whatever it is."""
+    """Return the `character_book` of a card, or None if it is no object. Any object is accepted as a book."""
     if not isinstance(value, dict):
         warn("character_book was no object: it was left out.")
         return None
-    return read(value, warn) or ParsedBook(CARD, normalised_book(value, warn), value)
+    return read(value, warn) or ParsedBook(CARD, normalise_book(value, warn), value)
 
 
-def _kind_of(value: Any) -> str | None:
+def _detect_format(value: Any) -> str | None:
     if not isinstance(value, dict):
         return None
     if str(value.get("spec", "")).startswith("lorebook") and isinstance(value.get("data"), dict):
@@ -57,11 +57,11 @@ def _kind_of(value: Any) -> str | None:
         return None
     if "lorebookVersion" in value:
         return "novelai"
-    return "agnai" if value.get("kind") == "memory" else _form_of(entries)
+    return "agnai" if value.get("kind") == "memory" else _detect_by_keys(entries)
 
 
-def _form_of(entries: dict[str, Any] | list[Any]) -> str:
-    """Cards say ``keys`` where SillyTavern says ``key``; of no entries, cards have a list."""
+def _detect_by_keys(entries: dict[str, Any] | list[Any]) -> str:
+    """Detect the format by its entries: cards have `keys` for SillyTavern's `key`, and an array even if it is empty."""
     found = list(entries.values()) if isinstance(entries, dict) else entries
     if any(isinstance(entry, dict) and "keys" in entry and "key" not in entry for entry in found):
         return CARD

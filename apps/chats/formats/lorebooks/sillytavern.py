@@ -1,4 +1,4 @@
-"""SillyTavern's world info: which of its names stand for which of the normalised ones."""
+"""Convert SillyTavern's world info to and from the normalised form."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,15 +8,15 @@ from apps.chats.formats.lorebooks.entries import (
     AFTER,
     BEFORE,
     EXTENSIONS,
-    entries_of,
     flag,
     is_regex,
-    normalised_book,
-    normalised_entry,
+    normalise_book,
+    normalise_entry,
+    read_entries,
     texts,
 )
 
-# Fields of the specification, with SillyTavern's names.
+# SillyTavern's names of fields of the specification.
 FIELDS = {
     "key": "keys",
     "keysecondary": "secondary_keys",
@@ -25,7 +25,7 @@ FIELDS = {
     "constant": "constant",
     "order": "insertion_order",
 }
-# Fields that only SillyTavern has, by their names in its own files and in a card's extensions.
+# Fields that only SillyTavern has: their names in its own files, and in the extensions of a card's entries.
 EXTRAS = {
     "position": "position",
     "excludeRecursion": "exclude_recursion",
@@ -59,25 +59,27 @@ EXTRAS = {
     "triggers": "triggers",
     "ignoreBudget": "ignore_budget",
 }
-# 0 stands before the character's description; everything else the specification can only call after it.
+# The position before the character's description. The specification knows only this and "after".
 BEFORE_CHARACTER = 0
+# Keys that `read_entry` converts itself. `addMemo` only controls whether SillyTavern displays the comment.
 _OWN = {"uid", "disable", "selective", "extensions", "addMemo"}
 
 
 def read_book(book: Mapping[str, Any], warn: Warn) -> dict[str, Any]:
-    """World info, with its entries in an object or a list, as a normalised book."""
-    entries = [read_entry(entry, place, warn) for place, entry in enumerate(entries_of(book, warn))]
+    """Convert world info to a normalised book."""
+    entries = [read_entry(entry, place, warn) for place, entry in enumerate(read_entries(book, warn))]
+    # `originalData` is a copy of the card's book from which SillyTavern imported the file.
     rest = {key: value for key, value in book.items() if key not in ("entries", "originalData")}
-    return normalised_book(rest, warn) | {"entries": entries}
+    return normalise_book(rest, warn) | {"entries": entries}
 
 
 def read_entry(entry: Mapping[str, Any], place: int, warn: Warn) -> dict[str, Any]:
-    """An entry; of those of 2023 most fields are absent. What is unknown goes into its extensions."""
+    """Convert an entry. Files of 2023 lack most fields. Unknown ones go to its extensions."""
     unknown = {key: value for key, value in entry.items() if key not in {*FIELDS, *EXTRAS, *_OWN}}
     given = entry.get("extensions")
     extras = {name: entry[key] for key, name in EXTRAS.items() if key in entry and entry[key] is not None}
     keys = texts(entry.get("key"), warn)
-    return normalised_entry(
+    return normalise_entry(
         {
             **{name: entry.get(key) for key, name in FIELDS.items()},
             "id": entry.get("uid", place),
@@ -94,12 +96,13 @@ def read_entry(entry: Mapping[str, Any], place: int, warn: Warn) -> dict[str, An
 
 
 def write_book(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The file that SillyTavern would write of a normalised book: its entries under their uids."""
+    """Convert a normalised book to world info, an object with the entries under their uids."""
     rest = {key: value for key, value in document.items() if key != "entries" and value not in (None, "", {}, False)}
     return {"entries": {str(uid): write_entry(entry, uid) for uid, entry in enumerate(document["entries"])}} | rest
 
 
 def write_entry(entry: Mapping[str, Any], uid: int) -> dict[str, Any]:
+    """Convert a normalised entry to one of world info."""
     extensions = EXTENSIONS | entry["extensions"]
     if extensions["case_sensitive"] is None:
         extensions["case_sensitive"] = entry["case_sensitive"]

@@ -1,4 +1,4 @@
-"""Writes normalised lorebooks in the forms that other programs read."""
+"""Convert normalised lorebooks to the formats of other programs."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,7 +14,10 @@ FORMATS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 
 
 def write(document: Mapping[str, Any], form: str, original: Any = None) -> dict[str, Any]:
-    """The book in one of `FORMATS`; in the form in which it came it goes out as it came, where nothing was changed."""
+    """Return a book in one of `FORMATS`.
+
+    Return `original`, the value as imported, if that is in the same format and the book has not changed since.
+    """
     read = reading.read(original, lambda text: None)
     if read is None or dump(read.document) != dump(document):
         return FORMATS[form](document)

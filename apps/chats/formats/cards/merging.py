@@ -1,36 +1,36 @@
-"""Our fields laid over the card as it came: what they don't change goes out as it came in, in its place."""
+"""Merge the stored fields into a card as imported, so that unchanged fields are exported exactly as they were."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from apps.chats.formats import lorebooks
-from apps.chats.formats.cards.document import ALIASES, as_version, blank, lifted, read_fields
+from apps.chats.formats.cards.document import ALIASES, as_version, blank_card, read_fields, upgrade_to_v2
 from apps.chats.formats.layout import dump
 
 
 @dataclass(frozen=True)
 class Card:
-    """A card as it came (empty where it was made here), its fields as they are now, and its lorebook, if any."""
+    """A card as imported (empty if created here), its current fields, and its lorebook or None."""
 
     original: Mapping[str, Any]
     fields: Mapping[str, Any]
     book: Mapping[str, Any] | None = None
 
     def document(self, spec: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """The card to write: in the version in which it came, at least the second, or as ``spec``."""
-        document = lifted(self.original) if self.original else blank()
+        """Return the card to write, as `spec` or by default in the version imported, at least version 2."""
+        document = upgrade_to_v2(self.original) if self.original else blank_card()
         before = read_fields(document)
         for field, value in self.fields.items():
             if dump(before[field]) != dump(value):
                 _write(document, field, value)
-        self._lay_book(document["data"])
+        self._merge_book(document["data"])
         return document if spec is None else as_version(document, spec)
 
-    def _lay_book(self, data: dict[str, Any]) -> None:
+    def _merge_book(self, data: dict[str, Any]) -> None:
         given = data.get("character_book")
         if self.book is None:
-            # What was no book, and was never read as one, is left as it is.
+            # A value that is no object was never read as a book, and stays as it is.
             if isinstance(given, dict) and given:
                 del data["character_book"]
             return
@@ -40,7 +40,7 @@ class Card:
 
 
 def _write(document: dict[str, Any], field: str, value: Any) -> None:
-    """Under ``data``, and in the copies at the top where there are some."""
+    """Write a field under `data`, and in its copies at the top level if present."""
     document["data"][field] = value
     for name in ALIASES.get(field, (field,)):
         if name in document:

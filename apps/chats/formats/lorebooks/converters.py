@@ -1,15 +1,15 @@
-"""Lorebooks of NovelAI, Agnai and Risu, entry by entry."""
+"""Convert lorebooks of NovelAI, Agnai and Risu to the normalised form."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from apps.chats.formats.json_lines import Warn
-from apps.chats.formats.lorebooks.entries import entries_of, flag, normalised_book, number
+from apps.chats.formats.lorebooks.entries import flag, normalise_book, number, read_entries
 
 
 def read_novelai(book: Mapping[str, Any], warn: Warn) -> dict[str, Any]:
-    """Its budget priority says which entries come first."""
-    return _book({}, [_novelai(entry) for entry in entries_of(book, warn)], warn)
+    """Convert a NovelAI lorebook. Its `budgetPriority` sets the order of the entries."""
+    return _book({}, [_novelai(entry) for entry in read_entries(book, warn)], warn)
 
 
 def _novelai(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,8 +26,8 @@ def _novelai(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_agnai(book: Mapping[str, Any], warn: Warn) -> dict[str, Any]:
-    """Its weight is the order, its priority what is kept when room runs out."""
-    return _book(book, [_agnai(entry) for entry in entries_of(book, warn)], warn)
+    """Convert an Agnai book. `weight` is the order; `priority` decides what is kept if the budget runs out."""
+    return _book(book, [_agnai(entry) for entry in read_entries(book, warn)], warn)
 
 
 def _agnai(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,8 +43,8 @@ def _agnai(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_risu(book: Mapping[str, Any], warn: Warn) -> dict[str, Any]:
-    """Its keys are one text with commas, its activation a chance in percent."""
-    return _book(book, [_risu(entry) for entry in entries_of(book, warn, "data")], warn)
+    """Convert a Risu lorebook. Its keys are one text with commas; `activationPercent` is a probability."""
+    return _book(book, [_risu(entry) for entry in read_entries(book, warn, "data")], warn)
 
 
 def _risu(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,4 +62,4 @@ def _risu(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def _book(book: Mapping[str, Any], entries: list[dict[str, Any]], warn: Warn) -> dict[str, Any]:
     said = {key: book.get(key) for key in ("name", "description")}
-    return normalised_book({**said, "entries": entries}, warn)
+    return normalise_book({**said, "entries": entries}, warn)
