@@ -384,7 +384,7 @@ def test_a_change_is_an_update() -> None:
 
 
 def test_nothing_is_replaced_where_nothing_can_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unavailable(pairs: Sequence[tuple[str, str, str]]) -> list[Comparison]:
+    def unavailable(pairs: Sequence[tuple[str, str, str]], embed: object) -> list[Comparison]:
         raise EmbeddingUnavailable("no model")
 
     monkeypatch.setattr(contradicting, "compare", unavailable)
