@@ -1,5 +1,5 @@
-"""The extractor without a model: select the chat's own sentences by rules, and never invent.
+"""Extract memories by rules, without a language model, from the chat's own sentences.
 
-A message is split into speech and narration, these into sentences; each sentence is scored by how much it tells and
-sorted into one tier and kind; the best of each kind are printed as the lines that a model would write.
+A message is split into speech and narration, and these into sentences. Each sentence is scored by how informative it
+is and sorted into one tier and kind. The best of each kind are printed in the format that a model would reply in.
 """

@@ -1,4 +1,4 @@
-"""Task ``consolidate``: merge entries into the one that begins with all that they say."""
+"""Answer the task ``consolidate``: merge an entry into a longer one that begins with the same words."""
 
 import re
 from collections.abc import Mapping
@@ -10,16 +10,16 @@ from apps.english.words import STOP_WORDS
 from apps.extraction.parsers.merges import MergeLine, print_merge
 from apps.llm.generation import GenerationRequest
 
-LEAST_WORDS = 3
+MIN_WORDS = 3
 _WORD = re.compile(r"[\w'’-]+")
 _NOT = re.compile(r"\b(?:not|never|no longer|without|nobody|nothing|no|cannot)\b|n['’]t\b", re.IGNORECASE)
 
 
 def consolidate(request: GenerationRequest) -> str:
-    """Print a line for each group of entries of which the longest says all that the others do, and keep its text."""
+    """Print a line for each group of entries that the longest of them includes; its text is kept."""
     groups: list[list[Mapping[str, Any]]] = []
     for entry in sorted(request.material["entries"], key=lambda one: -len(_words(one["text"]))):
-        group = next((group for group in groups if says_all_of(group[0]["text"], entry["text"])), None)
+        group = next((group for group in groups if begins_with(group[0]["text"], entry["text"])), None)
         if group is None:
             groups.append([entry])
         else:
@@ -30,13 +30,13 @@ def consolidate(request: GenerationRequest) -> str:
     return "\n".join(map(print_merge, sorted(lines, key=lambda line: line.numbers))) or "NONE"
 
 
-def says_all_of(longer: str, entry: str) -> bool:
-    """Return whether ``longer`` begins with the words of ``entry`` in their order and negates as little."""
+def begins_with(longer: str, entry: str) -> bool:
+    """Return whether ``longer`` begins with the words of ``entry`` in order, and both or neither are negated."""
     words = _words(entry)
-    begins = len(words) >= LEAST_WORDS and _words(longer)[: len(words)] == words
+    begins = len(words) >= MIN_WORDS and _words(longer)[: len(words)] == words
     return begins and bool(_NOT.search(entry)) == bool(_NOT.search(longer))
 
 
 def _words(text: str) -> list[str]:
-    speaker, said = split_speaker(text)
-    return [stem(word) for word in _WORD.findall(f"{speaker} {said}".lower()) if word not in STOP_WORDS]
+    speaker, spoken = split_speaker(text)
+    return [stem(word) for word in _WORD.findall(f"{speaker} {spoken}".lower()) if word not in STOP_WORDS]

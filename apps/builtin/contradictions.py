@@ -1,4 +1,4 @@
-"""Tasks ``supersession``, ``continuity`` and ``repair``: what a statement changes, and what it can't change."""
+"""Answer the tasks ``supersession``, ``continuity`` and ``repair``: find and mend contradicting statements."""
 
 import re
 from collections.abc import Sequence
@@ -12,13 +12,11 @@ from apps.extraction.parsers.continuity import Contradiction, print_contradictio
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.llm.generation import GenerationRequest
 
-KIND = "fact"
-REPLACES = 0.45  # likelihood from which the newer statement replaces the older one
-SAME_TOPIC = 0.2  # Jaccard index below which two statements aren't compared
-MOST = 5
-MOST_REPAIRED = 3
-FACT_TURN = 0
-# A sentence with one of these tells that something changed, or isn't told as so.
+MIN_SUPERSEDED = 0.45  # probability from which the newer statement replaces the older one
+MIN_TOPIC_OVERLAP = 0.2  # Jaccard index below which two statements aren't compared
+MAX_CONTRADICTIONS = 5
+MAX_REPAIRED = 3
+# A sentence with one of these words reports a change, or does not claim to be true, so it contradicts nothing.
 _CHANGING = re.compile(
     r"\b(?:now|no longer|any ?more|bec[ao]m\w*|turned|chang\w+|since|left|quit|just|finally|new|was|were|had|used to|"
     r"once|before|if|would|could|will|might|moved|sold|lied|pretend\w*|false|actually|dream\w*)\b",
@@ -28,54 +26,54 @@ _CHANGING = re.compile(
 
 def supersession(request: GenerationRequest) -> str:
     """Print whether the newer statement replaces the older one."""
-    return "UPDATE" if _replaced([(request.material["old"], request.material["new"])])[0] else "INDEPENDENT"
+    return "UPDATE" if _superseded([(request.material["old"], request.material["new"])])[0] else "INDEPENDENT"
 
 
-def _replaced(pairs: Sequence[tuple[str, str]]) -> list[bool]:
-    """Return for each (older statement, newer one) whether both can't hold; never where nothing can be compared."""
+def _superseded(pairs: Sequence[tuple[str, str]]) -> list[bool]:
+    """Return for each (older, newer) pair whether the newer statement replaces the older one.
+
+    Without the embedding model, no pair is taken for a replacement.
+    """
+    kinded = [(old, new, "fact") for old, new in pairs]
     try:
-        found = compare([(old, new, KIND) for old, new in pairs], get_embedder().embed)
-        return [one.superseded >= REPLACES for one in found]
+        return [one.superseded >= MIN_SUPERSEDED for one in compare(kinded, get_embedder().embed)]
     except EmbeddingUnavailable:
         return [False] * len(pairs)
 
 
 def continuity(request: GenerationRequest) -> str:
-    """Print the sentences of the newest reply that can't hold together with a fact, and tell of no change."""
-    said = [one for one in statements_of({"turns": [request.material["turn"]]}) if not one.asks]
-    lasting = [one for one in said if not _CHANGING.search(one.text)]
-    facts = [(fact["number"], text) for fact in request.material["facts"] for text in _parts(fact["text"])]
-    pairs = [
-        (number, fact, one.quoted)
-        for number, fact in facts
-        for one in lasting
-        if jaccard(fact, one.quoted) >= SAME_TOPIC
-    ]
-    against = [pair for pair, ends in zip(pairs, _replaced([pair[1:] for pair in pairs]), strict=True) if ends]
-    against += [(number, fact, one.quoted) for number, fact in facts for one in said if _speaks_though_dead(one, fact)]
+    """Print the sentences of the newest reply that contradict a fact without reporting a change."""
+    asserted = [one for one in statements_of({"turns": [request.material["turn"]]}) if not one.is_question]
+    unchanged = [one for one in asserted if not _CHANGING.search(one.text)]
+    facts = [(fact["number"], text) for fact in request.material["facts"] for text in _statement_texts(fact["text"])]
+    pairs = [(number, fact, one) for number, fact in facts for one in unchanged]
+    pairs = [pair for pair in pairs if jaccard(pair[1], pair[2].quoted) >= MIN_TOPIC_OVERLAP]
+    verdicts = _superseded([(fact, one.quoted) for _, fact, one in pairs])
+    conflicts = [pair for pair, superseded in zip(pairs, verdicts, strict=True) if superseded]
+    conflicts += [(number, fact, one) for number, fact in facts for one in asserted if _dead_person_speaks(one, fact)]
     found: dict[int, Contradiction] = {}
-    for number, fact, text in against:
-        found.setdefault(number, Contradiction(f"{as_sentence(text)} Known: {as_sentence(fact)}", number))
-    return "\n".join(map(print_contradiction, list(found.values())[:MOST])) or "NONE"
+    for number, fact, one in conflicts:
+        found.setdefault(number, Contradiction(f"{as_sentence(one.quoted)} Known: {as_sentence(fact)}", number))
+    return "\n".join(map(print_contradiction, list(found.values())[:MAX_CONTRADICTIONS])) or "NONE"
 
 
-def _parts(text: str) -> list[str]:
-    """Split a card or a summary into its sentences; a memory is one statement."""
-    sentences = [sentence.text for sentence in sentences_of(FACT_TURN, "", text)]
+def _statement_texts(text: str) -> list[str]:
+    """Return the sentences of a card or a summary; a memory is a single one."""
+    sentences = [sentence.text for sentence in sentences_of(0, "", text)]
     return sentences if len(sentences) > 1 else [text]
 
 
-def _speaks_though_dead(statement: Statement, fact: str) -> bool:
+def _dead_person_speaks(statement: Statement, fact: str) -> bool:
+    """Return whether the speaker of a statement is dead according to ``fact``."""
     name = re.escape(statement.sentence.speaker.split()[0]) if statement.sentence.speaker.split() else ""
     dead = rf"(?:[A-Z]\S* )*{name}\b(?: [A-Z]\S*)*,?(?: (?:has|is|was|had|been))* (?:died|dead|killed)\b"
     return bool(name and statement.sentence.spoken and re.match(dead, fact))
 
 
 def repair(request: GenerationRequest) -> str:
-    """Print a note to who writes next: the facts that hold against the last reply."""
-    material = request.material
-    facts = list(dict.fromkeys(material.get("facts", ()))) or list(material.get("issues", ()))
+    """Print a note for the next reply: the facts that the last reply contradicts."""
+    facts = list(dict.fromkeys(request.material["facts"])) or list(request.material["issues"])
     if not facts:
         return "NONE"
-    held = " ".join(as_sentence(fact) for fact in facts[:MOST_REPAIRED])
-    return f"The last reply does not fit what is known. This holds: {held} Go on from there without pointing it out."
+    known = " ".join(as_sentence(fact) for fact in facts[:MAX_REPAIRED])
+    return f"The last reply does not fit what is known. This holds: {known} Go on from there without pointing it out."

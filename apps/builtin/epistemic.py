@@ -1,22 +1,23 @@
-"""Task ``epistemic``: who was told what, suspects, believes, doesn't know it, or hides it from whom.
+"""Answer the task ``epistemic``: find who knows, suspects, believes, doesn't know or hides something.
 
-Only what a sentence says in so many words counts; nothing is concluded from who was there.
+Only explicit statements count; nothing is inferred from who was present.
 """
 
 import re
 from collections.abc import Iterator
 
-from apps.builtin.statements import Statement, person_meant, statements_of, subjects
+from apps.builtin.statements import Statement, resolve_person, statements_of, subjects
 from apps.english.clauses import split_speaker
 from apps.english.words import content_words, jaccard
 from apps.extraction.parsers.epistemic import HIDING, KnowledgeLine, print_knowledge, print_retired
 from apps.extraction.parsers.text_cleanup import clean_line, clean_name
 from apps.llm.generation import GenerationRequest
 
-MOST_NEW = 12
-SAME = 0.7  # Jaccard index from which two entries are the same
-OVERTAKEN = 0.5  # share of the shorter one's words from which knowing ends not knowing
-LEAST_FACT = 2  # words of meaning
+MAX_NEW = 12
+SAME_ENTRY = 0.7  # Jaccard index from which two entries count as the same
+KNOWN_SHARE = 0.5  # share of the shorter entry's words that knowledge must repeat to end ignorance
+MIN_FACT_WORDS = 2  # content words
+MIN_CONFESSION = 5  # words
 _WHOM = r"(?P<whom>me|you|him|her|us|[^\W\d_a-z][\w-]*(?: [^\W\d_a-z][\w-]*)?)"
 _FACT = r"(?P<fact>(?:that|about|of|how|why|where|who|what|when)\b[^.!?;]*)"
 _NOT = r"\b(?:do|does|did|is|am|are|was|were|has|have|had)(?: not|n['’]t)(?: yet| even| ever)? "
@@ -54,91 +55,90 @@ _PRONOUN = re.compile(r"\b(?:i|me|my|you|your|he|she|him|her|his|they|them|their
 
 
 def epistemic(request: GenerationRequest) -> str:
-    """Print what the turns say of anybody's knowledge, and the numbers of the known entries that it ends."""
+    """Print the knowledge that the turns state, and the numbers of the known entries that it makes obsolete."""
     entries: list[tuple[int | None, KnowledgeLine]] = [
         (one["number"], KnowledgeLine(one["kind"], one["subject"], one.get("target") or "", one["text"]))
         for one in request.material.get("known", ())
     ]
     retired: list[int] = []
-    for line in _told(statements_of(request.material)):
-        if any(_same(line, entry) or (line.kind != HIDING and _knows_it(entry, line)) for _, entry in entries):
+    for line in _knowledge_lines(statements_of(request.material)):
+        if any(_is_same(line, entry) or (line.kind != HIDING and _ends_ignorance(entry, line)) for _, entry in entries):
             continue
-        over = [item for item in entries if _knows_it(line, item[1])]
-        retired += [number for number, _ in over if number is not None]
-        entries = [*(item for item in entries if item not in over), (None, line)]
+        obsolete = [item for item in entries if _ends_ignorance(line, item[1])]
+        retired += [number for number, _ in obsolete if number is not None]
+        entries = [*(item for item in entries if item not in obsolete), (None, line)]
     lines = [print_knowledge(line) for number, line in entries if number is None]
     if retired:
         lines.append(print_retired(tuple(dict.fromkeys(retired))))
     return "\n".join(lines) or "NONE"
 
 
-def _told(statements: list[Statement]) -> list[KnowledgeLine]:
-    found = [line for statement in statements if not statement.asks for line in _lines(statement)]
+def _knowledge_lines(statements: list[Statement]) -> list[KnowledgeLine]:
+    """Return the cleaned lines of all statements, MAX_NEW at most."""
     cleaned = [
-        KnowledgeLine(one.kind, clean_name(one.subject), clean_name(one.target), clean_line(one.text)) for one in found
+        KnowledgeLine(line.kind, clean_name(line.subject), clean_name(line.target), clean_line(line.text))
+        for statement in statements
+        if not statement.is_question
+        for line in _lines_in(statement)
     ]
-    return [line for line in cleaned if line.subject and len(content_words(line.text)) >= LEAST_FACT][:MOST_NEW]
+    return [line for line in cleaned if line.subject and len(content_words(line.text)) >= MIN_FACT_WORDS][:MAX_NEW]
 
 
-def _same(one: KnowledgeLine, two: KnowledgeLine) -> bool:
-    mine = (one.kind, one.subject.casefold(), one.target.casefold())
-    return mine == (two.kind, two.subject.casefold(), two.target.casefold()) and jaccard(one.text, two.text) >= SAME
+def _is_same(one: KnowledgeLine, two: KnowledgeLine) -> bool:
+    first, second = ((line.kind, line.subject.casefold(), line.target.casefold()) for line in (one, two))
+    return first == second and jaccard(one.text, two.text) >= SAME_ENTRY
 
 
-def _knows_it(line: KnowledgeLine, other: KnowledgeLine) -> bool:
-    """Return whether ``line`` tells that somebody knows what ``other`` says that they don't."""
+def _ends_ignorance(line: KnowledgeLine, other: KnowledgeLine) -> bool:
+    """Return whether ``line`` says that somebody knows the fact that ``other`` says they don't know."""
     ignorant = other.target if other.kind == HIDING else other.subject
     if line.kind != "knows" or other.kind not in ("unaware", "suspects", HIDING) or not ignorant:
         return False
     one, two = (content_words(split_speaker(text)[1]) for text in (line.text, other.text))
-    shared = len(one & two) >= max(1, OVERTAKEN * min(len(one), len(two)))
+    shared = len(one & two) >= max(1, KNOWN_SHARE * min(len(one), len(two)))
     return line.subject.casefold() == ignorant.casefold() and shared
 
 
-def _lines(statement: Statement) -> Iterator[KnowledgeLine]:
+def _lines_in(statement: Statement) -> Iterator[KnowledgeLine]:
+    """Yield the knowledge that a statement reports: secrets, what was told, states of knowledge, confessions."""
     text = statement.text
     for match in filter(None, (_WITHHELD.search(text), _LIED.search(text))):
-        yield from _between(HIDING, statement, match, _fact(match["fact"], statement))
+        yield from _lines_between(HIDING, statement, match, _fact_text(match["fact"], statement))
     for match in _HIDES.finditer(text):
-        yield from _between(HIDING, statement, match, _fact(match["thing"], statement) or statement.quoted)
+        yield from _lines_between(HIDING, statement, match, _fact_text(match["thing"], statement) or statement.quoted)
     told = _TOLD.search(text)
     if told and not _UNSAID.search(text[: told.start()]):
-        yield from _between("knows", statement, told, _fact(told["fact"], statement))
-    yield from _states(statement)
-    if (
-        statement.sentence.spoken
-        and statement.hearer
-        and _CONFESSES.search(text)
-        and len(statement.sentence.words) >= 5
-    ):
-        yield KnowledgeLine("knows", statement.hearer, "", statement.quoted)
+        yield from _lines_between("knows", statement, told, _fact_text(told["fact"], statement))
+    yield from _state_lines(statement)
+    confesses = _CONFESSES.search(text) and len(statement.sentence.words) >= MIN_CONFESSION
+    if confesses and statement.sentence.spoken and statement.addressee:
+        yield KnowledgeLine("knows", statement.addressee, "", statement.quoted)
 
 
-def _states(statement: Statement) -> Iterator[KnowledgeLine]:
-    """Yield what a sentence says that somebody knows or doesn't; speakers on themselves only give opinions."""
+def _state_lines(statement: Statement) -> Iterator[KnowledgeLine]:
+    """Yield who knows or doesn't know a fact. What speakers say of themselves is skipped: it is only an opinion."""
     for kind, pattern in _STATES:
         match = pattern.search(statement.text)
-        if match and (fact := _fact(match["fact"], statement)):
+        if match and (fact := _fact_text(match["fact"], statement)):
             for who in subjects(statement, match.start()):
-                if statement.narrated or who != statement.people.person(statement.sentence.speaker):
+                if statement.narrated or who != statement.people.full_name(statement.sentence.speaker):
                     yield KnowledgeLine(kind, who, "", fact)
             return
 
 
-def _between(kind: str, statement: Statement, match: re.Match[str], fact: str) -> Iterator[KnowledgeLine]:
-    """Yield for each subject of the verb and each other that the other knows it, or that it is hidden from them."""
+def _lines_between(kind: str, statement: Statement, match: re.Match[str], fact: str) -> Iterator[KnowledgeLine]:
+    """Yield a line for each (subject of the verb, other person): they know ``fact``, or it is hidden from them."""
     for one in subjects(statement, match.start()):
-        for other in person_meant(match["whom"], statement, match.start()):
+        for other in resolve_person(match["whom"], statement, match.start()):
             if fact and one != other:
-                yield (
-                    KnowledgeLine(HIDING, one, other, fact) if kind == HIDING else KnowledgeLine(kind, other, "", fact)
-                )
+                subject, target = (one, other) if kind == HIDING else (other, "")
+                yield KnowledgeLine(kind, subject, target, fact)
 
 
-def _fact(clause: str, statement: Statement) -> str:
-    """Return a clause that stands for itself, else the whole sentence; empty where the clause says nothing."""
+def _fact_text(clause: str, statement: Statement) -> str:
+    """Return a clause that is clear without context, else the whole sentence; empty if the clause has no content."""
     clause = _LEAD.sub("", clause.strip(" ,'’*"))
     words = content_words(clause)
     if _VAGUE.match(clause) or not words:
         return ""
-    return clause if len(words) >= LEAST_FACT and not _PRONOUN.search(clause) else statement.quoted
+    return clause if len(words) >= MIN_FACT_WORDS and not _PRONOUN.search(clause) else statement.quoted

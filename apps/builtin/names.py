@@ -1,4 +1,4 @@
-"""Find the names in a text. Pure."""
+"""Find names in a text and the types of the entities they name. Pure."""
 
 import re
 from collections import Counter
@@ -10,9 +10,9 @@ _WORD = r"[^\W\d_a-zß-öø-ÿ][\w'’-]*"
 _TITLE = r"(?:(?:Mr|Mrs|Ms|Dr|St)\.\s+)?"
 _NAME = re.compile(rf"{_TITLE}{_WORD}(?:\s+(?:of\s+the\s+|of\s+|the\s+|de\s+|von\s+|van\s+)?{_WORD}){{0,5}}")
 _START = re.compile(r"(?:^|[.!?:;…\"“”«»*\n]\s*|(?<!\w)['‘])$")
-_NEAR = 8  # characters before a name that tell whether it begins a sentence
+_NEAR = 8  # characters before a name in which the end of the previous sentence is searched
 
-# Capitalised in English without being anybody's name.
+# Words that English capitalizes without their being names.
 NOT_NAMES = frozenset(
     """i i'm i've i'll i'd monday tuesday wednesday thursday friday saturday sunday january february march april may
     june july august september october november december god mr mrs ms dr yes no oh well ok okay hey hi hello thanks
@@ -31,13 +31,13 @@ _GERMAN = re.compile(
     r"\b(?:ich|du|er|sie|wir|und|der|die|das|ist|nicht|mit|ein|eine|einen|einem|dem|den|war|hat|habe|sich|auf|vor|mein|"
     r"meine|sein|seine|ihr|zu|im|am|von|aus|seit|bei)\b"
 )
-_PAUSES = tuple(",.!?…")
-_CALLS = frozenset("hey hi hello thanks wow oh so yeah dear".split())
+_PAUSE_MARKS = tuple(",.!?…")
+_GREETINGS = frozenset("hey hi hello thanks wow oh so yeah dear".split())
 _PLACE_BEFORE = re.compile(r"\b(?:in|at|to|from|near|outside|inside|towards?|through|leave|left|reached)\s+$")
 
 
 def names_in(text: str, known: Iterable[str] = ()) -> list[str]:
-    """Return the names in ``text``, in order, each once. One that begins a sentence counts only if it is ``known``."""
+    """Return the names in ``text``, in order, each once. The first word of a sentence counts only if ``known``."""
     certain = {name.casefold() for name in known}
     found: dict[str, str] = {}
     for match in _NAME.finditer(text):
@@ -49,34 +49,34 @@ def names_in(text: str, known: Iterable[str] = ()) -> list[str]:
 
 
 def _trim(name: str, *, begins: bool, certain: set[str]) -> str:
-    """Return the name without the words around it that belong to no name, and without a possessive."""
+    """Return the name without leading and trailing words that are not part of it, and without a possessive."""
     title = re.match(_TITLE, name)
     start = title.end() if title else 0
     words = name[start:].split()
     if begins and not start and words and not {words[0].casefold(), name.casefold()} & certain:
         words = words[1:]
-    while words and (_bare(words[0]) in NOT_NAMES or words[0][0].islower()):
+    while words and (_normalized(words[0]) in NOT_NAMES or words[0][0].islower()):
         words = words[1:]
-    while words and (_bare(words[-1]) in NOT_NAMES or words[-1][0].islower()):
+    while words and (_normalized(words[-1]) in NOT_NAMES or words[-1][0].islower()):
         words = words[:-1]
     return re.sub(r"['’]s?$", "", " ".join(words))
 
 
-def _bare(word: str) -> str:
+def _normalized(word: str) -> str:
     return word.casefold().replace("’", "'")
 
 
 def known_names(texts: Iterable[str], participants: Iterable[str]) -> set[str]:
-    """Return the names that are certain: the participants', and words capitalised within sentences."""
+    """Return the certain names: the participants' and words that are capitalized within a sentence."""
     counts: Counter[str] = Counter()
     for text in texts:
         for name in names_in(text):
             counts.update({name, *name.split()})
-    return {name for name in counts if _bare(name) not in NOT_NAMES} | {name for name in participants if name}
+    return {name for name in counts if _normalized(name) not in NOT_NAMES} | {name for name in participants if name}
 
 
-def surely_names(names: Iterable[str], text: str, participants: Iterable[str]) -> list[str]:
-    """Return the names that are certain; in German, which capitalises every noun, the participants' alone."""
+def certain_names(names: Iterable[str], text: str, participants: Iterable[str]) -> list[str]:
+    """Return the certain names among ``names``; in German, which capitalizes every noun, only the participants'."""
     people = _parts_of(participants)
     german = len(set(_GERMAN.findall(text.lower()))) > 1
     return [name for name in names if not german or name.casefold() in people]
@@ -86,20 +86,20 @@ def _parts_of(participants: Iterable[str]) -> set[str]:
     return {part.casefold() for person in participants for part in (person, *person.split())}
 
 
-def addressed(name: str, text: str) -> bool:
-    """Return whether the text only calls ``name``: "Thanks, Mira!" tells nothing of her."""
+def only_addressed(name: str, text: str) -> bool:
+    """Return whether the text only addresses ``name``, as "Thanks, Mira!" does, and says nothing about them."""
     before, *rest = text.split(name)
     for after in rest:
         word = before.rstrip()
-        called = not word or word.endswith(_PAUSES) or word.split()[-1].casefold() in _CALLS
-        if not called or (after.strip() and not after.lstrip().startswith(_PAUSES)):
+        addressed = not word or word.endswith(_PAUSE_MARKS) or word.split()[-1].casefold() in _GREETINGS
+        if not addressed or (after.strip() and not after.lstrip().startswith(_PAUSE_MARKS)):
             return False
         before = after
     return bool(rest)
 
 
-def entity(name: str, text: str, participants: Iterable[str]) -> NamedEntity:
-    """Return ``name`` with its type, as far as the words in it and before it tell."""
+def typed_entity(name: str, text: str, participants: Iterable[str]) -> NamedEntity:
+    """Return ``name`` with its type, judged by its last word and the words before it; UNKNOWN if neither decides."""
     last = name.casefold().split()[-1]
     if name.casefold() in _parts_of(participants):
         return NamedEntity(name, "character")

@@ -1,4 +1,4 @@
-"""Find the people of the turns, and who is meant by a name or a pronoun as far as that is certain. Pure."""
+"""Find the people in the turns and resolve names and pronouns to them where that is certain. Pure."""
 
 import re
 from collections import Counter
@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from apps.builtin.names import entity, known_names, names_in
+from apps.builtin.names import known_names, names_in, typed_entity
 from apps.builtin.sentences import Sentence
 from apps.english.names import TITLES
 
-# Those who tell a story without being in it.
+# Words of the names of narrators, who are not characters of the story.
 NARRATORS = frozenset("narrator gm dm game master storyteller system assistant".split())
 _PLACE_BEFORE = re.compile(
     r"\b(?:(?:in|at|from|near|outside|inside|towards?|through|across|leave|leaves|left|reach(?:es|ed)?)|"
@@ -23,79 +23,84 @@ _GENDERED = {
 
 
 def is_narrator(name: str) -> bool:
-    """Return whether nobody in the story goes by this name."""
+    """Return whether a name is that of a narrator, not of a character."""
     return set(re.findall(r"\w+", name.casefold())) <= NARRATORS
 
 
 @dataclass
 class People:
-    """``names`` are all that the turns hold, ``people`` those of characters, ``voices`` who takes turns, in order;
-    ``kinds`` those of the registry's entities by their names."""
+    """People of the turns.
+
+    ``names`` are all names in the turns, ``people`` the full names of characters, ``speakers`` the authors of turns in
+    order, ``kinds`` the types of the registry's entities by name, ``genders`` counts of "he" and "she" by full name.
+    """
 
     names: frozenset[str]
     people: tuple[str, ...]
-    voices: tuple[str, ...]
+    speakers: tuple[str, ...]
     kinds: Mapping[str, str]
     genders: dict[str, Counter[str]] = field(default_factory=dict)
 
-    def person(self, name: str) -> str:
-        """Return the whole name of the person who goes by ``name``; empty where none does, or several do."""
-        wanted = _key(name)
-        whole = [person for person in self.people if wanted and _key(person) == wanted]
-        found = whole or [person for person in self.people if wanted and set(wanted) <= set(_key(person))]
-        return found[0] if len(found) == 1 else ""
+    def full_name(self, name: str) -> str:
+        """Return the full name of the only person that ``name`` fits; empty if it fits none or several."""
+        words = _name_words(name)
+        exact = [person for person in self.people if words and _name_words(person) == words]
+        matches = exact or [person for person in self.people if words and set(words) <= set(_name_words(person))]
+        return matches[0] if len(matches) == 1 else ""
 
-    def other(self, voice: str) -> str:
-        """Return whom ``voice`` talks to, where two talk."""
-        others = [one for one in self.voices if one != voice]
-        return others[0] if len(self.voices) == 2 and len(others) == 1 else ""
+    def addressee_of(self, speaker: str) -> str:
+        """Return the other of two speakers; empty unless there are exactly two."""
+        others = [one for one in self.speakers if one != speaker]
+        return others[0] if len(self.speakers) == 2 and len(others) == 1 else ""
 
-    def fits(self, pronoun: str, person: str) -> bool | None:
-        """Return whether ``person`` is a "he" or a "she", as the turns call them; None where they don't tell."""
+    def matches_pronoun(self, pronoun: str, person: str) -> bool | None:
+        """Return whether the turns call ``person`` by ``pronoun`` ("he" or "she"); None if they use neither."""
         counts = self.genders.get(person)
         return None if not counts else counts[pronoun] >= max(counts.values())
 
-    def observe(self, text: str, people: Sequence[str]) -> None:
-        """Learn from a sentence that names one person which pronoun is theirs."""
+    def count_pronouns(self, text: str, people: Sequence[str]) -> None:
+        """Count the pronouns of a sentence for its person, if it names exactly one."""
         if len(people) == 1:
             counts = self.genders.setdefault(people[0], Counter())
             counts.update(word for word, pattern in _GENDERED.items() if pattern.search(text))
 
     def people_in(self, text: str) -> list[str]:
-        """Return the people whom a sentence names, in order, each once."""
-        found = (self.person(name) for name in names_in(text, self.names))
+        """Return the full names of the people that a text names, in order, each once."""
+        found = (self.full_name(name) for name in names_in(text, self.names))
         return list(dict.fromkeys(name for name in found if name))
 
 
-def _key(name: str) -> tuple[str, ...]:
-    """Return the words of a name by which people are told apart."""
+def _name_words(name: str) -> tuple[str, ...]:
+    """Return the words of a name that distinguish people, in lower case, without titles if any other remains."""
     words = re.findall(r"[\w'’-]+", name.casefold())
     return tuple(word for word in words if word not in TITLES and word not in ("the", "of")) or tuple(words)
 
 
 def people_of(material: Mapping[str, Any], sentences: Sequence[Sentence]) -> People:
-    """Return who talks, who takes part, whom the registry knows, and whom the sentences name."""
-    voices = tuple(dict.fromkeys(turn["speaker"] for turn in material.get("turns", ()) if turn["speaker"]))
+    """Return the speakers, participants and registered characters, and other people that the sentences name."""
+    speakers = tuple(dict.fromkeys(turn["speaker"] for turn in material.get("turns", ()) if turn["speaker"]))
     participants = [*material.get("participants", ()), *material.get("names", ())]
     kinds = {one["name"]: one["type"] for one in material.get("entities", ())}
-    given = [*voices, *participants, *(name for name, kind in kinds.items() if kind == "character")]
-    given += [sentence.speaker for sentence in sentences if sentence.speaker]
-    people = {name: None for name in given if not is_narrator(name)}
+    certain = [*speakers, *participants, *(name for name, kind in kinds.items() if kind == "character")]
+    certain += [sentence.speaker for sentence in sentences if sentence.speaker]
+    people = {name: None for name in certain if not is_narrator(name)}
     known = known_names((sentence.text for sentence in sentences), [*people, *kinds])
     for sentence in sentences:
         for name in names_in(sentence.text, known):
-            if name not in kinds and _may_be_a_person(name, sentence.text, participants):
+            if name not in kinds and _may_be_person(name, sentence.text, participants):
                 people.setdefault(name)
-    talking = voices if len(voices) > 1 else tuple(dict.fromkeys([*voices, *participants]))
-    whole: list[str] = []
+    # Where one person writes alone, they talk to a participant.
+    talking = speakers if len(speakers) > 1 else tuple(dict.fromkeys([*speakers, *participants]))
+    full_names: list[str] = []
     for name in people:
-        if not any(set(_key(name)) <= set(_key(other)) for other in whole):
-            whole.append(name)
-    return People(frozenset(known), tuple(whole), tuple(one for one in talking if not is_narrator(one)), kinds)
+        if not any(set(_name_words(name)) <= set(_name_words(other)) for other in full_names):
+            full_names.append(name)
+    return People(frozenset(known), tuple(full_names), tuple(one for one in talking if not is_narrator(one)), kinds)
 
 
-def _may_be_a_person(name: str, text: str, participants: Iterable[str]) -> bool:
-    where = re.search(rf"(?P<the>\bthe )?(?<!\w){re.escape(name)}", text, re.IGNORECASE)
-    if entity(name, name, participants).kind != "unknown" or where is None or where["the"]:
+def _may_be_person(name: str, text: str, participants: Iterable[str]) -> bool:
+    """Return whether neither the name nor the words before it show that it is not a person's."""
+    match = re.search(rf"(?P<the>\bthe )?(?<!\w){re.escape(name)}", text, re.IGNORECASE)
+    if typed_entity(name, name, participants).kind != "unknown" or match is None or match["the"]:
         return False
-    return not _PLACE_BEFORE.search(text[: where.start()])
+    return not _PLACE_BEFORE.search(text[: match.start()])

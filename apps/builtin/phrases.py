@@ -1,4 +1,4 @@
-"""Quote noun phrases and clauses from a sentence. Pure."""
+"""Extract noun phrases and clauses from a sentence. Pure."""
 
 import re
 
@@ -18,7 +18,7 @@ _CLAUSE_END = re.compile(
 
 
 def noun_phrase(text: str, start: int) -> str:
-    """Return the words from ``start`` on that name one thing: ``the old mill of Port Salt``; empty where none do."""
+    """Return the noun phrase at ``start``, such as ``the old mill of Port Salt``; empty if there is none."""
     words: list[str] = []
     position = start
     while len(words) < MAX_WORDS and (match := _WORD.match(text, position)):
@@ -35,20 +35,20 @@ def noun_phrase(text: str, start: int) -> str:
     return " ".join(words)
 
 
-def bare(phrase: str) -> str:
+def without_determiner(phrase: str) -> str:
     """Return a phrase without its article or possessive pronoun."""
     first, _, rest = phrase.partition(" ")
     return rest if rest and first.casefold() in _DETERMINERS else phrase
 
 
 def clause_from(text: str, start: int) -> str:
-    """Return the rest of the clause that begins at ``start``; empty where it is too long to quote."""
+    """Return the rest of the clause from ``start`` on; empty if it is longer than MAX_CLAUSE_WORDS."""
     end = _CLAUSE_END.search(text, start)
     clause = text[start : end.start() if end else len(text)].strip(" '’*")
     return clause if 0 < len(clause.split()) <= MAX_CLAUSE_WORDS else ""
 
 
 def as_sentence(text: str) -> str:
-    """Return a text as it stands in a paragraph: one line, with a full stop."""
+    """Return a text in one line that ends with punctuation; a full stop is added if it has none."""
     text = " ".join(text.split())
     return text if not text or text.endswith((".", "!", "?", "…", "”", "。", "！", "？")) else f"{text}."

@@ -1,22 +1,22 @@
-"""Tasks ``profiles`` and ``canon``: the memories' own sentences, sorted."""
+"""Answer the tasks ``profiles`` and ``canon``: arrange memories by what they say about the subject."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from apps.builtin.ledger_people import people_changes
+from apps.builtin.ledger.people import people_changes
 from apps.builtin.phrases import as_sentence
 from apps.builtin.salience import DATE, DEVELOPMENT, EVENT, PREFERENCE, RELATIONSHIP
-from apps.builtin.scenes import setting_of
+from apps.builtin.scenes import setting_statements
 from apps.builtin.statements import Statement, statements_of
-from apps.builtin.threads import thread_of
+from apps.builtin.threads import parse_thread
 from apps.english.clauses import split_speaker
 from apps.extraction.parsers.profiles import Profile, print_profile
 from apps.llm.generation import GenerationRequest
 
-MOST_OF_A_LABEL = 3
-MOST_PAIRS = 8
-MOST_OF_A_PARAGRAPH = 6
-LEAST_WORDS = 4
+MAX_PER_LABEL = 3
+MAX_PAIRS = 8
+MAX_PER_PARAGRAPH = 6
+MIN_WORDS = 4
 _FEARS = re.compile(r"\b(?:afraid|fear(?:s|ed)|scared|terrified|dreads?|nightmares?)\b", re.IGNORECASE)
 _LOYALTIES = re.compile(
     r"\b(?:loyal|sw(?:orn|ore)|serve[sd]|oath|trusts?|all(?:y|ies|ied)|devoted|promise[sd])\b", re.I
@@ -27,73 +27,71 @@ _GOALS = re.compile(
 
 
 def profiles(request: GenerationRequest) -> str:
-    """Print how the subject is, how the world around them is, and a line for each other whom a memory names too."""
+    """Print the subject's state, the world's state, and a line for each other person named in the same memory."""
     subject, memories = request.material["subject"], list(dict.fromkeys(request.material["memories"]))
     statements = statements_of(request.material)
-    own = [text for text in memories if _names(text, subject)]
+    own = [text for text in memories if _mentions(text, subject)]
     profile = Profile(
-        "\n".join(_character(subject, own, statements)),
-        "\n".join(_world(memories, statements)),
-        "\n".join(_relationships(subject, request.material.get("names", ()), own)),
+        "\n".join(_character_lines(subject, own, statements)),
+        "\n".join(_world_lines(memories, statements)),
+        "\n".join(_relationship_lines(subject, request.material.get("names", ()), own)),
     )
     return print_profile(profile) or "NONE"
 
 
-def _names(text: str, name: str) -> bool:
-    """Return whether a text names somebody, by the whole name or its first word."""
+def _mentions(text: str, name: str) -> bool:
+    """Return whether a text contains a name, whole or by its first word."""
     words = name.split()
     either = f"{re.escape(name)}|{re.escape(words[0])}" if words else ""
     return bool(either and re.search(rf"(?<!\w)(?:{either})(?!\w)", text, re.IGNORECASE))
 
 
-def _character(subject: str, own: Sequence[str], statements: Sequence[Statement]) -> Iterable[str]:
+def _character_lines(subject: str, own: Sequence[str], statements: Sequence[Statement]) -> Iterable[str]:
     changes = [change for one in statements for change in people_changes(one) if change.name == subject]
-    moods = [change.value for change in changes if change.field == "mood" and not change.ends]
-    yield from _labelled("Goals", own, _GOALS.search)
+    moods = [change.value for change in changes if change.field == "mood" and not change.removes]
+    yield from _labelled_line("Goals", own, _GOALS.search)
     yield from (f"Mood: {mood}" for mood in moods[-1:])
-    yield from _labelled("Fears", own, _FEARS.search)
-    yield from _labelled("Loyalties", own, _LOYALTIES.search)
-    yield from _labelled("Tastes", own, PREFERENCE.search)
+    yield from _labelled_line("Fears", own, _FEARS.search)
+    yield from _labelled_line("Loyalties", own, _LOYALTIES.search)
+    yield from _labelled_line("Tastes", own, PREFERENCE.search)
 
 
-def _world(memories: Sequence[str], statements: Sequence[Statement]) -> Iterable[str]:
-    dated = [
-        one.quoted
-        for one in statements
-        if not one.asks and len(one.sentence.words) >= LEAST_WORDS and DATE.search(one.text)
-    ]
-    yield from _labelled("Location", [one.quoted for one in setting_of(statements)], bool)
-    yield from _labelled("Unresolved", memories, thread_of)
-    yield from _labelled("Time", dated[-1:], bool)
+def _world_lines(memories: Sequence[str], statements: Sequence[Statement]) -> Iterable[str]:
+    asserted = [one for one in statements if not one.is_question and len(one.sentence.words) >= MIN_WORDS]
+    dated = [one.quoted for one in asserted if DATE.search(one.text)]
+    yield from _labelled_line("Location", [one.quoted for one in setting_statements(statements)], bool)
+    yield from _labelled_line("Unresolved", memories, parse_thread)
+    yield from _labelled_line("Time", dated[-1:], bool)
 
 
-def _labelled(label: str, texts: Iterable[str], fits: Callable[[str], object]) -> Iterable[str]:
-    found = [as_sentence(text) for text in texts if fits(split_speaker(text)[1])][:MOST_OF_A_LABEL]
+def _labelled_line(label: str, texts: Iterable[str], fits: Callable[[str], object]) -> Iterable[str]:
+    """Yield a line of the first MAX_PER_LABEL texts that ``fits`` accepts; nothing if it accepts none."""
+    found = [as_sentence(text) for text in texts if fits(split_speaker(text)[1])][:MAX_PER_LABEL]
     if found:
         yield f"{label}: {' '.join(found)}"
 
 
-def _relationships(subject: str, names: Iterable[str], own: Sequence[str]) -> Iterable[str]:
-    """Yield a line for each other: the first memory that tells how both stand to each other, else one naming both."""
-    for name in list(dict.fromkeys(name for name in names if name != subject))[:MOST_PAIRS]:
-        both = [text for text in own if _names(text, name)]
+def _relationship_lines(subject: str, names: Iterable[str], own: Sequence[str]) -> Iterable[str]:
+    """Yield a line for each other person: the first memory on their relationship, else the first that names both."""
+    for name in list(dict.fromkeys(name for name in names if name != subject))[:MAX_PAIRS]:
+        both = [text for text in own if _mentions(text, name)]
         chosen = next((text for text in both if RELATIONSHIP.search(text)), both[0] if both else "")
         if chosen:
             yield f"{subject} -> {name}: {as_sentence(chosen)}"
 
 
 def canon(request: GenerationRequest) -> str:
-    """Print three paragraphs: who somebody is, what happened, and where things stand."""
+    """Print three paragraphs on the subject: who they are, what happened, and how things stand."""
     memories = list(dict.fromkeys(request.material["memories"]))
-    said = {text: split_speaker(text)[1] for text in memories}
-    happened = [text for text in memories if EVENT.search(said[text])]
-    about = [text for text in memories if text not in happened and _names(text, request.material["subject"])]
+    spoken = {text: split_speaker(text)[1] for text in memories}
+    happened = [text for text in memories if EVENT.search(spoken[text])]
+    about = [text for text in memories if text not in happened and _mentions(text, request.material["subject"])]
     others = [text for text in memories if text not in happened and text not in about]
-    stands = [text for text in memories if DEVELOPMENT.search(said[text]) or thread_of(text)]
+    stands = [text for text in memories if DEVELOPMENT.search(spoken[text]) or parse_thread(text)]
     paragraphs = [
-        ("Who", [*about, *others][:MOST_OF_A_PARAGRAPH]),
-        ("What happened", [*dict.fromkeys(request.material["arcs"]), *happened][:MOST_OF_A_PARAGRAPH]),
-        ("Where things stand", stands[:MOST_OF_A_LABEL]),
+        ("Who", [*about, *others][:MAX_PER_PARAGRAPH]),
+        ("What happened", [*dict.fromkeys(request.material["arcs"]), *happened][:MAX_PER_PARAGRAPH]),
+        ("Where things stand", stands[:MAX_PER_LABEL]),
     ]
-    told = (f"{label}: {' '.join(map(as_sentence, texts))}" for label, texts in paragraphs if texts)
-    return "\n\n".join(told) or "NONE"
+    lines = (f"{label}: {' '.join(map(as_sentence, texts))}" for label, texts in paragraphs if texts)
+    return "\n\n".join(lines) or "NONE"

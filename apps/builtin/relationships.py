@@ -1,15 +1,15 @@
-"""Task ``relationships``: how people say, or are said, to stand to each other."""
+"""Answer the task ``relationships``: find stated feelings and relationships between two people."""
 
 import re
 from collections.abc import Iterator
 
-from apps.builtin.statements import Statement, person_meant, statements_of, subjects
+from apps.builtin.statements import Statement, resolve_person, statements_of, subjects
 from apps.extraction.parsers.relationships import Descriptor, RelationshipLine, print_relationship
 from apps.llm.generation import GenerationRequest
 
 Words = dict[str, str]  # descriptor: magnitude
 
-# What is said, by its descriptor; after "to be" or without it.
+# Patterns by descriptor: verbs, then states, which may follow a form of "to be".
 _VERBS = {
     "loving": "loves?|loved|adores?|adored", "hateful": "hates?|hated|loathes?|detests?|despises?|despised",
     "trusting": "trusts?|trusted", "wary": "distrusts?|distrusted|mistrusts?|suspects?", "fearful": "fears?|feared",
@@ -24,12 +24,12 @@ _STATES = {
     "worried": "worried about", "disappointed": "disappointed (?:in|with|by)", "married": "married to",
     "engaged": "engaged to", "friendly": "(?:best )?friends with",
 }  # fmt: skip
-# What is so where another is denied.
+# Descriptor that holds if another is denied.
 _DENIED = {
     "trusting": "wary", "fond": "cold", "respectful": "contemptuous", "forgiving": "unforgiving",
     "proud": "disappointed", "loyal": "disloyal",
 }  # fmt: skip
-# Each ends the other.
+# Pairs of descriptors that exclude each other.
 _OPPOSITES = [
     *map(set, _DENIED.items()), {"loving", "hateful"}, {"loving", "cold"}, {"fond", "hateful"},
     {"forgiving", "angry"}, {"forgiving", "resentful"}, {"loyal", "treacherous"},
@@ -50,20 +50,18 @@ _PATTERNS = [(word, re.compile(rf"(?<!['’\w]){_NO}{_HOW}(?:{verb}) {_WHOM}")) 
 
 
 def relationships(request: GenerationRequest) -> str:
-    """Print the words that the turns add between two people, and those that they end."""
+    """Print the descriptors that the turns add or remove between two people."""
     names = {name.casefold(): name for name in request.material.get("names", ())}
-    before: dict[tuple[str, str], Words] = {
-        (one["subject"].casefold(), one["target"].casefold()): {
-            word["word"]: word["magnitude"] for word in one["descriptors"]
-        }
-        for one in request.material.get("known", ())
-    }
+    before: dict[tuple[str, str], Words] = {}
+    for known in request.material.get("known", ()):
+        words = {one["word"]: one["magnitude"] for one in known["descriptors"]}
+        before[known["subject"].casefold(), known["target"].casefold()] = words
     after = {pair: dict(words) for pair, words in before.items()}
     for statement in statements_of(request.material):
-        for subject, target, word, magnitude in _said(statement):
+        for subject, target, word, magnitude in _descriptions(statement):
             pair = (subject.casefold(), target.casefold())
             if names.keys() >= set(pair):
-                _put(after.setdefault(pair, {}), word, magnitude)
+                _set_descriptor(after.setdefault(pair, {}), word, magnitude)
     lines = []
     for pair, words in after.items():
         old = before.get(pair, {})
@@ -74,8 +72,8 @@ def relationships(request: GenerationRequest) -> str:
     return "\n".join(map(print_relationship, lines)) or "NONE"
 
 
-def _put(words: Words, word: str, magnitude: str) -> None:
-    """Note that ``word`` holds from now on, and its opposites no longer; an empty magnitude only ends it."""
+def _set_descriptor(words: Words, word: str, magnitude: str) -> None:
+    """Set a descriptor's magnitude and remove its opposites; an empty magnitude only removes the descriptor."""
     words.pop(word, None)
     if magnitude:
         for other in [one for one in words if {one, word} in _OPPOSITES]:
@@ -83,13 +81,13 @@ def _put(words: Words, word: str, magnitude: str) -> None:
         words[word] = magnitude
 
 
-def _said(statement: Statement) -> Iterator[tuple[str, str, str, str]]:
-    """Yield (subject, target, descriptor, magnitude) in the order of the sentence; no magnitude where it is denied."""
-    found = [(match, word) for word, pattern in _PATTERNS for match in pattern.finditer(statement.text)]
-    for match, word in [] if statement.asks else sorted(found, key=lambda item: item[0].start()):
+def _descriptions(statement: Statement) -> Iterator[tuple[str, str, str, str]]:
+    """Yield (subject, target, descriptor, magnitude) in sentence order; the magnitude is empty if denied."""
+    matches = [(match, word) for word, pattern in _PATTERNS for match in pattern.finditer(statement.text)]
+    for match, word in [] if statement.is_question else sorted(matches, key=lambda item: item[0].start()):
         denied = match["no"] or re.search(r"\b(?:not|never|no longer)\b", match["how"])
         for subject in subjects(statement, match.start()):
-            for target in person_meant(match["whom"], statement, match.start("whom")):
+            for target in resolve_person(match["whom"], statement, match.start("whom")):
                 if subject != target:
                     yield subject, target, word, "" if denied else _magnitude(match, statement.text)
                     if denied and word in _DENIED and "longer" not in match[0]:
@@ -97,6 +95,7 @@ def _said(statement: Statement) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _magnitude(match: re.Match[str], text: str) -> str:
+    """Return low, medium or high by the adverbs around a match."""
     after = _AFTER.match(text[match.end() :])
     if (after and after["weak"]) or re.search(rf"\b(?:{_WEAK})\b", match["how"]):
         return "low"

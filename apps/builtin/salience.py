@@ -1,7 +1,7 @@
-"""Score how much a sentence tells to somebody who reads it years later, and sort it into a tier and a kind. Pure.
+"""Score how informative a sentence is without its context, and classify it into a tier and a kind. Pure.
 
-The weights are round numbers, set by ``manage.py evaluate --format extraction``. They stand on what English marks by
-grammar (names, numbers, tense, person) and on short closed lists; a list of topics would fit one chat and no other.
+The weights are round numbers, set by ``manage.py evaluate --format extraction``. They rely on grammatical marks of
+English (names, numbers, tense, person) and short closed lists; a list of topics would fit one chat and no other.
 """
 
 import re
@@ -15,16 +15,18 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     SESSION: ("scene", "revelation", "development", "detail"),
     LONG_TERM: ("fact", "relationship", "preference", "event"),
 }
-LEAST_WORDS, ENOUGH_WORDS = 6, 20  # fewer are a phrase, more tell no more
-LEAST_CONTENT = 4  # words of meaning
-MOST_VAGUE = 3  # words
+MIN_WORDS, ENOUGH_WORDS = 6, 20  # fewer are a mere phrase; more add nothing to the score
+MIN_CONTENT_WORDS = 4
+MAX_VAGUE = 3  # vague words that are counted
 
 
 def _words(alternatives: str) -> re.Pattern[str]:
+    """Return the pattern of a text that contains one of the words, which are patterns separated by spaces."""
     return re.compile(rf"\b(?:{'|'.join(alternatives.split())})\b", re.IGNORECASE)
 
 
-def _begins(alternatives: str) -> re.Pattern[str]:
+def _starts_with(alternatives: str) -> re.Pattern[str]:
+    """Return the pattern of a text that begins with one of the words."""
     return re.compile(rf"^(?:{'|'.join(alternatives.split())})\b", re.IGNORECASE)
 
 
@@ -43,12 +45,12 @@ RELATIONSHIP = _words(
     partner lover betray\w* all(?:y|ies) enem(?:y|ies) rivals? apprentice mentor boss colleague neighbou?r dating loyal
     owes? owed forg[ai]ve\w*"""
 )
-# What English tells as over and done: regular past tenses, and the commonest of the others.
+# Completed events: regular past tenses and the most common irregular ones.
 EVENT = _words(
     r"""[a-z]{2,}[^e\W]ed left went gone came bought sold gave given took taken stole stolen lost found won met began
     broke broken built hid hidden paid made wrote ran sent got saw taught became born dead"""
 )
-# What changes a life for good.
+# Events that change a life permanently.
 _LASTING = _words(
     """died dead born killed married engaged divorced pregnant moved graduated hired fired quit resigned retired joined
     founded adopted bought sold lost won promoted named inherited"""
@@ -79,7 +81,7 @@ _GAINS = (
     (0.5, _NUMBER), (0.6, DATE), (0.5, PREFERENCE), (0.8, RELATIONSHIP), (0.7, EVENT), (0.8, _LASTING),
     (0.5, REVELATION), (0.2, DEVELOPMENT),
 )  # fmt: skip
-# Doubt, small talk, what is said to somebody's face, comparisons, feelings, pictures, and what stands in quotes.
+# Doubt, small talk, second person, comparisons, feelings, pictures, fragments, exclamations and questions.
 _LOSSES = (
     (1.0, _words("maybe might perhaps possibly probably guess wonder would could should can let['’]s if unless "
                  "whether suppose wish hope")),
@@ -93,18 +95,18 @@ _LOSSES = (
     (0.8, re.compile(r"!$")),
     (5.0, re.compile(r"[?？؟][\"'”’*) ]*$")),
 )  # fmt: skip
-# In speech: reactions, orders, praise, and what nobody understands without the words before.
+# In speech: reactions, orders, praise, and sentences that need the previous one to be understood.
 _SPOKEN_LOSSES = (
     (1.2, re.compile(f"^{_SMALL_TALK.pattern}", re.IGNORECASE)),
-    (1.5, _begins("please let come go tell look listen wait give take keep don['’]t stop be show")),
+    (1.5, _starts_with("please let come go tell look listen wait give take keep don['’]t stop be show")),
     (0.8, _words("inspir\\w+ amazing incredible impact difference proud appreciate support important matters")),
-    (0.6, _begins("and but so then because or well")),
+    (0.6, _starts_with("and but so then because or well")),
     (1.0, re.compile(r"^(?:and |but |so |yeah,? |well,? )?(?:it|that|this|these|those|they|there|he|she)\b", re.I)),
 )  # fmt: skip
-_NARRATED_LOSSES = ((0.2, re.compile("")), (0.8, _begins("there it that this these those")))
+_NARRATED_LOSSES = ((0.2, re.compile("")), (0.8, _starts_with("there it that this these those")))
 _VAGUE = _words("it this that these those they them something things? stuff ones? everything lots?")
 _THIRD = _words("he she they him her them his their")
-# "Just started aerial yoga": chat leaves the "I" out.
+# Chat messages often omit the "I", as in "Just started aerial yoga".
 _PERSONAL = re.compile(
     r"\b(?:i|my|me|mine|we|our|us)\b|^(?:just|been|got|had|went|took|started|finished|finally|still|moved|bought|joined)\b",
     re.IGNORECASE,
@@ -112,7 +114,7 @@ _PERSONAL = re.compile(
 
 
 def salience(sentence: Sentence, names: Sequence[str]) -> float:
-    """Return how much the sentence tells; below 0, nothing. ``names`` are those of whom or what it is about."""
+    """Return how informative a sentence is, uninformative below 0. ``names`` are the entities that it is about."""
     text, spoken, length = sentence.text, sentence.spoken, len(sentence.words)
     personal = bool(_PERSONAL.search(text))
     score = _total(_GAINS, text) - _total(_LOSSES, text) - _total(_SPOKEN_LOSSES if spoken else _NARRATED_LOSSES, text)
@@ -121,11 +123,11 @@ def salience(sentence: Sentence, names: Sequence[str]) -> float:
         score += 0.8 * min(len(names), 3) + 0.7 * personal + 0.3 * bool(STATE.search(text))
         score -= 0.6 * bool(_THIRD.search(text, 0, first))
     else:
-        score += 0.4 * min(len(names), 2)  # narration names people all the time
-    score += 0.04 * min(length, ENOUGH_WORDS) - 1.0 * (length < LEAST_WORDS)
-    score -= 2.0 * (not names and not personal) + 0.35 * min(len(_VAGUE.findall(text)), MOST_VAGUE)
-    content = [word for word in content_words(text) if "'" not in word]  # "I'll" has none
-    return score - 0.6 * (not names and len(content) < LEAST_CONTENT)
+        score += 0.4 * min(len(names), 2)  # less, since most narration names people
+    score += 0.04 * min(length, ENOUGH_WORDS) - 1.0 * (length < MIN_WORDS)
+    score -= 2.0 * (not names and not personal) + 0.35 * min(len(_VAGUE.findall(text)), MAX_VAGUE)
+    content = [word for word in content_words(text) if "'" not in word]  # "I'll" has no meaning of its own
+    return score - 0.6 * (not names and len(content) < MIN_CONTENT_WORDS)
 
 
 def _total(weights: Iterable[tuple[float, re.Pattern[str]]], text: str) -> float:
@@ -137,42 +139,31 @@ _RECENT = re.compile(
     re.I,
 )
 
+_SPOKEN_KINDS = (
+    (PREFERENCE, LONG_TERM, "preference"), (REVELATION, SESSION, "revelation"),
+    (RELATIONSHIP, LONG_TERM, "relationship"), (DEVELOPMENT, SESSION, "development"),
+    (EVENT, LONG_TERM, "event"), (re.compile(""), LONG_TERM, "fact"),
+)  # fmt: skip
+_NARRATED_KINDS = (
+    (_LASTING, LONG_TERM, "event"), (RELATIONSHIP, LONG_TERM, "relationship"), (REVELATION, SESSION, "revelation"),
+    (DEVELOPMENT, SESSION, "development"), (SCENE, SESSION, "scene"), (re.compile(""), SESSION, "detail"),
+)  # fmt: skip
 
-def sort(sentence: Sentence) -> tuple[str, str]:
-    """Return the one tier and kind of a sentence: long-term for what stays true of people, session for what goes on.
 
-    Both tiers are asked about the same turns, one after the other; since only the sentence itself decides, none is
+def classify(sentence: Sentence) -> tuple[str, str]:
+    """Return the tier and kind of a sentence: long-term for lasting facts about people, session for current events.
+
+    The tiers are extracted from the same turns by separate tasks. Only the sentence itself decides, so that none is
     remembered in both.
     """
     text = sentence.text
-    if not sentence.spoken:
-        return _narrated(text)
-    if PREFERENCE.search(text):
-        return LONG_TERM, "preference"
-    if REVELATION.search(text):
-        return SESSION, "revelation"
-    if RELATIONSHIP.search(text):
-        return LONG_TERM, "relationship"
-    if DEVELOPMENT.search(text):
-        return SESSION, "development"
-    if EVENT.search(text):
-        recent = _RECENT.search(text) and not _LASTING.search(text)
-        return (SESSION, "detail") if recent else (LONG_TERM, "event")
-    return LONG_TERM, "fact"
-
-
-def _narrated(text: str) -> tuple[str, str]:
-    if _LASTING.search(text):
-        return LONG_TERM, "event"
-    if RELATIONSHIP.search(text):
-        return LONG_TERM, "relationship"
-    if REVELATION.search(text):
-        return SESSION, "revelation"
-    if DEVELOPMENT.search(text):
-        return SESSION, "development"
-    return SESSION, "scene" if SCENE.search(text) else "detail"
+    kinds = _SPOKEN_KINDS if sentence.spoken else _NARRATED_KINDS
+    tier, kind = next((tier, kind) for pattern, tier, kind in kinds if pattern.search(text))
+    if kind == "event" and _RECENT.search(text) and not _LASTING.search(text):
+        return SESSION, "detail"
+    return tier, kind
 
 
 def importance(score: float) -> int:
-    """Return 1 to 3 by salience."""
+    """Return the importance, 1 to 3, of a sentence with the salience ``score``."""
     return 3 if score >= 2.6 else 2 if score >= 1.7 else 1

@@ -1,4 +1,4 @@
-"""Tasks ``long_term`` and ``session``: select the sentences that are worth remembering."""
+"""Answer the tasks ``long_term`` and ``session``: select the sentences that are worth remembering."""
 
 import re
 from collections import Counter
@@ -6,126 +6,128 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apps.builtin.names import addressed, entity, known_names, names_in, surely_names
-from apps.builtin.salience import LONG_TERM, SESSION, importance, salience, sort
+from apps.builtin.names import certain_names, known_names, names_in, only_addressed, typed_entity
+from apps.builtin.salience import LONG_TERM, SESSION, classify, importance, salience
 from apps.builtin.sentences import Sentence, sentences_of
 from apps.english.words import content_words
 from apps.extraction.parsers.memories import Candidate, print_memory
 from apps.llm.generation import GenerationRequest
 
-LEAST_SALIENCE = 0.6  # of a sentence by itself
-LEAST_IN_STORY = 2.0  # of one where turns are narrated, each of which has news
-STORY = 0.25  # share of narrated turns
-LEAST_SCORE = 2.3  # of a sentence in its turn
-WORDS_A_MEMORY = 60  # a turn of more words may give one more
-MUCH_NEWS = 15  # words; more of them tell no more
+MIN_SALIENCE = 0.6  # of a sentence without its context
+MIN_SALIENCE_IN_STORY = 2.0  # the same in a story, which has news in each turn
+STORY_SHARE = 0.25  # share of narrated turns from which a chat is a story
+MIN_SCORE = 2.3  # of a sentence in its context
+WORDS_PER_MEMORY = 60  # a turn may give one memory more for each so many words
+MAX_NEW_WORDS = 15  # new words of a turn that count
 EXPIRATION = {LONG_TERM: "permanent", SESSION: "session"}
-OTHER = {LONG_TERM: "fact", SESSION: "detail"}  # what a memory is too, where there is no more room for its kind
+FALLBACK_KINDS = {LONG_TERM: "fact", SESSION: "detail"}  # used once a kind is full
 _PRONOUN = re.compile(r"(?:he|she|they|it|his|her|their|its)\b", re.IGNORECASE)
 _UNNAMED = re.compile(r"(?:i|we|he|she|they|it|my|our|his|her|their|its)\b", re.IGNORECASE)
 _CLOSING = "\"'”’*)] "
 
 
 @dataclass(frozen=True)
-class _Scored:
-    """A sentence with its score in its turn, which ranks it, and by itself, which makes it important."""
+class _ScoredSentence:
+    """Sentence with its salience and its score in context; the score ranks it, the salience sets its importance."""
 
     score: float
-    own: float
+    salience: float
     sentence: Sentence
     names: list[str]
 
 
 def long_term(request: GenerationRequest) -> str:
-    """Print what stays true of people beyond this chat."""
-    return _selected(request.material, LONG_TERM)
+    """Print the sentences on lasting facts about people."""
+    return _select(request.material, LONG_TERM)
 
 
 def session(request: GenerationRequest) -> str:
-    """Print what happens in this chat."""
-    return _selected(request.material, SESSION)
+    """Print the sentences on current events of the chat."""
+    return _select(request.material, SESSION)
 
 
-def _selected(material: Mapping[str, Any], tier: str) -> str:
-    """Print the best sentences of each kind of the tier, ``material["per_kind"]`` at most, in the order of the chat."""
+def _select(material: Mapping[str, Any], tier: str) -> str:
+    """Return the lines of the best ``per_kind`` sentences of each kind of a tier, in the order of the chat."""
     turns, participants = material["turns"], material["participants"]
     kinds: Counter[str] = Counter()
     chosen: list[Candidate] = []
-    for item in sorted(_offered(turns, participants), key=lambda item: -item.score):
-        its_tier, kind = sort(item.sentence)
+    for item in sorted(_best_of_turns(turns, participants), key=lambda item: -item.score):
+        sentence_tier, kind = classify(item.sentence)
         if kinds[kind] >= material["per_kind"]:
-            kind = OTHER[tier]
-        if its_tier == tier and kinds[kind] < material["per_kind"]:
+            kind = FALLBACK_KINDS[tier]
+        if sentence_tier == tier and kinds[kind] < material["per_kind"]:
             kinds[kind] += 1
             chosen.append(_candidate(item, kind, participants, EXPIRATION[tier]))
     return "\n".join(print_memory(item) for item in sorted(chosen, key=lambda item: item.sources)) or "NONE"
 
 
-def _offered(turns: Sequence[Mapping[str, Any]], participants: Iterable[str]) -> Iterator[_Scored]:
-    """Yield the best sentence of each turn, more of a long one, and the best of each other voice in it."""
+def _best_of_turns(turns: Sequence[Mapping[str, Any]], participants: Iterable[str]) -> Iterator[_ScoredSentence]:
+    """Yield the best sentence of each turn, more of a long turn, and the best of each other speaker in it."""
     known = known_names((turn["text"] for turn in turns), participants)
-    read = [list(sentences_of(turn["number"], turn["speaker"], turn["text"])) for turn in turns]
-    narrated = sum(any(not sentence.spoken for sentence in sentences) for sentences in read)
-    least = LEAST_IN_STORY if narrated > STORY * len(turns) else LEAST_SALIENCE
-    for turn, sentences, bearing in zip(turns, read, _bearings(turns), strict=True):
-        scored = [item for item in _scored(turn["speaker"], sentences, bearing, known) if item.own >= least]
-        scored.sort(key=lambda item: -item.score)
-        room = Counter(dict.fromkeys({item.sentence.speaker for item in scored}, 1))
-        room[turn["speaker"]] += sum(len(item.sentence.words) for item in scored) // WORDS_A_MEMORY
+    by_turn = [list(sentences_of(turn["number"], turn["speaker"], turn["text"])) for turn in turns]
+    narrated = sum(any(not sentence.spoken for sentence in sentences) for sentences in by_turn)
+    min_salience = MIN_SALIENCE_IN_STORY if narrated > STORY_SHARE * len(turns) else MIN_SALIENCE
+    for turn, sentences, context_score in zip(turns, by_turn, _context_scores(turns), strict=True):
+        items = _score_sentences(turn["speaker"], sentences, context_score, known)
+        scored = sorted((item for item in items if item.salience >= min_salience), key=lambda item: -item.score)
+        quota = Counter({item.sentence.speaker: 1 for item in scored})
+        quota[turn["speaker"]] += sum(len(item.sentence.words) for item in scored) // WORDS_PER_MEMORY
         for item in scored:
-            if room[item.sentence.speaker] > 0:
-                room[item.sentence.speaker] -= 1
+            if quota[item.sentence.speaker] > 0:
+                quota[item.sentence.speaker] -= 1
                 yield item
 
 
-def _bearings(turns: Sequence[Mapping[str, Any]]) -> Iterator[float]:
-    """Yield what each turn's context adds to its sentences: answers and news tell more than questions."""
-    heard: set[str] = set()
-    before: Mapping[str, Any] = {"speaker": "", "text": ""}
+def _context_scores(turns: Sequence[Mapping[str, Any]]) -> Iterator[float]:
+    """Yield the score that the context adds to each turn's sentences: answers and new words gain, questions lose."""
+    seen: set[str] = set()
+    previous: Mapping[str, Any] = {"speaker": "", "text": ""}
     for turn in turns:
         words = content_words(turn["text"])
-        answers = before["speaker"] != turn["speaker"] and _asks(before["text"])
-        yield 0.8 * answers - 0.4 * _asks(turn["text"]) + 0.16 * min(len(words - heard), MUCH_NEWS)
-        heard |= words
-        before = turn
+        answers = previous["speaker"] != turn["speaker"] and _ends_with_question(previous["text"])
+        yield 0.8 * answers - 0.4 * _ends_with_question(turn["text"]) + 0.16 * min(len(words - seen), MAX_NEW_WORDS)
+        seen |= words
+        previous = turn
 
 
-def _asks(text: str) -> bool:
+def _ends_with_question(text: str) -> bool:
     return text.rstrip().rstrip(_CLOSING).endswith(("?", "？", "؟"))
 
 
-def _scored(author: str, sentences: Sequence[Sentence], bearing: float, known: set[str]) -> Iterator[_Scored]:
-    """Yield the sentences of a turn of which it is certain who says them, or whom they tell of."""
+def _score_sentences(
+    author: str, sentences: Sequence[Sentence], context_score: float, known: set[str]
+) -> Iterator[_ScoredSentence]:
+    """Yield the spoken sentences with a certain speaker and the narrated ones with a certain subject."""
     others: list[str] = []
     for sentence in sentences:
         names = names_in(sentence.text, known)
         if sentence.spoken:
-            told = [name for name in names if not addressed(name, sentence.text)]
+            about = [name for name in names if not only_addressed(name, sentence.text)]
             certain = bool(sentence.speaker)
         else:
-            told = names
-            certain = not (others and _PRONOUN.match(sentence.text))  # it may be another's "she" than the author's
+            about = names
+            certain = not (others and _PRONOUN.match(sentence.text))  # a pronoun may mean one of the others
             others += [name for name in names if not set(name.split()) & set(author.split())]
-        own = salience(sentence, told)
-        if certain and own + bearing >= LEAST_SCORE:
-            yield _Scored(own + bearing, own, sentence, names)
+        value = salience(sentence, about)
+        if certain and value + context_score >= MIN_SCORE:
+            yield _ScoredSentence(value + context_score, value, sentence, names)
 
 
-def _candidate(item: _Scored, kind: str, participants: Iterable[str], expiration: str) -> Candidate:
+def _candidate(item: _ScoredSentence, kind: str, participants: Iterable[str], expiration: str) -> Candidate:
     sentence, names = item.sentence, item.names
-    who = dict.fromkeys(filter(None, [sentence.speaker, *surely_names(names, sentence.text, participants)]))
+    entities = dict.fromkeys(filter(None, [sentence.speaker, *certain_names(names, sentence.text, participants)]))
     return Candidate(
         kind=kind,
-        text=attributed(sentence, names),
-        importance=importance(item.own),
+        text=with_speaker(sentence, names),
+        importance=importance(item.salience),
         expiration=expiration,
         sources=(sentence.turn,),
-        entities=tuple(entity(name, sentence.text, participants) for name in who),
+        entities=tuple(typed_entity(name, sentence.text, participants) for name in entities),
     )
 
 
-def attributed(sentence: Sentence, names: Sequence[str]) -> str:
-    """Return the sentence with who says it, unless it is narration that begins with whom it is about."""
+def with_speaker(sentence: Sentence, names: Sequence[str]) -> str:
+    """Return a sentence with its speaker, unless it is narration that names its subject."""
     if not sentence.speaker or (not sentence.spoken and names and not _UNNAMED.match(sentence.text)):
         return sentence.text
     quoted = f"“{sentence.text}”" if sentence.spoken else sentence.text

@@ -1,4 +1,4 @@
-"""A message as sentences, each with who says it. Pure."""
+"""Split a message into sentences, each with its speaker. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -10,17 +10,17 @@ from sentencex import segment
 from apps.extraction.instructions import is_instruction, without_instructions
 
 MIN_WORDS, MAX_WORDS = 4, 45
-PIECE = 20_000  # characters of a paragraph that are cut into sentences at once; the time grows with their square
+MAX_PIECE = 20_000  # characters of a paragraph that are segmented at once; the time grows with their square
 
 _FENCE = re.compile(r"^\s{0,3}(```|~~~)")
 _TABLE = re.compile(r"^\s*\|.*\|\s*$|^[\s|:+=-]+$")
 _SIGN = re.compile(r"[!-@\[-`{-~]")  # ASCII without letters and spaces
 _INLINE = re.compile(r"<[/a-zA-Z!][^<>]{0,500}>|https?://\S+")
 _CODE = re.compile(r"[;{}]\s*$|\w\(\)|\w\[\w*\]|==|=>|->|</|\b(?:def|return|const|import|function)\b.*[(){}=;]")
-# No mark of the same kind stands within, so that what is never closed is not read again and again.
+# No quotation mark of the same kind is allowed inside, so that unclosed quotes take linear time.
 _QUOTED = re.compile(r'"([^"\n]+)"|“([^“”\n]+)”|«([^«»\n]+)»|„([^„“”\n]+)[“”]')
 _ACTION = re.compile(r"(?<![*\w])\*{1,3}([^*\n]+?)\*{1,3}(?![*\w])")
-# A word or two stressed within a sentence, which is not torn apart for it.
+# Emphasis of one or two words within a sentence; it does not split the sentence.
 _STRESS = r"\*{1,3}([^*\s]+(?: [^*\s]+)?)\*{1,3}"
 _STRESSED = re.compile(rf"(?<=[\w,] ){_STRESS}(?!\w)|(?<![*\w]){_STRESS}(?= [a-z])")
 _MARKUP = re.compile(r"[*_`#>~]+|!?\[([^\[\]]*)\]\([^()]*\)")
@@ -31,13 +31,13 @@ _SAID_AFTER = re.compile(rf"^\W*(?:{_VERB} (?P<who>{_WHO}|{_SOMEBODY})|(?P<subje
 _SAID_BEFORE = re.compile(rf"\b(?P<who>{_WHO}) {_VERB}\b[^.!?]*$")
 _ACTS_BEFORE = re.compile(rf"^\W*(?P<who>{_WHO})(?<!['’]s) (?!(?:and|or|of|with|in|on|at|to|for)\b)[a-z]+")
 _INTRODUCED = re.compile(rf"(?:^|[.,:;!?…—*)\]”\"»]|(?<![\w-]){_VERB})\s*$")
-_NEAR = 12  # characters before a quotation that tell whether they introduce it
+_NEAR = 12  # characters before a quotation in which its introduction is searched
 _PRONOUNS = frozenset("he she they it we you i the then and but so".split())
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """``speaker`` says or narrates it; ``spoken`` tells which. ``turn`` is the number of its turn."""
+    """Sentence of the turn with the number ``turn``, said by ``speaker`` if ``spoken``, else narrated by them."""
 
     turn: int
     speaker: str
@@ -49,30 +49,34 @@ class Sentence:
         return re.findall(r"[\w'’-]+", self.text)
 
 
-def sentences_of(turn: int, speaker: str, message: str, *, least: int = MIN_WORDS) -> Iterator[Sentence]:
-    """The message's sentences in order. Left out is what has fewer than ``least`` words or is too long to quote, code,
-    tables, and what is addressed to a model instead of told."""
-    for text, spoken, voice in _told(message, speaker):
-        sentence = Sentence(turn, voice, _clean(text), spoken)
-        if least <= len(sentence.words) <= MAX_WORDS and _is_prose(sentence.text):
+def sentences_of(turn: int, speaker: str, message: str, *, min_words: int = MIN_WORDS) -> Iterator[Sentence]:
+    """Yield the sentences of a message in order.
+
+    Sentences of fewer than ``min_words`` or more than MAX_WORDS words, code, tables and instructions to a model are
+    left out.
+    """
+    for text, spoken, voice in _marked_sentences(message, speaker):
+        sentence = Sentence(turn, voice, _strip_markup(text), spoken)
+        if min_words <= len(sentence.words) <= MAX_WORDS and _is_prose(sentence.text):
             yield sentence
 
 
-@lru_cache(maxsize=64)  # one task after the other reads the same few messages
-def _told(message: str, speaker: str) -> tuple[tuple[str, bool, str], ...]:
-    """(sentence, spoken, voice), without commands to a model and without what such a command ends with a colon for."""
-    told, dictated = [], False
-    for text, spoken, voice in _parts(without_instructions(prose(message)), speaker):
-        for raw in filter(str.strip, _raw_sentences(text)):
+@lru_cache(maxsize=64)  # successive tasks read the same few messages
+def _marked_sentences(message: str, speaker: str) -> tuple[tuple[str, bool, str], ...]:
+    """Return (sentence, spoken, speaker), without instructions to a model and the text that their colon introduces."""
+    marked, dictated = [], False
+    for text, spoken, voice in _marked_parts(without_instructions(prose(message)), speaker):
+        pieces = (text[start : start + MAX_PIECE] for start in range(0, len(text), MAX_PIECE))
+        for raw in filter(str.strip, (sentence for piece in pieces for sentence in segment("en", piece))):
             command = is_instruction(raw)
             if not command and not dictated:
-                told.append((raw, spoken, voice))
+                marked.append((raw, spoken, voice))
             dictated = command and raw.rstrip().endswith((":", "："))
-    return tuple(told)
+    return tuple(marked)
 
 
 def prose(message: str) -> str:
-    """The message without code blocks, HTML and tables."""
+    """Return a message without code blocks, HTML and tables."""
     lines, fence = list[str](), ""
     for line in message.splitlines():
         mark = _FENCE.match(line)
@@ -86,69 +90,70 @@ def prose(message: str) -> str:
 
 
 def _is_prose(text: str) -> bool:
-    """Whether it is mostly words: not an address, a path, a row of numbers, or code."""
+    """Return whether a text is mostly words, not an address, a path, a row of numbers or code."""
     return len(_SIGN.findall(text)) <= 0.2 * len(text) and not _CODE.search(text)
 
 
-def _raw_sentences(text: str) -> Iterator[str]:
-    for start in range(0, len(text), PIECE):
-        yield from segment("en", text[start : start + PIECE])
-
-
-def _clean(text: str) -> str:
+def _strip_markup(text: str) -> str:
     text = _MARKUP.sub(lambda match: match[1] or "", text)
     return " ".join(text.split()).strip('-–— ,"“”«»')
 
 
-def _parts(message: str, speaker: str) -> Iterator[tuple[str, bool, str]]:
-    """(text, spoken, voice). Where a message marks its speech by quotes, the rest is narration; where it marks its
-    actions by asterisks, the rest is speech; where it marks nothing, it is all speech."""
+def _marked_parts(message: str, speaker: str) -> Iterator[tuple[str, bool, str]]:
+    """Yield (text, spoken, speaker) for the parts of a message.
+
+    If it marks speech by quotation marks, the rest is narration; if it marks actions by asterisks, the rest is speech;
+    if it marks nothing, all of it is speech.
+    """
     paragraphs = [_STRESSED.sub(lambda match: match[1] or match[2], line) for line in message.splitlines()]
-    quotes = any(_speech(paragraph) for paragraph in paragraphs)
+    quotes = any(_quotations(paragraph) for paragraph in paragraphs)
     for paragraph in paragraphs:
-        yield from _quoted_parts(paragraph, speaker) if quotes else _acted_parts(paragraph, speaker)
+        yield from _quoted_parts(paragraph, speaker) if quotes else _action_parts(paragraph, speaker)
 
 
-def _speech(paragraph: str) -> list[re.Match[str]]:
-    """The quotations that somebody says; a title or a word in quotes is part of the sentence around it."""
+def _quotations(paragraph: str) -> list[re.Match[str]]:
+    """Return the quotations that are speech; a quoted title or word is part of the sentence around it."""
     return [
         match
         for match in _QUOTED.finditer(paragraph)
-        if _inner(match).rstrip().endswith((".", ",", "!", "?", "…", "—", "-"))
+        if match[match.lastindex or 0].rstrip().endswith((".", ",", "!", "?", "…", "—", "-"))
         or _INTRODUCED.search(paragraph, max(match.start() - _NEAR, 0), match.start())
     ]
 
 
-def _inner(match: re.Match[str]) -> str:
-    return next(filter(None, match.groups()))
-
-
 def _quoted_parts(paragraph: str, speaker: str) -> Iterator[tuple[str, bool, str]]:
-    """Give speech to whom a tag such as ``said Mira`` names, else to the voice before it in the paragraph, at first the
-    speaker's. Speech of somebody without a name, and of whom may be another than the speaker, is nobody's."""
-    speech = _speech(paragraph)
-    ends = [*(match.start() for match in speech[1:]), len(paragraph)]
+    """Yield the quotations of a paragraph as speech and the text between them as the speaker's narration.
+
+    Speech belongs to the person in a tag such as ``said Mira``, else to whoever spoke before it in the paragraph, at
+    first ``speaker``. It gets an empty speaker if it is by somebody unnamed or possibly by somebody else.
+    """
+    speech = _quotations(paragraph)
+    ends = [*(match.start() for match in speech[1:]), len(paragraph)]  # of the text after each quotation
     position, voice = 0, speaker
     for match, end in zip(speech, ends, strict=False):
         before, after = paragraph[position : match.start()], paragraph[match.end() : end]
-        tagged = _voice(before, _inner(match), after, speaker)
+        quotation = match[match.lastindex or 0]  # the one group that matched
+        tagged = _tagged_speaker(before, quotation, after, speaker)
         voice = voice if tagged is None else tagged
         yield before, False, speaker
-        yield _inner(match), True, voice
+        yield quotation, True, voice
         position = match.end()
     yield paragraph[position:], False, speaker
 
 
-def _voice(before: str, quotation: str, after: str, speaker: str) -> str | None:
-    """Return whom the words around a quotation name; empty for somebody else, None where they tell nothing."""
+def _tagged_speaker(before: str, quotation: str, after: str, speaker: str) -> str | None:
+    """Return the speaker that the words around a quotation name, None if they name nobody.
+
+    It is empty if the speaker has no name, as in "said the man", or if somebody else acts before the quotation.
+    """
     tag = _SAID_AFTER.search(after)
     if tag and tag["subject"] and quotation.endswith(".") and after.rstrip().endswith((",", ":")):
-        tag = None  # it introduces what comes next
+        tag = None  # it introduces the next quotation
     found = tag or _SAID_BEFORE.search(before)
-    said = (found["who"] or found["subject"]) if tag and found else found["who"] if found else ""
-    if said[:1].islower():
+    name = (found["who"] or found["subject"]) if tag and found else found["who"] if found else ""
+    if name[:1].islower():
         return ""
-    words = said.split()
+    words = name.split()
     while words and words[0].lower() in _PRONOUNS:
         words = words[1:]
     if words:
@@ -158,8 +163,8 @@ def _voice(before: str, quotation: str, after: str, speaker: str) -> str | None:
     return "" if acts and acts["who"].lower().split()[0] not in known else None
 
 
-def _acted_parts(paragraph: str, speaker: str) -> Iterator[tuple[str, bool, str]]:
-    """What stands between asterisks is done, the rest said."""
+def _action_parts(paragraph: str, speaker: str) -> Iterator[tuple[str, bool, str]]:
+    """Yield text between asterisks as narration and the rest as speech."""
     position = 0
     for match in _ACTION.finditer(paragraph):
         yield paragraph[position : match.start()], True, speaker

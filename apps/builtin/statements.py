@@ -1,4 +1,4 @@
-"""Read the turns as sentences with who says them to whom, and resolve their subjects and pronouns. Pure."""
+"""Read the turns as sentences with speaker and addressee, and resolve their subjects and pronouns. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from apps.builtin.people import People, is_narrator, people_of
-from apps.builtin.selection import attributed
+from apps.builtin.selection import with_speaker
 from apps.builtin.sentences import Sentence, sentences_of
 
-LEAST_WORDS = 2
-BEFORE = 90  # characters in which the subject of a verb is looked for
+MIN_WORDS = 2
+SUBJECT_WINDOW = 90  # characters before a verb in which its subject is searched
 _NAME = r"[^\W\d_a-zß-öø-ÿ][\w'’-]*(?:\s+[^\W\d_a-zß-öø-ÿ][\w'’-]*){0,3}"
-# What may stand between a subject and its verb without changing whether it is so; "nearly" does.
+# Words allowed between a subject and its verb. Adverbs such as "nearly" are not: they deny the verb.
 _BETWEEN = (
     r"(?:(?:['’](?:m|ve|s|re|d))?(?:\s+(?:now|just|still|also|then|already|soon|both|again|has|have|had|is|am|are|was|"
     r"were|been|(?!(?:near|hard|bare|scarce|suppos|alleged|possib|probab|usual|rare|on)\w*ly)\w+ly))*)"
@@ -27,23 +27,21 @@ _UNCERTAIN = re.compile(
     r"dream\w*|would|could|might|should|until|nobody|no one)\b[^,;.]*$",
     re.IGNORECASE,
 )
-_NOMINATIVES = {
-    **dict.fromkeys(("i", "me", "my", "myself"), "i"),
-    **dict.fromkeys(("you", "your", "yourself"), "you"),
-    **dict.fromkeys(("we", "us", "our"), "we"),
-    **dict.fromkeys(("he", "him", "his", "himself"), "he"),
-    **dict.fromkeys(("she", "her", "herself"), "she"),
-}
+_PRONOUNS = ("i me my myself", "you your yourself", "we us our", "he him his himself", "she her herself")
+_NOMINATIVES = {form: forms.split()[0] for forms in _PRONOUNS for form in forms.split()}
 
 
 @dataclass(frozen=True)
 class Statement:
-    """``author`` wrote the turn; ``sentence.speaker`` says it, to ``hearer`` where that is certain. ``named`` are the
-    people whom the sentence names, ``recent`` those whom the last sentence before it named that named any."""
+    """Sentence of a turn by ``author`` with the people it involves.
+
+    ``addressee`` is the listener, empty if uncertain. ``named`` are the people in the sentence, ``recent`` those in the
+    last earlier sentence of the turn with any. Speech and narration count separately for ``recent``.
+    """
 
     sentence: Sentence
     author: str
-    hearer: str
+    addressee: str
     named: tuple[str, ...]
     recent: tuple[str, ...]
     people: People
@@ -58,47 +56,47 @@ class Statement:
 
     @property
     def quoted(self) -> str:
-        """The sentence as it is remembered, with who says it."""
-        return attributed(self.sentence, self.named)
+        """The sentence with its speaker, as it is remembered."""
+        return with_speaker(self.sentence, self.named)
 
     @property
-    def asks(self) -> bool:
+    def is_question(self) -> bool:
         return self.text.rstrip("\"'”’*) ").endswith(("?", "？", "؟"))
 
 
 def statements_of(material: Mapping[str, Any]) -> list[Statement]:
     """Return the sentences of the material's turns, in order."""
-    read = [
-        (turn["speaker"], list(sentences_of(turn["number"], turn["speaker"], turn["text"], least=LEAST_WORDS)))
+    turns = [
+        (turn["speaker"], list(sentences_of(turn["number"], turn["speaker"], turn["text"], min_words=MIN_WORDS)))
         for turn in material.get("turns", ())
     ]
-    everybody = people_of(material, [sentence for _, sentences in read for sentence in sentences])
-    named = [[tuple(everybody.people_in(sentence.text)) for sentence in sentences] for _, sentences in read]
-    for (_, sentences), people in zip(read, named, strict=True):
+    everybody = people_of(material, [sentence for _, sentences in turns for sentence in sentences])
+    named = [[tuple(everybody.people_in(sentence.text)) for sentence in sentences] for _, sentences in turns]
+    for (_, sentences), people in zip(turns, named, strict=True):
         for sentence, who in zip(sentences, people, strict=True):
-            everybody.observe(sentence.text, who)
+            everybody.count_pronouns(sentence.text, who)
     return [
         statement
-        for (author, sentences), people in zip(read, named, strict=True)
-        for statement in _of_turn(author, sentences, people, everybody)
+        for (author, sentences), people in zip(turns, named, strict=True)
+        for statement in _turn_statements(author, sentences, people, everybody)
     ]
 
 
-def _of_turn(
+def _turn_statements(
     author: str, sentences: Sequence[Sentence], named: Sequence[tuple[str, ...]], people: People
 ) -> Iterator[Statement]:
     recent: dict[bool, tuple[str, ...]] = {True: (), False: ()}
     prose = _is_prose(author, sentences)
     for sentence, names in zip(sentences, named, strict=True):
         spoken = sentence.spoken and not prose
-        hearer = people.other(author) if sentence.speaker == author or not spoken else ""
-        yield Statement(replace(sentence, spoken=spoken), author, hearer, names, recent[spoken], people)
+        addressee = people.addressee_of(author) if sentence.speaker == author or not spoken else ""
+        yield Statement(replace(sentence, spoken=spoken), author, addressee, names, recent[spoken], people)
         if names:
             recent[spoken] = names
 
 
 def _is_prose(author: str, sentences: Sequence[Sentence]) -> bool:
-    """Return whether a turn that marks neither speech nor action tells a story: it speaks of its author by name."""
+    """Return whether a turn without marks of speech or action is narration: its author narrates or is named in it."""
     if not all(sentence.spoken and sentence.speaker == author for sentence in sentences):
         return False
     own = re.compile(rf"{re.escape(author.split()[0])}(?:['’]s)? \w") if author.split() else None
@@ -106,44 +104,46 @@ def _is_prose(author: str, sentences: Sequence[Sentence]) -> bool:
 
 
 def subjects(statement: Statement, end: int) -> tuple[str, ...]:
-    """Return who does what the verb at ``end`` of the sentence says, where it is told as so; else nobody."""
+    """Return the people who are the subject of the verb at ``end``; none if unclear, denied or hypothetical."""
     before = statement.text[:end]
-    match = _SUBJECT.search(before, max(end - BEFORE, 0))
+    match = _SUBJECT.search(before, max(end - SUBJECT_WINDOW, 0))
     if match is None and _COORDINATED.search(before):
         match = _HEAD.match(before)
     if match is None or _UNCERTAIN.search(before[: match.end("who")]):
         return ()
     words = re.split(r"\s+and\s+", match["who"])
     return tuple(
-        dict.fromkeys(person for word in words for person in person_meant(word, statement, match.start("who")))
+        dict.fromkeys(person for word in words for person in resolve_person(word, statement, match.start("who")))
     )
 
 
-def person_meant(word: str, statement: Statement, position: int) -> tuple[str, ...]:
-    """Return whom a pronoun, a possessive or a name at ``position`` of the sentence stands for."""
+def resolve_person(word: str, statement: Statement, position: int) -> tuple[str, ...]:
+    """Return the people that a pronoun, a possessive or a name at ``position`` refers to; none if uncertain."""
     bare = re.sub(r"['’]s?$", "", word)
     key = _NOMINATIVES.get(bare.casefold())
-    speaker = "" if is_narrator(statement.sentence.speaker) else statement.people.person(statement.sentence.speaker)
+    speaker = "" if is_narrator(statement.sentence.speaker) else statement.people.full_name(statement.sentence.speaker)
     if key == "we":
-        return (speaker, statement.hearer) if speaker and statement.hearer else ()
+        return (speaker, statement.addressee) if speaker and statement.addressee else ()
     if key:
-        found = {"i": speaker, "you": statement.hearer}.get(key)
+        found = {"i": speaker, "you": statement.addressee}.get(key)
         found = _antecedent(key, statement, position) if found is None else found
     else:
         words = bare.split()
-        while words and not statement.people.person(" ".join(words)):
-            words = words[1:]  # "Then Mira"
-        found = statement.people.person(" ".join(words))
+        while words and not statement.people.full_name(" ".join(words)):
+            words = words[1:]  # drop the first word of "Then Mira"
+        found = statement.people.full_name(" ".join(words))
     return (found,) if found else ()
 
 
 def _antecedent(pronoun: str, statement: Statement, position: int) -> str:
-    """Return the one person named before, in the sentence or else in the last that named any; in narration that names
-    nobody, who tells it."""
+    """Return the only person that fits a pronoun; empty if none or several do.
+
+    Candidates are the people named earlier in the sentence, else the recent ones, else the author of narration.
+    """
     people = statement.people
     earlier = people.people_in(statement.text[:position]) or statement.recent
     if earlier:
-        fitting = [person for person in earlier if people.fits(pronoun, person)]
+        fitting = [person for person in earlier if people.matches_pronoun(pronoun, person)]
         return fitting[0] if len(fitting) == 1 else ""
-    author = people.person(statement.author) if statement.narrated and not is_narrator(statement.author) else ""
-    return "" if people.fits(pronoun, author) is False else author
+    author = people.full_name(statement.author) if statement.narrated and not is_narrator(statement.author) else ""
+    return "" if people.matches_pronoun(pronoun, author) is False else author

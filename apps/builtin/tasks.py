@@ -1,4 +1,4 @@
-"""The tasks that the built-in backend answers, by name."""
+"""List the tasks that the built-in backend answers, by name."""
 
 from collections.abc import Mapping
 

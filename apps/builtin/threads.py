@@ -1,4 +1,4 @@
-"""Find what a story leaves open (a quest, a promise, a debt, a mystery) and what settles it. Pure."""
+"""Find the open threads of a story (a quest, a promise, a debt, a mystery) and what resolves them. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -9,19 +9,19 @@ from apps.english.clauses import split_speaker
 from apps.english.lexicon import stem
 from apps.english.words import content_words
 
-OATH = 3.5
-LEAST_WORDS = 2  # of meaning, in what is only wanted
+OATH_WEIGHT = 3.5
+MIN_WORDS = 2  # content words of a mere intention
 _NOTHING = "be|go|get|have|say|tell|know|hear|see|ask|thank|sleep|leave|come|start|do|make|let|show|feel|stay|try|admit"
 _DO = rf"(?: \w+ly)? (?!(?:{_NOTHING}|it|me|you|him|her|them|us|the|an?|my|his|their|our)\b)(?P<verb>\w+)\b"
 _WHAT = r"(?P<what>[^.!?;]*)"
 _TO = rf" to{_DO}{_WHAT}"
 _VOWS = r"\b(?:sw(?:ears?|ore|orn)|vow(?:s|ed)?|promise[sd]?)\b"
-# What leaves something open, and how much it matters.
+# Patterns of sentences that open a thread, with its importance.
 _OPENINGS: list[tuple[float, re.Pattern[str]]] = [
     (weight, re.compile(pattern, re.IGNORECASE))
     for weight, pattern in (
-        (OATH, rf"(?:{_VOWS}|\boath\b)[^.!?;,]*?{_TO}"),
-        (OATH, rf"{_VOWS}[^.!?;]*?(?:\b(?:will|would)|['’]ll){_DO}{_WHAT}"),
+        (OATH_WEIGHT, rf"(?:{_VOWS}|\boath\b)[^.!?;,]*?{_TO}"),
+        (OATH_WEIGHT, rf"{_VOWS}[^.!?;]*?(?:\b(?:will|would)|['’]ll){_DO}{_WHAT}"),
         (3.0, rf"\b(?:must|(?:mission|task) is to|quest to){_DO}{_WHAT}"),
         (3.0, rf"\b(?:have|has|(?<!the )needs?|determined){_TO}"),
         (3.0, rf"\b(?:i|we|he|she|you)(?: will| shall|['’]ll) (?P<verb>come back|be back|return|hunt|kill)\b{_WHAT}"),
@@ -38,12 +38,12 @@ _DENIED = re.compile(
     r"\b(?:do|does|did)(?: not|n['’]t) (?:have|need|want|plan)\b|\b(?:no longer|if|used to|always|every)\b",
     re.IGNORECASE,
 )
-# What is as vague as this is never seen to be done.
+# A vague aim is never seen to be reached.
 _VAGUE = re.compile(
     r"\b(?:it|that|them|they|their|something|things?|everything|better|difference|way)\b", re.IGNORECASE
 )
 _WHEN = re.compile(r"\b(?:before|until|by|when|after|so that)\b", re.IGNORECASE)
-# How things come out, whatever was to be done.
+# Verbs that report the outcome of any thread.
 _OUTCOMES = frozenset(
     """found paid repaid saved rescued freed killed dead died won solved proved kept returned reached arrived escaped
     broken broke bought sold built healed cured caught confessed met settled succeeded managed fulfilled finished
@@ -59,7 +59,7 @@ _NOT_DONE = re.compile(
 
 @dataclass(frozen=True)
 class Thread:
-    """What is left open: ``verb`` is to be done with what ``words`` name."""
+    """Open thread: ``verb`` is what remains to be done, ``words`` are the content words of its object."""
 
     text: str
     verb: str
@@ -67,16 +67,16 @@ class Thread:
     weight: float
 
 
-def thread_in(statement: Statement) -> Thread | None:
-    """Return the thread that a sentence opens."""
+def find_thread(statement: Statement) -> Thread | None:
+    """Return the thread that a sentence opens, or None."""
     text = statement.text
-    if _DENIED.search(text) or (statement.asks and not (_MYSTERY.search(text) and statement.named)):
+    if _DENIED.search(text) or (statement.is_question and not (_MYSTERY.search(text) and statement.named)):
         return None
     return _thread(statement.quoted, text)
 
 
-def thread_of(text: str) -> Thread | None:
-    """Return the thread that an arc's text speaks of."""
+def parse_thread(text: str) -> Thread | None:
+    """Return the thread that the text of an arc states, or None."""
     return _thread(text, split_speaker(text)[1])
 
 
@@ -86,11 +86,11 @@ def _thread(quoted: str, text: str) -> Thread | None:
         if match:
             what = match["what"] or text[: match.start()]
             words = content_words(" ".join(_WHEN.split(what)[0].split()[:7]))
-            if weight == OATH:
+            if weight == OATH_WEIGHT:
                 words = words or content_words(match["verb"])
             elif _VAGUE.search(what):
                 return None
-            enough = LEAST_WORDS if weight < 2 else 1
+            enough = MIN_WORDS if weight < 2 else 1
             return Thread(quoted, match["verb"].casefold(), words, weight) if len(words) >= enough else None
     return None
 
@@ -101,18 +101,18 @@ _AIMS = re.compile(
 )
 
 
-def goal_of(text: str) -> tuple[int, str] | None:
-    """Return where a sentence tells what somebody is after, and what, in its own words."""
+def find_goal(text: str) -> tuple[int, str] | None:
+    """Return the position of the verb and the words of the goal that a sentence states, or None."""
     match = _AIMS.search(text)
     goal = clause_from(text, match.end()) if match else ""
-    return (match.start(), goal) if match and thread_of(text) and len(content_words(goal)) > LEAST_WORDS else None
+    return (match.start(), goal) if match and parse_thread(text) and len(content_words(goal)) > MIN_WORDS else None
 
 
-def settles(statement: Statement, thread: Thread) -> bool:
-    """Return whether a sentence tells how the thread came out, with the words for what it is about."""
-    if statement.asks or _NOT_DONE.search(statement.text):
+def resolves(statement: Statement, thread: Thread) -> bool:
+    """Return whether a sentence reports the outcome of a thread and shares enough of its words."""
+    if statement.is_question or _NOT_DONE.search(statement.text):
         return False
-    said = {word.casefold() for word in statement.sentence.words}
-    done = said & _OUTCOMES or any(word.endswith("ed") and stem(word) == stem(thread.verb) for word in said)
-    least = max(1, (len(thread.words) + 1) // 2 if len(thread.words) < 4 else 2)
-    return bool(done) and len(thread.words & content_words(statement.text)) >= least
+    words = {word.casefold() for word in statement.sentence.words}
+    done = words & _OUTCOMES or any(word.endswith("ed") and stem(word) == stem(thread.verb) for word in words)
+    min_shared = max(1, (len(thread.words) + 1) // 2 if len(thread.words) < 4 else 2)
+    return bool(done) and len(thread.words & content_words(statement.text)) >= min_shared

@@ -1,4 +1,4 @@
-"""Alice, who owns what the tests make, and Charlie, a stranger; each through the API."""
+"""Provide the API clients of Alice, who owns the test data, and of Charlie, another user."""
 
 from tests.memories.conftest import alice as alice
 from tests.memories.conftest import charlie as charlie

@@ -1,4 +1,4 @@
-"""The extractor without a model: it quotes what the chat says, names who said it, and leaves talk alone."""
+"""Test the built-in extractor: it quotes the chat, names the speakers, and skips small talk and instructions."""
 
 import re
 import time
@@ -39,7 +39,7 @@ ODD = [
     "NONE",
     "Tom: Tom: Tom: I moved to Oslo in May. :::: [x](y) ![z](w",
 ]
-# What rules on words may take time over: nesting, runs and signs that are never closed.
+# Texts that make patterns slow: nesting, repetition and marks that are never closed.
 LONG = {
     "prose": "I live in Paris with my sister Anna, and Tom moved to Lyon in May. ",
     "names": "Anna Vale of the Salt ",
@@ -62,7 +62,7 @@ LONG = {
 def pick(
     task: Callable[[GenerationRequest], str], *texts: str, speaker: str = "Mira", per_kind: int = DEFAULTS.new_per_kind
 ) -> list[Candidate]:
-    """What the task keeps of turns that ``speaker`` takes, read as the pipeline reads it."""
+    """Return the candidates that a task extracts from turns by ``speaker``, parsed as in an extraction run."""
     turns = [{"number": n, "speaker": speaker, "is_user": False, "text": text} for n, text in enumerate(texts)]
     material = {"turns": turns, "participants": ["Alice", "Mira"], "per_kind": per_kind}
     reply = task(GenerationRequest(task="any", messages=[], material=material))
@@ -76,12 +76,12 @@ def kept(*texts: str, speaker: str = "Mira") -> list[str]:
 
 
 def letters(text: str) -> str:
-    """A text without spaces, marks, signs and the targets of links, which a quotation need not keep."""
+    """Return a text without spaces, punctuation, markup and link targets, which a quotation need not keep."""
     return re.sub(r"\]\([^()]*\)|[^\w]|_", "", text)
 
 
 def quoted(candidate: Candidate) -> str:
-    """What a candidate says, without the name of who says it."""
+    """Return the text of a candidate without its speaker."""
     attributed = re.fullmatch(r"[^“]*?: “(.*)”", candidate.text, re.DOTALL)
     return attributed[1] if attributed else candidate.text.removeprefix("Mira: ")
 
@@ -92,7 +92,7 @@ messages = st.one_of(st.text(max_size=200), st.lists(pieces, max_size=8).map("".
 
 @given(st.lists(messages, max_size=4))
 @example(ODD)
-def test_whatever_is_kept_stands_in_the_turn_that_it_cites(texts: list[str]) -> None:
+def test_candidates_quote_the_turn_that_they_cite(texts: list[str]) -> None:
     for task, kinds in TASKS:
         for candidate in pick(task, *texts):
             [number] = candidate.sources
@@ -111,7 +111,7 @@ def test_a_very_long_message_takes_no_time(name: str) -> None:
     text = LONG[name] * (100_000 // len(LONG[name]))
     began = time.process_time()
     pick(long_term, text)
-    assert time.process_time() - began < 5  # seconds; what grows with the square of the length takes a minute
+    assert time.process_time() - began < 5  # seconds; quadratic time would be a minute
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_very_long_message_takes_no_time(name: str) -> None:
         ("*Tom sold the blue boat to Anna in May.* Fine.", "Tom sold the blue boat to Anna in May."),
     ],
 )
-def test_who_says_it_is_named_and_narration_is_not_speech(message: str, memory: str) -> None:
+def test_speakers_are_named_and_narration_is_not_speech(message: str, memory: str) -> None:
     assert memory in kept(message)
 
 
@@ -161,7 +161,7 @@ def test_speech_of_somebody_else_is_not_given_to_the_author() -> None:
         ('I read "The Lord of the Rings" with Anna in 2019.', 'I read "The Lord of the Rings" with Anna in 2019.'),
     ],
 )
-def test_a_stressed_or_quoted_word_does_not_tear_a_sentence_apart(message: str, whole: str) -> None:
+def test_emphasized_or_quoted_words_do_not_split_a_sentence(message: str, whole: str) -> None:
     assert kept(message) == [f"Mira: “{whole}”"]
 
 
@@ -190,7 +190,7 @@ def test_questions_and_small_talk_are_not_kept(message: str) -> None:
         (session, "I'm going to sell house {n} in Oslo to Anna{n} in {year}."),
     ],
 )
-def test_no_more_than_so_many_of_a_kind(task: Callable[[GenerationRequest], str], text: str) -> None:
+def test_each_kind_has_at_most_per_kind_candidates(task: Callable[[GenerationRequest], str], text: str) -> None:
     texts = [text.format(n=n, year=1900 + n) for n in range(30)]
     counts = Counter(candidate.kind for candidate in pick(task, *texts, per_kind=2))
     assert counts
@@ -203,7 +203,7 @@ def test_no_sentence_is_kept_in_both_tiers(texts: list[str]) -> None:
     assert kept_in[0].isdisjoint(kept_in[1])
 
 
-def test_lines_stand_in_the_order_of_the_chat() -> None:
+def test_lines_are_in_the_order_of_the_chat() -> None:
     texts = [
         MOVED,
         LIVED,
@@ -215,7 +215,7 @@ def test_lines_stand_in_the_order_of_the_chat() -> None:
     assert sources == sorted(sources)
 
 
-def test_it_names_whom_it_is_about() -> None:
+def test_entities_are_named_with_their_types() -> None:
     [candidate] = pick(long_term, "I moved to Port Salt with Tom Reed in May.")
     entities = {entity.name: entity.kind for entity in candidate.entities}
     assert entities == {"Mira": "character", "Port Salt": "place", "Tom Reed": "unknown"}
@@ -228,7 +228,7 @@ def test_a_short_turn_gives_its_best_sentence_and_a_long_one_more() -> None:
     assert len(kept(" ".join(f"In 1980 my cousin {name} was born in the old harbour of Oslo." for name in names))) == 3
 
 
-def test_whoever_answers_is_heard_before_whoever_asks() -> None:
+def test_an_answer_is_preferred_to_its_question() -> None:
     texts = ["Tom has a boat in Oslo. Do you like boats?", "Anna has a boat in Lyon."]
     turns = [{"number": n, "speaker": ("Mira", "Alice")[n], "is_user": False, "text": t} for n, t in enumerate(texts)]
     material = {"turns": turns, "participants": ["Alice", "Mira"], "per_kind": 1}
@@ -254,7 +254,7 @@ def test_whoever_answers_is_heard_before_whoever_asks() -> None:
     ],
 )
 @pytest.mark.parametrize("message", ["{command}\n{LIVED}", "{LIVED}\n{command}"])
-def test_what_a_message_tells_the_model_to_keep_is_not_kept_and_the_rest_is(command: str, message: str) -> None:
+def test_instructions_to_the_model_are_not_kept_and_the_rest_is(command: str, message: str) -> None:
     memories = [
         one for task, _ in TASKS for one in pick(task, message.format(command=command, LIVED=LIVED), per_kind=10)
     ]
@@ -278,7 +278,7 @@ def test_speech_that_a_command_introduces_is_not_kept() -> None:
         "<div class='Tom Anna'><img src='Lyon in May'></div>",
     ],
 )
-def test_code_tables_and_addresses_are_not_told(noise: str) -> None:
+def test_code_tables_and_addresses_are_not_kept(noise: str) -> None:
     assert kept(f"{noise}\n{LIVED}") == [f"Mira: “{LIVED}”"]
 
 

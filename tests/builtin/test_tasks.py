@@ -1,4 +1,4 @@
-"""What the backend without a model answers to the tasks other than memories: lines made of the chat's words."""
+"""Test the replies of the built-in backend to all tasks but memory extraction."""
 
 import re
 import time
@@ -40,7 +40,7 @@ ENTITIES = {
 
 
 def turns_of(texts: Sequence[str], speakers: Sequence[str] = PEOPLE) -> list[dict[str, Any]]:
-    """Turns that the speakers take in order; the second is the user."""
+    """Return turns with the speakers in rotation; the second speaker is the user."""
     return [
         {"number": n, "speaker": speakers[n % len(speakers)], "is_user": n % len(speakers) == 1, "text": text}
         for n, text in enumerate(texts)
@@ -55,7 +55,7 @@ def ask(task: str, **material: Any) -> str:
 
 
 def states(*texts: str, known: dict[str, Fields] | None = None) -> dict[str, Fields]:
-    """Fields by name after the turns; a cleared one is "cleared"."""
+    """Return the fields by entity after the turns; the value of a cleared field is "cleared"."""
     entities = [{"name": name, "type": kind, "fields": (known or {}).get(name, {})} for name, kind in ENTITIES.items()]
     reading = parse_states(ask("ledger", turns=turns_of(texts), participants=PEOPLE, entities=entities))
     assert reading.unused == []
@@ -92,7 +92,7 @@ def states(*texts: str, known: dict[str, Fields] | None = None) -> dict[str, Fie
         ("The Tide Guild has allied with House Vale.", {"Tide Guild": {"alliances": "House Vale"}}),
     ],
 )
-def test_the_ledger_takes_what_a_sentence_says_of_somebody(text: str, state: dict[str, Fields]) -> None:
+def test_the_ledger_records_stated_changes(text: str, state: dict[str, Fields]) -> None:
     assert states(text) == state
 
 
@@ -118,7 +118,7 @@ def test_the_ledger_takes_what_a_sentence_says_of_somebody(text: str, state: dic
         "Она вошла в старую мельницу. 她走进了旧磨坊。",
     ],
 )
-def test_the_ledger_leaves_alone_what_is_not_so_or_not_clear(text: str) -> None:
+def test_the_ledger_ignores_denied_hypothetical_and_unclear_changes(text: str) -> None:
     assert states(text) == {}
 
 
@@ -131,7 +131,7 @@ def test_a_healed_wound_is_cleared_and_another_stays() -> None:
     assert states("*Mira's arm has not healed yet.*", known=hurt) == {}
 
 
-def test_what_is_given_away_or_taken_off_goes() -> None:
+def test_items_given_away_or_taken_off_are_removed() -> None:
     assert states("*Mira gives the dagger to Tom.*", known={"Mira": {"carried": "rope, dagger"}}) == {
         "Mira": {"carried": "rope"},
         "Tom": {"carried": "dagger"},
@@ -168,7 +168,7 @@ def test_plans_promises_threats_and_mysteries_are_threads(text: str, thread: str
     assert threads(text) == [("arc", f"Mira: “{thread}”", None)]
 
 
-def test_what_is_told_of_others_is_a_thread_as_well() -> None:
+def test_narration_opens_threads() -> None:
     assert threads("*Tom owes Mira ten crowns.*") == [("arc", "Tom owes Mira ten crowns.", None)]
 
 
@@ -189,7 +189,7 @@ def test_small_talk_opens_no_thread(text: str) -> None:
     assert threads(text) == []
 
 
-def test_a_thread_is_resolved_by_how_it_came_out() -> None:
+def test_a_thread_is_resolved_by_its_outcome() -> None:
     opened = ["Mira: “We have to find the silver key.”", "Tom owes Mira ten crowns.", "Mira: “I must find Anna.”"]
     assert threads("At last they found the silver key!", "*Tom paid Mira the ten crowns.*", opened=opened) == [
         ("resolved", "Mira: “At last they found the silver key!”", 1),
@@ -203,16 +203,16 @@ def test_a_thread_is_not_resolved_by_hope() -> None:
         assert [kind for kind, _, _ in threads(text, opened=opened)].count("resolved") == 0
 
 
-def test_a_thread_that_the_same_turns_settle_is_none() -> None:
+def test_a_thread_resolved_in_the_same_turns_is_not_opened() -> None:
     assert threads("We must find the silver key.", "We found the silver key in the chapel.") == []
 
 
-def test_a_few_threads_at_a_time() -> None:
+def test_at_most_four_threads_are_opened_at_a_time() -> None:
     names = ["Anna", "Aldric", "Berta", "Konrad", "Dora", "Emil", "Frida"]
     assert len(threads(*(f"“I must find {name} of {name}mere.”" for name in names))) == 4
 
 
-def test_an_arc_is_summed_up_with_what_is_about_it() -> None:
+def test_an_arc_summary_quotes_related_scenes_and_memories() -> None:
     summary = ask(
         "arc_summary",
         arc="Mira: “I must find my brother Aldric.”",
@@ -225,7 +225,7 @@ def test_an_arc_is_summed_up_with_what_is_about_it() -> None:
     )
 
 
-# Who knows what
+# Knowledge
 
 
 def knowledge(*texts: str, known: Sequence[dict[str, Any]] = ()) -> list[tuple[str, ...]]:
@@ -252,11 +252,11 @@ def knowledge(*texts: str, known: Sequence[dict[str, Any]] = ()) -> list[tuple[s
         ),
     ],
 )
-def test_what_is_said_of_somebodys_knowledge_is_taken(text: str, entry: tuple[str, ...]) -> None:
+def test_stated_knowledge_is_recorded(text: str, entry: tuple[str, ...]) -> None:
     assert knowledge(text) == [entry]
 
 
-def test_a_confession_is_known_to_who_hears_it() -> None:
+def test_a_confession_is_known_to_the_listener() -> None:
     assert knowledge("I have to confess, I burned the mill.") == [
         ("knows", "Tom", "", "Mira: “I have to confess, I burned the mill.”")
     ]
@@ -276,11 +276,11 @@ def test_a_confession_is_known_to_who_hears_it() -> None:
         "If Tom knew that the boat is sold, he would cry.",
     ],
 )
-def test_talk_is_no_knowledge(text: str) -> None:
+def test_opinions_questions_and_plans_are_not_knowledge(text: str) -> None:
     assert knowledge(text) == []
 
 
-def test_who_is_told_is_unaware_no_longer() -> None:
+def test_being_told_retires_ignorance_and_secrets() -> None:
     known = [
         {"number": 4, "kind": "unaware", "subject": "Tom", "target": "", "text": "the Captain is a spy"},
         {"number": 7, "kind": "hiding", "subject": "Mira", "target": "Tom", "text": "the Captain is a spy"},
@@ -323,11 +323,11 @@ def words(text: str, known: Fields | None = None) -> str:
         ("Do you love me?", "NONE"),
     ],
 )
-def test_how_people_say_that_they_stand_to_each_other(text: str, line: str) -> None:
+def test_stated_relationships_are_recorded(text: str, line: str) -> None:
     assert words(text) == line
 
 
-def test_the_opposite_goes() -> None:
+def test_a_descriptor_removes_its_opposite() -> None:
     assert words("I trust you.", {"wary": "medium"}) == "Mira -> Tom: trusting(medium), !wary"
     assert words("I'm angry with you, but I forgive you.", {"angry": "low"}) == "Mira -> Tom: forgiving(medium), !angry"
     assert words("*Mira no longer trusts Tom.*", {"trusting": "high"}) == "Mira -> Tom: !trusting"
@@ -344,7 +344,7 @@ def merged(*texts: str) -> list[tuple[tuple[int, ...], str]]:
     return [(line.numbers, line.text) for line in reading.items]
 
 
-def test_what_another_entry_holds_is_merged_into_it() -> None:
+def test_an_entry_is_merged_into_a_longer_one_that_includes_it() -> None:
     assert merged("Mira lives in Port Salt.", "Tom has a dog.", "Mira lives in Port Salt with her aunt.") == [
         ((1, 3), "Mira lives in Port Salt with her aunt.")
     ]
@@ -362,13 +362,13 @@ def test_what_another_entry_holds_is_merged_into_it() -> None:
         ("Mira painted a lake at dawn.", "Mira painted a harbour at night."),
     ],
 )
-def test_what_differs_is_never_merged(one: str, other: str) -> None:
+def test_different_statements_are_never_merged(one: str, other: str) -> None:
     assert merged(one, other) == []
 
 
 @pytest.fixture
 def incompatible(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stand in for the learned comparison, which has tests of its own: two words in common are one topic."""
+    """Replace the learned comparison: different statements with two words in common contradict each other."""
 
     def compared(pairs: Sequence[tuple[str, str, str]], embed: object) -> list[Comparison]:
         words = [(content_words(old), content_words(new)) for old, new, _ in pairs]
@@ -383,7 +383,7 @@ def test_a_change_is_an_update() -> None:
     assert parse_update(ask("supersession", old="Mira lives in Oslo.", new="Mira: “I live in Oslo.”")) is False
 
 
-def test_nothing_is_replaced_where_nothing_can_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_replaced_without_the_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
     def unavailable(pairs: Sequence[tuple[str, str, str]], embed: object) -> list[Comparison]:
         raise EmbeddingUnavailable("no model")
 
@@ -410,7 +410,7 @@ def contradictions(reply: str, *facts: str) -> list[int | None]:
     ],
 )
 @pytest.mark.usefixtures("incompatible")
-def test_a_reply_that_cannot_hold_together_with_a_fact_is_told(reply: str, fact: str) -> None:
+def test_a_reply_that_contradicts_a_fact_is_reported(reply: str, fact: str) -> None:
     assert contradictions(reply, "Tom has a dog.", fact) == [2]
 
 
@@ -425,7 +425,7 @@ def test_a_reply_that_cannot_hold_together_with_a_fact_is_told(reply: str, fact:
     ],
 )
 @pytest.mark.usefixtures("incompatible")
-def test_a_reply_that_tells_of_the_change_contradicts_nothing(reply: str, fact: str) -> None:
+def test_a_reply_that_reports_a_change_contradicts_nothing(reply: str, fact: str) -> None:
     assert contradictions(reply, fact) == []
 
 
@@ -444,7 +444,7 @@ STORY = (
 )
 
 
-def test_the_summary_has_what_happened_and_where_things_stand() -> None:
+def test_the_summary_has_events_and_the_current_situation() -> None:
     sections = parse_summary(ask("summary", turns=turns_of(STORY), summary="", known=[])).sections
     assert sections[1] == ("Rain drums on the roof as Mira pushes the door open and walks into the Salt Wren.")
     assert sections[2] == "Mira, Tom"
@@ -455,7 +455,7 @@ def test_the_summary_has_what_happened_and_where_things_stand() -> None:
     assert "I want to see the lighthouse at dawn." in sections[8]
 
 
-def test_a_summary_is_carried_on() -> None:
+def test_a_summary_is_extended() -> None:
     first = parse_summary(ask("summary", turns=turns_of(STORY), summary="", known=[])).text
     later = ["*Mira and Tom reach the lighthouse.* “We found Aldric!”", "“I bought the lighthouse from Reed in June.”"]
     sections = parse_summary(ask("summary", turns=turns_of(later), summary=first, known=[])).sections
@@ -481,7 +481,7 @@ def test_a_summary_that_a_person_wrote_is_kept() -> None:
     assert "They met in a storm, long ago." in parse_summary(summary).sections[3]
 
 
-def test_a_recap_begins_with_where_it_is_set() -> None:
+def test_a_recap_begins_with_the_setting() -> None:
     recap = ask("scene_recap", turns=turns_of(STORY))
     assert recap.startswith("Rain drums on the roof as Mira pushes the door open and walks into the Salt Wren.")
     assert "I sold my boat to Captain Reed in April for ninety crowns." in recap
@@ -533,7 +533,7 @@ def test_triggers_are_the_nouns_of_a_memory() -> None:
     assert not {"mira", "tom", "keep"} & set(found[3])
 
 
-# Whatever the text
+# Arbitrary texts
 
 ODD = [
     "",
@@ -584,7 +584,7 @@ speakers = st.sampled_from([PEOPLE, ("Mira", "Tom", "Anna"), ("Narrator", "Tom")
 
 
 def letters(text: str) -> str:
-    """A text without spaces, marks, signs and tags, which a quotation need not keep."""
+    """Return a text without spaces, punctuation, markup and tags, which a quotation need not keep."""
     return re.sub(r"[\W_]", "", re.sub(r"<[^<>]*>|\]\([^()]*\)", "", text)).casefold()
 
 
@@ -594,7 +594,7 @@ def is_quoted(text: str, turns: Sequence[dict[str, Any]]) -> bool:
 
 
 class Chat:
-    """All tasks over the same turns, each with what it said before as known."""
+    """Run all tasks over the same turns, each with the results of its previous run as known."""
 
     def __init__(self, turns: list[dict[str, Any]]) -> None:
         self.turns = turns
@@ -668,9 +668,7 @@ class Chat:
 @example(TELLING, PEOPLE)
 @example([QUEST, f"FOUND:SILVER:KEY.{QUEST}"], ("Mira",))
 @example([*TELLING[::-1], *ODD], PEOPLE)
-def test_all_lines_are_read_all_quotations_stand_in_the_chat_and_a_second_pass_adds_nothing(
-    said: list[str], who: Sequence[str]
-) -> None:
+def test_lines_parse_quotations_are_exact_and_a_second_pass_adds_nothing(said: list[str], who: Sequence[str]) -> None:
     chat = Chat(turns_of(said, who))
     chat.pass_over()
     assert chat.pass_over() == [False] * 5
@@ -722,4 +720,4 @@ def test_a_long_message_takes_no_time(task: str, name: str) -> None:
         subject="Mira",
         memories=[],
     )
-    assert time.process_time() - began < 5  # seconds; what grows with the square of the length takes a minute
+    assert time.process_time() - began < 5  # seconds; quadratic time would be a minute

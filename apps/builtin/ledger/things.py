@@ -1,11 +1,11 @@
-"""Read from a sentence what people carry, and how the registry's things, places and factions are. Pure."""
+"""Find changes of carried items and of known objects, places and factions in a sentence. Pure."""
 
 import re
 from collections.abc import Iterator
 
-from apps.builtin.ledger_fields import StateChange
-from apps.builtin.phrases import bare, noun_phrase
-from apps.builtin.statements import Statement, person_meant, subjects
+from apps.builtin.ledger.changes import StateChange
+from apps.builtin.phrases import noun_phrase, without_determiner
+from apps.builtin.statements import Statement, resolve_person, subjects
 from apps.english.lexicon import stem
 
 _NOT_SO = re.compile(
@@ -13,7 +13,7 @@ _NOT_SO = re.compile(
     r"['’]ll\b",
     re.IGNORECASE,
 )
-# Nobody carries a step, a breath or a train.
+# Only these count as carried: "takes" is also said of a step, a breath or a train.
 _PORTABLE = frozenset(
     map(
         stem,
@@ -32,8 +32,8 @@ _WHOM = re.compile(rf"(?P<who>me|you|him|her|{_NAME})\s+(?=(?:the|a|an|his|her|m
 _IT = re.compile(r"it\b")
 
 _IS = r"\s*(?:is|was|are|were|has been|lies|hangs|stands)(?: now| still| \w+ly)* "
-# (type, field, what follows its name): the value is the group, or else the noun phrase that comes next.
-_FOLLOWS = [
+# (type, field, pattern of the text after the entity's name); the value is the group, else the next noun phrase.
+_AFTER_NAME = [
     (kind, field, re.compile(pattern))
     for kind, field, pattern in (
         ("object", "condition", _IS + r"(?P<value>broken|shattered|cracked|damaged|destroyed|torn|burn(?:ed|t)|"
@@ -53,8 +53,8 @@ _PUTS = re.compile(
     r"(?<!to )\b(?:puts?|hides|hid|leaves|left|bur(?:ies|ied)|lock(?:s|ed)|places|stored)\s+(?:\w+\s+)?$"
 )
 _WHERE = re.compile(r"\s*(?:away )?(?P<where>in|into|on|under|behind|inside|beneath)\s+")
-# What somebody does to it, before its name.
-_DOES = {
+# Type: (field, pattern of the text before the entity's name); the value is the subject of the verb.
+_BEFORE_NAME = {
     "object": ("owner", re.compile(r"\b(?:owns|bought|inherited|inherits)\s+(?:the|a|an)?\s*$")),
     "faction": (
         "leadership",
@@ -66,58 +66,59 @@ _DOES = {
 
 
 def thing_changes(statement: Statement) -> Iterator[StateChange]:
-    """Yield what a sentence changes of who carries what, and of the things of the registry that it names."""
-    if statement.asks or _NOT_SO.search(statement.text):
+    """Yield the changes of carried items and of the registry's entities that a sentence names."""
+    if statement.is_question or _NOT_SO.search(statement.text):
         return
-    yield from _carried(statement)
+    yield from _carried_changes(statement)
     for name, kind in statement.people.kinds.items():
         found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", statement.text, re.IGNORECASE)
-        for field, value in _told(statement, kind, found) if found else ():
+        for field, value in _registry_changes(statement, kind, found) if found else ():
             if value:
                 yield StateChange(name, kind, field, value.strip())
 
 
-def _carried(statement: Statement) -> Iterator[StateChange]:
+def _carried_changes(statement: Statement) -> Iterator[StateChange]:
+    """Yield the items that people take, lose or give away, in the order of the verbs."""
     text = statement.text
-    verbs = [
-        (match.start(), match, pattern) for pattern in (_TAKES, _LOSES, _GIVES) for match in pattern.finditer(text)
-    ]
-    for start, match, pattern in sorted(verbs, key=lambda item: item[0]):
+    verbs = [(match, pattern) for pattern in (_TAKES, _LOSES, _GIVES) for match in pattern.finditer(text)]
+    for match, pattern in sorted(verbs, key=lambda item: item[0].start()):
+        start = match.start()
         gives = pattern is _GIVES
-        whom = _WHOM.match(text, match.end()) if gives else None
-        begin = whom.end() if whom else match.end()
+        receiver = _WHOM.match(text, match.end()) if gives else None
+        begin = receiver.end() if receiver else match.end()
         it = _IT.match(text, begin) if gives else None
         thing = _taken_before(text, start) if it else noun_phrase(text, begin)
-        over = not statement.narrated and match[0].startswith(("took", "picked", "grabbed"))
-        if over or not any(stem(word) in _PORTABLE for word in thing.casefold().split()[1:]):
+        # In speech, a past tense is over.
+        past = not statement.narrated and match[0].startswith(("took", "picked", "grabbed"))
+        if past or not any(stem(word) in _PORTABLE for word in thing.casefold().split()[1:]):
             continue
-        whom = whom or (_TO.match(text, it.end() if it else begin + len(thing)) if gives else None)
+        receiver = receiver or (_TO.match(text, it.end() if it else begin + len(thing)) if gives else None)
         for person in subjects(statement, start):
-            yield StateChange(person, "character", "carried", bare(thing), ends=pattern is not _TAKES)
-            for taker in person_meant(whom["who"], statement, start) if whom else ():
+            yield StateChange(person, "character", "carried", without_determiner(thing), removes=pattern is not _TAKES)
+            for taker in resolve_person(receiver["who"], statement, start) if receiver else ():
                 if taker != person:
-                    yield StateChange(taker, "character", "carried", bare(thing))
+                    yield StateChange(taker, "character", "carried", without_determiner(thing))
 
 
 def _taken_before(text: str, end: int) -> str:
-    """Return what "it" stands for: the thing that the same sentence took up before."""
+    """Return the referent of "it": the first thing that somebody takes earlier in the sentence; empty without one."""
     return next((noun_phrase(text, match.end()) for match in _TAKES.finditer(text, 0, end)), "")
 
 
-def _told(statement: Statement, kind: str, found: re.Match[str]) -> Iterator[tuple[str, str]]:
-    """Yield the fields and values that the words around the name of something of the registry give."""
+def _registry_changes(statement: Statement, kind: str, found: re.Match[str]) -> Iterator[tuple[str, str]]:
+    """Yield (field, value) from the words before and after the match ``found`` of an entity's name."""
     before, rest = statement.text[: found.start()], statement.text[found.end() :]
-    for of, field, pattern in _FOLLOWS:
-        match = pattern.match(rest) if of == kind else None
+    for entity_kind, field, pattern in _AFTER_NAME:
+        match = pattern.match(rest) if entity_kind == kind else None
         if match:
             groups, phrase = match.groupdict(), noun_phrase(rest, match.end())
             if field == "owner":
-                phrase = next(iter(person_meant(phrase.split()[0], statement, found.end())), "") if phrase else ""
+                phrase = next(iter(resolve_person(phrase.split()[0], statement, found.end())), "") if phrase else ""
             yield field, groups.get("value") or (f"{groups['where']} {phrase}" if groups.get("where") else phrase)
     put = _WHERE.match(rest) if kind == "object" and _PUTS.search(before) else None
     if put and (where := noun_phrase(rest, put.end())):
         yield "location", f"{put['where']} {where}"
-    field, pattern = _DOES.get(kind, ("", _PUTS))
+    field, pattern = _BEFORE_NAME.get(kind, ("", _PUTS))
     match = pattern.search(before) if field else None
     for person in subjects(statement, match.start())[:1] if match else ():
         yield field, person

@@ -1,18 +1,18 @@
-"""Read from a sentence where somebody is, how they feel, what hurts, what they want and wear. Pure.
+"""Find changes of people's location, mood, injuries, goal and outfit in a sentence. Pure.
 
-Only what holds at the moment counts: what is told of the past, planned, denied or supposed changes nothing.
+Only the present counts: past, planned, denied and hypothetical events change nothing.
 """
 
 import re
 from collections.abc import Iterator
 
-from apps.builtin.ledger_fields import StateChange
-from apps.builtin.phrases import bare, noun_phrase
-from apps.builtin.statements import Statement, person_meant, subjects
-from apps.builtin.threads import goal_of
+from apps.builtin.ledger.changes import StateChange
+from apps.builtin.phrases import noun_phrase, without_determiner
+from apps.builtin.statements import Statement, resolve_person, subjects
+from apps.builtin.threads import find_goal
 from apps.english.lexicon import stem
 
-Found = Iterator[tuple[int, str, str, bool]]  # where the verb begins, field, value, whether it ends
+FieldMatches = Iterator[tuple[int, str, str, bool]]  # start of the verb, field, value, whether it is removed
 _NOT_NOW = re.compile(
     r"\b(?:usually|often|always|never|every|sometimes|used to|once|ago|last|yesterday|when (?:i|he|she) was|as a child|"
     r"in (?:19|20)\d\d|years?|tomorrow|next|would|will|remember(?:s|ed)?|like (?:a|an))\b",
@@ -27,8 +27,8 @@ _ARRIVES = re.compile(
     rf"(?:{_BE}|\b(?:sits|sat|stands|stood|waits|waited|sleeps|slept))(?: now| back| still| already| here| \w+ing)* "
     r"(?:in|at|inside|aboard|outside)\s+"
 )
-# What stands in a room is no place to be.
-_NO_PLACES = frozenset(
+# Furniture, parts of a room and figures of speech that follow "to" or "at" without being a location.
+_NOT_PLACES = frozenset(
     map(
         stem,
         """door doorway window table desk chair bed floor wall fire hearth side feet edge middle front way hands arms
@@ -65,60 +65,62 @@ _WEARS = re.compile(
     r"on|chang(?:es|ed) into)|['’](?:m|s|re) (?:wearing|dressed in))\s+(?=(?:a|an|her|his|my|their|your) )|"
     r"\b(?=disguised (?:\w+self )?as\s)"
 )
-_SHEDS = re.compile(r"\b(?:takes? off|took off|removes|removed|sheds|pull(?:s|ed) off|slip(?:s|ped) out of)\s+")
+_TAKES_OFF = re.compile(r"\b(?:takes? off|took off|removes|removed|sheds|pull(?:s|ed) off|slip(?:s|ped) out of)\s+")
 _NOT_WORN = re.compile(
     r"\b(?:smile|frown|expression|look|face|grin|weight|show|kettle|lights?|music|key)$", re.IGNORECASE
 )
 
 
 def people_changes(statement: Statement) -> Iterator[StateChange]:
-    """Yield the changes that a sentence tells of people."""
-    if statement.asks or _NOT_NOW.search(statement.text):
+    """Yield the changes of people that a sentence reports."""
+    if statement.is_question or _NOT_NOW.search(statement.text):
         return
-    for start, field, value, ends in (*_where(statement), *_how(statement.text), *_clothes(statement.text)):
-        for person in subjects(statement, start) if value or ends else ():
-            yield StateChange(person, "character", field, value, ends)
-    for pattern, ends in ((_PART_IS, False), (_PART_HEALS, True), (_IS_HEALED, True)):
-        for match in () if _FAILED.search(statement.text) else pattern.finditer(statement.text):
+    text = statement.text
+    for start, field, value, removes in (*_locations(statement), *_conditions(text), *_outfits(text)):
+        for person in subjects(statement, start) if value or removes else ():
+            yield StateChange(person, "character", field, value, removes)
+    for pattern, removes in ((_PART_IS, False), (_PART_HEALS, True), (_IS_HEALED, True)):
+        for match in () if _FAILED.search(text) else pattern.finditer(text):
             part = match["part"] or ""
-            value = re.sub(r"(?:wound|injur)\w*", "", part) if ends else f"{match['harm']} {part}".lower()
-            for person in person_meant(match["whose"], statement, match.start("whose")):
-                yield StateChange(person, "character", "injuries", value, ends)
+            value = re.sub(r"(?:wound|injur)\w*", "", part) if removes else f"{match['harm']} {part}".lower()
+            for person in resolve_person(match["whose"], statement, match.start("whose")):
+                yield StateChange(person, "character", "injuries", value, removes)
 
 
-def _where(statement: Statement) -> Found:
+def _locations(statement: Statement) -> FieldMatches:
     text = statement.text
     for match in _ARRIVES.finditer(text):
         place = noun_phrase(text, match.end())
-        name = bare(place)[:1].isupper()
-        # In speech, a past tense tells of what is over, unless it is "have arrived" or "just got to".
+        name = without_determiner(place)[:1].isupper()
+        # In speech, a past tense is over, unless it is "have arrived" or "just got to".
         present = statement.narrated or re.match(r"['’]|(?:is|am|are)\b", match[0])
         present = present or re.search(
             r"(?:\b(?:have|has|just|finally|now)|['’]ve)(?: \w+)?\s*$", text[: match.start()]
         )
-        known = (name or bare(place) != place) and not statement.people.person(place)
-        if present and known and stem(place.casefold().split()[-1]) not in _NO_PLACES:
-            yield match.start(), "location", place if name else bare(place), False
+        known = (name or without_determiner(place) != place) and not statement.people.full_name(place)
+        if present and known and stem(place.casefold().split()[-1]) not in _NOT_PLACES:
+            yield match.start(), "location", place if name else without_determiner(place), False
 
 
-def _how(text: str) -> Found:
+def _conditions(text: str) -> FieldMatches:
+    """Yield moods, injuries and goals."""
     for match in _MOOD.finditer(text):
-        over = "no longer" in match["how"]
-        if over or "not" not in match["how"].split():
-            yield match.start(), "mood", match["mood"].lower(), over
+        removes = "no longer" in match["how"]
+        if removes or "not" not in match["how"].split():
+            yield match.start(), "mood", match["mood"].lower(), removes
     for match in _HARMED.finditer(text):
         yield match.start(), "injuries", match["value"], False
     for match in _INJURES.finditer(text):
         yield match.start(), "injuries", f"{match['harm'].replace('broke', 'broken')} {match['part']}", False
-    if goal := goal_of(text):
+    if goal := find_goal(text):
         yield goal[0], "goal", goal[1], False
 
 
-def _clothes(text: str) -> Found:
-    for pattern, ends in ((_WEARS, False), (_SHEDS, True)):
+def _outfits(text: str) -> FieldMatches:
+    for pattern, removes in ((_WEARS, False), (_TAKES_OFF, True)):
         for match in pattern.finditer(text):
             rest = text[match.end() :]
             disguise = re.match(r"disguised (?:\w+self )?as\s+", rest)
             worn = noun_phrase(rest, disguise.end() if disguise else 0)
             if worn and not _NOT_WORN.search(worn):
-                yield match.start(), "outfit", f"disguised as {worn}" if disguise else bare(worn), ends
+                yield match.start(), "outfit", f"disguised as {worn}" if disguise else without_determiner(worn), removes

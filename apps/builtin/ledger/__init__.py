@@ -1,11 +1,11 @@
-"""Task ``ledger``: the state of people, things, places and factions, in the chat's own words."""
+"""Answer the task ``ledger``: track the state of people, things, places and factions in the chat's own words."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from apps.builtin.ledger_fields import StateChange, apply, same_value
-from apps.builtin.ledger_people import people_changes
-from apps.builtin.ledger_things import thing_changes
+from apps.builtin.ledger.changes import StateChange, apply_changes, same_value
+from apps.builtin.ledger.people import people_changes
+from apps.builtin.ledger.things import thing_changes
 from apps.builtin.statements import statements_of
 from apps.extraction.parsers.ledger import StateLine, print_state
 from apps.extraction.parsers.text_cleanup import tag_safe_name
@@ -16,23 +16,21 @@ MAX_VALUE = 120  # characters
 
 def ledger(request: GenerationRequest) -> str:
     """Print a line for each entity whose fields the turns change."""
-    known = {
-        (tag_safe_name(one["name"]).casefold(), one["type"]): one["fields"]
-        for one in request.material.get("entities", ())
-    }
+    entities = request.material.get("entities", ())
+    known = {(tag_safe_name(one["name"]).casefold(), one["type"]): one["fields"] for one in entities}
     changes: dict[tuple[str, str], list[StateChange]] = {}
     for statement in statements_of(request.material):
         for change in (*people_changes(statement), *thing_changes(statement)):
             if len(change.value) <= MAX_VALUE:
                 changes.setdefault((tag_safe_name(change.name).casefold(), change.kind), []).append(change)
-    lines = (_line(found, known.get(key, {})) for key, found in changes.items())
+    lines = (_state_line(found, known.get(key, {})) for key, found in changes.items())
     return "\n".join(filter(None, lines)) or "NONE"
 
 
-def _line(changes: list[StateChange], fields: Mapping[str, Any]) -> str:
-    """Print the fields that differ after the changes; empty where none does."""
+def _state_line(changes: list[StateChange], fields: Mapping[str, Any]) -> str:
+    """Return the line of the fields that differ after the changes; empty if none does."""
     before = {name: str(value) for name, value in fields.items() if value}
-    after = apply(changes, before)
+    after = apply_changes(changes, before)
     values = {name: value for name, value in after.items() if not same_value(name, value, before.get(name, ""))}
     cleared = tuple(name for name in before if name not in after)
     return print_state(StateLine(changes[0].name, changes[0].kind, values, cleared)) if values or cleared else ""

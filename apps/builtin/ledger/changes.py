@@ -1,35 +1,38 @@
-"""Apply the changes that sentences make to the fields of the state ledger. Pure."""
+"""Represent changes of the state ledger and apply them to an entity's fields. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from apps.english.words import content_words
 
-LISTS = frozenset({"injuries", "outfit", "carried", "alliances", "hazards"})  # several values at a time
+LIST_FIELDS = frozenset({"injuries", "outfit", "carried", "alliances", "hazards"})  # several values at a time
 MAX_ITEMS = 5
 SEPARATOR = ", "
 
 
 @dataclass(frozen=True)
 class StateChange:
-    """Give a field of ``name`` a value, or take it away where it ``ends``; an empty value that ends is all of it."""
+    """Change of a field of the entity ``name``: add ``value``, or remove it if ``removes`` is true.
+
+    Removing an empty value clears the field.
+    """
 
     name: str
     kind: str
     field: str
     value: str
-    ends: bool = False
+    removes: bool = False
 
 
-def apply(changes: Iterable[StateChange], fields: Mapping[str, str]) -> dict[str, str]:
-    """Return ``fields`` after the changes; a field that holds no longer is missing."""
+def apply_changes(changes: Iterable[StateChange], fields: Mapping[str, str]) -> dict[str, str]:
+    """Return ``fields`` after the changes, without the fields that were cleared."""
     state = dict(fields)
     for change in changes:
-        held = state.pop(change.field, "")
-        items = held.split(SEPARATOR) if change.field in LISTS and held else [held] if held else []
-        if change.ends:
+        value = state.pop(change.field, "")
+        items = value.split(SEPARATOR) if change.field in LIST_FIELDS and value else [value] if value else []
+        if change.removes:
             items = [item for item in items if change.value and not content_words(item) & content_words(change.value)]
-        elif change.field in LISTS:
+        elif change.field in LIST_FIELDS:
             others = [item for item in items if item.casefold() != change.value.casefold()]
             items = [*others, change.value][-MAX_ITEMS:]
         else:
@@ -40,7 +43,7 @@ def apply(changes: Iterable[StateChange], fields: Mapping[str, str]) -> dict[str
 
 
 def same_value(field: str, one: str, two: str) -> bool:
-    """Return whether two values of a field say the same; the order of a list tells nothing."""
-    if field in LISTS:
+    """Return whether two values of a field are equal, ignoring case and the order of list items."""
+    if field in LIST_FIELDS:
         return set(one.casefold().split(SEPARATOR)) == set(two.casefold().split(SEPARATOR))
     return one.casefold() == two.casefold()
