@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from apps.builtin.ledger.people import people_changes
 from apps.builtin.phrases import as_sentence
 from apps.builtin.salience import SCENE, salience
-from apps.builtin.scene_breaks import Turn, begins_scene
+from apps.builtin.scene_breaks import SceneTurn, begins_scene
 from apps.builtin.statements import Statement, statements_of
 from apps.llm.generation import GenerationRequest
 
@@ -48,5 +48,5 @@ def setting_statements(statements: Sequence[Statement]) -> list[Statement]:
 def scene_break(request: GenerationRequest) -> str:
     """Print YES if the turn begins a new scene, else NO."""
     turns = (request.material[name] for name in ("previous", "turn"))
-    previous, turn = (Turn(one["speaker"], bool(one.get("is_user")), one["text"]) for one in turns)
+    previous, turn = (SceneTurn(one["speaker"], bool(one.get("is_user")), one["text"]) for one in turns)
     return "YES" if begins_scene([previous], turn) else "NO"

@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from apps.builtin.scene_breaks import Turn, likelihoods, scene_starts
-from apps.builtin.scene_patterns_seed import seed_scene_starts
+from apps.builtin.scene_breaks import SceneTurn, likelihoods, scene_starts
 from apps.evaluation.datasets import UnusableDataset, required
 from apps.evaluation.json_lines import read_json_lines
+from apps.evaluation.scene_patterns_seed import seed_scene_starts
 
 EXCERPT = 90  # characters of a message shown with a mistake
 
@@ -22,7 +22,7 @@ class Passage:
     """An excerpt of a chat, from ``line`` of its file. ``expected`` are the positions where scenes start."""
 
     line: int
-    turns: list[Turn]
+    turns: list[SceneTurn]
     expected: frozenset[int]
 
 
@@ -36,11 +36,11 @@ class Mistake:
     excerpt: str
 
 
-def _built_in(turns: Sequence[Turn]) -> list[int]:
+def _built_in(turns: Sequence[SceneTurn]) -> list[int]:
     return scene_starts(turns, min_messages=1, likely=likelihoods(turns))
 
 
-METHODS: dict[str, Callable[[Sequence[Turn]], list[int]]] = {"built-in": _built_in, "original": seed_scene_starts}
+METHODS: dict[str, Callable[[Sequence[SceneTurn]], list[int]]] = {"built-in": _built_in, "original": seed_scene_starts}
 
 
 def evaluate(file: Path, report: Callable[[str], None]) -> dict[str, Any]:
@@ -69,15 +69,15 @@ def passage_of(value: Any, line: int) -> Passage:
     return Passage(line, turns, frozenset(expected) - {0})
 
 
-def _turn(message: Any, where: str) -> Turn:
-    return Turn(
+def _turn(message: Any, where: str) -> SceneTurn:
+    return SceneTurn(
         name=required(message, "name", str, where),
         is_user=required(message, "is_user", bool, where),
         text=required(message, "mes", str, where),
     )
 
 
-def _figures(passages: Sequence[Passage], method: Callable[[Sequence[Turn]], list[int]]) -> dict[str, Any]:
+def _figures(passages: Sequence[Passage], method: Callable[[Sequence[SceneTurn]], list[int]]) -> dict[str, Any]:
     found = [frozenset(method(passage.turns)) - {0} for passage in passages]
     right = sum(len(passage.expected & starts) for passage, starts in zip(passages, found, strict=True))
     precision = _share(right, sum(map(len, found)))

@@ -1,58 +1,48 @@
-"""A message as separators, headings and paragraphs; code, remarks out of character and pictures are left out. Pure."""
+"""Split a message into lines and recognise separators, headings and status fields. Pure."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
 
+from apps.builtin.scene_breaks.words import CALENDAR, PARTS_OF_DAY, SHIFTS, UNITS, any_of, words_of
+
+READ = 8_000  # characters of a message
 HEADING_WORDS = 12
 
-_MARKS = r"[*\-_~=#+•·◇◆❖★☆✦⁂—–]"
-_SEPARATOR = re.compile(rf"(?:{_MARKS}\s*){{3,}}|⁂|<hr ?/?>", re.IGNORECASE)
-_REMARK = re.compile(r"\(\([^()\n]*\)\)|[(\[{]\s*OOC\b[^()\[\]{}\n]*[)\]}]", re.IGNORECASE)
-_REMARK_LINE = re.compile(r"\W{0,3}OOC\b", re.IGNORECASE)
-_PICTURE = re.compile(r"!\[[^\[\]\n]*\]\([^()\n]*\)")
-_WRAPPED = re.compile(
-    r"#{1,6}\s+(.+?)#*|\[(.+)\]|\((.+)\)|\{(.+)\}|\*{2,3}([^*]+)\*{2,3}|__([^_]+)__"
-    r"|(?:[-~=–—]{1,5}|>{1,3})\s*([^-~=–—]+?)\s*[-~=–—<]{1,5}"
+_FENCED = re.compile(r"^\s*```.*?(?:^\s*```[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+_ASIDE = re.compile(
+    r"\(\([^()\n]*\)\)|[(\[{]\s*OOC\b[^()\[\]{}\n]*[)\]}]|^\W{0,3}OOC\b.*$|!\[[^\[\]\n]*\]\([^()\n]*\)",
+    re.IGNORECASE | re.MULTILINE,
 )
-_TITLE = re.compile(
-    r"(?:~{3,}|={2,}|-{2,}|—{2,}|\+{2,}|[◆❖★✦]+)\s*(\w[^~=+—◆❖★✦]{1,80}?)\s*(?:~{3,}|={2,}|-{2,}|—{2,}|\+{2,}|[◆❖★✦]+)"
+_SEPARATOR = re.compile(r"(?:[*\-_~=#+•·◇◆❖★☆✦⁂—–]\s*){3,}|⁂|<hr ?/?>", re.IGNORECASE)
+_WRAPPED = re.compile(r"#{1,6}\s.+|\[.+\]|\(.+\)|\*\*[^*]+\*\*|__.+__|[-~=–—+◆❖★✦]{2,}\s*\w.*?[-~=–—+◆❖★✦]{2,}")
+_DIVISION = re.compile(
+    r"\W*(?:(?:chapter|part|act|scene|episode|book|day|night|log|entry)\s+(?:the\s+)?(?:\d+|[ivxlc]+\b|one|two|three"
+    r"|four|five|six|seven|eight|nine|ten)\b|(?:int|ext)\b\.|(?:prologue|epilogue|interlude|time ?skip|new scene)\b)",
+    re.IGNORECASE,
 )
-_FIELD = re.compile(r"\W*(location|place|setting|scene|date|day|time|mood|outfit|weather|hp|status|thoughts?)\s*[:=]")
-_FIELD_VALUE = re.compile(r"\b(?:location|place|setting|scene)\b\W*[:=]\W*([^|\n\])]+)", re.IGNORECASE)
+_PLACE = re.compile(r"\W*(?:location|place|setting|scene)\W{0,3}[:=]\W*([^|\n\])]+)", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Block:
-    kind: Literal["separator", "title", "heading", "paragraph", "place"]
-    text: str
+def lines_of(message: str) -> list[str]:
+    """Return the message's lines without code, remarks out of character and pictures."""
+    text = _ASIDE.sub(" ", _FENCED.sub("\n", message.replace("\r\n", "\n")[:READ]))
+    return [line.strip() for line in text.split("\n") if line.strip()]
 
 
-def blocks_of(message: str) -> Iterator[Block]:
-    """The message's lines in order. A ``title`` is a line within rules, as ``== The ball ==``, and a ``place`` what a
-    line such as ``Location: …`` says."""
-    fenced = False
-    for raw in message.splitlines():
-        if raw.lstrip().startswith("```"):
-            fenced = not fenced
-        elif not fenced:
-            line = _PICTURE.sub(" ", _REMARK.sub(" ", raw)).strip()
-            if line and not _REMARK_LINE.match(line):
-                yield _block(line)
+def is_separator(line: str) -> bool:
+    return bool(_SEPARATOR.fullmatch(line))
 
 
-def _block(line: str) -> Block:
-    if _SEPARATOR.fullmatch(line):
-        return Block("separator", line)
-    if _FIELD.match(line.lower()):
-        value = _FIELD_VALUE.search(line)
-        return Block("place", " ".join(value[1].split()).strip("*_ .").lower() if value else "")
-    title = _TITLE.fullmatch(line.strip("*_ "))
-    if title:
-        return Block("title", title[1])
-    wrapped = _WRAPPED.fullmatch(line)
-    inner = next(filter(None, wrapped.groups()), "") if wrapped else ""
-    if inner and len(inner.split()) <= HEADING_WORDS:
-        return Block("heading", inner.strip(" *_~"))
-    return Block("paragraph", line)
+def is_heading(line: str) -> bool:
+    """Return whether a line is the title of a scene: "Chapter 3", "[Two days later]", "INT. KITCHEN"."""
+    words = words_of(line)
+    if not words or len(words) > HEADING_WORDS:
+        return False
+    if _DIVISION.match(line) and not line.rstrip("*_ ").endswith(('"', "”", "?")):
+        return True
+    return bool(_WRAPPED.fullmatch(line)) and any_of(words, PARTS_OF_DAY | UNITS | CALENDAR | SHIFTS)
+
+
+def place_in(lines: list[str]) -> str:
+    """Return what a line such as "Location: the docks" says, or an empty string."""
+    found = next(filter(None, map(_PLACE.match, lines)), None)
+    return found[1].strip("*_ .").casefold() if found else ""

@@ -1,64 +1,109 @@
-"""What of a message may show that it begins a scene, as numbers. Pure."""
+"""SceneTurn a message and those before it into numbers that may show whether it begins a scene. Pure."""
 
+import itertools
 import re
 from collections.abc import Sequence
 
-from apps.builtin.scene_breaks.detection import WINDOW, begins_scene, cues_of, is_marked, opens_with
-from apps.builtin.scene_breaks.narration import narrated
-from apps.builtin.scene_breaks.partings import leaves, parts
-from apps.builtin.scene_breaks.readings import before_time_veto, before_veto, habitual, recalls
-from apps.builtin.scene_breaks.so_far import so_far
-from apps.builtin.scene_breaks.turns import Turn
+import numpy as np
 
-OPENING = 2  # sentences that show what a message tells of
-KINDS = ("time", "sky", "waking", "place", "elsewhere", "setting", "posture")
-_GOES_ON = re.compile(r"(?:i|he|she|they|we|you|it|his|her|their|my|your|our)\b", re.IGNORECASE)
-_SETS = re.compile(
-    r"(?:at|in|on|by|after|before|when|once|as|back|outside|inside|across|two|three|the next|come|under|beneath|over"
-    r"|near|past|until|during|with|without|halfway|upstairs|downstairs|late|early)\b",
-    re.IGNORECASE,
-)
+from apps.builtin.scene_breaks import words
+from apps.builtin.scene_breaks.marks import is_marked
+from apps.builtin.scene_breaks.reading import reading_of
+from apps.builtin.scene_breaks.words import any_of, words_of
+from apps.extraction.stages.scene_detection import SceneTurn
 
+WINDOW = 8  # messages before a message that are read with it
+NEAR = 4  # of these, messages to whose vectors its opening is compared
+CONTENT = 4  # letters of a word that tells something
+DETERMINERS = frozenset({"the", "a", "an", *words.PRONOUNS})
 
-def opening_of(turns: Sequence[Turn], position: int) -> str:
-    """The first sentences that a message narrates; empty where it narrates nothing."""
-    sentences = narrated(turns[position], _before(turns, position))
-    return " ".join(sentence.text for sentence in sentences[:OPENING])
+_DATE = re.compile(r"\b\d{1,2}(?::\d\d|\s?(?:am|pm)\b|(?:st|nd|rd|th)\b)|\b\d{4}h?\b", re.IGNORECASE)
+_PAST = re.compile(r"\b(?:was|were|had|did|said|stood|sat|lay|came|went|found|held|took|\w{3,}ed)\b", re.IGNORECASE)
+_PRESENT = re.compile(r"\b(?:is|are|has|does|goes|lies|\w{3,}s)\b", re.IGNORECASE)
+_NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,}")
 
 
-def signals(turns: Sequence[Turn], position: int, meaning: Sequence[float]) -> dict[str, float]:
-    """The signals of a message that has others before it; ``meaning`` is the vector of its opening."""
-    previous, turn = _before(turns, position), turns[position]
-    sentences = narrated(turn, previous)
-    first = sentences[0].text if sentences else ""
-    cues = list(cues_of(previous, turn))
-    end = so_far(previous, turn).end
-    word = first.split()[0].strip(",.'").lower() if first.split() else ""
-    names = {one.name.split()[0].lower() for one in turns if one.name.strip()}
-    found = {
-        "by_rules": begins_scene(previous, turn, turns[position + 1 : position + 2]) is not None,
+def signals(turns: Sequence[SceneTurn], position: int) -> dict[str, float]:
+    """Return the signals that need no vectors, for a message that has others before it."""
+    previous, turn = turns[max(position - WINDOW, 0) : position], turns[position]
+    now, before = reading_of(turn.text), reading_of(previous[-1].text)
+    first, start, end = words_of(now.first), words_of(now.opening), words_of(before.end)
+    said = words_of(" ".join(now.sentences[:1]))
+    earlier = " ".join(one.text for one in previous) + " " + " ".join(one.name for one in previous)
+    seen = set(words_of(earlier))
+    names = {word for one in (*previous, turn) for word in words_of(one.name)[:1]}
+    capitals = _NAME.findall(now.opening)
+    nouns = [noun for word, noun in itertools.pairwise(start) if word in DETERMINERS and len(noun) >= CONTENT]
+    greets, parts = any_of(said[:4], words.GREETINGS), any_of(end, words.PARTINGS)
+    timed = any_of(first, words.PARTS_OF_DAY | words.UNITS | words.CALENDAR)
+    found: dict[str, float] = {
         "marked": is_marked(previous, turn),
-        "strongest": max((cue.weight for cue in cues), default=0),
-        "explicit": any(cue.explicit for cue in cues),
-        "opens": bool(sentences) and opens_with(turn, sentences[0]),
-        "habit": habitual(first),
-        "recalls": any(recalls(sentence.text) for sentence in sentences),
-        "no_place_now": before_veto(first),
-        "no_time_now": before_time_veto(first),
-        "sets_out": leaves(end),
-        "closes": parts(end),
-        "goes_on": bool(_GOES_ON.match(first)),
-        "sets_a_scene": bool(_SETS.match(first)),
-        "begins_with_name": word.removesuffix("'s") in names,
-        "has_name": any(name in first.lower() for name in names),
+        "part_of_day": any_of(first, words.PARTS_OF_DAY),
+        "unit": any_of(first, words.UNITS),
+        "calendar": any_of(first, words.CALENDAR),
+        "brief": any_of(first[:5], words.BRIEF),
+        "shift": any_of(first, words.SHIFTS),
+        "unreal": any_of(first, words.UNREAL),
+        "unreal_first": any_of(first[:4], words.UNREAL),
+        "timed_now": timed and not any_of(first, words.UNREAL),
+        "jump": any(_jumps(words_of(sentence)[:6]) for sentence in now.narrated),
+        "date": bool(_DATE.search(now.first)),
+        "date_said": any(bool(_DATE.search(sentence)) for sentence in now.sentences[:1]),
+        "parting": parts,
+        "partings": sum(word in words.PARTINGS for word in end),
+        "greeting": greets,
+        "greeting_in_text": greets and now.plain,
+        "greeting_after_parting": greets and now.plain and parts,
+        "pronoun_first": any(word in words.PRONOUNS for word in first[:1]),
+        "pronoun": any(word in words.PRONOUNS for word in first),
+        "first_person": any(word in ("i", "my", "me", "i'm") for word in first[:3]),
+        "second_person": any(word in ("you", "your") for word in first),
+        "name_first": any(word.removesuffix("'s") in names for word in first[:1]),
+        "name": any(word.removesuffix("'s") in names for word in first),
+        "known_name": any(one in earlier for one in capitals),
+        "new_name": any(one not in earlier for one in capitals),
+        "new_nouns": sum(noun not in seen for noun in nouns),
+        "new_words": len({word for word in start[:20] if len(word) >= CONTENT} - seen),
+        "past": bool(_PAST.search(now.opening)),
+        "present": bool(_PRESENT.search(now.opening)),
+        "asks": any("?" in sentence for sentence in now.sentences[:2]),
+        "answers": before.end.rstrip("\"”'").endswith("?"),
+        "opens_with_narration": now.opens_with_narration,
+        "quotes": any("❝" in sentence for sentence in now.narrated),
+        "plain": now.plain,
+        "lower_case": "".join(now.sentences[:1])[:1].islower(),
+        "is_user": turn.is_user,
+        "same_author": turn.name == previous[-1].name,
+        "new_author": position > 1 and turn.name not in {one.name for one in previous},
     }
-    by_kind = {kind: max((cue.weight for cue in cues if cue.kind == kind), default=0) for kind in KINDS}
-    return (
-        {name: float(value) for name, value in found.items()}
-        | {f"cue_{kind}": float(weight) for kind, weight in by_kind.items()}
-        | {f"meaning_{number}": float(value) for number, value in enumerate(meaning)}
-    )
+    return {name: float(value) for name, value in found.items()}
 
 
-def _before(turns: Sequence[Turn], position: int) -> Sequence[Turn]:
-    return turns[max(0, position - WINDOW) : position]
+def stays_in_scene(turn: SceneTurn) -> bool:
+    """Return whether a message opens on a plan, a habit or a memory ("Tomorrow …", "Every morning …", "Years ago …"),
+    or a moment later."""
+    first = words_of(reading_of(turn.text).first)[:6]
+    at_once = any_of(first[:4], ("moment", "second")) and ("later" in first or first[0] == "after")
+    return at_once or any(word in words.NOT_NOW for word in first[:1]) or "ago" in first
+
+
+def _jumps(start: Sequence[str]) -> bool:
+    """Return whether a sentence starts with a step in time: "Two days later", "By nightfall"."""
+    timed = any_of(start, words.PARTS_OF_DAY | words.UNITS | words.CALENDAR)
+    return timed and any_of(start, words.SHIFTS) and not any_of(start, words.UNREAL | words.BRIEF)
+
+
+def nearness(openings: np.ndarray, ends: np.ndarray, turns: Sequence[SceneTurn], position: int) -> dict[str, float]:
+    """Return how near the opening's vector is to those of the messages before. ``ends`` may lack the last turn's."""
+    opening, span = openings[position], range(max(position - NEAR, 0), position)
+    to_ends = [float(opening @ ends[one]) for one in span]
+    to_openings = [float(opening @ openings[one]) for one in span]
+    own = [near for near, one in zip(to_openings, span, strict=True) if turns[one].name == turns[position].name]
+    usual = [float(openings[one] @ ends[one - 1]) for one in span if one]
+    return {
+        "near_end": to_ends[-1],
+        "nearest": max(to_ends + to_openings),
+        "mean_near": float(np.mean(to_ends + to_openings)),
+        "near_own": own[-1] if own else float(np.mean(to_openings)),
+        "nearer_than_usual": to_ends[-1] - (float(np.mean(usual)) if usual else to_ends[-1]),
+    }

@@ -1,12 +1,12 @@
-"""``manage.py fit_scenes FILE …``: fit the weights of the signals that detect scenes."""
+"""``manage.py fit_scenes FILE …``: learn the weights of the scene detector from passages with marked scenes."""
 
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.builtin.scene_breaks.weighing import FILE, learn
-from apps.english.regression import write
+from apps.builtin.scene_breaks.detection import WEIGHTS
+from apps.builtin.scene_breaks.learning import learn
 from apps.evaluation.datasets import UnusableDataset
 from apps.evaluation.json_lines import read_json_lines
 from apps.evaluation.scenes import passage_of
@@ -18,13 +18,13 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("files", metavar="FILE", nargs="+", type=Path)
-        parser.add_argument("--out", metavar="FILE", type=Path, default=FILE, help="default: the weights in use")
+        parser.add_argument("--out", metavar="FILE", type=Path, default=WEIGHTS, help="default: the weights in use")
 
     def handle(self, *args: Any, files: list[Path], out: Path, **options: Any) -> None:
         try:
             passages = [passage_of(value, line) for file in files for line, value in read_json_lines(file)]
             learnt = learn([(one.turns, one.expected) for one in passages])
-            write(learnt, out)
+            learnt.save(out)
         except (UnusableDataset, OSError, EmbeddingUnavailable) as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"{len(learnt.names)} signals, learnt from {len(passages)} passages: {out}")
+        self.stdout.write(f"{len(learnt.means)} inputs, learned from {len(passages)} passages: {out}")

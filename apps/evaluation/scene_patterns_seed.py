@@ -1,5 +1,5 @@
 """The original's patterns of scene breaks, for comparison: what they cover, and where they go wrong, is that of the
-original as described (Smart Memory 1.7.9); the patterns themselves are written anew. Pure.
+original as described (Smart Memory 1.7.9); the patterns themselves are our own. Pure.
 
 They read a whole message, speech and all, and know neither plans nor memories: "a week" in any sentence counts, as do a
 walk to the door and bold beside italics; a destination without an article does not.
@@ -8,7 +8,7 @@ walk to the door and bold beside italics; a destination without an article does 
 import re
 from collections.abc import Sequence
 
-from apps.builtin.scene_breaks import Turn
+from apps.builtin.scene_breaks import SceneTurn
 
 _OWNER = r"(?:the|a|\w+'s)\b"
 _SPANS = r"(?:hour|day|week|month|year)s?"
@@ -33,7 +33,7 @@ _RULE = re.compile(r"^[ \t]*[-*~]{3,}[ \t]*$", re.MULTILINE)
 _STARS = re.compile(r"\*\s*\*\s*\*")  # anywhere in the message, as in the original
 
 
-def seed_scene_starts(turns: Sequence[Turn]) -> list[int]:
+def seed_scene_starts(turns: Sequence[SceneTurn]) -> list[int]:
     """The positions of the turns, but the first, whose text one of the patterns matches. The original puts such a
     message into the scene before; here it is taken for the beginning that it mostly is."""
     return [position for position, turn in enumerate(turns) if position and _matches(turn.text)]

@@ -1,0 +1,30 @@
+"""Recognise what begins a scene outside the story: a separator, a heading, a new place field, a long pause. Pure."""
+
+import datetime as dt
+from collections.abc import Sequence
+
+from apps.builtin.scene_breaks.reading import reading_of
+from apps.extraction.stages.scene_detection import SceneTurn
+
+PAUSE = dt.timedelta(hours=6)  # between the send dates of two messages
+HABIT = 2  # messages in a row with a separator, after which a separator means nothing
+
+
+def is_marked(previous: Sequence[SceneTurn], turn: SceneTurn) -> bool:
+    """Return whether a mark begins a scene with ``turn``. ``previous`` must not be empty."""
+    before = previous[-1]
+    if turn.sent_at and before.sent_at and turn.sent_at - before.sent_at >= PAUSE:
+        return True
+    now = reading_of(turn.text)
+    if now.separated and not _habit(turn.name, previous):
+        return True
+    if reading_of(before.text).closed and not _habit(before.name, previous[:-1], least=1):
+        return True
+    places = [place for one in reversed(previous) if (place := reading_of(one.text).place)]
+    return now.titled or bool(now.place and now.place not in places[:1])
+
+
+def _habit(name: str, previous: Sequence[SceneTurn], least: int = HABIT) -> bool:
+    """Return whether the author puts separators into every message."""
+    own = [reading_of(one.text) for one in previous if one.name == name][-HABIT:]
+    return len(own) >= least and all(one.separated or one.closed for one in own)
