@@ -117,12 +117,12 @@ def _judged(tier: str, candidates: Sequence[Candidate]) -> Iterator[tuple[str, J
         if verdict.outcome == Outcome.SUPERSEDED and verdict.target:
             active.remove(verdict.target.int)
         label = LABEL_OF[verdict.outcome]
-        judged = [
-            Judged(tier, candidate.kind, label, round(one.similarity, 3), one.text, candidate.text)
-            for one in near
-            if one.id == verdict.target
-        ]
-        yield label, judged[0] if judged else None
+        target = next((one for one in near if one.id == verdict.target), None)
+        if target is None:
+            yield label, None
+        else:
+            likeness = round(target.similarity, 3)
+            yield label, Judged(tier, candidate.kind, label, likeness, target.text, candidate.text)
 
 
 def table(results: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What is remembered that a batch of candidates is near to."""
+"""The nearest memories of a batch of candidates."""
 
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass

@@ -15,7 +15,7 @@ import numpy as np
 
 from apps.english.clauses import split_speaker
 from apps.english.comparison import Comparison
-from apps.english.differences import contradicts, identifiers_differ
+from apps.english.differences import contradicts, identifiers_differ, negation_turned, particles_differ
 from apps.english.words import content_words, jaccard
 from apps.memories.candidates import Candidate
 
@@ -32,9 +32,9 @@ class Thresholds:
 
 # For hardware profiles A (small local models; the built-in backend) and B (hosted models). The learned comparison tells
 # statements of two topics apart by itself, so that A's topic may be wide: docs/weights.md has the figures.
-COSINE = Thresholds(duplicate=0.82, cross_kind_duplicate=0.88, same_topic=0.45)
+COSINE = Thresholds(duplicate=0.82, cross_kind_duplicate=0.88, same_topic=0.40)
 COSINE_B = Thresholds(duplicate=0.85, cross_kind_duplicate=0.91, same_topic=0.52)
-JACCARD = Thresholds(duplicate=0.65, cross_kind_duplicate=0.75, same_topic=0.45)
+JACCARD = Thresholds(duplicate=0.65, cross_kind_duplicate=0.75, same_topic=0.40)
 JACCARD_B = Thresholds(duplicate=0.68, cross_kind_duplicate=0.78, same_topic=0.38)
 
 Confirm = Callable[[str, str], bool]  # whether the second statement replaces the first, as a model sees it
@@ -42,8 +42,10 @@ Compare = Callable[[Sequence[tuple[str, str, str]]], list[Comparison]]  # of (ol
 
 # Likelihoods from which a comparison decides; docs/weights.md tells how they were chosen. To lose a contradiction is
 # worse than to keep a repetition: above DOUBTFUL, the likelihood of a change, nothing is a repetition.
-REPEATS, DOUBTFUL, REPLACES = 0.55, 0.1, 0.6
-QUOTED_TOPIC = 0.3  # Jaccard index from which quotations are compared
+REPEATS, DOUBTFUL, REPLACES = 0.65, 0.12, 0.59
+# Jaccard index from which quotations are compared, those of one speaker only: the tables have few quotations, and the
+# vectors of what one person says are all alike.
+QUOTED_TOPIC = 0.3
 
 
 class Outcome(StrEnum):
@@ -195,17 +197,16 @@ def _compared(
         for candidate, others in zip(candidates, near, strict=True)
         for one in others
         if one.similarity >= (limits.same_topic if one.same_kind else limits.cross_kind_duplicate)
-        and _shares_topic(one.text, candidate.text)
+        and _comparable(one.text, candidate.text)
     }
     return dict(zip(pairs, compare(list(pairs)), strict=True)) if pairs else {}
 
 
-def _shares_topic(old: str, new: str) -> bool:
-    """Tell whether quotations are by one speaker and share words: vectors of what people say are all alike."""
+def _comparable(old: str, new: str) -> bool:
     (speaker, said), (other_speaker, other_said) = split_speaker(old), split_speaker(new)
     if not speaker and not other_speaker:
         return True
-    return not (speaker and other_speaker and speaker != other_speaker) and jaccard(said, other_said) >= QUOTED_TOPIC
+    return speaker == other_speaker and jaccard(said, other_said) >= QUOTED_TOPIC
 
 
 def _pair(candidate: Candidate, near: _Near) -> tuple[str, str, str]:
@@ -264,9 +265,11 @@ def _repeats(batch: _Batch, candidate: Candidate, near: _Near) -> bool:
     found = batch.comparison(candidate, near)
     if found is None or found.superseded > DOUBTFUL:
         return False
-    if alike:
-        return not (contradicts if found.duplicate < REPEATS else identifiers_differ)(near.text, candidate.text)
-    return found.duplicate >= REPEATS
+    if not alike:
+        return found.duplicate >= REPEATS
+    if negation_turned(near.text, candidate.text) or identifiers_differ(near.text, candidate.text):
+        return False
+    return found.duplicate >= REPEATS or not particles_differ(near.text, candidate.text)
 
 
 def _replaced(batch: _Batch, candidate: Candidate, others: Iterable[_Near]) -> Verdict | None:
@@ -281,5 +284,5 @@ def _replaced(batch: _Batch, candidate: Candidate, others: Iterable[_Near]) -> V
         return None
     target = near.memory.id if near.memory else None
     if near.said_later:
-        return Verdict(candidate, Outcome.REJECTED, target, reason="said before")
+        return Verdict(candidate, Outcome.REJECTED, target, reason="said before what replaced it")
     return Verdict(candidate, Outcome.SUPERSEDED, target, earlier=near.line, reason="comparison")

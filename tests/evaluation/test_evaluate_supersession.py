@@ -1,5 +1,5 @@
 """``manage.py evaluate --format supersession``: the figures, what is wrong, lines that are refused, and the table of
-ours, which the engine's own dedup has to tell apart without a model."""
+ours, which the engine's own verdicts have to tell apart without a model."""
 
 import io
 import json
@@ -32,7 +32,7 @@ def write(tmp_path: Path, *lines: Any) -> Path:
     return file
 
 
-def test_pairs_go_through_dedup(tmp_path: Path) -> None:
+def test_pairs_get_verdicts(tmp_path: Path) -> None:
     reports: list[str] = []
     results = evaluate(write(tmp_path, *PAIRS), reports.append)
     assert reports == ["4 pairs"]
@@ -40,13 +40,22 @@ def test_pairs_go_through_dedup(tmp_path: Path) -> None:
     assert results["confusion"]["passed"] == {"superseded": 1, "duplicate": 0, "passed": 1}
     assert results["contradictions_dropped"] == 0
     (wrong,) = results["wrong"]
-    assert (wrong["line"], wrong["expected"], wrong["got"], wrong["reason"]) == (4, "passed", "superseded", "home")
+    assert (wrong["line"], wrong["expected"], wrong["got"], wrong["reason"]) == (
+        4,
+        "passed",
+        "superseded",
+        "comparison",
+    )
     assert 0.3 < wrong["similarity"] < 1
 
 
 def test_the_table_shows_both_texts_of_what_is_wrong(tmp_path: Path) -> None:
     text = table(evaluate(write(tmp_path, *PAIRS), lambda line: None))
-    assert text.startswith("accuracy 0.750 (3 of 4), 0 contradictions dropped as duplicates")
+    assert text.startswith(
+        "accuracy 0.750 (3 of 4)\n"
+        "contradictions dropped as duplicates: 0 of 1\n"
+        "independent statements that supersede another: 1 of 2\n"
+    )
     assert "  line 4: passed, got superseded" in text
     assert "    Mira lives in Port Salt.\n    Mira moved to Harrow last spring." in text
 
@@ -74,8 +83,8 @@ def test_lines_that_are_refused(tmp_path: Path, line: Any, complaint: str) -> No
         call_command("evaluate", str(write(tmp_path, PAIR, line)), "--format", "supersession", stderr=io.StringIO())
 
 
-def test_most_of_our_table_is_told_rightly_and_no_contradiction_is_dropped() -> None:
+def test_few_contradictions_of_our_table_are_dropped_and_few_independent_statements_replace_another() -> None:
     results = evaluate(OURS, lambda line: None)
     assert results["pairs"] >= 600
-    assert results["accuracy"] >= 0.9, results["wrong"]
-    assert results["contradictions_dropped"] == 0
+    assert results["contradictions_dropped"] <= 0.01 * sum(results["confusion"]["superseded"].values())
+    assert results["independent_superseding"] <= 0.1 * sum(results["confusion"]["passed"].values())

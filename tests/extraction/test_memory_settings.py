@@ -29,7 +29,7 @@ def test_settings_whose_defaults_differ_by_profile() -> None:
     }  # fmt: skip
     assert (small.new_per_kind, hosted.new_per_kind) == (2, 4)
     assert (small.duplicate, hosted.duplicate) == (0.82, 0.85)
-    assert (small.same_topic, hosted.same_topic) == (0.55, 0.52)
+    assert (small.same_topic, hosted.same_topic) == (0.40, 0.52)
 
 
 def test_defaults_are_valid_and_every_tier_has_a_setting() -> None:

@@ -63,7 +63,7 @@ def test_a_run_remembers_with_sources_and_vectors(owner: User) -> None:
     chat = make_chat(owner, *STORY, "And now?", character=make_character(owner))
     run = extract(chat)
     assert (run.state, run.error, run.done) == ("succeeded", "", run.total)
-    assert run.counts["passed"] + run.counts["superseded"] == len(memories(chat))
+    assert run.counts["passed"] + run.counts.get("superseded", 0) == len(memories(chat))
     assert run.llm["calls"] >= 2
     assert {memory.tier for memory in memories(chat)} == {"session", "long_term"}
     for memory in memories(chat):
@@ -77,9 +77,15 @@ def test_a_run_remembers_with_sources_and_vectors(owner: User) -> None:
 
 
 def test_what_changed_is_replaced_and_linked_both_ways(owner: User) -> None:
-    chat = make_chat(owner, *STORY, "And now?", character=make_character(owner))
+    moves = (
+        "*Mira moved to Paris in March with her brother Tom.*",
+        "*Mira left Paris on the third of May and moved to Lyon without her brother Tom.*",
+    )
+    chat = make_chat(
+        owner, "Hello there.", moves[0], "And then?", moves[1], "And now?", character=make_character(owner)
+    )
     extract(chat)
-    [home] = [memory for memory in memories(chat, tier="long_term") if "flat in Paris" in memory.text]
+    [home] = [memory for memory in memories(chat, tier="long_term") if "in March" in memory.text]
     assert home.state == Memory.State.SUPERSEDED
     assert home.superseded_by is not None
     assert "moved to Lyon" in home.superseded_by.text

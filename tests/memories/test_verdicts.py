@@ -225,9 +225,12 @@ def test_what_is_never_touched(old: str, new: str, similarity: float, fields: di
         assert scales.calls == []
 
 
-def test_a_quotation_of_the_same_words_may_be_replaced() -> None:
-    verdict = compared(Scales(1.0, 0.0), "Mira: “I live in Paris.”", "Mira: “I live in Lyon.”", 0.8)
-    assert verdict.outcome == Outcome.SUPERSEDED
+def test_quotations_are_compared_where_one_speaker_uses_like_words() -> None:
+    texts = "Mira: “I live in Paris.”", "Mira: “I live in Lyon.”"
+    assert compared(Scales(1.0, 0.0), *texts, 0.8).outcome == Outcome.SUPERSEDED
+    other = "Mira: “We danced all night.”"
+    assert compared(Scales(1.0, 0.0), texts[0], other, 0.8).outcome == Outcome.PASSED
+    assert compared(Scales(1.0, 0.0), texts[0], "Tom: “I live in Lyon.”", 0.8).outcome == Outcome.PASSED
 
 
 @given(st.sampled_from(["fact", "event", "scene"]), st.floats(0, 1), st.floats(0, 1))

@@ -26,9 +26,9 @@ _KIN = re.compile(r"brother|sister|mother|father|cousin|uncle|aunt|friend|neighb
 _ALL = re.compile(r"\b(?:all|every|entire|whole|only|last)\b", re.I)
 _NEWS = re.compile(r"\b(?:now|no longer|anymore|has become|became|instead|since|finally)\b", re.I)
 _MORE = re.compile(r"\b(?:also|too|as well|another|other|second|again|besides|both)\b", re.I)
-# Begin the names of the signals that are the vectors of the newer statement, and of what it says beyond the older one;
-# BOTH stands in the names of products of two other signals.
-MEANING, NEWS, BOTH = "meaning_", "news_", " and "
+# Begin the names of the signals that are vectors: of the newer statement, of what it says beyond the older one, and of
+# what the older one says beyond it. BOTH stands in the names of products of two other signals.
+MEANING, NEWS, LOST, BOTH = "meaning_", "news_", "lost_", " and "
 _WORDS = 10  # signals that count words do so in tens, so that they are of the size of the others
 
 
@@ -71,8 +71,12 @@ def _of_pair(pair: Pair, vectors: np.ndarray, left_old: Rest, left_new: Rest) ->
     found = _in_meaning(vectors, left_old, left_new) | _in_words(pair, left_old, left_new)
     found |= _in_what_is_said(pair) | _in_who_and_when(pair)
     products = {f"{one}{BOTH}{two}": found[one] * found[two] for one, two in combinations(found, 2)}
-    numbers = {f"{MEANING}{number}": value for number, value in enumerate(vectors[1].tolist())}
-    numbers |= {f"{NEWS}{number}": value for number, value in enumerate(vectors[3].tolist())}
+    _, new, rest_old, rest_new = vectors
+    numbers = {
+        f"{prefix}{number}": value
+        for prefix, vector in ((MEANING, new), (NEWS, rest_new), (LOST, rest_old))
+        for number, value in enumerate(vector.tolist())
+    }
     return found | products | numbers
 
 

@@ -5,14 +5,14 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from apps.english.comparison.signals import BOTH, MEANING, NEWS, Embed, Pair, signals
+from apps.english.comparison.signals import BOTH, LOST, MEANING, NEWS, Embed, Pair, signals
 from apps.english.regression import Regression, fitted, read
 
 FILE = Path(__file__).with_name("weights.json")
 # By cross-validation (docs/weights.md). Vectors and products have many numbers, and the pairs are few: they are scaled
 # down, so that the regularisation holds them back more than the other signals.
 SHRINK = 10.0  # pairs
-VECTOR_SHARE, PRODUCT_SHARE = 0.12, 0.08
+SHARES = {MEANING: 0.12, NEWS: 0.12, LOST: 0.08, BOTH: 0.08}
 
 
 class Comparison(NamedTuple):
@@ -39,6 +39,5 @@ def _weights() -> Regression:
 def learn(pairs: Sequence[tuple[str, str, str]], verdicts: Sequence[str], embed: Embed) -> Regression:
     """Learn how much each signal tells; ``verdicts`` name fields of Comparison."""
     found = signals([Pair(*pair) for pair in pairs], embed)
-    shares = {name: VECTOR_SHARE for name in found[0] if name.startswith((MEANING, NEWS))}
-    shares |= {name: PRODUCT_SHARE for name in found[0] if BOTH in name}
+    shares = {name: share for part, share in SHARES.items() for name in found[0] if part in name}
     return fitted(found, [Comparison._fields.index(verdict) for verdict in verdicts], shrink=SHRINK, shares=shares)

@@ -99,10 +99,10 @@ class Settings:
 
     duplicate: float = _number(0.82, 0.3, 1, SIMILARITY, "The same, by meaning", "Cosine of two vectors.", b=0.85)
     cross_kind_duplicate: float = _number(0.88, 0.3, 1, SIMILARITY, "… of two kinds", "Cosine of two vectors.", b=0.91)
-    same_topic: float = _number(0.45, 0.1, 1, SIMILARITY, "Same topic, by meaning", "Cosine of two vectors.", b=0.52)
+    same_topic: float = _number(0.40, 0.1, 1, SIMILARITY, "Same topic, by meaning", "Cosine of two vectors.", b=0.52)
     word_duplicate: float = _number(0.65, 0.2, 1, SIMILARITY, "The same, by words", "Jaccard index.", b=0.68)
     word_cross_kind_duplicate: float = _number(0.75, 0.2, 1, SIMILARITY, "… of two kinds", "Jaccard index.", b=0.78)
-    word_same_topic: float = _number(0.45, 0.1, 1, SIMILARITY, "Same topic, by words", "Jaccard index.", b=0.38)
+    word_same_topic: float = _number(0.40, 0.1, 1, SIMILARITY, "Same topic, by words", "Jaccard index.", b=0.38)
 
     confidence: float = _number(0.7, 0, 1, CONFIDENCE, "Of a new memory")
     confirmation: float = _number(0.05, 0, 1, CONFIDENCE, "Gained each time", "When it is extracted again.")
