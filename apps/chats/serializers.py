@@ -1,6 +1,6 @@
 """Render chats and messages as JSON, and validate requests.
 
-Functions render the replies, since REST framework's fields take longer than the query. The serializers of replies only
+Functions render these replies, since REST framework's fields take longer than the query. Their serializers only
 document them in the schema.
 """
 
@@ -10,8 +10,7 @@ from rest_framework import serializers
 
 from apps.chats.change_log import Changes
 from apps.chats.dates import parse_date, timestamp
-from apps.chats.models import Character, Chat, ImportJob, Message, Participant
-from apps.chats.queries import Round
+from apps.chats.models import Character, Chat, ImportJob, Message
 from apps.common.serializer_fields import Flag, Integer, JSONObject, StrictSerializer, Text
 
 
@@ -73,33 +72,6 @@ def message_document(message: Message) -> dict[str, Any]:
         "hidden": message.is_system,
         "created_at": timestamp(message.created_at),
         "updated_at": timestamp(message.updated_at),
-    }
-
-
-def participant_document(participant: Participant) -> dict[str, Any]:
-    return {
-        "id": str(participant.pk),
-        "name": participant.name,
-        "character": str(participant.character_id) if participant.character_id else None,
-        "position": participant.position,
-        "muted": participant.muted,
-    }
-
-
-def round_document(chat_round: Round) -> dict[str, Any]:
-    return {
-        "round": chat_round.number,
-        "user": [_turn_document(message) for message in chat_round.user],
-        "turns": [_turn_document(message) for message in chat_round.turns],
-    }
-
-
-def _turn_document(message: Message) -> dict[str, Any]:
-    return {
-        "id": str(message.pk),
-        "index": message.index,
-        "name": message.name,
-        "participant": str(message.participant_id) if message.participant_id else None,
     }
 
 

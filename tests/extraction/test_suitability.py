@@ -16,7 +16,7 @@ from apps.chats.models import Chat
 from apps.extraction.models import ExtractionRun, ModelCall
 from apps.extraction.prompts.overrides import set_template
 from apps.extraction.prompts.rendering import TASKS, default_template
-from apps.extraction.suitability.expectations import Statement, expected
+from apps.extraction.suitability.expectations import Expectation, Statement
 from apps.extraction.suitability.running import Report, run, total
 from apps.extraction.suitability.scenarios import trials
 from apps.extraction.suitability.scoring import TierResult, score_reply
@@ -268,7 +268,7 @@ def test_missing_tags_and_sections_are_named() -> None:
     ],
 )
 def test_words_match_with_any_ending(text: str, words: tuple[str, ...], met: bool) -> None:
-    assert expected("", *words).is_met_by(Statement(text)) is met
+    assert Expectation("", words).is_met_by(Statement(text)) is met
 
 
 @settings(max_examples=60, deadline=None)

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from apps.chats import operations
 from apps.chats.models import Participant
 from apps.chats.queries import MAX_ROUNDS, access_chat, rounds_of
-from apps.chats.serializers import OwnCharacter, participant_document, round_document
+from apps.chats.serializers import OwnCharacter
 from apps.common.serializer_fields import Flag, Position, StrictSerializer, Text, read_body, read_query
 
 
@@ -22,12 +22,9 @@ class ParticipantSerializer(serializers.Serializer[Participant]):
 
     id = serializers.UUIDField()
     name = serializers.CharField()
-    character = serializers.UUIDField(allow_null=True)
+    character = serializers.UUIDField(source="character_id", allow_null=True)
     position = serializers.IntegerField()
     muted = serializers.BooleanField()
-
-    def to_representation(self, instance: Participant) -> dict[str, Any]:
-        return participant_document(instance)
 
 
 class ParticipantsSerializer(serializers.Serializer[Any]):
@@ -68,11 +65,11 @@ class SpokenSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     index = serializers.IntegerField()
     name = serializers.CharField()
-    participant = serializers.UUIDField(allow_null=True)
+    participant = serializers.UUIDField(source="participant_id", allow_null=True)
 
 
 class RoundSerializer(serializers.Serializer[Any]):
-    round = serializers.IntegerField()
+    round = serializers.IntegerField(source="number")
     user = SpokenSerializer(many=True)
     turns = SpokenSerializer(many=True)
 
@@ -88,7 +85,7 @@ class ParticipantListView(APIView):
         """List the participants in the order of their turns."""
         chat = access_chat(request.user, chat_id)
         participants = chat.participants.order_by("position")
-        return Response({"results": [participant_document(one) for one in participants]})
+        return Response(ParticipantsSerializer({"results": participants}).data)
 
     @extend_schema(request=NewParticipantSerializer, responses={201: ParticipantSerializer})
     def post(self, request: Request, chat_id: UUID) -> Response:
@@ -96,7 +93,7 @@ class ParticipantListView(APIView):
         chat = access_chat(request.user, chat_id)
         body = read_body(NewParticipantSerializer, request)
         participant = operations.add_participant(request.user, chat.pk, **body)
-        return Response(participant_document(participant), status=status.HTTP_201_CREATED)
+        return Response(ParticipantSerializer(participant).data, status=status.HTTP_201_CREATED)
 
 
 class ParticipantView(APIView):
@@ -105,7 +102,7 @@ class ParticipantView(APIView):
         chat = access_chat(request.user, chat_id)
         body = read_body(ParticipantUpdateSerializer, request)
         participant = operations.update_participant(request.user, chat.pk, participant_id, **body)
-        return Response(participant_document(participant))
+        return Response(ParticipantSerializer(participant).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, chat_id: UUID, participant_id: UUID) -> Response:
@@ -127,4 +124,4 @@ class RoundView(APIView):
         chat = access_chat(request.user, chat_id)
         query = read_query(RoundQuery, request)
         total, rounds = rounds_of(chat, query["from"], query["limit"])
-        return Response({"total": total, "results": [round_document(one) for one in rounds]})
+        return Response(RoundsSerializer({"total": total, "results": rounds}).data)

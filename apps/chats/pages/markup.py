@@ -1,7 +1,7 @@
 """Render message text as HTML: Markdown without raw HTML, with direct speech in ``span`` elements."""
 
 import re
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import nh3
@@ -10,7 +10,6 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererProtocol
 from markdown_it.token import Token
-from markdown_it.utils import OptionsDict
 
 # Longer texts, in characters, are displayed without markup, which would take too long to render.
 LONG = 100_000
@@ -38,35 +37,9 @@ def plain_text(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else f"{line[:limit].rpartition(' ')[0]} …"
 
 
-def _speech(
-    self: RendererProtocol,
-    tokens: Sequence[Token],
-    index: int,
-    options: OptionsDict,
-    env: MutableMapping[str, Any],
-) -> str:
+def _speech(renderer: RendererProtocol, tokens: Sequence[Token], index: int, *options: Any) -> str:
     text = str(escape(tokens[index].content))
     return _SPEECH.sub(lambda match: f'<span class="speech">{match[0]}</span>', text)
-
-
-def _heading_open(
-    self: RendererProtocol,
-    tokens: Sequence[Token],
-    index: int,
-    options: OptionsDict,
-    env: MutableMapping[str, Any],
-) -> str:
-    return '<p class="heading">'
-
-
-def _heading_close(
-    self: RendererProtocol,
-    tokens: Sequence[Token],
-    index: int,
-    options: OptionsDict,
-    env: MutableMapping[str, Any],
-) -> str:
-    return "</p>"
 
 
 def _make_markdown() -> MarkdownIt:
@@ -75,8 +48,8 @@ def _make_markdown() -> MarkdownIt:
     # Chats indent paragraphs, so four spaces don't mean code. Images would reveal the reader's IP to other servers.
     markdown.disable(["code", "image", "html_block", "html_inline"])
     markdown.add_render_rule("text", _speech)
-    markdown.add_render_rule("heading_open", _heading_open)
-    markdown.add_render_rule("heading_close", _heading_close)
+    markdown.add_render_rule("heading_open", lambda *_: '<p class="heading">')
+    markdown.add_render_rule("heading_close", lambda *_: "</p>")
     return markdown
 
 

@@ -5,17 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import template
-from django.utils.safestring import SafeString
 
 from apps.chats.pages.markup import render_text
 
 register = template.Library()
-
-
-@register.filter
-def card_markup(text: str) -> SafeString:
-    """Render a greeting as in the chat."""
-    return render_text(text)
+register.filter("card_markup", render_text)
 
 
 @register.filter

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 
 from apps.common import jobs
 from apps.common.pagination import NewestFirst
+from apps.common.serializer_fields import read_body
 from apps.extraction.api.serializers import ModelTestCreateSerializer, ModelTestSerializer
 from apps.extraction.models import ModelTest
 from apps.extraction.tasks import request_model_test
@@ -28,9 +29,7 @@ class ModelTestViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewset
     @extend_schema(request=ModelTestCreateSerializer, responses={202: ModelTestSerializer})
     def create(self, request: Request) -> Response:
         """Start a test of a model. Only one runs at a time; no memory is read or written."""
-        body = ModelTestCreateSerializer(data=request.data, context={"request": request})
-        body.is_valid(raise_exception=True)
-        test = request_model_test(request.user, body.validated_data["connection"])
+        test = request_model_test(request.user, read_body(ModelTestCreateSerializer, request)["connection"])
         return Response(self.get_serializer(test).data, status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(request=None)

@@ -6,6 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.common.problems import Missing
+from apps.common.serializer_fields import read_body
 from apps.extraction.api.serializers import (
     PromptTemplateSerializer,
     PromptTemplatesSerializer,
@@ -38,9 +39,7 @@ class PromptViewSet(viewsets.ViewSet):
     @extend_schema(request=TemplateUpdateSerializer, responses=PromptTemplateSerializer)
     def update(self, request: Request, task: str) -> Response:
         """Replace the built-in template. The text must contain every required placeholder."""
-        body = TemplateUpdateSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
-        set_template(request.user, task, body.validated_data["text"])
+        set_template(request.user, task, read_body(TemplateUpdateSerializer, request)["text"])
         return self._reply(request, task)
 
     @extend_schema(responses=PromptTemplateSerializer)

@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 from apps.chats.queries import access_chat
 from apps.common import jobs
 from apps.common.pagination import NewestFirst
+from apps.common.serializer_fields import read_body
 from apps.extraction.api.serializers import (
     CallSerializer,
     ExtractSerializer,
@@ -36,9 +37,7 @@ class ExtractView(APIView):
     def post(self, request: Request, chat_id: UUID) -> Response:
         """Start a run over the new messages of a chat."""
         access_chat(request.user, chat_id)  # another user's chat is 404 whatever the body
-        body = ExtractSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
-        return start_run(request, chat_id, **body.validated_data)
+        return start_run(request, chat_id, **read_body(ExtractSerializer, request))
 
 
 @extend_schema_view(list=extend_schema(parameters=[RunQuery]))

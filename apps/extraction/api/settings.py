@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from apps.chats.models import Character, Chat
 from apps.chats.queries import access_chat
 from apps.common.problems import FieldError, Invalid
-from apps.common.serializer_fields import Flag, JSONObject, StrictSerializer
+from apps.common.serializer_fields import Flag, JSONObject, StrictSerializer, read_body
 from apps.extraction import modes
 from apps.extraction.settings.operations import change_settings
 from apps.extraction.settings.queries import settings_of, settings_of_owner, stored_settings
@@ -101,12 +101,11 @@ class ModeView(APIView):
     def patch(self, request: Request, chat_id: UUID) -> Response:
         """Make a chat read-only, or end that."""
         chat = access_chat(request.user, chat_id)
-        body = ModeUpdateSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
-        if body.validated_data["mode"] == ChatMemory.Mode.READ_ONLY:
+        body = read_body(ModeUpdateSerializer, request)
+        if body["mode"] == ChatMemory.Mode.READ_ONLY:
             memory = modes.set_read_only(request.user, chat)
         else:
-            memory = modes.end_read_only(request.user, chat, learn=body.validated_data["learn"])
+            memory = modes.end_read_only(request.user, chat, learn=body["learn"])
         return mode_reply(memory)
 
 

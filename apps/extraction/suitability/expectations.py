@@ -40,16 +40,6 @@ class Expectation:
         return all(_contains(statement.text, alternatives) for alternatives in self.words)
 
 
-def forbidden(description: str, *words: str, kinds: tuple[str, ...] = (), who: str = "") -> Expectation:
-    """Return an expectation that a reply must not meet; ``description`` is shown to the user as a hint."""
-    return Expectation(description, words, present=False, kinds=kinds, who=who)
-
-
-def expected(description: str, *words: str, kinds: tuple[str, ...] = (), who: str = "") -> Expectation:
-    """Return an expectation that a reply should meet."""
-    return Expectation(description, words, kinds=kinds, who=who)
-
-
 def met_expectations(expectations: Iterable[Expectation], statements: Collection[Statement]) -> list[Expectation]:
     """Return the expectations that at least one statement meets."""
     return [expectation for expectation in expectations if any(map(expectation.is_met_by, statements))]

@@ -11,6 +11,7 @@ from rest_framework.views import APIView
 
 from apps.chats.queries import access_chat, access_message
 from apps.common.pagination import NewestFirst
+from apps.common.serializer_fields import read_body
 from apps.injection import operations
 from apps.injection.api.serializers import (
     PromptRequestSerializer,
@@ -29,9 +30,7 @@ class PromptView(APIView):
     @extend_schema(request=PromptRequestSerializer, responses=PromptSerializer)
     def post(self, request: Request, chat_id: UUID) -> Response:
         chat = access_chat(request.user, chat_id)
-        body = PromptRequestSerializer(data=request.data, context={"request": request})
-        body.is_valid(raise_exception=True)
-        values = body.validated_data
+        values = read_body(PromptRequestSerializer, request)
         prompt = assemble(
             chat,
             text=values["text"],
@@ -65,10 +64,9 @@ class RecallView(APIView):
     @extend_schema(request=RecallUpdateSerializer, responses=RecallSerializer)
     def patch(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
         row = access_recall(request.user, chat_id, message_id)
-        body = RecallUpdateSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
+        text = read_body(RecallUpdateSerializer, request)["text"]
         turn_hash = text_hash(access_message(request.user, chat_id, message_id).mes)
-        return _respond(request, operations.edit_recall(row, body.validated_data["text"], turn_hash=turn_hash))
+        return _respond(request, operations.edit_recall(row, text, turn_hash=turn_hash))
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:

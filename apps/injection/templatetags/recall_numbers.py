@@ -9,9 +9,3 @@ register = template.Library()
 def score(value: float) -> str:
     """Format 0.7134 as ".71"."""
     return f"{value:.2f}".removeprefix("0")
-
-
-@register.filter
-def thousands(value: int) -> str:
-    """Format 1116 as "1,116"."""
-    return f"{value:,}"

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import template
-from django.utils.safestring import SafeString
 
 from apps.chats.pages.markup import plain_text, render_text
 
 register = template.Library()
+register.filter("as_prose", render_text)
 
 QUOTED = 400  # characters of a message
 
@@ -81,12 +81,6 @@ def took(run: Any) -> str:
     seconds = round((run.finished_at - run.started_at).total_seconds())
     minutes, rest = divmod(seconds, 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
-@register.filter
-def as_prose(text: str) -> SafeString:
-    """Render a text as HTML with paragraphs and lists."""
-    return render_text(text)
 
 
 @register.filter
