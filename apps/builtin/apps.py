@@ -3,8 +3,6 @@ from django.apps import AppConfig
 
 class BuiltinConfig(AppConfig):
     name = "apps.builtin"
-    label = "builtin"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from apps.builtin.scene_detection import scene_starts

@@ -1,14 +1,13 @@
 """Custom model fields."""
 
 import json
+from functools import partial
 from typing import Any
 
 from django.db import models
 from psycopg.types.json import Json
 
-
-def _dump(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+_dump = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
 
 
 class OrderedJSONField(models.JSONField):

@@ -92,13 +92,10 @@ def _locomo_turns(conversation: Mapping[str, Any], where: str) -> Iterator[Docum
             here = f"{where}.session_{number}[{place}]"
             speaker = required(turn, "speaker", str, here)
             turn_id = turn_ids(required(turn, "dia_id", str, here)) or [turn["dia_id"]]
-            yield Document(turn_id[0], speaker, speaker == user, _locomo_text(turn, here), at, str(number))
-
-
-def _locomo_text(turn: Mapping[str, Any], where: str) -> str:
-    """Return the text of a turn with the caption of its picture, if any."""
-    text, caption = required(turn, "text", str, where), turn.get("blip_caption")
-    return f"{text} [{caption}]" if caption else text
+            text = required(turn, "text", str, here)
+            if caption := turn.get("blip_caption"):
+                text = f"{text} [{caption}]"
+            yield Document(turn_id[0], speaker, speaker == user, text, at, str(number))
 
 
 def _locomo_query(item: Mapping[str, Any], where: str) -> Query:

@@ -36,8 +36,9 @@ _STARS = re.compile(r"\*\s*\*\s*\*")  # anywhere in the message, as in the origi
 def seed_scene_starts(turns: Sequence[SceneTurn]) -> list[int]:
     """The positions of the turns, but the first, whose text one of the patterns matches. The original puts such a
     message into the scene before; here it is taken for the beginning that it mostly is."""
-    return [position for position, turn in enumerate(turns) if position and _matches(turn.text)]
-
-
-def _matches(text: str) -> bool:
-    return bool(_PATTERN.search(text) or _RULE.search(text) or _STARS.search(text))
+    patterns = (_PATTERN, _RULE, _STARS)
+    return [
+        position
+        for position, turn in enumerate(turns)
+        if position and any(pattern.search(turn.text) for pattern in patterns)
+    ]

@@ -36,11 +36,10 @@ class Mistake:
     excerpt: str
 
 
-def _built_in(turns: Sequence[SceneTurn]) -> list[int]:
-    return scene_starts(turns, min_messages=1, likely=likelihoods(turns))
-
-
-METHODS: dict[str, Callable[[Sequence[SceneTurn]], list[int]]] = {"built-in": _built_in, "original": seed_scene_starts}
+METHODS: dict[str, Callable[[Sequence[SceneTurn]], list[int]]] = {
+    "built-in": lambda turns: scene_starts(turns, min_messages=1, likely=likelihoods(turns)),
+    "original": seed_scene_starts,
+}
 
 
 def evaluate(file: Path, report: Callable[[str], None]) -> dict[str, Any]:

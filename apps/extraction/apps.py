@@ -3,8 +3,6 @@ from django.apps import AppConfig
 
 class ExtractionConfig(AppConfig):
     name = "apps.extraction"
-    label = "extraction"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from apps.chats.pages.plugins import activity_sources

@@ -5,8 +5,6 @@ from django.apps import AppConfig
 
 class InjectionConfig(AppConfig):
     name = "apps.injection"
-    label = "injection"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from apps.chats.pages.plugins import Sample, panels, samples

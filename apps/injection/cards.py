@@ -64,13 +64,10 @@ def recall_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:
     template = get_template("injection/_card.html")
     shown = {pk: template.render({"card": card}) for pk, card in cards.items() if card.recall.text}
     newest = max(turns.values(), key=lambda message: message.index, default=None)
-    if newest and newest.pk not in cards and _is_recall_pending(newest):
+    is_recent = newest and timezone.now() - newest.created_at < RECALL_EXPECTED_WITHIN
+    if newest and newest.pk not in cards and is_recent and is_newest_turn(newest):
         shown[newest.pk] = get_template("injection/_pending.html").render({"message": newest})
     return shown
-
-
-def _is_recall_pending(turn: Message) -> bool:
-    return timezone.now() - turn.created_at < RECALL_EXPECTED_WITHIN and is_newest_turn(turn)
 
 
 def cards_of(owner: Owner, recalls: Iterable[Recall]) -> list[Card]:

@@ -8,7 +8,6 @@ from apps.llm.http.addresses import AddressPolicy
 
 class LlmConfig(AppConfig):
     name = "apps.llm"
-    label = "llm"
 
     def ready(self) -> None:
         """Register the built-in backend and check the setting of allowed addresses."""

@@ -148,9 +148,18 @@ def _write(owner: Owner, chat: Chat, windows: Sequence[TurnWindow], model: str) 
     rows = [_passage(chat, window, texts, vectors, model) for window in windows]
     with transaction.atomic():
         current = _revs_now(owner, chat, turns)
-        rows = [row for row, window in zip(rows, windows, strict=True) if _is_current(window, current)]
+        rows = [
+            row
+            for row, window in zip(rows, windows, strict=True)
+            if all(current.get(turn.message_id) == turn.rev for turn in window.turns)
+        ]
         _upsert(rows)
     return len(rows)
+
+
+def _upsert(rows: Sequence[Passage]) -> None:
+    written = [field.name for field in Passage._meta.concrete_fields if field.name not in ("id", "owner", "message")]
+    Passage.objects.bulk_create(rows, update_conflicts=True, unique_fields=["message"], update_fields=written)
 
 
 def _revs_now(owner: Owner, chat: Chat, turns: Mapping[UUID, IndexedTurn]) -> dict[UUID, int]:
@@ -160,15 +169,6 @@ def _revs_now(owner: Owner, chat: Chat, turns: Mapping[UUID, IndexedTurn]) -> di
     except Missing:  # the chat was deleted in the meantime
         return {}
     return dict(locked.messages.filter(pk__in=turns).values_list("pk", "rev"))
-
-
-def _is_current(window: TurnWindow, revs: Mapping[UUID, int]) -> bool:
-    return all(revs.get(turn.message_id) == turn.rev for turn in window.turns)
-
-
-def _upsert(rows: Sequence[Passage]) -> None:
-    written = [field.name for field in Passage._meta.concrete_fields if field.name not in ("id", "owner", "message")]
-    Passage.objects.bulk_create(rows, update_conflicts=True, unique_fields=["message"], update_fields=written)
 
 
 def _vectors(

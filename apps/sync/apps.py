@@ -3,8 +3,6 @@ from django.apps import AppConfig
 
 class SyncConfig(AppConfig):
     name = "apps.sync"
-    label = "sync"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from apps.chats.signals import before_forced_write, chat_changed

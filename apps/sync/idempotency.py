@@ -67,7 +67,13 @@ class IdempotencyMiddleware:
                 return _replay(record, fingerprint)
             reply = self.get_response(request)
             if 200 <= reply.status_code < 300:
-                _store(owner_id, key, fingerprint, reply)
+                IdempotencyRecord.objects.create(
+                    owner_id=owner_id,
+                    key=key,
+                    fingerprint=fingerprint,
+                    status=reply.status_code,
+                    body=reply.content.decode(),
+                )
             else:
                 transaction.set_rollback(True)
             return reply
@@ -125,12 +131,6 @@ def _fingerprint(request: HttpRequest) -> str:
         at_line_start = part.endswith(b"\n")
     body.seek(0)
     return digest.hexdigest()
-
-
-def _store(owner_id: UUID, key: str, fingerprint: str, reply: HttpResponse) -> None:
-    IdempotencyRecord.objects.create(
-        owner_id=owner_id, key=key, fingerprint=fingerprint, status=reply.status_code, body=reply.content.decode()
-    )
 
 
 def _replay(record: IdempotencyRecord, fingerprint: str) -> HttpResponse:

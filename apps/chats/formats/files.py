@@ -46,7 +46,8 @@ def parse_file(file: BinaryIO, *, max_unpacked: int = MAX_UNPACKED_BYTES) -> Par
     parsed = _archive(file, max_unpacked) if start in SIGNATURES else _document(file)
     first = next(parsed, None)
     if first is None:
-        raise UnreadableFile(_reason_empty(parsed.report))
+        reasons = [line["reason"] for line in parsed.report.skipped_lines[:1]]
+        raise UnreadableFile(" ".join(["There is no chat in the file.", *reasons]))
     return ParsedFile(parsed.report, chain([first], parsed))
 
 
@@ -101,12 +102,6 @@ def _chats_of_archive(archive: Archive, report: Report) -> Iterator[ParsedChat]:
             raise
         except UnreadableFile as error:
             report.skip(number, f"{PurePosixPath(name).name}: {error.reason}")
-
-
-def _reason_empty(report: Report) -> str:
-    if not report.skipped_lines:
-        return "There is no chat in the file."
-    return f"There is no chat in the file. {report.skipped_lines[0]['reason']}"
 
 
 def _reason_not_chat(file: BinaryIO) -> str:

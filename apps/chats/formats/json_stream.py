@@ -21,10 +21,6 @@ _MARK = re.compile(_STRING + rb'|[\[\]{}"]', re.DOTALL)
 _SCALAR_END = re.compile(rb"[\s,:\]}\[{]")
 
 
-def _ignore_warning(_: str) -> None:
-    """Ignore repairs in a key: keys are only compared, not stored."""
-
-
 class BrokenDocument(BrokenLine):
     """Reading can't continue: the document ends early, or is no JSON from here on."""
 
@@ -75,7 +71,7 @@ class JsonStream:
             self._value_pending = False
             if self.peek() != b'"':
                 raise self._broken()
-            key = self.value(_ignore_warning)
+            key = self.value(lambda warning: None)  # keys are only compared, not stored: repairs need no warning
             self._expect(b":")
             self._value_pending = True
             yield key

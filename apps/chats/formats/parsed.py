@@ -100,7 +100,10 @@ class Report:
     @property
     def warnings(self) -> list[str]:
         """Return the texts of the warnings with their counts and first positions."""
-        warnings = [_counted(text, *where) for text, where in self._warnings.items()]
+        warnings = [
+            f"{text} ({first})" if count == 1 else f"{text} ({count} times, first on {first})"
+            for text, (first, count) in self._warnings.items()
+        ]
         if self.skipped > LISTED_SKIPS:
             warnings.append(f"{self.skipped - LISTED_SKIPS} more {self.unit}s were skipped.")
         return warnings
@@ -113,10 +116,6 @@ class Report:
             "skipped_lines": self.skipped_lines,
             "warnings": self.warnings,
         }
-
-
-def _counted(text: str, first: str, count: int) -> str:
-    return f"{text} ({first})" if count == 1 else f"{text} ({count} times, first on {first})"
 
 
 @dataclass(frozen=True)

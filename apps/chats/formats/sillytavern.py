@@ -66,7 +66,10 @@ def parse_values(values: Iterable[tuple[int, Any]], report: Report) -> ParsedCha
 def _chat(records: Iterator[Record], report: Report) -> ParsedChat:
     first = next(records, None)
     if first is None:
-        raise UnreadableFile(_reason_empty(report))
+        if not report.skipped:
+            raise UnreadableFile("The file is empty.")
+        reason = report.skipped_lines[0]["reason"]
+        raise UnreadableFile(f"No line of the file is a chat message. Line 1: {reason}")
     number, line = first
     if _is_header(line):
         header = parse_header(line, partial(report.warn, number))
@@ -75,26 +78,16 @@ def _chat(records: Iterator[Record], report: Report) -> ParsedChat:
     return ParsedChat(header, _messages(records, header, report), report)
 
 
-def _reason_empty(report: Report) -> str:
-    if not report.skipped:
-        return "The file is empty."
-    return f"No line of the file is a chat message. Line 1: {report.skipped_lines[0]['reason']}"
-
-
 def _lines(source: BinaryIO | Iterable[bytes]) -> Iterator[Line]:
     """Yield the lines that are not blank with their numbers, from 1."""
     for number, line in enumerate(bounded_lines(source), 1):
         if number == 1 and line is not None:
-            _refuse_binary(line)
+            kind = next((kind for magic, kind in _BINARY.items() if line.startswith(magic)), None)
+            if kind is not None:
+                raise UnreadableFile(f"The file is not a chat: it is {kind}.")
             line = line.removeprefix(b"\xef\xbb\xbf")
         if line is None or line.strip():
             yield number, line
-
-
-def _refuse_binary(line: bytes) -> None:
-    for magic, kind in _BINARY.items():
-        if line.startswith(magic):
-            raise UnreadableFile(f"The file is not a chat: it is {kind}.")
 
 
 def _records(lines: Iterator[Line], report: Report) -> Iterator[Record]:

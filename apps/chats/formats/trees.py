@@ -49,23 +49,21 @@ class Tree:
         self._used: set[str] = set()
 
     def parsed_messages(self, leaf: Any, name: str, report: Report) -> Iterator[ParsedMessage]:
-        """Yield the messages from the root to `leaf`. `name` is that of the assistant.
+        """Yield the messages from the root to `leaf`, or to the newest node if `leaf` is not in the tree.
+
+        `name` is that of the assistant.
 
         Then warn of each message that is neither on this path nor on a branch next to it.
         """
-        for turn in self._messages_to(leaf):
-            yield message(USER if turn.is_user else name, turn.is_user, turn.versions, turn.active)
+        path = self._path(leaf if isinstance(leaf, str) and leaf in self._nodes else self._newest())
+        for _, run in groupby(path, key=lambda node: self._nodes[node].is_user):
+            for turn in self._messages_of_run(list(run)):
+                yield message(USER if turn.is_user else name, turn.is_user, turn.versions, turn.active)
         for node, content in self._nodes.items():
             if content.text is not None and node not in self._used:
                 report.warn(
                     report.messages, "A message was left out: it belongs to a branch that was not the current one."
                 )
-
-    def _messages_to(self, leaf: Any) -> Iterator[TreeMessage]:
-        """Yield the messages from the root to `leaf`, or to the newest node if `leaf` is not in the tree."""
-        path = self._path(leaf if isinstance(leaf, str) and leaf in self._nodes else self._newest())
-        for _, run in groupby(path, key=lambda node: self._nodes[node].is_user):
-            yield from self._messages_of_run(list(run))
 
     def _newest(self) -> str:
         """Return the end of the last branch, or if all nodes form a circle, the last node."""

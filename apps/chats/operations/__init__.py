@@ -3,56 +3,31 @@
 A write to a chat locks the chat's row, checks the guard, changes rows and records the change (``apps.chats.locking``).
 """
 
-from apps.chats.operations.branches import branch_chat
-from apps.chats.operations.change_log import trim_change_logs
-from apps.chats.operations.characters import (
-    create_character,
-    create_character_from_card,
-    delete_character,
-    delete_character_image,
-    find_or_create_character,
-    set_character_image,
-    update_character,
-)
-from apps.chats.operations.chats import create_chat, delete_chat, start_conversation, update_chat
-from apps.chats.operations.lorebooks import create_lorebook, delete_lorebook, store_book, update_lorebook
-from apps.chats.operations.messages import Appended, Patched, append_messages, patch_messages, store_messages
-from apps.chats.operations.metadata import MetadataPatched, patch_metadata
-from apps.chats.operations.participants import add_participant, remove_participant, update_participant
-from apps.chats.operations.patches import Patch, Splice
-from apps.chats.operations.undo import NothingToUndo, Undone, undo_last_change
-
-__all__ = [
-    "Appended",
-    "MetadataPatched",
-    "NothingToUndo",
-    "Patch",
-    "Patched",
-    "Splice",
-    "Undone",
-    "add_participant",
-    "append_messages",
-    "branch_chat",
-    "create_character",
-    "create_character_from_card",
-    "create_chat",
-    "create_lorebook",
-    "delete_character",
-    "delete_character_image",
-    "delete_chat",
-    "delete_lorebook",
-    "find_or_create_character",
-    "patch_messages",
-    "patch_metadata",
-    "remove_participant",
-    "set_character_image",
-    "start_conversation",
-    "store_book",
-    "store_messages",
-    "trim_change_logs",
-    "undo_last_change",
-    "update_character",
-    "update_chat",
-    "update_lorebook",
-    "update_participant",
-]
+from apps.chats.operations.branches import branch_chat as branch_chat
+from apps.chats.operations.change_log import trim_change_logs as trim_change_logs
+from apps.chats.operations.characters import create_character as create_character
+from apps.chats.operations.characters import create_character_from_card as create_character_from_card
+from apps.chats.operations.characters import delete_character as delete_character
+from apps.chats.operations.characters import delete_character_image as delete_character_image
+from apps.chats.operations.characters import find_or_create_character as find_or_create_character
+from apps.chats.operations.characters import set_character_image as set_character_image
+from apps.chats.operations.characters import update_character as update_character
+from apps.chats.operations.chats import create_chat as create_chat
+from apps.chats.operations.chats import delete_chat as delete_chat
+from apps.chats.operations.chats import start_conversation as start_conversation
+from apps.chats.operations.chats import update_chat as update_chat
+from apps.chats.operations.lorebooks import create_lorebook as create_lorebook
+from apps.chats.operations.lorebooks import delete_lorebook as delete_lorebook
+from apps.chats.operations.lorebooks import store_book as store_book
+from apps.chats.operations.lorebooks import update_lorebook as update_lorebook
+from apps.chats.operations.messages import append_messages as append_messages
+from apps.chats.operations.messages import patch_messages as patch_messages
+from apps.chats.operations.messages import store_messages as store_messages
+from apps.chats.operations.metadata import patch_metadata as patch_metadata
+from apps.chats.operations.participants import add_participant as add_participant
+from apps.chats.operations.participants import remove_participant as remove_participant
+from apps.chats.operations.participants import update_participant as update_participant
+from apps.chats.operations.patches import Patch as Patch
+from apps.chats.operations.patches import Splice as Splice
+from apps.chats.operations.undo import NothingToUndo as NothingToUndo
+from apps.chats.operations.undo import undo_last_change as undo_last_change

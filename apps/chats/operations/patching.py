@@ -10,7 +10,7 @@ from apps.chats.change_log import Changes
 from apps.chats.dates import parse_date
 from apps.chats.formats.layout import forget_layout
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
-from apps.chats.message_data.namespaces import DataChange, check_extra, ends_scene
+from apps.chats.message_data.namespaces import check_extra, ends_scene
 from apps.chats.models import Chat, Message, Swipe
 from apps.chats.operations.patches import Patch
 from apps.chats.operations.rows import message_row, ordered_ids, participant_ids, swipe_rows, with_date
@@ -88,7 +88,8 @@ class Draft:
             check_extra(self.active.extra, patch.extra, f"{pointer}/extra")
             self._written.add("extra")
         if patch.data is not None:
-            self._change_data(patch.data)
+            self.active.extra = patch.data.apply(self.active.extra)
+            self._written.add("extra")
         if patch.splice is not None:
             self._set({"mes": patch.splice.apply(self.active.mes, f"{pointer}/splice")})
         self._update_derived()
@@ -130,10 +131,6 @@ class Draft:
         if "send_date" in values:
             self.message.sent_at = parse_date(self.message.send_date)
         self._written.update(values.keys() - {"participant_id"})  # chat files identify speakers by name
-
-    def _change_data(self, change: DataChange) -> None:
-        self.active.extra = change.apply(self.active.extra)
-        self._written.add("extra")
 
     def _content(self) -> str:
         """Return all that a patch can change but the index, as text: in Python 1, 1.0 and True are equal."""

@@ -20,7 +20,8 @@ def export_jsonl(chat: Chat) -> Iterator[bytes]:
     The export is lossless: unknown fields, date strings and the order of keys are those of the imported file.
     """
     separator = ""
-    for lines in chain(_header(chat), _lines(chat)):
+    batches = ([render_message(parsed_message(message)) for message in batch] for batch in message_batches(chat))
+    for lines in chain(_header(chat), batches):
         yield (separator + "\n".join(lines)).encode()
         separator = "\n"
 
@@ -90,7 +91,3 @@ def _header(chat: Chat) -> Iterator[list[str]]:
     )
     if line is not None:
         yield [line]
-
-
-def _lines(chat: Chat) -> Iterator[list[str]]:
-    return ([render_message(parsed_message(message)) for message in batch] for batch in message_batches(chat))

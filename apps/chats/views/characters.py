@@ -119,14 +119,11 @@ def import_files(request: HttpRequest) -> HttpResponse:
     results = [imported for file in files if (imported := _import(request, file))]
     if not results and wants_partial(request):
         return render(request, "components/toasts.html", status=400)
-    target = _page_of(results[0]) if len(results) == len(files) == 1 else reverse("characters:index")
-    return redirect_page(request, target)
-
-
-def _page_of(imported: Imported) -> str:
-    if imported.characters:
-        return reverse("characters:detail", args=[imported.characters[0].pk])
-    return reverse("characters:lorebook", args=[imported.lorebooks[0].pk])
+    if not len(results) == len(files) == 1:
+        return redirect_page(request, reverse("characters:index"))
+    if results[0].characters:
+        return redirect_page(request, reverse("characters:detail", args=[results[0].characters[0].pk]))
+    return redirect_page(request, reverse("characters:lorebook", args=[results[0].lorebooks[0].pk]))
 
 
 def _import(request: HttpRequest, file: UploadedFile) -> Imported | None:

@@ -45,13 +45,11 @@ def import_files(request: HttpRequest) -> HttpResponse:
     targets = [target for file in files if (target := _import_file(request, file))]
     if not targets and wants_partial(request):
         return render(request, "components/toasts.html", status=400)
-    return redirect_page(request, targets[0] if len(targets) == len(files) == 1 else _list_of(targets))
-
-
-def _list_of(targets: list[str]) -> str:
-    """Return the URL of the page that lists the results of several files."""
+    if len(targets) == len(files) == 1:
+        return redirect_page(request, targets[0])
     imports = reverse("chats:imports")
-    return imports if any(target.startswith(imports) for target in targets) else reverse("chats:index")
+    has_jobs = any(target.startswith(imports) for target in targets)
+    return redirect_page(request, imports if has_jobs else reverse("chats:index"))
 
 
 @login_required
@@ -81,7 +79,8 @@ def detail(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show the progress of an import and its report. If it succeeded without remarks, redirect htmx to the chat."""
     job = or_404(access_import_job, request.user, job_id)
     chats = list(job.chats.order_by("pk")[: SHOWN + 1])
-    if wants_partial(request) and job.state == job.State.SUCCEEDED and len(chats) == 1 and not _has_remarks(job):
+    has_remarks = job.report.get("skipped_lines") or job.report.get("warnings")
+    if wants_partial(request) and job.state == job.State.SUCCEEDED and len(chats) == 1 and not has_remarks:
         return HttpResponseClientRedirect(reverse("chats:detail", args=[chats[0].pk]))
     template = "chats/_import_job.html" if wants_partial(request) else "chats/import_job.html"
     context = {"job": job, "chats": chats[:SHOWN], "more": max(job.chats.count() - SHOWN, 0)}
@@ -93,10 +92,6 @@ def detail(request: HttpRequest, job_id: UUID) -> HttpResponse:
 def cancel(request: HttpRequest, job_id: UUID) -> HttpResponse:
     jobs.cancel(or_404(access_import_job, request.user, job_id))
     return redirect_page(request, reverse("chats:import-job", args=[job_id]))
-
-
-def _has_remarks(job: ImportJob) -> bool:
-    return bool(job.report.get("skipped_lines") or job.report.get("warnings"))
 
 
 def _import_file(request: HttpRequest, upload: UploadedFile) -> str | None:

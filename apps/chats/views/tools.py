@@ -82,7 +82,8 @@ def move(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     row = own_message(request, chat_id, message_id)
     form = MoveForm(request.POST, last=row.chat.message_count - 1)
     if not form.is_valid():
-        return _error(request, row, f"Name a place from 0 to {row.chat.message_count - 1}.")
+        messages.error(request, f"Name a place from 0 to {row.chat.message_count - 1}.")
+        return redirect_page(request, f"{reverse('chats:detail', args=[row.chat_id])}?at={row.index}")
     to = form.cleaned_data["to"]
     _patch(request, row, move_to=to)
     return _back(request, row.chat, to, f"Message {row.index} is now message {to}.")
@@ -155,11 +156,6 @@ def _back(request: HttpRequest, chat: Chat, index: int, text: str) -> HttpRespon
     """Redirect to the conversation around an index, with a notification that offers to undo the action."""
     messages.success(request, text, extra_tags=f"undo {reverse('chats:undo', args=[chat.pk])}")
     return redirect_page(request, f"{reverse('chats:detail', args=[chat.pk])}?at={max(0, index)}")
-
-
-def _error(request: HttpRequest, row: Message, text: str) -> HttpResponse:
-    messages.error(request, text)
-    return redirect_page(request, f"{reverse('chats:detail', args=[row.chat_id])}?at={row.index}")
 
 
 def _form(request: HttpRequest, row: Message, form: Any, title: str, note: str, action: str) -> HttpResponse:

@@ -36,7 +36,8 @@ def parse_profiles(reply: str) -> Profile | None:
     text = strip_fences(clean_reply(reply))
     name, start = "", 0
     for match in [*_BOUNDARY.finditer(text), None]:
-        section = _section_text(text[start : match.start() if match else None])
+        section = unwrap_paragraphs(strip_html(text[start : match.start() if match else None]))
+        section = "" if section.lower().strip(" \n.*_-()[]`") in _EMPTY else truncate(section, MAX_SECTION)
         if name and len(section) > len(sections[name]):
             sections[name] = section
         if match:
@@ -44,11 +45,6 @@ def parse_profiles(reply: str) -> Profile | None:
             name = "" if match["close"] else next(name for name in SECTIONS if name[0] == title[0])
             start = match.end()
     return Profile(**sections) if any(sections.values()) else None
-
-
-def _section_text(text: str) -> str:
-    text = unwrap_paragraphs(strip_html(text))
-    return "" if text.lower().strip(" \n.*_-()[]`") in _EMPTY else truncate(text, MAX_SECTION)
 
 
 def print_profile(profile: Profile) -> str:

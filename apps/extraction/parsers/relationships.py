@@ -2,7 +2,7 @@
 
 import re
 
-from apps.extraction.parsers.records import Line, ParsedLines, Record, parse_lines
+from apps.extraction.parsers.records import ParsedLines, Record, parse_lines
 from apps.extraction.parsers.text_cleanup import MAX_NAME, clean_name, halfwidth, one_line
 from apps.memories.candidates import MAGNITUDES, MEDIUM, Descriptor, RelationshipLine
 
@@ -24,11 +24,12 @@ _EDGES = " \t*_`~\"“”'‘’[].!+-–—("
 
 def parse_relationships(reply: str) -> ParsedLines[RelationshipLine]:
     """Parse changes of relationships. Never raises. The caller checks the names."""
-    return parse_lines(reply, _relationship, starts=_has_arrow, bullet=", ")
-
-
-def _has_arrow(line: Line) -> bool:
-    return bool(_ARROW.search(halfwidth(line.text[: 2 * MAX_NAME])))
+    return parse_lines(
+        reply,
+        _relationship,
+        starts=lambda line: bool(_ARROW.search(halfwidth(line.text[: 2 * MAX_NAME]))),
+        bullet=", ",
+    )
 
 
 def _relationship(record: Record) -> RelationshipLine | None:

@@ -43,7 +43,8 @@ def run(context: Context, window: Window) -> Outcome:
     last = window.messages[-1].index
     shown = messages_between(context.chat, last - context.settings.arcs_window + 1, last)
     turns = within_room(Window(shown).turns, context.room)
-    known = _open_arcs(context)
+    arcs = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Arc.State.OPEN)
+    known = list(arcs.order_by("pk"))
     numbered = dict(enumerate(known, 1))
     reply = context.ask(
         "arcs",
@@ -80,11 +81,6 @@ def run(context: Context, window: Window) -> Outcome:
         return Counter(arcs=len(changes.opened), resolved=resolved)
 
     return Outcome(write, unused)
-
-
-def _open_arcs(context: Context) -> list[Arc]:
-    rows = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Arc.State.OPEN)
-    return list(rows.order_by("pk"))
 
 
 def _open_new(

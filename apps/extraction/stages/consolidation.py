@@ -43,7 +43,7 @@ def _run(context: Context, tier: str) -> Outcome:
         return NOTHING
 
     def write() -> Counter[str]:
-        merged = sum(merge_memories(context.chat, members, text, run_id=context.run.pk) for members, text in merges)
+        merged = sum(merge_memories(members, text, run_id=context.run.pk) for members, text in merges)
         mark_consolidated(context.owner_id, seen)
         return Counter(merged=merged)
 

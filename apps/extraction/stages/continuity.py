@@ -20,7 +20,8 @@ FACTS = 80
 
 def run(context: Context, window: Window) -> Outcome:
     """Compare the newest reply with the card, the memories and the summary."""
-    reply = _newest_reply(context)
+    replies = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, is_user=False, is_system=False)
+    reply = replies.with_swipes().order_by("-index").first()
     facts = _facts(context, reply)
     if reply is None or not facts:
         return NOTHING
@@ -52,11 +53,6 @@ def _repair(context: Context, issues: list[dict[str, str]]) -> str:
         "facts": [issue["fact"] for issue in issues if issue["fact"]],
     }
     return parse_free_text(context.ask("repair", material, max_tokens=REPAIR_TOKENS), MAX_NOTE)
-
-
-def _newest_reply(context: Context) -> Message | None:
-    rows = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, is_user=False, is_system=False)
-    return rows.with_swipes().order_by("-index").first()
 
 
 def _facts(context: Context, reply: Message | None) -> list[str]:

@@ -165,13 +165,10 @@ def _limited(verdicts: Sequence[Verdict], per_kind: int, learnt: Set[UUID]) -> l
         verdict = verdicts[number]
         if verdict.outcome == Outcome.PASSED:
             kept[verdict.candidate.kind] += 1
-            if kept[verdict.candidate.kind] > per_kind and not _is_replaced(verdicts, number):
+            is_replaced = any(later.earlier == number for later in verdicts)
+            if kept[verdict.candidate.kind] > per_kind and not is_replaced:
                 beyond.add(number)
     return [
         replace(verdict, outcome=Outcome.REJECTED, reason="more than a pass may add") if number in beyond else verdict
         for number, verdict in enumerate(verdicts)
     ]
-
-
-def _is_replaced(verdicts: Sequence[Verdict], number: int) -> bool:
-    return any(verdict.earlier == number for verdict in verdicts)

@@ -1,7 +1,6 @@
 """Summary of a chat: extended once the messages after it fill the context, so that none has to be cut."""
 
 from collections import Counter
-from typing import Any
 
 from apps.chats.models import Message
 from apps.extraction.parsers.summary import parse_summary
@@ -30,9 +29,11 @@ def run(context: Context, window: Window) -> Outcome:
     portion = _portion(context, waiting)
     if not portion:
         return NOTHING
+    memories = active_memories(context.chat, Memory.Tier.SESSION, None).order_by("-importance", "-pk")
+    known = list(memories.values_list("text", flat=True)[:KNOWN])
     reply = context.ask(
         "summary",
-        {"summary": current.text if current else "", "turns": turns_material(portion), "known": _known(context)},
+        {"summary": current.text if current else "", "turns": turns_material(portion), "known": known},
         max_tokens=context.settings.summary_tokens,
     )
     summary = parse_summary(reply)
@@ -88,9 +89,3 @@ def _portion(context: Context, waiting: dict[int, Message]) -> dict[int, Message
             break
         portion[number] = turn
     return portion
-
-
-def _known(context: Context) -> list[Any]:
-    """Return the texts of the most important session memories."""
-    rows = active_memories(context.chat, Memory.Tier.SESSION, None).order_by("-importance", "-pk")
-    return list(rows.values_list("text", flat=True)[:KNOWN])

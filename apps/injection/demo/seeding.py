@@ -41,7 +41,9 @@ def seed_demo() -> Iterator[str]:
     for title, path in STORIES.items():
         chat = _find_chat(owner, path)
         if chat is None:
-            chat = _import(owner, title, path)
+            with path.open("rb") as file:
+                result = import_chats(owner, file, filename=path.name, title=title, character=_character(owner))
+            chat = result.chats[0]
             yield f"Imported {title}, {chat.message_count} messages."
         if not _is_extracted(chat):
             count = _extract(owner, chat)
@@ -69,12 +71,6 @@ def _find_chat(owner: User, path: Path) -> Chat | None:
         integrity = json.loads(file.readline())["chat_metadata"]["integrity"]
     chats = Chat.objects.for_owner(owner).select_related("character")
     return next((chat for chat in chats if chat.metadata.get("integrity") == integrity), None)
-
-
-def _import(owner: User, title: str, path: Path) -> Chat:
-    with path.open("rb") as file:
-        result = import_chats(owner, file, filename=path.name, title=title, character=_character(owner))
-    return result.chats[0]
 
 
 def _character(owner: User) -> Character:

@@ -25,7 +25,8 @@ def why(*, names: Sequence[str], said: str, signals: Mapping[str, float], pinned
     if said:
         parts.append(f"said {said}")
     if signals.get("vector", 0) >= SIMILAR:
-        parts.append(f"similar {_two_decimals(signals['vector'])}")
+        similarity = f"{min(signals['vector'], 1.0):.2f}".removeprefix("0")  # ".71"
+        parts.append(f"similar {similarity}")
     elif signals.get("lexical", 0) > 0:
         parts.append("shares its words")
     return " · ".join(parts) or "always included"
@@ -34,8 +35,3 @@ def why(*, names: Sequence[str], said: str, signals: Mapping[str, float], pinned
 def _enumerated(names: Sequence[str]) -> str:
     """Return names as "A, B and C"."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _two_decimals(value: float) -> str:
-    """Format 0.712 as ".71"."""
-    return f"{min(value, 1.0):.2f}".removeprefix("0")

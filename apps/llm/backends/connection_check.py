@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from apps.llm.backends.connected import ConnectedBackend, ConnectedEmbedder, dialect_of, endpoint_of
 from apps.llm.embeddings import EmbeddingUnavailable
-from apps.llm.generation import GenerationFailed, GenerationRequest, Watch, unwatched
+from apps.llm.generation import GenerationFailed, GenerationRequest, unwatched
 from apps.llm.models import Connection
 from apps.llm.operations import record_check
 
@@ -28,23 +28,20 @@ class Check:
     dimensions: int = 0
 
 
-def list_models(connection: Connection, watch: Watch = unwatched) -> list[str]:
+def list_models(connection: Connection) -> list[str]:
     """Return the names of the server's models. The connection need not be saved. Raises GenerationFailed."""
-    return endpoint_of(connection).call(dialect_of(connection).models, watch, attempts=1)[:MAX_MODELS]
+    return endpoint_of(connection).call(dialect_of(connection).models, unwatched, attempts=1)[:MAX_MODELS]
 
 
-def check_connection(connection: Connection, watch: Watch = unwatched) -> Check:
-    """Request the list of models, a short reply and a vector, as far as models are set. Store and return the result.
-
-    Raises any exception of ``watch``.
-    """
+def check_connection(connection: Connection) -> Check:
+    """Request the list of models, a short reply and a vector, as far as models are set. Store and return the result."""
     models: list[str] = []
     reply, seconds, dimensions = "", 0.0, 0
     try:
-        models = _models_if_listed(connection, watch)
+        models = _models_if_listed(connection)
         if connection.model:
             started = time.monotonic()
-            reply = ConnectedBackend(connection, attempts=1).generate(GREETING, watch).text[:MAX_REPLY]
+            reply = ConnectedBackend(connection, attempts=1).generate(GREETING).text[:MAX_REPLY]
             seconds = time.monotonic() - started
         if connection.embedding_model:
             dimensions = ConnectedEmbedder(connection).embed(["ready"]).shape[1]
@@ -58,10 +55,10 @@ def check_connection(connection: Connection, watch: Watch = unwatched) -> Check:
     return Check(not error, error, models, reply, seconds, dimensions)
 
 
-def _models_if_listed(connection: Connection, watch: Watch) -> list[str]:
+def _models_if_listed(connection: Connection) -> list[str]:
     """Return the server's models, or [] if it has no such list and the connection names a model anyway."""
     try:
-        return list_models(connection, watch)
+        return list_models(connection)
     except GenerationFailed as failure:
         if failure.server_status in (400, 404, 405, 501) and (connection.model or connection.embedding_model):
             return []

@@ -61,7 +61,8 @@ class LocalEmbedder:
         tokens[mask.astype(bool)] = np.concatenate([np.array(row) for row in ids])
         inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(mask)}
         (states,) = self._session.run(["last_hidden_state"], inputs)
-        return _normalized(_mean_pooled(states, mask))
+        weights = mask[:, :, None].astype(np.float32)
+        return _normalized((states * weights).sum(axis=1) / weights.sum(axis=1))
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
@@ -74,11 +75,6 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         batch.append(index)
     if batch:
         yield batch
-
-
-def _mean_pooled(states: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    weights = mask[:, :, None].astype(np.float32)
-    return (states * weights).sum(axis=1) / weights.sum(axis=1)
 
 
 def _normalized(vectors: np.ndarray) -> np.ndarray:

@@ -2,29 +2,15 @@
 
 from typing import Any
 
-from django.db.models import QuerySet
 from rest_framework import serializers
 
 from apps.chats.models import Chat, Message
 from apps.chats.serializers import OwnCharacter
-from apps.common.scoping import Owner
 from apps.common.serializer_fields import Flag, Integer, StrictSerializer
 from apps.memories.api.fields import OwnRow, WordedText
 from apps.memories.models import Memory, MemorySource
 
 MAX_TEXT = 4000
-
-
-def _chats(owner: Owner) -> QuerySet[Chat]:
-    return Chat.objects.for_owner(owner).select_related("character")
-
-
-def _messages(owner: Owner) -> QuerySet[Message]:
-    return Message.objects.for_owner(owner).with_swipes()
-
-
-def _active_memories(owner: Owner) -> QuerySet[Memory]:
-    return Memory.objects.for_owner(owner).active()
 
 
 class MemorySerializer(serializers.Serializer[Memory]):
@@ -105,9 +91,16 @@ class MemoryCreateSerializer(StrictSerializer):
     tier = serializers.ChoiceField(Memory.Tier.choices, default=Memory.Tier.LONG_TERM)
     kind = serializers.ChoiceField(Memory.Kind.choices, default=Memory.Kind.FACT)
     importance = Integer(min_value=1, max_value=3, default=2)
-    chat = OwnRow(_chats, allow_null=True, default=None)
+    chat = OwnRow(
+        lambda owner: Chat.objects.for_owner(owner).select_related("character"), allow_null=True, default=None
+    )
     character = OwnCharacter(default=None)
-    source_messages = serializers.ListField(source="sources", child=OwnRow(_messages), default=list, max_length=100)
+    source_messages = serializers.ListField(
+        source="sources",
+        child=OwnRow(lambda owner: Message.objects.for_owner(owner).with_swipes()),
+        default=list,
+        max_length=100,
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs["tier"] == Memory.Tier.SESSION and attrs["chat"] is None:
@@ -118,7 +111,9 @@ class MemoryCreateSerializer(StrictSerializer):
 class MergeSerializer(StrictSerializer):
     """Memories of one tier and character, and the text that they are merged into."""
 
-    memories = serializers.ListField(child=OwnRow(_active_memories), min_length=2, max_length=50)
+    memories = serializers.ListField(
+        child=OwnRow(lambda owner: Memory.objects.for_owner(owner).active()), min_length=2, max_length=50
+    )
     text = WordedText(max_length=MAX_TEXT)
 
     def validate_memories(self, memories: list[Memory]) -> list[Memory]:

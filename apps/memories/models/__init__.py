@@ -1,23 +1,16 @@
 """Models of memories, layers, lineage and the passage index."""
 
-from apps.memories.models.layers import Arc, Knowledge, LayerEntry, LedgerEntry, Relationship, Scene, VersionedText
-from apps.memories.models.lineage import ChatMemory, Inheritance
-from apps.memories.models.memory import Entity, Memory, MemorySource, RetiredReason
-from apps.memories.models.passages import Passage
-
-__all__ = [
-    "Arc",
-    "ChatMemory",
-    "Entity",
-    "Inheritance",
-    "Knowledge",
-    "LayerEntry",
-    "LedgerEntry",
-    "Memory",
-    "MemorySource",
-    "Passage",
-    "Relationship",
-    "RetiredReason",
-    "Scene",
-    "VersionedText",
-]
+from apps.memories.models.layers import Arc as Arc
+from apps.memories.models.layers import Knowledge as Knowledge
+from apps.memories.models.layers import LayerEntry as LayerEntry
+from apps.memories.models.layers import LedgerEntry as LedgerEntry
+from apps.memories.models.layers import Relationship as Relationship
+from apps.memories.models.layers import Scene as Scene
+from apps.memories.models.layers import VersionedText as VersionedText
+from apps.memories.models.lineage import ChatMemory as ChatMemory
+from apps.memories.models.lineage import Inheritance as Inheritance
+from apps.memories.models.memory import Entity as Entity
+from apps.memories.models.memory import Memory as Memory
+from apps.memories.models.memory import MemorySource as MemorySource
+from apps.memories.models.memory import RetiredReason as RetiredReason
+from apps.memories.models.passages import Passage as Passage

@@ -1,15 +1,10 @@
 """The only writes to memories and layers: those of people, and those of a finished stage of a run."""
 
-from apps.memories.operations.memories import create_memory, delete_memory, edit_memory, restore_memory
-from apps.memories.operations.merging import merge_by_hand, split_memory, undo_merge, undo_split
-
-__all__ = [
-    "create_memory",
-    "delete_memory",
-    "edit_memory",
-    "merge_by_hand",
-    "restore_memory",
-    "split_memory",
-    "undo_merge",
-    "undo_split",
-]
+from apps.memories.operations.memories import create_memory as create_memory
+from apps.memories.operations.memories import delete_memory as delete_memory
+from apps.memories.operations.memories import edit_memory as edit_memory
+from apps.memories.operations.memories import restore_memory as restore_memory
+from apps.memories.operations.merging import merge_by_hand as merge_by_hand
+from apps.memories.operations.merging import split_memory as split_memory
+from apps.memories.operations.merging import undo_merge as undo_merge
+from apps.memories.operations.merging import undo_split as undo_split

@@ -43,7 +43,8 @@ def inherit(branch: Chat) -> None:
     if parent is None or at is None:
         return
     copies = _copies(parent, branch, at)
-    _inherit_memories(parent, branch, at, copies)
+    rows = [*_own_memories(parent, branch, at, copies), *_inherited_memories(parent, branch, at, copies)]
+    Inheritance.objects.bulk_create(rows, ignore_conflicts=True)
     entities = {} if branch.character_id else _copy_entities(parent, branch)
     for model in (Scene, Knowledge, LedgerEntry, Arc, Relationship):
         _copy_rows(model, parent, branch, at, copies, entities)
@@ -65,11 +66,6 @@ def _copy_entities(parent: Chat, branch: Chat) -> dict[UUID, UUID]:
         Entity(owner_id=row.owner_id, chat=branch, name=row.name, kind=row.kind, aliases=row.aliases) for row in rows
     )
     return {row.pk: copy.pk for row, copy in zip(rows, created, strict=True)}
-
-
-def _inherit_memories(parent: Chat, branch: Chat, at: int, copies: MessageCopies) -> None:
-    rows = [*_own_memories(parent, branch, at, copies), *_inherited_memories(parent, branch, at, copies)]
-    Inheritance.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def _own_memories(parent: Chat, branch: Chat, at: int, copies: MessageCopies) -> Iterable[Inheritance]:

@@ -14,9 +14,7 @@ from apps.memories.operations.memories import latest_message, retract_memories, 
 MAX_TRIGGERS = 12
 
 
-def merge_memories(
-    chat: Chat | None, members: Sequence[Memory], text: str, *, run_id: UUID | None = None, editor: str = ""
-) -> int:
+def merge_memories(members: Sequence[Memory], text: str, *, run_id: UUID) -> int:
     """Merge memories for a run. Return how many were merged.
 
     Return 0 if one of them was superseded, edited, pinned or deleted meanwhile: ``text`` is made from what they said
@@ -27,7 +25,7 @@ def merge_memories(
     locked = list(unchanged.filter(pk__in=[member.pk for member in members]).order_by("pk"))
     if len(locked) < len(members):
         return 0
-    _replace(locked, text, RetiredReason.MERGED, run_id=run_id, editor=editor)
+    _replace(locked, text, RetiredReason.MERGED, run_id=run_id)
     return len(locked)
 
 
@@ -93,7 +91,7 @@ def _lock_active(memory: Memory) -> None:
 
 
 def _replace(
-    members: list[Memory], text: str, reason: RetiredReason, *, run_id: UUID | None = None, editor: str
+    members: list[Memory], text: str, reason: RetiredReason, *, run_id: UUID | None = None, editor: str = ""
 ) -> Memory:
     """Create a memory that supersedes ``members``."""
     successor = _successor(members, text, run_id=run_id, editor=editor)

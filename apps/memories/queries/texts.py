@@ -1,19 +1,14 @@
 """Reads of versioned texts: summary, profiles, canon, continuity check and repair note."""
 
-from typing import Any
-
 from django.db.models import Q, QuerySet
 
 from apps.chats.models import Character, Chat
 from apps.memories.models import VersionedText
 
 
-def current_version(chat: Chat, kind: str, character: Any = None) -> VersionedText | None:
-    """Return the current version of a text, if there is one, optionally of one character's."""
-    rows = versions_in(chat, kind).filter(state=VersionedText.State.CURRENT)
-    if character is not None:
-        rows = rows.filter(character=character)
-    return rows.first()
+def current_version(chat: Chat, kind: str) -> VersionedText | None:
+    """Return the current version of a text, if there is one."""
+    return versions_in(chat, kind).filter(state=VersionedText.State.CURRENT).first()
 
 
 def versions_in(chat: Chat, kind: str) -> QuerySet[VersionedText]:

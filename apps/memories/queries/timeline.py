@@ -68,11 +68,8 @@ def order_by_chats(character: Character, memories: MemoryQuerySet) -> MemoryQuer
 
 def sections_by_chat(memories: Iterable[Memory]) -> list[Section]:
     """Group memories, ordered by ``order_by_chats``, by the chats that they were learnt in."""
-    return _grouped(memories, _section_of_chat)
-
-
-def _section_of_chat(memory: Memory) -> SectionKey:
-    return (memory.chat.title if memory.chat else "From chats that are deleted"), None, None, memory.chat
+    deleted = "From chats that are deleted"
+    return _grouped(memories, lambda memory: (memory.chat.title if memory.chat else deleted, None, None, memory.chat))
 
 
 def _grouped(memories: Iterable[Memory], key: Callable[[Memory], SectionKey]) -> list[Section]:

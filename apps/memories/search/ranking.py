@@ -108,7 +108,11 @@ def _matches(hits: Sequence[Hit], weights: Mapping[str, float], relative: bool) 
 
 def _answers(hits: Sequence[Hit], matches: Sequence[float]) -> list[float]:
     """Return, for each hit by a subject that follows another speaker's question, that question's match, else 0."""
-    places = {_place(c.turn): (c.turn, match) for c, match in zip(hits, matches, strict=True) if c.turn}
+    places = {
+        (turn.chat, turn.session, turn.index): (turn, match)
+        for hit, match in zip(hits, matches, strict=True)
+        if (turn := hit.turn)
+    }
 
     def answer(hit: Hit) -> float:
         turn = hit.turn
@@ -118,10 +122,6 @@ def _answers(hits: Sequence[Hit], matches: Sequence[float]) -> list[float]:
         return match if asked and asked.is_question and asked.speaker != turn.speaker else 0.0
 
     return [answer(hit) for hit in hits]
-
-
-def _place(turn: TurnPosition) -> tuple[UUID, int, int]:
-    return turn.chat, turn.session, turn.index
 
 
 def _best_of_sessions(hits: Sequence[Hit], scores: Sequence[float]) -> list[float]:

@@ -103,7 +103,8 @@ def find(owner_id: UUID, query: SearchQuery) -> tuple[str, list[RankedHit]]:
         *find_messages(scope, terms, preset, question, speakers),
         *find_memories(scope, terms, preset, question, query.query),
     ]
-    return _method(terms), rank(hits, preset, lead_of_vectors(speakers))
+    method = "text" if not terms.vectors else "hybrid" if terms.lexemes else "vector"
+    return method, rank(hits, preset, lead_of_vectors(speakers))
 
 
 def _uses(preset: Preset, arm: str) -> bool:
@@ -119,12 +120,6 @@ def _vectors(owner_id: UUID, question: ParsedQuery, preset: Preset) -> QueryVect
     except EmbeddingUnavailable:
         log.warning("search_without_vectors")
         return QueryVectors()
-
-
-def _method(terms: QueryTerms) -> str:
-    if terms.vectors:
-        return "hybrid" if terms.lexemes else "vector"
-    return "text"
 
 
 def _results(owner: Owner, ranked: Sequence[RankedHit], query: str) -> list[SearchResult]:

@@ -37,7 +37,9 @@ def index(request: HttpRequest) -> HttpResponse:
     mine = Memory.objects.for_owner(request.user)
     page = Paginator(form.apply(mine.with_history()).order_by("-pinned", "-pk"), PAGE).get_page(request.GET.get("page"))
     page.object_list = add_witness_names(list(page.object_list))
-    context = {"form": form, "page": page, "any": mine.present().exists(), "chat": _chat_of(request, form)}
+    chat_id = form.values().get("chat")
+    chat = Chat.objects.for_owner(request.user).filter(pk=chat_id).first() if chat_id else None
+    context = {"form": form, "page": page, "any": mine.present().exists(), "chat": chat}
     if not wants_partial(request):
         context |= _books(request)
     return render(request, "memories/_list.html" if wants_partial(request) else "memories/index.html", context)
@@ -51,11 +53,6 @@ def _books(request: HttpRequest) -> dict[str, Any]:
         "chats": Chat.objects.for_owner(request.user).filter(known).order_by("-updated_at")[:BOOKS],
         "characters": Character.objects.for_owner(request.user).filter(of_whom).order_by("name")[:BOOKS],
     }
-
-
-def _chat_of(request: HttpRequest, form: FilterForm) -> Chat | None:
-    chat_id = form.values().get("chat")
-    return Chat.objects.for_owner(request.user).filter(pk=chat_id).first() if chat_id else None
 
 
 @login_required

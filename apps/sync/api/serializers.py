@@ -73,7 +73,8 @@ class AppendSerializer(GuardedSerializer):
 def _parsed(line: dict[str, Any], chat: Chat, at: str) -> ParsedMessage:
     given = {"name": _name(line, chat, at), "send_date": ""} | line
     given.pop("participant", None)
-    message = parse_message(given, NO_HEADER, _ignore)
+    # Validation has already refused what the parser would repair and warn of.
+    message = parse_message(given, NO_HEADER, lambda warning: None)
     return message if "send_date" in line else replace(message, send_date=None)
 
 
@@ -84,10 +85,6 @@ def _name(line: dict[str, Any], chat: Chat, at: str) -> str:
     if line.get("participant") is not None:
         return _participant(line["participant"], chat, f"{at}/participant").name
     return chat.character.name if chat.character else ""
-
-
-def _ignore(warning: str) -> None:
-    """Ignore a warning of the parser: validation has already refused what the parser would repair."""
 
 
 class PatchSetSerializer(StrictSerializer):

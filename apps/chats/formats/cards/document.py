@@ -67,7 +67,7 @@ def read_fields(card: Mapping[str, Any], warn: Warn = lambda text: None) -> dict
     """Return all `FIELDS` of a card in the types that are stored. Absent ones are empty."""
     said = _stored_fields(card)
     return (
-        {field: _text(said.get(field), warn) for field in TEXTS}
+        {field: "" if said.get(field) is None else as_text(said[field], warn) for field in TEXTS}
         | {"name": as_name(said.get("name"), warn).strip()}
         | {field: _texts(said.get(field), field, warn) for field in LISTS}
         | {field: object_at(said, field, warn) for field in OBJECTS}
@@ -82,10 +82,6 @@ def _stored_fields(card: Mapping[str, Any]) -> Mapping[str, Any]:
     said = {key: value for key, value in card.items() if key in (*LISTS, *TEXTS)}
     said |= {field: card[name] for field, names in ALIASES.items() for name in reversed(names) if name in card}
     return said | {"extensions": {key: card[key] for key in ("talkativeness", "fav") if key in card}}
-
-
-def _text(value: Any, warn: Warn) -> str:
-    return "" if value is None else as_text(value, warn)
 
 
 def _texts(value: Any, field: str, warn: Warn) -> list[str]:

@@ -62,15 +62,12 @@ def _chunks(content: bytes) -> Iterator[Chunk]:
             raise BrokenPNG("The picture is cut off in the middle.")
         chunk = Chunk(kind, content[at + 8 : at + 8 + length])
         if content[end - 4 : end] != chunk.encode()[-4:]:
-            raise BrokenPNG(f"The picture is damaged: the checksum of its {_name(kind)} chunk is wrong.")
+            name = kind.decode("ascii", "replace") if kind.isalpha() else "next"
+            raise BrokenPNG(f"The picture is damaged: the checksum of its {name} chunk is wrong.")
         yield chunk
         if kind == b"IEND":
             return
         at = end
-
-
-def _name(kind: bytes) -> str:
-    return kind.decode("ascii", "replace") if kind.isalpha() else "next"
 
 
 def _check_size(header: Chunk | None) -> None:

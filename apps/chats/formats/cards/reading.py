@@ -147,18 +147,15 @@ def _icon(archive: Charx, card: dict[str, Any], warn: Warn) -> bytes | None:
 def _read_text(content: bytes, result: ParsedFile) -> None:
     if len(content) > MAX_TEXT_BYTES:
         raise UnreadableCard(f"The text is larger than {MAX_TEXT_BYTES} bytes.")
-    value = _parse_json_or_yaml(content.removeprefix(codecs.BOM_UTF8), result.warn)
+    content = content.removeprefix(codecs.BOM_UTF8)
+    parse = _parse_json if content.lstrip().startswith((b"{", b"[")) else _parse_yaml
+    value = parse(content, result.warn)
     if is_card(value):
         result.card = _card(value, result.warn)
     else:
         result.book = lorebooks.read(value, result.warn)
     if result.card is None and result.book is None:
-        raise UnreadableCard(_reason_not_card(value))
-
-
-def _parse_json_or_yaml(content: bytes, warn: Warn) -> Any:
-    """Return the value of a JSON or YAML text. Raise UnreadableCard."""
-    return _parse_json(content, warn) if content.lstrip().startswith((b"{", b"[")) else _parse_yaml(content, warn)
+        raise UnreadableCard(CHAT if isinstance(value, list) or _is_chat(value) else NO_CARD)
 
 
 def _parse_json(content: bytes, warn: Warn) -> Any:
@@ -195,10 +192,6 @@ class _StringLoader(yaml.SafeLoader):
 
 
 _StringLoader.yaml_implicit_resolvers = {}
-
-
-def _reason_not_card(value: Any) -> str:
-    return CHAT if isinstance(value, list) or _is_chat(value) else NO_CARD
 
 
 def _is_chat_line(content: bytes) -> bool:
