@@ -1,5 +1,5 @@
 """Extract memories by rules, without a language model, from the chat's own sentences.
 
 A message is split into speech and narration, and these into sentences. Each sentence is scored by how informative it
-is and sorted into one tier and kind. The best of each kind are printed in the format that a model would reply in.
+is and sorted into one tier and kind. The best of each kind are returned in the format of a model's reply.
 """

@@ -6,17 +6,17 @@ from apps.builtin.phrases import as_sentence
 from apps.builtin.statements import Statement, statements_of
 from apps.builtin.threads import Thread, find_thread, parse_thread, resolves
 from apps.english.words import content_words, jaccard
-from apps.extraction.parsers.arcs import ARC, RESOLVED, ArcLine, print_arc
+from apps.extraction.parsers.arcs import ARC, RESOLVED, ArcLine, format_arc
 from apps.llm.generation import GenerationRequest
 
 MAX_NEW_ARCS = 4
-MIN_CHARS = 16  # of the text of a thread
-SAME_THREAD = 0.40  # Jaccard index from which two threads count as the same
+MIN_THREAD_CHARS = 16  # minimum length of a thread's text
+SAME_THREAD = 0.40  # minimum Jaccard index of two texts of the same thread
 SUMMARY_SENTENCES = 5
 
 
 def arcs(request: GenerationRequest) -> str:
-    """Print the most important threads that the turns open and leave open, and the known ones that they resolve."""
+    """Return lines for the most important threads that stay open at the end, and for known ones that are resolved."""
     statements = statements_of(request.material)
     known = request.material.get("open", ())
     lines = [
@@ -29,7 +29,7 @@ def arcs(request: GenerationRequest) -> str:
         for arc in known
         if (statement := find_resolution(arc["text"], statements))
     ]
-    return "\n".join(map(print_arc, lines)) or "NONE"
+    return "\n".join(map(format_arc, lines)) or "NONE"
 
 
 def open_threads(statements: Sequence[Statement]) -> list[Thread]:
@@ -38,7 +38,7 @@ def open_threads(statements: Sequence[Statement]) -> list[Thread]:
     for position, statement in enumerate(statements):
         thread = find_thread(statement)
         resolved = thread and any(resolves(later, thread) for later in statements[position + 1 :])
-        if thread and not resolved and len(thread.text) >= MIN_CHARS:
+        if thread and not resolved and len(thread.text) >= MIN_THREAD_CHARS:
             found[position] = thread
     chosen: dict[int, Thread] = {}
     for position in sorted(found, key=lambda index: -found[index].weight - 0.5 * len(statements[index].named[:2])):
@@ -48,7 +48,7 @@ def open_threads(statements: Sequence[Statement]) -> list[Thread]:
 
 
 def find_resolution(text: str, statements: Sequence[Statement]) -> Statement | None:
-    """Return the first sentence that resolves the thread of ``text``, or None.
+    """Return the first sentence that resolves the thread that ``text`` states, or None.
 
     Where the turns contain ``text``, only the sentences after it are searched.
     """
@@ -58,7 +58,7 @@ def find_resolution(text: str, statements: Sequence[Statement]) -> Statement | N
 
 
 def arc_summary(request: GenerationRequest) -> str:
-    """Print the arc's own sentence and the sentences of scenes and memories on the same topic, in order."""
+    """Return the arc's own sentence and the sentences of scenes and memories on the same topic, in order."""
     arc = request.material["arc"]
     words = content_words(arc)
     texts = list(dict.fromkeys([*request.material.get("scenes", ()), *request.material.get("memories", ())]))

@@ -7,7 +7,7 @@ from typing import Any
 from apps.english.clauses import split_speaker
 from apps.english.lexicon import stem
 from apps.english.words import STOP_WORDS
-from apps.extraction.parsers.merges import MergeLine, print_merge
+from apps.extraction.parsers.merges import MergeLine, format_merge
 from apps.llm.generation import GenerationRequest
 
 MIN_WORDS = 3
@@ -16,7 +16,7 @@ _NOT = re.compile(r"\b(?:not|never|no longer|without|nobody|nothing|no|cannot)\b
 
 
 def consolidate(request: GenerationRequest) -> str:
-    """Print a line for each group of entries that the longest of them includes; its text is kept."""
+    """Return a line for each group of entries that begin like their longest one, whose text is kept."""
     groups: list[list[Mapping[str, Any]]] = []
     for entry in sorted(request.material["entries"], key=lambda one: -len(_words(one["text"]))):
         group = next((group for group in groups if begins_with(group[0]["text"], entry["text"])), None)
@@ -27,7 +27,7 @@ def consolidate(request: GenerationRequest) -> str:
     lines = [
         MergeLine(tuple(sorted(entry["number"] for entry in group)), group[0]["text"]) for group in groups if group[1:]
     ]
-    return "\n".join(map(print_merge, sorted(lines, key=lambda line: line.numbers))) or "NONE"
+    return "\n".join(map(format_merge, sorted(lines, key=lambda line: line.numbers))) or "NONE"
 
 
 def begins_with(longer: str, entry: str) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from apps.builtin.statements import Statement, resolve_person, statements_of, subjects
 from apps.english.clauses import split_speaker
 from apps.english.words import content_words, jaccard
-from apps.extraction.parsers.epistemic import HIDING, KnowledgeLine, print_knowledge, print_retired
+from apps.extraction.parsers.epistemic import HIDING, KnowledgeLine, format_knowledge, format_retired
 from apps.extraction.parsers.text_cleanup import clean_line, clean_name
 from apps.llm.generation import GenerationRequest
 
@@ -55,7 +55,7 @@ _PRONOUN = re.compile(r"\b(?:i|me|my|you|your|he|she|him|her|his|they|them|their
 
 
 def epistemic(request: GenerationRequest) -> str:
-    """Print the knowledge that the turns state, and the numbers of the known entries that it makes obsolete."""
+    """Return lines for the knowledge that the turns state and for the known entries that it makes obsolete."""
     entries: list[tuple[int | None, KnowledgeLine]] = [
         (one["number"], KnowledgeLine(one["kind"], one["subject"], one.get("target") or "", one["text"]))
         for one in request.material.get("known", ())
@@ -67,9 +67,9 @@ def epistemic(request: GenerationRequest) -> str:
         obsolete = [item for item in entries if _ends_ignorance(line, item[1])]
         retired += [number for number, _ in obsolete if number is not None]
         entries = [*(item for item in entries if item not in obsolete), (None, line)]
-    lines = [print_knowledge(line) for number, line in entries if number is None]
+    lines = [format_knowledge(line) for number, line in entries if number is None]
     if retired:
-        lines.append(print_retired(tuple(dict.fromkeys(retired))))
+        lines.append(format_retired(tuple(dict.fromkeys(retired))))
     return "\n".join(lines) or "NONE"
 
 
@@ -116,7 +116,7 @@ def _lines_in(statement: Statement) -> Iterator[KnowledgeLine]:
 
 
 def _state_lines(statement: Statement) -> Iterator[KnowledgeLine]:
-    """Yield who knows or doesn't know a fact. What speakers say of themselves is skipped: it is only an opinion."""
+    """Yield who knows or doesn't know a fact, except what speakers say about themselves, which is only an opinion."""
     for kind, pattern in _STATES:
         match = pattern.search(statement.text)
         if match and (fact := _fact_text(match["fact"], statement)):

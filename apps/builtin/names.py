@@ -10,7 +10,7 @@ _WORD = r"[^\W\d_a-zß-öø-ÿ][\w'’-]*"
 _TITLE = r"(?:(?:Mr|Mrs|Ms|Dr|St)\.\s+)?"
 _NAME = re.compile(rf"{_TITLE}{_WORD}(?:\s+(?:of\s+the\s+|of\s+|the\s+|de\s+|von\s+|van\s+)?{_WORD}){{0,5}}")
 _START = re.compile(r"(?:^|[.!?:;…\"“”«»*\n]\s*|(?<!\w)['‘])$")
-_NEAR = 8  # characters before a name in which the end of the previous sentence is searched
+_SENTENCE_START_WINDOW = 8  # characters before a name that may end the previous sentence
 
 # Words that English capitalizes without their being names.
 NOT_NAMES = frozenset(
@@ -41,7 +41,7 @@ def names_in(text: str, known: Iterable[str] = ()) -> list[str]:
     certain = {name.casefold() for name in known}
     found: dict[str, str] = {}
     for match in _NAME.finditer(text):
-        begins = bool(_START.search(text, max(match.start() - _NEAR, 0), match.start()))
+        begins = bool(_START.search(text, max(match.start() - _SENTENCE_START_WINDOW, 0), match.start()))
         name = _trim(match[0], begins=begins, certain=certain)
         if len(name) > 1:
             found.setdefault(name.casefold(), name)

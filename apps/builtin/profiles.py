@@ -1,4 +1,4 @@
-"""Answer the tasks ``profiles`` and ``canon``: arrange memories by what they say about the subject."""
+"""Answer the tasks ``profiles`` and ``canon``: describe a subject by sorting memories and statements under labels."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +10,7 @@ from apps.builtin.scenes import setting_statements
 from apps.builtin.statements import Statement, statements_of
 from apps.builtin.threads import parse_thread
 from apps.english.clauses import split_speaker
-from apps.extraction.parsers.profiles import Profile, print_profile
+from apps.extraction.parsers.profiles import Profile, format_profile
 from apps.llm.generation import GenerationRequest
 
 MAX_PER_LABEL = 3
@@ -27,7 +27,7 @@ _GOALS = re.compile(
 
 
 def profiles(request: GenerationRequest) -> str:
-    """Print the subject's state, the world's state, and a line for each other person named in the same memory."""
+    """Return the subject's state, the world's state, and a line for each person named in a memory with the subject."""
     subject, memories = request.material["subject"], list(dict.fromkeys(request.material["memories"]))
     statements = statements_of(request.material)
     own = [text for text in memories if _mentions(text, subject)]
@@ -36,7 +36,7 @@ def profiles(request: GenerationRequest) -> str:
         "\n".join(_world_lines(memories, statements)),
         "\n".join(_relationship_lines(subject, request.material.get("names", ()), own)),
     )
-    return print_profile(profile) or "NONE"
+    return format_profile(profile) or "NONE"
 
 
 def _mentions(text: str, name: str) -> bool:
@@ -65,14 +65,14 @@ def _world_lines(memories: Sequence[str], statements: Sequence[Statement]) -> It
 
 
 def _labelled_line(label: str, texts: Iterable[str], fits: Callable[[str], object]) -> Iterable[str]:
-    """Yield a line of the first MAX_PER_LABEL texts that ``fits`` accepts; nothing if it accepts none."""
+    """Yield one line of the first MAX_PER_LABEL texts that ``fits`` accepts; nothing if it accepts none."""
     found = [as_sentence(text) for text in texts if fits(split_speaker(text)[1])][:MAX_PER_LABEL]
     if found:
         yield f"{label}: {' '.join(found)}"
 
 
 def _relationship_lines(subject: str, names: Iterable[str], own: Sequence[str]) -> Iterable[str]:
-    """Yield a line for each other person: the first memory on their relationship, else the first that names both."""
+    """Yield a line for each other person: the first memory of their relationship, else the first that names both."""
     for name in list(dict.fromkeys(name for name in names if name != subject))[:MAX_PAIRS]:
         both = [text for text in own if _mentions(text, name)]
         chosen = next((text for text in both if RELATIONSHIP.search(text)), both[0] if both else "")
@@ -81,7 +81,7 @@ def _relationship_lines(subject: str, names: Iterable[str], own: Sequence[str]) 
 
 
 def canon(request: GenerationRequest) -> str:
-    """Print three paragraphs on the subject: who they are, what happened, and how things stand."""
+    """Return up to three paragraphs on the subject: who they are, what happened, and how things stand."""
     memories = list(dict.fromkeys(request.material["memories"]))
     spoken = {text: split_speaker(text)[1] for text in memories}
     happened = [text for text in memories if EVENT.search(spoken[text])]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from apps.builtin.statements import Statement, resolve_person, statements_of, subjects
-from apps.extraction.parsers.relationships import Descriptor, RelationshipLine, print_relationship
+from apps.extraction.parsers.relationships import Descriptor, RelationshipLine, format_relationship
 from apps.llm.generation import GenerationRequest
 
 Words = dict[str, str]  # descriptor: magnitude
@@ -50,7 +50,7 @@ _PATTERNS = [(word, re.compile(rf"(?<!['’\w]){_NO}{_HOW}(?:{verb}) {_WHOM}")) 
 
 
 def relationships(request: GenerationRequest) -> str:
-    """Print the descriptors that the turns add or remove between two people."""
+    """Return lines for the descriptors that the turns add or remove between two people."""
     names = {name.casefold(): name for name in request.material.get("names", ())}
     before: dict[tuple[str, str], Words] = {}
     for known in request.material.get("known", ()):
@@ -69,7 +69,7 @@ def relationships(request: GenerationRequest) -> str:
         removed = tuple(word for word in old if word not in words)
         if added or removed:
             lines.append(RelationshipLine(names[pair[0]], names[pair[1]], added, removed))
-    return "\n".join(map(print_relationship, lines)) or "NONE"
+    return "\n".join(map(format_relationship, lines)) or "NONE"
 
 
 def _set_descriptor(words: Words, word: str, magnitude: str) -> None:

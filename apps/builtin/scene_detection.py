@@ -1,4 +1,4 @@
-"""The scene detector of the built-in extractor."""
+"""Find scenes for the pipeline with the built-in detector."""
 
 from collections.abc import Callable, Sequence
 

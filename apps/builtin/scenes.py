@@ -9,13 +9,13 @@ from apps.builtin.scene_breaks import SceneTurn, begins_scene
 from apps.builtin.statements import Statement, statements_of
 from apps.llm.generation import GenerationRequest
 
-SENTENCES = 3
+MAX_SENTENCES = 3
 MAX_SENTENCE = 300  # characters
 MIN_WORDS = 4
 
 
 def scene_recap(request: GenerationRequest) -> str:
-    """Print the sentence that best shows the setting and the two most salient others, in the order of the scene."""
+    """Return the sentence that best shows the setting and the two most salient others, in the order of the scene."""
     asserted = [one for one in statements_of(request.material) if not one.is_question]
     short = [one for one in asserted if len(one.quoted) <= MAX_SENTENCE]
     shown = [one for one in short if len(one.sentence.words) >= MIN_WORDS] or short
@@ -25,7 +25,7 @@ def scene_recap(request: GenerationRequest) -> str:
     opening = range(max(len(shown) // 3, 1))
     setting = max(opening, key=lambda index: _setting_score(shown[index]) + max(scores[index], -2.0) - 0.1 * index)
     others = [index for index in sorted(range(len(shown)), key=lambda index: -scores[index]) if index != setting]
-    chosen = sorted([setting, *others[: SENTENCES - 1]])
+    chosen = sorted([setting, *others[: MAX_SENTENCES - 1]])
     return " ".join(dict.fromkeys(as_sentence(shown[index].quoted) for index in chosen))
 
 
@@ -46,7 +46,7 @@ def setting_statements(statements: Sequence[Statement]) -> list[Statement]:
 
 
 def scene_break(request: GenerationRequest) -> str:
-    """Print YES if the turn begins a new scene, else NO."""
+    """Return YES if the turn begins a new scene, else NO."""
     turns = (request.material[name] for name in ("previous", "turn"))
     previous, turn = (SceneTurn(one["speaker"], bool(one.get("is_user")), one["text"]) for one in turns)
     return "YES" if begins_scene([previous], turn) else "NO"

@@ -10,15 +10,15 @@ from apps.builtin.names import certain_names, known_names, names_in, only_addres
 from apps.builtin.salience import LONG_TERM, SESSION, classify, importance, salience
 from apps.builtin.sentences import Sentence, sentences_of
 from apps.english.words import content_words
-from apps.extraction.parsers.memories import Candidate, print_memory
+from apps.extraction.parsers.memories import Candidate, format_memory
 from apps.llm.generation import GenerationRequest
 
-MIN_SALIENCE = 0.6  # of a sentence without its context
-MIN_SALIENCE_IN_STORY = 2.0  # the same in a story, which has news in each turn
+MIN_SALIENCE = 0.6  # minimum salience of a sentence, which ignores its context
+MIN_SALIENCE_IN_STORY = 2.0  # the same in a story, where every turn has news
 STORY_SHARE = 0.25  # share of narrated turns from which a chat is a story
-MIN_SCORE = 2.3  # of a sentence in its context
-WORDS_PER_MEMORY = 60  # a turn may give one memory more for each so many words
-MAX_NEW_WORDS = 15  # new words of a turn that count
+MIN_SCORE = 2.3  # minimum score of a sentence in its context
+WORDS_PER_MEMORY = 60  # a turn may give another memory per this many words
+MAX_NEW_WORDS = 15  # maximum number of a turn's new words that count
 EXPIRATION = {LONG_TERM: "permanent", SESSION: "session"}
 FALLBACK_KINDS = {LONG_TERM: "fact", SESSION: "detail"}  # used once a kind is full
 _PRONOUN = re.compile(r"(?:he|she|they|it|his|her|their|its)\b", re.IGNORECASE)
@@ -37,12 +37,12 @@ class _ScoredSentence:
 
 
 def long_term(request: GenerationRequest) -> str:
-    """Print the sentences on lasting facts about people."""
+    """Return lines for the sentences on lasting facts about people."""
     return _select(request.material, LONG_TERM)
 
 
 def session(request: GenerationRequest) -> str:
-    """Print the sentences on current events of the chat."""
+    """Return lines for the sentences on current events of the chat."""
     return _select(request.material, SESSION)
 
 
@@ -58,7 +58,7 @@ def _select(material: Mapping[str, Any], tier: str) -> str:
         if sentence_tier == tier and kinds[kind] < material["per_kind"]:
             kinds[kind] += 1
             chosen.append(_candidate(item, kind, participants, EXPIRATION[tier]))
-    return "\n".join(print_memory(item) for item in sorted(chosen, key=lambda item: item.sources)) or "NONE"
+    return "\n".join(format_memory(item) for item in sorted(chosen, key=lambda item: item.sources)) or "NONE"
 
 
 def _best_of_turns(turns: Sequence[Mapping[str, Any]], participants: Iterable[str]) -> Iterator[_ScoredSentence]:

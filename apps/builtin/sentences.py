@@ -10,19 +10,19 @@ from sentencex import segment
 from apps.extraction.instructions import is_instruction, without_instructions
 
 MIN_WORDS, MAX_WORDS = 4, 45
-MAX_PIECE = 20_000  # characters of a paragraph that are segmented at once; the time grows with their square
+MAX_PIECE_CHARS = 20_000  # characters segmented in one call, whose time grows with their square
 
 _FENCE = re.compile(r"^\s{0,3}(```|~~~)")
 _TABLE = re.compile(r"^\s*\|.*\|\s*$|^[\s|:+=-]+$")
-_SIGN = re.compile(r"[!-@\[-`{-~]")  # ASCII without letters and spaces
+_PUNCTUATION = re.compile(r"[!-@\[-`{-~]")  # ASCII characters except letters and spaces
 _INLINE = re.compile(r"<[/a-zA-Z!][^<>]{0,500}>|https?://\S+")
 _CODE = re.compile(r"[;{}]\s*$|\w\(\)|\w\[\w*\]|==|=>|->|</|\b(?:def|return|const|import|function)\b.*[(){}=;]")
 # No quotation mark of the same kind is allowed inside, so that unclosed quotes take linear time.
 _QUOTED = re.compile(r'"([^"\n]+)"|“([^“”\n]+)”|«([^«»\n]+)»|„([^„“”\n]+)[“”]')
 _ACTION = re.compile(r"(?<![*\w])\*{1,3}([^*\n]+?)\*{1,3}(?![*\w])")
 # Emphasis of one or two words within a sentence; it does not split the sentence.
-_STRESS = r"\*{1,3}([^*\s]+(?: [^*\s]+)?)\*{1,3}"
-_STRESSED = re.compile(rf"(?<=[\w,] ){_STRESS}(?!\w)|(?<![*\w]){_STRESS}(?= [a-z])")
+_EMPHASIS = r"\*{1,3}([^*\s]+(?: [^*\s]+)?)\*{1,3}"
+_EMPHASIZED = re.compile(rf"(?<=[\w,] ){_EMPHASIS}(?!\w)|(?<![*\w]){_EMPHASIS}(?= [a-z])")
 _MARKUP = re.compile(r"[*_`#>~]+|!?\[([^\[\]]*)\]\([^()]*\)")
 _VERB = r"(?:said|says|asked|asks|answered|replied|replies|whispered|called|shouted|told|added|muttered)"
 _WHO = r"(?!(?:Nobody|Everybody|Somebody|Everyone|Someone)\b)[A-Z][\w'’-]+(?: [A-Z][\w'’-]+){0,3}"
@@ -31,13 +31,13 @@ _SAID_AFTER = re.compile(rf"^\W*(?:{_VERB} (?P<who>{_WHO}|{_SOMEBODY})|(?P<subje
 _SAID_BEFORE = re.compile(rf"\b(?P<who>{_WHO}) {_VERB}\b[^.!?]*$")
 _ACTS_BEFORE = re.compile(rf"^\W*(?P<who>{_WHO})(?<!['’]s) (?!(?:and|or|of|with|in|on|at|to|for)\b)[a-z]+")
 _INTRODUCED = re.compile(rf"(?:^|[.,:;!?…—*)\]”\"»]|(?<![\w-]){_VERB})\s*$")
-_NEAR = 12  # characters before a quotation in which its introduction is searched
-_PRONOUNS = frozenset("he she they it we you i the then and but so".split())
+_INTRODUCTION_WINDOW = 12  # characters before a quotation that may introduce it
+_NOT_NAMES = frozenset("he she they it we you i the then and but so".split())
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """Sentence of the turn with the number ``turn``, said by ``speaker`` if ``spoken``, else narrated by them."""
+    """Sentence of turn number ``turn``, said by ``speaker`` if ``spoken`` is true, else narrated by them."""
 
     turn: int
     speaker: str
@@ -66,7 +66,7 @@ def _marked_sentences(message: str, speaker: str) -> tuple[tuple[str, bool, str]
     """Return (sentence, spoken, speaker), without instructions to a model and the text that their colon introduces."""
     marked, dictated = [], False
     for text, spoken, voice in _marked_parts(without_instructions(prose(message)), speaker):
-        pieces = (text[start : start + MAX_PIECE] for start in range(0, len(text), MAX_PIECE))
+        pieces = (text[start : start + MAX_PIECE_CHARS] for start in range(0, len(text), MAX_PIECE_CHARS))
         for raw in filter(str.strip, (sentence for piece in pieces for sentence in segment("en", piece))):
             command = is_instruction(raw)
             if not command and not dictated:
@@ -91,7 +91,7 @@ def prose(message: str) -> str:
 
 def _is_prose(text: str) -> bool:
     """Return whether a text is mostly words, not an address, a path, a row of numbers or code."""
-    return len(_SIGN.findall(text)) <= 0.2 * len(text) and not _CODE.search(text)
+    return len(_PUNCTUATION.findall(text)) <= 0.2 * len(text) and not _CODE.search(text)
 
 
 def _strip_markup(text: str) -> str:
@@ -105,7 +105,7 @@ def _marked_parts(message: str, speaker: str) -> Iterator[tuple[str, bool, str]]
     If it marks speech by quotation marks, the rest is narration; if it marks actions by asterisks, the rest is speech;
     if it marks nothing, all of it is speech.
     """
-    paragraphs = [_STRESSED.sub(lambda match: match[1] or match[2], line) for line in message.splitlines()]
+    paragraphs = [_EMPHASIZED.sub(lambda match: match[1] or match[2], line) for line in message.splitlines()]
     quotes = any(_quotations(paragraph) for paragraph in paragraphs)
     for paragraph in paragraphs:
         yield from _quoted_parts(paragraph, speaker) if quotes else _action_parts(paragraph, speaker)
@@ -117,7 +117,7 @@ def _quotations(paragraph: str) -> list[re.Match[str]]:
         match
         for match in _QUOTED.finditer(paragraph)
         if match[match.lastindex or 0].rstrip().endswith((".", ",", "!", "?", "…", "—", "-"))
-        or _INTRODUCED.search(paragraph, max(match.start() - _NEAR, 0), match.start())
+        or _INTRODUCED.search(paragraph, max(match.start() - _INTRODUCTION_WINDOW, 0), match.start())
     ]
 
 
@@ -128,7 +128,7 @@ def _quoted_parts(paragraph: str, speaker: str) -> Iterator[tuple[str, bool, str
     first ``speaker``. It gets an empty speaker if it is by somebody unnamed or possibly by somebody else.
     """
     speech = _quotations(paragraph)
-    ends = [*(match.start() for match in speech[1:]), len(paragraph)]  # of the text after each quotation
+    ends = [*(match.start() for match in speech[1:]), len(paragraph)]  # end of the text after each quotation
     position, voice = 0, speaker
     for match, end in zip(speech, ends, strict=False):
         before, after = paragraph[position : match.start()], paragraph[match.end() : end]
@@ -142,9 +142,9 @@ def _quoted_parts(paragraph: str, speaker: str) -> Iterator[tuple[str, bool, str
 
 
 def _tagged_speaker(before: str, quotation: str, after: str, speaker: str) -> str | None:
-    """Return the speaker that the words around a quotation name, None if they name nobody.
+    """Return the speaker named by the words around a quotation, or None if they name nobody.
 
-    It is empty if the speaker has no name, as in "said the man", or if somebody else acts before the quotation.
+    Return "" if the speaker has no name, as in "said the man", or if somebody else acts before the quotation.
     """
     tag = _SAID_AFTER.search(after)
     if tag and tag["subject"] and quotation.endswith(".") and after.rstrip().endswith((",", ":")):
@@ -154,12 +154,12 @@ def _tagged_speaker(before: str, quotation: str, after: str, speaker: str) -> st
     if name[:1].islower():
         return ""
     words = name.split()
-    while words and words[0].lower() in _PRONOUNS:
+    while words and words[0].lower() in _NOT_NAMES:
         words = words[1:]
     if words:
         return speaker if set(words) <= set(speaker.split()) else " ".join(words)
     acts = None if found else _ACTS_BEFORE.match(before)
-    known = {*speaker.lower().split(), *_PRONOUNS}
+    known = {*speaker.lower().split(), *_NOT_NAMES}
     return "" if acts and acts["who"].lower().split()[0] not in known else None
 
 

@@ -12,7 +12,7 @@ from apps.builtin.people import is_narrator
 from apps.builtin.salience import RELATIONSHIP, REVELATION, salience
 from apps.builtin.scenes import setting_statements
 from apps.builtin.statements import Statement, statements_of
-from apps.extraction.parsers.summary import parse_summary, print_summary
+from apps.extraction.parsers.summary import format_summary, parse_summary
 from apps.extraction.parsers.text_cleanup import clean_reply, one_line, strip_html
 from apps.llm.generation import GenerationRequest
 
@@ -38,7 +38,7 @@ _AHEAD = re.compile(
 
 
 def summary(request: GenerationRequest) -> str:
-    """Print the nine sections, updated by the turns."""
+    """Return the nine sections, updated by the turns."""
     before = _sections(request.material.get("summary", ""))
     statements = [one for one in statements_of(request.material) if 0 < len(_quote(one)) <= MAX_SENTENCE]
     asserted = [one for one in statements if not one.is_question]
@@ -60,7 +60,7 @@ def summary(request: GenerationRequest) -> str:
         **{number: _extend(before.get(number, []), items, MAX_CHARS[number]) for number, items in added.items()},
         THREADS: _threads(before.get(THREADS, []), statements),
     }
-    return print_summary({number: _format_items(items) for number, items in sorted(sections.items()) if items})
+    return format_summary({number: _format_items(items) for number, items in sorted(sections.items()) if items})
 
 
 def _sections(text: str) -> dict[int, list[str]]:

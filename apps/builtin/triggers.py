@@ -5,7 +5,7 @@ import re
 from apps.builtin.names import names_in
 from apps.english.clauses import split_speaker
 from apps.english.words import STOP_WORDS
-from apps.extraction.parsers.triggers import LENGTHS, MAX_WORDS, print_triggers
+from apps.extraction.parsers.triggers import LENGTHS, MAX_WORDS, format_triggers
 from apps.llm.generation import GenerationRequest
 
 MIN_LETTERS = 4
@@ -18,9 +18,9 @@ _MARKER = re.compile(
 
 
 def triggers(request: GenerationRequest) -> str:
-    """Print the trigger words of each memory."""
+    """Return a line with the trigger words of each memory."""
     found = {memory["number"]: trigger_words(memory["text"]) for memory in request.material["memories"]}
-    return print_triggers({number: words for number, words in found.items() if words}) or "NONE"
+    return format_triggers({number: words for number, words in found.items() if words}) or "NONE"
 
 
 def trigger_words(text: str) -> list[str]:

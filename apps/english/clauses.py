@@ -1,7 +1,7 @@
-"""A statement as clauses, in one spelling, with pronouns resolved. Pure.
+"""Split a statement into clauses, with uniform spelling and resolved pronouns. Pure.
 
-First and third person pronouns are put back to whom they stand for, as far as that is certain, so that ``Mira: “I live
-in Paris.”`` and ``Mira lives in Paris.`` read alike; ``I`` that nobody says, ``The user`` and ``{{user}}`` are one.
+First and third person pronouns are replaced by the person they refer to if that is certain, so that ``Mira: “I live in
+Paris.”`` equals ``Mira lives in Paris.``; ``The user``, ``{{user}}`` and ``I`` without a speaker are one person.
 """
 
 import re
@@ -12,9 +12,9 @@ from apps.english.names import CALENDAR, MAY, is_name, key_of
 from apps.english.numbers import digits, multiplied
 from apps.english.words import WORD
 
-USER = "user"  # who speaks, where it is not said
+USER = "user"  # the speaker of a statement that names none
 _SPEAKER = re.compile(r"^(?P<name>[^:“\"\n]{1,60}): (?P<said>.*)$", re.DOTALL)
-# Spellings of the same, and contractions written out; patterns ignore case and apply in this order.
+# Uniform spellings, and contractions written out; patterns ignore case and apply in this order.
 _WRITTEN = [
     (r"\{\{user\}\}|\bthe (?:user|player)\b", "User"),
     (r"\{\{char\}\}", "Char"),
@@ -60,7 +60,7 @@ class Clause:
 
 
 def split_speaker(text: str) -> tuple[str, str]:
-    """Split ``Mira: “I live in Paris.”`` into who says it, empty where nobody is named, and what is said."""
+    """Split ``Mira: “I live in Paris.”`` into the speaker, empty if nobody is named, and the speech."""
     match = _SPEAKER.match(text)
     return (match["name"], match["said"].strip("“”\"' ")) if match else ("", text)
 

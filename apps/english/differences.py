@@ -1,4 +1,4 @@
-"""In what two statements differ. Pure."""
+"""Find the differences between two statements. Pure."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -38,7 +38,7 @@ class Reading:
 
 @lru_cache(maxsize=4096)
 def reading(text: str) -> Reading:
-    """Return what a statement is compared by."""
+    """Return the parts of a statement by which it is compared."""
     words, names = NOTHING, NOTHING
     for clause in clauses(text):
         words |= frozenset(stem(word) for word in meaning(clause.words))
@@ -49,23 +49,23 @@ def reading(text: str) -> Reading:
 
 
 def contradicts(old: str, new: str) -> bool:
-    """Tell whether statements that are worded alike may exclude each other: by a negation, a changed number or name, a
-    particle ("on", "off"), or by who does it to whom. What only one of them mentions is no contradiction."""
+    """Return whether similarly worded statements may exclude each other: by a negation, a changed number or name, a
+    particle ("on", "off"), or by who does it to whom. Details that only one mentions do not contradict."""
     return negation_turned(old, new) or identifiers_differ(old, new) or particles_differ(old, new)
 
 
 def negation_turned(old: str, new: str) -> bool:
-    """Tell whether only one is negated, without an opposite that cancels it out: not to like is to dislike."""
+    """Return whether only one is negated, without an opposite that cancels it out: not to like is to dislike."""
     return reading(old).negated != reading(new).negated and not has_opposites(old, new)
 
 
 def has_opposites(old: str, new: str) -> bool:
-    """Tell whether a word of the one is the opposite of a word of the other."""
+    """Return whether a word of one statement is the opposite of a word of the other."""
     return any(opposite(*pair) for pair in product(*leftovers(old, new)))
 
 
 def identifiers_differ(old: str, new: str) -> bool:
-    """Tell whether a number or a name has changed, or the same people have changed places."""
+    """Return whether a number or a name has changed, or two people have exchanged roles."""
     one, two = reading(old), reading(new)
     numbers = one.numbers - two.numbers and two.numbers - one.numbers
     names = unmatched(one.names, two.words) and unmatched(two.names, one.words)
@@ -82,7 +82,7 @@ def leftovers(old: str, new: str) -> tuple[Words, Words]:
 
 
 def particles_differ(old: str, new: str) -> bool:
-    """Tell whether they differ in a particle or preposition that changes the sense, as on and off, under and behind."""
+    """Return whether they differ in a particle or preposition that changes the sense: on and off, under and behind."""
     one, two = ({word for clause in clauses(text) for word in clause.words} for text in (old, new))
     turns_one, turns_two = (one - two) & _TURNING, (two - one) & _TURNING
     places_one, places_two = one & _PLACING, two & _PLACING
@@ -90,7 +90,7 @@ def particles_differ(old: str, new: str) -> bool:
 
 
 def roles_swapped(old: str, new: str) -> bool:
-    """Tell whether the same people change places: who does it, and to whom."""
+    """Return whether two people have exchanged roles: who acts, and on whom."""
     for one, two in product(predicates(old), predicates(new)):
         if (one.rest | two.rest | {one.verb, two.verb}) & _SYMMETRIC or one.subject & two.subject:
             continue
@@ -101,7 +101,7 @@ def roles_swapped(old: str, new: str) -> bool:
 
 
 def tells_what_became(old: str, new: str) -> bool:
-    """Tell whether the older statement says how things are, the newer one what has happened since."""
+    """Return whether the older statement describes a state and the newer one a later event."""
     _, only_new = leftovers(old, new)
     happened = (predicate for predicate in predicates(new) if predicate.told or predicate.perfect)
     return any(event.verb in only_new for event in happened) and not any(state.told for state in predicates(old))

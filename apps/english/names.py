@@ -1,4 +1,4 @@
-"""Proper names and titles. Pure."""
+"""Recognise proper names and titles. Pure."""
 
 from apps.english.words import STOP_WORDS
 
@@ -8,12 +8,12 @@ TITLES = frozenset(
     professor doctor president judge inspector detective saint master mistress grandma grandpa old young
     little""".split()
 )
-MAY = "may-month"  # not the verb
+MAY = "may-month"  # the month, not the verb
 CALENDAR = frozenset(
     f"""monday tuesday wednesday thursday friday saturday sunday january february march april {MAY} june july august
     september october november december""".split()
 )
-# Words that a sentence may begin with, and which are no names there.
+# Words that may begin a sentence and are not names there.
 _OPENERS = STOP_WORDS | frozenset(
     """during despite inside outside behind beneath beside within among between across along around near above below
     throughout upon once though although peace nobody everybody everyone someone somebody anybody anyone one old
@@ -22,7 +22,7 @@ _OPENERS = STOP_WORDS | frozenset(
 
 
 def is_name(token: str, *, first: bool) -> bool:
-    """Tell whether a word as written is a name; ``first``: it begins the sentence, where all words are capitalised."""
+    """Return whether a word is a name, by its capital; ``first``: it begins a sentence, where any word has one."""
     word = token.lower().removesuffix("'s")
     return token[0].isupper() and len(word) > 1 and word not in (_OPENERS if first else STOP_WORDS)
 

@@ -1,4 +1,4 @@
-"""Numbers written as words. Pure."""
+"""Read numbers written as words. Pure."""
 
 from collections.abc import Iterable
 
@@ -19,7 +19,7 @@ _MULTIPLIERS = ("100", "1000")
 
 
 def digits(word: str) -> str:
-    """Return a number in words as digits, from one to a hundred; any other word as it is."""
+    """Return a number in words as digits, from one to a hundred; return any other word as it is."""
     tens, _, ones = word.partition("-")
     if tens in _CARDINALS and ones in _CARDINALS:
         return str(int(_CARDINALS[tens]) + int(_CARDINALS[ones]))
@@ -27,7 +27,7 @@ def digits(word: str) -> str:
 
 
 def multiplied(words: Iterable[str]) -> tuple[str, ...]:
-    """Return the words with "10", "1000" joined to "10000"."""
+    """Return the words with factors multiplied: "10", "1000" become "10000"."""
     result: list[str] = []
     for word in words:
         if result and word in _MULTIPLIERS and result[-1].isdigit():

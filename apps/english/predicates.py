@@ -1,4 +1,4 @@
-"""A statement's predicates: of each clause its subject, its verb, and what is said with it. Pure."""
+"""Find the predicate of each clause of a statement: its subject, its verb, and the rest. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -21,13 +21,13 @@ _BETWEEN = frozenset(
 )
 _CONJUNCTIONS = ("and", "but", "then")
 _SAME_IN_PAST = frozenset("become come run put cut left quit knit".split())
-_AGENT_WORDS = 3  # after "by", at most
+_AGENT_WORDS = 3  # maximum number of words after "by"
 
 
 @dataclass(frozen=True)
 class Predicate:
     """``subject`` and ``rest`` are the stems of the content words before and after the verb, ``names`` the proper names
-    of the clause. ``told``: it tells what happened, not how things are; ``perfect``: "has gone"."""
+    of the clause. ``told`` is true for an event, not a state; ``perfect`` for a perfect such as "has gone"."""
 
     subject: Words
     verb: str
@@ -65,7 +65,7 @@ def _first_verb(clause: Clause) -> int | None:
 
 
 def _begins_clause(clause: Clause, place: int) -> bool:
-    """Tell whether a name and a verb begin at ``place``."""
+    """Return whether a name and a verb begin at ``place``."""
     while place < len(clause.words) and clause.words[place] in TITLES:
         place += 1
     return place + 1 < len(clause.words) and clause.words[place] in clause.names and _is_verb(clause, place + 1)
@@ -116,7 +116,7 @@ def _predicate(clause: Clause) -> Predicate | None:
 
 
 def _active(passive: Predicate, rest: tuple[str, ...]) -> Predicate:
-    """Return "B does A" for "A is done by B"."""
+    """Turn the predicate of "A is done by B" into that of "B does A"."""
     agent = meaning(rest[rest.index("by") + 1 :][:_AGENT_WORDS])
     return replace(passive, subject=agent, rest=passive.subject | (passive.rest - agent))
 
@@ -135,7 +135,7 @@ def _main_verb(clause: Clause, first: int) -> int:
 
 
 def _continues(auxiliary: str, word: str) -> bool:
-    """Tell whether a word after an auxiliary is its verb."""
+    """Return whether a word after an auxiliary is its main verb."""
     if word in _AUXILIARY:
         return True
     base = stem(word)

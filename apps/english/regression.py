@@ -1,4 +1,4 @@
-"""Softmax regression on named signals: fit, keep as JSON, and predict. Pure but for its files."""
+"""Softmax regression on named signals: fit, keep as JSON, and predict. Pure except for its files."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 STEPS = 150
-DIGITS = 4  # that count, of what is kept
-LEAST_SCALE = 1e-6  # a signal that varies less tells nothing
+DIGITS = 4  # significant digits of stored weights
+MIN_SCALE = 1e-6  # minimum standard deviation of an informative signal
 
 Signals = Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class Regression:
-    """One row of ``weights`` for each class, one column for each name of a signal; signals are standardised by
+    """Weights of the signals: a row for each class, a column for each name of a signal; signals are standardised by
     ``means`` and ``scales``."""
 
     names: tuple[str, ...]
@@ -27,7 +27,7 @@ class Regression:
     biases: np.ndarray[Any, Any]
 
     def likelihoods(self, found: Sequence[Signals]) -> np.ndarray[Any, Any]:
-        """Return a row for each example, a column for each class; a row adds up to 1."""
+        """Return a row for each example and a column for each class. Each row adds up to 1."""
         values = np.array([[float(one[name]) for name in self.names] for one in found])
         return _softmax((values - self.means) / self.scales @ self.weights.T + self.biases)
 
@@ -54,13 +54,13 @@ def fitted(
 ) -> Regression:
     """Learn from examples of the classes 0, 1, … by gradient descent; the same examples give the same weights.
 
-    ``shrink`` is the weight of the L2 regularisation, in examples: it keeps rare signals from telling much. ``shares``
-    scale some signals down, below 1, so that the regularisation holds them back more.
+    ``shrink`` is the weight of the L2 regularisation, in examples: it limits the weights of rare signals. ``shares``
+    scale some signals down, below 1, so that the regularisation limits them more.
     """
     names = tuple(found[0])
     values = np.array([[float(one[name]) for name in names] for one in found])
     means, scales = values.mean(axis=0), values.std(axis=0)
-    scales[scales < LEAST_SCALE] = 1.0
+    scales[scales < MIN_SCALE] = 1.0
     scales /= [(shares or {}).get(name, 1.0) for name in names]
     inputs = np.hstack([(values - means) / scales, np.ones((len(found), 1))])
     learnt = _descend(inputs, np.eye(max(classes) + 1)[list(classes)], shrink / len(found))

@@ -1,4 +1,4 @@
-"""The words of a text that carry meaning, and how many of them two texts share. Pure."""
+"""Find the words of a text that carry meaning, and compare those of two texts. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -31,13 +31,13 @@ def content_words(text: str) -> Words:
 
 
 def jaccard(first: str, second: str) -> float:
-    """Return the share of the content words of both texts that both have."""
+    """Return the Jaccard index of the content words of two texts: shared words divided by all words."""
     one, two = content_words(first), content_words(second)
     return len(one & two) / len(one | two) if one | two else 1.0
 
 
 def meaning(words: Iterable[str]) -> Words:
-    """Return the stems of words in lower case, without fillers; possessives stay apart from the names themselves."""
+    """Return the stems of words in lower case, without fillers; possessives are kept distinct from names."""
     return frozenset(
         word if word.endswith("'s") else stem(word) for word in words if word not in _FILLERS and word != "'s"
     )

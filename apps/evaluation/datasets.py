@@ -19,7 +19,7 @@ _SECONDS = 1e11  # smaller numbers are seconds since 1970, larger ones are milli
 
 
 class UnusableDataset(ValueError):
-    """Raised for data that is not in the format. The message says where."""
+    """Raised for data that is not in the expected format. The message says where."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def read_locomo(data: Any) -> list[Store]:
     """
     samples = data if isinstance(data, list) else [data]
     if not samples:
-        raise UnusableDataset("The file holds no conversation.")
+        raise UnusableDataset("The file contains no conversation.")
     return [_locomo_store(sample, f"[{number}]", number) for number, sample in enumerate(samples)]
 
 
@@ -115,7 +115,7 @@ def read_stores(data: Any) -> list[Store]:
     """
     stores = required(data, "stores", list, "the file")
     if not stores:
-        raise UnusableDataset("The file holds no store.")
+        raise UnusableDataset("The file contains no store.")
     return [_store(store, f"stores[{number}]", number) for number, store in enumerate(stores)]
 
 

@@ -12,7 +12,7 @@ def read_json_lines(file: Path) -> list[tuple[int, Any]]:
     """Return the number, from 1, and the value of every line that is not blank. Raise UnusableDataset, OSError."""
     values = list(_values(file.read_bytes()))
     if not values:
-        raise UnusableDataset("it holds no line.")
+        raise UnusableDataset("it contains no line.")
     return values
 
 

@@ -1,4 +1,4 @@
-"""Measures of a ranking for a query. ``gold`` holds the items that answer it. Pure."""
+"""Measure a ranking for a query. ``gold`` holds the items that answer it. Pure."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import log2
@@ -32,6 +32,6 @@ def measure(ranking: Sequence[str], gold: Collection[str]) -> dict[str, float]:
 
 
 def mean(measures: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """Return the mean of each measure. Without measures it is empty."""
+    """Return the mean of each measure; an empty result without measures."""
     rows = list(measures)
     return {name: sum(row[name] for row in rows) / len(rows) for name in rows[0]} if rows else {}

@@ -1,4 +1,4 @@
-"""The formats of ``manage.py evaluate``, each with the functions that measure and print."""
+"""The formats of ``manage.py evaluate``, each with functions that measure and format."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from apps.evaluation import extraction, questions, report, scenes, supersession,
 class Evaluation:
     """The functions of one format.
 
-    ``evaluate`` reads a file, calls the second argument with lines of progress, and returns figures as JSON. It raises
+    ``evaluate`` reads a file, calls its second argument with progress lines, and returns figures as JSON. It raises
     UnusableDataset for a file that is not in the format, and OSError. ``table`` formats the figures as text.
     """
 

@@ -19,7 +19,7 @@ from apps.memories.search.hits import MESSAGES
 from apps.memories.search.service import SearchQuery, find
 
 METHODS = ("default", "dense", "ts_rank", "bm25", "seed")
-BATCH = 1000
+BATCH_SIZE = 1000
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Answer:
 
 
 def run(stores: Sequence[Store], report: Callable[[str], None] = lambda line: None) -> list[Answer]:
-    """Return the answers of every method to every query. Call ``report`` with lines of progress."""
+    """Return the measures of every method for every query. Call ``report`` with progress lines."""
     answers = []
     for number, store in enumerate(stores, 1):
         with _imported(store) as (chat, documents):
@@ -61,9 +61,9 @@ def _imported(store: Store) -> Iterator[tuple[Chat, dict[UUID, str]]]:
 
 
 def _append(owner: User, chat: Chat, documents: Sequence[Document]) -> Iterator[tuple[UUID, str]]:
-    """Append documents to the chat. Yield the id of each message with that of its document."""
-    for start in range(0, len(documents), BATCH):
-        batch = documents[start : start + BATCH]
+    """Append documents to the chat. Yield the id of each message with the id of its document."""
+    for start in range(0, len(documents), BATCH_SIZE):
+        batch = documents[start : start + BATCH_SIZE]
         messages = append_messages(owner, chat.pk, [_message(document) for document in batch]).messages
         yield from ((message.pk, document.id) for message, document in zip(messages, batch, strict=True))
 

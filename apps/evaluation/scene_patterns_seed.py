@@ -1,8 +1,10 @@
-"""The original's patterns of scene breaks, for comparison: what they cover, and where they go wrong, is that of the
-original as described (Smart Memory 1.7.9); the patterns themselves are our own. Pure.
+"""Find scene breaks as the original does, for comparison. Pure.
+
+The patterns are our own; they cover and miss the cases that the original (Smart Memory 1.7.9) is described to cover and
+miss.
 
 They read a whole message, speech and all, and know neither plans nor memories: "a week" in any sentence counts, as do a
-walk to the door and bold beside italics; a destination without an article does not.
+walk to the door and bold next to italics; a destination without an article does not.
 """
 
 import re
@@ -34,8 +36,10 @@ _STARS = re.compile(r"\*\s*\*\s*\*")  # anywhere in the message, as in the origi
 
 
 def seed_scene_starts(turns: Sequence[SceneTurn]) -> list[int]:
-    """The positions of the turns, but the first, whose text one of the patterns matches. The original puts such a
-    message into the scene before; here it is taken for the beginning that it mostly is."""
+    """Return the positions of the turns, except the first, whose text matches a pattern.
+
+    The original assigns such a message to the previous scene; here it begins a scene, as it usually does.
+    """
     patterns = (_PATTERN, _RULE, _STARS)
     return [
         position

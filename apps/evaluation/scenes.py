@@ -14,7 +14,7 @@ from apps.evaluation.datasets import UnusableDataset, required
 from apps.evaluation.json_lines import read_json_lines
 from apps.evaluation.scene_patterns_seed import seed_scene_starts
 
-EXCERPT = 90  # characters of a message shown with a mistake
+EXCERPT_CHARS = 90  # maximum length of the excerpt shown with a mistake
 
 
 @dataclass(frozen=True)
@@ -98,12 +98,12 @@ def _share(part: int, whole: int) -> float:
 
 def _mistakes(passage: Passage, starts: frozenset[int]) -> Iterator[Mistake]:
     for index in sorted(passage.expected ^ starts):
-        excerpt = " ".join(passage.turns[index].text.split())[:EXCERPT]
+        excerpt = " ".join(passage.turns[index].text.split())[:EXCERPT_CHARS]
         yield Mistake(passage.line, index, "missed" if index in passage.expected else "false", excerpt)
 
 
 def table(results: dict[str, Any]) -> str:
-    """Return the figures as a table with a line for each method, and below it the mistakes of each."""
+    """Return the figures as a table with a line for each method, followed by the mistakes of each."""
     names = ("precision", "recall", "f1", "exact")
     lines = [" " * 8 + "".join(f"{name:>11}" for name in names)]
     for method, row in results["methods"].items():

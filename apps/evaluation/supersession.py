@@ -87,7 +87,7 @@ def pair_of(value: Any, line: int) -> Pair:
 
 
 def judge_pairs(pairs: Sequence[Pair]) -> list[Judged]:
-    """Judge each pair by itself, both texts as memories of its kind. Raises EmbeddingUnavailable."""
+    """Judge each pair by itself, both texts as memories of its kind. Raise EmbeddingUnavailable."""
     embed = get_embedder().embed
     old, new = embed([pair.existing for pair in pairs]), embed([pair.candidate for pair in pairs])
     found = dict(
@@ -117,7 +117,7 @@ def _judge(pair: Pair, similarity: float, vector: np.ndarray[Any, Any], found: C
 
 
 def table(results: dict[str, Any]) -> str:
-    """Return accuracy and confusion table as text, and below them the wrong pairs."""
+    """Return accuracy and confusion table as text, followed by the wrong pairs."""
     width = max(map(len, LABELS))
     changes, independent = (sum(results["confusion"][label].values()) for label in (SUPERSEDED, PASSED))
     lines = [

@@ -1,8 +1,8 @@
-"""``--format verdicts``: how often statements of a real chat are taken for a change or a repetition of another.
+"""``--format verdicts``: count the statements of a real chat that are judged to change or repeat another.
 
 The file is a SillyTavern chat (JSONL) or LoCoMo's JSON. The built-in extractor's memories are judged one after the
-other as a run does, each against its nearest of the same tier and kind, and what is replaced or repeated is no
-longer compared. The pairs, printed with ``--json``, are to be read by a person.
+other as in a run, each against the nearest ones of the same tier and kind. Replaced and repeated memories are no
+longer compared. The pairs, printed with ``--json``, are meant for manual review.
 """
 
 from collections import Counter
@@ -45,7 +45,7 @@ class Judged:
 
 
 def evaluate(file: Path, report: Callable[[str], None]) -> dict[str, Any]:
-    """Count the verdicts on a chat's memories. Raises UnusableDataset, OSError, EmbeddingUnavailable."""
+    """Count the verdicts on a chat's memories. Raise UnusableDataset, OSError, EmbeddingUnavailable."""
     counts: Counter[str] = Counter()
     pairs: list[Judged] = []
     for turns in _conversations(file):
@@ -94,7 +94,7 @@ def _memories(turns: Sequence[SessionTurn]) -> dict[str, list[Candidate]]:
 
 
 def _judged(tier: str, candidates: Sequence[Candidate]) -> Iterator[tuple[str, Judged | None]]:
-    """Judge each candidate against what is kept of those before it."""
+    """Judge each candidate against the earlier ones that are kept."""
     embed = get_embedder().embed
     vectors: np.ndarray = embed([candidate.text for candidate in candidates]) if candidates else np.zeros((0, 1))
     active: list[int] = []
@@ -126,7 +126,7 @@ def _judged(tier: str, candidates: Sequence[Candidate]) -> Iterator[tuple[str, J
 
 
 def table(results: dict[str, Any]) -> str:
-    """Print the counts; the pairs are for ``--json``."""
+    """Return the counts as text; only ``--json`` shows the pairs."""
     verdicts = ", ".join(f"{count} {label}" for label, count in results["verdicts"].items())
     return (
         f"{results['memories']} memories, {results['kept']} kept: {verdicts}\n"

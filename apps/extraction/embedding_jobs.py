@@ -23,8 +23,8 @@ from apps.llm.embeddings import Embedder, EmbeddingUnavailable
 from apps.memories.models import Arc, Memory, Passage
 from apps.memories.passages import index_batches
 
-BATCH = 32  # texts that are embedded and stored together
-MAX_SECONDS = 60.0  # after which a job goes back to the queue to let others run
+BATCH_SIZE = 32  # texts that are embedded and stored together
+MAX_SECONDS = 60.0  # time after which a job goes back to the queue to let others run
 TEXTS: tuple[type[Any], ...] = (Memory, Arc)
 ALL: tuple[type[Any], ...] = (*TEXTS, Passage)
 
@@ -35,7 +35,7 @@ def count_stale(owner: Owner, model: str) -> int:
 
 
 def current_model(owner: Owner) -> str:
-    """Return the name of the owner's embedding model. Raises Conflict if it is unavailable."""
+    """Return the name of the owner's embedding model. Raise Conflict if it is unavailable."""
     try:
         return embedder_for(owner).model
     except EmbeddingUnavailable as error:
@@ -44,9 +44,9 @@ def current_model(owner: Owner) -> str:
 
 @transaction.atomic
 def start_reembedding(owner: Owner) -> EmbeddingJob | None:
-    """Return a queued job, or the active one for the same model; None if nothing is to do.
+    """Return a queued job, or the active one for the same model; None if there is nothing to do.
 
-    An active job for another model is cancelled. Raises Conflict if no model is available.
+    An active job for another model is cancelled. Raise Conflict if no model is available.
     """
     model = current_model(owner)
     jobs.lock_owner(owner)
@@ -88,7 +88,7 @@ def execute(
 def run_batches(job: EmbeddingJob) -> Iterator[int]:
     """Embed the stale rows of a claimed job, and yield the number of rows after each batch.
 
-    Raises ClaimLost, EmbeddingUnavailable.
+    Raise ClaimLost, EmbeddingUnavailable.
     """
     owner = job.owner_id
     embedder = embedder_for(owner)
@@ -96,7 +96,7 @@ def run_batches(job: EmbeddingJob) -> Iterator[int]:
     jobs.heartbeat(job, model=embedder.model, total=F("done") + left)
     for table in TEXTS:
         # Embedded rows are no longer stale, so that the next query returns the next batch.
-        while rows := list(_stale(table, owner, embedder.model).order_by("pk").values_list("pk", "text")[:BATCH]):
+        while rows := list(_stale(table, owner, embedder.model).order_by("pk").values_list("pk", "text")[:BATCH_SIZE]):
             embed_texts(table, owner, rows, embedder)
             _advance(job, len(rows))
             yield len(rows)
@@ -106,7 +106,7 @@ def run_batches(job: EmbeddingJob) -> Iterator[int]:
 
 
 def embed_texts(table: type[Any], owner: Owner, rows: Sequence[tuple[UUID, str]], embedder: Embedder) -> None:
-    """Embed and store rows, given as (id, text). A row whose text was edited meanwhile keeps its vector."""
+    """Embed and store rows, given as (id, text). A row whose text was edited in the meantime keeps its vector."""
     vectors = embedder.embed([text for _, text in rows])
     by_row = {pk: (text, vector) for (pk, text), vector in zip(rows, vectors, strict=True)}
     with transaction.atomic():

@@ -8,10 +8,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-_NAMED = "fact relationship preference event scene revelation development detail arc resolved contradiction"
+_TAG_KINDS = "fact relationship preference event scene revelation development detail arc resolved contradiction"
 _TAG = re.compile(
     # [fact], [fact:3:permanent], [scene:session]; not the stage direction [Scene: a tavern]
-    rf"[\[［【]\s*(?:(?:{'|'.join(_NAMED.split())})s?\s*(?=[\]］】]|[:：]\s*(?:\d|scene\b|session\b|permanent\b|\w+\s*=))"
+    rf"[\[［【]\s*(?:(?:{'|'.join(_TAG_KINDS.split())})s?\s*(?=[\]］】]|[:：]\s*(?:\d|scene\b|session\b|permanent\b|\w+\s*=))"
     r"|state\s*[:：]|(?:merge|retire)\s*(?=[:：\]］】]\s*\d)|/?\s*summary\s*(?=[\]］】])"
     # [knows] Mira | the door is locked
     r"|(?:knows|suspects|believes|unaware|hiding)\s*(?=[\]］】][^|\n]{1,200}\|))"
@@ -55,24 +55,24 @@ _OVERRIDE = re.compile(
     rf"|{_TEXTS}\s+(?:above|before|so far)\b|(?:above|preceding|foregoing)(?=\s*(?:$|[,.:;!\n–—-]|and\b|then\b)))",
     re.IGNORECASE,
 )
-# Where a command begins: not "I add", "he recorded".
-_ASKED = r"(?:^\W*|[,;:.!?–—]\s*|\b(?:please|now|and|then|must|should|shall|to|always|you|also|just|instead)\s+)"
+# The beginning of a command: matches neither "I add" nor "he recorded".
+_BEFORE_VERB = r"(?:^\W*|[,;:.!?–—]\s*|\b(?:please|now|and|then|must|should|shall|to|always|you|also|just|instead)\s+)"
 _MEMORY = (
     r"(?:memory|memories|memory (?:book|bank|store|log|list)|knowledge base|system prompt|fact list|list of facts)\b"
 )
 _TO_MEMORY = re.compile(
-    rf"{_ASKED}(?:add|append|insert|store|save|record|log|write|put|enter|include|note|keep)\b[^.!?\n]{{0,80}}?"
+    rf"{_BEFORE_VERB}(?:add|append|insert|store|save|record|log|write|put|enter|include|note|keep)\b[^.!?\n]{{0,80}}?"
     rf"\b(?:to|in|into)\s+(?:your|the|its|this|long[- ]term|permanent|session)\s+(?:\w+[- ]){{0,2}}?{_MEMORY}",
     re.IGNORECASE,
 )
 _AS_MEMORY = re.compile(
-    rf"{_ASKED}(?:add|store|save|record|log|remember|extract|mark|treat|count|memori[sz]e|output|write)\b[^.!?\n]{{0,80}}?"
+    rf"{_BEFORE_VERB}(?:add|store|save|record|log|remember|extract|mark|treat|count|memori[sz]e|output|write)\b[^.!?\n]{{0,80}}?"
     r"\bas\s+(?:an?\s+)?(?:(?:new|true|important|permanent|established|confirmed|long[- ]term|core)\s+){0,3}"
     r"(?:facts?|memor(?:y|ies))\b",
     re.IGNORECASE,
 )
 _OUTPUT = re.compile(
-    rf"{_ASKED}(?:(?:output|emit)\s+"
+    rf"{_BEFORE_VERB}(?:(?:output|emit)\s+"
     r"(?:the following|this|these|exactly|only|just|a line|lines?|none|nothing|new|[\"“'\[:])"
     r"|(?:print|output|emit|write|return|reply|respond|answer|extract)\b[^.!?\n]{0,40}?"
     r"\b(?:json|facts?:|memory lines?|memories?:|tagged lines?|the tag|system prompt|only with none))",
@@ -87,7 +87,7 @@ _ADDRESSED = re.compile(
     r"memori[sz]e)\b",
     re.IGNORECASE,
 )
-_MACHINERY = re.compile(
+_MODEL_INTERNALS = re.compile(
     r"^\W*(?:new|updated|additional|important) instructions?\s*[:：]"
     r"|\b(?:end|beginning) of (?:the )?(?:transcript|system prompt|chat log)\b"
     r"|\byour (?:system prompt|memory (?:bank|store)|(?:real|actual) (?:task|instructions?))\b"
@@ -95,15 +95,15 @@ _MACHINERY = re.compile(
     r"|\binstructions? (?:for|to) the (?:ai|model|assistant|extractor)\b",
     re.IGNORECASE,
 )
-_RULES = (_TAG, _ROLE_LINE, _NOTE, _OOC, _OVERRIDE, _TO_MEMORY, _AS_MEMORY, _OUTPUT, _ADDRESSED, _MACHINERY)
-# Every rule needs one of these: a cheap check that most sentences fail.
+_RULES = (_TAG, _ROLE_LINE, _NOTE, _OOC, _OVERRIDE, _TO_MEMORY, _AS_MEMORY, _OUTPUT, _ADDRESSED, _MODEL_INTERNALS)
+# Each rule matches only texts with one of these hints, a cheap check that most sentences fail.
 _HINT = re.compile(
     r"[\[［【<#:：]|\(\(|\booc\b|ignor|disregard|forget|overrid|bypass|skip|memor|facts?\b|output|emit|print|json|prompt|"
     r"transcript|instruction|assistant|language model|llm|chatbot|extract|summari|chat log|\bai\b|knowledge base|"
     r"\(\s*(?:a/n|system|author|writer|gm|dm|narrator|note)",
     re.IGNORECASE,
 )
-_MAX_CHECKED = 4000  # characters of a sentence; longer ones are not stored as memories
+_MAX_CHECKED = 4000  # characters checked in a sentence; longer ones are not stored as memories
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])")
 
 
@@ -114,7 +114,7 @@ def is_instruction(sentence: str) -> bool:
 
 
 def without_instructions(message: str) -> str:
-    """Remove out-of-character notes, lines that imitate another role, and texts behind tags from a message.
+    """Remove out-of-character notes, lines that imitate another role, and texts after tags from a message.
 
     Commands among its sentences stay; check each sentence with ``is_instruction``.
     """
@@ -129,12 +129,12 @@ def _strip_tagged(line: str) -> str:
     return line[: tag.start()] if tag else line
 
 
-def echoed_lines(turn_texts: Iterable[str]) -> frozenset[str]:
-    """Return the texts that messages dictate, normalized: those behind tags and after the colon of a command.
+def dictated_texts(turn_texts: Iterable[str]) -> frozenset[str]:
+    """Return the normalized texts that messages dictate: those after tags and after the colon of a command.
 
-    They are returned as wholes and as sentences. A candidate with such a text only echoes the prompt.
+    Each text is returned both whole and split into sentences. A candidate with such a text only repeats the prompt.
     """
-    texts = {normalized(piece) for text in turn_texts for piece in _dictated(text)}
+    texts = {normalized(piece) for text in turn_texts for piece in _dictated_pieces(text)}
     return frozenset(texts - {""})
 
 
@@ -143,7 +143,7 @@ def normalized(text: str) -> str:
     return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
 
 
-def _dictated(text: str) -> Iterator[str]:
+def _dictated_pieces(text: str) -> Iterator[str]:
     follows_command = False  # the line before was a command that ended with a colon
     for line in filter(str.strip, text.splitlines()):
         parts = _TAG.split(line)

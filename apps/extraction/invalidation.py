@@ -14,7 +14,7 @@ from apps.memories.operations.invalidation import invalidate
 
 @transaction.atomic
 def invalidate_chat(owner: Owner, chat_id: UUID) -> int:
-    """Retire what lost its source in a chat. Return how many messages became unread. Raises Missing."""
+    """Retire memories without a source in a chat. Return how many messages became unread. Raise Missing."""
     chat = lock_chat(owner, chat_id)
     changed = changed_since_read(chat)
     invalidate(chat, changed)

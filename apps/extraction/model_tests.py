@@ -21,25 +21,25 @@ from apps.llm.backends.connected import ConnectedBackend
 from apps.llm.generation import GenerationBackend, get_backend
 from apps.llm.models import Connection
 
-KEPT = 20  # tests of an owner; older ones are deleted
+MAX_TESTS = 20  # tests kept per owner; older ones are deleted
 HEARTBEAT_INTERVAL = 2.0  # seconds; a backend calls its watch function more often
-ORPHANED = "The worker stopped in the middle of it. Start the test again."
-GONE = "The connection was deleted before its turn came."
+ORPHANED = "The worker stopped during the test. Start the test again."
+GONE = "The connection was deleted before the test started."
 
 
 @transaction.atomic
 def start_test(owner: Owner, connection: Connection | None) -> ModelTest:
     """Create a queued test of the connection's model, or of the built-in backend.
 
-    Raises Conflict if another test of the owner is active, and Invalid if the connection names no model.
+    Raise Conflict if another test of the owner is active, and Invalid if the connection names no model.
     """
     if connection is not None and not connection.model:
-        raise Invalid.at("/connection", "This connection names no model that writes.")
+        raise Invalid.at("/connection", "This connection has no generation model.")
     jobs.lock_owner(owner)
     tests = ModelTest.objects.for_owner(owner)
     if tests.active().exists():
         raise Conflict("A test goes on already. Wait for it, or cancel it.")
-    tests.exclude(pk__in=list(tests.order_by("-pk").values_list("pk", flat=True)[: KEPT - 1])).delete()
+    tests.exclude(pk__in=list(tests.order_by("-pk").values_list("pk", flat=True)[: MAX_TESTS - 1])).delete()
     backend = _backend(connection)
     return ModelTest.objects.create(
         owner_id=owner_id_of(owner),
@@ -57,7 +57,7 @@ def execute(test_id: UUID) -> None:
     if test is None:
         return
     with jobs.fail_on_error(test, Problem):
-        # The name of the backend shows what was meant: a deleted connection leaves null, as the built-in one has.
+        # The backend's name tells a deleted connection from the built-in backend, since both connections are null.
         if test.connection is None and test.backend != get_backend().name:
             raise Conflict(GONE)
         results: list[TierResult] = []
@@ -71,7 +71,7 @@ def execute(test_id: UUID) -> None:
 
 
 def throttled_heartbeat(job: jobs.Job) -> Callable[[], None]:
-    """Return a function that records a heartbeat, at most one every HEARTBEAT_INTERVAL; it raises ClaimLost."""
+    """Return a function that records a heartbeat, at most one per HEARTBEAT_INTERVAL; it raises ClaimLost."""
     last = float("-inf")
 
     def beat() -> None:

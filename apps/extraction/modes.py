@@ -27,7 +27,7 @@ _LAYERS = (Scene, Knowledge, LedgerEntry, Arc, VersionedText)
 
 @transaction.atomic
 def set_read_only(owner: Owner, chat: Chat) -> ChatMemory:
-    """Make the chat recall without learning anything new. Raises Missing."""
+    """Make the chat recall without learning anything new. Raise Missing."""
     chat = lock_chat(owner, chat.pk)
     memory = ChatMemory.of_chat(chat)
     if memory.mode != ChatMemory.Mode.READ_ONLY:
@@ -39,7 +39,7 @@ def set_read_only(owner: Owner, chat: Chat) -> ChatMemory:
 
 @transaction.atomic
 def end_read_only(owner: Owner, chat: Chat, *, learn: bool) -> ChatMemory:
-    """End read-only mode. With ``learn``, also learn from the messages sent meanwhile. Raises Missing."""
+    """End read-only mode. With ``learn``, also learn from the messages sent in the meantime. Raise Missing."""
     chat = lock_chat(owner, chat.pk)
     memory = ChatMemory.of_chat(chat)
     if memory.mode == ChatMemory.Mode.READ_ONLY:
@@ -52,7 +52,7 @@ def end_read_only(owner: Owner, chat: Chat, *, learn: bool) -> ChatMemory:
 
 @transaction.atomic
 def start_fresh(owner: Owner, chat: Chat) -> ChatMemory:
-    """Retire what is remembered of this chat alone; long-term memories stay. Can be undone. Raises Missing."""
+    """Retire the memories of this chat, except long-term ones, until ``undo_fresh_start``. Raise Missing."""
     chat = lock_chat(owner, chat.pk)
     retired = {"state": "retired", "retired_reason": RetiredReason.FRESH_START}
     Memory.objects.for_owner(owner).active().filter(chat=chat, tier=Memory.Tier.SESSION).update(
@@ -72,7 +72,7 @@ def start_fresh(owner: Owner, chat: Chat) -> ChatMemory:
 
 @transaction.atomic
 def undo_fresh_start(owner: Owner, chat: Chat) -> ChatMemory:
-    """Restore what the fresh start retired, together with what was learnt since. Raises Missing."""
+    """Restore what the fresh start retired, and keep what was learnt in the meantime. Raise Missing."""
     chat = lock_chat(owner, chat.pk)
     retired = {"retired_reason": RetiredReason.FRESH_START}
     active = {"state": Memory.State.ACTIVE, "retired_reason": ""}
@@ -91,7 +91,7 @@ def undo_fresh_start(owner: Owner, chat: Chat) -> ChatMemory:
 
 
 def _has_newer(row: LedgerEntry | VersionedText) -> bool:
-    """Return whether another row has become current in its place."""
+    """Return whether another row for the same field or text has become current."""
     if isinstance(row, LedgerEntry):
         place = {"chat": row.chat_id, "entity": row.entity_id, "field": row.field}
     else:

@@ -39,8 +39,8 @@ from apps.llm.generation import GenerationFailed
 from apps.llm.tokens import count_tokens
 from apps.memories.witnesses import learners
 
-ATTEMPTS = 3  # at a window whose messages change while they are read
-MAX_SECONDS = 240.0  # after which a run goes back to the queue to let others run
+MAX_ATTEMPTS = 3  # attempts at a window whose messages change while they are read
+MAX_SECONDS = 240.0  # time after which a run goes back to the queue to let others run
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _run_steps(context: Context) -> Iterator[None]:
 
 
 def _read(context: Context, members: Sequence[Character | None]) -> Iterator[None]:
-    """Read window after window until nothing is new. Read a window again if it changes meanwhile."""
+    """Read window after window until no message is new. Read a window again if it changes in the meantime."""
     attempts = 0
     while window := _next_window(context):
         try:
@@ -117,9 +117,9 @@ def _read(context: Context, members: Sequence[Character | None]) -> Iterator[Non
                 progress.mark_read(context.chat, window.messages, _reading_tiers(context))
         except MessagesChanged:
             attempts += 1
-            if attempts == ATTEMPTS:
+            if attempts == MAX_ATTEMPTS:
                 raise
-            # Take back what was learnt from the old text, and start the window from its first step.
+            # Retire the memories of the old text, and start the window from its first step.
             invalidate_chat(context.owner_id, context.chat.pk)
             context.run.steps.filter(window=window.key).delete()
         else:
@@ -158,7 +158,7 @@ def _pending_tiers(context: Context, window: Window) -> set[str]:
 
 
 def _run_step(context: Context, stage: Stage, window: Window, member: Character | None) -> None:
-    """Run a stage and write its result. Raises MessagesChanged, Missing, GenerationFailed, ClaimLost."""
+    """Run a stage and write its result. Raise MessagesChanged, Missing, GenerationFailed, ClaimLost."""
     jobs.heartbeat(context.run, stage=stage.name)
     context.stage, context.character = stage.name, member or context.chat.character
     outcome = stage.run(context, window)
@@ -168,7 +168,7 @@ def _run_step(context: Context, stage: Stage, window: Window, member: Character 
             # Runs of other chats of the character may write about the same entities.
             rows = Character.objects.for_owner(context.owner_id).filter(pk=context.character.pk)
             list(rows.select_for_update().values_list("pk"))
-        # By no tier yet, but the fingerprint is stored: an edit after this step must be noticed.
+        # No tier has read them yet, but this stores their fingerprints, so that an edit after this step is noticed.
         progress.mark_read(context.chat, window.messages, [])
         counts = outcome.write()
         result = runs.StepResult(stage.name, window.key, window.messages, member, outcome.unused, dict(counts))
@@ -226,7 +226,7 @@ def _estimate_total(context: Context, new: int) -> None:
 
 
 def _check_unchanged(run: ExtractionRun, messages: Sequence[Message]) -> None:
-    """Lock the chat and check that the messages are as they were read. Raises MessagesChanged, Missing."""
+    """Lock the chat and check that the messages are as they were read. Raise MessagesChanged, Missing."""
     chat = lock_chat(run.owner_id, run.chat_id)
     ids = [message.pk for message in messages]
     rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=ids)

@@ -1,7 +1,7 @@
-"""Track which messages each tier has read, and find those that have changed since.
+"""Track which messages each tier has read, and find those that have changed in the meantime.
 
 A message is stored as read together with a fingerprint of its active swipe, text, speaker and visibility. If the
-fingerprint is another one now, the message has to be read again.
+fingerprint differs now, the message has to be read again.
 """
 
 import hashlib

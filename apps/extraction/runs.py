@@ -45,7 +45,7 @@ def start_run(
     """Return a run over the chat's new messages, and whether it was created; an open run is returned as it is.
 
     The window is fixed here, and ends before the newest reply, which may still be swiped. ``from_index`` makes
-    messages from there on count as new. Raises Missing.
+    messages from there on count as new. Raise Missing.
     """
     chat = lock_chat(owner, chat.pk)
     open_run = chat.runs.open().first()
@@ -77,7 +77,7 @@ def is_read_only(chat: Chat) -> bool:
 def is_due(chat: Chat, *, since: int = 0) -> bool:
     """Return whether a run is due, looking at messages from index ``since`` on.
 
-    It is if enough messages are unread, or if an unread one stands before one that was read: an edit.
+    A run is due if enough messages are unread, or if an unread message precedes one that was read, because of an edit.
     """
     settings, end = settings_of(chat), end_of_window(chat)
     tiers = [tier for tier in READING_TIERS if getattr(settings, tier)]
@@ -86,7 +86,7 @@ def is_due(chat: Chat, *, since: int = 0) -> bool:
     new = list(unread(chat, tiers, since, end).values_list("index", flat=True)[: settings.extract_every])
     if len(new) >= settings.extract_every:
         return True
-    # Unread messages that are the newest ones fill the last indexes; one further up was read before.
+    # New messages have the last indexes without a gap; an unread one before the gap has been edited.
     return any(index + len(new) - place < end for place, index in enumerate(new))
 
 
@@ -99,7 +99,7 @@ def end_of_window(chat: Chat) -> int:
 
 
 def finish_step(run: ExtractionRun, result: StepResult) -> None:
-    """Record a finished step, in the transaction that writes its result. Raises ClaimLost."""
+    """Record a finished step, in the transaction that writes its result. Raise ClaimLost."""
     locked = jobs.owned(run).select_for_update().first()
     if locked is None:
         raise jobs.ClaimLost
@@ -124,7 +124,7 @@ def finish_step(run: ExtractionRun, result: StepResult) -> None:
 
 @transaction.atomic
 def record_call(run: ExtractionRun, call: ModelCall) -> None:
-    """Save a model call and add its usage to the run, even a cancelled one. Raises ClaimLost if it was deleted."""
+    """Save a model call and add its usage to the run, even a cancelled one. Raise ClaimLost if the run was deleted."""
     locked = ExtractionRun.objects.for_owner(run.owner_id).select_for_update().filter(pk=run.pk).first()
     if locked is None:
         raise jobs.ClaimLost

@@ -1,4 +1,4 @@
-"""Routes below ``/settings/``: memory settings, prompts, model tests and search vectors."""
+"""URL patterns under ``/settings/``: memory settings, prompts, model tests and search vectors."""
 
 from django.urls import path
 

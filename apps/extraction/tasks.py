@@ -1,4 +1,4 @@
-"""Celery tasks of extraction, and the subscribers and sweeps that send them. Tasks carry ids only."""
+"""Celery tasks of extraction, and the subscribers and sweeps that send them. Tasks receive ids only."""
 
 import datetime as dt
 import time
@@ -24,10 +24,10 @@ from apps.llm.models import Connection
 from apps.memories.passages import index_batches
 
 EDITS = (ChatChange.Kind.PATCH, ChatChange.Kind.UNDO)  # the kinds of change that alter existing messages
-NEWEST = 500  # messages that are searched for unread ones if no existing message was altered
+NEWEST = 500  # newest messages searched for unread ones if no existing message was altered
 SWEPT_WITHIN = dt.timedelta(hours=2)
 TEST_LIMIT = 3600  # seconds; a model on a slow machine takes a quarter of an hour
-INDEXING_SECONDS = 20.0  # after which indexing goes back to the queue to let other tasks run
+INDEXING_SECONDS = 20.0  # time after which indexing goes back to the queue to let other tasks run
 
 
 def on_chat_committed(event: ChatChanged, **kwargs: Any) -> None:
@@ -47,7 +47,7 @@ def on_chat_branched(chat: Chat, **kwargs: Any) -> None:
 
 
 def invalidate_if_exists(chat: Chat) -> None:
-    """Invalidate what lost its source in the chat; do nothing if the chat was deleted meanwhile."""
+    """Invalidate what lost its source in the chat; do nothing if the chat was deleted in the meantime."""
     with suppress(Missing):
         invalidate_chat(chat.owner_id, chat.pk)
 

@@ -1,4 +1,4 @@
-"""Routes of the pages of runs and settings, below ``/memories/``, in the namespace of the memory book."""
+"""URL patterns for pages of runs and settings under ``/memories/``, in the namespace of the memory book."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The recall card, shown below a user message on the chat page."""
+"""The recall card, shown under a user message on the chat page."""
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ from apps.injection.queries import is_newest_turn, recalls_of_messages, source_p
 from apps.injection.turns import text_hash
 
 MAX_LINE = 600  # characters of a memory that a card shows
-RECALL_EXPECTED_WITHIN = dt.timedelta(minutes=1)  # after sending; later, no pending card is shown
+RECALL_EXPECTED_WITHIN = dt.timedelta(minutes=1)  # maximum age of a message with a pending card
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Build the entity graph of a recall: the entities that its memories name, and which are named together. Pure."""
+"""Build the entity graph of a recall: the entities that its memories name, linked if one memory names both. Pure."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ class GraphEntity:
 
 
 def graph_of(entities_by_memory: Mapping[str, Sequence[GraphEntity]]) -> dict[str, list[dict[str, Any]]]:
-    """Return nodes and edges as JSON, from the entities by memory id.
+    """Return the nodes and edges as JSON values, given the entities by memory id.
 
     A node's ``weight`` is the number of memories that name it. An edge lists the memories that name both its ends.
     """

@@ -37,13 +37,13 @@ def recall_turn(chat: Chat, message: Message, *, over_edits: bool = False) -> Re
 
 
 def rerun_recall(owner: Owner, chat_id: UUID, message_id: UUID) -> Recall:
-    """Replace the recall of a message, even if the user edited it. Raise as ``recall_turn``."""
+    """Replace the recall of a message, even if the user edited it. Raise the errors of ``recall_turn``."""
     chat = access_chat(owner, chat_id)
     return recall_turn(chat, access_message(owner, chat_id, message_id), over_edits=True)
 
 
 def ensure_recall(owner: Owner, chat_id: UUID, message_id: UUID) -> Recall:
-    """Return the recall stored for the message's present text, or make it. Raise as ``recall_turn``."""
+    """Return the recall stored for the message's present text, or make it. Raise the errors of ``recall_turn``."""
     chat = access_chat(owner, chat_id)
     message = access_message(owner, chat_id, message_id)
     rows = Recall.objects.for_owner(owner).filter(message=message, turn_hash=turn_from_message(chat, message).hash)
@@ -110,7 +110,7 @@ def delete_recall(row: Recall) -> None:
 
 @transaction.atomic
 def restore_recall(turn: UserTurn, values: dict[str, Any]) -> Recall:
-    """Restore a deleted recall from its ``undo_values``, or return the recall that the turn has got since."""
+    """Restore a deleted recall from its ``undo_values``, or return the one made in the meantime."""
     message_id = _lock_turn(turn)
     rows = Recall.objects.for_owner(turn.owner_id)
     row: Recall | None = rows.filter(message=message_id).first()

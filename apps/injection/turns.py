@@ -8,7 +8,7 @@ from uuid import UUID
 
 from apps.chats.models import Chat, Message
 
-BATCH = 200
+BATCH_SIZE = 200
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,9 @@ def visible_messages(chat: Chat) -> Any:
 
 
 def visible_messages_newest_first(chat: Chat) -> Iterator[Message]:
-    """Yield the visible messages from the end of the chat backwards. Reads them in batches."""
+    """Yield the visible messages newest first, read in batches."""
     end = chat.message_count
     while end > 0:
-        batch = visible_messages(chat).filter(index__lt=end, index__gte=end - BATCH).order_by("-index")
+        batch = visible_messages(chat).filter(index__lt=end, index__gte=end - BATCH_SIZE).order_by("-index")
         yield from batch
-        end -= BATCH
+        end -= BATCH_SIZE

@@ -1,4 +1,4 @@
-"""Routes of the recall card."""
+"""URL patterns for the recall card."""
 
 from django.urls import path
 

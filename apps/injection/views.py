@@ -95,7 +95,7 @@ def restore(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespon
     try:
         recall_of, values = signing.loads(request.POST.get("values", ""), salt=UNDO_SALT, max_age=UNDO_SECONDS)
     except signing.BadSignature:
-        return HttpResponse("This can't be undone any more.", status=400, content_type="text/plain")
+        return HttpResponse("This can no longer be undone.", status=400, content_type="text/plain")
     if recall_of == str(message_id):
         operations.restore_recall(turn_from_message(own_chat(request, chat_id), message), values)
     return _show(request, stored_recall(request, message))

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apps.builtin.scene_breaks import SceneTurn, begins_scene, learning, likelihoods, scene_starts
-from apps.builtin.scene_breaks.detection import LIKELY_ENOUGH
+from apps.builtin.scene_breaks.detection import MIN_LIKELIHOOD
 from apps.builtin.scene_breaks.network import Network
 from apps.evaluation.scene_patterns_seed import seed_scene_starts
 from apps.llm.embeddings import EmbeddingUnavailable
@@ -179,7 +179,7 @@ def test_without_an_embedding_model_words_decide(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(learning, "get_embedder", unavailable)
     later = SceneTurn("Mira", False, "Two days later, in the evening, a letter was lying on the table.")
     likely = likelihoods([*BEFORE, later, SceneTurn("Tom", True, '"For me?" I ask.')])
-    assert likely[2] >= LIKELY_ENOUGH > likely[3]
+    assert likely[2] >= MIN_LIKELIHOOD > likely[3]
 
 
 @pytest.mark.parametrize("text", ["She stayed for a week.", "He walked to the door.", '"See you the next day."',

@@ -160,7 +160,7 @@ def test_a_further_change_replaces_the_job_that_goes_on(owner: User, chat: Chat,
 
 
 def test_a_job_gives_way_to_others_and_goes_on(owner: User, chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding_jobs, "BATCH", 2)
+    monkeypatch.setattr(embedding_jobs, "BATCH_SIZE", 2)
     job = started(owner)
     turns = 1
     while embedding_jobs.execute(job.pk, max_seconds=0):
@@ -176,7 +176,7 @@ def test_a_job_gives_way_to_others_and_goes_on(owner: User, chat: Chat, monkeypa
 def test_a_job_of_a_killed_worker_is_taken_up_where_it_was(
     owner: User, chat: Chat, monkeypatch: pytest.MonkeyPatch, sent: list[str]
 ) -> None:
-    monkeypatch.setattr(embedding_jobs, "BATCH", 2)
+    monkeypatch.setattr(embedding_jobs, "BATCH_SIZE", 2)
     job = started(owner)
     claimed = jobs.claim(EmbeddingJob, job.pk)
     assert claimed
@@ -198,7 +198,7 @@ def test_a_job_of_a_killed_worker_is_taken_up_where_it_was(
 
 
 def test_a_cancel_stops_between_two_batches(owner: User, chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding_jobs, "BATCH", 2)
+    monkeypatch.setattr(embedding_jobs, "BATCH_SIZE", 2)
     job = started(owner)
 
     def cancel(rows: int) -> None:

@@ -206,7 +206,7 @@ def test_a_test_whose_task_was_lost_is_queued_again(owner: User, monkeypatch: py
 
 
 def test_only_the_latest_tests_are_kept(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_tests, "KEPT", 3)
+    monkeypatch.setattr(model_tests, "MAX_TESTS", 3)
     other = model_tests.start_test(UserFactory(), None)
     tests = []
     for _ in range(5):

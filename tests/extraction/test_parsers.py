@@ -11,33 +11,33 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from apps.extraction.parsers.answers import parse_update, parse_yes_no
-from apps.extraction.parsers.arcs import ArcLine, parse_arcs, print_arc
+from apps.extraction.parsers.arcs import ArcLine, format_arc, parse_arcs
 from apps.extraction.parsers.continuity import Contradiction, parse_contradictions, print_contradiction
-from apps.extraction.parsers.epistemic import KINDS, KnowledgeLine, parse_knowledge, print_knowledge
+from apps.extraction.parsers.epistemic import KINDS, KnowledgeLine, format_knowledge, parse_knowledge
 from apps.extraction.parsers.free_text import parse_free_text
-from apps.extraction.parsers.ledger import StateLine, parse_states, print_state
+from apps.extraction.parsers.ledger import StateLine, format_state, parse_states
 from apps.extraction.parsers.memories import (
     ENTITY_KINDS,
     EXPIRATIONS,
     MAX_ENTITIES,
     Candidate,
     NamedEntity,
+    format_memory,
     parse_memories,
-    print_memory,
 )
-from apps.extraction.parsers.merges import MergeLine, parse_merges, print_merge
-from apps.extraction.parsers.profiles import Profile, parse_profiles, print_profile
+from apps.extraction.parsers.merges import MergeLine, format_merge, parse_merges
+from apps.extraction.parsers.profiles import Profile, format_profile, parse_profiles
 from apps.extraction.parsers.records import MAX_ITEMS, MAX_UNUSED
 from apps.extraction.parsers.relationships import (
     MAGNITUDES,
     Descriptor,
     RelationshipLine,
+    format_relationship,
     parse_relationships,
-    print_relationship,
 )
-from apps.extraction.parsers.summary import SECTIONS, parse_summary, print_summary
+from apps.extraction.parsers.summary import SECTIONS, format_summary, parse_summary
 from apps.extraction.parsers.text_cleanup import MAX_REPLY
-from apps.extraction.parsers.triggers import parse_triggers, print_triggers
+from apps.extraction.parsers.triggers import format_triggers, parse_triggers
 from apps.memories.candidates import LEDGER_FIELDS
 
 MEMORY_KINDS = ("fact", "relationship", "preference", "event")
@@ -118,12 +118,12 @@ def read_memories(reply: str) -> Any:
 
 
 FORMATS = {
-    "memories": Format(reader(read_memories), print_memory, candidates),
-    "arcs": Format(reader(parse_arcs), print_arc, arcs),
-    "ledger": Format(reader(parse_states), print_state, states()),
-    "epistemic": Format(reader(parse_knowledge), print_knowledge, knowledge),
-    "relationships": Format(reader(parse_relationships), print_relationship, relationships),
-    "merges": Format(reader(parse_merges), print_merge, merges),
+    "memories": Format(reader(read_memories), format_memory, candidates),
+    "arcs": Format(reader(parse_arcs), format_arc, arcs),
+    "ledger": Format(reader(parse_states), format_state, states()),
+    "epistemic": Format(reader(parse_knowledge), format_knowledge, knowledge),
+    "relationships": Format(reader(parse_relationships), format_relationship, relationships),
+    "merges": Format(reader(parse_merges), format_merge, merges),
     "continuity": Format(reader(parse_contradictions), print_contradiction, contradictions),
 }
 TAGGED = [name for name in FORMATS if name != "relationships"]
@@ -188,7 +188,7 @@ def test_markup_around_a_line_is_ignored(form: Format, dress: str, data: st.Data
 def test_wrapped_lines_are_joined(form: Format, data: st.DataObject) -> None:
     item = data.draw(form.lines)
     line = form.show(item)
-    begins = max(line.find("]"), line.find(": ") if form.show is print_relationship else 0) + 20
+    begins = max(line.find("]"), line.find(": ") if form.show is format_relationship else 0) + 20
     gaps = [match.start() for match in re.finditer(r" (?=[^\[\s—])", line) if match.start() > begins]
     for gap in data.draw(st.lists(st.sampled_from(gaps), max_size=4, unique=True)) if gaps else []:
         line = f"{line[:gap]}\n{line[gap + 1 :]}"
@@ -235,12 +235,12 @@ def test_items_beyond_the_limit_are_counted(form: Format) -> None:
 
 
 SAMPLES: dict[Callable[[Any], str], str] = {
-    print_memory: "[fact:2] Mira lives in Paris.",
-    print_arc: "[arc] Mira looks for her brother.",
-    print_state: "[state:Mira:character] mood=tense",
-    print_knowledge: "[knows] Mira | the key is false",
-    print_relationship: "Mira -> Tom: warm(high)",
-    print_merge: "[merge:1,4] Mira lives in Paris with Tom.",
+    format_memory: "[fact:2] Mira lives in Paris.",
+    format_arc: "[arc] Mira looks for her brother.",
+    format_state: "[state:Mira:character] mood=tense",
+    format_knowledge: "[knows] Mira | the key is false",
+    format_relationship: "Mira -> Tom: warm(high)",
+    format_merge: "[merge:1,4] Mira lives in Paris with Tom.",
     print_contradiction: "[contradiction:2] Tom is dead.",
 }
 
@@ -405,7 +405,7 @@ sections = st.dictionaries(
 
 @given(sections)
 def test_a_printed_summary_is_parsed_back(printed: dict[int, str]) -> None:
-    assert parse_summary(print_summary(printed)).sections == printed
+    assert parse_summary(format_summary(printed)).sections == printed
 
 
 profiles = st.builds(Profile, *[st.just("") | st.lists(texts, min_size=1, max_size=3).map("\n\n".join)] * 3)
@@ -414,7 +414,7 @@ profiles = st.builds(Profile, *[st.just("") | st.lists(texts, min_size=1, max_si
 @given(profiles)
 def test_a_printed_profile_is_parsed_back(profile: Profile) -> None:
     assume(any(asdict(profile).values()))
-    assert parse_profiles(print_profile(profile)) == profile
+    assert parse_profiles(format_profile(profile)) == profile
 
 
 @given(
@@ -422,7 +422,7 @@ def test_a_printed_profile_is_parsed_back(profile: Profile) -> None:
     st.sampled_from(["{}", "- {}", "**{}**", "  {}", "> {}", "1) {}"]),
 )
 def test_printed_triggers_are_parsed_back(found: dict[int, tuple[str, ...]], dress: str) -> None:
-    reply = "\n".join(dress.format(line) for line in print_triggers(found).splitlines())
+    reply = "\n".join(dress.format(line) for line in format_triggers(found).splitlines())
     assert parse_triggers(reply, list(found)).words == found
 
 

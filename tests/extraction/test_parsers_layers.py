@@ -3,7 +3,7 @@
 import pytest
 
 from apps.extraction.parsers.arcs import ArcLine, parse_arcs
-from apps.extraction.parsers.epistemic import KnowledgeLine, parse_knowledge, print_retired
+from apps.extraction.parsers.epistemic import KnowledgeLine, format_retired, parse_knowledge
 from apps.extraction.parsers.ledger import StateLine, parse_states
 from apps.extraction.parsers.merges import MergeLine, parse_merges
 from apps.extraction.parsers.relationships import Descriptor, RelationshipLine, parse_relationships
@@ -148,7 +148,7 @@ def test_other_lines_are_not_knowledge(line: str) -> None:
         ("[retired] 2-4", (2, 3, 4)),
         ("[retire] 1\n[retire] 2\n[retire] 1", (1, 2)),
         ("[retire] Mira is 30", ()),
-        (print_retired((7, 9)), (7, 9)),
+        (format_retired((7, 9)), (7, 9)),
     ],
 )
 def test_entries_are_retired_by_number(reply: str, numbers: tuple[int, ...]) -> None:

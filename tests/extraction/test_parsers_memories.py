@@ -13,8 +13,8 @@ from apps.extraction.parsers.memories import (
     UNKNOWN,
     Candidate,
     NamedEntity,
+    format_memory,
     parse_memories,
-    print_memory,
 )
 
 KINDS = ("fact", "relationship", "preference", "event")
@@ -46,7 +46,7 @@ def read(reply: str) -> list[Candidate]:
 
 @given(st.lists(candidates, max_size=5))
 def test_printed_memories_are_parsed_back(items: list[Candidate]) -> None:
-    parsed = parse_memories("\n".join(map(print_memory, items)), KINDS)
+    parsed = parse_memories("\n".join(map(format_memory, items)), KINDS)
     assert parsed.items == items
     assert parsed.unused == []
 
@@ -66,7 +66,7 @@ tags = st.text(alphabet="[]fact:23 =,/entitysource*_`-#【】：ab", max_size=40
 @given(st.lists(st.builds("[fact{}]{}".format, tags, st.one_of(st.text(), tags)), max_size=3))
 def test_parsed_memories_survive_a_round_trip(lines: list[str]) -> None:
     found = read("\n".join(lines))
-    assert read("\n".join(map(print_memory, found))) == found
+    assert read("\n".join(map(format_memory, found))) == found
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from apps.builtin.ledger.changes import StateChange, apply_changes, same_value
 from apps.builtin.ledger.people import people_changes
 from apps.builtin.ledger.things import thing_changes
 from apps.builtin.statements import statements_of
-from apps.extraction.parsers.ledger import StateLine, print_state
+from apps.extraction.parsers.ledger import StateLine, format_state
 from apps.extraction.parsers.text_cleanup import tag_safe_name
 from apps.llm.generation import GenerationRequest
 
@@ -15,7 +15,7 @@ MAX_VALUE = 120  # characters
 
 
 def ledger(request: GenerationRequest) -> str:
-    """Print a line for each entity whose fields the turns change."""
+    """Return a line for each entity whose fields the turns change."""
     entities = request.material.get("entities", ())
     known = {(tag_safe_name(one["name"]).casefold(), one["type"]): one["fields"] for one in entities}
     changes: dict[tuple[str, str], list[StateChange]] = {}
@@ -33,4 +33,4 @@ def _state_line(changes: list[StateChange], fields: Mapping[str, Any]) -> str:
     after = apply_changes(changes, before)
     values = {name: value for name, value in after.items() if not same_value(name, value, before.get(name, ""))}
     cleared = tuple(name for name in before if name not in after)
-    return print_state(StateLine(changes[0].name, changes[0].kind, values, cleared)) if values or cleared else ""
+    return format_state(StateLine(changes[0].name, changes[0].kind, values, cleared)) if values or cleared else ""

@@ -12,11 +12,11 @@ from apps.extraction.stages.scene_detection import SceneTurn
 from apps.llm.embeddings import EmbeddingUnavailable
 
 WEIGHTS = Path(__file__).with_name("weights.npz")
-LIKELY_ENOUGH = 0.3  # best F1 on tables left out of training
+MIN_LIKELIHOOD = 0.3  # gives the best F1 on tables left out of training
 
 
 def likelihoods(turns: Sequence[SceneTurn], first: int = 1) -> list[float]:
-    """Return how likely each message from ``first`` begins a scene; 0 for those before and for the very first.
+    """Return how likely each message from ``first`` begins a scene; 0 for earlier ones and the first of all.
 
     Without an embedding model, words alone decide.
     """
@@ -28,7 +28,7 @@ def likelihoods(turns: Sequence[SceneTurn], first: int = 1) -> list[float]:
     except EmbeddingUnavailable:
         inputs = inputs_without_vectors(turns, first)
     likely = _network().likelihoods(inputs)
-    # Tables have too few of these for the network to learn them.
+    # The training tables have too few of these for the network to learn them.
     begins = (not stays_in_scene(turn) for turn in turns[first:])
     return [0.0] * first + [float(one) if may else 0.0 for one, may in zip(likely, begins, strict=True)]
 
@@ -42,9 +42,9 @@ def scene_starts(
 ) -> list[int]:
     """Return the positions of the turns that begin a scene, in order, without the first turn.
 
-    A scene has at least ``min_messages``; what would cut it shorter is passed over. ``likely`` are the turns'
+    A scene has at least ``min_messages``; a start that would make it shorter is ignored. ``likely`` are the turns'
     likelihoods; right after a beginning, only a mark begins another scene, since the reply to a new setting resembles
-    one. ``agrees`` is asked about each position that would be one, and decides.
+    one. ``agrees`` is called for each candidate position, and decides.
     """
     starts: list[int] = []
     for position in range(1, len(turns)):
@@ -52,7 +52,7 @@ def scene_starts(
         if position - last < min_messages:
             continue
         follows = bool(starts) and last == position - 1
-        begins = not follows and bool(likely) and likely[position] >= LIKELY_ENOUGH
+        begins = not follows and bool(likely) and likely[position] >= MIN_LIKELIHOOD
         if (begins or is_marked(turns[max(position - WINDOW, 0) : position], turns[position])) and agrees(position):
             starts.append(position)
     return starts
@@ -61,7 +61,7 @@ def scene_starts(
 def begins_scene(previous: Sequence[SceneTurn], turn: SceneTurn) -> bool:
     """Return whether ``turn`` begins a scene; False for the first message."""
     turns = [*previous, turn]
-    return bool(previous) and (is_marked(previous, turn) or likelihoods(turns, len(previous))[-1] >= LIKELY_ENOUGH)
+    return bool(previous) and (is_marked(previous, turn) or likelihoods(turns, len(previous))[-1] >= MIN_LIKELIHOOD)
 
 
 @cache

@@ -4,7 +4,7 @@ import re
 
 from apps.builtin.scene_breaks.words import CALENDAR, PARTS_OF_DAY, SHIFTS, UNITS, any_of, words_of
 
-READ = 8_000  # characters of a message
+MAX_READ_CHARS = 8_000  # characters read from a message
 HEADING_WORDS = 12
 
 _FENCED = re.compile(r"^\s*```.*?(?:^\s*```[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
@@ -24,7 +24,7 @@ _PLACE = re.compile(r"\W*(?:location|place|setting|scene)\W{0,3}[:=]\W*([^|\n\])
 
 def lines_of(message: str) -> list[str]:
     """Return the message's lines without code, remarks out of character and pictures."""
-    text = _ASIDE.sub(" ", _FENCED.sub("\n", message.replace("\r\n", "\n")[:READ]))
+    text = _ASIDE.sub(" ", _FENCED.sub("\n", message.replace("\r\n", "\n")[:MAX_READ_CHARS]))
     return [line.strip() for line in text.split("\n") if line.strip()]
 
 
@@ -43,6 +43,6 @@ def is_heading(line: str) -> bool:
 
 
 def place_in(lines: list[str]) -> str:
-    """Return what a line such as "Location: the docks" says, or an empty string."""
+    """Return the place that a line such as "Location: the docks" names, or an empty string."""
     found = next(filter(None, map(_PLACE.match, lines)), None)
     return found[1].strip("*_ .").casefold() if found else ""

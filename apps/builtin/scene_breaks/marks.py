@@ -1,4 +1,4 @@
-"""Recognise what begins a scene outside the story: a separator, a heading, a new place field, a long pause. Pure."""
+"""Recognise scene breaks marked outside the story: by a separator, a heading, a new place field, a long pause. Pure."""
 
 import datetime as dt
 from collections.abc import Sequence
@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from apps.builtin.scene_breaks.reading import reading_of
 from apps.extraction.stages.scene_detection import SceneTurn
 
-PAUSE = dt.timedelta(hours=6)  # between the send dates of two messages
-HABIT = 2  # messages in a row with a separator, after which a separator means nothing
+MIN_PAUSE = dt.timedelta(hours=6)  # minimum time between two messages that begins a scene
+HABIT_LENGTH = 2  # consecutive messages with a separator, after which another one means nothing
 
 
 def is_marked(previous: Sequence[SceneTurn], turn: SceneTurn) -> bool:
     """Return whether a mark begins a scene with ``turn``. ``previous`` must not be empty."""
     before = previous[-1]
-    if turn.sent_at and before.sent_at and turn.sent_at - before.sent_at >= PAUSE:
+    if turn.sent_at and before.sent_at and turn.sent_at - before.sent_at >= MIN_PAUSE:
         return True
     now = reading_of(turn.text)
     if now.separated and not _habit(turn.name, previous):
@@ -24,7 +24,7 @@ def is_marked(previous: Sequence[SceneTurn], turn: SceneTurn) -> bool:
     return now.titled or bool(now.place and now.place not in places[:1])
 
 
-def _habit(name: str, previous: Sequence[SceneTurn], least: int = HABIT) -> bool:
+def _habit(name: str, previous: Sequence[SceneTurn], least: int = HABIT_LENGTH) -> bool:
     """Return whether the author puts separators into every message."""
-    own = [reading_of(one.text) for one in previous if one.name == name][-HABIT:]
+    own = [reading_of(one.text) for one in previous if one.name == name][-HABIT_LENGTH:]
     return len(own) >= least and all(one.separated or one.closed for one in own)

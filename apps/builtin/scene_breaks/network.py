@@ -1,4 +1,4 @@
-"""Train and evaluate a small neural network with numpy: one hidden layer, and a linear path past it. Pure."""
+"""Train and evaluate a small neural network with numpy: one hidden layer, and a linear path around it. Pure."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-HIDDEN = 16
-NETWORKS = 6  # trained from different starts; their mean varies less than each
+HIDDEN_UNITS = 16
+ENSEMBLE_SIZE = 6  # networks trained from different starts; their mean varies less than each of them
 EPOCHS = 40
-BATCH = 128
-RATE = 0.003
-SHRINK = 0.002  # weight of the L2 regularisation
-DROPPED = 0.5  # share of inputs that are left out at random in training
+BATCH_SIZE = 128
+LEARNING_RATE = 0.003
+WEIGHT_DECAY = 0.002  # weight of the L2 regularisation
+DROPOUT = 0.5  # share of inputs left out at random in training
 
 Array = np.ndarray[Any, Any]
 
@@ -45,19 +45,19 @@ class Network:
 
 
 def train(inputs: Array, wanted: Array, basis: Array) -> Network:
-    """Learn from rows of ``inputs`` and 0 or 1 of each. ``basis`` projects centred inputs to those of the network.
+    """Learn from rows of ``inputs``, each labelled 0 or 1. ``basis`` projects centred inputs to those of the network.
 
-    The mean of several networks is one wider network, so that is what is returned.
+    The mean of several networks equals one wider network, which is returned.
     """
     means = inputs.mean(axis=0)
     projected = (inputs - means) @ basis
-    members = [_train_one(projected, wanted, seed) for seed in range(NETWORKS)]
+    members = [_train_one(projected, wanted, seed) for seed in range(ENSEMBLE_SIZE)]
     hidden, hidden_bias, output, linear, bias = zip(*members, strict=True)
     return Network(
         means=means,
         hidden=basis @ np.hstack(hidden),
         hidden_bias=np.concatenate(hidden_bias),
-        output=np.concatenate(output) / NETWORKS,
+        output=np.concatenate(output) / ENSEMBLE_SIZE,
         linear=basis @ np.mean(linear, axis=0),
         bias=np.mean(bias, axis=0),
     )
@@ -68,9 +68,9 @@ def _train_one(inputs: Array, wanted: Array, seed: int) -> list[Array]:
     random = np.random.default_rng(seed)
     size = inputs.shape[1]
     weights: list[Array] = [
-        random.normal(size=(size, HIDDEN)) / np.sqrt(size),
-        np.zeros(HIDDEN),
-        random.normal(size=HIDDEN) / np.sqrt(HIDDEN),
+        random.normal(size=(size, HIDDEN_UNITS)) / np.sqrt(size),
+        np.zeros(HIDDEN_UNITS),
+        random.normal(size=HIDDEN_UNITS) / np.sqrt(HIDDEN_UNITS),
         np.zeros(size),
         np.array(-1.0),
     ]
@@ -78,14 +78,14 @@ def _train_one(inputs: Array, wanted: Array, seed: int) -> list[Array]:
     step = 0
     for epoch in range(EPOCHS):
         order = random.permutation(len(inputs))
-        for start in range(0, len(order), BATCH):
-            rows = order[start : start + BATCH]
-            kept = inputs[rows] * (random.random((len(rows), size)) > DROPPED) / (1 - DROPPED)
+        for start in range(0, len(order), BATCH_SIZE):
+            rows = order[start : start + BATCH_SIZE]
+            kept = inputs[rows] * (random.random((len(rows), size)) > DROPOUT) / (1 - DROPOUT)
             step += 1
             for number, slope in enumerate(_gradients(weights, kept, wanted[rows])):
                 mean[number] = 0.9 * mean[number] + 0.1 * slope
                 square[number] = 0.999 * square[number] + 0.001 * slope**2
-                size_of_step = RATE * (1 - epoch / EPOCHS) * np.sqrt(1 - 0.999**step) / (1 - 0.9**step)
+                size_of_step = LEARNING_RATE * (1 - epoch / EPOCHS) * np.sqrt(1 - 0.999**step) / (1 - 0.9**step)
                 weights[number] = weights[number] - size_of_step * mean[number] / (np.sqrt(square[number]) + 1e-8)
     return weights
 
@@ -96,10 +96,10 @@ def _gradients(weights: list[Array], inputs: Array, wanted: Array) -> list[Array
     wrong = (_sigmoid(hidden @ output + inputs @ linear + bias) - wanted) / len(inputs)
     back = np.outer(wrong, output) * (1 - hidden**2)
     return [
-        inputs.T @ back + SHRINK * hidden_weights,
+        inputs.T @ back + WEIGHT_DECAY * hidden_weights,
         back.sum(axis=0),
-        hidden.T @ wrong + SHRINK * output,
-        inputs.T @ wrong + SHRINK * linear,
+        hidden.T @ wrong + WEIGHT_DECAY * output,
+        inputs.T @ wrong + WEIGHT_DECAY * linear,
         wrong.sum(),
     ]
 

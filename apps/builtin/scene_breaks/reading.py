@@ -1,4 +1,4 @@
-"""Read a message: its sentences, what it narrates apart from speech, its opening and its end. Pure."""
+"""Read a message: its sentences with and without speech, its opening and its end. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from functools import lru_cache
 from apps.builtin.scene_breaks.layout import is_heading, is_separator, lines_of, place_in
 from apps.builtin.scene_breaks.words import words_of
 
-SPEECH = "❝"  # replaces what was said
-OPENING_WORDS, END_WORDS = 32, 16  # as many as are embedded
+SPEECH = "❝"  # replaces quoted speech
+OPENING_WORDS, END_WORDS = 32, 16  # maximum number of words that are embedded
 
 # No alternative contains its own delimiter, so that an unclosed one is not scanned again and again.
 _SPOKEN = re.compile(
@@ -17,7 +17,7 @@ _SPOKEN = re.compile(
     re.MULTILINE,
 )
 _ACTION = re.compile(r"(?<![*\w])\*{1,3}(\w[^*\n]*)(?:\*{1,3}(?![*\w])|$)|(?<![\w_])_([^_\n]+)_(?![\w_])", re.MULTILINE)
-_STRESSED = re.compile(r"(?<=[\w,] )\*{1,3}([^*\s]+)\*{1,3}(?!\w)|(?<![*\w])\*{1,3}([^*\s]+)\*{1,3}(?= [a-z])")
+_EMPHASIZED = re.compile(r"(?<=[\w,] )\*{1,3}([^*\s]+)\*{1,3}(?!\w)|(?<![*\w])\*{1,3}([^*\s]+)\*{1,3}(?= [a-z])")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’*_)]*\s+|\n+")
 _MARKUP = re.compile(r"[*_`#>~\[\]{}|]+")
 
@@ -38,7 +38,7 @@ class Reading:
 
     @property
     def opening(self) -> str:
-        """The start of what it narrates."""
+        """The beginning of the narration."""
         return " ".join(" ".join(self.narrated[:2]).split()[:OPENING_WORDS]).replace(SPEECH, "").strip()
 
     @property
@@ -57,7 +57,7 @@ def reading_of(message: str) -> Reading:
     told = [number for number, line in enumerate(lines) if not is_separator(line)]
     separators = [number for number in range(len(lines)) if number not in told]
     body = "\n".join(lines[number] for number in told)
-    text = _STRESSED.sub(_inner, body)
+    text = _EMPHASIZED.sub(_inner, body)
     quotes = bool(_SPOKEN.search(text))
     actions = not quotes and bool(_ACTION.search(text))
     narration = text

@@ -1,4 +1,4 @@
-"""SceneTurn a message and those before it into numbers that may show whether it begins a scene. Pure."""
+"""Compute numbers from a message and those before it that may show whether it begins a scene. Pure."""
 
 import itertools
 import re
@@ -12,9 +12,9 @@ from apps.builtin.scene_breaks.reading import reading_of
 from apps.builtin.scene_breaks.words import any_of, words_of
 from apps.extraction.stages.scene_detection import SceneTurn
 
-WINDOW = 8  # messages before a message that are read with it
-NEAR = 4  # of these, messages to whose vectors its opening is compared
-CONTENT = 4  # letters of a word that tells something
+WINDOW = 8  # earlier messages that are read with a message
+NEAR = 4  # the latest of them, to whose vectors its opening is compared
+MIN_CONTENT_LETTERS = 4  # minimum length of a content word
 DETERMINERS = frozenset({"the", "a", "an", *words.PRONOUNS})
 
 _DATE = re.compile(r"\b\d{1,2}(?::\d\d|\s?(?:am|pm)\b|(?:st|nd|rd|th)\b)|\b\d{4}h?\b", re.IGNORECASE)
@@ -24,7 +24,7 @@ _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,}")
 
 
 def signals(turns: Sequence[SceneTurn], position: int) -> dict[str, float]:
-    """Return the signals that need no vectors, for a message that has others before it."""
+    """Return the signals that need no vectors, for a message that is not the first."""
     previous, turn = turns[max(position - WINDOW, 0) : position], turns[position]
     now, before = reading_of(turn.text), reading_of(previous[-1].text)
     first, start, end = words_of(now.first), words_of(now.opening), words_of(before.end)
@@ -33,7 +33,8 @@ def signals(turns: Sequence[SceneTurn], position: int) -> dict[str, float]:
     seen = set(words_of(earlier))
     names = {word for one in (*previous, turn) for word in words_of(one.name)[:1]}
     capitals = _NAME.findall(now.opening)
-    nouns = [noun for word, noun in itertools.pairwise(start) if word in DETERMINERS and len(noun) >= CONTENT]
+    pairs = itertools.pairwise(start)
+    nouns = [noun for word, noun in pairs if word in DETERMINERS and len(noun) >= MIN_CONTENT_LETTERS]
     greets, parts = any_of(said[:4], words.GREETINGS), any_of(end, words.PARTINGS)
     timed = any_of(first, words.PARTS_OF_DAY | words.UNITS | words.CALENDAR)
     found: dict[str, float] = {
@@ -63,7 +64,7 @@ def signals(turns: Sequence[SceneTurn], position: int) -> dict[str, float]:
         "known_name": any(one in earlier for one in capitals),
         "new_name": any(one not in earlier for one in capitals),
         "new_nouns": sum(noun not in seen for noun in nouns),
-        "new_words": len({word for word in start[:20] if len(word) >= CONTENT} - seen),
+        "new_words": len({word for word in start[:20] if len(word) >= MIN_CONTENT_LETTERS} - seen),
         "past": bool(_PAST.search(now.opening)),
         "present": bool(_PRESENT.search(now.opening)),
         "asks": any("?" in sentence for sentence in now.sentences[:2]),
@@ -94,7 +95,7 @@ def _jumps(start: Sequence[str]) -> bool:
 
 
 def nearness(openings: np.ndarray, ends: np.ndarray, turns: Sequence[SceneTurn], position: int) -> dict[str, float]:
-    """Return how near the opening's vector is to those of the messages before. ``ends`` may lack the last turn's."""
+    """Return how near the opening's vector is to those of the earlier messages. ``ends`` may lack the last turn's."""
     opening, span = openings[position], range(max(position - NEAR, 0), position)
     to_ends = [float(opening @ ends[one]) for one in span]
     to_openings = [float(opening @ openings[one]) for one in span]

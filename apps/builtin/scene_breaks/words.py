@@ -1,4 +1,4 @@
-"""List the words that signals count: time, calendar, plans, partings, greetings, persons. Pure."""
+"""List the words counted by signals: time, calendar, plans, partings, greetings, persons. Pure."""
 
 import re
 from collections.abc import Collection, Iterable

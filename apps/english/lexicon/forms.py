@@ -25,7 +25,7 @@ weave wove woven|weep wept|win won|withdraw withdrew withdrawn|write wrote writt
 overcome overcame overcome|foresee foresaw foreseen|retake retook retaken|regrow regrew regrown|knit knit
 """.replace("\n", "|")
 _VERBS = {words[0]: words[1:] for words in map(str.split, _IRREGULAR.split("|")) if words}
-# A form that is more often another word stays as it is.
+# Forms that are more often another word, and so stay as they are.
 _NOT_VERBS = frozenset("left wound ground bound spring rose saw bore".split())
 _BASES = {form: base for base, forms in _VERBS.items() for form in forms if form not in _NOT_VERBS} | {
     "died": "die", "dies": "die", "dying": "die", "lied": "lie", "lies": "lie", "lying": "lie", "tied": "tie",
@@ -41,7 +41,7 @@ _VOWELS = "aeiou"
 
 @lru_cache(maxsize=16384)
 def stem(word: str) -> str:
-    """Return a word without its commonest English endings; of an irregular verb, its base."""
+    """Return a word without its commonest English endings; for an irregular verb, return its base."""
     word = word.removesuffix("'s")
     if word in _BASES:
         return _BASES[word]
@@ -57,7 +57,7 @@ def _is_word(bare: str) -> bool:
 
 
 def _bare(bare: str, ending: str) -> str:
-    """Restore the base that an ending was added to: "plan" of "plann", "move" of "mov"."""
+    """Return the base to which an ending was added: "plan" for "plann", "move" for "mov"."""
     known = vocabulary()
     if ending in ("ied", "ies"):
         return f"{bare}ie" if f"{bare}ie" in known and f"{bare}y" not in known else f"{bare}y"
@@ -75,5 +75,5 @@ def _bare(bare: str, ending: str) -> str:
 
 
 def _is_short(bare: str) -> bool:
-    """One vowel before one consonant: its last letter would be doubled before the ending."""
+    """Return whether one vowel stands before one last consonant, which is doubled before an ending."""
     return len(bare) <= 4 and bare[-1] not in f"{_VOWELS}wxy" and bare[-2] in _VOWELS and bare[-3:-2] not in _VOWELS

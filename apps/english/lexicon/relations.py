@@ -6,8 +6,8 @@ from functools import cache, lru_cache
 from apps.english.lexicon.forms import stem
 from apps.english.lexicon.wordnet import entries
 
-# What everyday speech treats alike and WordNet keeps apart, or does not know in that sense.
-_ALIKE = """
+# Synonyms in everyday speech that WordNet separates, or does not list in that sense.
+_SYNONYMS = """
 home house flat apartment place | reside live dwell | film movie | mum mom mother | dad father | kid child |
 boyfriend partner | girlfriend partner | husband spouse | wife spouse | job work | shop store | car vehicle |
 fond love like enjoy adore favourite favorite keen | hate dislike detest loathe despise |
@@ -23,8 +23,8 @@ situated located lie stand | bastard illegitimate | flee escape | title champion
 throne king | throne queen | crown king | crown queen | badge sheriff | office mayor | alcohol drink booze liquor |
 confess admit reveal disclose | terrify scare frighten | shut close | craft forge make build
 """
-# The first of each against all the others.
-_OPPOSITE = """
+# The first word of each group is the opposite of all the others.
+_OPPOSITES = """
 friend enemy rival foe | ally enemy rival foe | trust distrust betray suspect mistrust | stranger friend lover |
 love hate despise loathe detest dislike | like hate dislike loathe detest despise | open close shut lock seal bar |
 free captive prisoner imprison | locked unlocked | alive dead | healthy sick ill | safe dangerous |
@@ -40,25 +40,25 @@ fertile barren | public private | temporary permanent | tame wild feral | shallo
 fresh stale | stranger sister brother member | saint fraud villain | hero villain coward traitor | sheathe draw |
 winner loser | optimist pessimist | novice expert | ahead behind | victory defeat | profit loss
 """
-# Each against all the others.
-_SERIES = """
+# Each word of a group is the opposite of all the others.
+_EXCLUSIVE = """
 dawn noon dusk midnight | morning afternoon evening night | spring summer autumn winter | north south east west |
 human vampire werewolf demon elf ghost | first second third last
 """
 
-SHORTEST_STEM = 4  # letters of a word that "un" and the like make another of
-SHORTEST_ROOT = 5  # letters from which a word within a longer one tells what this means
+MIN_NEGATED_LETTERS = 4  # minimum length of a stem to which "un" and the like are added
+MIN_ROOT_LETTERS = 5  # minimum length of a stem that gives its meaning to longer words
 
 
 @lru_cache(maxsize=16384)
 def alike(one: str, two: str) -> bool:
-    """Tell whether two stems mean much the same, or one is derived from the other."""
+    """Return whether two stems mean nearly the same, or one is derived from the other."""
     return one == two or two in _pairs()["alike"].get(one, ()) or _extends(one, two) or _extends(two, one)
 
 
 def _extends(one: str, two: str) -> bool:
-    """Tell whether one is the beginning of the other, as birth of birthplace."""
-    return len(one) >= SHORTEST_ROOT and two.startswith(one)
+    """Return whether ``two`` begins with ``one``, as birthplace begins with birth."""
+    return len(one) >= MIN_ROOT_LETTERS and two.startswith(one)
 
 
 _NEGATING = ("un", "in", "im", "ir", "il", "dis", "mis", "non")
@@ -66,13 +66,13 @@ _NEGATING = ("un", "in", "im", "ir", "il", "dis", "mis", "non")
 
 @lru_cache(maxsize=16384)
 def opposite(one: str, two: str) -> bool:
-    """Tell whether two stems exclude each other."""
+    """Return whether two stems exclude each other."""
     return two in _pairs()["opposite"].get(one, ()) or _negates(one, two) or _negates(two, one)
 
 
 def _negates(one: str, two: str) -> bool:
-    """Tell whether one is the other with a negating prefix or suffix: disloyal, useless."""
-    if len(two) >= SHORTEST_STEM and one.endswith(two) and one.removesuffix(two) in _NEGATING:
+    """Return whether ``one`` is ``two`` with a negating prefix or suffix: disloyal, useless."""
+    if len(two) >= MIN_NEGATED_LETTERS and one.endswith(two) and one.removesuffix(two) in _NEGATING:
         return True
     return one.endswith("less") and two.endswith("ful") and one[:-4] == two[:-3]
 
@@ -88,9 +88,9 @@ def _pairs() -> dict[str, dict[str, set[str]]]:
     for relation, first, *others in entries():
         if relation in found:
             _relate(found[relation], first, others)
-    for group in _groups(_OPPOSITE):
+    for group in _groups(_OPPOSITES):
         _relate(found["opposite"], group[0], group[1:])
-    for relation, groups in (("alike", _ALIKE), ("opposite", _SERIES)):
+    for relation, groups in (("alike", _SYNONYMS), ("opposite", _EXCLUSIVE)):
         for group in _groups(groups):
             for place, word in enumerate(group):
                 _relate(found[relation], word, group[place + 1 :])

@@ -1,7 +1,7 @@
-"""``wordnet.txt``: what is taken from WordNet 3.1 (its licence is beside it).
+"""``wordnet.txt``: word relations taken from WordNet 3.1 (its licence is in the same folder).
 
 Of common words, those that share one of their three main senses or are derived from each other (``alike``), antonyms
-(``opposite``), and the words below a few nouns (``class``): a line each, of words apart by blanks.
+(``opposite``), and the hyponyms of a few nouns (``class``): one group per line, separated by spaces.
 """
 
 from functools import cache

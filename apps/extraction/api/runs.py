@@ -69,7 +69,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
 
     @extend_schema(request=None)
     def cancel(self, request: Request, run_id: UUID) -> Response:
-        """Cancel a run. What it has stored stays."""
+        """Cancel a run. The results it has stored stay."""
         return self._reply(jobs.cancel(self.get_object()))
 
     @extend_schema(responses=CallSerializer(many=True))
@@ -83,7 +83,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
 
 
 class TierRunView(APIView):
-    """Add the POST that starts a run of one tier to the view of what that tier writes."""
+    """Add a POST that starts a run of one tier to the view of the tier's results."""
 
     tier: str
 

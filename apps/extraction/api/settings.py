@@ -83,7 +83,7 @@ class ModeUpdateSerializer(StrictSerializer):
     """New memory mode of a chat."""
 
     mode = serializers.ChoiceField(ChatMemory.Mode.choices)
-    learn = Flag(default=True, help_text="After read-only: whether to learn from the messages written meanwhile.")
+    learn = Flag(default=True, help_text="Whether to learn from the messages written in read-only mode when it ends.")
 
 
 def mode_reply(memory: ChatMemory) -> Response:
@@ -99,7 +99,7 @@ class ModeView(APIView):
 
     @extend_schema(request=ModeUpdateSerializer, responses=ModeSerializer)
     def patch(self, request: Request, chat_id: UUID) -> Response:
-        """Make a chat read-only, or end that."""
+        """Make a chat read-only, or end read-only mode."""
         chat = access_chat(request.user, chat_id)
         body = read_body(ModeUpdateSerializer, request)
         if body["mode"] == ChatMemory.Mode.READ_ONLY:
@@ -112,7 +112,7 @@ class ModeView(APIView):
 @extend_schema_view(post=extend_schema(request=None, responses=ModeSerializer))
 class FreshStartView(APIView):
     def post(self, request: Request, chat_id: UUID) -> Response:
-        """Retire what is remembered of this chat alone; long-term memories stay."""
+        """Retire the memories of this chat, except long-term ones."""
         return mode_reply(modes.start_fresh(request.user, access_chat(request.user, chat_id)))
 
     @extend_schema(responses=ModeSerializer)

@@ -1,4 +1,4 @@
-"""Routes of runs, settings, prompts, model tests and embedding jobs, below ``/api/v1/``."""
+"""URL patterns for runs, settings, prompts, model tests and embedding jobs under ``/api/v1/``."""
 
 from django.urls import path
 

@@ -1,1 +1,1 @@
-"""Parsers and printers of model replies, one module for each kind of entry. Pure."""
+"""Parse and format model replies, one module per kind of entry. Pure."""

@@ -1,4 +1,4 @@
-"""Parse and print story arcs: ``[arc] text`` and ``[resolved] text``. Pure."""
+"""Parse and format story arcs: ``[arc] text`` and ``[resolved] text``. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from apps.extraction.parsers.records import ParsedLines, Record, parse_lines
 from apps.extraction.parsers.text_cleanup import clean_line
 
 ARC, RESOLVED = "arc", "resolved"
-_WORDS = {"arc", "arcs", "open", "opened", "new", "story", "thread", "resolved", "closed"}
+_TAG_WORDS = {"arc", "arcs", "open", "opened", "new", "story", "thread", "resolved", "closed"}
 _PART = re.compile(r"[^\W\d_]+|\d{1,9}")
 
 
 @dataclass(frozen=True)
 class ArcLine:
-    """Open arc, or the resolution of one; ``number`` is that of the resolved arc, if the line names it."""
+    """Open arc, or the resolution of one; ``number`` identifies the resolved arc, if given."""
 
     kind: str
     text: str
@@ -21,7 +21,7 @@ class ArcLine:
 
 
 def parse_arcs(reply: str) -> ParsedLines[ArcLine]:
-    """Parse arcs and resolutions. Never raises."""
+    """Parse arcs and resolutions. Never raise."""
     return parse_lines(reply, _arc)
 
 
@@ -29,14 +29,14 @@ def _arc(record: Record) -> ArcLine | None:
     parts = _PART.findall((record.tag or "").lower())
     words = {part for part in parts if not part.isdecimal()}
     text = clean_line(record.text)
-    if not text or not words <= _WORDS or not words & {ARC, "arcs", RESOLVED}:
+    if not text or not words <= _TAG_WORDS or not words & {ARC, "arcs", RESOLVED}:
         return None
     if not words & {RESOLVED, "closed"}:
         return ArcLine(ARC, text)
     return ArcLine(RESOLVED, text, next((int(part) for part in parts if part.isdecimal()), None))
 
 
-def print_arc(line: ArcLine) -> str:
-    """Return the line that is parsed as ``line``."""
+def format_arc(line: ArcLine) -> str:
+    """Return ``line`` formatted so that ``parse_arcs`` reads it back."""
     number = f":{line.number}" if line.kind == RESOLVED and line.number is not None else ""
     return f"[{line.kind}{number}] {clean_line(line.text)}"

@@ -1,4 +1,4 @@
-"""Parse and print contradictions of facts: ``[contradiction:2] text``, or one a line without a tag. Pure."""
+"""Parse and format contradictions of facts: ``[contradiction:2] text``, or one per line without tags. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -26,14 +26,14 @@ _BUT = re.compile(
 
 @dataclass(frozen=True)
 class Contradiction:
-    """Contradiction in a reply; ``number`` is that of the contradicted fact, if the line names it."""
+    """Contradiction in a reply; ``number`` identifies the contradicted fact, if given."""
 
     text: str
     number: int | None = None
 
 
 def parse_contradictions(reply: str) -> ParsedLines[Contradiction]:
-    """Parse contradictions. Never raises.
+    """Parse contradictions. Never raise.
 
     If there are tagged lines, only these count; otherwise each line that is no heading, unless the first one says
     that nothing is contradicted.
@@ -71,6 +71,6 @@ def _parse_untagged(record: Record) -> Contradiction | None:
 
 
 def print_contradiction(item: Contradiction) -> str:
-    """Return the line that is parsed as ``item``."""
+    """Return ``item`` formatted so that ``parse_contradictions`` reads it back."""
     number = "" if item.number is None else f":{item.number}"
     return f"[contradiction{number}] {clean_line(item.text)}"

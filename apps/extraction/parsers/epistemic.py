@@ -1,4 +1,4 @@
-"""Parse and print who knows what. Pure.
+"""Parse and format lines about who knows what. Pure.
 
 ``[knows] Name | fact``, ``[hiding] Name from Target | fact``, ``[retire] 1, 3``
 """
@@ -23,7 +23,7 @@ _KIND_OF = {kind: kind for kind in KINDS} | {
 _RETIRE = re.compile(r"retire[sd]?\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
 _NUMBER_LIST = re.compile(r"(?:[#\s,;:&+.\d–-]|and\b|nos?\b)*", re.IGNORECASE)
 # A name of a few words, then a colon or a dash. A hyphen within a name has no spaces around it.
-_NAMED = re.compile(r"(?P<name>[^\s|:：–—][^|:：–—\n]{0,80}?)\s*(?:[:：–—]|\s-\s)\s*(?P<fact>.+)", re.DOTALL)
+_NAME_AND_FACT = re.compile(r"(?P<name>[^\s|:：–—][^|:：–—\n]{0,80}?)\s*(?:[:：–—]|\s-\s)\s*(?P<fact>.+)", re.DOTALL)
 MAX_NAME_WORDS = 8
 
 
@@ -35,7 +35,7 @@ class ParsedKnowledge(ParsedLines[KnowledgeLine]):
 
 
 def parse_knowledge(reply: str) -> ParsedKnowledge:
-    """Parse who knows what. Never raises. The caller checks the names and numbers."""
+    """Parse lines about who knows what. Never raise. The caller checks the names and numbers."""
     parsed = parse_lines(reply, _knowledge)
     lines = [item for item in parsed.items if isinstance(item, KnowledgeLine)]
     numbers = [number for item in parsed.items if isinstance(item, tuple) for number in item]
@@ -62,7 +62,7 @@ def _split_fact(text: str) -> tuple[str, str]:
     bar = next((place for place, char in enumerate(text) if halfwidth(char) == "|"), -1)
     if bar >= 0:
         return text[:bar], text[bar + 1 :]
-    match = _NAMED.fullmatch(text)
+    match = _NAME_AND_FACT.fullmatch(text)
     return (match["name"], match["fact"]) if match and len(match["name"].split()) <= MAX_NAME_WORDS else ("", text)
 
 
@@ -71,12 +71,12 @@ def _split_target(who: str) -> tuple[str, str]:
     return (parts[0], parts[1]) if len(parts) == 2 else (who, "")
 
 
-def print_knowledge(line: KnowledgeLine) -> str:
-    """Return the line that is parsed as ``line``."""
+def format_knowledge(line: KnowledgeLine) -> str:
+    """Return ``line`` formatted so that ``parse_knowledge`` reads it back."""
     target = f" from {clean_name(line.target)}" if line.kind == HIDING and line.target else ""
     return f"[{line.kind}] {clean_name(line.subject)}{target} | {clean_line(line.text)}"
 
 
-def print_retired(numbers: tuple[int, ...]) -> str:
+def format_retired(numbers: tuple[int, ...]) -> str:
     """Return the line that retires the entries with these numbers."""
     return f"[{RETIRE}] {', '.join(map(str, numbers))}"

@@ -1,4 +1,4 @@
-"""Parse and print lines of the state ledger: ``[state:Name:type] field=value | field=value``. Pure."""
+"""Parse and format lines of the state ledger: ``[state:Name:type] field=value | field=value``. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -50,7 +50,7 @@ _CLEARS_OF = {
 
 
 def parse_states(reply: str) -> ParsedLines[StateLine]:
-    """Parse states. Never raises. Placeholders such as "unknown" are skipped; "cleared" clears a field.
+    """Parse states. Never raise. Placeholders such as "unknown" are skipped; "cleared" clears a field.
 
     Fields that the entity's type does not have are listed as unused, after the entity's name.
     """
@@ -103,8 +103,8 @@ def _field(kind: str, word: str) -> str | None:
     return name if name in LEDGER_FIELDS[kind] else None
 
 
-def print_state(line: StateLine) -> str:
-    """Return the line that is parsed as ``line``; bars in values become slashes."""
+def format_state(line: StateLine) -> str:
+    """Return ``line`` formatted so that ``parse_states`` reads it back; bars in values become slashes."""
     pairs = [f"{name}={_printed(value)}" for name, value in line.fields.items()]
     pairs += [f"{name}={CLEARED}" for name in line.cleared]
     return f"[state:{tag_safe_name(line.name)}:{line.type}] {' | '.join(pairs)}"

@@ -1,4 +1,4 @@
-"""Parse and print memories, one a line. Pure.
+"""Parse and format memories, one per line. Pure.
 
 ``[kind:importance:expiration:source=3,4:entity=Mira/character,Port Salt/place] text``
 """
@@ -17,10 +17,10 @@ MAX_SOURCES = 50
 
 
 def parse_memories(reply: str, kinds: Sequence[str], *, expiration: str = "permanent") -> ParsedLines[Candidate]:
-    """Parse memories of one of ``kinds``; ``expiration`` is used for lines that name none. Never raises.
+    """Parse memories of one of ``kinds``; ``expiration`` is used for lines without one. Never raise.
 
     A line without a tag continues the memory before it. If no line can be parsed, JSON objects with a kind and a text
-    are.
+    are parsed instead.
     """
     parsed = parse_lines(reply, lambda record: _candidate(record.tag, record.text, kinds, expiration))
     if parsed.items or "{" not in reply:
@@ -99,8 +99,8 @@ def _entities(modifiers: Iterable[str]) -> tuple[NamedEntity, ...]:
     return tuple(entities.values())[:MAX_ENTITIES]
 
 
-def print_memory(candidate: Candidate) -> str:
-    """Return the line that is parsed as ``candidate``."""
+def format_memory(candidate: Candidate) -> str:
+    """Return ``candidate`` formatted so that ``parse_memories`` reads it back."""
     tag = [candidate.kind, str(candidate.importance), candidate.expiration]
     if candidate.sources:
         tag.append("source=" + ",".join(map(str, candidate.sources)))

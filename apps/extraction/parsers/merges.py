@@ -1,4 +1,4 @@
-"""Parse and print merges of memories: ``[merge:1,4] text``. Pure."""
+"""Parse and format merges of memories: ``[merge:1,4] text``. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class MergeLine:
 
 
 def parse_merges(reply: str) -> ParsedLines[MergeLine]:
-    """Parse merges. Never raises. The caller checks that the numbers exist."""
+    """Parse merges. Never raise. The caller checks that the numbers exist."""
     return parse_lines(reply, _merge)
 
 
@@ -34,6 +34,6 @@ def _merge(record: Record) -> MergeLine | None:
     return MergeLine(numbers, text) if match["word"] or len(numbers) > 1 else None
 
 
-def print_merge(line: MergeLine) -> str:
-    """Return the line that is parsed as ``line``."""
+def format_merge(line: MergeLine) -> str:
+    """Return ``line`` formatted so that ``parse_merges`` reads it back."""
     return f"[merge:{','.join(map(str, line.numbers))}] {clean_line(line.text)}"

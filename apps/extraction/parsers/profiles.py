@@ -1,4 +1,4 @@
-"""Parse and print a profile: three sections between tags such as ``<character_state>``. Pure."""
+"""Parse and format a profile: three sections between tags such as ``<character_state>``. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Profile:
 
 
 def parse_profiles(reply: str) -> Profile | None:
-    """Parse a profile. Return None if all of its sections are missing. Never raises.
+    """Parse a profile. Return None if all of its sections are missing. Never raise.
 
     A section ends with its closing tag or where the next one begins; headings are accepted instead of tags. If a
     section occurs twice, the longer one counts.
@@ -47,7 +47,7 @@ def parse_profiles(reply: str) -> Profile | None:
     return Profile(**sections) if any(sections.values()) else None
 
 
-def print_profile(profile: Profile) -> str:
-    """Return the text that is parsed as ``profile``."""
+def format_profile(profile: Profile) -> str:
+    """Return ``profile`` formatted so that ``parse_profiles`` reads it back."""
     texts = {name: getattr(profile, name) for name in SECTIONS}
     return "\n".join(f"<{name}>\n{text}\n</{name}>" for name, text in texts.items() if text)

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from apps.extraction.parsers.text_cleanup import MAX_REPLY, clean_line, clean_reply, halfwidth, one_line
 
-MAX_ITEMS = 200  # parsed from one reply
+MAX_ITEMS = 200  # items parsed from one reply
 MAX_UNUSED = 100  # unused lines that are listed
 MAX_UNUSED_LINE = 500  # characters
 MAX_RECORD = 4000  # characters of the text after a tag

@@ -1,4 +1,4 @@
-"""Parse and print relationships between people: ``Subject -> Target: warm(medium), !wary``. Pure."""
+"""Parse and format relationships between people: ``Subject -> Target: warm(medium), !wary``. Pure."""
 
 import re
 
@@ -7,7 +7,7 @@ from apps.extraction.parsers.text_cleanup import MAX_NAME, clean_name, halfwidth
 from apps.memories.candidates import MAGNITUDES, MEDIUM, Descriptor, RelationshipLine
 
 MAX_WORD = 60  # characters
-MAX_WORDS = 30  # of one line
+MAX_WORDS = 30  # maximum number of descriptors in one line
 MAX_LINE = 2000  # characters
 _ARROW = re.compile(r"\s*(?:[-–—=]{1,3}>|[→⟶➔➜⇒➝])\s*")
 _PIECE = re.compile(r"(?:[^,;|()]|\([^()]*\)?|\))+")
@@ -23,7 +23,7 @@ _EDGES = " \t*_`~\"“”'‘’[].!+-–—("
 
 
 def parse_relationships(reply: str) -> ParsedLines[RelationshipLine]:
-    """Parse changes of relationships. Never raises. The caller checks the names."""
+    """Parse changes of relationships. Never raise. The caller checks the names."""
     return parse_lines(
         reply,
         _relationship,
@@ -81,7 +81,7 @@ def _word(text: str) -> str:
     return one_line(re.sub("[(),;|]", " ", text.lower()).strip(_EDGES), MAX_WORD).strip(_EDGES)
 
 
-def print_relationship(line: RelationshipLine) -> str:
-    """Return the line that is parsed as ``line``."""
+def format_relationship(line: RelationshipLine) -> str:
+    """Return ``line`` formatted so that ``parse_relationships`` reads it back."""
     words = [f"{item.word}({item.magnitude})" for item in line.added] + [f"!{word}" for word in line.removed]
     return f"{line.subject} -> {line.target}: {', '.join(words)}"

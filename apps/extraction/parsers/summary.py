@@ -1,4 +1,4 @@
-"""Parse and print the rolling summary: nine numbered sections between ``[SUMMARY]`` and ``[/SUMMARY]``. Pure."""
+"""Parse and format the rolling summary: nine numbered sections between ``[SUMMARY]`` and ``[/SUMMARY]``. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ SECTIONS = {
 }
 MAX_SUMMARY = 20_000  # characters
 MAX_SECTION = 4000
-_INDENT = "   "  # of the continuation lines of a section, so that a numbered list isn't parsed as sections
+_INDENT = "   "  # indents continuation lines, so that a numbered list isn't parsed as sections
 _ANALYSIS = re.compile(r"<\s?(?P<close>/?)\s?analysis\s?>", re.IGNORECASE)
 _MARKER = re.compile(r"[*_`]{0,3}[\[<［【]\s?(?P<close>/?)\s?summary\s?[\]>］】][*_`]{0,3}", re.IGNORECASE)
 _HEADING = re.compile(r"^(?:> ?)?(?:#{1,6} +)?[*_]{0,2}(?P<number>[1-9])[.)](?=[\s*_]|$)", re.MULTILINE)
@@ -36,7 +36,7 @@ class Summary:
 
 
 def parse_summary(reply: str) -> Summary:
-    """Parse a summary. Never raises. A reply with neither the tags nor a first section gives an empty summary.
+    """Parse a summary. Never raise. A reply with neither the tags nor a first section gives an empty summary.
 
     A missing closing tag is tolerated. An ``<analysis>`` before the summary is dropped, closed or not.
     """
@@ -99,8 +99,8 @@ def _section_text(number: int, text: str) -> str:
     return truncate(unwrap_paragraphs(text), MAX_SECTION)
 
 
-def print_summary(sections: Mapping[int, str]) -> str:
-    """Return the text that is parsed as these sections."""
+def format_summary(sections: Mapping[int, str]) -> str:
+    """Return the sections formatted so that ``parse_summary`` reads them back."""
     texts = {number: strip_html(clean_reply(text)).strip() for number, text in sorted(sections.items())}
     lines = [f"{number}. {SECTIONS[number]}: {text}".replace("\n", f"\n{_INDENT}") for number, text in texts.items()]
     return "\n".join(["[SUMMARY]", *lines, "[/SUMMARY]"])

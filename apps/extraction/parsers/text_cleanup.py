@@ -2,7 +2,7 @@
 
 import re
 
-MAX_REPLY = 100_000  # characters that are parsed; no task asks for as many
+MAX_REPLY = 100_000  # maximum length of a parsed reply; no task asks for as much
 MAX_TEXT = 1000  # characters of one text
 MAX_NAME = 200
 MARKS = ("**", "__", "~~", "*", "_", "`")

@@ -1,4 +1,4 @@
-"""Parse and print trigger words of memories: ``3: rope, lantern``. Pure."""
+"""Parse and format trigger words of memories: ``3: rope, lantern``. Pure."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ class ParsedTriggers:
 
 
 def parse_triggers(reply: str, numbers: Sequence[int]) -> ParsedTriggers:
-    """Parse trigger words for the memories with these numbers. Never raises.
+    """Parse trigger words for the memories with these numbers. Never raise.
 
     If there is only one memory, lines without its number are lists of words for it too.
     """
@@ -63,6 +63,6 @@ def trigger_words(text: str) -> list[str]:
     return [word for word in words if len(word) in LENGTHS and any(map(str.isalpha, word))]
 
 
-def print_triggers(words: Mapping[int, Iterable[str]]) -> str:
-    """Return the lines that are parsed as these trigger words."""
+def format_triggers(words: Mapping[int, Iterable[str]]) -> str:
+    """Return the trigger words formatted so that ``parse_triggers`` reads them back."""
     return "\n".join(f"{number}: {', '.join(listed)}" for number, listed in words.items())

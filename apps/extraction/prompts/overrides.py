@@ -20,7 +20,7 @@ def templates_of(owner: Owner) -> dict[str, str]:
 def set_template(owner: Owner, task: str, text: str) -> str | None:
     """Store the owner's template of a task and return it. The built-in text is not stored: return None.
 
-    Raises Missing for an unknown task, and Invalid for a text that fails ``check_template``.
+    Raise Missing for an unknown task, and Invalid for a text that fails ``check_template``.
     """
     _require_task(task)
     text = text.replace("\r\n", "\n").replace("\x00", "").strip()
@@ -37,7 +37,7 @@ def set_template(owner: Owner, task: str, text: str) -> str | None:
 
 
 def reset_template(owner: Owner, task: str) -> None:
-    """Reset a task to the built-in template. Raises Missing for an unknown task."""
+    """Reset a task to the built-in template. Raise Missing for an unknown task."""
     _require_task(task)
     PromptTemplate.objects.for_owner(owner).filter(task=task).delete()
 

@@ -28,7 +28,7 @@ def render(
     """Return the messages of a prompt for ``task``, by ``template`` or else by the built-in one.
 
     ``material`` holds the values to render, such as turns and known memories; see ``prompts.examples``. Messages of
-    more than ``longest`` characters are shortened. Placeholders inside the material are not filled in. Raises KeyError
+    more than ``longest`` characters are shortened. Placeholders inside the material are not filled in. Raise KeyError
     for an unknown task.
     """
     values = dict.fromkeys([*TASKS[task].required, *TASKS[task].optional], NOTHING)
@@ -40,14 +40,14 @@ def render(
 
 @cache
 def default_template(task: str) -> str:
-    """Return the built-in template. Raises KeyError for an unknown task."""
+    """Return the built-in template. Raise KeyError for an unknown task."""
     if task not in TASKS:
         raise KeyError(task)
     return (Path(__file__).parent / f"{task}.md").read_text(encoding="utf-8")
 
 
 def check_template(task: str, text: str) -> list[str]:
-    """Return the errors of a template, in sentences. Raises KeyError for an unknown task."""
+    """Return the errors of a template, in sentences. Raise KeyError for an unknown task."""
     if not text.strip():
         return ["It is empty."]
     required, optional = TASKS[task].required, TASKS[task].optional
@@ -60,7 +60,7 @@ def check_template(task: str, text: str) -> list[str]:
 
 
 def placeholders(task: str) -> list[dict[str, Any]]:
-    """Return name, meaning and whether required of each placeholder. Raises KeyError for an unknown task."""
+    """Return the name, meaning and necessity of each placeholder. Raise KeyError for an unknown task."""
     required = TASKS[task].required
     names = (*required, *TASKS[task].optional)
     return [{"name": name, "required": name in required, "meaning": MEANINGS[name]} for name in names]

@@ -1,4 +1,4 @@
-"""Tell for each setting its value, where that was set, and what it would inherit. Pure."""
+"""Find the value of each setting, its origin, and the value it would inherit. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

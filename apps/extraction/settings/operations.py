@@ -1,4 +1,4 @@
-"""Write memory settings."""
+"""Change memory settings."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,11 +15,11 @@ from apps.extraction.settings.schema import SCHEMA_VERSION, SETTINGS, validate
 def change_settings(
     owner: Owner, changes: Mapping[str, Any], *, character: Character | None = None, chat: Chat | None = None
 ) -> dict[str, Any]:
-    """Set the settings of a user, a character or a chat; None resets one. Return the stored settings.
+    """Set the settings of a user, a character or a chat; None resets a setting. Return the stored settings.
 
-    Raises Invalid, with a pointer to each wrong setting.
+    Raise Invalid, with a pointer to each setting that is unknown or has an invalid value.
     """
-    # Unknown names are wrong even with None, which is valid only to reset a setting.
+    # Unknown names are invalid even with None, which only resets known settings.
     validate({name: value for name, value in changes.items() if value is not None or name not in SETTINGS})
     rows = MemorySettings.objects.for_owner(owner)
     row, _ = rows.get_or_create(owner_id=owner_id_of(owner), character=character, chat=chat)

@@ -21,11 +21,11 @@ from apps.memories.operations.arcs import open_arc, resolve_arc, retire_arcs_bey
 from apps.memories.queries.memories import active_memories
 
 MAX_TOKENS, SUMMARY_TOKENS = 400, 300
-MIN_TEXT = 15  # characters; less names no thread
-SAME_ARC = (0.82, 0.40)  # cosine, Jaccard index from which two arcs are the same
-SAME_AS_MEMORY = (0.78, 0.45)  # the same for an arc and a session memory, which means that it has happened already
-RESOLVES = 0.25  # Jaccard index from which a resolution is about an arc
-SCENES, MEMORIES = 5, 20  # that a summary is made from
+MIN_TEXT = 15  # an arc's text must be longer
+SAME_ARC = (0.82, 0.40)  # minimum (cosine, Jaccard index) of two equal arcs
+SAME_AS_MEMORY = (0.78, 0.45)  # the same for an arc and a session memory: it has happened already
+MIN_RESOLUTION_OVERLAP = 0.25  # minimum Jaccard index of a resolution and its arc
+MAX_SCENES, MAX_MEMORIES = 5, 20  # entries from which a summary is made
 MAX_SUMMARY = 2000  # characters
 
 
@@ -33,7 +33,7 @@ MAX_SUMMARY = 2000  # characters
 class _Changes:
     opened: list[tuple[str, Message, Any]] = field(default_factory=list)
     resolved: dict[Any, tuple[Arc, Message, str]] = field(default_factory=dict)
-    model: str = ""  # of the vectors
+    model: str = ""  # the model of the vectors
 
 
 def run(context: Context, window: Window) -> Outcome:
@@ -91,7 +91,7 @@ def _open_new(
     texts: Mapping[int, str],
     changes: _Changes,
 ) -> None:
-    """Add the arcs that are like no open or dismissed arc and no session memory."""
+    """Add the arcs that are similar to no open or dismissed arc and no session memory."""
     lines = [line for line in lines if len(line.text) > MIN_TEXT]
     vectors, model = context.vectors([line.text for line in lines])
     changes.model = model
@@ -135,7 +135,7 @@ def _resolve(
     if line.number is not None:
         about = [numbered[line.number]] if line.number in numbered else []
     else:
-        about = [arc for arc in numbered.values() if jaccard(arc.text, line.text) >= RESOLVES]
+        about = [arc for arc in numbered.values() if jaccard(arc.text, line.text) >= MIN_RESOLUTION_OVERLAP]
     for arc in about:
         if arc.pk not in changes.resolved:
             source = attribute(line.text, texts)
@@ -146,12 +146,12 @@ def _resolve(
 def _summary(context: Context, arc: Arc, resolution: str) -> str:
     """Ask for a summary of an arc. Return the resolution itself if the reply is empty."""
     scenes = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
-    recaps = scenes.exclude(recap="").order_by("-source__index").values_list("recap", flat=True)[:SCENES]
+    recaps = scenes.exclude(recap="").order_by("-source__index").values_list("recap", flat=True)[:MAX_SCENES]
     words = content_words(arc.text)
     memories = [
         memory.text
         for memory in active_memories(context.chat, Memory.Tier.SESSION, None).order_by("pk")
         if words & content_words(memory.text)
     ]
-    material = {"arc": arc.text, "scenes": list(recaps)[::-1], "memories": [*memories[-MEMORIES:], resolution]}
+    material = {"arc": arc.text, "scenes": list(recaps)[::-1], "memories": [*memories[-MAX_MEMORIES:], resolution]}
     return parse_free_text(context.ask("arc_summary", material, max_tokens=SUMMARY_TOKENS), MAX_SUMMARY) or resolution

@@ -12,7 +12,7 @@ from apps.memories.queries.memories import active_memories
 
 MAX_TOKENS = 600
 MAX_TEXT = 6000  # characters
-ARCS, MEMORIES = 20, 30
+MAX_ARCS, MAX_MEMORIES = 20, 30
 MIN_IMPORTANCE = 2
 
 
@@ -26,14 +26,14 @@ def run(context: Context, window: Window) -> Outcome:
     character_id = context.character.pk if context.character else None
     rows = active_memories(context.chat, Memory.Tier.LONG_TERM, character_id)
     rows = rows.filter(importance__gte=MIN_IMPORTANCE, hidden=False).order_by("-pinned", "-importance", "-pk")
-    memories = list(rows.values_list("text", flat=True)[:MEMORIES])
+    memories = list(rows.values_list("text", flat=True)[:MAX_MEMORIES])
     if not summaries and not memories:
         return NOTHING
     subject = context.character.name if context.character else context.chat.title
     reply = context.ask("canon", {"subject": subject, "arcs": summaries, "memories": memories}, max_tokens=MAX_TOKENS)
     text = parse_free_text(reply, MAX_TEXT)
     if not text:
-        return Outcome(unused=["The reply held no text."])
+        return Outcome(unused=["The reply contained no text."])
 
     def write() -> Counter[str]:
         write_version(
@@ -51,7 +51,7 @@ def run(context: Context, window: Window) -> Outcome:
 
 def _summaries(context: Context, arcs: Any) -> list[str]:
     """Return summaries of the latest arcs, oldest first; for a group's member, of those whose source they witnessed."""
-    rows = list(arcs.exclude(summary="").order_by("-pk")[:ARCS])[::-1]
+    rows = list(arcs.exclude(summary="").order_by("-pk")[:MAX_ARCS])[::-1]
     if context.witness is None:
         return [arc.summary for arc in rows]
     sources = Message.objects.for_owner(context.owner_id).with_swipes().in_bulk([arc.source_id for arc in rows])

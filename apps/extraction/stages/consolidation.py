@@ -13,9 +13,9 @@ from apps.memories.models import Memory
 from apps.memories.operations.merging import mark_consolidated, merge_memories
 from apps.memories.queries.memories import active_memories
 
-MAX_ENTRIES = 40  # of a kind that the model is shown together
-MIN_TOKENS, TOKENS_AN_ENTRY = 400, 60
-LIKE_A_MEMBER = 0.2  # minimum Jaccard index of a merged text with one of its members
+MAX_ENTRIES = 40  # entries of a kind shown to the model together
+MIN_TOKENS, TOKENS_PER_ENTRY = 400, 60
+MIN_MEMBER_OVERLAP = 0.2  # minimum Jaccard index of a merged text with one of its members
 
 
 def run_session(context: Context, window: Window) -> Outcome:
@@ -57,7 +57,7 @@ def threshold(settings: Settings, kind: str) -> int:
 
 
 def _entries(context: Context, tier: str, kind: str) -> list[Memory]:
-    """Return the entries that may be merged, new ones first chosen: none that the user pinned or edited."""
+    """Return the entries that may be merged, preferring new ones: none that the user pinned or edited."""
     character_id = context.character.pk if context.character else None
     rows = active_memories(context.chat, tier, character_id).filter(kind=kind, pinned=False, edited_by="")
     return list(rows.defer("embedding", "lexemes").order_by("consolidated", "-pk")[:MAX_ENTRIES])[::-1]
@@ -77,7 +77,7 @@ def _merges(
         ],
     }
     try:
-        reply = context.ask("consolidate", material, max_tokens=max(MIN_TOKENS, TOKENS_AN_ENTRY * len(entries)))
+        reply = context.ask("consolidate", material, max_tokens=max(MIN_TOKENS, TOKENS_PER_ENTRY * len(entries)))
     except GenerationFailed:
         return [], []  # tried again once more entries are new
     parsed = parse_merges(reply)
@@ -99,7 +99,7 @@ def _is_usable(line: MergeLine, entries: Mapping[int, Memory], taken: set[int]) 
     if len(numbers) < 2 or not numbers <= entries.keys() or numbers & taken:
         return False
     if len({tuple(entries[number].witnessed_by) for number in numbers}) > 1:
-        return False  # the merged text would tell a witness of one what they did not witness of the other
+        return False  # else a witness of one entry would learn from the merged text what only the other tells
     known = frozenset[str]().union(*(content_words(entries[number].text) for number in numbers))
     words = content_words(line.text)
-    return bool(words & known) and any(jaccard(line.text, entries[n].text) >= LIKE_A_MEMBER for n in numbers)
+    return bool(words & known) and any(jaccard(line.text, entries[n].text) >= MIN_MEMBER_OVERLAP for n in numbers)

@@ -27,7 +27,7 @@ from apps.memories.models import Memory
 from apps.memories.witnesses import participant_of, participants_of, witnessed_turns
 
 MAX_RAW = 200_000  # characters of a reply that are stored
-MIN_ROOM = 500  # tokens, however small the context
+MIN_ROOM = 500  # minimum tokens for messages, however small the context
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ class Context:
     settings: Settings
     backend: GenerationBackend
     stage: str = ""
-    character: Character | None = None  # whose memories the stage writes
-    position: int = 0  # where the current window begins; messages before it that change are read last
+    character: Character | None = None  # the character whose memories the stage writes
+    position: int = 0  # index of the current window; earlier messages that change are read last
 
     @property
     def chat(self) -> Chat:
@@ -124,7 +124,7 @@ class Context:
         return resolved
 
     def ask(self, task: str, material: Mapping[str, Any], *, max_tokens: int = 800) -> str:
-        """Return the model's reply, and store it as it came. Raises GenerationFailed, ClaimLost."""
+        """Return the model's reply, and store it as it came. Raise GenerationFailed, ClaimLost."""
         messages = render(task, material, template_of(self.owner_id, task))
         request = GenerationRequest(task, messages, material, max_tokens)
         heartbeat = partial(jobs.heartbeat, self.run)

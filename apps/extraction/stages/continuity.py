@@ -15,7 +15,7 @@ from apps.memories.queries.memories import active_memories
 MAX_TOKENS, REPAIR_TOKENS = 300, 200
 MAX_NOTE = 1000  # characters
 MAX_CARD = 4000  # characters of each field of the card
-FACTS = 80
+MAX_FACTS = 80
 
 
 def run(context: Context, window: Window) -> Outcome:
@@ -65,6 +65,6 @@ def _facts(context: Context, reply: Message | None) -> list[str]:
     for tier in (Memory.Tier.LONG_TERM, Memory.Tier.SESSION):
         rows = active_memories(context.chat, tier, character.pk if character else None).filter(hidden=False)
         rows = rows.exclude(valid_from=reply).order_by("-pinned", "-importance", "-pk")
-        memories += rows.values_list("text", flat=True)[:FACTS]
+        memories += rows.values_list("text", flat=True)[:MAX_FACTS]
     summary = current_summary(context)
     return [text[:MAX_CARD] for text in [*card, *memories, summary.text if summary else ""] if text.strip()]

@@ -1,4 +1,4 @@
-"""Epistemic tier: what each character in an ended scene knows, suspects, believes or hides."""
+"""Record what each character in an ended scene knows, suspects, believes or hides."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,8 +18,8 @@ from apps.memories.models import Entity, Knowledge, Scene
 from apps.memories.operations.knowledge import write_knowledge
 
 MAX_TOKENS = 400
-SAME = 0.7  # Jaccard index from which two entries of a kind and a subject are the same
-KNOWN = 60  # entries that the model is shown
+SAME_ENTRY = 0.7  # minimum Jaccard index of two equal entries of a kind and a subject
+MAX_KNOWN_ENTRIES = 60  # entries shown to the model
 
 
 def run(context: Context, window: Window) -> Outcome:
@@ -110,11 +110,11 @@ def _ask(
 def _known(context: Context) -> dict[int, Knowledge]:
     """Return the latest active entries by the number under which the model is shown each."""
     rows = Knowledge.objects.for_owner(context.owner_id).filter(chat=context.chat, state="active")
-    return dict(enumerate(rows.select_related("subject", "target").order_by("-pk")[:KNOWN], 1))
+    return dict(enumerate(rows.select_related("subject", "target").order_by("-pk")[:MAX_KNOWN_ENTRIES], 1))
 
 
 def _people(context: Context) -> set[str]:
-    """Return the casefolded names of everybody who can know something: speakers and known characters."""
+    """Return the casefolded names of all people who can know something: speakers and known characters."""
     mine = Q(chat=context.chat)
     if context.chat.character_id:
         mine |= Q(character_id=context.chat.character_id)
@@ -131,4 +131,4 @@ def _is_known(line: KnowledgeLine, rows: Sequence[Knowledge], lines: Sequence[Kn
         if (row.kind, row.subject.name.casefold(), row.target.name.casefold() if row.target else "") == subject
     ]
     new = [one.text for one in lines if (one.kind, one.subject.casefold(), one.target.casefold()) == subject]
-    return any(jaccard(line.text, text) >= SAME for text in [*stored, *new])
+    return any(jaccard(line.text, text) >= SAME_ENTRY for text in [*stored, *new])

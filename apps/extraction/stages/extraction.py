@@ -30,8 +30,8 @@ KINDS = {
 }
 EXPIRATION = {Memory.Tier.SESSION.value: "session", Memory.Tier.LONG_TERM.value: "permanent"}
 KNOWN_LONG_TERM = 15  # long-term memories shown in the prompt for session memories
-MAX_STALE = 200  # memories embedded again in a step after a change of the model; a job does the rest
-LINE_TOKENS = 60  # that a line takes, at most
+MAX_STALE = 200  # memories re-embedded per step after a change of the model; a job does the rest
+LINE_TOKENS = 60  # maximum tokens of a line
 
 
 def run_session(context: Context, window: Window) -> StageOutcome:
@@ -113,7 +113,7 @@ def _usable(parsed: ParsedLines[Candidate], turns: Mapping[int, Message]) -> Par
     return ParsedLines(good, [*parsed.unused, *bad])
 
 
-def limits_of(settings: Settings) -> Limits:
+def limits_from(settings: Settings) -> Limits:
     """Return the limits that ``write_stage`` applies, from the settings of the same names."""
     return Limits(**{field.name: getattr(settings, field.name) for field in fields(Limits)})
 
@@ -128,7 +128,7 @@ def _judge(context: Context, turns: Mapping[int, Message], tier: str, candidates
         verdicts=(),
         run_id=context.run.pk,
         character=character,
-        limits=limits_of(context.settings),
+        limits=limits_from(context.settings),
         participants=participants_of(context.chat),
     )
     # A model that loops repeats a line: only the first one counts.

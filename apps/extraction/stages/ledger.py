@@ -15,7 +15,7 @@ from apps.memories.operations.ledger import write_states
 
 MAX_TOKENS = 400
 KINDS = (Entity.Kind.CHARACTER, Entity.Kind.OBJECT, Entity.Kind.PLACE, Entity.Kind.FACTION)
-MAX_ENTITIES = 40  # that the model is shown
+MAX_ENTITIES = 40  # entities shown to the model
 
 
 def run(context: Context, window: Window) -> Outcome:

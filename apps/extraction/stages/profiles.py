@@ -14,17 +14,17 @@ from apps.memories.operations.texts import write_version
 from apps.memories.queries.memories import active_memories
 
 MAX_TOKENS = 600
-MEMORIES, MESSAGES = 40, 20
+MAX_MEMORIES, MAX_MESSAGES = 40, 20
 
 
 def run(context: Context, window: Window) -> Outcome:
-    """Renew the character's profile if it is stale."""
+    """Update the character's profile if it is stale."""
     subject = context.character.name if context.character else context.chat.title
     memories, current = _memories(context), _current(context)
     if not memories or not _is_stale(context, current):
         return NOTHING
     end = context.last_index
-    latest = Window(messages_between(context.chat, end - MESSAGES + 1, end)).turns
+    latest = Window(messages_between(context.chat, end - MAX_MESSAGES + 1, end)).turns
     turns = within_room(context.witnessed(latest), context.room)
     material = {
         "subject": subject,
@@ -34,7 +34,7 @@ def run(context: Context, window: Window) -> Outcome:
     }
     profile = parse_profiles(context.ask("profiles", material, max_tokens=MAX_TOKENS))
     if profile is None:
-        return Outcome(unused=["The reply held no profile."])
+        return Outcome(unused=["The reply contained no profile."])
     parts = {
         "character_state": profile.character_state,
         "world_state": profile.world_state,
@@ -43,7 +43,7 @@ def run(context: Context, window: Window) -> Outcome:
 
     def write() -> Counter[str]:
         if _current(context) != current:
-            return Counter()  # the user edited it meanwhile
+            return Counter()  # edited by the user in the meantime
         write_version(
             context.owner_id,
             VersionedText.Kind.PROFILE,
@@ -80,5 +80,5 @@ def _memories(context: Context) -> list[str]:
         rows = active_memories(context.chat, tier, character_id).filter(hidden=False).order_by("-importance", "-pk")
         if context.witness is not None:
             rows = rows.filter(Q(witnessed_by=[]) | Q(witnessed_by__contains=[context.witness.pk]))
-        found += rows.values_list("text", flat=True)[:MEMORIES]
+        found += rows.values_list("text", flat=True)[:MAX_MEMORIES]
     return found

@@ -4,21 +4,21 @@ import re
 from collections.abc import Iterable
 
 from apps.english.words import content_words
-from apps.extraction.instructions import echoed_lines, is_instruction, normalized, without_instructions
+from apps.extraction.instructions import dictated_texts, is_instruction, normalized, without_instructions
 
-SAME = 0.6  # share of a line's words found in a dictated text from which the line repeats it
+MIN_REPEATED_SHARE = 0.6  # minimum share of a line's words that occur in a text which it repeats
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n")
 
 
 class PromptEchoes:
-    """Container of what messages dictate: ``text in PromptEchoes(messages)`` is true if the text only repeats that.
+    """Container of dictated texts: ``text in PromptEchoes(messages)`` is true if the text only repeats one.
 
     A text that a sentence of the story says as well is not contained.
     """
 
     def __init__(self, messages: Iterable[str]) -> None:
         messages = list(messages)
-        self._lines = echoed_lines(messages)
+        self._lines = dictated_texts(messages)
         self._dictated = [words for line in self._lines if (words := content_words(line))]
         self._story = [words for message in messages for words in _story_words(message)] if self._dictated else []
 
@@ -30,7 +30,7 @@ class PromptEchoes:
             return False
         dictated = max(len(words & line) / len(words) for line in self._dictated)
         story = max((len(words & line) / len(words) for line in self._story), default=0.0)
-        return dictated >= SAME and story < dictated
+        return dictated >= MIN_REPEATED_SHARE and story < dictated
 
 
 def _story_words(message: str) -> Iterable[frozenset[str]]:

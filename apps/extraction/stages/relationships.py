@@ -30,7 +30,7 @@ class Changes:
 
 
 def changes_of(context: Context, stage: VerdictBatch) -> Changes | None:
-    """Ask what the turns change. Return None without asking if they hold nothing new, or if the model fails."""
+    """Ask what the turns change. Return None if they contain nothing new (without asking), or if the model fails."""
     if not stage.verdicts and not _was_invalidated(context, stage):
         return None
     names = _names(context, stage)

@@ -1,4 +1,4 @@
-"""Registry of the detector that finds where scenes begin."""
+"""Register the detector of scene starts, and call it."""
 
 import datetime as dt
 from collections.abc import Callable, Sequence

@@ -30,7 +30,7 @@ def run(context: Context, window: Window) -> Outcome:
     for position in _starts(context, shown, {*window.turns, *(message.index for message in after)}):
         last = shown[position - 1]
         if last.ends_scene:
-            continue  # the user marked it already
+            continue  # already marked by the user
         # The reason why a scene ends is the beginning of the message after it.
         found.append((last, " ".join(shown[position].mes.split())[:MAX_REASON], _recap(context, last, found)))
     again = [(scene, _recap(context, last, found)) for scene, last in _without_recap(context, window)]
@@ -61,7 +61,7 @@ def _starts(context: Context, shown: Sequence[Message], new: Set[int]) -> list[i
 
     def agrees(position: int) -> bool:
         if shown[position].index not in new:
-            return False  # it was read before, and was found to continue the scene
+            return False  # read before, and found to continue the scene
         return by_rules or _is_confirmed(context, shown[position - 1], shown[position])
 
     return scene_starts(turns, first, context.settings.scene_min_messages, agrees)

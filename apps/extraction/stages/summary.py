@@ -1,4 +1,4 @@
-"""Summary of a chat: extended once the messages after it fill the context, so that none has to be cut."""
+"""Extend the summary of a chat before unsummarised messages outgrow the model's context."""
 
 from collections import Counter
 
@@ -11,13 +11,13 @@ from apps.memories.operations.texts import write_version
 from apps.memories.queries.memories import active_memories
 
 MIN_MESSAGES = 4
-KNOWN = 30  # memories shown, which the summary need not repeat
+MAX_KNOWN_MEMORIES = 30  # memories shown to the model, which the summary need not repeat
 
 
 def run(context: Context, window: Window) -> Outcome:
     """Extend the summary by the oldest messages after it, once the messages after it fill the context.
 
-    One portion a step is enough: a window is no longer than a portion.
+    One batch per step is enough, since a window is no longer than a batch.
     """
     if not window.turns:
         return NOTHING
@@ -26,24 +26,24 @@ def run(context: Context, window: Window) -> Outcome:
     room = context.settings.summary_share * (context.backend.context_tokens - context.settings.summary_tokens)
     if len(waiting) < MIN_MESSAGES or sum(count_tokens(turn.mes) for turn in waiting.values()) < room:
         return NOTHING
-    portion = _portion(context, waiting)
-    if not portion:
+    batch = _oldest_fitting(context, waiting)
+    if not batch:
         return NOTHING
     memories = active_memories(context.chat, Memory.Tier.SESSION, None).order_by("-importance", "-pk")
-    known = list(memories.values_list("text", flat=True)[:KNOWN])
+    known = list(memories.values_list("text", flat=True)[:MAX_KNOWN_MEMORIES])
     reply = context.ask(
         "summary",
-        {"summary": current.text if current else "", "turns": turns_material(portion), "known": known},
+        {"summary": current.text if current else "", "turns": turns_material(batch), "known": known},
         max_tokens=context.settings.summary_tokens,
     )
     summary = parse_summary(reply)
     if not summary.text:
         return Outcome(unused=[reply[:1000]])
-    last = portion[max(portion)]
+    last = batch[max(batch)]
 
     def write() -> Counter[str]:
         if current_summary(context) != current:
-            return Counter()  # the user edited it meanwhile, or it was invalidated
+            return Counter()  # edited by the user or invalidated in the meantime
         write_version(
             context.owner_id,
             VersionedText.Kind.SUMMARY,
@@ -78,14 +78,14 @@ def _waiting(context: Context, current: VersionedText | None, last: int) -> dict
     return Window(list(rows.with_swipes().order_by("index"))).turns
 
 
-def _portion(context: Context, waiting: dict[int, Message]) -> dict[int, Message]:
+def _oldest_fitting(context: Context, waiting: dict[int, Message]) -> dict[int, Message]:
     """Return the oldest turns that fit into a prompt, without the newest ones, which are never summarised."""
     old = list(waiting.items())[: -context.settings.summary_keep]
-    portion: dict[int, Message] = {}
+    batch: dict[int, Message] = {}
     room = context.room
     for number, turn in old:
         room -= count_tokens(turn.mes)
-        if portion and room < 0:
+        if batch and room < 0:
             break
-        portion[number] = turn
-    return portion
+        batch[number] = turn
+    return batch

@@ -1,4 +1,4 @@
-"""Trigger words of memories: words in a message that make a memory relevant."""
+"""Find trigger words of memories: words in a message that make a memory relevant."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,9 +10,9 @@ from apps.memories.models import Memory
 from apps.memories.operations.verdicts import VerdictBatch
 from apps.memories.verdicts import Outcome
 
-TOKENS_A_MEMORY = 40
-OWN, ALL = 6, 12  # words taken from a memory's text, and with those that a model suggests
-MIN_LETTERS = 4  # of a word from the text
+TOKENS_PER_MEMORY = 40
+MAX_OWN_WORDS, MAX_WORDS = 6, 12  # words from a memory's text, and together with a model's
+MIN_LETTERS = 4  # minimum length of a word from the text
 
 
 def triggers_of(context: Context, stage: VerdictBatch) -> Mapping[int, Sequence[str]]:
@@ -29,21 +29,21 @@ def triggers_of(context: Context, stage: VerdictBatch) -> Mapping[int, Sequence[
     if not new or stage.tier != Memory.Tier.LONG_TERM or not context.settings.model_triggers:
         return words
     return words | {
-        number: tuple(dict.fromkeys([*words[number], *more]))[:ALL] for number, more in _suggested(context, new)
+        number: tuple(dict.fromkeys([*words[number], *more]))[:MAX_WORDS] for number, more in _suggested(context, new)
     }
 
 
 def own_words(text: str) -> tuple[str, ...]:
     """Return the longest content words of a text."""
     words = {word for word in trigger_words(text) if len(word) >= MIN_LETTERS and word not in STOP_WORDS}
-    return tuple(sorted(words, key=lambda word: (-len(word), word))[:OWN])
+    return tuple(sorted(words, key=lambda word: (-len(word), word))[:MAX_OWN_WORDS])
 
 
 def _suggested(context: Context, new: Mapping[int, str]) -> list[tuple[int, tuple[str, ...]]]:
     """Return the words that the model suggests, by number; none if it fails, since they are not essential."""
     material = {"memories": [{"number": number, "text": text} for number, text in new.items()]}
     try:
-        reply = context.ask("triggers", material, max_tokens=TOKENS_A_MEMORY * len(new))
+        reply = context.ask("triggers", material, max_tokens=TOKENS_PER_MEMORY * len(new))
     except GenerationFailed:
         return []
     found = parse_triggers(reply, list(new)).words

@@ -37,7 +37,7 @@ class ModelTestForm(forms.Form):
 @login_required
 @require_http_methods(["GET", "POST"])
 def index(request: HttpRequest) -> HttpResponse:
-    """List the latest tests. A POST starts one for a connection or the built-in extractor."""
+    """List all tests, newest first. A POST starts one for a connection or the built-in extractor."""
     connections = Connection.objects.for_owner(request.user).exclude(model="").order_by("-for_generation", "name")
     form = ModelTestForm(connections, request.POST if request.method == "POST" else None)
     if form.is_valid():

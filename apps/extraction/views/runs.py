@@ -24,7 +24,7 @@ ROWS_PER_PAGE = 50  # steps and calls on the page of a run
 
 
 def own_run(request: HttpRequest, run_id: UUID) -> ExtractionRun:
-    """Return a run of the user. Raises Http404."""
+    """Return a run of the user. Raise Http404."""
     runs = ExtractionRun.objects.for_owner(request.user).select_related("chat__character", "first", "last")
     return get_object_or_404(runs, pk=run_id)
 
@@ -41,7 +41,7 @@ def _render_progress(request: HttpRequest, chat: Chat, *, was_active: bool = Fal
     template = "extraction/_under_way.html" if request.GET.get("in") == "book" else "extraction/_progress.html"
     reply = render(request, template, {"chat": chat, "run": run, "latest": run, "was_active": was_active})
     if was_active and run and not run.is_active:
-        reply["HX-Trigger"] = "remembered"  # makes the rail reload itself
+        reply["HX-Trigger"] = "remembered"  # makes the sidebar reload itself
     return reply
 
 

@@ -81,21 +81,21 @@ def _settings_page(
 @login_required
 @require_POST
 def change_mode(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Make a chat read-only or end that; with ``learn``, the messages written meanwhile are read too."""
+    """Make a chat read-only or end that mode; with ``learn``, the messages written in the meantime are read too."""
     chat = own_chat(request, chat_id)
     if request.POST.get("mode") == ChatMemory.Mode.READ_ONLY:
         modes.set_read_only(request.user, chat)
         return _back_to_settings(request, chat, "This chat only recalls now. It learns nothing new.")
     learn = bool(request.POST.get("learn"))
     modes.end_read_only(request.user, chat, learn=learn)
-    since = "the messages written meanwhile too" if learn else "new messages only"
+    since = "the messages written in the meantime too" if learn else "new messages only"
     return _back_to_settings(request, chat, f"This chat learns again, from {since}.")
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def fresh_start(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Ask for confirmation; a POST retires what is remembered of this chat alone."""
+    """Ask for confirmation; a POST retires the memories of this chat, except long-term ones."""
     chat = own_chat(request, chat_id)
     if request.method == "GET":
         return render(request, "extraction/settings/fresh_start.html", {"chat": chat, "tab": "settings"})

@@ -12,7 +12,7 @@ from apps.injection.graph import graph_of
 from apps.injection.models import Recall
 from apps.injection.queries import entities_by_memory
 
-MAX_TEXT = 100_000  # characters of a turn or of an edited recall
+MAX_TEXT = 100_000  # maximum length of a turn or an edited recall
 MAX_CONTEXT = 10_000_000  # tokens
 DEFAULT_CONTEXT = 8192
 
@@ -22,7 +22,7 @@ class PromptRequestSerializer(StrictSerializer):
         max_length=MAX_TEXT,
         allow_null=True,
         default=None,
-        help_text="The user turn about to be sent; null: the last one.",
+        help_text="The user turn about to be sent; null for the last one.",
     )
     character = OwnCharacter(default=None)
     context_tokens = Integer(min_value=1, max_value=MAX_CONTEXT, default=DEFAULT_CONTEXT)
@@ -39,8 +39,8 @@ class SlotSerializer(serializers.Serializer[Any]):
     position = serializers.ChoiceField(source="slot.position", choices=["in_prompt", "in_chat"])
     depth = serializers.IntegerField(source="slot.depth")
     text = serializers.CharField()
-    tokens = serializers.IntegerField(help_text="Cost of the text.")
-    full_tokens = serializers.IntegerField(help_text="Cost with nothing left out.")
+    tokens = serializers.IntegerField(help_text="Number of tokens of the text.")
+    full_tokens = serializers.IntegerField(help_text="Number of tokens if no entry were left out.")
     trimmed = serializers.IntegerField(help_text="Number of entries left out.")
     budget = serializers.IntegerField()
 
@@ -53,9 +53,9 @@ class RecalledMemorySerializer(serializers.Serializer[Any]):
     kind = serializers.CharField()
     slot = serializers.CharField()
     text = serializers.CharField()
-    why = serializers.CharField(help_text="The reasons in words.")
-    message = serializers.UUIDField(allow_null=True, help_text="The source message.")
-    triggered = serializers.BooleanField(help_text="Whether a search for the turn's text found it.")
+    why = serializers.CharField(help_text="Why the entry was recalled, in words.")
+    message = serializers.UUIDField(allow_null=True, help_text="The message from which the entry comes.")
+    triggered = serializers.BooleanField(help_text="Whether the entry was found by a search for the turn's text.")
 
 
 class NodeSerializer(serializers.Serializer[Any]):
@@ -77,7 +77,7 @@ class GraphSerializer(serializers.Serializer[Any]):
     edges = EdgeSerializer(many=True)
 
     def to_representation(self, instance: Recall) -> dict[str, Any]:
-        """Return the graph of a recall. The context must hold ``recall_context`` of it."""
+        """Return the graph of a recall. The context must be ``recall_context`` for it."""
         entities = self.context["entities"]
         return graph_of({item["id"]: entities[item["id"]] for item in instance.memories if item["id"] in entities})
 
@@ -85,7 +85,7 @@ class GraphSerializer(serializers.Serializer[Any]):
 class RecallSerializer(serializers.Serializer[Any]):
     """The recall of a user message."""
 
-    # The context must hold recall_context of all recalls that are serialized.
+    # The context must be recall_context for all recalls that are serialized.
 
     id = serializers.UUIDField(source="stored_id", allow_null=True)
     message = serializers.UUIDField(source="message_id", allow_null=True)
@@ -111,5 +111,5 @@ class PromptSerializer(serializers.Serializer[Any]):
 
 
 def recall_context(owner: Owner, recalls: Sequence[Recall]) -> dict[str, Any]:
-    """Return the context for RecallSerializer: the entities of all the recalls, read in one query."""
+    """Return the context for RecallSerializer: the entities of all recalls, read in one query."""
     return {"entities": entities_by_memory(owner, recalls)}

@@ -1,4 +1,4 @@
-"""Routes of prompts and recalls, relative to ``/api/v1/``."""
+"""URL patterns for prompts and recalls under ``/api/v1/``."""
 
 from django.urls import path
 

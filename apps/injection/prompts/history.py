@@ -1,4 +1,4 @@
-"""The conversation of a prompt: the newest messages within a token budget, with the slots between them."""
+"""Build the conversation of a prompt: the newest messages within a token budget, with the slots inserted."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +12,7 @@ from apps.llm.tokens import count_tokens
 def history_within(turn: UserTurn, budget: int) -> list[dict[str, str]]:
     """Return the newest visible messages, oldest first, that together cost at most ``budget`` tokens.
 
-    Raise Invalid if the last message alone costs more.
+    Raise Invalid if the newest message alone costs more.
     """
     history: list[dict[str, str]] = []
     left = budget
@@ -29,7 +29,7 @@ def history_within(turn: UserTurn, budget: int) -> list[dict[str, str]]:
 
 
 def _newest_first(turn: UserTurn) -> Iterator[dict[str, str]]:
-    """Yield the turn, if it is unsent, and then the messages of the chat from its end backwards."""
+    """Yield the turn, if it is unsent, and then the visible messages of the chat, newest first."""
     if turn.message is None and turn.text:
         yield {"role": "user", "content": turn.text}
     for message in visible_messages_newest_first(turn.chat):
@@ -37,7 +37,7 @@ def _newest_first(turn: UserTurn) -> Iterator[dict[str, str]]:
 
 
 def insert_slots(slots: Sequence[FilledSlot], history: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """Return the history with each non-empty slot before it or, by its depth, within it."""
+    """Return the history with the non-empty slots before it or, at their depth, within it."""
     filled = [slot for slot in slots if slot.text]
     messages = [_slot_message(item) for item in filled if item.slot.position == IN_PROMPT]
     inside = [item for item in filled if item.slot.position != IN_PROMPT]

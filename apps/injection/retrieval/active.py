@@ -17,7 +17,7 @@ from apps.memories.lineage import relatives
 from apps.memories.models import Entity, Inheritance, Memory, MemorySource
 from apps.memories.witnesses import participant_of
 
-LIMIT = 80  # more memories than any budget fits; a character may have thousands
+MAX_MEMORIES = 80  # more than fit into any budget; a character may have thousands
 
 # Weights of the priority, relative to the cosine with the turn, which is at most 1.
 IMPORTANCE_WEIGHT = 0.3
@@ -60,7 +60,7 @@ def _active_of_tier(
     chosen = ranked.defer("embedding", "lexemes").prefetch_related(
         Prefetch("entities", queryset=Entity._base_manager.all()),
         Prefetch("sources", queryset=MemorySource._base_manager.select_related("message__chat")),
-    )[:LIMIT]
+    )[:MAX_MEMORIES]
     return [ActiveMemory(row, row.similarity, row.priority) for row in sorted(chosen, key=lambda row: row.pk)]
 
 
@@ -81,7 +81,7 @@ def _of_tier(turn: UserTurn, tier: str, character: Character | None) -> Any:
         rows = rows.filter(Q(witnessed_by=[]) | Q(witnessed_by__contains=[witness.pk]))
     inherited = Q(pk__in=_inherited(turn).values("memory_id"))
     if tier == Memory.Tier.LONG_TERM and character is not None:
-        # Branches of one chat tell different stories: only what was inherited counts, not what a relative learned.
+        # Branches of a chat tell different stories: only inherited memories count, not those of other branches.
         return rows.filter(Q(character=character) & ~Q(chat__in=relatives(turn.chat)) | inherited)
     return rows.filter(Q(chat=turn.chat) | inherited)
 

@@ -5,13 +5,13 @@ import re
 from sentencex import segment
 
 ELLIPSIS = "…"
-LIMIT = 280  # characters: three or four such passages fill a slot
+MAX_EXCERPT_CHARS = 280  # three or four excerpts of this length fill a slot
 
 # An asterisk or quotation mark at the start of the excerpt whose other half was cut off.
 _UNPAIRED_MARK = re.compile(r"^[*_”’\"']+\s+")
 
 
-def excerpt_around(text: str, sentence: str, limit: int = LIMIT) -> str:
+def excerpt_around(text: str, sentence: str, limit: int = MAX_EXCERPT_CHARS) -> str:
     """Return at most ``limit`` characters of ``text`` on one line, in whole words, beginning with ``sentence``.
 
     If the sentence is near the end of the text, the excerpt begins with earlier sentences that fit.

@@ -3,7 +3,7 @@
 import re
 
 _WORD = re.compile(r"\w+")
-COVERED = 0.7  # share of its words that makes a line a repetition
+MIN_COVERED_SHARE = 0.7  # minimum share of a line's words that a repetition has in the other line
 
 
 def words_of(text: str) -> set[str]:
@@ -13,4 +13,4 @@ def words_of(text: str) -> set[str]:
 def is_covered(line: str, other: str) -> bool:
     """Return True if most words of ``line`` also occur in ``other``."""
     words = words_of(line)
-    return bool(words) and len(words & words_of(other)) >= COVERED * len(words)
+    return bool(words) and len(words & words_of(other)) >= MIN_COVERED_SHARE * len(words)

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-SIMILAR = 0.2  # cosines of all-MiniLM-L6-v2 below this are noise
-NAMES_SHOWN = 3
+MIN_SIMILAR_COSINE = 0.2  # lower cosines of all-MiniLM-L6-v2 are noise
+MAX_NAMES = 3
 
 
 def names_in(text: str, names: Iterable[str]) -> list[str]:
@@ -21,10 +21,10 @@ def why(*, names: Sequence[str], said: str, signals: Mapping[str, float], pinned
     """
     parts = ["pinned"] if pinned else []
     if names:
-        parts.append(f"names {_enumerated(names[:NAMES_SHOWN])}")
+        parts.append(f"names {_enumerated(names[:MAX_NAMES])}")
     if said:
         parts.append(f"said {said}")
-    if signals.get("vector", 0) >= SIMILAR:
+    if signals.get("vector", 0) >= MIN_SIMILAR_COSINE:
         similarity = f"{min(signals['vector'], 1.0):.2f}".removeprefix("0")  # ".71"
         parts.append(f"similar {similarity}")
     elif signals.get("lexical", 0) > 0:

@@ -9,12 +9,12 @@ from apps.memories.witnesses import participant_of, participants_of, witnesses
 
 MESSAGES = "messages"  # the tier of passages
 
-VISIBLE_TURNS = 20  # messages so close to the turn are still in the history of the prompt
+VISIBLE_TURNS = 20  # messages this close to the turn are still in the prompt's history
 SEARCH_LIMIT = 100
 MAX_MEMORIES, MAX_MESSAGES = 6, 4  # results that count as triggered by the turn
 MIN_COSINE = 0.2  # cosines of all-MiniLM-L6-v2 below this are noise
-MIN_SHARE_OF_BEST = 0.6  # of the best cosine
-MIN_SHARED_WORDS = 0.3  # share of the turn's words; used if there are no vectors
+MIN_SHARE_OF_BEST = 0.6  # minimum share of the best cosine
+MIN_SHARED_WORDS = 0.3  # minimum share of the turn's words, used without vectors
 
 
 def search_related(turn: UserTurn, character: Character | None) -> list[SearchResult]:

@@ -1,4 +1,4 @@
-"""``manage.py fit_comparison FILE …``: learn from judged pairs how much each signal tells."""
+"""``manage.py fit_comparison FILE …``: learn the weight of each signal from judged pairs."""
 
 from pathlib import Path
 from typing import Any

@@ -46,7 +46,7 @@ class Command(BaseCommand):
 
 
 def _backend(owner: User, wanted: str | None) -> GenerationBackend:
-    """Return the backend of a connection given by id or name. Raises CommandError unless exactly one matches."""
+    """Return the backend of a connection given by id or name. Raise CommandError unless exactly one matches."""
     if wanted is None:
         return backend_for(owner)
     if wanted == BUILTIN:
