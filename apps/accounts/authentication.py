@@ -24,7 +24,7 @@ class BearerAuthentication(BaseAuthentication):
     keyword = b"bearer"
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
-        """Return user and token, or None without such a header. Raises AuthenticationFailed."""
+        """Return user and token, or None without such a header. Raise AuthenticationFailed."""
         parts = get_authorization_header(request).split()
         if not parts or parts[0].lower() != self.keyword:
             return None

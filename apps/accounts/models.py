@@ -18,7 +18,7 @@ class UserManager(BaseUserManager["User"]):
     """Manager that finds users by e-mail address, ignoring case."""
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """Create a user. Raises ValueError without an e-mail address."""
+        """Create a user. Raise ValueError without an e-mail address."""
         if not email:
             raise ValueError("A user needs an e-mail address.")
         user = self.model(email=email.strip().lower(), **fields)
@@ -31,7 +31,7 @@ class UserManager(BaseUserManager["User"]):
         return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
 
     def get_by_natural_key(self, username: str | None) -> "User":
-        """Return the user with this e-mail address. Raises User.DoesNotExist."""
+        """Return the user with this e-mail address. Raise User.DoesNotExist."""
         return self.get(email__iexact=username)
 
 

@@ -27,7 +27,7 @@ def create_token(
 
 
 def revoke_token(token: ApiToken) -> None:
-    """Make the token unusable. Does nothing if it is revoked already."""
+    """Revoke the token. Do nothing if it is revoked already."""
     if token.revoked_at is None:
         token.revoked_at = timezone.now()
         token.save(update_fields=["revoked_at"])

@@ -1,4 +1,4 @@
-"""Routes of the settings pages, below ``/settings/``."""
+"""URL patterns for the settings pages, under ``/settings/``."""
 
 from django.urls import path
 

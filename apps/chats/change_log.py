@@ -8,7 +8,7 @@ from apps.chats.models import Chat, ChatChange, Message
 from apps.common.problems import Problem, ProblemType
 
 # Writes that store a whole chat. Their log entries list no messages.
-WHOLE = {ChatChange.Kind.IMPORT, ChatChange.Kind.BRANCH}
+WHOLE_CHAT_KINDS = {ChatChange.Kind.IMPORT, ChatChange.Kind.BRANCH}
 
 
 class HistoryGone(Problem):
@@ -52,6 +52,6 @@ def changes_since(chat: Chat, rev: int) -> Changes:
     """Return the changes after ``rev``. Raise HistoryGone if the log does not hold all of them."""
     entries = list(chat.changes.filter(rev__gt=rev).order_by("rev"))
     complete = len(entries) == chat.rev - rev and rev >= 0
-    if not complete or any(entry.kind in WHOLE for entry in entries):
+    if not complete or any(entry.kind in WHOLE_CHAT_KINDS for entry in entries):
         raise HistoryGone("Read the whole chat again.", current_integrity=str(chat.integrity), current_rev=chat.rev)
     return Changes(chat, entries)

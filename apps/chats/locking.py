@@ -36,7 +36,7 @@ NOT_FINGERPRINTED = {"layout", "sent_at"}
 class Guard:
     """The state of the chat that the client knows, and how to treat later writes.
 
-    ``integrity`` names the known state. ``rebase`` accepts the write if nothing that it touches has changed since.
+    ``integrity`` names the known state. ``rebase`` accepts the write unless what it touches has changed.
     ``force`` skips the check. ``optional`` allows a write without an integrity. ``keyed`` says that the request has
     an Idempotency-Key, by which its retries are recognised.
     """
@@ -53,7 +53,7 @@ class Guard:
             raise IntegrityRequired
 
     def is_stale(self, chat: Chat) -> bool:
-        """Return True if the chat has been written since the known state."""
+        """Return whether the chat has changed since the known state."""
         return not self.force and self.integrity is not None and self.integrity != chat.integrity
 
 
@@ -70,14 +70,14 @@ class IntegrityRequired(Problem):
 
 
 class IntegrityConflict(Conflict):
-    """The chat has been written since. Carries the changes, as far as the log holds them."""
+    """The chat has changed since the known state. The reply has the changes, if the log still holds all of them."""
 
     type = ProblemType.INTEGRITY_CONFLICT
     title = "The chat has changed"
 
     @classmethod
     def over(cls, chat: Chat, guard: Guard) -> Self:
-        detail = "The chat was written by somebody else since. Apply the changes and try again."
+        detail = "The chat was changed by somebody else in the meantime. Apply the changes and try again."
         return cls(detail, **_current_state(chat, guard))
 
 
@@ -91,7 +91,7 @@ class PatchConflict(Conflict):
     def over(
         cls, chat: Chat, guard: Guard, message_ids: Iterable[UUID], detail: str, *, deleted: Iterable[UUID] = ()
     ) -> Self:
-        """Return the conflict over messages, with their current state, and over ``deleted`` ones."""
+        """Return the conflict about messages, with their current state, and about ``deleted`` ones."""
         rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=list(message_ids))
         messages = rows.with_swipes().order_by("index")
         theirs: list[dict[str, Any]] = [
@@ -102,9 +102,9 @@ class PatchConflict(Conflict):
 
     @classmethod
     def over_keys(cls, chat: Chat, guard: Guard, theirs: Mapping[str, Any]) -> Self:
-        """Return the conflict over keys of the metadata, with their current values; null for a deleted key."""
+        """Return the conflict about keys of the metadata, with their current values; null for a deleted key."""
         conflicts = [{"key": key, "theirs": value} for key, value in theirs.items()]
-        return cls("These keys were changed since.", conflicts=conflicts, **_current_state(chat, guard))
+        return cls("These keys have changed in the meantime.", conflicts=conflicts, **_current_state(chat, guard))
 
 
 def _current_state(chat: Chat, guard: Guard) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def _current_state(chat: Chat, guard: Guard) -> dict[str, Any]:
 
 
 def lock_chat(owner: Owner, chat_id: UUID, guard: Guard = UNGUARDED) -> Chat:
-    """Return the owner's chat, its row locked until the transaction ends. Raise Missing.
+    """Return the owner's chat, its row locked until the transaction ends. Raise Missing if there is none.
 
     Send ``before_forced_write`` if the guard forces the write.
     """
@@ -170,7 +170,7 @@ def enqueue_dispatch(event: ChatChanged) -> None:
 
 
 def fingerprint_of(kind: str, parts: Iterable[Any]) -> str:
-    """Return the SHA-256 in hexadecimal of a write: its kind, and parts that are dataclasses or JSON values."""
+    """Return the hexadecimal SHA-256 of a write's kind and ``parts``, which are dataclasses or JSON values."""
     text = json.dumps([kind, *map(_jsonable, parts)], ensure_ascii=False, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 

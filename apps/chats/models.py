@@ -72,7 +72,7 @@ class Lorebook(OwnedModel):
 
 
 class ImportJob(Job):
-    """Background import of a file. ``done`` and ``total`` are bytes; its chats exist once it has succeeded."""
+    """A background import of a file. ``done`` and ``total`` are bytes; its chats exist once it has succeeded."""
 
     filename = models.CharField(max_length=255)
     file = models.FileField(upload_to="imports/", blank=True, help_text="Removed when the job has ended.")

@@ -7,7 +7,7 @@ from django.db.models.functions import Left
 
 from apps.common.scoping import OwnedQuerySet
 
-LAST_TEXT = 400  # characters
+LAST_TEXT_LENGTH = 400  # characters
 
 
 class ChatQuerySet(OwnedQuerySet["Chat"]):  # type: ignore[name-defined]
@@ -25,7 +25,7 @@ class ChatQuerySet(OwnedQuerySet["Chat"]):  # type: ignore[name-defined]
             message__index=models.OuterRef("message_count") - 1,
             position=models.F("message__swipe_id"),
         )
-        return self.annotate(last_text=models.Subquery(last.values_list(Left("mes", LAST_TEXT))[:1]))
+        return self.annotate(last_text=models.Subquery(last.values_list(Left("mes", LAST_TEXT_LENGTH))[:1]))
 
 
 class MessageQuerySet(OwnedQuerySet["Message"]):  # type: ignore[name-defined]

@@ -60,7 +60,7 @@ class SceneBreak:
 
     @property
     def is_included(self) -> bool:
-        """Return True if the recap may go into the prompt."""
+        """Return whether the recap may go into the prompt."""
         return self.data.get("scene_recap_include") is not False
 
 

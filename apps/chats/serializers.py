@@ -183,7 +183,7 @@ class SendDate(serializers.JSONField):
         if isinstance(data, bool) or not isinstance(data, str | int | float):
             raise serializers.ValidationError("It must be a string or a number.")
         if parse_date(data) is None:
-            raise serializers.ValidationError("This is no date that can be read.")
+            raise serializers.ValidationError("This date can't be read.")
         return data
 
 

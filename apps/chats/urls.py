@@ -1,4 +1,4 @@
-"""Routes of the pages of chats, characters and lorebooks."""
+"""URL patterns for the pages of chats, characters and lorebooks."""
 
 from django.urls import include, path
 

@@ -18,7 +18,7 @@ class DocumentPatch:
     def apply(self, document: dict[str, Any], *, max_copied: int) -> dict[str, Any]:
         """Return the patched document. ``copy`` operations may add ``max_copied`` bytes in total.
 
-        Raises Invalid, PatchTestFailed.
+        Raise Invalid, PatchTestFailed.
         """
         if self.merge is not None:
             return merge_patch.apply(document, dict(self.merge))

@@ -75,7 +75,7 @@ class Job(OwnedModel):
 
     # Whether another worker continues after one that died. If not, call fail_orphans before jobs_to_revive.
     revivable: ClassVar[bool] = True
-    # Values of the fields that say something only while a worker owns the job.
+    # Values of the fields that are meaningful only while a worker owns the job.
     idle_fields: ClassVar[dict[str, Any]] = {}
 
     state = models.CharField(max_length=16, choices=State.choices, default=State.QUEUED)
@@ -104,7 +104,7 @@ class Job(OwnedModel):
 
 
 def lock_owner(owner: Owner) -> None:
-    """Lock the row of a user, given as such or by id, so that no other job of theirs is created meanwhile."""
+    """Lock the row of a user, given as such or by id, so that no other job of theirs is created in the meantime."""
     get_user_model().objects.select_for_update(no_key=True).get(pk=owner_id_of(owner))
 
 

@@ -35,7 +35,7 @@ def apply(document: Any, operations: Sequence[Any], *, max_copied: int, at: str 
     """Return a copy of ``document`` with all ``operations`` applied.
 
     ``copy`` operations may add ``max_copied`` bytes of JSON in total, so that a short patch can't create a huge
-    document. Raises Invalid and PatchTestFailed, which name the operation by its pointer below ``at``.
+    document. Raise Invalid and PatchTestFailed, which name the operation by its pointer under ``at``.
     """
     check_form(operations, at)
     result, left = copy.deepcopy(document), max_copied
@@ -55,7 +55,7 @@ def apply(document: Any, operations: Sequence[Any], *, max_copied: int, at: str 
 
 
 def check_form(operations: Sequence[Any], at: str = "/operations") -> None:
-    """Check the syntax of operations. Raises Invalid."""
+    """Check the syntax of operations. Raise Invalid."""
     if len(operations) > MAX_OPERATIONS:
         raise Invalid.at(at, f"A patch has at most {MAX_OPERATIONS} operations.")
     for number, operation in enumerate(operations):

@@ -4,7 +4,7 @@ from django.db import models
 
 
 class Heartbeat(models.Model):
-    """Time of the last heartbeat of a part of the installation; one row a part."""
+    """Time of the last heartbeat of a part of the installation; one row per part."""
 
     part = models.CharField(primary_key=True, max_length=40)
     at = models.DateTimeField()

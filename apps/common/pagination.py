@@ -4,7 +4,7 @@ from rest_framework.pagination import CursorPagination
 
 
 class NewestFirst(CursorPagination):
-    """Pages of ``{"next", "previous", "results"}``, newest first; page size ``?limit=``, at most 200."""
+    """Paginate as ``{"next", "previous", "results"}``, newest first; page size ``?limit=``, at most 200."""
 
     page_size = 50
     page_size_query_param = "limit"

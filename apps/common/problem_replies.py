@@ -54,7 +54,7 @@ def problem_document(status: int, detail: str) -> dict[str, Any]:
 
 
 def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | None:
-    """Return a problem reply for an exception in a view; None, for a server error, if it has no reply."""
+    """Return the problem reply for an exception in a view, or None to report it as a server error."""
     if isinstance(exc, Problem):
         set_rollback()
         return _respond(exc.document(), exc.headers)
@@ -89,7 +89,7 @@ def problem_reply(problem: Problem) -> HttpResponse:
     return JsonResponse(problem.document(), status=problem.status, headers=problem.headers, content_type=CONTENT_TYPE)
 
 
-# Django's error handlers: a problem document below /api/, else an HTML page
+# Django's error handlers: a problem document under /api/, else an HTML page
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -66,7 +66,7 @@ def rewindable_body(request: HttpRequest) -> IO[bytes]:
 
 
 def _prepare(request: HttpRequest) -> None:
-    """Check and decode the body. Raises TooLarge, BadEncoding, UnknownEncoding."""
+    """Check and decode the body. Raise TooLarge, BadEncoding, UnknownEncoding."""
     encoding = request.META.get("HTTP_CONTENT_ENCODING", "").strip().lower()
     if encoding not in ("", "identity", "gzip", "x-gzip"):
         raise UnknownEncoding(f"The encoding {encoding[:40]!r} is not supported. Send gzip, or no encoding.")
@@ -99,7 +99,7 @@ def _too_large(request: HttpRequest) -> TooLarge:
 
 
 def _replace(request: HttpRequest, source: Any) -> None:
-    """Replace the body by the content of ``source`` and set its length. Raises TooLarge, BadEncoding."""
+    """Replace the body by the content of ``source`` and set its length. Raise TooLarge, BadEncoding."""
     body = tempfile.SpooledTemporaryFile(SPOOL_BYTES)  # noqa: SIM115 - the request closes it
     size = _copy(source, body, _limit(request))
     if size > _limit(request):

@@ -62,7 +62,7 @@ class OwnedManager(models.Manager[M]):
     """
 
     def get_queryset(self) -> models.QuerySet[M]:
-        """Return all rows. Raises UnscopedQuery outside ``system_scope()``."""
+        """Return all rows. Raise UnscopedQuery outside ``system_scope()``."""
         if not _system.get() and getattr(self, "instance", None) is None:
             raise UnscopedQuery(f"{self.model.__name__}: use objects.for_owner(user) or system_scope().")
         return super().get_queryset()

@@ -1,6 +1,6 @@
-"""Serializer fields without type coercion: a number is not accepted for a string, nor a string for a number.
+"""Serializer fields without type coercion: a number is not accepted in place of a string, or vice versa.
 
-Also functions that validate requests with serializers.
+Functions that validate requests with serializers are here too.
 """
 
 from typing import Any
@@ -41,7 +41,7 @@ class Integer(serializers.IntegerField):
 
 
 class Number(serializers.FloatField):
-    """JSON number, kept as it is: 1 does not become 1.0."""
+    """JSON number, kept unchanged: 1 does not become 1.0."""
 
     def to_internal_value(self, data: Any) -> int | float:
         if isinstance(data, bool) or not isinstance(data, int | float):
@@ -62,7 +62,7 @@ class Identifier(serializers.UUIDField):
 
 
 class Position(Integer):
-    """Index in a list or text: an integer from 0 up to the largest of a database integer."""
+    """Index in a list or text: an integer from 0 to the maximum of a database integer."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"min_value": 0, "max_value": 2**31 - 1} | kwargs)
@@ -91,14 +91,14 @@ class StrictSerializer(serializers.Serializer[Any]):
 def read_body(
     serializer_class: type[serializers.BaseSerializer[Any]], request: Request, **options: Any
 ) -> dict[str, Any]:
-    """Return the validated body of a request. Raise ValidationError."""
+    """Return the validated body of a request. Raise ValidationError if it is invalid."""
     body = serializer_class(data=request.data, context={"request": request}, **options)
     body.is_valid(raise_exception=True)
     return dict(body.validated_data)
 
 
 def read_query(serializer_class: type[serializers.BaseSerializer[Any]], request: Request) -> dict[str, Any]:
-    """Return the validated query parameters of a request. Raise ValidationError."""
+    """Return the validated query parameters of a request. Raise ValidationError if they are invalid."""
     query = serializer_class(data=request.query_params)
     query.is_valid(raise_exception=True)
     return dict(query.validated_data)

@@ -24,7 +24,7 @@ class JSONError(ValueError):
 
 
 def loads(text: str) -> Any:
-    """Parse JSON. Raises JSONError for invalid JSON, NaN, duplicate keys and excessive nesting."""
+    """Parse JSON. Raise JSONError for invalid JSON, NaN, duplicate keys and excessive nesting."""
     # The jiter parser of the openai SDK is no replacement: it reads 1e999 as infinity, and can't name the place of a
     # lone surrogate, which `unstorable` does.
     try:
@@ -93,7 +93,7 @@ def _unstorable_text(text: str) -> str | None:
 
 
 def parse_document(body: bytes) -> Any:
-    """Parse the body of a request. Raises Invalid with pointers, or ParseError if it is not JSON."""
+    """Parse the body of a request. Raise Invalid with pointers, or ParseError if it is not JSON."""
     try:
         document = loads(body.removeprefix(codecs.BOM_UTF8).decode("utf-8"))
     except UnicodeDecodeError:

@@ -26,7 +26,7 @@ from apps.llm.embeddings import get_embedder
 from apps.llm.generation import GenerationRequest
 from apps.memories.candidates import Candidate
 from apps.memories.models import Memory
-from apps.memories.neighbours import NEAREST
+from apps.memories.neighbours import MAX_NEIGHBOURS
 from apps.memories.verdicts import Neighbour, Outcome, judge
 
 TASKS = {Memory.Tier.SESSION: selection.session, Memory.Tier.LONG_TERM: selection.long_term}
@@ -108,7 +108,7 @@ def _judged(tier: str, candidates: Sequence[Candidate]) -> Iterator[tuple[str, J
                 if candidates[other].kind == candidate.kind
             ),
             key=lambda one: -one.similarity,
-        )[:NEAREST]
+        )[:MAX_NEIGHBOURS]
         [verdict] = judge(
             [candidate], [near], vectors[number : number + 1], compare=lambda pairs: compare(pairs, embed)
         )

@@ -148,7 +148,7 @@ def socket_folder(home: Path) -> Path:
 
 
 def make_socket_folder(cluster: Cluster) -> Path:
-    """Create the socket's folder. Raises EmbeddedPostgresError if another user controls it."""
+    """Create the socket's folder. Raise EmbeddedPostgresError if another user controls it."""
     folder = socket_folder(cluster.home)
     folder = folder.resolve() if folder.is_relative_to(cluster.home) else folder
     if not folder.is_symlink() and not folder.exists():
@@ -163,7 +163,7 @@ def make_socket_folder(cluster: Cluster) -> Path:
 def make_private(folder: Path, user: SystemUser) -> None:
     """Transfer a folder to ``user`` and close it to others."""
     folder.chmod(0o700)
-    if user.switch:
+    if user.subprocess_options:
         os.chown(folder, user.uid, user.gid)
 
 
@@ -183,12 +183,12 @@ def find_or_create(home: Path, durable: bool) -> Cluster:
 
 
 def owner_of(folder: Path) -> SystemUser:
-    """Return the owner of a cluster. Raises EmbeddedPostgresError if this process can't run it."""
+    """Return the owner of a cluster. Raise EmbeddedPostgresError if this process can't run it."""
     entry = pwd.getpwuid(folder.stat().st_uid)
     if os.geteuid() not in (0, entry.pw_uid):
         raise EmbeddedPostgresError(f"{folder} belongs to {entry.pw_name}; set LOCI_HOME to another folder.")
     if entry.pw_uid == 0:
-        raise EmbeddedPostgresError(f"{folder} belongs to root, as whom Postgres does not run; remove it.")
+        raise EmbeddedPostgresError(f"{folder} belongs to root, and Postgres refuses to run as root; remove it.")
     return SystemUser(entry.pw_name, entry.pw_uid, entry.pw_gid)
 
 
@@ -197,7 +197,7 @@ def make_cluster_folder(link: Path, user: SystemUser) -> None:
     if not link.is_symlink():
         link.mkdir()
         make_private(link, user)
-        if user.reaches(link):
+        if user.can_access(link):
             return
         link.rmdir()
     link.unlink(missing_ok=True)
@@ -291,7 +291,7 @@ def remove_stale_locks(cluster: Cluster) -> None:
 
 
 def execute(cluster: Cluster, program: str, *arguments: object) -> None:
-    """Run a Postgres program as the server's user. Raises EmbeddedPostgresError with its output."""
+    """Run a Postgres program as the server's user. Raise EmbeddedPostgresError with its output."""
     command = [str(part) for part in (cluster.programs / program, *arguments)]
     with tempfile.TemporaryFile("w+") as output:
         done = cluster.user.run(command, stdout=output, stderr=output, check=False)

@@ -28,7 +28,7 @@ def reachable_programs(user: SystemUser) -> Path:
     """Return the folder of the programs: in the wheel, or in a copy if the user can't reach the wheel."""
     wheel = wheel_folder()
     inside = Path("pginstall18", "bin")
-    runs = user.reaches(wheel / inside) and user.reaches(wheel / inside / "postgres")
+    runs = user.can_access(wheel / inside) and user.can_access(wheel / inside / "postgres")
     return wheel / inside if runs else copy_programs(wheel) / wheel.name / inside
 
 
@@ -41,7 +41,7 @@ def copy_programs(wheel: Path) -> Path:
         shutil.copytree(wheel / "pginstall18", started / wheel.name / "pginstall18", symlinks=True)
         shutil.copytree(wheel.parent / f"{wheel.name}.libs", started / f"{wheel.name}.libs", symlinks=True)
         make_readable(started)
-        with contextlib.suppress(OSError):  # another process has copied it meanwhile
+        with contextlib.suppress(OSError):  # another process has copied it in the meantime
             started.rename(target)
     return target
 

@@ -57,7 +57,7 @@ class Service:
                 os.killpg(self.process.pid, signum)
 
     def restart(self) -> None:
-        """Start the service again after a crash. Raises ServiceFailed if it crashed too often."""
+        """Start the service again after a crash. Raise ServiceFailed if it crashed too often."""
         assert self.process is not None
         print_status(f"{self.name} {exit_reason(self.process.returncode)}; starting it again.")
         self.send(signal.SIGKILL)  # children that outlived it

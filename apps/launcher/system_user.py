@@ -1,4 +1,4 @@
-"""System user that runs Postgres: the present one, or a dedicated one for root, as whom Postgres does not run."""
+"""System user that runs Postgres: the current one or, for root, a dedicated one, since Postgres refuses root."""
 
 import os
 import pwd
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-PREFERRED = "loci-postgres"
-FALLBACKS = ("postgres", "nobody")
+PREFERRED_USER = "loci-postgres"
+FALLBACK_USERS = ("postgres", "nobody")
 
 
 @dataclass(frozen=True)
@@ -22,48 +22,48 @@ class SystemUser:
     gid: int
 
     @property
-    def switch(self) -> dict[str, Any]:
-        """Return arguments for ``subprocess.run`` that run a program as this user; none if this process does."""
+    def subprocess_options(self) -> dict[str, Any]:
+        """Return arguments for ``subprocess.run`` that run a program as this user; none if it already is."""
         if self.uid == os.geteuid():
             return {}
         return {"user": self.uid, "group": self.gid, "extra_groups": []}
 
     def run(self, command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
-        """Run a program as this user, in ``/``, since our working folder may be closed to it."""
+        """Run a program as this user, in ``/``, since it may have no access to our working directory."""
         return subprocess.run(  # noqa: S603
             command,
             cwd="/",
             text=True,
             stdin=subprocess.DEVNULL,
-            **self.switch,
+            **self.subprocess_options,
             **options,
         )
 
-    def reaches(self, path: Path) -> bool:
-        """Return whether this user may traverse every folder down to ``path`` and read it."""
-        if not self.switch:
+    def can_access(self, path: Path) -> bool:
+        """Return whether this user can traverse every folder down to ``path`` and read it."""
+        if not self.subprocess_options:
             return os.access(path, os.R_OK | os.X_OK)
         check = ["/bin/sh", "-c", 'test -r "$0" && test -x "$0"', str(path)]
         return self.run(check, capture_output=True).returncode == 0
 
 
 def server_user() -> SystemUser:
-    """Return the account for the server: the present one or, for root, PREFERRED, created if possible."""
+    """Return the account for the server: the current one or, for root, PREFERRED_USER, which is created if possible."""
     if os.geteuid() != 0:
-        return account(pwd.getpwuid(os.geteuid()))
-    preferred = find_account(PREFERRED) or create_account(PREFERRED)
-    return preferred or next(user for name in FALLBACKS if (user := find_account(name)))
+        return system_user_of(pwd.getpwuid(os.geteuid()))
+    preferred = find_account(PREFERRED_USER) or create_account(PREFERRED_USER)
+    return preferred or next(user for name in FALLBACK_USERS if (user := find_account(name)))
 
 
-def account(entry: pwd.struct_passwd) -> SystemUser:
-    """Return the account of an entry of the password database."""
+def system_user_of(entry: pwd.struct_passwd) -> SystemUser:
+    """Return the account that an entry of the password database describes."""
     return SystemUser(entry.pw_name, entry.pw_uid, entry.pw_gid)
 
 
 def find_account(name: str) -> SystemUser | None:
-    """Return the account of this name, or None."""
+    """Return the account with this name, or None."""
     try:
-        return account(pwd.getpwnam(name))
+        return system_user_of(pwd.getpwnam(name))
     except KeyError:
         return None
 

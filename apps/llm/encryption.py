@@ -64,7 +64,7 @@ class EncryptedTextField(TextField):
 
 
 def _cipher() -> MultiFernet:
-    """Return a cipher that encrypts with the present secret, and decrypts with it and the former ones."""
+    """Return a cipher that encrypts with the current secret, and decrypts with it and the previous ones."""
     return MultiFernet([_fernet(secret) for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)])
 
 

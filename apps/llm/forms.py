@@ -45,7 +45,7 @@ class ConnectionForm(forms.Form):
     embedding_model = forms.CharField(
         required=False,
         max_length=200,
-        help_text="Computes search vectors. If empty, Loci's own small model does.",
+        help_text="Computes search vectors. If this is empty, Loci's own small model computes them.",
         widget=forms.TextInput(attrs={"list": "models", "autocapitalize": "off"}),
     )
     context_tokens = forms.IntegerField(
@@ -79,7 +79,7 @@ class ConnectionForm(forms.Form):
 
     @classmethod
     def stored_fields(cls) -> list[str]:
-        """Return the names of the fields that are filled from the connection: all but the key."""
+        """Return the names of the fields filled from the connection, which are all except those of the key."""
         return [name for name in cls.base_fields if name not in ("api_key", "remove_key")]
 
     def clean(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class ConnectionForm(forms.Form):
     def unsaved_connection(self, owner: Owner) -> Connection:
         """Return an unsaved connection from the valid fields, for listing the server's models.
 
-        The stored key is included only for the server that it was entered for. Raises Invalid.
+        The stored key is included only for the server for which it was entered. Raise Invalid.
         """
         valid = {"backend", "base_url", "timeout"} & self.cleaned_data.keys()
         connection = Connection(owner_id=owner_id_of(owner), **{name: self.cleaned_data[name] for name in valid})
@@ -127,7 +127,7 @@ def is_same_server(connection: Connection, base_url: str) -> bool:
 
 
 class UseForm(forms.Form):
-    """Switch of one use of a connection: ``used`` turns the ``purpose`` on or off."""
+    """Form that starts or stops using a connection for a ``purpose``."""
 
     purpose = forms.ChoiceField(choices=[("generation", "memories"), ("embeddings", "search vectors")])
     used = forms.BooleanField(required=False)

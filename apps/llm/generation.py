@@ -64,7 +64,7 @@ class GenerationBackend(Protocol):
         """Return the model's reply.
 
         ``watch`` is called about once a second during the call; an exception from it aborts the call at once and
-        propagates. Raises GenerationFailed.
+        propagates. Raise GenerationFailed.
         """
         ...
 
@@ -129,7 +129,7 @@ def register_backend(name: str, factory: Callable[[], GenerationBackend]) -> Non
 
 
 def get_backend(name: str = "builtin") -> GenerationBackend:
-    """Return the backend ``name``. Raises UnknownBackend."""
+    """Return the backend ``name``. Raise UnknownBackend."""
     try:
         return _factories[name]()
     except KeyError:

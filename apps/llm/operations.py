@@ -17,7 +17,7 @@ from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy, host_of
 from apps.llm.models import Connection, TokenLimit, Usage
 
 KEY = re.compile(r"[\x21-\x7e]{1,1000}")
-HINT_FROM = 12  # characters of a key; a hint would reveal too much of a shorter one
+MIN_KEY_LENGTH_FOR_HINT = 12  # characters of a key; a hint would reveal too much of a shorter one
 
 
 def address_policy() -> AddressPolicy:
@@ -26,7 +26,7 @@ def address_policy() -> AddressPolicy:
 
 
 def create_connection(owner: Owner, *, api_key: str = "", **fields: Any) -> Connection:
-    """Create a connection that is not yet in use. Raises Invalid."""
+    """Create a connection that is not yet in use. Raise Invalid."""
     connection = Connection(owner_id=owner_id_of(owner))
     _assign(connection, fields)
     set_key(connection, api_key)
@@ -39,7 +39,7 @@ def update_connection(connection: Connection, *, api_key: str | None = None, **c
     """Change the given fields. None as ``api_key`` keeps the key, "" removes it.
 
     A key is never sent to another server: a change of the server needs the key again. Removing the model ends the use
-    that needs it. Raises Invalid, Missing.
+    that needs it. Raise Invalid, Missing.
     """
     stored = Connection.objects.for_owner(connection.owner_id).select_for_update().filter(pk=connection.pk).first()
     if stored is None:
@@ -61,7 +61,7 @@ def update_connection(connection: Connection, *, api_key: str | None = None, **c
 def use_for(connection: Connection, generation: bool | None = None, embeddings: bool | None = None) -> None:
     """Start (True) or stop (False) using the connection for a purpose; None changes nothing.
 
-    Starting stops the use of the owner's other connections. Raises Invalid if the model for it is not set.
+    Starting stops the use of the owner's other connections. Raise Invalid if the model for it is not set.
     """
     own = Connection.objects.for_owner(connection.owner_id)
     list(
@@ -94,12 +94,12 @@ def record_check(connection: Connection, error: str) -> None:
 
 
 def set_key(connection: Connection, key: str) -> None:
-    """Set the key and its hint without saving. Raises Invalid."""
+    """Set the key and its hint without saving. Raise Invalid."""
     key = key.strip()
     if key and not KEY.fullmatch(key):
         raise Invalid.at("/api_key", "A key may only contain letters, digits and symbols: no spaces, no line breaks.")
     connection.api_key = key
-    connection.api_key_hint = key[-4:] if len(key) >= HINT_FROM else ""
+    connection.api_key_hint = key[-4:] if len(key) >= MIN_KEY_LENGTH_FOR_HINT else ""
 
 
 def record_usage(owner: Owner, model: str, prompt_tokens: int, completion_tokens: int) -> None:
@@ -122,14 +122,14 @@ def set_daily_limit(owner: Owner, daily_tokens: int | None) -> None:
 
 
 def _update(connection: Connection, **values: Any) -> None:
-    """Update these columns only. Does nothing if the connection has been deleted meanwhile."""
+    """Update these columns only. Do nothing if the connection has been deleted in the meantime."""
     for name, value in values.items():
         setattr(connection, name, value)
     Connection.objects.for_owner(connection.owner_id).filter(pk=connection.pk).update(**values)
 
 
 def _assign(connection: Connection, fields: dict[str, Any]) -> None:
-    """Set and validate fields without saving. Raises Invalid."""
+    """Set and validate fields without saving. Raise Invalid."""
     for name, value in fields.items():
         setattr(connection, name, value.strip() if isinstance(value, str) else value)
     try:

@@ -1,4 +1,4 @@
-"""Reads of connections."""
+"""Read connections."""
 
 from uuid import UUID
 
@@ -8,7 +8,7 @@ from apps.llm.models import Connection
 
 
 def access_connection(owner: Owner, connection_id: UUID) -> Connection:
-    """Return the owner's connection. Raises Missing."""
+    """Return the owner's connection. Raise Missing."""
     connection = Connection.objects.for_owner(owner).filter(pk=connection_id).first()
     if connection is None:
         raise Missing("There is no such connection.")

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any
 
-ENCODING = "o200k_base"  # of OpenAI's current models; the counts of other models differ by some percent
+ENCODING = "o200k_base"  # used by OpenAI's current models; other models' counts differ by a few percent
 
 
 @cache

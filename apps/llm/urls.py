@@ -1,4 +1,4 @@
-"""Routes of the settings page “Models”, below ``/settings/models/``."""
+"""URL patterns for the settings page “Models”, under ``/settings/models/``."""
 
 from django.urls import path
 

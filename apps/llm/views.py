@@ -20,7 +20,7 @@ from apps.llm.models import Connection
 from apps.llm.queries import access_connection
 from apps.llm.usage.panel import usage_panel
 
-ADDRESSES = (  # suggestions of the address field
+ADDRESSES = (  # suggestions in the address field
     ("https://api.openai.com/v1", "OpenAI"),
     ("https://openrouter.ai/api/v1", "OpenRouter"),
     ("https://api.mistral.ai/v1", "Mistral"),
@@ -32,7 +32,7 @@ ADDRESSES = (  # suggestions of the address field
 
 
 def own_connection(request: HttpRequest, connection_id: UUID) -> Connection:
-    """Return the user's connection. Raises Http404."""
+    """Return the user's connection. Raise Http404 if there is none."""
     try:
         return access_connection(request.user, connection_id)
     except Problem as error:
@@ -45,8 +45,8 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
     usage = usage_panel(request.user)
     return {
         "connections": connections,
-        "writer": next((one for one in connections if one.for_generation), None),
-        "embedder": next((one for one in connections if one.for_embeddings), None),
+        "writer": next((connection for connection in connections if connection.for_generation), None),
+        "embedder": next((connection for connection in connections if connection.for_embeddings), None),
         "usage": usage,
         "limit_form": LimitForm(initial={"daily_tokens": usage.own}),
     }
@@ -64,7 +64,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters("api_key")
 @require_http_methods(["GET", "POST"])
 def add(request: HttpRequest) -> HttpResponse:
-    """Show the form for a new connection, or create it."""
+    """Show the form for a new connection, or create the connection."""
     form = ConnectionForm(request.POST or None)
     if form.is_valid():
         try:
@@ -72,8 +72,8 @@ def add(request: HttpRequest) -> HttpResponse:
         except Problem as problem:
             form.add_problem(problem)
         else:
-            messages.success(request, f"“{connection.name}” is connected. Test it, then choose what it is used for.")
-            return redirect(place_of(connection))
+            messages.success(request, f"“{connection.name}” was added. Test it, then choose what it is used for.")
+            return redirect(connection_url(connection))
     return render_form(request, form)
 
 
@@ -82,7 +82,7 @@ def add(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters("api_key")
 @require_http_methods(["GET", "POST"])
 def edit(request: HttpRequest, connection_id: UUID) -> HttpResponse:
-    """Show the form of a connection, or save it."""
+    """Show the form of a connection, or save the changes."""
     connection = own_connection(request, connection_id)
     form = ConnectionForm(request.POST or None, connection=connection)
     if form.is_valid():
@@ -92,11 +92,11 @@ def edit(request: HttpRequest, connection_id: UUID) -> HttpResponse:
             form.add_problem(problem)
         else:
             messages.success(request, "Saved.")
-            return redirect(place_of(connection))
+            return redirect(connection_url(connection))
     return render_form(request, form)
 
 
-def place_of(connection: Connection) -> str:
+def connection_url(connection: Connection) -> str:
     """Return the URL of a connection's card on the page."""
     return f"{reverse('llm:index')}#connection-{connection.pk}"
 
@@ -118,7 +118,7 @@ def render_form(request: HttpRequest, form: ConnectionForm, **models: Any) -> Ht
 @sensitive_post_parameters("api_key")
 @require_POST
 def offered(request: HttpRequest, connection_id: UUID | None = None) -> HttpResponse:
-    """List the models of the server in the submitted form, without saving it."""
+    """List the models of the server in the submitted form, without saving the form."""
     connection = own_connection(request, connection_id) if connection_id else None
     form = ConnectionForm(request.POST, connection=connection)
     models = list_offered(request, form)
@@ -146,12 +146,12 @@ def use(request: HttpRequest, connection_id: UUID) -> HttpResponse:
     form = UseForm(request.POST)
     if not form.is_valid():
         messages.error(request, "This is not a known purpose. Nothing was changed.")
-        return redirect(place_of(connection))
+        return redirect(connection_url(connection))
     try:
         operations.use_for(connection, **form.uses())
     except Problem as problem:
         messages.error(request, problem.detail)
-    return redirect(place_of(connection))
+    return redirect(connection_url(connection))
 
 
 @login_required

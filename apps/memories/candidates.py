@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-IMPORTANCE = 2  # of a proposal without one
+IMPORTANCE = 2  # default for a proposal that states none
 ENTITY_KINDS = ("character", "place", "object", "faction", "concept")
 UNKNOWN = "unknown"
 MAGNITUDES = ("low", "medium", "high")

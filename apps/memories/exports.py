@@ -1,4 +1,4 @@
-"""The export of everything that is remembered of a chat, as one versioned document."""
+"""Export all memories and layers of a chat as one versioned document."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,7 @@ from apps.memories.models import ChatMemory, Entity, Inheritance, Knowledge, Mem
 from apps.memories.queries.arcs import arcs_in
 from apps.memories.queries.ledger import ledger_in
 from apps.memories.queries.relationships import relationships_in
-from apps.memories.queries.scenes import scenes_in
+from apps.memories.queries.scenes import finished_scenes
 from apps.memories.queries.texts import versions_in
 
 SCHEMA_VERSION = 1
@@ -84,7 +84,7 @@ def memory_export(chat: Chat, settings: Mapping[str, Any]) -> dict[str, Any]:
         "entities": EntitySerializer(entities, many=True).data,
         "memories": ExportedMemorySerializer(memories, many=True).data,
         "inherited": InheritanceSerializer(inherited, many=True).data,
-        "scenes": SceneSerializer(scenes_in(chat), many=True).data,
+        "scenes": SceneSerializer(finished_scenes(chat), many=True).data,
         "arcs": ArcSerializer(arcs_in(chat), many=True).data,
         "ledger": StateSerializer(ledger, many=True).data,
         "knowledge": KnowledgeSerializer(knowledge, many=True).data,

@@ -1,4 +1,4 @@
-"""The nearest memories of a batch of candidates."""
+"""Find the memories that are similar to a batch of candidates."""
 
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ from apps.memories.lineage import relatives
 from apps.memories.models import Inheritance, Memory, MemorySource
 from apps.memories.verdicts import Neighbour
 
-NEAREST = 12
-LOST = ("source_gone", "source_changed", "fresh_start")  # retired for these, it may be learnt anew
+MAX_NEIGHBOURS = 12
+LOST_REASONS = ("source_gone", "source_changed", "fresh_start")  # a memory retired for one of these may be learnt again
 
 
 @dataclass(frozen=True)
 class Scope:
-    """Whose entries of a tier candidates are compared with.
+    """The memories of a tier with which candidates are compared.
 
-    Long-term memories are the character's, those of other branches of the same story left out; session memories are
-    the chat's. What a branch took over is among them, as it stands in the branch.
+    Long-term memories are the character's, except those of other branches of the same story; session memories are the
+    chat's. Memories that a branch inherited are included, with their state in the branch.
     """
 
     chat: Chat
@@ -75,11 +75,11 @@ ORDER BY batch.number, near.same_line DESC, near.similarity DESC
 def find_neighbours(
     scope: Scope, hashes: Sequence[str], learnt: Sequence[UUID], vectors: np.ndarray[Any, Any], model: str
 ) -> list[list[Neighbour]]:
-    """For each candidate, given by its hash and its vector, the nearest entries of the scope, nearest first, in one
-    query for the whole batch.
+    """Return the nearest memories of the scope for each candidate, nearest first, in one query for the whole batch.
 
-    What a person deleted is among them, and what was ``learnt`` from the same messages before, so that a text read
-    again teaches nothing; and what had to make room, which can still be replaced. What lost its source is not.
+    A candidate is given by its hash and its vector. Included are memories that a person deleted, those ``learnt`` from
+    the same messages before (so that reading a text again adds nothing), and those evicted by the cap, which can still
+    be replaced. Memories that lost their source are excluded.
     """
     found: list[list[Neighbour]] = [[] for _ in vectors]
     if not len(vectors):
@@ -96,9 +96,9 @@ def find_neighbours(
                 "tier": scope.tier,
                 "hashes": list(hashes),
                 "learnt": list(learnt),
-                "lost": list(LOST),
+                "lost": list(LOST_REASONS),
                 "model": model,
-                "nearest": NEAREST,
+                "nearest": MAX_NEIGHBOURS,
             },
         )
         for number, *row in cursor.fetchall():
@@ -107,7 +107,7 @@ def find_neighbours(
 
 
 def learnt_from(chat: Chat, messages: Iterable[Message]) -> list[UUID]:
-    """The memories that were made or confirmed from any of the messages, as they stand."""
+    """Return the ids of the memories that were created from or confirmed by any of the messages."""
     ids = [message.pk for message in messages]
     sources = MemorySource.objects.for_owner(chat.owner_id).filter(message__in=ids, lost=False)
     inherited = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, message_ids__overlap=ids)
@@ -117,7 +117,7 @@ def learnt_from(chat: Chat, messages: Iterable[Message]) -> list[UUID]:
 def neighbours_by_words(
     scope: Scope, hashes: Sequence[str], learnt: Sequence[UUID], texts: Sequence[str]
 ) -> list[list[Neighbour]]:
-    """The same by common words, for when there are no vectors."""
+    """Return what ``find_neighbours`` does, comparing by common words, for when there are no vectors."""
     chat = scope.chat
     inherited = {
         row.memory_id: row
@@ -131,21 +131,21 @@ def neighbours_by_words(
 
 
 def _comparable(scope: Scope, hashes: Sequence[str], learnt: Sequence[UUID], inherited: Sequence[UUID]) -> Any:
-    """The entries of the scope that candidates of these hashes are compared with."""
+    """Return the memories of the scope with which candidates with these hashes are compared."""
     chat = scope.chat
     own = Q(chat=chat) if scope.character_id is None else Q(character_id=scope.character_id)
     mine = Memory.objects.for_owner(chat.owner_id).comparable(hashes, [*learnt, *inherited])
     mine = mine.filter(own & ~Q(chat__in=relatives(chat)) | Q(pk__in=inherited), tier=scope.tier)
     taken_over = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat)
-    gone = taken_over.filter(retired_reason__in=LOST).values("memory_id")
-    lost = Q(retired_reason__in=LOST) & ~Q(pk__in=taken_over.values("memory_id")) | Q(pk__in=gone)
+    gone = taken_over.filter(retired_reason__in=LOST_REASONS).values("memory_id")
+    lost = Q(retired_reason__in=LOST_REASONS) & ~Q(pk__in=taken_over.values("memory_id")) | Q(pk__in=gone)
     return mine.exclude(lost)
 
 
 def without_vector(
     scope: Scope, hashes: Sequence[str], learnt: Sequence[UUID], model: str, most: int
 ) -> list[tuple[UUID, str]]:
-    """The entries, at most so many, that ``find_neighbours`` would miss for want of a vector by the model."""
+    """Return id and text of up to ``most`` memories that ``find_neighbours`` misses, having no vector by the model."""
     rows = Inheritance.objects.for_owner(scope.chat.owner_id).filter(chat=scope.chat)
     inherited = list(rows.values_list("memory_id", flat=True))
     missing = _comparable(scope, hashes, learnt, inherited).exclude(embedding_model=model)
@@ -176,4 +176,4 @@ def _nearest_by_words(
                 evicted=stands.retired_reason == "capacity" and not memory.deleted_at and memory.pk not in learnt,
             )
         )
-    return sorted(near, key=lambda neighbour: (not neighbour.same_line, -neighbour.similarity))[:NEAREST]
+    return sorted(near, key=lambda neighbour: (not neighbour.same_line, -neighbour.similarity))[:MAX_NEIGHBOURS]

@@ -24,17 +24,17 @@ from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.lexemes import MAX_CHARACTERS, Lexemes
 from apps.memories.models import Passage
 
-SESSION_GAP = dt.timedelta(hours=4)  # a longer silence starts a new sitting
+SESSION_GAP = dt.timedelta(hours=4)  # a longer gap starts a new session
 OWN_SHARE = 0.5  # weight of a turn in its window's vector; its neighbours share the rest
-COMPARED = 1000  # messages compared with their passages in one query
-BATCH = 32  # messages in a transaction
+COMPARE_BATCH_SIZE = 1000  # messages compared with their passages per query
+WRITE_BATCH_SIZE = 32  # messages per transaction
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
 class IndexedTurn:
-    """A visible message with its rev, and the number of its sitting."""
+    """A visible message with its rev, and the number of its session."""
 
     message_id: UUID
     rev: int
@@ -46,7 +46,7 @@ class IndexedTurn:
 
 @dataclass(frozen=True)
 class TurnWindow:
-    """A turn with the turns before and after it, as far as they are in the same sitting."""
+    """A turn with the turns before and after it, as far as they are in the same session."""
 
     turn: IndexedTurn
     before: IndexedTurn | None
@@ -77,12 +77,12 @@ def index_batches(owner: Owner, chat: Chat) -> Iterator[int]:
     passages.filter(message__is_system=True).delete()
     model = _current_model(owner)
     windows = _windows(_turns(owner, chat))
-    while compared := list(islice(windows, COMPARED)):
+    while compared := list(islice(windows, COMPARE_BATCH_SIZE)):
         ids = [window.turn.message_id for window in compared]
         found = dict(passages.filter(message_id__in=ids).values_list("message_id", "fingerprint"))
         stale = [window for window in compared if found.get(window.turn.message_id) != window.fingerprint(model)]
-        for start in range(0, len(stale), BATCH):
-            yield _write(owner, chat, stale[start : start + BATCH], model)
+        for start in range(0, len(stale), WRITE_BATCH_SIZE):
+            yield _write(owner, chat, stale[start : start + WRITE_BATCH_SIZE], model)
 
 
 def _current_model(owner: Owner) -> str:
@@ -99,17 +99,17 @@ def _current_model(owner: Owner) -> str:
 def _turns(owner: Owner, chat: Chat) -> Iterator[IndexedTurn]:
     """Yield the chat's visible messages in order.
 
-    A sitting ends with a silence of SESSION_GAP, or where ``extra.session`` changes.
+    A session ends with a gap longer than SESSION_GAP, or where ``extra.session`` changes.
     """
     session, last_at, last_key = 0, None, None
     rows = _active_swipes(owner, chat).values_list(
         "message_id", "message__rev", "message__name", "message__is_user", "message__sent_at",
         KeyTextTransform("session", "extra"),
     )  # fmt: skip
-    rows = rows.order_by("message__index").iterator(chunk_size=COMPARED)
+    rows = rows.order_by("message__index").iterator(chunk_size=COMPARE_BATCH_SIZE)
     for number, (message_id, rev, speaker, is_user, sent_at, key) in enumerate(rows):
-        silent = sent_at and last_at and abs(sent_at - last_at) > SESSION_GAP
-        session += bool(number and (silent or key != last_key))
+        after_gap = sent_at and last_at and abs(sent_at - last_at) > SESSION_GAP
+        session += bool(number and (after_gap or key != last_key))
         last_at, last_key = sent_at or last_at, key
         yield IndexedTurn(message_id, rev, speaker, is_user, sent_at, session)
 
@@ -124,11 +124,11 @@ def _windows(turns: Iterable[IndexedTurn]) -> Iterator[TurnWindow]:
     before, turn = None, None
     for after in chain(turns, [None]):
         if turn:
-            yield TurnWindow(turn, _near(turn, before), _near(turn, after))
+            yield TurnWindow(turn, _if_same_session(turn, before), _if_same_session(turn, after))
         before, turn = turn, after
 
 
-def _near(turn: IndexedTurn, other: IndexedTurn | None) -> IndexedTurn | None:
+def _if_same_session(turn: IndexedTurn, other: IndexedTurn | None) -> IndexedTurn | None:
     return other if other and other.session == turn.session else None
 
 
@@ -143,7 +143,7 @@ def _write(owner: Owner, chat: Chat, windows: Sequence[TurnWindow], model: str) 
     windows = [window for window in windows if all(turn.message_id in texts for turn in window.turns)]
     try:
         vectors = _vectors(owner, turns, texts, model) if model else {}
-    except EmbeddingUnavailable:  # until the server is back, words find the message
+    except EmbeddingUnavailable:  # until the server is back, only words find the message
         vectors, model = {}, ""
     rows = [_passage(chat, window, texts, vectors, model) for window in windows]
     with transaction.atomic():
@@ -174,7 +174,7 @@ def _revs_now(owner: Owner, chat: Chat, turns: Mapping[UUID, IndexedTurn]) -> di
 def _vectors(
     owner: Owner, turns: Mapping[UUID, IndexedTurn], texts: Mapping[UUID, str], model: str
 ) -> dict[UUID, np.ndarray]:
-    """Return vectors of texts by message id. Stored ones of the same rev are used again, the others embedded."""
+    """Return vectors of texts by message id. Stored ones of the same rev are reused, the others computed."""
     stored = Passage.objects.for_owner(owner).filter(message_id__in=turns, embedding_model=model)
     vectors = {
         message_id: np.array(embedding, dtype=np.float32)

@@ -1,14 +1,14 @@
-"""Layout of the picture of relationships: people on an ellipse, curved arrows between them. Pure."""
+"""Lay out the relationship graph: people on an ellipse, curved arrows between them. Pure."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 WIDTH, HEIGHT = 640, 400
-MOST = 12  # people; more are too crowded
-BEND = 0.11  # of an arrow's length, so that arrows in both directions don't overlap
+MAX_PEOPLE = 12  # more are too crowded
+BEND = 0.11  # share of an arrow's length, so that arrows in both directions don't overlap
 LETTER, LINE = 4.6, 15  # half of a letter's width; half of a line's height with padding
-LABEL_AT = 0.3  # of the arrow's length, so that labels of crossing arrows don't overlap
+LABEL_AT = 0.3  # share of the arrow's length, so that labels of crossing arrows don't overlap
 STRENGTH = {"low": 1, "medium": 2, "high": 3}
 
 
@@ -41,7 +41,7 @@ class Picture:
 def draw(pairs: Sequence[tuple[str, str, Sequence[tuple[str, str]]]]) -> Picture | None:
     """Lay out ``pairs`` of subject, target, and words with magnitudes. Return None for too few or too many people."""
     names = list(dict.fromkeys(name for subject, target, words in pairs if words for name in (subject, target)))
-    if not 2 <= len(names) <= MOST:
+    if not 2 <= len(names) <= MAX_PEOPLE:
         return None
     people = {name: _placed(name, number, len(names)) for number, name in enumerate(names)}
     arrows = [_arrow(people[subject], people[target], words) for subject, target, words in pairs if words]

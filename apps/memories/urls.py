@@ -1,4 +1,4 @@
-"""Routes of the memories pages, below ``/memories/``."""
+"""URL patterns for the memories pages, under ``/memories/``."""
 
 from django.urls import path
 
@@ -19,8 +19,8 @@ urlpatterns = [
     path("<uuid:memory_id>/unsplit/", merging.unsplit, name="unsplit"),
     path("<uuid:memory_id>/delete/", memories.delete, name="delete"),
     path("<uuid:memory_id>/restore/", memories.restore, name="restore"),
-    path("<uuid:memory_id>/pin/", memories.toggle, {"mark": "pinned"}, name="pin"),
-    path("<uuid:memory_id>/hide/", memories.toggle, {"mark": "hidden"}, name="hide"),
+    path("<uuid:memory_id>/pin/", memories.toggle, {"flag": "pinned"}, name="pin"),
+    path("<uuid:memory_id>/hide/", memories.toggle, {"flag": "hidden"}, name="hide"),
     path("chats/<uuid:chat_id>/rail/", memories.rail, name="rail"),
     path("chats/<uuid:chat_id>/book/", book.timeline, name="book-timeline"),
     path("chats/<uuid:chat_id>/book/story/", story.story, name="book-story"),

@@ -51,7 +51,7 @@ def witnessed_by_all_of(messages: Iterable[Message], participants: Sequence[Part
 def witnessed_turns(
     turns: Mapping[int, Message], character: Character | None, participants: Sequence[Participant]
 ) -> dict[int, Message]:
-    """Return the turns that a member witnessed, or all turns outside groups."""
+    """Return the turns that a member witnessed; outside groups, all turns."""
     mine = {one.pk for one in participants if character is not None and one.character_id == character.pk}
     if not mine:
         return dict(turns)

@@ -56,7 +56,7 @@ class Setting(OwnedModel):
     key = models.CharField(max_length=255)
     value = OrderedJSONField(null=True, blank=True)
     rev = models.PositiveBigIntegerField()
-    deleted = models.BooleanField(default=False, help_text="The key was deleted; the row keeps the rev of that.")
+    deleted = models.BooleanField(default=False, help_text="The key was deleted; the row keeps its rev.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["owner", "key"], name="setting_owner_key")]

@@ -9,7 +9,7 @@ from apps.sync.models import ChatSnapshot
 
 
 def snapshot_before_forced_write(chat: Chat, **kwargs: Any) -> None:
-    """Receive ``before_forced_write``: store the present state of the locked chat, which the write may overwrite."""
+    """Receive ``before_forced_write``: store the current state of the locked chat, which the write may overwrite."""
     # mtime=0: equal states have equal content.
     content = gzip.compress(b"".join(export_jsonl(chat)), mtime=0)
     ChatSnapshot.objects.create(

@@ -1,7 +1,7 @@
 """Read and patch a user's settings: one JSON document, in which each top-level key has its own rev.
 
 Devices that change different keys never conflict: a write with an outdated integrity is accepted if none of its keys
-was changed since.
+has changed in the meantime.
 """
 
 import datetime as dt
@@ -47,13 +47,13 @@ class SettingsConflict(Conflict):
 
     @classmethod
     def over(cls, now: Settings, keys: Iterable[str], known_rev: int | None) -> Self:
-        """Return the conflict over ``keys``, with the changes since ``known_rev`` if the log holds them all."""
+        """Return the conflict about ``keys``, with the changes since ``known_rev`` if the log holds them all."""
         state: dict[str, Any] = {"current_integrity": str(now.integrity), "current_rev": now.rev}
         state["conflicts"] = [{"key": key, "theirs": now.values.get(key)} for key in sorted(keys)]
         changes = None if known_rev is None else _changes_since(now, known_rev)
         if changes is not None:
             state["changes"] = changes
-        return cls("The settings were changed elsewhere since. Apply the changes and try again.", **state)
+        return cls("The settings were changed elsewhere in the meantime. Apply the changes and try again.", **state)
 
 
 @transaction.atomic
@@ -133,7 +133,7 @@ def _json_of(values: dict[str, Any], key: str) -> str | None:
 
 
 def _is_in_effect(patch: DocumentPatch, now: Settings) -> bool:
-    """Return True if the patch changes nothing, such as a write sent twice."""
+    """Return whether the patch changes nothing, such as a write sent twice."""
     try:
         return dump(_apply(patch, now)) == dump(now.values)
     except (Invalid, PatchTestFailed):

@@ -54,7 +54,7 @@ class Stream:
         self._wakeup.set()
 
     def resync(self) -> None:
-        """Queue a resync event in place of all others: events may have been lost."""
+        """Queue a resync event instead of all others: events may have been lost."""
         self._pending = {"resync": RESYNC}
         self._wakeup.set()
 

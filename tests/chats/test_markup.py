@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.chats.pages.markup import LONG, plain_text, render_text
+from apps.chats.pages.markup import MAX_MARKUP_LENGTH, plain_text, render_text
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_what_would_do_something_does_nothing(text: str) -> None:
 
 
 def test_a_document_is_shown_as_it_is() -> None:
-    assert render_text("<b>" + "*x* " * LONG).startswith('<p class="raw">&lt;b&gt;*x*')
+    assert render_text("<b>" + "*x* " * MAX_MARKUP_LENGTH).startswith('<p class="raw">&lt;b&gt;*x*')
 
 
 @given(st.text())

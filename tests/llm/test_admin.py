@@ -7,7 +7,7 @@ from django.urls import reverse
 from apps.accounts.models import User
 from apps.llm.models import TokenLimit
 from apps.llm.operations import record_usage, set_daily_limit
-from apps.llm.usage.limits import limit_of
+from apps.llm.usage.limits import effective_limit
 from tests.llm.conftest import KEY
 
 
@@ -36,9 +36,9 @@ def test_an_operator_grants_a_limit_which_the_user_can_only_lower(operator: Clie
     again = operator.post(add, {"owner": alice.pk, "daily_tokens": 5})
     assert (again.status_code, TokenLimit.objects.for_owner(alice).count()) == (200, 1)
     set_daily_limit(alice, 10**9)
-    assert limit_of(alice) == 500
+    assert effective_limit(alice) == 500
     change = reverse("admin:llm_tokenlimit_change", args=[limit.pk])
     assert operator.post(change, {"daily_tokens": "", "own_daily_tokens": 1}).status_code == 302
     with override_settings(LLM_DAILY_TOKENS=700):
-        assert limit_of(alice) == 700
+        assert effective_limit(alice) == 700
     assert alice.email in operator.get(reverse("admin:llm_tokenlimit_changelist")).content.decode()

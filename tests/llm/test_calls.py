@@ -12,7 +12,7 @@ from apps.llm.generation import GenerationFailed, LimitReached, Misconfigured, T
 from apps.llm.http import endpoint
 from apps.llm.models import Connection, TokenLimit, Usage
 from apps.llm.operations import record_usage, set_daily_limit
-from apps.llm.usage.limits import limit_of, usage_by_day, usage_today
+from apps.llm.usage.limits import effective_limit, usage_by_day, usage_today
 from tests.llm.conftest import KEY
 from tests.llm.scripted_server import Reply, ScriptedServer, html
 from tests.llm.test_connected import ASK, both, failing, generate, streaming
@@ -279,17 +279,17 @@ def test_calls_stop_when_the_tokens_of_the_day_are_spent(connect: Connect, serve
 
 
 def test_the_lower_of_two_limits_applies(alice):
-    assert limit_of(alice) == 2_000_000
+    assert effective_limit(alice) == 2_000_000
     with override_settings(LLM_DAILY_TOKENS=0):
-        assert limit_of(alice) is None
+        assert effective_limit(alice) is None
     set_daily_limit(alice, 500)
-    assert limit_of(alice) == 500
+    assert effective_limit(alice) == 500
     TokenLimit.objects.for_owner(alice).update(daily_tokens=100)
-    assert limit_of(alice) == 100
+    assert effective_limit(alice) == 100
     set_daily_limit(alice, None)
-    assert limit_of(alice) == 100
+    assert effective_limit(alice) == 100
     TokenLimit.objects.for_owner(alice).update(daily_tokens=0)
-    assert limit_of(alice) is None
+    assert effective_limit(alice) is None
 
 
 def test_usage_by_day_excludes_the_built_in_backend(alice):

@@ -27,7 +27,7 @@ from apps.memories.models import (
 from apps.memories.operations.arcs import create_arc
 from apps.memories.operations.memories import supersede
 from apps.memories.operations.texts import write_version
-from apps.memories.relationship_graph import MOST, draw
+from apps.memories.relationship_graph import MAX_PEOPLE, draw
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 
 CHAT_TABS = ("", "story/", "arcs/", "scenes/", "ledger/", "knowledge/", "relationships/", "names/", "runs/")
@@ -430,7 +430,7 @@ def test_relationships_are_read_as_they_stood(site: Client, chat: Chat, book: st
     assert words("?at=0") == set()
 
 
-@pytest.mark.parametrize("count", [2, 3, MOST])
+@pytest.mark.parametrize("count", [2, 3, MAX_PEOPLE])
 def test_a_picture_has_everybody_once_within_its_bounds(count: int) -> None:
     names = [f"Person {number}" for number in range(count)]
     pairs = [(one, other, [("wary", "low"), ("fond", "high")]) for one in names for other in names if one != other]
@@ -446,7 +446,7 @@ def test_a_picture_has_everybody_once_within_its_bounds(count: int) -> None:
 def test_nobody_and_too_many_are_not_drawn() -> None:
     assert draw([]) is None
     assert draw([("Mira", "Tom", [])]) is None
-    assert draw([("Mira", f"Tom {number}", [("wary", "low")]) for number in range(MOST)]) is None
+    assert draw([("Mira", f"Tom {number}", [("wary", "low")]) for number in range(MAX_PEOPLE)]) is None
 
 
 # Texts, names, runs

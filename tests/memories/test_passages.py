@@ -164,8 +164,8 @@ def test_without_a_model_words_are_indexed_and_vectors_follow_later(owner, chat,
 
 
 def test_batches_go_on_where_the_last_ones_stopped(owner, chat, monkeypatch):
-    monkeypatch.setattr(passages, "BATCH", 1)
-    monkeypatch.setattr(passages, "COMPARED", 2)
+    monkeypatch.setattr(passages, "WRITE_BATCH_SIZE", 1)
+    monkeypatch.setattr(passages, "COMPARE_BATCH_SIZE", 2)
     assert next(passages.index_batches(owner, chat)) == 1
     assert [row.message.index for row in rows(owner)] == [0]
     assert list(passages.index_batches(owner, chat)) == [1, 1, 1]
@@ -173,7 +173,7 @@ def test_batches_go_on_where_the_last_ones_stopped(owner, chat, monkeypatch):
 
 
 def test_a_long_chat_is_indexed_in_several_turns(owner, chat, monkeypatch):
-    monkeypatch.setattr(passages, "BATCH", 1)
+    monkeypatch.setattr(passages, "WRITE_BATCH_SIZE", 1)
     monkeypatch.setattr(tasks, "INDEXING_SECONDS", 0)
     queued = []
     monkeypatch.setattr(tasks.index_chat, "delay", lambda **arguments: queued.append(arguments))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.memories.search.excerpts import WHOLE, best_sentence, excerpt
+from apps.memories.search.excerpts import MAX_EXCERPT, best_sentence, excerpt
 from apps.memories.search.presets import ARMS, PRESETS
 from apps.memories.search.questions import Speaker, lead_of_vectors, parse_query, sentences_of, subjects_of
 from apps.memories.search.ranking import SIGNALS, Hit, TurnPosition, rank, recency, relative_length
@@ -178,4 +178,4 @@ def test_of_a_long_text_the_surroundings_of_the_sentence_are_shown(place):
     text = " ".join(sentences)
     shown = excerpt(text, best_sentence(text, "Where is the silver key?"))
     assert "The silver key lies under the stone." in shown
-    assert len(shown) <= WHOLE + 4
+    assert len(shown) <= MAX_EXCERPT + 4

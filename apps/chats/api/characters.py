@@ -55,7 +55,7 @@ class CharacterSerializer(serializers.ModelSerializer[Character]):
     nickname = Text(required=False)
     creator_notes_multilingual = JSONObject(required=False)
     source = serializers.ListField(  # type: ignore[assignment]
-        child=Text(), required=False, max_length=MAX_LISTED, help_text="Where the card comes from."
+        child=Text(), required=False, max_length=MAX_LISTED, help_text="The sources of the card."
     )
     extensions = JSONObject(required=False)
 

@@ -44,7 +44,7 @@ class ChatExportView(APIView):
             raise Invalid.at("/format", f"The formats are {', '.join(FORMATS)}.")
         export, media_type, ending = FORMATS[name]
         hidden = request.query_params.get("hidden") == "true" and name in ("text", "markdown")
-        chunks = export(chat, hidden=True) if hidden else export(chat)
+        chunks = export(chat, include_hidden=True) if hidden else export(chat)
         served_by_asgi = isinstance(request._request, ASGIRequest)
         disposition = content_disposition_header(as_attachment=True, filename=export_filename(chat, ending))
         return StreamingHttpResponse(

@@ -1,4 +1,4 @@
-"""Routes of characters, lorebooks and chats, below ``/api/v1/``."""
+"""URL patterns for characters, lorebooks and chats, under ``/api/v1/``."""
 
 from django.urls import path
 

@@ -13,7 +13,7 @@ from apps.chats.formats.repairs import as_text
 
 FORMAT = "agnai"
 
-_KNOWN = ("msg", "handle", "retries", "createdAt")
+_KNOWN_FIELDS = ("msg", "handle", "retries", "createdAt")
 
 
 def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
@@ -29,7 +29,7 @@ def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
 def _message(line: Mapping[str, Any], warn: Warn) -> ParsedMessage:
     # Only the messages of people have a `userId`; those of characters have a `characterId`.
     is_user = bool(line.get("userId"))
-    extra = convert.other_message_fields("agnai", line, _KNOWN, warn)
+    extra = convert.other_message_fields("agnai", line, _KNOWN_FIELDS, warn)
     first = convert.Version(as_text(line.get("msg"), warn), extra, parse_date(line.get("createdAt")))
     # `handle` is the speaker's name as displayed.
     name = convert.name_or(line.get("handle"), convert.USER if is_user else "", warn)

@@ -43,7 +43,7 @@ class Archive:
         return exports or [name for name in names if name.lower().endswith((".json", ".jsonl"))]
 
     def is_card(self) -> bool:
-        """Return True if the archive is a CHARX character card."""
+        """Return whether the archive is a CHARX character card."""
         return "card.json" in self._archive.namelist()
 
     def unpack(self, name: str) -> IO[bytes]:
@@ -79,11 +79,11 @@ class ArchiveTooLarge(UnreadableFile):
         super().__init__("The archive holds more than is unpacked at once.")
 
 
-def _count(file: BinaryIO, mark: bytes) -> int:
-    """Count the occurrences of `mark` in a file."""
+def _count(file: BinaryIO, signature: bytes) -> int:
+    """Count the occurrences of `signature` in a file."""
     file.seek(0)
     count, tail = 0, b""
     while chunk := file.read(_CHUNK):
-        count += (tail + chunk).count(mark)
-        tail = chunk[1 - len(mark) :]
+        count += (tail + chunk).count(signature)
+        tail = chunk[1 - len(signature) :]
     return count

@@ -14,14 +14,14 @@ from apps.chats.formats.repairs import as_text
 FORMAT = "cai-tools"
 
 # The array `histories` is a field of an object that is called `histories` too.
-_HISTORIES = ("histories", "histories")
+_HISTORIES_PATH = ("histories", "histories")
 
 
 def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
     """Yield the chats of a dump."""
-    info = convert.as_object(read_other_fields(file, _HISTORIES, report).get("info"))
+    info = convert.as_object(read_other_fields(file, _HISTORIES_PATH, report).get("info"))
     character = convert.name_or(convert.as_object(info.get("character")).get("name"), "", partial(report.warn, 1))
-    return parse_conversations(file, _HISTORIES, report, partial(_chat, character=character))
+    return parse_conversations(file, _HISTORIES_PATH, report, partial(_chat, character=character))
 
 
 def _chat(history: dict[str, Any], report: Report, character: str) -> ParsedChat:

@@ -81,7 +81,7 @@ def _node(written: Mapping[str, Any], warn: Warn) -> Node:
 
 
 def _is_shown(written: Mapping[str, Any], role: Any, content: Mapping[str, Any]) -> bool:
-    """Return True if ChatGPT displays the message."""
+    """Return whether ChatGPT displays the message."""
     if convert.as_object(written.get("metadata")).get("is_visually_hidden_from_conversation"):
         return False
     is_text = content.get("content_type", "text") in ("text", "multimodal_text", "code")

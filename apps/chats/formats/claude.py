@@ -14,7 +14,7 @@ from apps.chats.formats.trees import Node, Tree
 FORMAT = "claude"
 NAME = "Claude"
 
-_KNOWN = ("text", "content", "sender", "created_at")
+_KNOWN_FIELDS = ("text", "content", "sender", "created_at")
 
 
 def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
@@ -64,7 +64,7 @@ def _node(line: Mapping[str, Any], warn: Warn) -> Node:
     blocks = convert.objects_in(line.get("content"))
     # Older exports have no content blocks, only `text`; where there are both, `text` may be incomplete.
     text = _join_blocks(blocks, "text") or convert.join_texts([line.get("text")])
-    extra = convert.other_message_fields("claude", line, _KNOWN, warn)
+    extra = convert.other_message_fields("claude", line, _KNOWN_FIELDS, warn)
     if not (text or line.get("attachments") or line.get("files")):
         warn("A message was left out: it has no text.")
         return Node(is_user)

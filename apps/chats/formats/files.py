@@ -14,7 +14,7 @@ from apps.chats.formats.recognition import CARD, LOREBOOK, detect_format
 MAX_UNPACKED_BYTES = 2**30
 
 _PNG = b"\x89PNG"
-_CARD_MARKS = (b"chara\0", b"ccv3\0")
+_CARD_KEYWORDS = (b"chara\0", b"ccv3\0")
 _PICTURE_BYTES = 32 * 2**20
 
 
@@ -52,7 +52,7 @@ def parse_file(file: BinaryIO, *, max_unpacked: int = MAX_UNPACKED_BYTES) -> Par
 
 
 def is_card(file: BinaryIO) -> bool:
-    """Return True if a seekable file is a card, a lorebook or a picture. Only its first bytes are read."""
+    """Return whether a seekable file is a card, a lorebook or a picture. Only its first bytes are read."""
     file.seek(0)
     start = file.read(4)
     try:
@@ -68,7 +68,7 @@ def is_card(file: BinaryIO) -> bool:
 
 
 def is_archive(file: BinaryIO) -> bool:
-    """Return True if a seekable file is a ZIP archive, which may hold far more than its size."""
+    """Return whether a seekable file is a ZIP archive, which may hold far more than its size."""
     file.seek(0)
     start = file.read(4)
     file.seek(0)
@@ -107,5 +107,5 @@ def _chats_of_archive(archive: Archive, report: Report) -> Iterator[ParsedChat]:
 def _reason_not_chat(file: BinaryIO) -> str:
     """Return why a PNG is no chat. A card is a PNG with a text chunk of one of the known keywords."""
     content = file.read(_PICTURE_BYTES)
-    is_card = any(mark in content for mark in _CARD_MARKS)
+    is_card = any(keyword in content for keyword in _CARD_KEYWORDS)
     return CARD if is_card else "It is a PNG image, and no chat."

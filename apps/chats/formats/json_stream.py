@@ -17,7 +17,7 @@ _CHUNK = 2**18
 _BLANK = b" \t\r\n"
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 # A quote alone matches a string whose end has not been read from the file yet.
-_MARK = re.compile(_STRING + rb'|[\[\]{}"]', re.DOTALL)
+_TOKEN = re.compile(_STRING + rb'|[\[\]{}"]', re.DOTALL)
 _SCALAR_END = re.compile(rb"[\s,:\]}\[{]")
 
 
@@ -29,7 +29,7 @@ class JsonStream:
     """A position in a JSON document, before its next value. Reading a value advances it."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self.bytes_read = 0  # of all values returned so far
+        self.bytes_read = 0  # total size of the values returned so far
         self._file = file
         self._data = bytearray()
         self._at = 0
@@ -91,10 +91,10 @@ class JsonStream:
                 return
             self._expect(b",")
 
-    def _expect(self, mark: bytes) -> None:
-        """Advance over `mark`. Raise BrokenDocument if something else comes next."""
+    def _expect(self, delimiter: bytes) -> None:
+        """Advance over `delimiter`. Raise BrokenDocument if something else comes next."""
         self._value_pending = False
-        if self.peek() != mark:
+        if self.peek() != delimiter:
             raise self._broken()
         self._at += 1
 
@@ -133,15 +133,15 @@ class JsonStream:
     def _skip_structure(self, keep: int) -> int:
         depth = dropped = 0
         while True:
-            mark = _MARK.search(self._data, self._at)
-            text = mark.group() if mark else b""
-            if mark is None or text == b'"':
-                self._at = mark.start() if mark else len(self._data)
+            token = _TOKEN.search(self._data, self._at)
+            text = token.group() if token else b""
+            if token is None or text == b'"':
+                self._at = token.start() if token else len(self._data)
                 dropped += self._drop(dropped, keep)
                 if not self._fill():
                     raise BrokenDocument("The file ends too early.")
                 continue
-            self._at = mark.end()
+            self._at = token.end()
             depth += 1 if text in (b"[", b"{") else -1 if text in (b"]", b"}") else 0
             if depth <= 0:
                 return dropped + self._at

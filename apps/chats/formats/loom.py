@@ -1,4 +1,4 @@
-"""Parse loom-standard exports: conversations of any platform as arrays of messages with roles."""
+"""Parse loom-standard exports: conversations from any platform, each an array of messages with roles."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -13,17 +13,17 @@ from apps.chats.formats.repairs import as_text
 
 FORMAT = "loom-standard"
 
-_PATH = ("conversations",)
+_CONVERSATIONS_PATH = ("conversations",)
 # The messages carry no names: the platform's name stands for the assistant's.
 _ASSISTANT_NAMES = {"chatgpt": "ChatGPT", "claude": "Claude"}
-_KNOWN = ("role", "content", "createdAt", "model", "reasoning")
+_KNOWN_FIELDS = ("role", "content", "createdAt", "model", "reasoning")
 
 
 def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
     """Yield the conversations of an export."""
-    platform = read_other_fields(file, _PATH, report).get("originPlatform")
+    platform = read_other_fields(file, _CONVERSATIONS_PATH, report).get("originPlatform")
     origin = convert.name_or(platform, "", partial(report.warn, 1))
-    return parse_conversations(file, _PATH, report, partial(_chat, origin=origin))
+    return parse_conversations(file, _CONVERSATIONS_PATH, report, partial(_chat, origin=origin))
 
 
 def _chat(conversation: dict[str, Any], report: Report, origin: str) -> ParsedChat:
@@ -41,6 +41,6 @@ def _message(line: Mapping[str, Any], assistant: str, warn: Warn) -> ParsedMessa
     names = {"user": convert.USER, "system": "System"}
     name = names.get(role, assistant) if isinstance(role, str) else assistant
     extra = {key: line[key] for key in ("model", "reasoning") if isinstance(line.get(key), str) and line[key]}
-    extra |= convert.other_message_fields("loom", line, _KNOWN, warn)
+    extra |= convert.other_message_fields("loom", line, _KNOWN_FIELDS, warn)
     version = convert.Version(as_text(line.get("content"), warn), extra, parse_date(line.get("createdAt")))
     return convert.message(name, role == "user", [version], is_system=role == "system")

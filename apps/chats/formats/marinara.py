@@ -15,7 +15,7 @@ _REASONING = ("reasoning_content", "reasoning", "thinking")
 
 
 def is_line(line: Mapping[str, Any]) -> bool:
-    """Return True if a message was written by Marinara."""
+    """Return whether a message was written by Marinara."""
     extra = line.get("extra")
     return isinstance(extra, dict) and bool({"marinara_role", "marinara_swipes"} & extra.keys())
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 # A report lists this many skipped lines and counts the rest: a damaged file may hold millions.
-LISTED_SKIPS = 1000
+MAX_LISTED_SKIPS = 1000
 
 
 class UnreadableFile(ValueError):
@@ -77,7 +77,7 @@ class Report:
     def skip(self, line: int, reason: str) -> None:
         """Record that line number `line`, counted from 1, was skipped."""
         self.skipped += 1
-        if self.skipped <= LISTED_SKIPS:
+        if self.skipped <= MAX_LISTED_SKIPS:
             where = "" if self.unit == "line" else f"{self.unit.capitalize()} {line}: "
             self.skipped_lines.append({"line": line, "reason": where + reason})
 
@@ -88,12 +88,12 @@ class Report:
     def include(self, other: "Report") -> None:
         """Add the skips and warnings of `other`, the report of a part of the same file."""
         self.skipped += other.skipped
-        self.skipped_lines += other.skipped_lines[: max(LISTED_SKIPS - len(self.skipped_lines), 0)]
+        self.skipped_lines += other.skipped_lines[: max(MAX_LISTED_SKIPS - len(self.skipped_lines), 0)]
         for text, (first, count) in other._warnings.items():
             self._add(text, first, count)
 
     def _add(self, text: str, where: str, times: int) -> None:
-        if text in self._warnings or len(self._warnings) < LISTED_SKIPS:
+        if text in self._warnings or len(self._warnings) < MAX_LISTED_SKIPS:
             first, count = self._warnings.get(text, (where, 0))
             self._warnings[text] = (first, count + times)
 
@@ -104,8 +104,8 @@ class Report:
             f"{text} ({first})" if count == 1 else f"{text} ({count} times, first on {first})"
             for text, (first, count) in self._warnings.items()
         ]
-        if self.skipped > LISTED_SKIPS:
-            warnings.append(f"{self.skipped - LISTED_SKIPS} more {self.unit}s were skipped.")
+        if self.skipped > MAX_LISTED_SKIPS:
+            warnings.append(f"{self.skipped - MAX_LISTED_SKIPS} more {self.unit}s were skipped.")
         return warnings
 
     def as_dict(self) -> dict[str, Any]:

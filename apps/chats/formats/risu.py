@@ -15,14 +15,14 @@ FORMAT = "risu"
 # The `type` of a document with one chat, and of one with all chats of a character.
 ONE, ALL = "risuChat", "risuAllChats"
 
-_MESSAGES = ("data", "message")
+_MESSAGES_PATH = ("data", "message")
 
 
 def parse_one_chat(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
     """Yield the chat of a `risuChat` document: its `data` is the chat, which is read message by message."""
     own = Report(FORMAT, unit="message")
-    chat = convert.as_object(read_other_fields(file, _MESSAGES, own).get("data"))
-    yield require_messages(_chat(chat, read_array(file, _MESSAGES, own), own))
+    chat = convert.as_object(read_other_fields(file, _MESSAGES_PATH, own).get("data"))
+    yield require_messages(_chat(chat, read_array(file, _MESSAGES_PATH, own), own))
 
 
 def parse_all_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:

@@ -143,7 +143,7 @@ def _is_header(value: Mapping[str, Any]) -> bool:
 
 
 def _is_message(value: Mapping[str, Any]) -> bool:
-    """Return True if `value` has a text, or a name and another key of messages: character cards have a name too."""
+    """Return whether `value` has a text, or a name and another key of messages: character cards have a name too."""
     return bool(_TEXT_KEYS & value.keys()) or ("name" in value and bool(_TURN_KEYS & value.keys()))
 
 

@@ -11,11 +11,11 @@ from apps.chats.formats.cards.pictures import MAX_PICTURE_BYTES, BrokenPicture, 
 from apps.chats.formats.cards.png import BrokenPNG
 from apps.chats.models import Character
 
-TEXTS = (
+TEXT_FIELDS = (
     *("name", "nickname", "description", "personality", "scenario", "first_mes", "mes_example"),
     *("system_prompt", "post_history_instructions", "creator_notes", "creator", "character_version"),
 )
-LISTS = ("alternate_greetings", "group_only_greetings", "tags")
+LIST_FIELDS = ("alternate_greetings", "group_only_greetings", "tags")
 MAX_NAME = 200  # characters
 
 
@@ -80,7 +80,7 @@ class CharacterForm(forms.Form):
 
     @classmethod
     def of(cls, character: Character) -> "CharacterForm":
-        return cls(initial={name: getattr(character, name) for name in (*TEXTS, *LISTS)})
+        return cls(initial={name: getattr(character, name) for name in (*TEXT_FIELDS, *LIST_FIELDS)})
 
     def clean_picture(self) -> tuple[bytes, str] | None:
         """Return the picture and its media type, or None."""
@@ -97,8 +97,8 @@ class CharacterForm(forms.Form):
 
     def character_fields(self) -> dict[str, Any]:
         """Return the fields of a character, with line ends as they are stored (LF)."""
-        texts = {name: _unix(self.cleaned_data[name]) for name in TEXTS}
-        return texts | {name: self.cleaned_data[name] for name in LISTS}
+        texts = {name: _unix(self.cleaned_data[name]) for name in TEXT_FIELDS}
+        return texts | {name: self.cleaned_data[name] for name in LIST_FIELDS}
 
     def changes(self, character: Character) -> dict[str, Any]:
         """Return the fields that differ from the stored ones by more than line ends."""

@@ -62,7 +62,7 @@ def namespace_of(extra: Mapping[str, Any], namespace: str) -> dict[str, Any]:
 
 
 def ends_scene(extra: Mapping[str, Any]) -> bool:
-    """Return True if a scene ends with the message that has this ``extra``."""
+    """Return whether a scene ends with the message that has this ``extra``."""
     return namespace_of(extra, RECAP_NAMESPACE).get("scene_break") is True
 
 

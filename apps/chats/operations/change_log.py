@@ -8,7 +8,7 @@ from django.db.models import F
 from apps.chats.models import ChatChange
 from apps.common.scoping import system_scope
 
-BATCH = 5_000  # entries deleted at a time, each batch in a transaction of its own
+BATCH_SIZE = 5_000  # entries deleted at a time, each batch in a transaction of its own
 
 
 def trim_change_logs(now: dt.datetime) -> int:
@@ -17,6 +17,6 @@ def trim_change_logs(now: dt.datetime) -> int:
     deleted = 0
     with system_scope():
         old = ChatChange.objects.filter(at__lt=oldest, rev__lte=F("chat__rev") - settings.CHANGE_LOG_MIN)
-        while ids := list(old.order_by("at").values_list("pk", flat=True)[:BATCH]):
+        while ids := list(old.order_by("at").values_list("pk", flat=True)[:BATCH_SIZE]):
             deleted += ChatChange.objects.filter(pk__in=ids).delete()[0]
     return deleted

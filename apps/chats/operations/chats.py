@@ -69,7 +69,7 @@ def start_conversation(owner: Owner, character: Character, *, user_name: str, ti
 
 
 def _replace_names(text: str, character: Character, user_name: str) -> str:
-    """Return ``text`` with names in place of their macros. A character's nickname takes precedence over the name."""
+    """Return ``text`` with its name macros replaced. A character's nickname takes precedence over the name."""
     name = character.nickname or character.name
     return CHARACTER_MACRO.sub(lambda _: name, USER_MACRO.sub(lambda _: user_name, text))
 

@@ -159,7 +159,7 @@ def patch_messages(owner: Owner, chat_id: UUID, patches: Sequence[Patch], guard:
 
 
 def _rebased_batch(chat: Chat, patches: Sequence[Patch], guard: Guard) -> Batch:
-    """Apply patches to a chat that was written since the known state.
+    """Apply patches to a chat that has changed since the known state.
 
     They must be in effect already or, if the guard allows a rebase, touch nothing that changed in the meantime.
     Raise IntegrityConflict, PatchConflict.
@@ -184,7 +184,7 @@ def _check_rebase(chat: Chat, guard: Guard, batch: Batch, since: Changes) -> Non
         raise IntegrityConflict.over(chat, guard)
     contested = batch.touched_ids & since.message_ids
     if contested or batch.missing_ids:
-        detail = "These messages were changed since."
+        detail = "These messages have changed in the meantime."
         raise PatchConflict.over(chat, guard, contested, detail, deleted=batch.missing_ids)
 
 

@@ -39,7 +39,7 @@ def patch_metadata(owner: Owner, chat_id: UUID, patch: DocumentPatch, guard: Gua
     """Change the metadata: all of the patch, or nothing.
 
     Skip a patch that is in effect already, and one that was stored before (sent again because its reply was lost).
-    With ``rebase``, accept it if the top-level keys that it names were not changed since. Raise IntegrityRequired,
+    With ``rebase``, accept it if the top-level keys that it names have not changed. Raise IntegrityRequired,
     IntegrityConflict, PatchConflict, Missing, TooLarge, PatchTestFailed, and Invalid if an operation doesn't fit.
     """
     chat = lock_chat(owner, chat_id, guard)

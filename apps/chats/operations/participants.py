@@ -12,7 +12,7 @@ from apps.common.scoping import Owner
 
 
 class NameTaken(Conflict):
-    """The chat has a participant of this name."""
+    """The chat already has a participant with this name."""
 
     type = ProblemType.NAME_TAKEN
     title = "Somebody of this name takes part already"
@@ -22,7 +22,7 @@ class NameTaken(Conflict):
 def add_participant(
     owner: Owner, chat_id: UUID, *, name: str, character: Character | None = None, muted: bool = False
 ) -> Participant:
-    """Add a participant, last in the order of turns. Earlier messages under the name become theirs.
+    """Add a participant, last in the order of turns. Earlier messages under the name are assigned to them.
 
     Raise Missing, NameTaken.
     """

@@ -71,7 +71,7 @@ class Draft:
         return self.stored_swipe_ids - {swipe.pk for swipe in self.swipes}
 
     def apply(self, patch: Patch, pointer: str) -> bool:
-        """Apply the parts of a patch that stay within the message. Return True if they changed it. Raise Invalid."""
+        """Apply the parts of a patch that stay within the message. Return whether they changed it. Raise Invalid."""
         before = self._content()
         if patch.add_swipe is not None:
             self._add_swipe(patch.add_swipe)
@@ -159,7 +159,7 @@ class Batch:
         self.chat = chat
         self.inserted: dict[UUID, tuple[Message, list[Swipe]]] = {}
         self.deleted: dict[UUID, Draft] = {}
-        self.missing_ids: list[UUID] = []  # named by a patch, but deleted since
+        self.missing_ids: list[UUID] = []  # named by a patch, but deleted in the meantime
         self.late_ids: set[UUID] = set()  # not at the rev that their patch names
         self.touched_ids: set[UUID] = set()  # named by patches that have an effect
         self.applied_count = 0
@@ -202,7 +202,7 @@ class Batch:
                 self.late_ids.add(draft.message.pk)
 
     def _find(self, patch: Patch, pointer: str) -> Draft | None:
-        """Return the draft that a patch names, or None if the message was deleted since."""
+        """Return the draft that a patch names, or None if the message was deleted in the meantime."""
         if patch.id is None:
             return self._find_by_index(patch, pointer)
         draft = self._drafts.get(patch.id)
@@ -224,13 +224,13 @@ class Batch:
         if draft is None:
             raise Invalid.at(f"{pointer}/index", f"The chat has {self.chat.message_count} messages.")
         if self._since and any(entry.reordered for entry in self._since.entries):
-            raise Invalid.at(f"{pointer}/index", "Indexes have changed since. Name the message by id.")
+            raise Invalid.at(f"{pointer}/index", "Indexes have changed in the meantime. Identify the message by id.")
         if draft.message.pk in self.deleted:
             raise Invalid.at(f"{pointer}/index", "An earlier patch of this batch deletes the message.")
         return draft
 
     def _apply_to(self, draft: Draft, patch: Patch, pointer: str) -> bool:
-        """Apply a patch. Return True if it changed anything."""
+        """Apply a patch. Return whether it changed anything."""
         if patch.delete:
             self.deleted[draft.message.pk] = draft
             self._new_order().remove(draft.message.pk)

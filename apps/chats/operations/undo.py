@@ -109,7 +109,7 @@ def _restore_messages(chat: Chat, change: ChatChange) -> list[Message]:
 
 
 def _save_states(chat: Chat, states: list[dict[str, Any]]) -> list[Message]:
-    """Save messages over the current ones. Each gets a rev that it never had, so that patches for old ones fail."""
+    """Save messages over the current ones. Each gets a new rev, so that patches for an earlier rev fail."""
     participants = set(chat.participants.values_list("pk", flat=True))
     messages = [_message_of(state, chat, participants) for state in states]
     revs = dict(chat.messages.filter(pk__in=[message.pk for message in messages]).values_list("pk", "rev"))

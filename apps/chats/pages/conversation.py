@@ -15,9 +15,9 @@ from apps.chats.queries import message_window
 from apps.chats.scenes import SceneBreak, break_after
 from apps.common.scoping import Owner
 
-WINDOW = 50  # turns
-LEAD = 8  # turns shown before the requested one
-PAUSE = dt.timedelta(hours=4)  # a longer pause begins a new session
+WINDOW_SIZE = 50  # turns
+TURNS_BEFORE = 8  # turns shown before the requested one
+SESSION_GAP = dt.timedelta(hours=4)  # a longer pause begins a new session
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Excerpt:
         return self.end < self.chat.message_count
 
 
-def excerpt_of(owner: Owner, chat_id: UUID, start: int, count: int = WINDOW) -> Excerpt:
+def excerpt_of(owner: Owner, chat_id: UUID, start: int, count: int = WINDOW_SIZE) -> Excerpt:
     """Return ``count`` turns from index ``start`` on. Raise Missing."""
     before = 1 if start else 0  # also read the message before the first turn, to tell if a session begins there
     window = message_window(owner, chat_id, start - before, count + before)
@@ -99,17 +99,17 @@ def excerpt_of(owner: Owner, chat_id: UUID, start: int, count: int = WINDOW) -> 
 
 def last_excerpt(owner: Owner, chat: Chat) -> Excerpt:
     """Return the window at the end of the chat."""
-    return excerpt_of(owner, chat.pk, max(0, chat.message_count - WINDOW))
+    return excerpt_of(owner, chat.pk, max(0, chat.message_count - WINDOW_SIZE))
 
 
 def excerpt_around(owner: Owner, chat: Chat, index: int) -> Excerpt:
     """Return a window that has the turn at ``index`` near its top."""
-    return excerpt_of(owner, chat.pk, max(0, index - LEAD))
+    return excerpt_of(owner, chat.pk, max(0, index - TURNS_BEFORE))
 
 
 def excerpt_before(owner: Owner, chat: Chat, index: int) -> Excerpt:
     """Return the window that ends before ``index``."""
-    start = max(0, index - WINDOW)
+    start = max(0, index - WINDOW_SIZE)
     return excerpt_of(owner, chat.pk, start, index - start)
 
 
@@ -135,7 +135,7 @@ def _sessions(messages: list[Message]) -> dict[UUID, Session]:
             continue
         moment = timezone.localtime(message.sent_at)
         new_day = before is None or moment.date() != before.date()
-        if new_day or (before and moment - before > PAUSE):
+        if new_day or (before and moment - before > SESSION_GAP):
             sessions[message.pk] = Session(moment, new_day)
         before = moment
     return sessions

@@ -12,7 +12,7 @@ from markdown_it.renderer import RendererProtocol
 from markdown_it.token import Token
 
 # Longer texts, in characters, are displayed without markup, which would take too long to render.
-LONG = 100_000
+MAX_MARKUP_LENGTH = 100_000
 
 _TAGS = {
     *("p", "br", "em", "strong", "s", "span", "a", "blockquote", "ul", "ol", "li", "code", "pre", "hr"),
@@ -24,7 +24,7 @@ _SPEECH = re.compile(r"&quot;.+?&quot;|“[^“”]+”|«[^«»]+»|„[^„“
 
 def render_text(text: str) -> SafeString:
     """Return the text of a message as safe HTML."""
-    if len(text) > LONG:
+    if len(text) > MAX_MARKUP_LENGTH:
         return mark_safe(f'<p class="raw">{escape(text)}</p>')  # noqa: S308 - escaped
     rendered = _markdown.render(text)
     html = nh3.clean(rendered, tags=_TAGS, attributes=_ATTRIBUTES, link_rel="noopener noreferrer nofollow")
@@ -43,7 +43,7 @@ def _speech(renderer: RendererProtocol, tokens: Sequence[Token], index: int, *op
 
 
 def _make_markdown() -> MarkdownIt:
-    """Return a CommonMark parser that keeps line breaks, renders headings as paragraphs and ignores images."""
+    """Return a CommonMark parser that preserves line breaks, renders headings as paragraphs and ignores images."""
     markdown = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["strikethrough", "table"])
     # Chats indent paragraphs, so four spaces don't mean code. Images would reveal the reader's IP to other servers.
     markdown.disable(["code", "image", "html_block", "html_inline"])

@@ -11,7 +11,7 @@ register = template.Library()
 
 @register.filter
 def when(moment: dt.datetime) -> str:
-    """Return the day of an aware datetime, as short as possible: "today", "yesterday", "3 May", "3 May 2023"."""
+    """Format the local day of an aware datetime as briefly as possible: "today", "yesterday", "3 May", "3 May 2023"."""
     day, today = timezone.localdate(moment), timezone.localdate(timezone.now())
     if day == today:
         return "today"

@@ -97,5 +97,5 @@ def export_png(character: Character) -> bytes:
 
 
 def card_filename(name: str, extension: str) -> str:
-    """Return the name of the file that a card or lorebook is exported to."""
+    """Return the name of the file to which a card or lorebook is exported."""
     return f"{safe_filename(name) or 'card'}.{extension}"

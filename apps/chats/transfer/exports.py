@@ -36,14 +36,15 @@ def export_json(chat: Chat) -> Iterator[bytes]:
     yield b"]}"
 
 
-def export_text(chat: Chat, *, hidden: bool = False) -> Iterator[bytes]:
-    """Yield names and texts, separated by blank lines. Omit hidden messages unless ``hidden``."""
+def export_text(chat: Chat, *, include_hidden: bool = False) -> Iterator[bytes]:
+    """Yield names and texts, separated by blank lines. Omit hidden messages by default."""
     for batch in message_batches(chat):
-        yield "".join(f"{message.name}: {message.mes}\n\n" for message in batch if _shown(message, hidden)).encode()
+        included = [message for message in batch if _is_included(message, include_hidden)]
+        yield "".join(f"{message.name}: {message.mes}\n\n" for message in included).encode()
 
 
-def export_markdown(chat: Chat, *, hidden: bool = False) -> Iterator[bytes]:
-    """Yield Markdown with title, headings for days and names of scenes. Omit hidden messages unless ``hidden``."""
+def export_markdown(chat: Chat, *, include_hidden: bool = False) -> Iterator[bytes]:
+    """Yield Markdown with the title, a heading per day, and scene names. Omit hidden messages by default."""
     yield f"# {chat.title}\n\n".encode()
     day = ""
     for batch in message_batches(chat):
@@ -52,14 +53,14 @@ def export_markdown(chat: Chat, *, hidden: bool = False) -> Iterator[bytes]:
             if message.sent_at and f"{message.sent_at:%Y-%m-%d}" != day:
                 day = f"{message.sent_at:%Y-%m-%d}"
                 parts.append(f"## {day}\n\n")
-            if _shown(message, hidden):
+            if _is_included(message, include_hidden):
                 parts.append(f"**{message.name}**\n\n{message.mes}\n\n")
             if scene := break_after(message):
                 parts.append(f"* * *\n\n*{scene.name}*\n\n" if scene.name else "* * *\n\n")
         yield "".join(parts).encode()
 
 
-# The formats by name: function, media type and file extension.
+# Function, media type and file extension by format name.
 FORMATS: dict[str, tuple[Callable[..., Iterator[bytes]], str, str]] = {
     "jsonl": (export_jsonl, "application/jsonl", "jsonl"),
     "json": (export_json, "application/json", "json"),
@@ -69,12 +70,12 @@ FORMATS: dict[str, tuple[Callable[..., Iterator[bytes]], str, str]] = {
 
 
 def export_filename(chat: Chat, ending: str = "jsonl") -> str:
-    """Return the name of the file that a chat is exported to."""
+    """Return the name of the file to which a chat is exported."""
     return f"{safe_filename(chat.title) or 'chat'}.{ending}"
 
 
-def _shown(message: Message, hidden: bool) -> bool:
-    return hidden or not message.is_system
+def _is_included(message: Message, include_hidden: bool) -> bool:
+    return include_hidden or not message.is_system
 
 
 def _compact(document: object) -> str:

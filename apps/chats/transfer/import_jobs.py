@@ -23,7 +23,7 @@ from apps.common.scoping import Owner, owner_id_of, system_scope
 HEARTBEAT_INTERVAL = 1.0  # seconds
 FILE_RETENTION = dt.timedelta(seconds=60)  # after a job's end, while its worker may still read the file
 JOB_RETENTION = dt.timedelta(days=7)  # after a job's end
-STRAY_RETENTION = dt.timedelta(days=1)  # of files without a job, which may not be committed yet
+STRAY_RETENTION = dt.timedelta(days=1)  # for files without a job, whose job may not be committed yet
 
 
 def create_import_job(

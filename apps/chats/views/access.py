@@ -1,4 +1,4 @@
-"""Load the objects of the current user for a page, or raise Http404."""
+"""Load the current user's objects for a page, or raise Http404."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def or_404(access: Callable[..., T], *args: Any) -> T:
-    """Return ``access(*args)``. Raise Http404 in place of Missing."""
+    """Return ``access(*args)``. Raise Http404 instead of Missing."""
     try:
         return access(*args)
     except Missing as error:
@@ -40,10 +40,10 @@ def own_lorebook(request: HttpRequest, lorebook_id: UUID) -> Lorebook:
 
 
 def redirect_page(request: HttpRequest, target: str) -> HttpResponse:
-    """Redirect the page to a URL, also when htmx sent the request."""
+    """Redirect the whole page to a URL, even if htmx sent the request."""
     return HttpResponseClientRedirect(target) if wants_partial(request) else redirect(target)
 
 
 def wants_partial(request: HttpRequest) -> bool:
-    """Return True if htmx requests a part of a page. Boosted links request whole pages."""
+    """Return whether htmx requests a part of a page. Boosted links request whole pages."""
     return bool(request.htmx) and not request.htmx.boosted  # type: ignore[attr-defined]

@@ -24,8 +24,8 @@ from apps.chats.transfer.cards import Imported, import_card
 from apps.chats.views.access import own_character, redirect_page, wants_partial
 from apps.common.problems import Problem
 
-PAGE = 48
-CHATS = 20  # on a character's page
+PAGE_SIZE = 48
+MAX_LISTED_CHATS = 20  # on a character's page
 
 
 @login_required
@@ -33,7 +33,7 @@ CHATS = 20  # on a character's page
 def index(request: HttpRequest) -> HttpResponse:
     """List the characters, and the lorebooks without a character."""
     query = SearchForm(request.GET).words()
-    page = Paginator(list_characters(request.user, query), PAGE).get_page(request.GET.get("page"))
+    page = Paginator(list_characters(request.user, query), PAGE_SIZE).get_page(request.GET.get("page"))
     books = Lorebook.objects.for_owner(request.user).filter(character=None).order_by("name", "pk")
     context = {"page": page, "query": query, "books": [] if query else books}
     template = "_list.html" if wants_partial(request) else "index.html"
@@ -44,7 +44,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, character_id: UUID) -> HttpResponse:
     character = own_character(request, character_id)
-    chats = list_chats(request.user).filter(character=character)[:CHATS]
+    chats = list_chats(request.user).filter(character=character)[:MAX_LISTED_CHATS]
     context = {
         "character": character,
         "image": image_of(character),

@@ -17,7 +17,7 @@ from apps.chats.pages.plugins import activities_of
 from apps.chats.queries import list_chats
 from apps.chats.views.access import own_chat, wants_partial
 
-PAGE = 40
+PAGE_SIZE = 40
 
 
 @require_safe
@@ -26,7 +26,7 @@ def index(request: HttpRequest) -> HttpResponse:
     if not request.user.is_authenticated:
         return render(request, "chats/landing.html")
     query = SearchForm(request.GET).words()
-    page = Paginator(list_chats(request.user, query), PAGE).get_page(request.GET.get("page"))
+    page = Paginator(list_chats(request.user, query), PAGE_SIZE).get_page(request.GET.get("page"))
     context = {"page": page, "entries": chat_entries(request.user, page), "query": query}
     return render(request, "chats/_list.html" if wants_partial(request) else "chats/index.html", context)
 

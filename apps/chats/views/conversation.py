@@ -21,7 +21,7 @@ from apps.chats.pages.chat_list import chat_entries
 from apps.chats.queries import access_chat, list_chats
 from apps.chats.views.access import own_chat, own_message, wants_partial
 
-LISTED_CHATS = 30  # in the column next to the conversation
+LISTED_CHATS = 30  # shown in the sidebar of the conversation
 MAX_TURNS = 400  # turns that a page may reload at once
 CONFLICTS = (IntegrityConflict, PatchConflict, HistoryGone)
 
@@ -111,7 +111,7 @@ def write(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 def _written(request: HttpRequest, chat: Chat) -> HttpResponse:
     """Render the turns from ``next`` on, which the page doesn't show yet; reload the page if there are too many."""
     start = _index(request.POST.get("next"), chat)
-    if start is None or chat.message_count - start > pages.WINDOW:
+    if start is None or chat.message_count - start > pages.WINDOW_SIZE:
         return HttpResponseClientRedirect(reverse("chats:detail", args=[chat.pk]))
     context = {"chat": chat, "excerpt": pages.excerpt_of(request.user, chat.pk, start), "edge": "after"}
     reply = render(request, "chats/_written.html", context)
@@ -138,7 +138,7 @@ def message(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespon
 @login_required
 @require_http_methods(["GET", "POST"])
 def edit(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
-    """Edit a message in place. If somebody else has edited it since, show both texts."""
+    """Edit a message in place. If somebody else has edited it in the meantime, show both texts."""
     chat = own_chat(request, chat_id)
     row = own_message(request, chat_id, message_id)
     if request.method == "GET":

@@ -26,10 +26,10 @@ from apps.chats.views.access import or_404, redirect_page, wants_partial
 from apps.common import jobs
 from apps.common.problems import Problem
 
-LISTED = 3  # reasons in a notification
+MAX_LISTED_REASONS = 3  # reasons in a notification
 MAX_SYNC_BYTES = 2 * 2**20  # imported during the request; larger files are imported in the background
-PAGE = 30
-SHOWN = 50  # chats of one import
+PAGE_SIZE = 30
+MAX_LISTED_CHATS = 50  # chats of one import
 
 
 @login_required
@@ -69,7 +69,7 @@ def open_sample(request: HttpRequest) -> HttpResponse:
 def index(request: HttpRequest) -> HttpResponse:
     """List the user's background imports."""
     rows = ImportJob.objects.for_owner(request.user).order_by("-pk")
-    page = Paginator(rows, PAGE).get_page(request.GET.get("page"))
+    page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     return render(request, "chats/imports.html", {"page": page})
 
 
@@ -78,12 +78,12 @@ def index(request: HttpRequest) -> HttpResponse:
 def detail(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Show the progress of an import and its report. If it succeeded without remarks, redirect htmx to the chat."""
     job = or_404(access_import_job, request.user, job_id)
-    chats = list(job.chats.order_by("pk")[: SHOWN + 1])
+    chats = list(job.chats.order_by("pk")[: MAX_LISTED_CHATS + 1])
     has_remarks = job.report.get("skipped_lines") or job.report.get("warnings")
     if wants_partial(request) and job.state == job.State.SUCCEEDED and len(chats) == 1 and not has_remarks:
         return HttpResponseClientRedirect(reverse("chats:detail", args=[chats[0].pk]))
     template = "chats/_import_job.html" if wants_partial(request) else "chats/import_job.html"
-    context = {"job": job, "chats": chats[:SHOWN], "more": max(job.chats.count() - SHOWN, 0)}
+    context = {"job": job, "chats": chats[:MAX_LISTED_CHATS], "more": max(job.chats.count() - MAX_LISTED_CHATS, 0)}
     return render(request, template, context)
 
 
@@ -139,8 +139,8 @@ def report_text(report: Report) -> str:
     """Return a report as text: the number of messages, and the skipped lines with reasons."""
     text = f"{report.messages} message{pluralize(report.messages)} imported."
     if report.skipped:
-        reasons = [f"line {item['line']}: {item['reason']}" for item in report.skipped_lines[:LISTED]]
-        more = ["…"] if report.skipped > LISTED else []
+        reasons = [f"line {item['line']}: {item['reason']}" for item in report.skipped_lines[:MAX_LISTED_REASONS]]
+        more = ["…"] if report.skipped > MAX_LISTED_REASONS else []
         lines = "\n".join([*reasons, *more])
         text += f" {report.skipped} line{pluralize(report.skipped)} skipped:\n{lines}"
-    return "\n".join([text, *report.warnings[:LISTED]])
+    return "\n".join([text, *report.warnings[:MAX_LISTED_REASONS]])

@@ -29,7 +29,7 @@ def index(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def edit(request: HttpRequest, chat_id: UUID, scene_id: UUID) -> HttpResponse:
-    """Change a scene's name, recap and visibility. A new text of the recap adds a version."""
+    """Change a scene's name, recap and visibility. A changed recap is added as a new version."""
     chat = own_chat(request, chat_id)
     scene = or_404(access_scene, chat, scene_id)
     form = SceneEditForm(request.POST)

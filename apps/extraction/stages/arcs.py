@@ -16,7 +16,7 @@ from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import attribute
 from apps.extraction.stages.turns import messages_between, within_room
 from apps.memories.models import Arc, Memory, Scene
-from apps.memories.neighbours import LOST
+from apps.memories.neighbours import LOST_REASONS
 from apps.memories.operations.arcs import open_arc, resolve_arc, retire_arcs_beyond
 from apps.memories.queries.memories import active_memories
 
@@ -97,7 +97,7 @@ def _open_new(
     changes.model = model
     closed = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat).exclude(state=Arc.State.OPEN)
     # An arc that lost its source, or was retired by a fresh start, may be opened again.
-    closed = closed.exclude(retired_reason__in=LOST).exclude(retired_reason__startswith="fresh_start")
+    closed = closed.exclude(retired_reason__in=LOST_REASONS).exclude(retired_reason__startswith="fresh_start")
     others = [(arc.text, arc.embedding if arc.embedding_model == model else None) for arc in [*known, *closed]]
     happened = [
         (memory.text, memory.embedding if memory.embedding_model == model else None)

@@ -53,8 +53,8 @@ class ConnectionUpdateSerializer(StrictSerializer):
     context_tokens = Integer(min_value=1024, max_value=10_000_000, required=False)
     timeout = Integer(min_value=1, max_value=600, required=False, help_text="Seconds without data from the server.")
     stream = Flag(required=False)
-    for_generation = Flag(required=False, help_text="At most one connection is.")
-    for_embeddings = Flag(required=False, help_text="At most one connection is.")
+    for_generation = Flag(required=False, help_text="At most one connection can have this set.")
+    for_embeddings = Flag(required=False, help_text="At most one connection can have this set.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse an empty change."""
@@ -84,7 +84,7 @@ class ConnectionCheckSerializer(serializers.Serializer[Any]):
 
     ok = serializers.BooleanField()
     error = serializers.CharField(help_text="What is wrong and what to do; empty if it works.")
-    models = serializers.ListField(child=serializers.CharField(), help_text="Names from the server's list.")
+    models = serializers.ListField(child=serializers.CharField(), help_text="Model names listed by the server.")
     reply = serializers.CharField(help_text="The model's reply to a short prompt.")
     seconds = serializers.FloatField(help_text="Time that the reply took.")
 
@@ -101,7 +101,7 @@ class UsageTotalsSerializer(serializers.Serializer[Any]):
 class UsageDaySerializer(UsageTotalsSerializer):
     """Totals of one model on one day."""
 
-    day = serializers.DateField(help_text="In UTC.")
+    day = serializers.DateField(help_text="Day in UTC.")
     model = serializers.CharField()
 
 
@@ -109,5 +109,5 @@ class UsageSerializer(serializers.Serializer[Any]):
     """Shape of ``usage.summary.usage_document``."""
 
     today = UsageTotalsSerializer()
-    limit = serializers.IntegerField(allow_null=True, help_text="Tokens a day; null without a limit.")
+    limit = serializers.IntegerField(allow_null=True, help_text="Daily token limit; null if there is none.")
     days = UsageDaySerializer(many=True, help_text="The last 14, by model, oldest first.")

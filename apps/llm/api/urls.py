@@ -1,4 +1,4 @@
-"""Routes of connections and usage, below ``/api/v1/``."""
+"""URL patterns for connections and usage, under ``/api/v1/``."""
 
 from django.urls import path
 

@@ -25,7 +25,7 @@ class BuiltinBackend:
     def generate(self, request: GenerationRequest, watch: Watch = unwatched) -> Completion:
         """Return the task's reply. ``watch`` is never called, since tasks take milliseconds.
 
-        Raises GenerationFailed for an unknown task.
+        Raise GenerationFailed for an unknown task.
         """
         if request.task not in _tasks:
             raise GenerationFailed(f"The built-in backend has no task {request.task!r}.")

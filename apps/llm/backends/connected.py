@@ -20,7 +20,7 @@ from apps.llm.generation import (
     unwatched,
 )
 from apps.llm.http.addresses import AddressNotAllowed
-from apps.llm.http.endpoint import ATTEMPTS, Endpoint
+from apps.llm.http.endpoint import MAX_ATTEMPTS, Endpoint
 from apps.llm.models import Connection
 from apps.llm.operations import address_policy, record_usage
 from apps.llm.replies.reply import Reply
@@ -28,14 +28,14 @@ from apps.llm.replies.values import storable_text
 from apps.llm.tokens import count_tokens
 from apps.llm.usage.limits import check_limit
 
-BATCH = 64  # texts of one embedding call
-QUERY_TEXTS = 8  # calls with at most so many texts are taken for search queries, whose user is waiting
-QUERY_TIMEOUT = 10  # seconds of such a call in total
-MAX_EMBEDDED = 6_000  # characters of a text; common embedding models refuse texts above some 8,000 tokens
+BATCH_SIZE = 64  # texts per embedding call
+MAX_QUERY_TEXTS = 8  # calls with at most this many texts count as search queries, for which a user waits
+QUERY_TIMEOUT = 10  # total seconds for such a call
+MAX_EMBEDDED_CHARACTERS = 6_000  # per text; common embedding models refuse texts above about 8,000 tokens
 
 
 def endpoint_of(connection: Connection) -> Endpoint:
-    """Return the connection's server with its key. Raises Misconfigured."""
+    """Return the connection's server with its key. Raise Misconfigured."""
     policy = address_policy()
     try:
         policy.checked_url(connection.base_url)
@@ -56,7 +56,7 @@ def dialect_of(connection: Connection) -> OpenAICompatible | Ollama:
 class ConnectedBackend:
     """Generation backend on an owner's connection."""
 
-    def __init__(self, connection: Connection, attempts: int = ATTEMPTS) -> None:
+    def __init__(self, connection: Connection, attempts: int = MAX_ATTEMPTS) -> None:
         self._connection = connection
         self._attempts = attempts
         self._dialect: OpenAICompatible | Ollama | None = None
@@ -66,7 +66,7 @@ class ConnectedBackend:
         self.profile: Profile = "A" if connection.backend == Connection.Backend.OLLAMA else "B"
 
     def generate(self, request: GenerationRequest, watch: Watch = unwatched) -> Completion:
-        """Return the model's reply. Raises GenerationFailed, and any exception of ``watch``."""
+        """Return the model's reply. Raise GenerationFailed, and any exception of ``watch``."""
         check_limit(self._connection.owner_id)
         attempts: list[Reply] = []
         try:
@@ -128,13 +128,13 @@ class ConnectedEmbedder:
         self.dimensions = 0
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Return one unit vector a row, of the first MAX_EMBEDDED characters of a text. Raises EmbeddingUnavailable."""
-        is_query = len(texts) <= QUERY_TEXTS
-        batches = [self._embed_batch(texts[at : at + BATCH], is_query) for at in range(0, len(texts), BATCH)]
+        """Return a row per text: the unit vector of its beginning. Raise EmbeddingUnavailable."""
+        is_query = len(texts) <= MAX_QUERY_TEXTS
+        batches = [self._embed_batch(texts[at : at + BATCH_SIZE], is_query) for at in range(0, len(texts), BATCH_SIZE)]
         return np.concatenate(batches) if batches else np.zeros((0, self.dimensions), dtype=np.float32)
 
     def _embed_batch(self, texts: Sequence[str], is_query: bool) -> np.ndarray:
-        sent = [storable_text(text)[:MAX_EMBEDDED] or " " for text in texts]  # servers refuse an empty text
+        sent = [storable_text(text)[:MAX_EMBEDDED_CHARACTERS] or " " for text in texts]  # servers refuse an empty text
         try:
             check_limit(self._connection.owner_id)
             vectors, counted = self._request_vectors(sent, is_query)
@@ -145,7 +145,7 @@ class ConnectedEmbedder:
         return self._normalized(vectors, len(texts))
 
     def _request_vectors(self, texts: list[str], is_query: bool) -> tuple[list[Any], int | None]:
-        """Return the server's vectors and its token count or None. Raises GenerationFailed."""
+        """Return the server's vectors and its token count or None. Raise GenerationFailed."""
         endpoint = endpoint_of(self._connection)
         if is_query:
             endpoint = endpoint.with_time_limit(QUERY_TIMEOUT)
@@ -153,11 +153,11 @@ class ConnectedEmbedder:
         return endpoint.call(
             lambda client: dialect.vectors(client, self._connection.embedding_model, texts),
             unwatched,
-            attempts=1 if is_query else ATTEMPTS,
+            attempts=1 if is_query else MAX_ATTEMPTS,
         )
 
     def _normalized(self, rows: list[Any], expected: int) -> np.ndarray:
-        """Return the server's vectors as rows of length 1. Raises EmbeddingUnavailable for malformed ones."""
+        """Return the server's vectors as rows of length 1. Raise EmbeddingUnavailable for malformed ones."""
         try:
             vectors = np.array(rows, dtype=np.float32)
         except (ValueError, TypeError) as error:

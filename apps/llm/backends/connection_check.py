@@ -12,7 +12,7 @@ from apps.llm.operations import record_check
 GREETING = GenerationRequest(
     "connection_test", [{"role": "user", "content": "Reply with the one word “ready”."}], max_tokens=64
 )
-MAX_MODELS = 2000  # of a list
+MAX_MODELS = 2000  # longest list that is returned
 MAX_REPLY = 200  # characters of the test's reply
 
 
@@ -29,7 +29,7 @@ class Check:
 
 
 def list_models(connection: Connection) -> list[str]:
-    """Return the names of the server's models. The connection need not be saved. Raises GenerationFailed."""
+    """Return the names of the server's models. The connection need not be saved. Raise GenerationFailed."""
     return endpoint_of(connection).call(dialect_of(connection).models, unwatched, attempts=1)[:MAX_MODELS]
 
 

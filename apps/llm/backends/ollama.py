@@ -29,7 +29,7 @@ class Ollama:
         stream: bool,
         read: Callable[[Iterator[bytes]], None],
     ) -> None:
-        """Request a completion and pass the response's bytes to ``read``. Raises GenerationFailed.
+        """Request a completion and pass the response's bytes to ``read``. Raise GenerationFailed.
 
         ``num_ctx`` is always sent: Ollama silently cuts off the beginning of prompts above its own default.
         """
@@ -42,7 +42,7 @@ class Ollama:
             read(response.iter_bytes())
 
     def piece_of(self, document: dict[str, Any]) -> Piece:
-        """Return the content of one document of a reply. Raises GenerationFailed for an error document."""
+        """Return the content of one document of a reply. Raise GenerationFailed for an error document."""
         message = document.get("message")
         if error := "" if isinstance(message, dict) else error_message(document):
             raise failure_in_document(document, error)
@@ -55,11 +55,11 @@ class Ollama:
         )
 
     def models(self, client: httpx2.Client) -> list[str]:
-        """Return the names of the server's models. Raises GenerationFailed."""
+        """Return the names of the server's models. Raise GenerationFailed."""
         return model_names(self._document(client, "GET", "tags").get("models"), "name", "model")
 
     def vectors(self, client: httpx2.Client, model: str, texts: Sequence[str]) -> tuple[list[Any], int | None]:
-        """Return the vectors as sent by the server, and its token count or None. Raises GenerationFailed."""
+        """Return the vectors as sent by the server, and its token count or None. Raise GenerationFailed."""
         document = self._document(client, "POST", "embed", {"model": model, "input": list(texts)})
         given = document.get("embeddings")
         return given if isinstance(given, list) else [], token_count(document, "prompt_eval_count")

@@ -40,7 +40,7 @@ class OpenAICompatible:
         stream: bool,
         read: Callable[[Iterator[bytes]], None],
     ) -> None:
-        """Request a completion and pass the response's bytes to ``read``. Raises GenerationFailed."""
+        """Request a completion and pass the response's bytes to ``read``. Raise GenerationFailed."""
 
         def work(sdk: "OpenAI") -> None:
             create = sdk.chat.completions.with_streaming_response.create
@@ -65,7 +65,7 @@ class OpenAICompatible:
         return body
 
     def _note_refused_fields(self, failure: Misconfigured) -> bool:
-        """Record optional fields that the server refuses. Return True if there are new ones, so a retry may succeed."""
+        """Record optional fields that the server refuses. Return whether there are new ones, so a retry may succeed."""
         if failure.server_status not in (400, 422):
             return False
         unknown = {name for name in OPTIONAL_FIELDS if name in failure.detail} - self._refused
@@ -73,7 +73,7 @@ class OpenAICompatible:
         return bool(unknown)
 
     def piece_of(self, document: dict[str, Any]) -> Piece:
-        """Return the content of one document of a reply. Raises GenerationFailed for an error document."""
+        """Return the content of one document of a reply. Raise GenerationFailed for an error document."""
         if document.get("done") is True:
             return Piece(finished=True)
         if error := error_message(document):
@@ -92,13 +92,13 @@ class OpenAICompatible:
         )
 
     def models(self, client: httpx2.Client) -> list[str]:
-        """Return the ids of the server's models. Raises GenerationFailed."""
+        """Return the ids of the server's models. Raise GenerationFailed."""
         document = self._try_base_urls(client, lambda sdk: _document(sdk.models.with_streaming_response.list()))
         listed = document.get("data") or document.get("models")
         return model_names(listed, "id", "name")
 
     def vectors(self, client: httpx2.Client, model: str, texts: Sequence[str]) -> tuple[list[Any], int | None]:
-        """Return the vectors as sent by the server, and its token count or None. Raises GenerationFailed."""
+        """Return the vectors as sent by the server, and its token count or None. Raise GenerationFailed."""
 
         def work(sdk: "OpenAI") -> dict[str, Any]:
             create = sdk.embeddings.with_streaming_response.create
@@ -111,7 +111,7 @@ class OpenAICompatible:
         return [one.get("embedding") for one in given], token_count(document.get("usage"), "prompt_tokens")
 
     def _try_base_urls(self, client: httpx2.Client, work: Callable[["OpenAI"], T]) -> T:
-        """Run ``work`` at each possible base URL until one is right, and keep that one. Raises GenerationFailed."""
+        """Run ``work`` at each possible base URL until one is right, and keep that one. Raise GenerationFailed."""
         failures: list[Misconfigured] = []
         for base in self._bases:
             try:
@@ -140,7 +140,7 @@ def _sdk(client: httpx2.Client, base: str) -> Iterator["OpenAI"]:
 
 
 def _document(opening: "AbstractContextManager[APIResponse[Any]]") -> dict[str, Any]:
-    """Return the document of a response that is not streamed. Raises GenerationFailed."""
+    """Return the document of a response that is not streamed. Raise GenerationFailed."""
     with opening as reply:
         document = first_document(reply.iter_bytes())
     if error := error_message(document):

@@ -14,6 +14,6 @@ def backend_for(owner: Owner) -> GenerationBackend:
 
 
 def embedder_for(owner: Owner) -> Embedder:
-    """Return the owner's connection for embeddings, or the local model. Raises EmbeddingUnavailable."""
+    """Return the owner's connection for embeddings, or the local model. Raise EmbeddingUnavailable."""
     connection = Connection.objects.for_owner(owner).filter(for_embeddings=True).first()
     return ConnectedEmbedder(connection) if connection else get_embedder()

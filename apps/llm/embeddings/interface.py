@@ -22,6 +22,6 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Return a float32 array of shape (len(texts), dimensions) whose rows have length 1.
 
-        Raises EmbeddingUnavailable.
+        Raise EmbeddingUnavailable.
         """
         ...

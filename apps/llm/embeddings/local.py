@@ -14,9 +14,9 @@ from apps.llm.embeddings.interface import Embedder, EmbeddingUnavailable
 
 VOCABULARY = Path(__file__).parent / "data" / "vocab.txt"
 MAX_TOKENS = 256  # input length of the model, [CLS] and [SEP] included
-MAX_PIECES = 8  # embedded of a longer text; the rest is ignored
+MAX_PIECES = 8  # pieces of a text that are embedded; the rest is ignored
 MAX_CHARACTERS = 40_000  # passed to the tokenizer; more than MAX_PIECES can hold
-BATCH_TOKENS = 512  # of one batch, padding included; twice as many take twice the memory, and a tenth less time
+BATCH_TOKENS = 512  # per batch, with padding; doubling it doubles the memory and saves a tenth of the time
 
 
 class LocalEmbedder:
@@ -33,7 +33,7 @@ class LocalEmbedder:
         )
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Return one unit vector a row. The vector of a text above MAX_TOKENS is the normalised mean of its pieces."""
+        """Return one unit vector per text; that of a text above MAX_TOKENS is the normalised mean of its pieces."""
         pieces = [self._pieces(text) for text in texts]
         vectors = self._embed_pieces([ids for parts in pieces for ids in parts])
         owners = np.repeat(np.arange(len(texts)), [len(parts) for parts in pieces])
@@ -47,14 +47,14 @@ class LocalEmbedder:
         return [piece.ids for piece in [encoding, *encoding.overflowing][:MAX_PIECES]]
 
     def _embed_pieces(self, pieces: list[list[int]]) -> np.ndarray:
-        """Return a unit vector a piece. Pieces of similar length share a batch, which keeps padding small."""
+        """Return one unit vector per piece. Pieces of similar length share a batch, which keeps padding small."""
         vectors = np.zeros((len(pieces), self.dimensions), dtype=np.float32)
         for batch in _batches([len(piece) for piece in pieces]):
             vectors[batch] = self._run([pieces[index] for index in batch])
         return vectors
 
     def _run(self, ids: list[list[int]]) -> np.ndarray:
-        """Run the model on one batch of token ids. Return a unit vector a row."""
+        """Run the model on one batch of token ids. Return one unit vector per row."""
         lengths = np.array([len(row) for row in ids])
         mask = (np.arange(lengths.max()) < lengths[:, None]).astype(np.int64)
         tokens = np.zeros_like(mask)
@@ -91,7 +91,7 @@ def _session_options() -> onnxruntime.SessionOptions:
 
 @cache
 def get_embedder() -> Embedder:
-    """Return this process's local embedder. Raises EmbeddingUnavailable if the model can't be loaded."""
+    """Return this process's local embedder. Raise EmbeddingUnavailable if the model can't be loaded."""
     try:
         return LocalEmbedder()
     except Exception as error:  # onnxruntime and tokenizers raise bare Exceptions of many kinds

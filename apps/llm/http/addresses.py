@@ -51,7 +51,7 @@ class AddressPolicy:
 
     @classmethod
     def parse(cls, entries: Iterable[str]) -> Self:
-        """Parse the entries ``*``, ``private``, networks and host names. Raises ValueError for any other."""
+        """Parse the entries ``*``, ``private``, networks and host names. Raise ValueError for any other."""
         given = [entry.strip().lower() for entry in entries if entry.strip()]
         words = {"*", "private"}
         networks = {entry: network for entry in given if (network := _network(entry)) is not None}
@@ -78,7 +78,7 @@ class AddressPolicy:
         return is_public(address)
 
     def checked_url(self, url: str) -> httpx2.URL:
-        """Parse and check a URL without resolving its host. Raises AddressNotAllowed."""
+        """Parse and check a URL without resolving its host. Raise AddressNotAllowed."""
         try:
             parsed = httpx2.URL(url)
         except (httpx2.InvalidURL, ValueError, TypeError) as error:

@@ -15,11 +15,11 @@ from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy
 from apps.llm.http.transport import CONNECT_TIMEOUT, CheckedTransport, Watcher
 from apps.llm.replies.documents import excerpt_of, message_of, parsed_json
 
-MAX_SECONDS = 600.0  # of a call, retries and waits included
-ATTEMPTS = 3
+MAX_SECONDS = 600.0  # total time of a call, including retries and waits
+MAX_ATTEMPTS = 3
 BACKOFF = 0.5  # seconds before the first retry; doubled for each further one
-MAX_WAIT = 60.0  # longest Retry-After, in seconds, that is waited for
-MAX_ERROR_BYTES = 65_536  # read of an error response
+MAX_WAIT = 60.0  # longest delay before a retry, in seconds; a longer Retry-After fails the call
+MAX_ERROR_BYTES = 65_536  # bytes read from an error response
 T = TypeVar("T")
 
 
@@ -36,10 +36,10 @@ class Endpoint:
         """Return a copy whose calls take at most ``seconds`` in total."""
         return replace(self, timeout=min(seconds, self.timeout), max_seconds=seconds)
 
-    def call(self, work: Callable[[httpx2.Client], T], watch: Watch, attempts: int = ATTEMPTS) -> T:
+    def call(self, work: Callable[[httpx2.Client], T], watch: Watch, attempts: int = MAX_ATTEMPTS) -> T:
         """Run ``work`` with a client and return its result. Retry transient failures.
 
-        Raises GenerationFailed, and any exception of ``watch``.
+        Raise GenerationFailed, and any exception of ``watch``.
         """
         watcher = Watcher(watch, self.max_seconds)
         for attempt in range(1, attempts):
@@ -75,17 +75,17 @@ class Endpoint:
         )
 
     def _refuse_errors(self, response: httpx2.Response) -> None:
-        """Raise the GenerationFailed for a response with an error status."""
+        """Raise GenerationFailed if the response has an error status."""
         if response.is_success:
             return
         received = b"".join(islice(response.iter_bytes(4096), MAX_ERROR_BYTES // 4096)).decode("utf-8", "replace")
-        failure = failure_of(response.status_code, message_of(received), is_quota(received))
+        failure = failure_of(response.status_code, message_of(received), is_quota_exceeded(received))
         if isinstance(failure, TransientFailure):
             failure.retry_after = retry_after_seconds(response.headers.get("retry-after", ""))
         raise failure
 
     def _failure_of(self, error: Exception, watcher: Watcher) -> GenerationFailed:
-        """Return the failure for an error of the connection."""
+        """Return the failure for an error in the connection."""
         if isinstance(error, AddressNotAllowed):
             return Misconfigured(str(error))
         if isinstance(error, httpx2.TimeoutException):
@@ -93,34 +93,34 @@ class Endpoint:
                 return GenerationFailed(f"The reply was not complete after {self.max_seconds:g} seconds.")
             if isinstance(error, httpx2.ConnectTimeout):
                 return TransientFailure("The server can't be reached: no connection within the time limit.")
-            return TransientFailure(f"The server was silent for {self.timeout:g} seconds.")
+            return TransientFailure(f"The server sent nothing for {self.timeout:g} seconds.")
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
-            return Misconfigured("The server's certificate is not one that this installation trusts.")
+            return Misconfigured("This installation does not trust the server's certificate.")
         if isinstance(error, httpx2.ConnectError):
             return TransientFailure(f"The server can't be reached: {excerpt_of(str(error))}")
         return TransientFailure("The connection to the server broke.")
 
     def redacted(self, text: str) -> str:
-        """Return the text without the key: some servers quote it in their errors."""
+        """Return the text with the key masked: some servers quote it in their errors."""
         return text.replace(self.key, "•••") if self.key else text
 
 
-def failure_of(status: int, message: str, quota: bool = False) -> GenerationFailed:
+def failure_of(status: int, message: str, quota_exceeded: bool = False) -> GenerationFailed:
     """Return the failure for an HTTP error status, worded for the connection's owner."""
-    failure = _classify(status, message, quota)
+    failure = _classify(status, message, quota_exceeded)
     failure.server_status = status
     if isinstance(failure, Misconfigured):
         failure.wrong_address = status in (404, 405)
     return failure
 
 
-def _classify(status: int, message: str, quota: bool) -> GenerationFailed:
+def _classify(status: int, message: str, quota_exceeded: bool) -> GenerationFailed:
     quoted = f" It says: {message}" if message else ""
     if status in (401, 403):
         return Misconfigured(f"The server refuses the key, or the key lacks a permission ({status}).{quoted}")
     if status in (404, 405):
         return Misconfigured(f"The server knows no such address or model ({status}).{quoted}")
-    if status == 402 or quota:
+    if status == 402 or quota_exceeded:
         return Misconfigured(f"The account at the server has no credit left ({status}).{quoted}")
     if status == 429:
         return TransientFailure(f"The server is overloaded, or limits the rate of calls (429).{quoted}")
@@ -131,7 +131,7 @@ def _classify(status: int, message: str, quota: bool) -> GenerationFailed:
     return Misconfigured(f"The server refuses the request ({status}).{quoted}")
 
 
-def is_quota(body: str) -> bool:
+def is_quota_exceeded(body: str) -> bool:
     """Return whether an error body means that the account's credit is used up, so that waiting doesn't help."""
     parsed = parsed_json(body)
     error = parsed.get("error") if isinstance(parsed, dict) else None
@@ -139,7 +139,7 @@ def is_quota(body: str) -> bool:
 
 
 def retry_after_seconds(header: str) -> float | None:
-    """Parse a Retry-After header, seconds or a date. Return the seconds from now, or None if it is neither."""
+    """Return the delay that a Retry-After header states, in seconds or as a date; None if it is neither."""
     try:
         return max(float(header), 0.0)
     except ValueError:

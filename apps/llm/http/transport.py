@@ -137,7 +137,7 @@ class CheckedBackend(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
-        """Connect to a host. Raises AddressNotAllowed, httpcore2.ConnectError, httpcore2.ConnectTimeout."""
+        """Connect to a host. Raise AddressNotAllowed, httpcore2.ConnectError, httpcore2.ConnectTimeout."""
         return WatchedStream(self._watcher.wait_for(lambda: self._connect(host, port, timeout)), self._watcher)
 
     def _connect(self, host: str, port: int, timeout: float | None) -> httpcore2.NetworkStream:
@@ -151,7 +151,7 @@ class CheckedBackend(httpcore2.NetworkBackend):
         raise failure or httpcore2.ConnectError(f"{host} has no address.")
 
     def _addresses(self, host: str, port: int) -> list[str]:
-        """Resolve a host. Raises AddressNotAllowed if any of its addresses is not allowed, even among allowed ones."""
+        """Resolve a host. Raise AddressNotAllowed if any of its addresses is not allowed, even among allowed ones."""
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
@@ -174,7 +174,7 @@ class CheckedTransport(httpx2.HTTPTransport):
         )
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request after checking its URL. Raises AddressNotAllowed."""
+        """Send a request after checking its URL. Raise AddressNotAllowed."""
         self._policy.checked_url(str(request.url))
         sent = httpx2.Request(
             request.method,

@@ -25,7 +25,7 @@ def documents(chunks: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     """Yield the objects of an event stream, of JSON lines or of one JSON body.
 
     The content decides which it is, since servers stream unasked and the reverse. Invalid UTF-8 is replaced.
-    Raises NoDocument if there is no object.
+    Raise NoDocument if there is no object.
     """
     rest: list[str] = []
     found = False
@@ -62,7 +62,7 @@ def _document_of(line: str) -> dict[str, Any] | None:
 
 
 def whole_body(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a body that is one JSON value. Raises NoDocument."""
+    """Yield the objects of a body that is one JSON value. Raise NoDocument."""
     parsed = parsed_json(text)
     found = [one for one in (parsed if isinstance(parsed, list) else [parsed]) if isinstance(one, dict)]
     if not found:

@@ -13,8 +13,8 @@ from apps.llm.replies.thinking import split_thinking
 from apps.llm.replies.values import storable_text
 from apps.llm.tokens import count_tokens
 
-MAX_CHARACTERS = 200_000  # of a reply, reasoning included; the rest of an endless reply is not read
-MAX_BYTES = 16 * 1024 * 1024  # of a response
+MAX_CHARACTERS = 200_000  # per reply, including reasoning; the rest is not read
+MAX_BYTES = 16 * 1024 * 1024  # per response
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Reply:
     completion_tokens: int | None = None
 
     def read(self, chunks: Iterable[bytes], piece_of: Callable[[dict[str, Any]], Piece]) -> None:
-        """Read a response to its end or to the limits. Raises GenerationFailed, httpx2.HTTPError."""
+        """Read a response to its end or to the limits. Raise GenerationFailed, httpx2.HTTPError."""
         try:
             for document in documents(_within_limit(chunks)):
                 self._add(piece_of(document))
@@ -85,7 +85,7 @@ class Reply:
 
 
 def first_document(chunks: Iterable[bytes]) -> dict[str, Any]:
-    """Return the first document of a response. Raises GenerationFailed, httpx2.HTTPError."""
+    """Return the first document of a response. Raise GenerationFailed, httpx2.HTTPError."""
     try:
         return next(iter(list(documents(_within_limit(chunks)))))
     except NoDocument as error:
@@ -114,7 +114,7 @@ def failure_in_document(document: dict[str, Any], message: str) -> GenerationFai
 
 
 def _within_limit(chunks: Iterable[bytes]) -> Iterable[bytes]:
-    """Yield the chunks. Raises GenerationFailed beyond MAX_BYTES."""
+    """Yield the chunks. Raise GenerationFailed beyond MAX_BYTES."""
     received = 0
     for chunk in chunks:
         received += len(chunk)

@@ -4,12 +4,12 @@ import re
 from bisect import bisect_left
 from typing import NamedTuple
 
-# An attribute needs a value: `<thought experiment>` is prose. A tag can't span lines, so that joining parts by line
-# breaks creates none.
+# An attribute needs a value: `<thought experiment>` is prose. A tag can't span lines, so joining parts with a line
+# break can't form a new tag.
 ATTRIBUTE = r"""[ \t]+[\w:-]+[ \t]*=[ \t]*(?:"[^"\n]*"|'[^'\n]*'|[^\s"'<>]+)"""
-NAME = "think|thinking|reasoning|thought"
-TAG = re.compile(rf"<(?P<end>/?)(?:{NAME})(?:{ATTRIBUTE})*[ \t]*(?P<empty>/?)>", re.IGNORECASE)
-FENCE = re.compile(r"^ {0,3}(?P<mark>```|~~~)[^\n]*", re.MULTILINE)
+TAG_NAMES = "think|thinking|reasoning|thought"
+TAG = re.compile(rf"<(?P<end>/?)(?:{TAG_NAMES})(?:{ATTRIBUTE})*[ \t]*(?P<empty>/?)>", re.IGNORECASE)
+FENCE = re.compile(r"^ {0,3}(?P<delimiter>```|~~~)[^\n]*", re.MULTILINE)
 
 
 class SplitReply(NamedTuple):
@@ -21,7 +21,7 @@ def split_thinking(text: str) -> SplitReply:
     """Return the text outside reasoning tags, and the text inside.
 
     An unclosed block reaches to the end. A closing tag without an opening one ends reasoning that began with the
-    text, as from servers whose chat template contains the opening tag. Tags inside a code fence are literal content.
+    text: some servers' chat templates contain the opening tag. Tags inside a code fence are literal content.
     A text without tags is returned unchanged.
     """
     if not TAG.search(text):
@@ -30,13 +30,13 @@ def split_thinking(text: str) -> SplitReply:
     if not thoughts:
         return SplitReply(text, "")
     reply = "".join(parts)
-    if _tag_outside(reply, 0, fences_of(reply)):  # the halves of a tag met where a block was cut out
+    if _tag_outside(reply, 0, fences_of(reply)):  # removing a block joined two halves of a tag
         reply = "\n".join(parts)
     return SplitReply(reply.strip(), "\n".join(filter(None, (thought.strip() for thought in thoughts))))
 
 
 def _split(text: str) -> tuple[list[str], list[str]]:
-    """Return the parts of the reply and the blocks of reasoning; no blocks only if no tag is outside a fence."""
+    """Return the parts of the reply and the blocks of reasoning. Without tags outside fences there are no blocks."""
     parts: list[str] = []
     thoughts: list[str] = []
     fences = fences_of(text)
@@ -57,20 +57,20 @@ def _split(text: str) -> tuple[list[str], list[str]]:
 
 
 def fences_of(text: str) -> list[tuple[int, int]]:
-    """Return (start, end) of the fence that each line could open, in order; fences without an end are left out."""
+    """Return (start, end) of the fence that each line could open, in order, except fences that are never closed."""
     found: list[tuple[int, int]] = []
     closing: dict[str, int] = {}
     for line in reversed(list(FENCE.finditer(text))):
-        mark = line["mark"]
-        if mark in closing:
-            found.append((line.start(), closing[mark]))
-        if not line.group().strip(mark + " \t\r"):
-            closing[mark] = line.end()
+        delimiter = line["delimiter"]
+        if delimiter in closing:
+            found.append((line.start(), closing[delimiter]))
+        if not line.group().strip(delimiter + " \t\r"):
+            closing[delimiter] = line.end()
     return found[::-1]
 
 
 def _tag_outside(text: str, place: int, fences: list[tuple[int, int]]) -> re.Match[str] | None:
-    """Return the first tag from ``place`` on that is outside the fences which begin there."""
+    """Return the first tag from ``place`` on that is outside all fences that begin at or after ``place``."""
     tag = TAG.search(text, place)
     while tag:
         number = bisect_left(fences, (place, 0))

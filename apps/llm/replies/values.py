@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 MAX_NAME = 200  # characters of a model's name
-MAX_TOKENS = 10**9  # a higher count is taken for nonsense
+MAX_TOKENS = 10**9  # a higher count is ignored as implausible
 
 
 def storable_text(text: Any) -> str:

@@ -27,6 +27,6 @@ def thousands(value: int) -> str:
 
 @register.filter
 def ago(moment: datetime) -> str:
-    """Return the time since ``moment``: "3 hours ago", below a minute "just now"."""
+    """Return the time since ``moment``: "3 hours ago", or "just now" if it is less than a minute."""
     now = timezone.now()
     return f"{timesince(moment, now)} ago" if now - moment >= timedelta(minutes=1) else "just now"

@@ -1,4 +1,4 @@
-"""Bar chart of tokens a day, in SVG units."""
+"""Bar chart of daily tokens, in SVG units."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from datetime import date
 HEIGHT = 100
 BAR_WIDTH = 20
 GAP = 6
-MIN_BAR_HEIGHT = 2  # for a day with any usage
+MIN_BAR_HEIGHT = 2  # minimum height for a day with any usage
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Bar:
 
 
 def bars_of(days: Sequence[tuple[date, int]]) -> list[Bar]:
-    """Return a bar a day, left to right, scaled so that the highest has the height of the chart."""
+    """Return one bar per day, left to right, scaled so that the highest has the height of the chart."""
     highest = max((tokens for _, tokens in days), default=0)
     return [_bar(index, day, tokens, highest) for index, (day, tokens) in enumerate(days)]
 

@@ -10,21 +10,21 @@ from apps.common.scoping import Owner
 from apps.llm.generation import LimitReached
 from apps.llm.models import TokenLimit, Usage
 
-TOKENS = F("prompt_tokens") + F("completion_tokens")
+TOTAL_TOKENS = F("prompt_tokens") + F("completion_tokens")
 
 
 def usage_today(owner: Owner) -> int:
     """Return the tokens that the owner's connections have used today."""
     rows = Usage.objects.for_owner(owner).filter(day=timezone.now().date())
-    return rows.aggregate(tokens=Sum(TOKENS))["tokens"] or 0
+    return rows.aggregate(tokens=Sum(TOTAL_TOKENS))["tokens"] or 0
 
 
 def usage_by_day(owner: Owner, days: int) -> list[tuple[dt.date, int]]:
-    """Return the tokens of each of the last ``days`` days, oldest first, today last; 0 for a day without usage."""
+    """Return day and tokens for each of the last ``days`` days, today last; 0 tokens for a day without usage."""
     today = timezone.now().date()
     dates = [today - dt.timedelta(days=back) for back in range(days - 1, -1, -1)]
     rows = Usage.objects.for_owner(owner).filter(day__gte=dates[0]).values("day")
-    tokens = dict(rows.annotate(tokens=Sum(TOKENS)).values_list("day", "tokens"))
+    tokens = dict(rows.annotate(tokens=Sum(TOTAL_TOKENS)).values_list("day", "tokens"))
     return [(day, tokens.get(day, 0)) for day in dates]
 
 
@@ -34,12 +34,12 @@ def usage_since(owner: Owner, first: dt.date) -> list[Usage]:
 
 
 def own_limit(owner: Owner) -> int | None:
-    """Return the tokens a day that the owner chose as a limit, or None."""
+    """Return the daily token limit that the owner chose, or None."""
     return TokenLimit.objects.for_owner(owner).values_list("own_daily_tokens", flat=True).first()
 
 
-def limit_of(owner: Owner) -> int | None:
-    """Return the tokens a day that apply: the lower of the operator's limit and the owner's own; None without any."""
+def effective_limit(owner: Owner) -> int | None:
+    """Return the daily token limit that applies: the lower of the operator's and the owner's own, or None."""
     row = TokenLimit.objects.for_owner(owner).first()
     granted = settings.LLM_DAILY_TOKENS if row is None or row.daily_tokens is None else row.daily_tokens
     limits = [granted or None, row.own_daily_tokens if row else None]
@@ -48,7 +48,7 @@ def limit_of(owner: Owner) -> int | None:
 
 def check_limit(owner: Owner) -> None:
     """Raise LimitReached if the owner has no tokens left today."""
-    limit = limit_of(owner)
+    limit = effective_limit(owner)
     if limit is not None and (used := usage_today(owner)) >= limit:
         raise LimitReached(
             f"The limit of {limit:,} tokens a day is reached ({used:,} used). It resets at midnight, UTC."

@@ -7,10 +7,10 @@ from datetime import date
 from apps.common.scoping import Owner
 from apps.llm.models import Usage
 from apps.llm.usage.chart import HEIGHT, Bar, bars_of, width_of
-from apps.llm.usage.limits import limit_of, own_limit, usage_by_day, usage_since
+from apps.llm.usage.limits import effective_limit, own_limit, usage_by_day, usage_since
 
-DAYS = 14
-WARNING_SHARE = 0.9  # of the limit, from which the meter warns
+SHOWN_DAYS = 14
+WARNING_SHARE = 0.9  # share of the limit from which the meter warns
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class UsagePanel:
 
 def usage_panel(owner: Owner) -> UsagePanel:
     """Return the panel of an owner."""
-    bars = bars_of(usage_by_day(owner, DAYS))
-    return UsagePanel(limit_of(owner), own_limit(owner), bars, _by_model(usage_since(owner, bars[0].day)))
+    bars = bars_of(usage_by_day(owner, SHOWN_DAYS))
+    return UsagePanel(effective_limit(owner), own_limit(owner), bars, _by_model(usage_since(owner, bars[0].day)))
 
 
 def _by_model(rows: Sequence[Usage]) -> list[ModelUsage]:

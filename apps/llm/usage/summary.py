@@ -8,18 +8,18 @@ from django.utils import timezone
 
 from apps.common.scoping import Owner
 from apps.llm.models import Usage
-from apps.llm.usage.limits import limit_of, usage_since
+from apps.llm.usage.limits import effective_limit, usage_since
 
-DAYS = 14
+LISTED_DAYS = 14
 
 
 def usage_document(owner: Owner) -> dict[str, Any]:
-    """Return today's totals, the daily limit, and the totals of the last days by model. Days are UTC days."""
+    """Return today's totals, the daily limit, and the totals of the last days by day and model. Days are UTC days."""
     today = timezone.now().date()
-    rows = usage_since(owner, today - timedelta(days=DAYS - 1))
+    rows = usage_since(owner, today - timedelta(days=LISTED_DAYS - 1))
     return {
         "today": _totals([row for row in rows if row.day == today]),
-        "limit": limit_of(owner),
+        "limit": effective_limit(owner),
         "days": [{"day": row.day, "model": row.model} | _totals([row]) for row in rows],
     }
 

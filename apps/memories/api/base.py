@@ -1,4 +1,4 @@
-"""What views of the memories API share: loading rows, reading bodies, and views below a chat."""
+"""Helpers for views of the memories API: loading rows, reading bodies, and base classes for views under a chat."""
 
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ Row = TypeVar("Row", bound=Model)
 
 
 def get_or_missing(rows: QuerySet[Row], **lookup: Any) -> Row:
-    """Return the row that matches. Raise Missing if there is none."""
+    """Return the matching row. Raise Missing if there is none."""
     found = rows.filter(**lookup).first()
     if found is None:
         raise Missing(f"There is no such {rows.model._meta.verbose_name}.")
@@ -25,7 +25,7 @@ def get_or_missing(rows: QuerySet[Row], **lookup: Any) -> Row:
 
 
 class ChatLayerView(APIView):
-    """Base of views below ``chats/{chat_id}/``. A chat of another user, or none, is a 404 before the view runs."""
+    """Base of views under ``chats/{chat_id}/``. A chat of another user, or none, is a 404 before the view runs."""
 
     chat: Chat
 
@@ -35,7 +35,7 @@ class ChatLayerView(APIView):
 
     @property
     def editor(self) -> str:
-        """Return the name that is noted with a correction."""
+        """Return the name that is recorded with a correction."""
         return str(self.request.user)
 
 

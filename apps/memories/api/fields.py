@@ -26,7 +26,7 @@ class WordedText(Text):
 
 def _has_words(text: str) -> None:
     if not text.strip():
-        raise serializers.ValidationError("It must hold words.")
+        raise serializers.ValidationError("It must contain more than white space.")
 
 
 class OwnRow(serializers.PrimaryKeyRelatedField[Any]):

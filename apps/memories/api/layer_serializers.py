@@ -21,9 +21,9 @@ class LayerEntrySerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     state = serializers.CharField()
     source = serializers.UUIDField(  # type: ignore[assignment]
-        source="source_id", allow_null=True, help_text="The message that it came from."
+        source="source_id", allow_null=True, help_text="The message from which it was extracted."
     )
-    until = serializers.UUIDField(source="until_id", allow_null=True, help_text="The message with which it ended.")
+    until = serializers.UUIDField(source="until_id", allow_null=True, help_text="The message at which it ended.")
     edited_by = serializers.CharField()
     version = serializers.IntegerField()
     created_at = serializers.DateTimeField()
@@ -36,13 +36,13 @@ class TextVersionSerializer(LayerEntrySerializer):
     kind = serializers.CharField()
     character = serializers.UUIDField(source="character_id", allow_null=True)
     text = serializers.CharField()
-    sections = JSONObject(required=False, help_text="Of a summary: its nine sections by number.")
-    messages = serializers.IntegerField(required=False, help_text="Of a summary: how many messages it holds.")
+    sections = JSONObject(required=False, help_text="For a summary: its nine sections by number.")
+    messages = serializers.IntegerField(required=False, help_text="For a summary: how many messages it covers.")
     character_state = serializers.CharField(required=False)
     world_state = serializers.CharField(required=False)
     relationship_matrix = serializers.CharField(required=False)
-    issues = serializers.ListField(child=JSONObject(), required=False, help_text="Of a check: [{text, fact}].")
-    message = serializers.UUIDField(required=False, help_text="Of a check: the reply that was checked.")
+    issues = serializers.ListField(child=JSONObject(), required=False, help_text="For a check: [{text, fact}].")
+    message = serializers.UUIDField(required=False, help_text="For a check: the reply that was checked.")
 
     def to_representation(self, instance: VersionedText) -> dict[str, Any]:
         return super().to_representation(instance) | instance.parts
@@ -124,7 +124,7 @@ class StateSerializer(serializers.Serializer[Any]):
     """The ledger of one entity."""
 
     entity = EntitySerializer()
-    fields = JSONObject(source="current_values", help_text="What holds now, by field.")  # type: ignore[assignment]
+    fields = JSONObject(source="current_values", help_text="The current values by field.")  # type: ignore[assignment]
     entries = LedgerEntrySerializer(many=True, help_text="Every value that a field had, newest first.")
 
 

@@ -1,4 +1,4 @@
-"""Views of the layers below a chat: texts, arcs, ledger, knowledge and relationships."""
+"""Views of the layers of a chat: texts, arcs, ledger, knowledge and relationships."""
 
 from typing import Any
 from uuid import UUID
@@ -45,7 +45,7 @@ class SummaryView(TextView):
 
     @extend_schema(request=serializers.TextSerializer, responses=serializers.TextVersionsSerializer)
     def patch(self, request: Request, chat_id: UUID) -> Response:
-        """Write the summary by hand. It still ends at the same message."""
+        """Write the summary by hand. It still covers the chat up to the same message."""
         edit_text(self.chat, self.kind, editor=self.editor, **read_body(serializers.TextSerializer, request))
         return self.reply()
 

@@ -46,7 +46,7 @@ class SearchSerializer(StrictSerializer):
 
     def validate_query(self, query: str) -> str:
         if not query.strip():
-            raise serializers.ValidationError("It must hold something to look for.")
+            raise serializers.ValidationError("It must contain something to search for.")
         return query
 
     def search_query(self) -> SearchQuery:
@@ -59,7 +59,7 @@ class ResultSerializer(serializers.Serializer[SearchResult]):
     tier = serializers.CharField()
     memory = MemorySerializer(allow_null=True)
     message = FoundMessageSerializer(allow_null=True)
-    score = RoundedFloat(help_text="0 to 1; of presets with the published formulas, theirs.")
+    score = RoundedFloat(help_text="0 to 1, unless the preset uses a published formula with another range.")
     signals = serializers.DictField(child=RoundedFloat())
     matched_sentence = serializers.CharField(help_text="The sentence of the text that shares most with the query.")
     excerpt = serializers.CharField()

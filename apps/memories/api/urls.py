@@ -1,4 +1,4 @@
-"""Routes of the memories API, below ``/api/v1/``."""
+"""URL patterns for the memories API, under ``/api/v1/``."""
 
 from typing import Any
 

@@ -49,7 +49,7 @@ class KnowledgeForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
         if data.get("target") and data.get("kind") != Knowledge.Kind.HIDING:
-            self.add_error("target", "Only what is hidden is hidden from somebody.")
+            self.add_error("target", "Only knowledge of the kind “hiding” has a target.")
         return data
 
 

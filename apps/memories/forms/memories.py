@@ -55,7 +55,7 @@ class MergeForm(forms.Form):
 
 
 class SplitForm(forms.Form):
-    """The texts that a memory is split into, a line each."""
+    """The texts that a memory is split into, one per line."""
 
     texts = forms.CharField(widget=forms.Textarea(attrs={"rows": 6}), max_length=20_000, label="One memory a line")
 
@@ -83,7 +83,7 @@ class FilterForm(forms.Form):
         return {name: value for name, value in self.cleaned_data.items() if value}
 
     def apply(self, memories: MemoryQuerySet) -> MemoryQuerySet:
-        """Narrow memories to those that the filters let through."""
+        """Narrow memories to those that match the filters."""
         chosen = self.values()
         words = chosen.pop("q", "")
         chosen.setdefault("state", Memory.State.ACTIVE)
@@ -136,7 +136,7 @@ class TimelineForm(forms.Form):
         return "state" in self.chosen
 
     def apply(self, memories: MemoryQuerySet) -> MemoryQuerySet:
-        """Narrow memories to those that the filters let through."""
+        """Narrow memories to those that match the filters."""
         chosen = self.chosen
         if chosen.get("state", "all") != "all":
             memories = memories.filter(state=chosen["state"])

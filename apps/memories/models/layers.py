@@ -17,11 +17,21 @@ class LayerEntry(OwnedModel):
     """Base of all layer entries: the messages where an entry begins and ends, its run, and people's corrections."""
 
     source = models.ForeignKey(
-        Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", help_text="The message it is from."
+        Message,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="The message from which it was extracted.",
     )
     swipe = models.ForeignKey(Swipe, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     until = models.ForeignKey(
-        Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", help_text="The message it ends at."
+        Message,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="The message at which it ended.",
     )
     until_swipe = models.ForeignKey(Swipe, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     run = models.ForeignKey(
@@ -29,10 +39,10 @@ class LayerEntry(OwnedModel):
     )
     retired_reason = models.CharField(max_length=32, choices=RetiredReason.choices, blank=True, default="")
     retired_by = models.CharField(
-        max_length=100, blank=True, default="", help_text="The person who ended the entry; empty: a run ended it."
+        max_length=100, blank=True, default="", help_text="The person who retired the entry; empty if a run did."
     )
     state_before = models.CharField(
-        max_length=16, blank=True, default="", help_text="The state that undoing the retirement brings back."
+        max_length=16, blank=True, default="", help_text="The state that undoing the retirement restores."
     )
     edited_by = models.CharField(max_length=100, blank=True, default="")
     version = models.PositiveIntegerField(default=1)
@@ -157,7 +167,7 @@ class Knowledge(LayerEntry):
         null=True,
         blank=True,
         related_name="+",
-        help_text="Who it is hidden from.",
+        help_text="The entity from which it is hidden.",
     )
     text = models.TextField()
     state = models.CharField(max_length=16, choices=State.choices, default=State.ACTIVE)

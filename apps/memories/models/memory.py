@@ -194,7 +194,7 @@ class MemorySource(OwnedModel):
     memory = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="sources", db_index=False)
     message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="memory_sources")
     swipe = models.ForeignKey(Swipe, on_delete=models.CASCADE, related_name="+")
-    lost = models.BooleanField(default=False, help_text="That text was changed or removed since.")
+    lost = models.BooleanField(default=False, help_text="The text was changed or removed in the meantime.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["memory", "swipe"], name="source_once")]

@@ -18,14 +18,14 @@ class Passage(OwnedModel):
     speaker = models.CharField(max_length=200, blank=True, default="")
     is_user = models.BooleanField(default=False)
     is_question = models.BooleanField(default=False)
-    session = models.PositiveIntegerField(default=0, help_text="Number of the sitting within the chat.")
+    session = models.PositiveIntegerField(default=0, help_text="Number of the session within the chat.")
     sent_at = models.DateTimeField(null=True, blank=True)
     length = models.PositiveIntegerField(default=0, help_text="Word count of the text.")
     window_length = models.PositiveIntegerField(default=0, help_text="Word count with the turns around it.")
-    embedding = HalfVectorField(null=True, help_text="Of the text, without the speaker's name.")
+    embedding = HalfVectorField(null=True, help_text="Vector of the text, without the speaker's name.")
     window_embedding = HalfVectorField(null=True)
     embedding_model = models.CharField(max_length=100, blank=True, default="")
-    lexemes = SearchVectorField(null=True, help_text="Of the date, the speaker and the text.")
+    lexemes = SearchVectorField(null=True, help_text="Lexemes of the date, the speaker and the text.")
     window_lexemes = SearchVectorField(null=True)
 
     class Meta:

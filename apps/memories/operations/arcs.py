@@ -1,4 +1,4 @@
-"""Writes of arcs."""
+"""Write arcs."""
 
 from collections.abc import Sequence
 from uuid import UUID

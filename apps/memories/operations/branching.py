@@ -1,4 +1,4 @@
-"""Give a branch what its parent had learnt up to the message where they part."""
+"""Give a branch what its parent had learnt up to the message where the two diverge."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

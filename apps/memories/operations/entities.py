@@ -1,4 +1,4 @@
-"""Writes of the entity registries: look up, edit and merge entities."""
+"""Write to the entity registries: look up, edit and merge entities."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -178,7 +178,7 @@ def _retire_texts(chat: Chat, changed: list[UUID]) -> None:
 
 
 def _covers_lost_text(row: VersionedText, first_changed: int | None) -> bool:
-    """Return whether a message that the text covers was changed or deleted.
+    """Return whether a message covered by the text was changed or deleted.
 
     ``first_changed`` is the lowest index of a changed message. A deleted one shows by the index of the last message
     covered, which is lower than the number of messages that the text covers.
@@ -190,7 +190,7 @@ def _covers_lost_text(row: VersionedText, first_changed: int | None) -> bool:
 
 
 def _make_previous_current(row: VersionedText, gone: list[UUID]) -> None:
-    """Make the last replaced version before ``row`` current that isn't in ``gone``."""
+    """Make the last replaced version before ``row`` that isn't in ``gone`` the current one."""
     versions = VersionedText.objects.for_owner(row.owner_id).filter(
         kind=row.kind, chat=row.chat_id, character=row.character_id
     )

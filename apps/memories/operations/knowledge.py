@@ -1,4 +1,4 @@
-"""Writes of who knows, suspects, believes, is unaware of or hides what."""
+"""Write who knows, suspects, believes, is unaware of or hides what."""
 
 from collections.abc import Iterable, Sequence
 from uuid import UUID
@@ -47,7 +47,7 @@ def write_knowledge(
 def create_knowledge(chat: Chat, kind: str, subject: str, text: str, *, editor: str, target: str = "") -> Knowledge:
     """Create an entry that a person wrote. Raise Invalid if ``target`` is given and the kind isn't HIDING."""
     if target and kind != Knowledge.Kind.HIDING:
-        raise Invalid.at("/target", "Only what is hidden is hidden from somebody.")
+        raise Invalid.at("/target", "Only knowledge of the kind “hiding” has a target.")
     return Knowledge.objects.create(
         owner_id=chat.owner_id,
         chat=chat,

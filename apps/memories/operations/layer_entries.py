@@ -13,7 +13,7 @@ Entry = TypeVar("Entry", bound=LayerEntry)
 
 
 def edit_entry(entry: Entry, *, editor: str, **changes: Any) -> Entry:
-    """Set fields of an entry as a person's correction, and count the version."""
+    """Set fields of an entry as a person's correction, and increment the version."""
     for name, value in changes.items():
         setattr(entry, name, value)
     entry.edited_by = editor

@@ -1,4 +1,4 @@
-"""Writes of the state ledger. A value is never overwritten: its entry ends where the next one begins."""
+"""Write the state ledger. A value is never overwritten: its entry ends where the next one begins."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -52,7 +52,7 @@ def set_field(chat: Chat, entity: Entity, field: str, value: str, message: Messa
 
 
 def _outdates(value: str, message: Message) -> Q:
-    """Return the condition of a field's entries that make a value from ``message`` old.
+    """Return the condition of a field's entries that make a value from ``message`` outdated.
 
     The message gave the field that value before, or a later message has set or ended the field.
     """

@@ -1,4 +1,4 @@
-"""Writes of single memories: create, edit, delete, restore, supersede and retract."""
+"""Create, edit, delete, restore, supersede and retract single memories."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ def create_memory(
     importance: int = 2,
     sources: Sequence[Message] = (),
 ) -> Memory:
-    """Create a memory that a person wrote. Without ``character`` it belongs to the chat's."""
+    """Create a memory that a person wrote. Without ``character``, it belongs to the chat's character."""
     memory = Memory(
         owner_id=owner_id_of(owner),
         chat=chat,
@@ -47,9 +47,9 @@ def create_memory(
 
 
 def edit_memory(memory: Memory, *, editor: str, **changes: Any) -> Memory:
-    """Set text, kind, importance, pinned or hidden as a person's correction, and count the version.
+    """Set text, kind, importance, pinned or hidden as a person's correction, and increment the version.
 
-    Only these columns are saved, since a run may have changed others of the row meanwhile.
+    Only these columns are saved, since a run may have changed other columns in the meantime.
     """
     changed = [*changes, "edited_by", "version", "updated_at"]
     if "text" in changes:
@@ -106,9 +106,9 @@ def supersede(chat: Chat, target: UUID, successor: Memory, reason: str = "", *, 
 
 
 def retract_memories(chat: Chat, memories: Iterable[Memory], reason: str) -> None:
-    """Retire memories with a RetiredReason, and give back their place to what each had superseded.
+    """Retire memories with a RetiredReason, and restore the memories that each had superseded.
 
-    That becomes active again, or is superseded by the retracted memory's own successor.
+    They become active again or, if the retracted memory has a successor that isn't retired, superseded by that one.
     """
     for memory in sorted(memories, key=lambda memory: memory.pk):
         memory.state, memory.retired_reason = Memory.State.RETIRED, reason
@@ -124,7 +124,7 @@ def retract_memories(chat: Chat, memories: Iterable[Memory], reason: str) -> Non
 
 
 def link_sources(owner_id: UUID, memory_id: UUID, messages: Iterable[Message]) -> None:
-    """Link a memory to its source messages. A link whose text was lost counts again."""
+    """Link a memory to its source messages. An existing link is no longer marked as lost."""
     MemorySource.objects.bulk_create(
         (
             MemorySource(owner_id=owner_id, memory_id=memory_id, message=message, swipe=message.active_swipe)
@@ -137,5 +137,5 @@ def link_sources(owner_id: UUID, memory_id: UUID, messages: Iterable[Message]) -
 
 
 def latest_message(messages: Iterable[Message | None]) -> Message | None:
-    """Return the message with the highest index, ignoring None."""
+    """Return the message with the highest index, ignoring None; None if there is none."""
     return max(filter(None, messages), key=lambda message: message.index, default=None)

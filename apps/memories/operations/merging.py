@@ -87,7 +87,7 @@ def _lock_active(memory: Memory) -> None:
     """Lock a memory's row. Raise Conflict if it isn't active any more."""
     rows = Memory.objects.for_owner(memory.owner_id).active().select_for_update()
     if rows.filter(pk=memory.pk).first() is None:
-        raise Conflict("It has changed since, and can't be undone any more.")
+        raise Conflict("It has changed in the meantime and can't be undone any more.")
 
 
 def _replace(
@@ -108,7 +108,7 @@ def _successor(
     run_id: UUID | None = None,
     split_from: Memory | None = None,
 ) -> Memory:
-    """Create a memory with the sources, entities, triggers and marks of ``members``."""
+    """Create a memory with the sources, entities, triggers and flags of ``members``."""
     newest = members[-1]
     memory = Memory(
         owner_id=newest.owner_id,

@@ -1,4 +1,4 @@
-"""Writes of relationships. A descriptor is never overwritten: its row ends where the next one begins."""
+"""Write relationships. A descriptor is never overwritten: its row ends where the next one begins."""
 
 from collections.abc import Iterable
 from uuid import UUID
@@ -15,7 +15,7 @@ from apps.memories.models import Entity, Relationship, RetiredReason
 from apps.memories.operations.entities import entity_named
 from apps.memories.operations.layer_entries import end_entry, is_before, newest_message, source_fields
 
-MAX_DESCRIPTORS = 6  # of a directed pair
+MAX_DESCRIPTORS = 6  # per directed pair
 
 
 def write_relationships(
@@ -23,7 +23,7 @@ def write_relationships(
 ) -> int:
     """Add and remove descriptors as the lines of a run say. Return how many changed.
 
-    Nothing changes where the same message said so before, or a later one has changed the descriptor since.
+    Nothing changes where the same message said so before, or a later one has changed the descriptor.
     """
     changed = 0
     for line, message in lines:

@@ -1,4 +1,4 @@
-"""Writes of detected scenes."""
+"""Write detected scenes."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""Writes of versioned texts: summary, profiles, canon, continuity check and repair note."""
+"""Write versioned texts: summary, profiles, canon, continuity check and repair note."""
 
 from collections.abc import Mapping
 from typing import Any

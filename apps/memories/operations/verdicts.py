@@ -1,4 +1,4 @@
-"""Writes of the verdicts of a run's stage on candidates for session and long-term memories."""
+"""Write the verdicts of a stage on candidates for session and long-term memories."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from apps.memories.queries.memories import active_memories
 from apps.memories.verdicts import Outcome, Verdict
 from apps.memories.witnesses import witnessed_by_all_of
 
-LONG_TERM_KINDS = 4
+LONG_TERM_KIND_COUNT = 4
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def write_verdicts(batch: VerdictBatch) -> Counter[str]:
 def _create(batch: VerdictBatch, number: int, candidate: Candidate) -> Memory:
     sources = [batch.turns[n] for n in candidate.sources]
     line = hash_of(batch, candidate)
-    # The run may have made a memory of the same line before, which was retired since: free its unique hash.
+    # The run may have made a memory of the same line before, which has been retired: free its unique hash.
     mine = Memory.objects.for_owner(batch.chat.owner_id).filter(run_id=batch.run_id, tier=batch.tier)
     mine.filter(candidate_hash=line, deleted_at=None).exclude(state=Memory.State.ACTIVE).update(candidate_hash="")
     memory: Memory = Memory.objects.create(
@@ -163,10 +163,10 @@ def _decay(batch: VerdictBatch, touched: set[UUID]) -> None:
 
 
 def _retire_beyond_caps(batch: VerdictBatch) -> None:
-    """Retire the least useful memories beyond the tier's cap. Long-term memories also have a cap a kind."""
+    """Retire the least useful memories beyond the tier's cap. Long-term memories also have a cap per kind."""
     long_term = batch.tier == Memory.Tier.LONG_TERM
     cap = batch.limits.long_term_cap if long_term else batch.limits.session_cap
-    kind_cap = ceil(cap / LONG_TERM_KINDS) if long_term else cap
+    kind_cap = ceil(cap / LONG_TERM_KIND_COUNT) if long_term else cap
     kept: Counter[str] = Counter()
     excess = []
     memories = active_memories(batch.chat, batch.tier, batch.character_id)

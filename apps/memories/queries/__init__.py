@@ -1,1 +1,1 @@
-"""Reads of memories and layers for pages, replies and prompts."""
+"""Read memories and layers for pages, replies and prompts."""

@@ -1,4 +1,4 @@
-"""Reads of arcs."""
+"""Read arcs."""
 
 from django.db.models import Q, QuerySet
 

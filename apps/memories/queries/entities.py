@@ -1,4 +1,4 @@
-"""Reads of the entity registries."""
+"""Read the entity registries."""
 
 from django.db.models import Count, Q, QuerySet
 

@@ -1,4 +1,4 @@
-"""Reads of who knows, suspects, believes, is unaware of or hides what."""
+"""Read who knows, suspects, believes, is unaware of or hides what."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

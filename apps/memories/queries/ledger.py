@@ -1,4 +1,4 @@
-"""Reads of the state ledger."""
+"""Read the state ledger."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

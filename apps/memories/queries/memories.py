@@ -1,4 +1,4 @@
-"""Reads of memories by tier, by place in the story, and along the chain of replacements."""
+"""Read memories by tier, by place in the story, and along the chain of replacements."""
 
 from collections.abc import Sequence
 from uuid import UUID

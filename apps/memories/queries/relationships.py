@@ -1,4 +1,4 @@
-"""Reads of relationships between people."""
+"""Read relationships between people."""
 
 from dataclasses import dataclass
 from uuid import UUID

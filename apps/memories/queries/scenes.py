@@ -1,4 +1,4 @@
-"""Reads of a chat's scenes."""
+"""Read a chat's scenes."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from apps.memories.models import Scene
 
 @dataclass(frozen=True)
 class SceneView:
-    """The messages from index ``start`` to that of ``last``. ``found`` is None if a person set the break."""
+    """A finished scene, from the index ``start`` to ``last``. ``found`` is None if a person set the break."""
 
     start: int
     last: Message
@@ -27,7 +27,7 @@ class SceneView:
         return self.found is None
 
 
-def scenes_in(chat: Chat) -> list[SceneView]:
+def finished_scenes(chat: Chat) -> list[SceneView]:
     """Return the chat's finished scenes in order: those set by people and those detected by runs."""
     rows = Scene.objects.for_owner(chat.owner_id).filter(chat=chat, state=Scene.State.FOUND, source__isnull=False)
     ends: dict[int, SceneView] = {

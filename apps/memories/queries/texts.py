@@ -1,4 +1,4 @@
-"""Reads of versioned texts: summary, profiles, canon, continuity check and repair note."""
+"""Read versioned texts: summary, profiles, canon, continuity check and repair note."""
 
 from django.db.models import Q, QuerySet
 

@@ -9,10 +9,10 @@ from django.db.models import BooleanField, Case, When
 
 from apps.chats.models import Character, Chat
 from apps.memories.models import Memory
-from apps.memories.queries.scenes import SceneView, scenes_in
+from apps.memories.queries.scenes import SceneView, finished_scenes
 from apps.memories.querysets import MemoryQuerySet
 
-MESSAGES_A_SECTION = 50  # where no scenes are known
+MESSAGES_PER_SECTION = 50  # where no scenes are known
 SectionKey = tuple[str, int | None, int | None, Chat | None]  # label, start, end and chat of a section
 
 
@@ -38,7 +38,7 @@ def order_by_chat(chat: Chat, memories: MemoryQuerySet) -> MemoryQuerySet:
 
 def sections_of_chat(chat: Chat, memories: Iterable[Memory]) -> list[Section]:
     """Group memories, ordered by ``order_by_chat``, by the chat's scenes, or by equal numbers of its messages."""
-    scenes = scenes_in(chat)
+    scenes = finished_scenes(chat)
     return _grouped(memories, lambda memory: _section_in_chat(memory, scenes, chat.message_count))
 
 
@@ -53,8 +53,8 @@ def _section_in_chat(memory: Any, scenes: Sequence[SceneView], message_count: in
             return scene.name or f"Scene {number}", scene.start, scene.end, None
     if scenes:
         return "The scene under way", scenes[-1].end + 1, None, None
-    start = index // MESSAGES_A_SECTION * MESSAGES_A_SECTION
-    end = min(start + MESSAGES_A_SECTION, message_count) - 1
+    start = index // MESSAGES_PER_SECTION * MESSAGES_PER_SECTION
+    end = min(start + MESSAGES_PER_SECTION, message_count) - 1
     return f"Messages {start} to {end}", start, end, None
 
 

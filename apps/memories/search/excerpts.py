@@ -4,7 +4,7 @@ import re
 
 from sentencex import segment
 
-WHOLE = 2000  # characters; shorter texts are shown whole
+MAX_EXCERPT = 2000  # characters; shorter texts are shown whole
 
 _WORD = re.compile(r"\w+")
 _STEM = 5  # letters that forms of one word usually share
@@ -12,20 +12,20 @@ _STEM = 5  # letters that forms of one word usually share
 
 def best_sentence(text: str, query: str) -> str:
     """Return the sentence of ``text`` that shares most words with ``query``; the first of equals."""
-    sentences = [sentence.strip() for sentence in segment("en", text[: 10 * WHOLE]) if sentence.strip()]
+    sentences = [sentence.strip() for sentence in segment("en", text[: 10 * MAX_EXCERPT]) if sentence.strip()]
     wanted = _stems(query)
     return max(sentences, key=lambda sentence: len(_stems(sentence) & wanted), default=text.strip())
 
 
 def excerpt(text: str, sentence: str) -> str:
-    """Return a short ``text`` whole, else WHOLE characters around ``sentence``, cut between words."""
-    if len(text) < WHOLE:
+    """Return a short ``text`` whole, else MAX_EXCERPT characters around ``sentence``, cut between words."""
+    if len(text) < MAX_EXCERPT:
         return text
     middle = text.find(sentence) + len(sentence) // 2
-    start = min(max(0, middle - WHOLE // 2), len(text) - WHOLE)
-    cut = text[start : start + WHOLE]
+    start = min(max(0, middle - MAX_EXCERPT // 2), len(text) - MAX_EXCERPT)
+    cut = text[start : start + MAX_EXCERPT]
     cut = cut if start == 0 else "… " + cut.partition(" ")[2]
-    return cut if start + WHOLE == len(text) else cut.rpartition(" ")[0] + " …"
+    return cut if start + MAX_EXCERPT == len(text) else cut.rpartition(" ")[0] + " …"
 
 
 def _stems(text: str) -> set[str]:

@@ -8,7 +8,7 @@ The signals of a hit:
 - ``answer``: match of the question that it answers
 - ``length``: its length against the mean of its side of the conversation
 - ``question``: it is a question, which seldom answers one
-- ``session``: the best score in its sitting
+- ``session``: the best score in its session
 - ``recency``, ``graph``, ``instance``, ``importance``, ``pinned``: its age, the share of the query's entities that
   it names, the same instance, its importance, and whether the user pinned it
 """
@@ -19,8 +19,8 @@ from uuid import UUID
 
 from apps.memories.search.presets import ARMS, Preset
 
-RECENCY_DECAY = 0.007  # a day; from entity-core: half after about 143 days
-LEAD_SHIFT = 0.2  # of the words' weight moves to the vectors at a full lead
+RECENCY_DECAY = 0.007  # per day; from entity-core: half after about 143 days
+LEAD_SHIFT = 0.2  # share of the words' weight that moves to the vectors at a full lead
 LEXICAL = ("lexical", "window_lexical")
 TRAITS = ("subject", "length", "question", "recency", "graph", "instance", "importance", "pinned")
 SIGNALS = (*ARMS, *TRAITS, "answer", "session")
@@ -125,7 +125,7 @@ def _answers(hits: Sequence[Hit], matches: Sequence[float]) -> list[float]:
 
 
 def _best_of_sessions(hits: Sequence[Hit], scores: Sequence[float]) -> list[float]:
-    """Return the best score in each hit's sitting; for a memory its own score."""
+    """Return the best score in each hit's session; for a memory its own score."""
     best: dict[tuple[UUID, int], float] = {}
     for hit, score in zip(hits, scores, strict=True):
         if turn := hit.turn:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from apps.memories.search.presets import Preset
 
-POOL = 100  # hits of an arm; more change nothing on conversations of 700 turns
+HITS_PER_ARM = 100  # more change nothing in conversations of 700 turns
 K1 = 1.2
 
 
@@ -53,7 +53,7 @@ def search_sql(source: SearchTable, scope: str, preset: Preset, *, vectors: bool
 
 
 def _best(cte: str, column: str) -> str:
-    return f"SELECT id FROM {cte} ORDER BY {column} DESC NULLS LAST, id LIMIT {POOL}"
+    return f"SELECT id FROM {cte} ORDER BY {column} DESC NULLS LAST, id LIMIT {HITS_PER_ARM}"
 
 
 def _near(source: SearchTable, scope: str, preset: Preset, arms: list[str], sentences: int) -> str:

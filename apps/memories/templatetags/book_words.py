@@ -10,7 +10,7 @@ from apps.chats.pages.markup import plain_text, render_text
 register = template.Library()
 register.filter("as_prose", render_text)
 
-QUOTED = 400  # characters of a message
+QUOTE_LENGTH = 400  # characters of a message
 
 REASONS = {
     "capacity": "made room for others",
@@ -85,8 +85,8 @@ def took(run: Any) -> str:
 
 @register.filter
 def beginning(text: str) -> str:
-    """Return the first QUOTED characters of a message, in one line without markup."""
-    return plain_text(text, QUOTED)
+    """Return the first QUOTE_LENGTH characters of a message, in one line without markup."""
+    return plain_text(text, QUOTE_LENGTH)
 
 
 @register.simple_tag

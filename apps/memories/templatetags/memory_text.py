@@ -10,15 +10,15 @@ from apps.chats.pages.markup import plain_text
 
 register = template.Library()
 
-SIMILAR = 0.25  # cosines of all-MiniLM-L6-v2 below it are noise
-LONGEST = 4000  # characters of a result
+SIMILAR = 0.25  # lower cosines of all-MiniLM-L6-v2 are noise
+MAX_RESULT_LENGTH = 4000  # characters of a result
 WORDS = {"lexical": "shares its words", "speaker": "said by whom you ask about", "graph": "names the same"}
 
 
 @register.filter
 def mark_sentence(text: str, sentence: str) -> SafeString | str:
     """Return the text without markup, with the matching sentence marked."""
-    text, sentence = plain_text(text, LONGEST), plain_text(sentence, LONGEST)
+    text, sentence = plain_text(text, MAX_RESULT_LENGTH), plain_text(sentence, MAX_RESULT_LENGTH)
     before, found, after = text.partition(sentence) if sentence else (text, "", "")
     return format_html("{}<mark>{}</mark>{}", before, found, after) if found and (before or after) else text
 

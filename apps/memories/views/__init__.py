@@ -1,1 +1,1 @@
-"""The pages of what is remembered."""
+"""Views of the memory pages."""

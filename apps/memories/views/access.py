@@ -1,4 +1,4 @@
-"""Load what a page is about. Rows of another user are a 404."""
+"""Load the rows that a page shows. Another user's rows are replied to as missing (404)."""
 
 from typing import Any
 from uuid import UUID
@@ -33,7 +33,7 @@ def own_row(request: HttpRequest, model: Any, **lookup: Any) -> Any:
 
 
 def redirect_back(request: HttpRequest, otherwise: str) -> HttpResponse:
-    """Redirect to the address in the form field ``next`` if it is one of this site, else to ``otherwise``."""
+    """Redirect to the URL in the form field ``next`` if it is on this site, else to ``otherwise``."""
     wanted = request.POST.get("next", "")
     is_ours = wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, allowed_hosts=None)
     return redirect(wanted if is_ours else otherwise)

@@ -25,12 +25,12 @@ from apps.memories.operations.knowledge import create_knowledge
 from apps.memories.operations.ledger import set_state
 from apps.memories.operations.relationships import set_relationship
 from apps.memories.queries.memories import add_witness_names, memories_between
-from apps.memories.queries.scenes import scenes_in
+from apps.memories.queries.scenes import finished_scenes
 from apps.memories.relationship_graph import draw
 from apps.memories.views.access import own_book
 
-PAGE = 60
-MEMORIES_A_SCENE = 30
+PAGE_SIZE = 60
+MEMORIES_PER_SCENE = 30
 
 
 def render_tab(
@@ -57,7 +57,7 @@ def timeline(request: HttpRequest, **scope: UUID) -> HttpResponse:
     memories = book.memories()
     if at is not None or not form.every_state:
         memories = book.active(memories, at)
-    page = Paginator(form.apply(memories).with_history(), PAGE).get_page(request.GET.get("page"))
+    page = Paginator(form.apply(memories).with_history(), PAGE_SIZE).get_page(request.GET.get("page"))
     sections = book.sections(add_witness_names(list(page.object_list)))
     return render_tab(request, book, "timeline", page=page, sections=sections, at=at, form=form)
 
@@ -69,7 +69,8 @@ def scenes(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     book = own_book(request, chat_id=chat_id)
     chat: Chat = book.subject
     shown = [
-        (scene, list(memories_between(chat, scene.start, scene.end)[:MEMORIES_A_SCENE])) for scene in scenes_in(chat)
+        (scene, list(memories_between(chat, scene.start, scene.end)[:MEMORIES_PER_SCENE]))
+        for scene in finished_scenes(chat)
     ]
     dismissed = Scene.objects.for_owner(request.user).filter(chat=chat, state=Scene.State.DISMISSED)
     return render_tab(request, book, "scenes", scenes=shown, dismissed=dismissed.select_related("source"))

@@ -1,4 +1,4 @@
-"""The pages of the entity registry."""
+"""Views of the entity registry."""
 
 from uuid import UUID
 
@@ -19,7 +19,7 @@ from apps.memories.queries.memories import add_witness_names
 from apps.memories.views.access import own_book, own_row
 from apps.memories.views.book import render_tab
 
-SHOWN = 50  # memories on an entity's page
+MAX_LISTED_MEMORIES = 50  # memories on an entity's page
 
 
 @login_required
@@ -64,7 +64,7 @@ def detail(request: HttpRequest, entity_id: UUID) -> HttpResponse:
         "book": book,
         "character": book.character,
         "form": form,
-        "memories": add_witness_names(list(named[:SHOWN])),
+        "memories": add_witness_names(list(named[:MAX_LISTED_MEMORIES])),
         "others": merge_targets(entity),
         "names_url": book.url("names"),
     }
@@ -87,11 +87,11 @@ def merge(request: HttpRequest, entity_id: UUID) -> HttpResponse:
     chosen = (request.POST if request.method == "POST" else request.GET).get("into", "")
     into = next((one for one in merge_targets(entity) if str(one.pk) == chosen), None)
     if into is None:
-        messages.error(request, "Choose whom it is the same as.")
+        messages.error(request, "Choose the entity into which to merge it.")
         return redirect("memories:entity", entity_id=entity.pk)
     if request.method == "POST":
         name = entity.name
         merge_entities(entity, into)
-        messages.success(request, f"{name} and {into.name} are one now.")
+        messages.success(request, f"{name} was merged into {into.name}.")
         return redirect(reverse("memories:entity", args=[into.pk]))
     return render(request, "memories/entity_merge.html", {"entity": entity, "into": into})

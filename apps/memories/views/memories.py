@@ -1,4 +1,4 @@
-"""The pages of memories: the list, search, single memories and their correction, and a chat's rail."""
+"""Views of memories: the list, search, single memories and their correction, and the sidebar of a chat."""
 
 from typing import Any
 from uuid import UUID
@@ -22,20 +22,21 @@ from apps.memories.queries.memories import add_witness_names, replacement_chain
 from apps.memories.search import SearchQuery, search
 from apps.memories.views.access import own_memory
 
-PAGE = 50
-RAIL = 12
-BOOKS = 8
-BEFORE = "memory_before_edit"  # session key: id and former values of the memory edited last
-CHANGED_SINCE = "It has changed since, and can't be undone any more."
+PAGE_SIZE = 50
+SIDEBAR_SIZE = 12
+LISTED_BOOKS = 8
+EDIT_SESSION_KEY = "memory_before_edit"  # holds id and former values of the memory edited last
+UNDO_EXPIRED = "This edit can't be undone any more."
 
 
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """List the memories that the filters in the query string let through, pinned ones and newest first."""
+    """List the memories that match the filters in the query string, pinned ones first, then newest first."""
     form = FilterForm(request.GET)
     mine = Memory.objects.for_owner(request.user)
-    page = Paginator(form.apply(mine.with_history()).order_by("-pinned", "-pk"), PAGE).get_page(request.GET.get("page"))
+    rows = form.apply(mine.with_history()).order_by("-pinned", "-pk")
+    page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     page.object_list = add_witness_names(list(page.object_list))
     chat_id = form.values().get("chat")
     chat = Chat.objects.for_owner(request.user).filter(pk=chat_id).first() if chat_id else None
@@ -46,12 +47,12 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 def _books(request: HttpRequest) -> dict[str, Any]:
-    """Return the latest chats and the first characters that have active memories."""
-    known = Exists(Memory.objects.for_owner(request.user).active().filter(chat=OuterRef("pk")))
-    of_whom = Exists(Memory.objects.for_owner(request.user).active().filter(character=OuterRef("pk")))
+    """Return the most recently updated chats and the first characters by name that have active memories."""
+    has_memories = Exists(Memory.objects.for_owner(request.user).active().filter(chat=OuterRef("pk")))
+    is_remembered = Exists(Memory.objects.for_owner(request.user).active().filter(character=OuterRef("pk")))
     return {
-        "chats": Chat.objects.for_owner(request.user).filter(known).order_by("-updated_at")[:BOOKS],
-        "characters": Character.objects.for_owner(request.user).filter(of_whom).order_by("name")[:BOOKS],
+        "chats": Chat.objects.for_owner(request.user).filter(has_memories).order_by("-updated_at")[:LISTED_BOOKS],
+        "characters": Character.objects.for_owner(request.user).filter(is_remembered).order_by("name")[:LISTED_BOOKS],
     }
 
 
@@ -92,7 +93,7 @@ def edit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         before = {name: getattr(memory, name) for name in form.cleaned_data}
         operations.edit_memory(memory, editor=str(request.user), **form.cleaned_data)
-        request.session[BEFORE] = {"memory": str(memory.pk), "values": before}
+        request.session[EDIT_SESSION_KEY] = {"memory": str(memory.pk), "values": before}
         return _reply(request, memory, "Saved.", undo="revert")
     status = 400 if request.method == "POST" else 200
     return render(request, _template(request, "edit"), {"memory": memory, "form": form}, status=status)
@@ -103,11 +104,11 @@ def edit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 def revert(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     """Undo the last edit."""
     memory = own_memory(request, memory_id)
-    before = request.session.pop(BEFORE, {})
+    before = request.session.pop(EDIT_SESSION_KEY, {})
     if before.get("memory") == str(memory.pk):
         operations.edit_memory(memory, editor=str(request.user), **before["values"])
         return _reply(request, memory, "The text is what it was before.")
-    messages.error(request, CHANGED_SINCE)
+    messages.error(request, UNDO_EXPIRED)
     return _reply(request, memory)
 
 
@@ -131,15 +132,15 @@ def restore(request: HttpRequest, memory_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
-def toggle(request: HttpRequest, memory_id: UUID, mark: str) -> HttpResponse:
-    """Switch a mark of a memory: ``pinned`` or ``hidden``."""
+def toggle(request: HttpRequest, memory_id: UUID, flag: str) -> HttpResponse:
+    """Toggle a flag of a memory: ``pinned`` or ``hidden``."""
     memory = own_memory(request, memory_id)
-    operations.edit_memory(memory, editor=str(request.user), **{mark: not getattr(memory, mark)})
+    operations.edit_memory(memory, editor=str(request.user), **{flag: not getattr(memory, flag)})
     return _reply(request, memory)
 
 
 def _reply(request: HttpRequest, memory: Memory, message: str = "", undo: str = "") -> HttpResponse:
-    """Reply to a change: the entry for htmx, else a redirect to its page. ``undo`` is the route that undoes it."""
+    """Reply to a change: the entry for htmx, else a redirect to its page. ``undo`` names the URL that undoes it."""
     if not wants_partial(request):
         tags = f"undo {reverse(f'memories:{undo}', args=[memory.pk])}" if undo else ""
         if message:
@@ -152,21 +153,21 @@ def _reply(request: HttpRequest, memory: Memory, message: str = "", undo: str = 
 
 
 def _template(request: HttpRequest, name: str) -> str:
-    """Return the template of a part for htmx, else that of the whole page."""
+    """Return the name of the partial template for htmx, else that of the whole page."""
     return f"memories/_{name}.html" if wants_partial(request) else f"memories/{name}.html"
 
 
 @login_required
 @require_safe
 def rail(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Show the active memories of a chat next to the conversation."""
+    """Show the active memories of a chat in the sidebar of the conversation."""
     chat = own_chat(request, chat_id)
     best_first = ("-pinned", "-importance", "-pk")
     mine = Memory.objects.for_owner(request.user).filter(hidden=False).active_in(chat)
     memories = mine.with_history().order_by(*best_first)
     context = {
         "chat": chat,
-        "session": add_witness_names(list(memories.filter(tier=Memory.Tier.SESSION)[:RAIL])),
-        "long_term": add_witness_names(list(memories.filter(tier=Memory.Tier.LONG_TERM)[:RAIL])),
+        "session": add_witness_names(list(memories.filter(tier=Memory.Tier.SESSION)[:SIDEBAR_SIZE])),
+        "long_term": add_witness_names(list(memories.filter(tier=Memory.Tier.LONG_TERM)[:SIDEBAR_SIZE])),
     }
     return render(request, _template(request, "rail"), context)

@@ -1,4 +1,4 @@
-"""The pages that merge several memories into one, or split one into several."""
+"""Views that merge several memories into one, or split one into several."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -50,7 +50,7 @@ def _ids(values: list[str]) -> list[UUID]:
 @login_required
 @require_http_methods(["GET", "POST"])
 def split(request: HttpRequest, memory_id: UUID) -> HttpResponse:
-    """Split a memory into several, a line each."""
+    """Split a memory into several, one per line of the form's text."""
     memory = own_memory(request, memory_id)
     if not memory.is_active:
         messages.error(request, "Only an active memory can be split.")

@@ -74,7 +74,7 @@ def _events(request: Request, chat_id: str | None) -> Events:
 
 
 def _still_allowed(request: Request) -> bool:
-    """Return True if the request would still be authenticated: its token may be revoked, or its session ended."""
+    """Return whether the request would still be authenticated: its token may be revoked, or its session ended."""
     try:
         if isinstance(request.auth, ApiToken):
             tokens = ApiToken.objects.for_owner(request.user).usable(timezone.now())

@@ -59,11 +59,11 @@ class SceneFieldsSerializer(GuardedSerializer):
 
 class NewSceneSerializer(SceneFieldsSerializer):
     message = serializers.UUIDField(required=False, help_text="The id of the message that ends the scene.")
-    index = Position(required=False, help_text="Its index, in place of the id.")
+    index = Position(required=False, help_text="Its index, instead of the id.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("message" in attrs) == ("index" in attrs):
-            raise serializers.ValidationError({"message": ["Name the message that ends the scene, or its index."]})
+            raise serializers.ValidationError({"message": ["Send the id or index of the message that ends the scene."]})
         return attrs
 
 

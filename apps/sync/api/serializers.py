@@ -1,4 +1,4 @@
-"""Serializers of guarded writes to a chat, and of their replies."""
+"""Serializers for guarded writes to a chat, and for their replies."""
 
 from dataclasses import replace
 from functools import cache
@@ -35,7 +35,7 @@ class GuardedSerializer(StrictSerializer):
     force = Flag(default=False)
 
     def guard(self, request: Request, *, optional: bool = False) -> Guard:
-        """Return the guard that the request asks for; ``optional`` as in ``Guard``."""
+        """Return the guard that the request specifies; ``optional`` as in ``Guard``."""
         data = self.validated_data
         return Guard(
             data.get("integrity"),
@@ -63,14 +63,14 @@ class AppendSerializer(GuardedSerializer):
         return attrs
 
     def parsed(self, chat: Chat) -> list[ParsedMessage]:
-        """Return the messages, with the names that they leave out. A missing date is None. Raise Invalid."""
+        """Return the messages, with default names where they have none. A missing date is None. Raise Invalid."""
         data = self.validated_data
         items = data["messages"] if "messages" in data else [data["message"]]
         at = "/messages/{}" if "messages" in data else "/message"
-        return [_parsed(item, chat, at.format(n)) for n, item in enumerate(items)]
+        return [_parse_input(item, chat, at.format(n)) for n, item in enumerate(items)]
 
 
-def _parsed(line: dict[str, Any], chat: Chat, at: str) -> ParsedMessage:
+def _parse_input(line: dict[str, Any], chat: Chat, at: str) -> ParsedMessage:
     given = {"name": _name(line, chat, at), "send_date": ""} | line
     given.pop("participant", None)
     # Validation has already refused what the parser would repair and warn of.
@@ -79,7 +79,7 @@ def _parsed(line: dict[str, Any], chat: Chat, at: str) -> ParsedMessage:
 
 
 def _name(line: dict[str, Any], chat: Chat, at: str) -> str:
-    """Return the default speaker's name for a message without a name. Raise Invalid."""
+    """Return the name of a message that states none. Raise Invalid if its participant is not in the chat."""
     if line["is_user"]:
         return chat.user_name
     if line.get("participant") is not None:
@@ -101,7 +101,7 @@ class NewSwipeSerializer(StrictSerializer):
 
 
 class SpliceSerializer(StrictSerializer):
-    at = Position(help_text="In Unicode code points.")
+    at = Position(help_text="Offset in Unicode code points.")
     delete = Position(default=0)
     insert = Text(default="")
 
@@ -109,7 +109,7 @@ class SpliceSerializer(StrictSerializer):
 class PatchSerializer(StrictSerializer):
     """Changes to one message, applied in the order of ``Patch``. ``delete`` can't be combined with others."""
 
-    NAMES = {"id", "index", "if_rev"}
+    IDENTIFYING_FIELDS = {"id", "index", "if_rev"}
 
     id = Identifier(required=False)
     index = Position(required=False)
@@ -127,10 +127,10 @@ class PatchSerializer(StrictSerializer):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if "id" not in attrs and "index" not in attrs:
-            raise serializers.ValidationError({"id": ["Name the message by id or by index."]})
+            raise serializers.ValidationError({"id": ["Identify the message by id or by index."]})
         if "set" in attrs and not attrs["set"]:
             raise serializers.ValidationError({"set": ["Name at least one field to set."]})
-        changes = set(attrs) - self.NAMES
+        changes = set(attrs) - self.IDENTIFYING_FIELDS
         if attrs.get("delete") is False:
             raise serializers.ValidationError({"delete": ["It can only be true."]})
         if "delete" in changes and len(changes) > 1:
@@ -162,7 +162,7 @@ def _patch(item: dict[str, Any], chat: Chat, at: str) -> Patch:
         swipe_id=item.get("swipe_id"),
         extra=item.get("extra"),
         splice=Splice(**splice) if splice else None,
-        insert_before=_parsed(message, chat, f"{at}/insert_before") if message else None,
+        insert_before=_parse_input(message, chat, f"{at}/insert_before") if message else None,
         move_to=item.get("move_to"),
         delete=item.get("delete", False),
     )
@@ -224,7 +224,7 @@ class ChangeSerializer(WrittenSerializer):
     messages = MessageSerializer(many=True)
     deleted = serializers.ListField(child=serializers.UUIDField())
     metadata = serializers.DictField(allow_null=True, help_text="An RFC 7396 merge patch.")
-    metadata_replaced = serializers.BooleanField(help_text="Whether metadata is the whole document instead.")
+    metadata_replaced = serializers.BooleanField(help_text="Whether metadata is the whole document, not a patch.")
 
 
 class ChangesSerializer(WrittenSerializer):

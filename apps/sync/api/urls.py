@@ -1,4 +1,4 @@
-"""Routes of incremental sync, relative to ``/api/v1/``."""
+"""URL patterns for incremental sync, relative to ``/api/v1/``."""
 
 from django.urls import path
 

@@ -47,7 +47,7 @@ def state(chat: Chat) -> dict[str, Any]:
 def read_body(request: Request, chat_id: UUID, kind: type[Body]) -> Body:
     """Return the validated body of a write to a chat.
 
-    Raise Missing if the chat doesn't exist, in place of any error of the body. A valid body takes no query: the write
+    Raise Missing if the chat doesn't exist, whatever errors the body has. A valid body takes no query: the write
     itself raises Missing then.
     """
     try:
@@ -92,7 +92,7 @@ class PatchView(APIView):
 class UndoView(APIView):
     @extend_schema(request=GuardedSerializer, responses=UndoneSerializer)
     def post(self, request: Request, chat_id: UUID) -> Response:
-        """Undo the last write to the messages or the metadata. A second undo undoes the write before it."""
+        """Undo the last write to the messages or the metadata. A second undo reverts the write before it."""
         body = read_body(request, chat_id, GuardedSerializer)
         done = undo_last_change(request.user, chat_id, body.guard(request))
         document = state(done.chat) | {

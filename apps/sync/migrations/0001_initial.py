@@ -58,7 +58,7 @@ class Migration(migrations.Migration):
                 ('key', models.CharField(max_length=255)),
                 ('value', apps.common.fields.OrderedJSONField(blank=True, null=True)),
                 ('rev', models.PositiveBigIntegerField()),
-                ('deleted', models.BooleanField(default=False, help_text='The key was deleted; the row keeps the rev of that.')),
+                ('deleted', models.BooleanField(default=False, help_text='The key was deleted; the row keeps its rev.')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={

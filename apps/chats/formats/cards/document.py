@@ -24,10 +24,10 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "mes_example": ("mes_example", "example_dialogue"),
     "creator_notes": ("creator_notes", "creatorcomment"),
 }
-TEXTS = (*ALIASES, "system_prompt", "post_history_instructions", "creator", "character_version", "nickname")
-LISTS = ("alternate_greetings", "group_only_greetings", "tags", "source")
-OBJECTS = ("extensions", "creator_notes_multilingual")
-FIELDS = (*TEXTS, *LISTS, *OBJECTS)
+TEXT_FIELDS = (*ALIASES, "system_prompt", "post_history_instructions", "creator", "character_version", "nickname")
+LIST_FIELDS = ("alternate_greetings", "group_only_greetings", "tags", "source")
+OBJECT_FIELDS = ("extensions", "creator_notes_multilingual")
+FIELDS = (*TEXT_FIELDS, *LIST_FIELDS, *OBJECT_FIELDS)
 # The fields that version 2 requires, even if empty.
 SKELETON = (
     *("name", "description", "personality", "scenario", "first_mes", "mes_example", "creator_notes"),
@@ -37,7 +37,7 @@ SKELETON = (
 
 
 def is_card(value: Any) -> bool:
-    """Return True if a JSON value is a card of any version."""
+    """Return whether a JSON value is a card of any version."""
     if not isinstance(value, dict):
         return False
     if isinstance(value.get("data"), dict):
@@ -67,10 +67,10 @@ def read_fields(card: Mapping[str, Any], warn: Warn = lambda text: None) -> dict
     """Return all `FIELDS` of a card in the types that are stored. Absent ones are empty."""
     said = _stored_fields(card)
     return (
-        {field: "" if said.get(field) is None else as_text(said[field], warn) for field in TEXTS}
+        {field: "" if said.get(field) is None else as_text(said[field], warn) for field in TEXT_FIELDS}
         | {"name": as_name(said.get("name"), warn).strip()}
-        | {field: _texts(said.get(field), field, warn) for field in LISTS}
-        | {field: object_at(said, field, warn) for field in OBJECTS}
+        | {field: _texts(said.get(field), field, warn) for field in LIST_FIELDS}
+        | {field: object_at(said, field, warn) for field in OBJECT_FIELDS}
     )
 
 
@@ -79,7 +79,7 @@ def _stored_fields(card: Mapping[str, Any]) -> Mapping[str, Any]:
     data = card.get("data")
     if isinstance(data, dict):
         return data
-    said = {key: value for key, value in card.items() if key in (*LISTS, *TEXTS)}
+    said = {key: value for key, value in card.items() if key in (*LIST_FIELDS, *TEXT_FIELDS)}
     said |= {field: card[name] for field, names in ALIASES.items() for name in reversed(names) if name in card}
     return said | {"extensions": {key: card[key] for key in ("talkativeness", "fav") if key in card}}
 

@@ -33,7 +33,7 @@ class Chunk:
 
 
 def is_png(content: bytes) -> bool:
-    """Return True if `content` starts with the signature of PNG files."""
+    """Return whether `content` starts with the signature of PNG files."""
     return content.startswith(SIGNATURE)
 
 

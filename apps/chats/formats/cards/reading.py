@@ -195,7 +195,7 @@ _StringLoader.yaml_implicit_resolvers = {}
 
 
 def _is_chat_line(content: bytes) -> bool:
-    """Return True if the first line is that of a chat file."""
+    """Return whether the first line is that of a chat file."""
     try:
         return _is_chat(loads(content.lstrip().partition(b"\n")[0], lambda text: None))
     except BrokenLine:

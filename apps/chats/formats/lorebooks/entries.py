@@ -24,9 +24,9 @@ EXTENSIONS: dict[str, Any] = {
     "probability": 100,  # percent
     "useProbability": True,
     "depth": 4,
-    "selectiveLogic": 0,  # of the secondary keys: 0 any, 1 not all, 2 none, 3 all must match
+    "selectiveLogic": 0,  # applies to the secondary keys: 0 any, 1 not all, 2 none, 3 all must match
     "outlet_name": "",
-    "group": "",  # of the entries of a group only one is inserted
+    "group": "",  # only one entry per group is inserted
     "group_override": False,
     "group_weight": 100,
     "scan_depth": None,
@@ -40,7 +40,7 @@ EXTENSIONS: dict[str, Any] = {
     "match_scenario": False,
     "match_creator_notes": False,
     "automation_id": "",
-    "role": None,  # of an entry at `depth`: 0 system, 1 user, 2 assistant
+    "role": None,  # role of an entry at `depth`: 0 system, 1 user, 2 assistant
     "vectorized": False,
     # Counted in messages: how long an entry stays active, then stays inactive, and the chat length it needs.
     "sticky": None,
@@ -101,7 +101,7 @@ def normalise_entry(entry: Mapping[str, Any], place: int, warn: Warn) -> dict[st
 
 
 def is_regex(key: str) -> bool:
-    """Return True if SillyTavern reads a key as a regular expression, written /like this/i."""
+    """Return whether SillyTavern reads a key as a regular expression, written /like this/i."""
     return bool(_REGEX.fullmatch(key))
 
 

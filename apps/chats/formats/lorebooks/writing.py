@@ -16,7 +16,7 @@ FORMATS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 def write(document: Mapping[str, Any], form: str, original: Any = None) -> dict[str, Any]:
     """Return a book in one of `FORMATS`.
 
-    Return `original`, the value as imported, if that is in the same format and the book has not changed since.
+    Return `original`, the value as imported, if that is in the same format and the book is unchanged.
     """
     read = reading.read(original, lambda text: None)
     if read is None or dump(read.document) != dump(document):

@@ -35,7 +35,7 @@ class Command(BaseCommand):
     requires_migrations_checks = False
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run until a stop signal. Raises CommandError."""
+        """Run until a stop signal. Raise CommandError."""
         with single_instance(settings.LOCI_HOME):
             refuse_busy_port(settings.LOCI_HOST, settings.LOCI_PORT)
             services = [worker(), beat(), web()]
@@ -113,7 +113,7 @@ def seed_demo() -> None:
 
 @contextlib.contextmanager
 def single_instance(home: Path) -> Iterator[None]:
-    """Hold the lock of the data folder. Raises CommandError if another instance holds it."""
+    """Hold the lock of the data folder. Raise CommandError if another instance holds it."""
     embedded_postgres.prepare_home(home)
     with (home / "up.lock").open("w") as lock:
         try:
@@ -137,7 +137,7 @@ def refuse_busy_port(host: str, port: int) -> None:
 
 
 def wait_until_ready(services: Sequence[Service]) -> None:
-    """Wait until the readiness probe succeeds. Raises ServiceFailed if a service ends or the time runs out."""
+    """Wait until the readiness probe succeeds. Raise ServiceFailed if a service ends or the time runs out."""
     deadline = time.monotonic() + READY_TIMEOUT
     while not is_ready():
         dead = [service.name for service in services if not service.alive]
