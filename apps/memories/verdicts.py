@@ -1,10 +1,11 @@
-"""What becomes of a candidate: new, the successor of an older memory, a repetition, or nothing. Pure.
+"""Decide what becomes of a candidate: a new memory, the successor of an older one, or a repetition. Pure.
 
-Likeness finds repetitions. What is uncertain is asked of a language model (``confirm``) or, where none is connected,
-told by the learned comparison (``compare``). No hand-written rule makes a change of one statement into another; a
-contradiction only keeps a statement from being dropped as a repetition.
+Similarity finds repetitions. What is uncertain is decided by a language model (``confirm``) or, without one, by the
+learned comparison (``compare``). No hand-written rule supersedes a statement; a contradiction only keeps a statement
+from being dropped as a repetition.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,14 +17,16 @@ import numpy as np
 from apps.english.clauses import split_speaker
 from apps.english.comparison import Comparison
 from apps.english.differences import contradicts, identifiers_differ, negation_turned, particles_differ
-from apps.english.words import content_words, jaccard
+from apps.english.words import jaccard
 from apps.memories.candidates import Candidate
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Similarities from which two statements of a kind, or of two, are the same, and from which they are about the
-    same. Statements below ``same_topic`` never touch each other."""
+    """Minimum similarities of repetitions, within one kind and across two, and of statements on the same topic.
+
+    Statements below ``same_topic`` are never repetitions or changes of each other.
+    """
 
     duplicate: float
     cross_kind_duplicate: float
@@ -46,6 +49,7 @@ REPEATS, DOUBTFUL, REPLACES = 0.65, 0.12, 0.59
 # Jaccard index from which quotations are compared, those of one speaker only: the tables have few quotations, and the
 # vectors of what one person says are all alike.
 QUOTED_TOPIC = 0.3
+_WORD = re.compile(r"\w+")
 
 
 class Outcome(StrEnum):
@@ -76,8 +80,11 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What becomes of ``candidate``. ``target`` is the memory that it replaces or repeats, ``earlier`` the number of
-    the candidate before it that it replaces."""
+    """The decision on ``candidate``.
+
+    ``target`` is the memory that it replaces or repeats, ``earlier`` the index of the earlier candidate that it
+    replaces.
+    """
 
     candidate: Candidate
     outcome: Outcome
@@ -122,7 +129,7 @@ class _Batch:
         return self.found.get(_pair(candidate, near)) if self.found else None
 
     def stands(self, near: _Near) -> bool:
-        """Tell whether a memory or line is remembered after the verdicts so far."""
+        """Return whether a memory or line is remembered after the verdicts so far."""
         if near.key in self.taken:
             return False
         return near.line is None or self.verdicts[near.line].outcome in (Outcome.PASSED, Outcome.SUPERSEDED)
@@ -244,7 +251,8 @@ def _confirmed(batch: _Batch, candidate: Candidate, others: Iterable[_Near]) -> 
 
 
 def _same_words(old: str, new: str) -> bool:
-    return content_words(old) == content_words(new) and not contradicts(old, new)
+    """Return whether two texts differ in case, blanks and punctuation at most."""
+    return _WORD.findall(old.casefold()) == _WORD.findall(new.casefold())
 
 
 def _repeated(batch: _Batch, candidate: Candidate, others: Iterable[_Near]) -> Verdict | None:

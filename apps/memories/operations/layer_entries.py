@@ -14,6 +14,9 @@ Entry = TypeVar("Entry", bound=LayerEntry)
 
 def edit_entry(entry: Entry, *, editor: str, **changes: Any) -> Entry:
     """Set fields of an entry as a person's correction, and increment the version."""
+    if changes.get("state", "retired") != "retired":
+        # The entry may have been retired in another tab. A check constraint forbids to keep traces of that.
+        changes = {"state_before": "", "retired_reason": "", "retired_by": "", **changes}
     for name, value in changes.items():
         setattr(entry, name, value)
     entry.edited_by = editor
@@ -63,10 +66,11 @@ def has_current_in_place(entry: LayerEntry) -> bool:
 
 
 def end_entry(entry: LedgerEntry | Relationship, state: str, message: Message | None) -> None:
-    """Give an entry its final state, ending at ``message``."""
+    """Give an entry its final state, ending at ``message``, unless a person has retired it in the meantime."""
     entry.state, entry.until = state, message
     entry.until_swipe = message.active_swipe if message else None
-    entry.save(update_fields=["state", "until", "until_swipe", "updated_at"])
+    rows = type(entry).objects.for_owner(entry.owner_id).filter(pk=entry.pk).exclude(state="retired")
+    rows.update(state=state, until=message, until_swipe=entry.until_swipe, updated_at=timezone.now())
 
 
 def source_fields(message: Message | None) -> dict[str, Any]:

@@ -26,9 +26,11 @@ def write_scene(chat: Chat, last: Message, *, reason: str, recap: str, run_id: U
         },
     )
     if not created and scene.state == Scene.State.RETIRED:
-        scene.state, scene.state_before, scene.retired_reason = Scene.State.FOUND, "", ""
+        scene.state, scene.state_before, scene.retired_reason, scene.retired_by = Scene.State.FOUND, "", "", ""
         scene.recap, scene.swipe = recap, last.active_swipe
-        scene.save(update_fields=["state", "state_before", "retired_reason", "recap", "swipe", "updated_at"])
+        scene.save(
+            update_fields=["state", "state_before", "retired_reason", "retired_by", "recap", "swipe", "updated_at"]
+        )
         return 1
     return int(created)
 
