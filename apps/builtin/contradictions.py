@@ -8,7 +8,7 @@ from apps.builtin.sentences import sentences_of
 from apps.builtin.statements import Statement, statements_of
 from apps.english.comparison import compare
 from apps.english.words import jaccard
-from apps.extraction.parsers.continuity import Contradiction, print_contradiction
+from apps.extraction.parsers.continuity import Contradiction, format_contradiction
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.llm.generation import GenerationRequest
 from apps.memories.verdicts import REPLACES
@@ -25,7 +25,7 @@ _CHANGING = re.compile(
 
 
 def supersession(request: GenerationRequest) -> str:
-    """Print whether the newer statement replaces the older one."""
+    """Return whether the newer statement replaces the older one."""
     return "UPDATE" if _superseded([(request.material["old"], request.material["new"])])[0] else "INDEPENDENT"
 
 
@@ -42,7 +42,7 @@ def _superseded(pairs: Sequence[tuple[str, str]]) -> list[bool]:
 
 
 def continuity(request: GenerationRequest) -> str:
-    """Print the sentences of the newest reply that contradict a fact without reporting a change."""
+    """Return the sentences of the newest reply that contradict a fact without reporting a change."""
     asserted = [one for one in statements_of({"turns": [request.material["turn"]]}) if not one.is_question]
     unchanged = [one for one in asserted if not _CHANGING.search(one.text)]
     facts = [(fact["number"], text) for fact in request.material["facts"] for text in _statement_texts(fact["text"])]
@@ -54,7 +54,7 @@ def continuity(request: GenerationRequest) -> str:
     found: dict[int, Contradiction] = {}
     for number, fact, one in conflicts:
         found.setdefault(number, Contradiction(f"{as_sentence(one.quoted)} Known: {as_sentence(fact)}", number))
-    return "\n".join(map(print_contradiction, list(found.values())[:MAX_CONTRADICTIONS])) or "NONE"
+    return "\n".join(map(format_contradiction, list(found.values())[:MAX_CONTRADICTIONS])) or "NONE"
 
 
 def _statement_texts(text: str) -> list[str]:
@@ -71,7 +71,7 @@ def _dead_person_speaks(statement: Statement, fact: str) -> bool:
 
 
 def repair(request: GenerationRequest) -> str:
-    """Print a note for the next reply: the facts that the last reply contradicts."""
+    """Return a note for the next reply: the facts that the last reply contradicts."""
     facts = list(dict.fromkeys(request.material["facts"])) or list(request.material["issues"])
     if not facts:
         return "NONE"

@@ -174,7 +174,7 @@ def fail_on_error(job: Job, *expected: type[Exception]) -> Iterator[None]:
     except (OperationalError, InterfaceError):
         raise  # the database is gone and can't record a failure: the job is claimed again once its heartbeats stop
     except Exception:
-        end(job, Job.State.FAILED, "Something went wrong on our side.")
+        end(job, Job.State.FAILED, "Something went wrong on our side. Try again later.")
         raise
 
 

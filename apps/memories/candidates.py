@@ -45,7 +45,7 @@ def candidate_hash(candidate: Candidate, source_ids: Iterable[object]) -> str:
 
 @dataclass(frozen=True)
 class KnowledgeLine:
-    """What ``subject`` knows, suspects, believes, is unaware of, or hides from ``target``, which may be ""."""
+    """Statement that ``subject`` knows, suspects, believes, is unaware of or hides from ``target``."""
 
     kind: str
     subject: str

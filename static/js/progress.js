@@ -1,4 +1,4 @@
-// The progress of a run asks anew every second; what one has opened in it stays open.
+// The progress of a run reloads every second; what one has opened in it stays open.
 let open = false;
 
 document.body.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from apps.extraction.parsers.answers import parse_update, parse_yes_no
 from apps.extraction.parsers.arcs import ArcLine, format_arc, parse_arcs
-from apps.extraction.parsers.continuity import Contradiction, parse_contradictions, print_contradiction
+from apps.extraction.parsers.continuity import Contradiction, format_contradiction, parse_contradictions
 from apps.extraction.parsers.epistemic import KINDS, KnowledgeLine, format_knowledge, parse_knowledge
 from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.parsers.ledger import StateLine, format_state, parse_states
@@ -124,7 +124,7 @@ FORMATS = {
     "epistemic": Format(reader(parse_knowledge), format_knowledge, knowledge),
     "relationships": Format(reader(parse_relationships), format_relationship, relationships),
     "merges": Format(reader(parse_merges), format_merge, merges),
-    "continuity": Format(reader(parse_contradictions), print_contradiction, contradictions),
+    "continuity": Format(reader(parse_contradictions), format_contradiction, contradictions),
 }
 TAGGED = [name for name in FORMATS if name != "relationships"]
 PARSERS: dict[str, Callable[[str], Any]] = {
@@ -241,7 +241,7 @@ SAMPLES: dict[Callable[[Any], str], str] = {
     format_knowledge: "[knows] Mira | the key is false",
     format_relationship: "Mira -> Tom: warm(high)",
     format_merge: "[merge:1,4] Mira lives in Paris with Tom.",
-    print_contradiction: "[contradiction:2] Tom is dead.",
+    format_contradiction: "[contradiction:2] Tom is dead.",
 }
 
 FRAGMENTS = [

@@ -70,7 +70,7 @@ def _parse_untagged(record: Record) -> Contradiction | None:
     return Contradiction(text) if text else None
 
 
-def print_contradiction(item: Contradiction) -> str:
+def format_contradiction(item: Contradiction) -> str:
     """Return ``item`` formatted so that ``parse_contradictions`` reads it back."""
     number = "" if item.number is None else f":{item.number}"
     return f"[contradiction{number}] {clean_line(item.text)}"

@@ -1,4 +1,4 @@
-"""What candidates are judged by: the thresholds in force, and a model or the learned comparison."""
+"""Choose the thresholds for verdicts, and who decides what is uncertain: the model or the learned comparison."""
 
 from collections.abc import Sequence
 

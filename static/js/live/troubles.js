@@ -95,7 +95,7 @@ export class Troubles {
   }
 }
 
-/** Keep what somebody began to write in a panel that is shown anew; returns how to let them go on. */
+/** Keep what somebody began to write in a panel that is rendered again; returns how to let them go on. */
 function takeOver(old, panel) {
   const [was, is] = [old, panel].map((one) => one.querySelector("[data-merge]"));
   if (!was?.open || !is || is.hidden) return () => {};

@@ -49,7 +49,7 @@ export class Replica {
   /**
    * Apply what was written, all of it at once.
    * @param {Map<string, object>} touched messages as they are now @param {Set<string>} deleted ids
-   * @returns {boolean} whether the window is exact; if not it has to be read anew
+   * @returns {boolean} whether the window is exact; if not it has to be reloaded
    */
   apply(touched, deleted) {
     for (const id of deleted) this.#single.delete(id);

@@ -5,7 +5,7 @@ const LEASE = 15_000; // ms
 /**
  * Own `name` until the returned function is called, or the page is gone.
  * @param {string} name @param {LockManager | null | undefined} locks
- * @param {() => void} renew writes the record anew @returns {() => void}
+ * @param {() => void} renew writes the record again @returns {() => void}
  */
 export function holdName(name, locks, renew) {
   if (locks) {
