@@ -93,7 +93,7 @@ class Endpoint:
                 return GenerationFailed(f"The reply was not complete after {self.max_seconds:g} seconds.")
             if isinstance(error, httpx2.ConnectTimeout):
                 return TransientFailure("The server can't be reached: no connection within the time limit.")
-            return TransientFailure(f"The server sent nothing for {self.timeout:g} seconds.")
+            return TransientFailure(f"The server was silent for {self.timeout:g} seconds.")
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
             return Misconfigured("This installation does not trust the server's certificate.")
         if isinstance(error, httpx2.ConnectError):

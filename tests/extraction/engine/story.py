@@ -25,7 +25,7 @@ STORY = (
     "PREFERENCE(2): Alice loves strong coffee.",
     "HIDES(Mira from Alice): The key opens the chart room.\nFEELS: Mira -> Alice: warm(medium), !wary",
     "Three days later, the two of them stood on the quay of Marrow.\nSTATE: Mira/character/location=quay",
-    "FACT(3): Mira lives in Marrow now, above the bakery.\nRESOLVED: Mira found her brother Tom.",
+    "FACT(3): Mira lives in Marrow now.\nRESOLVED: Mira found her brother Tom.",
     "STATE: Mira/character/mood=cleared\nREVELATION(3): Tom never left the island.",
     "Two weeks later, they met again in a tavern of Marrow.\nKNOWS(Alice): The key opens the chart room.",
     "Three days later, the ferry came back to the harbour.\nOVER: The ferry was sold.",

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from apps.accounts.models import User
 from apps.memories.models import Arc, Entity, Knowledge, LedgerEntry, Memory, Relationship, Scene, VersionedText
 from tests.extraction.engine import storyteller
@@ -17,7 +15,6 @@ def row(model: Any, owner: User, **filters: Any) -> Any:
     return model.objects.for_owner(owner).get(**filters)
 
 
-@pytest.mark.xfail(reason="the scripted model has to say which statements replace others, since no rule does any more")
 def test_every_tier_is_stored_with_where_it_came_from(owner: User, server: ScriptedServer) -> None:
     chat = tell(owner, *STORY)
     tune(chat, chunk=5)
@@ -28,7 +25,7 @@ def test_every_tier_is_stored_with_where_it_came_from(owner: User, server: Scrip
         "Alice and Mira agreed to share the reward.", "Alice carries a brass key.", "Tom never left the island.",
     ]  # fmt: skip
     assert texts(chat, tier="long_term") == [
-        "Alice loves strong coffee.", "Mira lives in Marrow now, above the bakery.", "Tom sold the ferry.",
+        "Alice loves strong coffee.", "Mira lives in Marrow now.", "Tom sold the ferry.",
     ]  # fmt: skip
     memories = {memory.text: memory for memory in Memory.objects.for_owner(owner)}
     assert {text: sources_of(memory) for text, memory in memories.items()} == {
@@ -37,10 +34,10 @@ def test_every_tier_is_stored_with_where_it_came_from(owner: User, server: Scrip
         "Tom sold the ferry.": [3],
         "Alice and Mira agreed to share the reward.": [3],
         "Alice loves strong coffee.": [4],
-        "Mira lives in Marrow now, above the bakery.": [7],
+        "Mira lives in Marrow now.": [7],
         "Tom never left the island.": [8],
     }
-    old, new = memories["Mira lives in Port Salt."], memories["Mira lives in Marrow now, above the bakery."]
+    old, new = memories["Mira lives in Port Salt."], memories["Mira lives in Marrow now."]
     assert (old.state, old.superseded_by, old.valid_to) == ("superseded", new, new.valid_from)
     assert new.importance == 3
     assert {"keepsake", "voyage", "marrow"} <= set(new.triggers)
