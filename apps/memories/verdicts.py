@@ -241,12 +241,13 @@ def _confirmed(batch: _Batch, candidate: Candidate, others: Iterable[_Near]) -> 
     for near in others:
         if near.similarity < batch.limits.same_topic:
             return None
-        if near.memory is None or near.memory.forgotten or not near.same_kind or near.key in batch.taken:
+        if (near.memory and near.memory.forgotten) or not near.same_kind or not batch.stands(near):
             continue
         if near.said_later or _same_words(near.text, candidate.text):
             return None
         replaces = batch.confirm(near.text, candidate.text)
-        return Verdict(candidate, Outcome.SUPERSEDED, near.memory.id, reason="model") if replaces else None
+        target = near.memory.id if near.memory else None
+        return Verdict(candidate, Outcome.SUPERSEDED, target, earlier=near.line, reason="model") if replaces else None
     return None
 
 
