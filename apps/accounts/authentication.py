@@ -45,7 +45,7 @@ class BearerAuthentication(BaseAuthentication):
 
 def find_token(secret: str, at: dt.datetime) -> ApiToken | None:
     """Return the usable token with this secret, its owner loaded; None if the owner is inactive."""
-    with system_scope():  # the secret itself tells whose token it is
+    with system_scope():  # the owner is known only once the token is found
         tokens = ApiToken.objects.usable(at).select_related("owner")
         return tokens.filter(digest=ApiToken.digest_of(secret), owner__is_active=True).first()
 

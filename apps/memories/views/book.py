@@ -1,5 +1,6 @@
 """The tabs of a memory book, of a chat or of a character."""
 
+from abc import abstractmethod
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -108,13 +109,13 @@ class LayerView(LoginRequiredMixin, View):
         context |= self.context(context["at"])
         return render_tab(self.request, self.book, self.tab, form=form, status=status, **context)
 
+    @abstractmethod
     def write(self, chat: Chat, form: Any, editor: str) -> None:
         """Write what the valid form says. Raise Invalid."""
-        raise NotImplementedError
 
+    @abstractmethod
     def context(self, at: int | None) -> dict[str, Any]:
         """Return what the template shows of the layer, as it was after the message at index ``at`` if given."""
-        raise NotImplementedError
 
 
 class ArcsView(LayerView):
