@@ -49,9 +49,22 @@ def reading(text: str) -> Reading:
 
 
 def contradicts(old: str, new: str) -> bool:
-    """Return whether similarly worded statements may exclude each other: by a negation, a changed number or name, a
-    particle ("on", "off"), or by who does it to whom. Details that only one mentions do not contradict."""
-    return negation_turned(old, new) or identifiers_differ(old, new) or particles_differ(old, new)
+    """Return whether similarly worded statements may say different things.
+
+    They may where the newer one has another negation, number, name, particle ("on", "off") or single word, or where
+    people have exchanged roles. What the newer one leaves out is no difference.
+    """
+    one, two = reading(old), reading(new)
+    if two.numbers - one.numbers or unmatched(two.names, one.words):
+        return True
+    return any(check(old, new) for check in (negation_turned, roles_swapped, particles_differ, word_exchanged))
+
+
+def word_exchanged(old: str, new: str) -> bool:
+    """Return whether they differ in one word only. A negation together with an opposite changes nothing."""
+    only_old, only_new = leftovers(old, new)
+    cancelled = reading(old).negated != reading(new).negated and has_opposites(old, new)
+    return len(only_old) == len(only_new) == 1 and not cancelled
 
 
 def negation_turned(old: str, new: str) -> bool:

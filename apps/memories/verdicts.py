@@ -16,7 +16,7 @@ import numpy as np
 
 from apps.english.clauses import split_speaker
 from apps.english.comparison import Comparison
-from apps.english.differences import contradicts, identifiers_differ, negation_turned, particles_differ
+from apps.english.differences import contradicts, identifiers_differ, negation_turned
 from apps.english.words import jaccard
 from apps.memories.candidates import Candidate
 
@@ -278,7 +278,7 @@ def _repeats(batch: _Batch, candidate: Candidate, near: _Near) -> bool:
         return found.duplicate >= REPEATS
     if negation_turned(near.text, candidate.text) or identifiers_differ(near.text, candidate.text):
         return False
-    return found.duplicate >= REPEATS or not particles_differ(near.text, candidate.text)
+    return found.duplicate >= REPEATS or not contradicts(near.text, candidate.text)
 
 
 def _replaced(batch: _Batch, candidate: Candidate, others: Iterable[_Near]) -> Verdict | None:

@@ -13,7 +13,7 @@ from apps.english.predicates import predicates
 
 SAME = """
 Mira lives in Port Salt.|Mira resides in Port Salt.
-Mira lives in Port Salt.|Mira lives in Port Salt with her two sons.
+Mira lives in Port Salt with her two sons.|Mira lives in Port Salt.
 Captain Voss commands the Gull.|The Gull is commanded by Captain Voss.
 The user has a peanut allergy.|The user is allergic to peanuts.
 Tom is not married.|Tom isn't married.
@@ -40,7 +40,7 @@ def pairs(lines: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(("old", "new"), pairs(SAME))
-def test_other_words_and_more_words_are_no_contradiction(old: str, new: str) -> None:
+def test_other_and_fewer_words_are_no_contradiction(old: str, new: str) -> None:
     assert not contradicts(old, new)
 
 

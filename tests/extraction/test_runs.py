@@ -194,11 +194,11 @@ def test_an_unforeseen_error_fails_the_run_and_is_not_hidden(long_chat: Chat, mo
     def break_down() -> None:
         raise ValueError("secret detail")
 
-    at_step(monkeypatch, 1, break_down)
+    at_step(monkeypatch, 2, break_down)
     with pytest.raises(ValueError, match="secret detail"):
         pipeline.execute(run.pk)
     run.refresh_from_db()
-    assert (run.state, run.done) == ("failed", 2)
+    assert (run.state, run.done) == ("failed", 4)
     assert "secret" not in run.error
     assert kept(long_chat)
 

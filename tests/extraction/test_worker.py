@@ -21,10 +21,12 @@ StartWorker = Callable[[], subprocess.Popen[bytes]]
 
 
 def imported(owner: User, count: int) -> Chat:
-    """A chat of ``count`` lines, each with something to remember, and a last one of the user's."""
+    """A chat of ``count`` lines, with a fact and a plan to remember in turn, and a last one of the user's."""
     lines = [{"user_name": "Alice", "character_name": "Mira"}]
     for n in range(count):
-        text = f"My cousin number {n} is called Anna{n} and moved to a village in {1700 + n} with {n + 2} dogs."
+        fact = f"My cousin number {n} is called Anna{n} and moved to a village in {1700 + n} with {n + 2} dogs."
+        plan = f"We decided to search the harbour of Port{n} together with Captain Orla{n} tomorrow at {n + 2}."
+        text = plan if n % 2 else fact
         lines.append({"name": "Mira", "is_user": False, "mes": text})
     lines.append({"name": "Alice", "is_user": True, "mes": "And now?"})
     file = io.BytesIO("\n".join(map(json.dumps, lines)).encode())

@@ -35,7 +35,8 @@ def test_the_stories_are_imported_and_get_memories_and_recalls(db, capsys, setti
     assert user.check_password(settings.DEMO_PASSWORD)
     story = Chat.objects.for_owner(user).get(title="The Salt Road")
     assert story.message_count >= 120
-    assert Memory.objects.for_owner(user).filter(chat=story, state="superseded").exists()
+    tiers = Memory.objects.for_owner(user).filter(chat=story).values_list("tier", flat=True)
+    assert set(tiers) == {"session", "long_term"}
     assert Passage.objects.for_owner(user).filter(chat=story).count() == story.message_count
     recalls = list(Recall.objects.for_owner(user).filter(chat=story).select_related("message"))
     assert sum(any(item["triggered"] for item in row.memories) for row in recalls) >= 12

@@ -15,13 +15,13 @@ from apps.memories.search import SearchQuery, search
 from tests.factories import UserFactory, make_character, make_chat, parsed
 
 STORY = [
-    "I live in a small flat in Paris, above a bakery, with my brother Tom.",
+    "*Alice moved to a small flat in Paris in March with her brother Tom.*",
     "Mira Vale has worked as a pilot for the Salt Company for nine years.",
     "My sister Anna is married to a doctor from Lisbon.",
     "Mira hates the sea and loves strong black coffee in the morning.",
     "Fine.",
 ]
-MOVE = "I moved to Lyon on the third of May, and Tom stayed behind."
+MOVE = "*Alice left Paris on the third of May and moved to Lyon without her brother Tom.*"
 
 
 @pytest.fixture
@@ -72,7 +72,6 @@ def test_what_was_read_of_the_parent_is_not_read_again(parent: Chat) -> None:
     assert run.counts.get("passed", 0) == 0
 
 
-@pytest.mark.xfail(reason="the comparison keeps quotations with few words in common next to each other")
 def test_what_a_branch_replaces_its_parent_keeps(parent: Chat) -> None:
     branch = branch_of(parent, 4)
     say(branch, MOVE, "Yes.", "Well.")
@@ -95,7 +94,6 @@ def test_what_the_parent_learns_later_is_nothing_to_the_branch(parent: Chat) -> 
     assert not any("Lyon" in text for text in found)
 
 
-@pytest.mark.xfail(reason="the comparison keeps quotations with few words in common next to each other")
 def test_a_branch_from_before_a_change_has_what_held_there(parent: Chat) -> None:
     say(parent, MOVE, "Yes.", "Well.")
     extract(parent)

@@ -88,6 +88,8 @@ CONTRADICTIONS = [
     ("Mira's brother is called Tom.", "Mira's brother is called Ben."),
     ("Bram owes Ada ten crowns.", "Ada owes Bram ten crowns."),
     ("Tom turned the lamp on.", "Tom turned the lamp off."),
+    ("Yara visited the shrine in spring.", "Yara visited the shrine in autumn."),
+    ("The key lies under the mat.", "The lamp lies under the mat."),
 ]
 
 

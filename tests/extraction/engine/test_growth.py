@@ -80,7 +80,6 @@ def test_what_a_model_makes_up_while_merging_is_no_merge(owner: User, server: Sc
     assert len(run.steps.get(stage="long_term_consolidation").unused_lines) == 4
 
 
-@pytest.mark.xfail(reason="the scripted model has to say which statements replace others, since no rule does any more")
 def test_caps_by_kind_and_in_all_keep_what_matters_most(owner: User) -> None:
     said = [f"FACT({3 if n < 2 else 1}): Mira keeps {pet} in the cellar." for n, pet in enumerate(PETS)]
     chat = tell(owner, *said, "Good.")
