@@ -7,7 +7,7 @@ from apps.builtin.statements import Statement, resolve_person, statements_of, su
 from apps.extraction.parsers.relationships import Descriptor, RelationshipLine, format_relationship
 from apps.llm.generation import GenerationRequest
 
-Words = dict[str, str]  # descriptor: magnitude
+Descriptors = dict[str, str]  # magnitudes by descriptor
 
 # Patterns by descriptor: verbs, then states, which may follow a form of "to be".
 _VERBS = {
@@ -52,7 +52,7 @@ _PATTERNS = [(word, re.compile(rf"(?<!['’\w]){_NO}{_HOW}(?:{verb}) {_WHOM}")) 
 def relationships(request: GenerationRequest) -> str:
     """Return lines for the descriptors that the turns add or remove between two people."""
     names = {name.casefold(): name for name in request.material.get("names", ())}
-    before: dict[tuple[str, str], Words] = {}
+    before: dict[tuple[str, str], Descriptors] = {}
     for known in request.material.get("known", ()):
         words = {one["word"]: one["magnitude"] for one in known["descriptors"]}
         before[known["subject"].casefold(), known["target"].casefold()] = words
@@ -72,7 +72,7 @@ def relationships(request: GenerationRequest) -> str:
     return "\n".join(map(format_relationship, lines)) or "NONE"
 
 
-def _set_descriptor(words: Words, word: str, magnitude: str) -> None:
+def _set_descriptor(words: Descriptors, word: str, magnitude: str) -> None:
     """Set a descriptor's magnitude and remove its opposites; an empty magnitude only removes the descriptor."""
     words.pop(word, None)
     if magnitude:

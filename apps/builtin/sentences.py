@@ -64,14 +64,14 @@ def sentences_of(turn: int, speaker: str, message: str, *, min_words: int = MIN_
 @lru_cache(maxsize=64)  # successive tasks read the same few messages
 def _marked_sentences(message: str, speaker: str) -> tuple[tuple[str, bool, str], ...]:
     """Return (sentence, spoken, speaker), without instructions to a model and the text that their colon introduces."""
-    marked, dictated = [], False
+    marked, introduced = [], False
     for text, spoken, voice in _marked_parts(without_instructions(prose(message)), speaker):
         pieces = (text[start : start + MAX_PIECE_CHARS] for start in range(0, len(text), MAX_PIECE_CHARS))
         for raw in filter(str.strip, (sentence for piece in pieces for sentence in segment("en", piece))):
             command = is_instruction(raw)
-            if not command and not dictated:
+            if not command and not introduced:
                 marked.append((raw, spoken, voice))
-            dictated = command and raw.rstrip().endswith((":", "："))
+            introduced = command and raw.rstrip().endswith((":", "："))
     return tuple(marked)
 
 

@@ -25,13 +25,13 @@ from apps.memories.passages import index_batches
 
 BATCH_SIZE = 32  # texts that are embedded and stored together
 MAX_SECONDS = 60.0  # time after which a job goes back to the queue to let others run
-TEXTS: tuple[type[Any], ...] = (Memory, Arc)
-ALL: tuple[type[Any], ...] = (*TEXTS, Passage)
+TABLES_WITH_TEXT: tuple[type[Any], ...] = (Memory, Arc)
+EMBEDDED_TABLES: tuple[type[Any], ...] = (*TABLES_WITH_TEXT, Passage)
 
 
 def count_stale(owner: Owner, model: str) -> int:
     """Return how many of the owner's rows are not yet embedded with ``model``."""
-    return sum(_stale(table, owner, model).count() for table in ALL)
+    return sum(_stale(table, owner, model).count() for table in EMBEDDED_TABLES)
 
 
 def current_model(owner: Owner) -> str:
@@ -94,7 +94,7 @@ def run_batches(job: EmbeddingJob) -> Iterator[int]:
     embedder = embedder_for(owner)
     left = count_stale(owner, embedder.model)
     jobs.heartbeat(job, model=embedder.model, total=F("done") + left)
-    for table in TEXTS:
+    for table in TABLES_WITH_TEXT:
         # Embedded rows are no longer stale, so that the next query returns the next batch.
         while rows := list(_stale(table, owner, embedder.model).order_by("pk").values_list("pk", "text")[:BATCH_SIZE]):
             embed_texts(table, owner, rows, embedder)

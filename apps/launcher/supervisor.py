@@ -23,7 +23,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PR_SET_PDEATHSIG = 1  # from <linux/prctl.h>
 
 
-class Stopped(BaseException):
+class StopRequested(BaseException):
     """A stop signal was received."""
 
 
@@ -33,7 +33,7 @@ class ServiceFailed(RuntimeError):
 
 @dataclass
 class Service:
-    """Program that is kept running, in its own process group."""
+    """A program that the supervisor restarts after a crash, in its own process group."""
 
     name: str
     command: Sequence[str]
@@ -71,7 +71,7 @@ class Service:
 
 
 def keep_running(services: Sequence[Service], check: Callable[[], None]) -> None:
-    """Restart crashed services until Stopped or ServiceFailed is raised. Call ``check`` in every interval."""
+    """Restart crashed services until StopRequested or ServiceFailed is raised. Call ``check`` in every interval."""
     while True:
         for service in services:
             if not service.alive:
@@ -102,7 +102,7 @@ def stopping(services: Sequence[Service]) -> Iterator[None]:
 
 
 class SecondSignal:
-    """Signal handler that records a further stop signal instead of raising Stopped."""
+    """Signal handler that records a further stop signal instead of raising StopRequested."""
 
     def __init__(self) -> None:
         self.received = False
@@ -115,8 +115,8 @@ class SecondSignal:
 
 
 def raise_stopped(signum: int, frame: FrameType | None) -> None:
-    """Handle a stop signal by raising Stopped."""
-    raise Stopped
+    """Handle a stop signal by raising StopRequested."""
+    raise StopRequested
 
 
 def spawn(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:

@@ -7,7 +7,7 @@ from apps.builtin.scene_breaks.reading import reading_of
 from apps.extraction.stages.scene_detection import SceneTurn
 
 MIN_PAUSE = dt.timedelta(hours=6)  # minimum time between two messages that begins a scene
-HABIT_LENGTH = 2  # consecutive messages with a separator, after which another one means nothing
+HABIT_LENGTH = 2  # messages of an author with a separator, after which another separator is ignored
 
 
 def is_marked(previous: Sequence[SceneTurn], turn: SceneTurn) -> bool:
@@ -16,15 +16,15 @@ def is_marked(previous: Sequence[SceneTurn], turn: SceneTurn) -> bool:
     if turn.sent_at and before.sent_at and turn.sent_at - before.sent_at >= MIN_PAUSE:
         return True
     now = reading_of(turn.text)
-    if now.separated and not _habit(turn.name, previous):
+    if now.separated and not _uses_separators_always(turn.name, previous):
         return True
-    if reading_of(before.text).closed and not _habit(before.name, previous[:-1], least=1):
+    if reading_of(before.text).closed and not _uses_separators_always(before.name, previous[:-1], least=1):
         return True
     places = [place for one in reversed(previous) if (place := reading_of(one.text).place)]
     return now.titled or bool(now.place and now.place not in places[:1])
 
 
-def _habit(name: str, previous: Sequence[SceneTurn], least: int = HABIT_LENGTH) -> bool:
-    """Return whether the author puts separators into every message."""
+def _uses_separators_always(name: str, previous: Sequence[SceneTurn], least: int = HABIT_LENGTH) -> bool:
+    """Return whether the latest messages of an author, at least ``least``, all have a separator."""
     own = [reading_of(one.text) for one in previous if one.name == name][-HABIT_LENGTH:]
     return len(own) >= least and all(one.separated or one.closed for one in own)

@@ -59,7 +59,7 @@ class RoundQuery(serializers.Serializer[Any]):
         return super().get_fields() | {"from": start}
 
 
-class SpokenSerializer(serializers.Serializer[Any]):
+class RoundMessageSerializer(serializers.Serializer[Any]):
     """A message of a round in a reply."""
 
     id = serializers.UUIDField()
@@ -70,8 +70,8 @@ class SpokenSerializer(serializers.Serializer[Any]):
 
 class RoundSerializer(serializers.Serializer[Any]):
     round = serializers.IntegerField(source="number")
-    user = SpokenSerializer(many=True)
-    turns = SpokenSerializer(many=True)
+    user = RoundMessageSerializer(many=True)
+    turns = RoundMessageSerializer(many=True)
 
 
 class RoundsSerializer(serializers.Serializer[Any]):

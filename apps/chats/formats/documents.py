@@ -40,27 +40,27 @@ def read_other_fields(
 ) -> dict[str, Any]:
     """Return the fields of a document except the array at `path` and the keys in `ignored`, up to the first error."""
     file.seek(0)
-    facts: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     # The error is reported by `read_array`, which reads the same document.
     with suppress(BrokenDocument):
-        _read_fields(JsonStream(file), facts, path, ignored, report)
-    return facts
+        _read_fields(JsonStream(file), fields, path, ignored, report)
+    return fields
 
 
 def _read_fields(
-    stream: JsonStream, facts: dict[str, Any], path: Sequence[str], ignored: Collection[str], report: Report
+    stream: JsonStream, fields: dict[str, Any], path: Sequence[str], ignored: Collection[str], report: Report
 ) -> None:
     for key in stream.members() if stream.peek() == b"{" else ():
         if key == path[0] and len(path) > 1:
-            facts[key] = {}
-            _read_fields(stream, facts[key], path[1:], ignored, report)
+            fields[key] = {}
+            _read_fields(stream, fields[key], path[1:], ignored, report)
         elif key != path[0] and key not in ignored:
-            _read_field(stream, facts, key, report)
+            _read_field(stream, fields, key, report)
 
 
-def _read_field(stream: JsonStream, facts: dict[str, Any], key: str, report: Report) -> None:
+def _read_field(stream: JsonStream, fields: dict[str, Any], key: str, report: Report) -> None:
     try:
-        facts[key] = stream.value(partial(report.warn, 1), max(MAX_FIELDS_BYTES - stream.bytes_read, 0))
+        fields[key] = stream.value(partial(report.warn, 1), max(MAX_FIELDS_BYTES - stream.bytes_read, 0))
     except BrokenDocument:
         raise
     except BrokenLine:

@@ -19,11 +19,11 @@ KNOWN = [
     {"number": 2, "kind": "relationship", "text": "Mira trusts Tom, her brother."},
 ]
 _MEMORIES = ["Mira draws the charts of the harbour.", "Tom lives at the mill."]
-_ASKED = {"turns": TURNS, "participants": NAMES, "per_kind": 2, "known": KNOWN}
+_BASE_MATERIAL = {"turns": TURNS, "participants": NAMES, "per_kind": 2, "known": KNOWN}
 
 EXAMPLES: Mapping[str, Mapping[str, Any]] = {
-    "session": _ASKED | {"subject": ""},
-    "long_term": _ASKED | {"subject": "Mira"},
+    "session": _BASE_MATERIAL | {"subject": ""},
+    "long_term": _BASE_MATERIAL | {"subject": "Mira"},
     "triggers": {"memories": KNOWN},
     "relationships": {
         "turns": TURNS,

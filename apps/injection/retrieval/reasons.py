@@ -21,7 +21,7 @@ def why(*, names: Sequence[str], said: str, signals: Mapping[str, float], pinned
     """
     parts = ["pinned"] if pinned else []
     if names:
-        parts.append(f"names {_enumerated(names[:MAX_NAMES])}")
+        parts.append(f"names {_join_names(names[:MAX_NAMES])}")
     if said:
         parts.append(f"said {said}")
     if signals.get("vector", 0) >= MIN_SIMILAR_COSINE:
@@ -32,6 +32,6 @@ def why(*, names: Sequence[str], said: str, signals: Mapping[str, float], pinned
     return " · ".join(parts) or "always included"
 
 
-def _enumerated(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     """Return names as "A, B and C"."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -11,7 +11,7 @@ from apps.llm.replies.documents import error_message
 from apps.llm.replies.reply import Piece, failure_in_document, first_document
 from apps.llm.replies.values import first_text, model_names, storable_text, token_count
 
-ROUTES = re.compile(r"(/api/(chat|generate|embed|embeddings|tags)|/api|/v1)$")
+ENDPOINT_PATH = re.compile(r"(/api/(chat|generate|embed|embeddings|tags)|/api|/v1)$")
 
 
 class Ollama:
@@ -75,5 +75,5 @@ class Ollama:
 def base_url_of(given: str) -> str:
     """Return the server's base URL for a URL as users paste it, with or without a route or ``/v1``."""
     url = httpx2.URL(given).copy_with(query=None, fragment=None)
-    path = ROUTES.sub("", re.sub(r"/+", "/", url.path).rstrip("/"))
+    path = ENDPOINT_PATH.sub("", re.sub(r"/+", "/", url.path).rstrip("/"))
     return str(url.copy_with(path=path or "/")).rstrip("/")

@@ -19,8 +19,8 @@ from apps.llm.replies.values import first_text, model_names, storable_text, toke
 if TYPE_CHECKING:
     from openai import APIResponse, OpenAI
 
-ROUTES = re.compile(r"/(chat/completions|chat|completions|responses|embeddings|models)$")
-VERSION = re.compile(r"/v\d+[a-z]*\d*(/|$)")
+ENDPOINT_PATH = re.compile(r"/(chat/completions|chat|completions|responses|embeddings|models)$")
+VERSION_PATH = re.compile(r"/v\d+[a-z]*\d*(/|$)")
 OPTIONAL_FIELDS = ("max_tokens", "stream_options")  # some servers refuse them; OpenAI's newer models the first
 T = TypeVar("T")
 
@@ -162,10 +162,10 @@ def base_urls(given: str) -> list[str]:
     It may lack ``/v1``, have it twice, or end in a route.
     """
     url = httpx2.URL(given).copy_with(query=None, fragment=None)
-    path = ROUTES.sub("", re.sub(r"/+", "/", url.path).rstrip("/"))
+    path = ENDPOINT_PATH.sub("", re.sub(r"/+", "/", url.path).rstrip("/"))
     while path.endswith("/v1/v1"):
         path = path.removesuffix("/v1")
-    if not VERSION.search(path):
+    if not VERSION_PATH.search(path):
         paths = [f"{path}/v1", path]
     elif path.endswith("/v1"):
         paths = [path, path.removesuffix("/v1")]

@@ -32,15 +32,15 @@ READERS: dict[str, Reader] = {
 
 
 def read(value: Any, warn: Warn) -> ParsedBook | None:
-    """Return the lorebook in a JSON value, or None if it is none."""
+    """Return the lorebook in a JSON value, or None if the value is not a lorebook."""
     kind = _detect_format(value)
     return ParsedBook(kind, READERS[kind](value, warn), value) if kind else None
 
 
 def read_card_book(value: Any, warn: Warn) -> ParsedBook | None:
-    """Return the `character_book` of a card, or None if it is no object. Any object is accepted as a book."""
+    """Return the `character_book` of a card, or None if it is not an object. Any object is accepted."""
     if not isinstance(value, dict):
-        warn("character_book was no object: it was left out.")
+        warn("character_book is not an object and was left out.")
         return None
     return read(value, warn) or ParsedBook(CARD, normalise_book(value, warn), value)
 
@@ -61,7 +61,7 @@ def _detect_format(value: Any) -> str | None:
 
 
 def _detect_by_keys(entries: dict[str, Any] | list[Any]) -> str:
-    """Detect the format by its entries: cards have `keys` for SillyTavern's `key`, and an array even if it is empty."""
+    """Return the format of entries: cards' have `keys`, SillyTavern's have `key`; only cards have an array."""
     found = list(entries.values()) if isinstance(entries, dict) else entries
     if any(isinstance(entry, dict) and "keys" in entry and "key" not in entry for entry in found):
         return CARD

@@ -20,7 +20,7 @@ from django.db import connections
 from apps.common.health import forget_heartbeat
 from apps.common.static_files import collect_if_changed
 from apps.launcher import embedded_postgres
-from apps.launcher.supervisor import Service, ServiceFailed, Stopped, keep_running, print_status, spawn, stopping
+from apps.launcher.supervisor import Service, ServiceFailed, StopRequested, keep_running, print_status, spawn, stopping
 
 READY_TIMEOUT, READY_INTERVAL = 90, 0.25  # seconds
 PYTHON = sys.executable
@@ -42,7 +42,7 @@ class Command(BaseCommand):
             try:
                 with stopping(services):
                     run(services)
-            except Stopped:
+            except StopRequested:
                 print_status("Loci has stopped.")
             except ServiceFailed as error:
                 raise CommandError(str(error)) from error
