@@ -51,7 +51,7 @@ def rev_of(chat: Chat, integrity: UUID) -> int | None:
 def changes_since(chat: Chat, rev: int) -> Changes:
     """Return the changes after ``rev``. Raise HistoryGone if the log does not hold all of them."""
     entries = list(chat.changes.filter(rev__gt=rev).order_by("rev"))
-    complete = len(entries) == chat.rev - rev and rev >= 0
-    if not complete or any(entry.kind in WHOLE_CHAT_KINDS for entry in entries):
+    is_complete = len(entries) == chat.rev - rev and rev >= 0
+    if not is_complete or any(entry.kind in WHOLE_CHAT_KINDS for entry in entries):
         raise HistoryGone("Read the whole chat again.", current_integrity=str(chat.integrity), current_rev=chat.rev)
     return Changes(chat, entries)

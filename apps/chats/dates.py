@@ -11,24 +11,24 @@ _MONTHS = (
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 # 2024-07-12@01h31m37s123ms and 2023-6-5 @14h 56m 50s 682ms
-_HUMANIZED = re.compile(
+_HUMANIZED_PATTERN = re.compile(
     r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})\s*@\s*"
     r"(?P<hour>\d{1,2})h\s*(?P<minute>\d{1,2})m\s*(?P<second>\d{1,2})s\s*(?:(?P<ms>\d{1,3})ms)?",
     re.ASCII,
 )
-_CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})\s*(?P<half>[ap]m)"
+_CLOCK_PATTERN = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})\s*(?P<half>[ap]m)"
 # June 19, 2023 2:20pm
-_MONTH_FIRST = re.compile(
-    rf"(?P<month>[a-z]+) (?P<day>\d{{1,2}}), (?P<year>\d{{4}}) {_CLOCK}", re.ASCII | re.IGNORECASE
+_MONTH_FIRST_PATTERN = re.compile(
+    rf"(?P<month>[a-z]+) (?P<day>\d{{1,2}}), (?P<year>\d{{4}}) {_CLOCK_PATTERN}", re.ASCII | re.IGNORECASE
 )
 # 11:01 am on 17 December, 2022
-_CLOCK_FIRST = re.compile(
-    rf"{_CLOCK} on (?P<day>\d{{1,2}}) (?P<month>[a-z]+),? (?P<year>\d{{4}})", re.ASCII | re.IGNORECASE
+_CLOCK_FIRST_PATTERN = re.compile(
+    rf"{_CLOCK_PATTERN} on (?P<day>\d{{1,2}}) (?P<month>[a-z]+),? (?P<year>\d{{4}})", re.ASCII | re.IGNORECASE
 )
 
 
 def parse_date(value: Any) -> dt.datetime | None:
-    """Parse a JSON value from a chat file as a date. Return an aware datetime in UTC, or None if it is no date.
+    """Parse a JSON value from a chat file as a date. Return an aware datetime in UTC, or None if it is not a date.
 
     Numbers and strings of digits are milliseconds since 1970. A date without an offset is read as UTC, since the file
     doesn't say in which time zone it was written.
@@ -48,7 +48,7 @@ def timestamp(moment: dt.datetime | None) -> str | None:
     return None if moment is None else moment.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
 
 
-def humanized(moment: dt.datetime) -> str:
+def humanized_date(moment: dt.datetime) -> str:
     """Return an aware datetime in SillyTavern's format, in UTC: `2024-07-12@01h31m37s123ms`."""
     utc = moment.astimezone(dt.UTC)
     return f"{utc:%Y-%m-%d@%Hh%Mm%Ss}{utc.microsecond // 1000:03}ms"
@@ -57,9 +57,9 @@ def humanized(moment: dt.datetime) -> str:
 def _from_text(text: str) -> dt.datetime | None:
     if text.isascii() and text.isdigit():
         return _from_milliseconds(int(text))
-    if match := _HUMANIZED.fullmatch(text):
+    if match := _HUMANIZED_PATTERN.fullmatch(text):
         return _from_humanized(match)
-    if match := _MONTH_FIRST.fullmatch(text) or _CLOCK_FIRST.fullmatch(text):
+    if match := _MONTH_FIRST_PATTERN.fullmatch(text) or _CLOCK_FIRST_PATTERN.fullmatch(text):
         return _from_meridiem(match)
     moment = dt.datetime.fromisoformat(text)
     return moment.astimezone(dt.UTC) if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
@@ -81,6 +81,6 @@ def _from_meridiem(match: re.Match[str]) -> dt.datetime:
     month = _MONTHS.index(match["month"].lower()) + 1
     hour = int(match["hour"])
     if not 1 <= hour <= 12:
-        raise ValueError("an hour of a twelve-hour clock")
+        raise ValueError("the hour is not between 1 and 12")
     hour = hour % 12 + (12 if match["half"].lower() == "pm" else 0)
     return dt.datetime(int(match["year"]), month, int(match["day"]), hour, int(match["minute"]), tzinfo=dt.UTC)

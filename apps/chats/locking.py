@@ -28,24 +28,24 @@ from apps.common.scoping import Owner
 logger = structlog.get_logger(__name__)
 
 DISPATCH_TASK = "apps.chats.tasks.dispatch_chat_committed"
-# Not part of the content of a write: the layout of an imported line, and the date parsed from send_date.
-NOT_FINGERPRINTED = {"layout", "sent_at"}
+# Excluded since clients don't send them: the layout of an imported line, and the date parsed from send_date.
+UNFINGERPRINTED_FIELDS = {"layout", "sent_at"}
 
 
 @dataclass(frozen=True)
 class Guard:
     """The state of the chat that the client knows, and how to treat later writes.
 
-    ``integrity`` names the known state. ``rebase`` accepts the write unless what it touches has changed.
-    ``force`` skips the check. ``optional`` allows a write without an integrity. ``keyed`` says that the request has
-    an Idempotency-Key, by which its retries are recognised.
+    ``integrity`` names the known state. ``rebase`` accepts the write unless the same data has changed.
+    ``force`` skips the check. ``optional`` allows a write without an integrity. With ``has_idempotency_key``, retries
+    are recognised by the request's Idempotency-Key.
     """
 
     integrity: UUID | None = None
     rebase: bool = False
     force: bool = False
     optional: bool = False
-    keyed: bool = False
+    has_idempotency_key: bool = False
 
     def check(self) -> None:
         """Raise IntegrityRequired if the integrity is missing."""
@@ -70,39 +70,39 @@ class IntegrityRequired(Problem):
 
 
 class IntegrityConflict(Conflict):
-    """The chat has changed since the known state. The reply has the changes, if the log still holds all of them."""
+    """The chat has changed since the known state. The response lists the changes if the log still holds all of them."""
 
     type = ProblemType.INTEGRITY_CONFLICT
     title = "The chat has changed"
 
     @classmethod
-    def over(cls, chat: Chat, guard: Guard) -> Self:
+    def for_chat(cls, chat: Chat, guard: Guard) -> Self:
         detail = "The chat was changed by somebody else in the meantime. Apply the changes and try again."
         return cls(detail, **_current_state(chat, guard))
 
 
 class PatchConflict(Conflict):
-    """Something that the write touches has changed since the state that the client knows."""
+    """The messages or metadata keys that the write changes have changed since the known state."""
 
     type = ProblemType.INTEGRITY_CONFLICT
-    title = "The same thing was changed by somebody else"
+    title = "The same data was changed by somebody else"
 
     @classmethod
-    def over(
+    def for_messages(
         cls, chat: Chat, guard: Guard, message_ids: Iterable[UUID], detail: str, *, deleted: Iterable[UUID] = ()
     ) -> Self:
-        """Return the conflict about messages, with their current state, and about ``deleted`` ones."""
+        """Return the conflict for messages, with their current state, and for ``deleted`` ones."""
         rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=list(message_ids))
         messages = rows.with_swipes().order_by("index")
-        theirs: list[dict[str, Any]] = [
+        conflicts: list[dict[str, Any]] = [
             {"id": str(message.pk), "theirs": message_document(message)} for message in messages
         ]
-        theirs += [{"id": str(pk), "theirs": None} for pk in deleted]
-        return cls(detail, conflicts=theirs, **_current_state(chat, guard))
+        conflicts += [{"id": str(pk), "theirs": None} for pk in deleted]
+        return cls(detail, conflicts=conflicts, **_current_state(chat, guard))
 
     @classmethod
-    def over_keys(cls, chat: Chat, guard: Guard, theirs: Mapping[str, Any]) -> Self:
-        """Return the conflict about keys of the metadata, with their current values; null for a deleted key."""
+    def for_keys(cls, chat: Chat, guard: Guard, theirs: Mapping[str, Any]) -> Self:
+        """Return the conflict for keys of the metadata, with their current values; null for a deleted key."""
         conflicts = [{"key": key, "theirs": value} for key, value in theirs.items()]
         return cls("These keys have changed in the meantime.", conflicts=conflicts, **_current_state(chat, guard))
 
@@ -110,10 +110,10 @@ class PatchConflict(Conflict):
 def _current_state(chat: Chat, guard: Guard) -> dict[str, Any]:
     """Return the chat's integrity and rev, and the changes since the state that the client knows."""
     state: dict[str, Any] = {"current_integrity": str(chat.integrity), "current_rev": chat.rev}
-    known = None if guard.integrity is None else rev_of(chat, guard.integrity)
-    if known is not None:
+    known_rev = None if guard.integrity is None else rev_of(chat, guard.integrity)
+    if known_rev is not None:
         with suppress(HistoryGone):
-            state["changes"] = change_documents(changes_since(chat, known))
+            state["changes"] = change_documents(changes_since(chat, known_rev))
     return state
 
 
@@ -161,12 +161,12 @@ def record_change(
 
 
 def enqueue_dispatch(event: ChatChanged) -> None:
-    """Enqueue one task that sends ``chat_committed`` to all receivers. Each task costs half as much as a write."""
+    """Enqueue one task for all receivers of ``chat_committed``: a task each would cost half as much as the write."""
     try:
         current_app.send_task(DISPATCH_TASK, kwargs=asdict(event))
     except Exception:
         # The write is committed and must not fail because the broker is down. Periodic sweeps find missed changes.
-        logger.exception("could not announce a change", chat_id=str(event.chat_id), rev=event.rev)
+        logger.exception("could not enqueue the dispatch of a change", chat_id=str(event.chat_id), rev=event.rev)
 
 
 def fingerprint_of(kind: str, parts: Iterable[Any]) -> str:
@@ -177,7 +177,7 @@ def fingerprint_of(kind: str, parts: Iterable[Any]) -> str:
 
 def _jsonable(value: Any) -> Any:
     if is_dataclass(value):
-        names = [item.name for item in fields(value) if item.name not in NOT_FINGERPRINTED]
+        names = [item.name for item in fields(value) if item.name not in UNFINGERPRINTED_FIELDS]
         return {name: _jsonable(getattr(value, name)) for name in names}
     if isinstance(value, frozenset):
         return sorted(value)
@@ -187,12 +187,12 @@ def _jsonable(value: Any) -> Any:
 def find_repeated_change(chat: Chat, guard: Guard, fingerprint: str) -> ChatChange | None:
     """Return the change that this write repeats: the one made right after the known state, with the same content.
 
-    A client whose reply was lost sends the write again. With an Idempotency-Key, retries are answered before this.
+    A client repeats a write if it received no response. Retries with an Idempotency-Key are answered earlier.
     """
-    known = None if guard.integrity is None or guard.keyed else rev_of(chat, guard.integrity)
-    if known is None:
+    known_rev = None if guard.integrity is None or guard.has_idempotency_key else rev_of(chat, guard.integrity)
+    if known_rev is None:
         return None
-    return chat.changes.filter(rev=known + 1, fingerprint=fingerprint).first()
+    return chat.changes.filter(rev=known_rev + 1, fingerprint=fingerprint).first()
 
 
 def messages_of_change(chat: Chat, change: ChatChange) -> list[Message]:

@@ -18,7 +18,7 @@ from apps.common.problems import Invalid, Missing
 
 @dataclass(frozen=True)
 class SceneBreak:
-    """The end of a scene: ``last`` is the message that ends it, ``data`` what that message stores about the scene."""
+    """The end of a scene: ``last`` is the message that ends it, ``data`` the scene's data stored with it."""
 
     last: Message
     data: dict[str, Any]
@@ -51,7 +51,7 @@ class SceneBreak:
 
     @property
     def hash(self) -> str | None:
-        """Return the ``hash_of`` the scene when its recap was written."""
+        """Return the value that ``hash_of`` had when the recap was written."""
         return _of_type(self.data.get("scene_recap_hash"), str, None)
 
     @property
@@ -79,18 +79,18 @@ def break_after(message: Message) -> SceneBreak | None:
     return scene_break if scene_break.is_visible else None
 
 
-def _of_type(value: Any, kind: type, otherwise: Any) -> Any:
-    return value if isinstance(value, kind) else otherwise
+def _of_type(value: Any, expected_type: type, default: Any) -> Any:
+    return value if isinstance(value, expected_type) else default
 
 
 def scenes_of(chat: Chat) -> list[Scene]:
     """Return the ended scenes of a chat, by index."""
     ends = Message.objects.for_owner(chat.owner_id).filter(chat=chat, ends_scene=True)
-    last = list(ends.with_swipes().order_by("index"))
-    starts = [0, *(message.index + 1 for message in last)]
+    last_messages = list(ends.with_swipes().order_by("index"))
+    starts = [0, *(message.index + 1 for message in last_messages)]
     return [
         Scene(message, namespace_of(message.extra, RECAP_NAMESPACE), start)
-        for (start, _), message in zip(pairwise(starts), last, strict=True)
+        for (start, _), message in zip(pairwise(starts), last_messages, strict=True)
     ]
 
 
@@ -102,8 +102,8 @@ def access_scene(chat: Chat, scene_id: UUID) -> Scene:
     raise Missing("There is no such scene in this chat.")
 
 
-# The keys in a message's data by the names of a scene's fields.
-KEYS = {
+# The keys of a scene's fields in a message's data.
+DATA_KEYS = {
     "name": "scene_break_name",
     "visible": "scene_break_visible",
     "collapsed": "scene_break_collapsed",
@@ -112,24 +112,24 @@ KEYS = {
 }
 
 
-def scene_break(**fields: Any) -> DataChange:
-    """Return the change that ends a scene. ``fields`` are those of KEYS."""
+def scene_break_change(**fields: Any) -> DataChange:
+    """Return the change that ends a scene. ``fields`` are those of DATA_KEYS."""
     values = {"scene_break": True, "scene_break_visible": True, "scene_break_collapsed": False}
-    return DataChange(RECAP_NAMESPACE, values | {KEYS[name]: value for name, value in fields.items()})
+    return DataChange(RECAP_NAMESPACE, values | {DATA_KEYS[name]: value for name, value in fields.items()})
 
 
-def no_scene_break() -> DataChange:
-    """Return the change that removes a scene break. Name and recap stay in the data, in case it is set again."""
+def scene_break_removal() -> DataChange:
+    """Return the change that removes a scene break. Name and recap are kept, in case it is set again."""
     return DataChange(RECAP_NAMESPACE, {"scene_break": False})
 
 
-def scene_changes(scene: Scene, **fields: Any) -> DataChange:
+def scene_change(scene: Scene, **fields: Any) -> DataChange:
     """Return the change of a scene's name, visible, collapsed, include or metadata, and of its recap.
 
     ``recap`` adds a version of the recap, ``current`` is the index of the version to use. Raise Invalid if there is
     no such version.
     """
-    values = {KEYS[name]: value for name, value in fields.items() if name in KEYS}
+    values = {DATA_KEYS[name]: value for name, value in fields.items() if name in DATA_KEYS}
     if "recap" in fields:
         values |= _new_version(scene, fields["recap"])
     elif "current" in fields:
@@ -156,7 +156,7 @@ def _chosen_version(scene: Scene, index: int) -> dict[str, Any]:
 
 
 def hash_of(scene: Scene) -> str:
-    """Return a hash of who said what in a scene, 16 hexadecimal digits. When it changes, the recap is out of date."""
+    """Return a hash of a scene's names and texts, 16 hexadecimal digits. When it changes, the recap is outdated."""
     lines = (
         Swipe.objects.for_owner(scene.last.owner_id)
         .filter(message__chat=scene.last.chat_id, message__index__range=(scene.start, scene.last.index))

@@ -1,7 +1,7 @@
 """Render chats and messages as JSON, and validate requests.
 
-Functions render these replies, since REST framework's fields take longer than the query. Their serializers only
-document them in the schema.
+Functions render the responses, since REST framework's fields take longer than the query. The serializers of
+responses only document them in the schema.
 """
 
 from typing import Any
@@ -97,7 +97,7 @@ def change_documents(changes: Changes) -> list[dict[str, Any]]:
 
 
 class ChatSerializer(serializers.Serializer[Chat]):
-    """A chat in a reply."""
+    """A chat in a response."""
 
     id = serializers.UUIDField()
     title = serializers.CharField()
@@ -143,7 +143,7 @@ class ChatCreateSerializer(StrictSerializer):
 
 
 class MessageSerializer(serializers.Serializer[Message]):
-    """A message in a reply."""
+    """A message in a response."""
 
     id = serializers.UUIDField()
     index = serializers.IntegerField()

@@ -1,7 +1,7 @@
-// The conversation: opens where it was asked to, loads windows before one reaches their edge, and keeps its place.
+// The conversation: scrolls to the requested message, loads more before the reader reaches an edge, keeps the position.
 const room = document.querySelector(".room");
 const scroller = document.getElementById("scroller");
-const AHEAD = "1500px 0px";
+const LOAD_MARGIN = "1500px 0px";
 
 function watchEdges() {
   const observer = new IntersectionObserver((entries) => {
@@ -10,7 +10,7 @@ function watchEdges() {
       observer.unobserve(target);
       window.htmx.trigger(target, "near");
     }
-  }, { root: scroller, rootMargin: AHEAD });
+  }, { root: scroller, rootMargin: LOAD_MARGIN });
   const watch = () => scroller.querySelectorAll("[data-near]:not([data-watched])").forEach((edge) => {
     edge.dataset.watched = "";
     observer.observe(edge);
@@ -28,13 +28,13 @@ function toEnd() {
   scroller.scrollTop = scroller.scrollHeight;
 }
 
-function keepPlace() {
+function keepScrollPosition() {
   document.body.addEventListener("htmx:beforeSwap", (event) => {
     if (!scroller.contains(event.detail.target)) return;
     const turn = firstInView();
     const top = turn?.getBoundingClientRect().top;
     const written = event.detail.requestConfig.elt.matches(".composer");
-    // The swap follows at once, but its event does not come where the reply is empty.
+    // In a microtask, after the swap, since htmx sends no afterSwap event for an empty response.
     queueMicrotask(() => {
       if (written) toEnd();
       else if (turn?.isConnected) scroller.scrollTop += turn.getBoundingClientRect().top - top;
@@ -42,15 +42,15 @@ function keepPlace() {
   });
 }
 
-// Without this script the list is laid out upside down, which opens it at its end. With it, what opens in the
-// list should push down what is below, not up what is above.
-function turnUpright() {
+// Without JavaScript the list is laid out in reverse, so that it opens at its end. Restore the usual layout, in which
+// content that expands pushes down what is below it.
+function restoreLayout() {
   if (scroller.matches(".from-top")) return;
   scroller.classList.add("from-top");
   toEnd();
 }
 
-function openPlace() {
+function scrollToRequested() {
   const index = scroller.dataset.at;
   const message = index && document.getElementById(`m-${index}`);
   if (message) {
@@ -73,7 +73,7 @@ function watchViews() {
   });
 }
 
-// When a run has ended, what stands beside the conversation is told.
+// Reload the sidebar when a run has ended.
 function watchRun() {
   let active = false;
   document.body.addEventListener("htmx:afterSettle", () => {
@@ -90,21 +90,21 @@ function watchEditors() {
   });
   document.body.addEventListener("htmx:afterSwap", ({ detail: { elt, requestConfig } }) => {
     elt.querySelector?.("textarea[autofocus]")?.focus({ preventScroll: true });
-    // Only a turn that was an editor: those of a window must not take the focus from where one writes.
+    // Only a turn that replaced its editor: other loaded turns must not take the focus from a text field.
     const edited = elt.matches?.(".turn") && requestConfig.elt.closest(".editor");
     if (edited) elt.querySelector(".message")?.focus({ preventScroll: true });
   });
 }
 
 if (scroller) {
-  // Not before htmx has found the edges, which it does at this same event.
+  // On this event, since htmx processes the edges on the same event, before this listener.
   document.addEventListener("DOMContentLoaded", () => {
     const watch = watchEdges();
     for (const event of ["htmx:afterSettle", "turns"]) document.body.addEventListener(event, watch);
   });
-  turnUpright();
-  keepPlace();
-  openPlace();
+  restoreLayout();
+  keepScrollPosition();
+  scrollToRequested();
   watchViews();
   watchRun();
   watchEditors();

@@ -1,7 +1,7 @@
-// A file dropped anywhere on the page goes into the import form, which is then sent as if by hand.
+// Put files that are dropped anywhere on the page into the import form, and submit it.
 const form = document.querySelector("form[data-drop]");
 const veil = document.getElementById("drop-veil");
-const SLOW = 1_000_000; // bytes; less is sent before one could read how far it is
+const MIN_PROGRESS_BYTES = 1_000_000; // smaller uploads end before anyone could read their progress
 
 function carriesFiles(event) {
   return [...(event.dataTransfer?.types ?? [])].includes("Files");
@@ -17,13 +17,13 @@ function send() {
   form.requestSubmit();
 }
 
-function tellProgress({ detail: { loaded, total } }) {
-  if (total < SLOW) return;
+function showProgress({ detail: { loaded, total } }) {
+  if (total < MIN_PROGRESS_BYTES) return;
   const percent = Math.floor(100 * loaded / total);
   show(true, loaded < total ? `Sending your file, ${percent} % …` : "Reading your file …");
 }
 
-// The page stays when nothing came in; otherwise it goes to what did, and the veil with it.
+// Hide the overlay if the import failed. Otherwise the response redirects to the result.
 function finish(event) {
   if (event.detail.xhr.getResponseHeader("HX-Redirect")) return;
   show(false);
@@ -55,8 +55,8 @@ if (form) {
   const input = form.querySelector("input[type=file]");
   input.addEventListener("change", () => input.files.length && send());
   watchDrops(input);
-  form.addEventListener("htmx:xhr:progress", tellProgress);
+  form.addEventListener("htmx:xhr:progress", showProgress);
   form.addEventListener("htmx:afterRequest", finish);
-  // Back from the import's result, the page may come out of the browser's memory as it was.
+  // The back button may restore the page from the browser's cache with the overlay still visible.
   window.addEventListener("pageshow", () => show(false));
 }

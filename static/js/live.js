@@ -1,4 +1,4 @@
-// The conversation page over the sync client: what one does is kept on the device and sent; what others do appears.
+// Connect the conversation page to the sync client: save edits on the device, send them, and show the changes of others.
 import { ChatSync } from "./sync-client.js";
 import { Editors } from "./live/editors.js";
 import { SyncState } from "./live/state.js";
@@ -21,27 +21,27 @@ function start() {
   sync.addEventListener("saved", ({ detail }) => turns.saved(detail.edits));
   sync.addEventListener("conflict", ({ detail }) => troubles.conflict(detail));
   sync.addEventListener("refused", ({ detail }) => troubles.refused(detail));
-  sync.addEventListener("status", ({ detail }) => { state.show(detail); turns.layOver(); });
+  sync.addEventListener("status", ({ detail }) => { state.show(detail); turns.showUnsaved(); });
   sync.addEventListener("blocked", ({ detail }) => state.block(detail));
   intercept(sync, turns, editors);
-  // A tab that is shown again may have been signed in elsewhere.
+  // The user may have signed in again in another tab.
   document.addEventListener("visibilitychange", () => sync.blocked && !document.hidden && sync.resume());
   sync.open({ integrity: room.dataset.integrity, rev: Number(room.dataset.rev) });
 }
 
-// In the capturing phase, so that neither htmx nor the browser sends what the sync client takes.
+// In the capturing phase, so that neither htmx nor the browser also sends what the sync client handles.
 function intercept(sync, turns, editors) {
-  const take = (event, action) => {
+  const handle = (event, action) => {
     if (!action) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     action();
   };
-  document.addEventListener("submit", (event) => take(event, actionOf(event, sync, turns, editors)), true);
+  document.addEventListener("submit", (event) => handle(event, actionOf(event, sync, turns, editors)), true);
   document.addEventListener("click", (event) => {
     const link = event.target.closest("[data-edit]");
     const turn = link && !event.ctrlKey && !event.metaKey && link.closest(".turn[data-id]");
-    take(event, turn && editors.canOpen(turn) && (() => editors.open(turn)));
+    handle(event, turn && editors.canOpen(turn) && (() => editors.open(turn)));
   }, true);
 }
 
@@ -69,8 +69,8 @@ function write(sync, turns) {
     is_user: speaker.value === "user",
     send_date: new Date().toISOString(),
   });
-  // What is refused is told by an event.
-  stored.then((places) => turns.showOwn(places.map(({ id }) => id)), () => {});
+  // Rejections are handled by the "refused" event.
+  stored.then((messages) => turns.showOwn(messages.map(({ id }) => id)), () => {});
   text.value = "";
   turns.showOwn([]);
   document.getElementById("composer-errors").replaceChildren();

@@ -1,4 +1,4 @@
-// The progress of a run reloads every second; what one has opened in it stays open.
+// The progress of a run reloads every second. Keep its details open if the user has opened them.
 let open = false;
 
 document.body.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {
@@ -10,9 +10,9 @@ document.body.addEventListener("htmx:load", ({ detail: { elt } }) => {
   if (details) details.open = open;
 });
 
-// An import's progress is read out where it says something new, not every second.
+// Announce the progress of an import only when the text changes, not at every reload.
 document.body.addEventListener("htmx:load", ({ detail: { elt } }) => {
   const status = document.getElementById("import-status");
-  const said = elt.id === "import-job" ? elt.dataset.said : undefined;
-  if (status && said && status.textContent !== said) status.textContent = said;
+  const text = elt.id === "import-job" ? elt.dataset.announcement : undefined;
+  if (status && text && status.textContent !== text) status.textContent = text;
 });

@@ -38,7 +38,7 @@ def test_what_is_no_message_is_left_out_by_its_number() -> None:
         "Message 1: Not a JSON object.",
         "Message 3: It has no msg.",
     ]
-    assert chat.report.warnings == ["A text was missing or no string. (message 4)"]
+    assert chat.report.warnings == ["A text was missing or not a string. (message 4)"]
 
 
 def test_a_list_of_other_messages_is_no_chat() -> None:

@@ -68,7 +68,7 @@ def test_several_files_come_in_at_once_and_the_bad_one_is_named(alice, site):
     files = [upload(png(text(V2_CARD))), upload({"entries": {}}, "coast.json"), upload(b"GIF89a", "cat.gif")]
     html = site.post("/characters/import/", {"file": files}, follow=True).content.decode()
     assert "cat.gif was not imported." in html
-    assert "Nothing of it was stored." in html
+    assert "Nothing from it was stored." in html
     assert "Mira" in html
     assert "coast" in html
     assert Lorebook.objects.for_owner(alice).count() == 1
@@ -177,7 +177,7 @@ def test_a_picture_is_replaced(alice, site, mira):
 
 def test_deleting_asks_first_and_keeps_the_chats(alice, site, mira):
     chat = make_chat(alice, character=mira)
-    assert "gone for good" in site.get(f"/characters/{mira.pk}/delete/").content.decode()
+    assert "will be deleted permanently" in site.get(f"/characters/{mira.pk}/delete/").content.decode()
     site.post(f"/characters/{mira.pk}/delete/")
     assert not Character.objects.for_owner(alice).exists()
     assert not Lorebook.objects.for_owner(alice).exists()

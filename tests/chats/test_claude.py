@@ -42,7 +42,7 @@ def test_a_conversation() -> None:
     assert (chat.title, chat.header.character_name) == ("On bees", "Claude")
     assert chat.header.metadata["claude"]["uuid"] == "t1"
     assert chat.header.created_at == dt.datetime(2025, 1, 2, 3, tzinfo=dt.UTC)
-    assert chat.report.warnings == ["The calls of tools in a message were left out. (message 2)"]
+    assert chat.report.warnings == ["Tool calls in a message were left out. (message 2)"]
 
 
 def test_attachments_stay_with_their_message() -> None:

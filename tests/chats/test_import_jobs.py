@@ -120,7 +120,9 @@ def stopped_at(number: int, meanwhile: Callable[[], None], monkeypatch: pytest.M
             on_progress(count)
 
     monkeypatch.setattr(import_jobs, "HEARTBEAT_INTERVAL", 0.01)
-    monkeypatch.setattr(imports.Cast, "watch", lambda self, messages, on_progress: slow(messages, on_progress))
+    monkeypatch.setattr(
+        imports.SpeakerCollector, "collect", lambda self, messages, on_progress: slow(messages, on_progress)
+    )
 
 
 def beats() -> None:
@@ -327,14 +329,14 @@ def test_when_all_went_well_the_page_goes_on_to_the_chat(site: Client, alice: Us
 def test_an_import_is_cancelled_on_its_page(site: Client, alice: User) -> None:
     job = request_import(alice, upload(content(2)))
     shown = site.get(site.post(f"/imports/{job.pk}/cancel/").url).content.decode()
-    assert "Nothing of the file was stored" in shown
+    assert "Nothing from the file was stored" in shown
 
 
 def test_a_card_dropped_among_the_chats_becomes_a_character(site: Client) -> None:
     card = {"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "Mira", "first_mes": "Hello."}}
     reply = site.post("/chats/import/", {"file": upload(json.dumps(card).encode(), "mira.json")})
     assert reply.url.startswith("/characters/")
-    assert "Mira is among your characters" in site.get(reply.url).content.decode()
+    assert "Mira was added to your characters" in site.get(reply.url).content.decode()
 
 
 def test_several_large_files_lead_to_the_list_of_imports(site: Client, monkeypatch: pytest.MonkeyPatch) -> None:

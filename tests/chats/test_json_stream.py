@@ -32,7 +32,7 @@ def stream_of(content: bytes) -> JsonStream:
 @given(values=st.lists(VALUES), indent=st.sampled_from([None, 2]))
 def test_values_come_as_they_were_written(values: list[Any], indent: int | None, chunk: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_stream, "_CHUNK", chunk)
+        patch.setattr(json_stream, "_CHUNK_BYTES", chunk)
         stream = stream_of(json.dumps(values, indent=indent).encode())
         assert [stream.value(ignore) for _ in stream.items()] == values
         assert stream.peek() == b""

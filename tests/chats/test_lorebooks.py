@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from apps.chats.formats import lorebooks
 from apps.chats.formats.layout import dump
-from apps.chats.formats.lorebooks.sillytavern import EXTRAS, FIELDS
+from apps.chats.formats.lorebooks.sillytavern import EXTENSIONS, SPEC_FIELDS
 from tests.chats.cards_made import BOOK
 
 
@@ -16,7 +16,7 @@ def quiet(_: str) -> None:
     pass
 
 
-def read(value: Any) -> lorebooks.ParsedBook:
+def read(value: Any) -> lorebooks.ParsedLorebook:
     book = lorebooks.read(value, quiet)
     assert book is not None
     return book
@@ -116,14 +116,18 @@ words = st.text("abc/ ", max_size=6)
 entries = st.fixed_dictionaries(
     {"key": st.lists(words), "content": words},
     optional={
-        **{key: words for key in FIELDS if key in ("comment",)},
+        **{key: words for key in SPEC_FIELDS if key in ("comment",)},
         "keysecondary": st.lists(words),
         "order": st.integers(-5, 500),
         "position": st.integers(0, 7),
         "disable": st.booleans(),
         "selective": st.booleans(),
         "constant": st.booleans(),
-        **{key: st.integers(0, 9) for key in EXTRAS if key in ("depth", "probability", "role", "sticky", "scanDepth")},
+        **{
+            key: st.integers(0, 9)
+            for key in EXTENSIONS
+            if key in ("depth", "probability", "role", "sticky", "scanDepth")
+        },
         "unknown": st.integers(),
     },
 )

@@ -34,8 +34,8 @@ def test_what_was_shown_is_read(keys: tuple[str, str]) -> None:
 def test_what_is_no_pair_is_left_out_by_its_number(pair: Any) -> None:
     chat, messages = only_chat({"data_visible": [["a", "b"], pair, [None, "c"], [3, "d"]]})
     assert [message.active.mes for message in messages] == ["a", "b", "c", "d"]
-    assert chat.report.skipped_lines == [{"line": 2, "reason": "Pair 2: It is no pair of texts."}]
-    assert chat.report.warnings == ["A text was no string: it was left out. (pair 4)"]
+    assert chat.report.skipped_lines == [{"line": 2, "reason": "Pair 2: It is not a pair of texts."}]
+    assert chat.report.warnings == ["A text was not a string: it was left out. (pair 4)"]
 
 
 def test_without_a_text() -> None:

@@ -292,7 +292,7 @@ class TestRepairs:
     def test_of_duplicate_keys_the_last_wins(self) -> None:
         chat, [message] = read(text(HEADER, '{"name":"A","mes":"first","mes":"last"}'))
         assert message.active.mes == "last"
-        assert "stood twice" in chat.report.warnings[0]
+        assert "appeared twice" in chat.report.warnings[0]
 
     def test_a_raw_tab_in_a_string_is_read(self) -> None:
         assert read(b'{"name":"A","mes":"a\tb"}')[1][0].active.mes == "a\tb"

@@ -75,13 +75,13 @@ def test_a_message_is_deleted_and_brought_back(site: Client, chat: Chat) -> None
     assert texts(chat) == ["Where is the key?", "Under the stone.", "Then let us go."]
     site.post(f"/chats/{chat.pk}/undo/")
     nothing = site.get(site.post(f"/chats/{chat.pk}/undo/").url)
-    assert "can be taken back" in nothing.content.decode()
+    assert "can be undone" in nothing.content.decode()
 
 
 def test_a_message_is_moved_and_one_inserted(site: Client, chat: Chat) -> None:
     do(site, chat, 2, "move", to=0)
     assert texts(chat)[0] == "Then let us go."
-    assert "Name a place from 0 to 2" in do(site, chat, 2, "move", to=3).content.decode()
+    assert "Enter a position from 0 to 2" in do(site, chat, 2, "move", to=3).content.decode()
     do(site, chat, 1, "insert", text="Wait!", speaker="character")
     message = chat.messages.get(index=1)
     assert (message.mes, message.name, message.is_user) == ("Wait!", "Mira", False)

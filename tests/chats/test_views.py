@@ -219,7 +219,7 @@ def test_a_file_that_is_no_chat_is_refused_in_words(alice, site, content):
     html = reply.content.decode()
     assert reply.status_code == 400
     assert "Holiday &lt;b&gt;.jsonl was not imported." in html
-    assert "Nothing of it was stored." in html
+    assert "Nothing from it was stored." in html
     assert not Chat.objects.for_owner(alice).exists()
     assert "was not imported" in site.get(upload(site, content)["Location"]).content.decode()
 
@@ -231,8 +231,8 @@ def test_a_file_that_is_too_large_is_refused(alice, site, settings):
 
 
 def test_no_file_at_all(site):
-    assert "No file came with that." in site.post("/chats/import/", follow=True).content.decode()
-    assert "No file came with that." in site.post("/chats/import/", {"file": "text"}, **HTMX).content.decode()
+    assert "No file was received." in site.post("/chats/import/", follow=True).content.decode()
+    assert "No file was received." in site.post("/chats/import/", {"file": "text"}, **HTMX).content.decode()
 
 
 def test_of_several_files_each_is_told(alice, site):

@@ -152,8 +152,8 @@ BOMB = chunk(b"zTXt", b"chara\0\0" + __import__("zlib").compress(b"A" * 2**26))
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "no character card"),
-        (b"GIF89a....", "no character card"),
+        (b"", "not a character card"),
+        (b"GIF89a....", "not a character card"),
         (b"\x89PNG\r\n\x1a\n", "no header"),
         (png(text(V2_CARD))[:-20], "cut off"),
         (png(text(V2_CARD))[:60], "cut off"),
@@ -164,18 +164,18 @@ BOMB = chunk(b"zTXt", b"chara\0\0" + __import__("zlib").compress(b"A" * 2**26))
         (png(BOMB), "no character card"),
         (HUGE, "100000 by 100000"),
         (charx(b"{"), "JSON"),
-        (charx({"a": 1}), "no character card"),
+        (charx({"a": 1}), "not a character card"),
         (charx(b"A" * (2**25 + 1)), "larger than"),
         (charx(V2_CARD)[:-30], "archive"),
         (b"PK\x03\x04 and no more", "archive"),
         (b'{"name": "Mira", "description": ', "not valid JSON"),
         (b"[" * 100_000, "eply"),
         (b"a: &a [x]\nb: *a\nname: Mira\ncontext: y", "aliases"),
-        (b"name: !!python/object:os.system x", "no character card"),
+        (b"name: !!python/object:os.system x", "not a character card"),
         (b'{"user_name": "Alice", "chat_metadata": {}}\n{"name": "Mira", "mes": "Hi"}', "looks like a chat"),
         (b'["Mira: Hi"]', "looks like a chat"),
-        (b'{"name": "Mira"}', "no character card"),
-        (b'{"data": {"name": "Mira"}, "data": 3}', "no character card"),
+        (b'{"name": "Mira"}', "not a character card"),
+        (b'{"data": {"name": "Mira"}, "data": 3}', "not a character card"),
     ],
 )
 def test_what_is_no_card_is_refused_by_name(alice: APIClient, content: bytes, reason: str) -> None:

@@ -29,7 +29,7 @@ def test_a_dropped_card_is_read_and_talked_to(signed_in: Page) -> None:
     page.goto("/characters/")
     page.evaluate(DROP, ["mira.json", json.dumps(v3_card(character_book=BOOK))])
     expect(page.get_by_role("heading", name="Mira")).to_be_visible()
-    expect(page.get_by_text("Mira is here, with a lorebook of 2 entries.")).to_be_visible()
+    expect(page.get_by_text("Mira and a lorebook of 2 entries were imported.")).to_be_visible()
     page.get_by_text("stone", exact=True).click()
     expect(page.get_by_text("It is blue.")).to_be_visible()
     page.get_by_role("button", name="Start a chat").click()

@@ -38,7 +38,7 @@ def test_a_large_file_is_watched_and_then_opened(signed_in: Page, tmp_path: Path
     expect(page.get_by_role("heading", name="The heist.jsonl")).to_be_visible()
     ImportJob.objects.for_owner(job.owner_id).update(state="running", messages=2, done=job.total // 2)
     expect(page.get_by_text("2 messages read")).to_be_visible()
-    expect(page.get_by_role("progressbar", name="Read")).to_be_visible()
+    expect(page.get_by_role("progressbar", name="Progress of the import")).to_be_visible()
     expect(page.get_by_role("status").filter(has_text="Importing, 50 percent.")).to_be_attached()
     ImportJob.objects.for_owner(job.owner_id).update(state="queued")
     import_jobs.run_import_job(job.pk)
@@ -60,6 +60,6 @@ def test_an_import_is_called_off(signed_in: Page, tmp_path: Path) -> None:
     page = signed_in
     job = choose_file(page, tmp_path, chat_file(3))
     page.get_by_role("button", name="Cancel the import").click()
-    expect(page.get_by_text("Cancelled. Nothing of the file was stored.")).to_be_visible()
+    expect(page.get_by_text("Cancelled. Nothing from the file was stored.")).to_be_visible()
     job.refresh_from_db()
     assert job.state == "cancelled"

@@ -147,14 +147,14 @@ def test_a_conflict_shows_both_texts_and_loses_neither(
         panel = turn(page, index).get_by_role("alert")
         expect(panel.locator("[data-side=mine]")).to_contain_text(mine)
         expect(panel.locator("[data-side=theirs]")).to_contain_text(f"Theirs of {index}.")
-    expect(state(page)).to_have_text("3 changes need you")
+    expect(state(page)).to_have_text("3 changes need your decision")
     turn(page, 2).get_by_role("button", name="Keep mine").click()
     expect(turn(page, 2).locator(".message .prose")).to_have_text("Mine.")
     turn(page, 4).get_by_role("button", name="Take theirs").click()
     expect(turn(page, 4).locator(".message .prose")).to_have_text("Theirs of 4.")
     page.reload()  # what nobody chose yet is still there
-    turn(page, 6).get_by_text("Make one text of both", exact=True).click()
-    turn(page, 6).get_by_label("The text of both").fill("Ours.")
+    turn(page, 6).get_by_text("Combine both texts", exact=True).click()
+    turn(page, 6).get_by_label("Combined text").fill("Ours.")
     turn(page, 6).get_by_role("button", name="Save this text").click()
     expect(turn(page, 6).locator(".message .prose")).to_have_text("Ours.")
     expect(turn(page, 6).get_by_role("alert")).to_have_count(0)
@@ -204,7 +204,7 @@ def test_a_restart_of_the_server_loses_nothing(context: BrowserContext, web_serv
 def test_versions_hiding_and_deleting_go_the_same_way(context: BrowserContext, chat: Chat, alice: User):
     patch_messages(alice, chat.pk, [Patch(index=1, add_swipe=parsed("Another version.").swipes[0])], OLD)
     page = open_chat(context, chat)
-    turn(page, 1).get_by_role("button", name="The version before").click()
+    turn(page, 1).get_by_role("button", name="Previous version").click()
     expect(turn(page, 1).locator(".prose")).to_have_text("This is turn 1.")
     open_tools(page, 2)
     page.get_by_role("button", name="Hide from the prompt").click()
@@ -219,7 +219,7 @@ def test_versions_hiding_and_deleting_go_the_same_way(context: BrowserContext, c
 
 def open_tools(page: Page, index: int) -> None:
     turn(page, index).hover()
-    turn(page, index).locator("summary[aria-label='More to do with this message']").click()
+    turn(page, index).locator("summary[aria-label='More actions for this message']").click()
 
 
 def test_colours_and_text_size_are_those_of_ones_other_device(

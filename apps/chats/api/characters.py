@@ -20,8 +20,8 @@ from apps.chats.api.uploads import (
     FileSerializer,
     PictureParser,
     PictureRenderer,
+    check_content_length,
     download,
-    refuse_larger,
 )
 from apps.chats.formats.cards.pictures import MAX_PICTURE_BYTES, BrokenPicture, media_type_of
 from apps.chats.formats.cards.png import BrokenPNG
@@ -33,8 +33,8 @@ from apps.common.problems import Invalid, Missing, TooLarge
 from apps.common.serializer_fields import JSONObject, Text, read_body
 from apps.common.strict_json import CompactJSONRenderer
 
-# Items in each list of a character.
-MAX_LISTED = 1000
+# The most items in each list of a character.
+MAX_LIST_ITEMS = 1000
 
 
 class CharacterSerializer(serializers.ModelSerializer[Character]):
@@ -47,15 +47,15 @@ class CharacterSerializer(serializers.ModelSerializer[Character]):
     system_prompt = Text(required=False)
     post_history_instructions = Text(required=False)
     creator_notes = Text(required=False)
-    alternate_greetings = serializers.ListField(child=Text(), required=False, max_length=MAX_LISTED)
-    group_only_greetings = serializers.ListField(child=Text(), required=False, max_length=MAX_LISTED)
-    tags = serializers.ListField(child=Text(), required=False, max_length=MAX_LISTED)
+    alternate_greetings = serializers.ListField(child=Text(), required=False, max_length=MAX_LIST_ITEMS)
+    group_only_greetings = serializers.ListField(child=Text(), required=False, max_length=MAX_LIST_ITEMS)
+    tags = serializers.ListField(child=Text(), required=False, max_length=MAX_LIST_ITEMS)
     creator = Text(required=False)
     character_version = Text(required=False)
     nickname = Text(required=False)
     creator_notes_multilingual = JSONObject(required=False)
     source = serializers.ListField(  # type: ignore[assignment]
-        child=Text(), required=False, max_length=MAX_LISTED, help_text="The sources of the card."
+        child=Text(), required=False, max_length=MAX_LIST_ITEMS, help_text="The sources of the card."
     )
     extensions = JSONObject(required=False)
 
@@ -106,7 +106,7 @@ class CharacterImportView(APIView):
     @extend_schema(request={"multipart/form-data": FileSerializer}, responses={201: ImportedCardsSerializer})
     def post(self, request: Request) -> Response:
         """Import a character card of any version (PNG, JSON, CHARX or YAML) or a lorebook."""
-        refuse_larger(request, cards.MAX_FILE_BYTES)
+        check_content_length(request, cards.MAX_FILE_BYTES)
         file = read_body(FileSerializer, request)["file"]
         imported = cards.import_card(request.user, file, filename=file.name)
         return Response(ImportedCardsSerializer(imported).data, status=status.HTTP_201_CREATED)
@@ -125,11 +125,11 @@ class CharacterExportView(APIView):
     def get(self, request: Request, pk: UUID) -> HttpResponse:
         """Export the card as imported, with later changes. A PNG contains the card in versions 2 and 3."""
         character = access_character(request.user, pk)
-        form = request.query_params.get("format", "json")
-        if form == "json":
+        format_name = request.query_params.get("format", "json")
+        if format_name == "json":
             filename = cards.card_filename(character.name, "json")
             return download(cards.export_json(character), "application/json", filename)
-        if form == "png":
+        if format_name == "png":
             return download(cards.export_png(character), "image/png", cards.card_filename(character.name, "png"))
         raise Invalid.at("/format", "The formats are json and png.")
 
@@ -143,11 +143,11 @@ class CharacterImageView(APIView):
     )
     def get(self, request: Request, pk: UUID) -> HttpResponse:
         """Return the stored picture."""
-        image = _image(access_character(request.user, pk))
+        image = _access_image(access_character(request.user, pk))
         etag = f'"{image.pk}"'
         headers = {"ETag": etag, "Cache-Control": "private, no-cache", "X-Content-Type-Options": "nosniff"}
-        reply = HttpResponse(bytes(image.content), content_type=image.media_type, headers=headers)
-        return get_conditional_response(request._request, etag=etag, response=reply) or reply
+        response = HttpResponse(bytes(image.content), content_type=image.media_type, headers=headers)
+        return get_conditional_response(request._request, etag=etag, response=response) or response
 
     @extend_schema(
         request={"image/*": OpenApiTypes.BINARY, "multipart/form-data": FileSerializer}, responses={204: None}
@@ -155,8 +155,8 @@ class CharacterImageView(APIView):
     def put(self, request: Request, pk: UUID) -> Response:
         """Replace the picture. It is PNG, JPEG or WebP, as the body or as the field `file` of a form."""
         character = access_character(request.user, pk)
-        refuse_larger(request, MAX_PICTURE_BYTES)
-        content = _picture(request)
+        check_content_length(request, MAX_PICTURE_BYTES)
+        content = _read_picture(request)
         try:
             operations.set_character_image(character, content, media_type_of(content))
         except (BrokenPicture, BrokenPNG) as error:
@@ -166,19 +166,19 @@ class CharacterImageView(APIView):
     @extend_schema(responses={204: None})
     def delete(self, request: Request, pk: UUID) -> Response:
         character = access_character(request.user, pk)
-        _image(character)
+        _access_image(character)
         operations.delete_character_image(character)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-def _image(character: Character) -> CharacterImage:
+def _access_image(character: Character) -> CharacterImage:
     image = image_of(character)
     if image is None:
         raise Missing("This character has no picture.")
     return image
 
 
-def _picture(request: Request) -> bytes:
+def _read_picture(request: Request) -> bytes:
     """Return the picture in the body, which the parsers read as bytes or as the fields of a form."""
     data: Any = request.data
     if isinstance(data, bytes):

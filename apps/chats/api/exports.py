@@ -32,7 +32,7 @@ class ChatExportView(APIView):
     @extend_schema(
         parameters=[
             OpenApiParameter("format", OpenApiTypes.STR, enum=list(FORMATS), default="jsonl"),
-            OpenApiParameter("hidden", OpenApiTypes.BOOL, description="Text and Markdown: with hidden messages."),
+            OpenApiParameter("hidden", OpenApiTypes.BOOL, description="Text and Markdown: include hidden messages."),
         ],
         responses={(200, media_type): OpenApiTypes.BINARY for _, media_type, _ in FORMATS.values()},
     )
@@ -42,20 +42,20 @@ class ChatExportView(APIView):
         name = request.query_params.get("format", "jsonl")
         if name not in FORMATS:
             raise Invalid.at("/format", f"The formats are {', '.join(FORMATS)}.")
-        export, media_type, ending = FORMATS[name]
+        export, media_type, extension = FORMATS[name]
         hidden = request.query_params.get("hidden") == "true" and name in ("text", "markdown")
         chunks = export(chat, include_hidden=True) if hidden else export(chat)
         served_by_asgi = isinstance(request._request, ASGIRequest)
-        disposition = content_disposition_header(as_attachment=True, filename=export_filename(chat, ending))
+        disposition = content_disposition_header(as_attachment=True, filename=export_filename(chat, extension))
         return StreamingHttpResponse(
-            _in_threads(chunks) if served_by_asgi else chunks,
+            _iterate_async(chunks) if served_by_asgi else chunks,
             content_type=media_type,
             headers={"Content-Disposition": disposition},
         )
 
 
-async def _in_threads(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the same chunks in an event loop. Given a plain iterator, Django would read all of it first."""
-    following = sync_to_async(partial(next, chunks, None))
-    while (chunk := await following()) is not None:
+async def _iterate_async(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the chunks asynchronously. Under ASGI, Django would read a plain iterator to its end before sending."""
+    next_chunk = sync_to_async(partial(next, chunks, None))
+    while (chunk := await next_chunk()) is not None:
         yield chunk

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats.api.imports import ImportSerializer, ReportSerializer
-from apps.chats.api.uploads import refuse_larger
+from apps.chats.api.uploads import check_content_length
 from apps.chats.models import ImportJob
 from apps.chats.serializers import import_document
 from apps.chats.tasks import request_import
@@ -23,7 +23,7 @@ from apps.common.serializer_fields import read_body
 
 
 class ImportJobSerializer(serializers.Serializer[ImportJob]):
-    """An import in a reply."""
+    """An import in a response."""
 
     id = serializers.UUIDField()
     filename = serializers.CharField()
@@ -60,7 +60,7 @@ class ImportJobListView(generics.ListAPIView[ImportJob]):
     @extend_schema(request={"multipart/form-data": ImportSerializer}, responses={202: ImportStartedSerializer})
     def post(self, request: Request) -> Response:
         """Import a file in the background. Use this for large files."""
-        refuse_larger(request, settings.IMPORT_MAX_BYTES)
+        check_content_length(request, settings.IMPORT_MAX_BYTES)
         fields = read_body(ImportSerializer, request)
         job = request_import(request.user, fields.pop("file"), **fields)
         return Response({"import": import_document(job)}, status=status.HTTP_202_ACCEPTED)

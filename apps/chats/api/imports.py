@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.chats.api.uploads import refuse_larger
+from apps.chats.api.uploads import check_content_length
 from apps.chats.serializers import ChatSerializer, OwnCharacter, chat_document
 from apps.chats.transfer.imports import import_chats
 from apps.common.serializer_fields import StrictSerializer, Text, read_body
@@ -45,7 +45,7 @@ class ChatImportView(APIView):
     @extend_schema(request={"multipart/form-data": ImportSerializer}, responses={201: ImportedSerializer})
     def post(self, request: Request) -> Response:
         """Import the chats of a file of any supported format."""
-        refuse_larger(request, settings.IMPORT_MAX_BYTES)
+        check_content_length(request, settings.IMPORT_MAX_BYTES)
         fields = read_body(ImportSerializer, request)
         file = fields.pop("file")
         result = import_chats(request.user, file, filename=file.name, **fields)

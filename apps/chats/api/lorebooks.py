@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats import operations
-from apps.chats.api.uploads import FileReportSerializer, FileSerializer, download, refuse_larger
+from apps.chats.api.uploads import FileReportSerializer, FileSerializer, check_content_length, download
 from apps.chats.dates import timestamp
 from apps.chats.formats import lorebooks
 from apps.chats.formats.layout import dump
@@ -69,7 +69,7 @@ class BookSerializer(StrictSerializer):
 
 
 class LorebookSerializer(serializers.Serializer[Lorebook]):
-    """A lorebook in a reply, with all fields of its entries."""
+    """A lorebook in a response, with all fields of its entries."""
 
     id = serializers.UUIDField()
     name = serializers.CharField()
@@ -141,7 +141,7 @@ class LorebookImportView(APIView):
     @extend_schema(request={"multipart/form-data": FileSerializer}, responses={201: ImportedLorebooksSerializer})
     def post(self, request: Request) -> Response:
         """Import a lorebook of SillyTavern, NovelAI, Agnai or Risu, or that of a card."""
-        refuse_larger(request, cards.MAX_FILE_BYTES)
+        check_content_length(request, cards.MAX_FILE_BYTES)
         file = read_body(FileSerializer, request)["file"]
         imported = cards.import_lorebook(request.user, file, filename=file.name)
         return Response(ImportedLorebooksSerializer(imported).data, status=status.HTTP_201_CREATED)
@@ -157,8 +157,8 @@ class LorebookExportView(APIView):
     def get(self, request: Request, lorebook_id: UUID) -> HttpResponse:
         """Export the lorebook. Unchanged, and in its original format, it is equal to the imported file."""
         book = access_lorebook(request.user, lorebook_id)
-        form = request.query_params.get("format", "sillytavern")
-        if form not in lorebooks.FORMATS:
+        format_name = request.query_params.get("format", "sillytavern")
+        if format_name not in lorebooks.FORMATS:
             raise Invalid.at("/format", f"The formats are {', '.join(lorebooks.FORMATS)}.")
-        content = dump(lorebooks.write(book.document, form, book.original)).encode()
+        content = dump(lorebooks.write(book.document, format_name, book.original)).encode()
         return download(content, "application/json", cards.card_filename(book.name, "json"))

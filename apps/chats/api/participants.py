@@ -18,7 +18,7 @@ from apps.common.serializer_fields import Flag, Position, StrictSerializer, Text
 
 
 class ParticipantSerializer(serializers.Serializer[Participant]):
-    """A participant in a reply."""
+    """A participant in a response."""
 
     id = serializers.UUIDField()
     name = serializers.CharField()
@@ -60,7 +60,7 @@ class RoundQuery(serializers.Serializer[Any]):
 
 
 class RoundMessageSerializer(serializers.Serializer[Any]):
-    """A message of a round in a reply."""
+    """A message of a round in a response."""
 
     id = serializers.UUIDField()
     index = serializers.IntegerField()

@@ -43,7 +43,7 @@ class PictureRenderer(CompactJSONRenderer):
     format = "picture"
 
 
-def refuse_larger(request: Request, limit: int) -> None:
+def check_content_length(request: Request, limit: int) -> None:
     """Raise TooLarge if the declared length of the body exceeds ``limit``, before the body is read."""
     length = request.META.get("CONTENT_LENGTH") or "0"
     if length.isdecimal() and int(length) > limit + ENVELOPE_BYTES:

@@ -18,12 +18,12 @@ _KNOWN_FIELDS = ("msg", "handle", "retries", "createdAt")
 
 def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
     """Yield the one chat of an export."""
-    own = Report(FORMAT, unit="message")
-    fields = read_other_fields(file, ("messages",), own)
-    head = convert.header("", "", agnai=convert.other_chat_fields(fields, ("name",), own))
-    lines = convert.objects_with_key(read_array(file, ("messages",), own), "msg", own)
-    messages = (_message(line, partial(own.warn, number)) for number, line in lines)
-    yield require_messages(ParsedChat(head, messages, own, convert.title_of(fields.get("name"))))
+    chat_report = Report(FORMAT, unit="message")
+    fields = read_other_fields(file, ("messages",), chat_report)
+    header = convert.build_header("", "", agnai=convert.other_chat_fields(fields, ("name",), chat_report))
+    lines = convert.objects_with_key(read_array(file, ("messages",), chat_report), "msg", chat_report)
+    messages = (_message(line, partial(chat_report.warn, number)) for number, line in lines)
+    yield require_messages(ParsedChat(header, messages, chat_report, convert.title_of(fields.get("name"))))
 
 
 def _message(line: Mapping[str, Any], warn: Warn) -> ParsedMessage:
@@ -33,6 +33,6 @@ def _message(line: Mapping[str, Any], warn: Warn) -> ParsedMessage:
     first = convert.Version(as_text(line.get("msg"), warn), extra, parse_date(line.get("createdAt")))
     # `handle` is the speaker's name as displayed.
     name = convert.name_or(line.get("handle"), convert.USER if is_user else "", warn)
-    # `retries` holds the texts of discarded answers; `msg` is the one that was kept.
+    # `retries` holds the discarded versions of the text; `msg` is the one that was kept.
     texts = [text for _, text in convert.numbered_items(line.get("retries")) if isinstance(text, str)]
-    return convert.message(name, is_user, [first, *map(convert.Version, texts)])
+    return convert.build_message(name, is_user, [first, *map(convert.Version, texts)])

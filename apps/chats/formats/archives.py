@@ -10,36 +10,36 @@ from typing import IO, BinaryIO
 from apps.chats.formats.parsed import UnreadableFile
 
 SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
-# Exports hold the pictures of the account too.
+# A high limit, since exports also hold the account's pictures.
 MAX_FILES = 50_000
 
-_CHUNK = 2**20
-_ENTRY = b"PK\x01\x02"  # the signature of an entry of the central directory
-_CONVERSATIONS = re.compile(r"conversations([-_]\d+)?\.json", re.IGNORECASE)
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, NotImplementedError)
+_CHUNK_BYTES = 2**20
+_ENTRY_SIGNATURE = b"PK\x01\x02"  # the signature of an entry of the central directory
+_CONVERSATIONS_PATTERN = re.compile(r"conversations([-_]\d+)?\.json", re.IGNORECASE)
+_DAMAGE_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, NotImplementedError)
 
 
 class Archive:
-    """An opened archive, of which at most `limit` bytes are unpacked in all. The sizes in the archive are not trusted.
+    """An opened archive, from which at most `limit` bytes are unpacked. The sizes in the archive are not trusted.
 
     Raise UnreadableFile if the archive is damaged or holds more.
     """
 
     def __init__(self, file: BinaryIO, limit: int) -> None:
-        self._left = limit
+        self._remaining_bytes = limit
         # Counted before it is opened: `zipfile` creates an object for each entry, of which there may be millions.
-        if _count(file, _ENTRY) > MAX_FILES:
+        if _count(file, _ENTRY_SIGNATURE) > MAX_FILES:
             raise UnreadableFile(f"There are more than {MAX_FILES} files in the archive.")
         file.seek(0)
         try:
             self._archive = zipfile.ZipFile(file)
-        except _DAMAGED:
+        except _DAMAGE_ERRORS:
             raise UnreadableFile("The archive is damaged.") from None
 
     def names(self) -> list[str]:
         """Return the names of the `conversations.json` files of an export, else of all JSON files."""
         names = [name for name in self._archive.namelist() if not name.startswith("__MACOSX/")]
-        exports = [name for name in names if _CONVERSATIONS.fullmatch(PurePosixPath(name).name)]
+        exports = [name for name in names if _CONVERSATIONS_PATTERN.fullmatch(PurePosixPath(name).name)]
         return exports or [name for name in names if name.lower().endswith((".json", ".jsonl"))]
 
     def is_card(self) -> bool:
@@ -54,20 +54,20 @@ class Archive:
         except UnreadableFile:
             target.close()
             raise
-        except _DAMAGED:
+        except _DAMAGE_ERRORS:
             target.close()
             raise UnreadableFile("It can't be unpacked: it is damaged or encrypted.") from None
         target.seek(0)
         return target
 
     def _copy(self, name: str, target: IO[bytes]) -> None:
-        # Only for these two methods does `zipfile` limit how much it unpacks at once.
+        # `zipfile` limits how much it unpacks at once only for these two methods.
         if self._archive.getinfo(name).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise UnreadableFile("It is packed in a way that is not read here.")
+            raise UnreadableFile("Its compression method is not supported.")
         with self._archive.open(name) as source:
-            while chunk := source.read(_CHUNK):
-                self._left -= len(chunk)
-                if self._left < 0:
+            while chunk := source.read(_CHUNK_BYTES):
+                self._remaining_bytes -= len(chunk)
+                if self._remaining_bytes < 0:
                     raise ArchiveTooLarge
                 target.write(chunk)
 
@@ -76,14 +76,14 @@ class ArchiveTooLarge(UnreadableFile):
     """The archive holds more bytes than may be unpacked."""
 
     def __init__(self) -> None:
-        super().__init__("The archive holds more than is unpacked at once.")
+        super().__init__("The archive holds more than may be unpacked.")
 
 
 def _count(file: BinaryIO, signature: bytes) -> int:
     """Count the occurrences of `signature` in a file."""
     file.seek(0)
     count, tail = 0, b""
-    while chunk := file.read(_CHUNK):
+    while chunk := file.read(_CHUNK_BYTES):
         count += (tail + chunk).count(signature)
         tail = chunk[1 - len(signature) :]
     return count

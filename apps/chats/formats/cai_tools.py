@@ -28,8 +28,8 @@ def _chat(history: dict[str, Any], report: Report, character: str) -> ParsedChat
     lines = convert.objects_with_key(convert.numbered_items(history.get("msgs")), "text", report)
     messages = (_message(line, character, partial(report.warn, number)) for number, line in lines)
     other_fields = convert.other_chat_fields(history, ("msgs",), report)
-    head = convert.header("", character, parse_date(history.get("created")), cai=other_fields)
-    return ParsedChat(head, messages, report)
+    header = convert.build_header("", character, parse_date(history.get("created")), cai=other_fields)
+    return ParsedChat(header, messages, report)
 
 
 def _message(line: Mapping[str, Any], character: str, warn: Warn) -> ParsedMessage:
@@ -39,4 +39,4 @@ def _message(line: Mapping[str, Any], character: str, warn: Warn) -> ParsedMessa
     extra = convert.other_message_fields("cai", line, ("src", "text", "created"), warn)
     version = convert.Version(as_text(line.get("text"), warn), extra, parse_date(line.get("created")))
     name = convert.name_or(source.get("name"), convert.USER if is_user else character, warn)
-    return convert.message(name, is_user, [version])
+    return convert.build_message(name, is_user, [version])

@@ -14,8 +14,8 @@ FORMAT = "chatgpt"
 NAME = "ChatGPT"
 
 _NO_TEXT = "An image or a file is kept only as a reference in the message's data: the text doesn't contain it."
-# How a warning calls the hidden messages of a role.
-_HIDDEN_KINDS: dict[Any, str] = {"system": "system", "tool": "tools", "assistant": "calls of tools"}
+# Names of hidden messages in warnings, by role.
+_HIDDEN_KINDS: dict[Any, str] = {"system": "a system message", "tool": "a tool result", "assistant": "a tool call"}
 
 
 def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
@@ -26,67 +26,67 @@ def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
 def _chat(conversation: dict[str, Any], report: Report) -> ParsedChat:
     created_at = convert.from_seconds(conversation.get("create_time"))
     other_fields = convert.other_chat_fields(conversation, ("mapping", "title"), report)
-    head = convert.header("", NAME, created_at, chatgpt=other_fields)
-    return ParsedChat(head, _messages(conversation, report), report, convert.title_of(conversation.get("title")))
+    header = convert.build_header("", NAME, created_at, chatgpt=other_fields)
+    return ParsedChat(header, _messages(conversation, report), report, convert.title_of(conversation.get("title")))
 
 
 def _messages(conversation: Mapping[str, Any], report: Report) -> Iterator[ParsedMessage]:
     # `mapping` holds the tree: node ids with `message`, `parent` and `children`. The root has no message.
     mapping = convert.as_object(conversation.get("mapping"))
-    points = {key: convert.as_object(point) for key, point in mapping.items()}
-    if not points:
+    entries = {key: convert.as_object(entry) for key, entry in mapping.items()}
+    if not entries:
         return
     nodes = {
-        key: _node(convert.as_object(point.get("message")), partial(report.warn, number))
-        for number, (key, point) in enumerate(points.items(), 1)
+        key: _node(convert.as_object(entry.get("message")), partial(report.warn, number))
+        for number, (key, entry) in enumerate(entries.items(), 1)
     }
-    tree = Tree({key: nodes[key] for key in _in_order(points)}, _parents(points))
+    tree = Tree({key: nodes[key] for key in _in_order(entries)}, _parents(entries))
     yield from tree.parsed_messages(conversation.get("current_node"), NAME, report)
 
 
-def _parents(points: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+def _parents(entries: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """Return each node's parent: the one it names, else the one that lists it among its children."""
-    listed = {child: key for key, point in points.items() for child in _children(point)}
-    named = {key: point["parent"] for key, point in points.items() if isinstance(point.get("parent"), str)}
+    listed = {child: key for key, entry in entries.items() for child in _children(entry)}
+    named = {key: entry["parent"] for key, entry in entries.items() if isinstance(entry.get("parent"), str)}
     return listed | named
 
 
-def _in_order(points: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def _in_order(entries: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return all node ids, siblings in the order in which their parent lists them."""
-    listed = dict.fromkeys(child for point in points.values() for child in _children(point) if child in points)
-    return [*(key for key in points if key not in listed), *listed]
+    listed = dict.fromkeys(child for entry in entries.values() for child in _children(entry) if child in entries)
+    return [*(key for key in entries if key not in listed), *listed]
 
 
-def _children(point: Mapping[str, Any]) -> list[str]:
-    return [child for _, child in convert.numbered_items(point.get("children")) if isinstance(child, str)]
+def _children(entry: Mapping[str, Any]) -> list[str]:
+    return [child for _, child in convert.numbered_items(entry.get("children")) if isinstance(child, str)]
 
 
-def _node(written: Mapping[str, Any], warn: Warn) -> Node:
-    role = convert.as_object(written.get("author")).get("role")
-    content = convert.as_object(written.get("content"))
+def _node(raw_message: Mapping[str, Any], warn: Warn) -> Node:
+    role = convert.as_object(raw_message.get("author")).get("role")
+    content = convert.as_object(raw_message.get("content"))
     if content.get("content_type") == "thoughts":
         thoughts = convert.objects_in(content.get("thoughts"))
         return Node(is_user=False, reasoning=convert.join_texts(thought.get("content") for thought in thoughts))
-    shown = _is_shown(written, role, content)
+    shown = _is_shown(raw_message, role, content)
     text, others = _split_parts(content)
     if not shown or not (text or others):
-        if written and (text or others):
-            kind = _HIDDEN_KINDS.get(role, "program")
-            warn(f"A message was left out: it is one of the {kind}, which ChatGPT doesn't show.")
+        if raw_message and (text or others):
+            kind = _HIDDEN_KINDS.get(role, "an internal message")
+            warn(f"A message was left out: it is {kind}, which ChatGPT doesn't show.")
         return Node(is_user=role == "user")
     if others:
         warn(_NO_TEXT)
-    extra = _extra(written, others, warn)
-    return Node(role == "user", text, "", extra, convert.from_seconds(written.get("create_time")))
+    extra = _extra(raw_message, others, warn)
+    return Node(role == "user", text, "", extra, convert.from_seconds(raw_message.get("create_time")))
 
 
-def _is_shown(written: Mapping[str, Any], role: Any, content: Mapping[str, Any]) -> bool:
+def _is_shown(raw_message: Mapping[str, Any], role: Any, content: Mapping[str, Any]) -> bool:
     """Return whether ChatGPT displays the message."""
-    if convert.as_object(written.get("metadata")).get("is_visually_hidden_from_conversation"):
+    if convert.as_object(raw_message.get("metadata")).get("is_visually_hidden_from_conversation"):
         return False
     is_text = content.get("content_type", "text") in ("text", "multimodal_text", "code")
-    # A recipient other than "all" is a tool: the message is a call of it.
-    return role in ("user", "assistant") and is_text and written.get("recipient", "all") in ("all", None)
+    # A recipient other than "all" is a tool: the message is a tool call.
+    return role in ("user", "assistant") and is_text and raw_message.get("recipient", "all") in ("all", None)
 
 
 def _split_parts(content: Mapping[str, Any]) -> tuple[str, list[dict[str, Any]]]:
@@ -100,7 +100,7 @@ def _split_parts(content: Mapping[str, Any]) -> tuple[str, list[dict[str, Any]]]
     return convert.join_texts(texts), others
 
 
-def _extra(written: Mapping[str, Any], others: list[dict[str, Any]], warn: Warn) -> dict[str, Any]:
-    model = convert.as_object(written.get("metadata")).get("model_slug")
+def _extra(raw_message: Mapping[str, Any], others: list[dict[str, Any]], warn: Warn) -> dict[str, Any]:
+    model = convert.as_object(raw_message.get("metadata")).get("model_slug")
     extra = {"model": model} if isinstance(model, str) else {}
-    return extra | convert.other_message_fields("chatgpt", {**written, "parts": others}, ("content",), warn)
+    return extra | convert.other_message_fields("chatgpt", {**raw_message, "parts": others}, ("content",), warn)

@@ -24,8 +24,8 @@ def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
 
 def _chat(conversation: dict[str, Any], report: Report) -> ParsedChat:
     other_fields = convert.other_chat_fields(conversation, ("chat_messages", "name"), report)
-    head = convert.header("", NAME, parse_date(conversation.get("created_at")), claude=other_fields)
-    return ParsedChat(head, _messages(conversation, report), report, convert.title_of(conversation.get("name")))
+    header = convert.build_header("", NAME, parse_date(conversation.get("created_at")), claude=other_fields)
+    return ParsedChat(header, _messages(conversation, report), report, convert.title_of(conversation.get("name")))
 
 
 def _messages(conversation: Mapping[str, Any], report: Report) -> Iterator[ParsedMessage]:
@@ -48,19 +48,19 @@ def _messages(conversation: Mapping[str, Any], report: Report) -> Iterator[Parse
 def _parents(keys: list[str], named: Mapping[str, str]) -> dict[str, str]:
     """Return each message's parent: the previous message, or in a conversation that branches, the one it names.
 
-    A conversation branches if two messages name the same parent. In all others the order is used, as
-    parents may be missing there.
+    A conversation branches if two messages name the same parent. In all others the order counts, since parents may be
+    missing.
     """
     previous = dict(zip(keys[1:], keys, strict=False))
-    branches = len(set(named.values())) < len(named)
-    return {key: named.get(key, previous.get(key, "")) for key in keys} if branches else previous
+    has_branches = len(set(named.values())) < len(named)
+    return {key: named.get(key, previous.get(key, "")) for key in keys} if has_branches else previous
 
 
 def _node(line: Mapping[str, Any], warn: Warn) -> Node:
     sender = line.get("sender")
     is_user = sender in ("human", "user")
     if not is_user and sender != "assistant":
-        warn("The sender was neither human nor assistant: it was taken for the assistant.")
+        warn("The sender was neither human nor assistant: it was treated as the assistant.")
     blocks = convert.objects_in(line.get("content"))
     # Older exports have no content blocks, only `text`; where there are both, `text` may be incomplete.
     text = _join_blocks(blocks, "text") or convert.join_texts([line.get("text")])
@@ -69,7 +69,7 @@ def _node(line: Mapping[str, Any], warn: Warn) -> Node:
         warn("A message was left out: it has no text.")
         return Node(is_user)
     if any(block.get("type") in ("tool_use", "tool_result") for block in blocks):
-        warn("The calls of tools in a message were left out.")
+        warn("Tool calls in a message were left out.")
     return Node(is_user, text, _join_blocks(blocks, "thinking"), extra, parse_date(line.get("created_at")))
 
 

@@ -29,19 +29,17 @@ class Version:
     sent_at: dt.datetime | None = None
 
 
-def message(
+def build_message(
     name: str, is_user: bool, versions: Sequence[Version], active: int = 0, *, is_system: bool = False
 ) -> ParsedMessage:
     """Build a message with a swipe for each version. `active` is the index of the active one."""
     sent_at = versions[active].sent_at
-    dates = [
-        {"send_date": iso(version.sent_at)} if version.sent_at and len(versions) > 1 else {} for version in versions
-    ]
+    dates = [{"send_date": iso_date(item.sent_at)} if item.sent_at and len(versions) > 1 else {} for item in versions]
     return ParsedMessage(
         name=name[:MAX_NAME],
         is_user=is_user,
         is_system=is_system,
-        send_date=iso(sent_at),
+        send_date=iso_date(sent_at),
         sent_at=sent_at,
         swipe_id=active,
         swipes=tuple(
@@ -51,19 +49,19 @@ def message(
     )
 
 
-def header(user_name: str, character_name: str, created_at: dt.datetime | None = None, **metadata: Any) -> ParsedHeader:
+def build_header(user: str, character: str, created_at: dt.datetime | None = None, **metadata: Any) -> ParsedHeader:
     """Build a header. Empty values of `metadata` are dropped."""
     present = {key: value for key, value in metadata.items() if value}
-    return ParsedHeader(user_name[:MAX_NAME], character_name[:MAX_NAME], created_at, present, layout="")
+    return ParsedHeader(user[:MAX_NAME], character[:MAX_NAME], created_at, present, layout="")
 
 
-def iso(moment: dt.datetime | None) -> str:
+def iso_date(moment: dt.datetime | None) -> str:
     """Format a date as RFC 3339 in UTC. Return an empty string for None."""
     return "" if moment is None else moment.isoformat().replace("+00:00", "Z")
 
 
 def from_seconds(value: Any) -> dt.datetime | None:
-    """Convert seconds since 1970 into a date. Return None if `value` is no number or out of range."""
+    """Convert seconds since 1970 into a date. Return None if `value` is not a number or is out of range."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -73,13 +71,13 @@ def from_seconds(value: Any) -> dt.datetime | None:
 
 
 def title_of(value: Any) -> str:
-    """Return a title as one line of printable characters, or an empty string if `value` is no string."""
+    """Return a title as one line of printable characters, or an empty string if `value` is not a string."""
     text = value if isinstance(value, str) else ""
     return "".join(char if char.isprintable() else " " for char in text).strip()[:MAX_NAME]
 
 
 def name_or(value: Any, fallback: str, warn: Warn) -> str:
-    """Return the name in `value`, or `fallback` if it is empty or no string."""
+    """Return the name in `value`, or `fallback` if it is empty or not a string."""
     return (as_name(value, warn).strip() if isinstance(value, str) else "") or fallback
 
 
@@ -99,7 +97,7 @@ def _limit_size(data: Mapping[str, Any], limit: int, warn: Warn) -> dict[str, An
     sizes = {key: len(dump(value).encode()) for key, value in data.items() if value not in (None, "", [], {})}
     while sum(sizes.values()) > limit:
         largest = max(sizes, key=lambda key: sizes[key])
-        warn(f"{largest[:80]} was left out: it is too large to be kept with its message or chat.")
+        warn(f"{largest[:80]} was left out: it is too large to be stored with its message or chat.")
         del sizes[largest]
     return {key: data[key] for key in sizes}
 
@@ -128,12 +126,12 @@ def objects_with_key(
 
 
 def numbered_items(value: Any) -> Iterator[tuple[int, Any]]:
-    """Yield the items of an array with their numbers, from 1. Yield nothing if `value` is no array."""
+    """Yield the items of an array with their numbers, from 1. Yield nothing if `value` is not an array."""
     return enumerate(value if isinstance(value, list) else [], 1)
 
 
 def objects_in(value: Any) -> list[dict[str, Any]]:
-    """Return the objects in an array. Return an empty list if `value` is no array."""
+    """Return the objects in an array. Return an empty list if `value` is not an array."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 

@@ -10,10 +10,10 @@ from apps.chats.formats.json_lines import MAX_LINE_BYTES, BrokenLine
 from apps.chats.formats.json_stream import MAX_VALUE_BYTES, BrokenDocument, JsonStream, array_at
 from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report, UnreadableFile
 
-# The fields of a document other than its messages, together.
+# The size of all fields of a document other than its messages.
 MAX_FIELDS_BYTES = 4 * 2**20
 
-Reader = Callable[[dict[str, Any], Report], ParsedChat]
+ChatParser = Callable[[dict[str, Any], Report], ParsedChat]
 
 
 def read_array(
@@ -67,14 +67,14 @@ def _read_field(stream: JsonStream, fields: dict[str, Any], key: str, report: Re
         report.warn(1, "Some data other than the messages was left out: it is damaged or too large.")
 
 
-def parse_conversations(file: BinaryIO, path: Sequence[str], report: Report, read: Reader) -> Iterator[ParsedChat]:
-    """Yield the chats that `read` makes of the objects at `path`. Report those without messages as skipped."""
+def parse_conversations(file: BinaryIO, path: Sequence[str], report: Report, parse: ChatParser) -> Iterator[ParsedChat]:
+    """Yield the chats that `parse` makes of the objects at `path`. Report those without messages as skipped."""
     for number, value in read_array(file, path, report, MAX_VALUE_BYTES):
         if not isinstance(value, dict):
             report.skip(number, "Not a JSON object.")
             continue
         try:
-            yield require_messages(read(value, Report(report.format, unit="message")))
+            yield require_messages(parse(value, Report(report.format, unit="message")))
         except UnreadableFile as error:
             report.skip(number, error.reason)
 
@@ -85,10 +85,10 @@ def require_messages(chat: ParsedChat) -> ParsedChat:
     if first is None:
         reasons = [skip["reason"] for skip in chat.report.skipped_lines[:1]]
         raise UnreadableFile(" ".join(["There is no message in it.", *reasons]))
-    return replace(chat, messages=_counted(first, chat.messages, chat.report))
+    return replace(chat, messages=_count_messages(first, chat.messages, chat.report))
 
 
-def _counted(first: ParsedMessage, rest: Iterator[ParsedMessage], report: Report) -> Iterator[ParsedMessage]:
+def _count_messages(first: ParsedMessage, rest: Iterator[ParsedMessage], report: Report) -> Iterator[ParsedMessage]:
     report.messages += 1
     yield first
     for message in rest:

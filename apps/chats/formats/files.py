@@ -9,13 +9,13 @@ from typing import BinaryIO, cast
 from apps.chats.formats.archives import SIGNATURES, Archive, ArchiveTooLarge
 from apps.chats.formats.conversion import title_of
 from apps.chats.formats.parsed import ParsedChat, Report, UnreadableFile
-from apps.chats.formats.recognition import CARD, LOREBOOK, detect_format
+from apps.chats.formats.recognition import CARD_REASON, LOREBOOK_REASON, detect_format
 
 MAX_UNPACKED_BYTES = 2**30
 
 _PNG = b"\x89PNG"
 _CARD_KEYWORDS = (b"chara\0", b"ccv3\0")
-_PICTURE_BYTES = 32 * 2**20
+_MAX_PICTURE_BYTES = 32 * 2**20
 
 
 @dataclass
@@ -23,7 +23,7 @@ class ParsedFile(Iterator[ParsedChat]):
     """Iterator over the chats of a file.
 
     Consume the messages of a chat before taking the next one. `report` lists the conversations that were skipped as a
-    whole, and is complete after the last chat; each chat has a report of its messages too.
+    whole, and is complete after the last chat; each chat has its own report on its messages.
     """
 
     report: Report
@@ -43,7 +43,7 @@ def parse_file(file: BinaryIO, *, max_unpacked: int = MAX_UNPACKED_BYTES) -> Par
     start = file.read(4)
     if start == _PNG:
         raise UnreadableFile(_reason_not_chat(file))
-    parsed = _archive(file, max_unpacked) if start in SIGNATURES else _document(file)
+    parsed = _parse_archive(file, max_unpacked) if start in SIGNATURES else _parse_document(file)
     first = next(parsed, None)
     if first is None:
         reasons = [line["reason"] for line in parsed.report.skipped_lines[:1]]
@@ -62,7 +62,7 @@ def is_card(file: BinaryIO) -> bool:
             detect_format(file)
         return start == _PNG
     except UnreadableFile as error:
-        return error.reason in (CARD, LOREBOOK)
+        return error.reason in (CARD_REASON, LOREBOOK_REASON)
     finally:
         file.seek(0)
 
@@ -75,16 +75,16 @@ def is_archive(file: BinaryIO) -> bool:
     return start in SIGNATURES
 
 
-def _document(file: BinaryIO) -> ParsedFile:
-    found = detect_format(file)
-    report = Report(found.name, unit="conversation")
-    return ParsedFile(report, found.read(file, report))
+def _parse_document(file: BinaryIO) -> ParsedFile:
+    detected = detect_format(file)
+    report = Report(detected.name, unit="conversation")
+    return ParsedFile(report, detected.read(file, report))
 
 
-def _archive(file: BinaryIO, limit: int) -> ParsedFile:
+def _parse_archive(file: BinaryIO, limit: int) -> ParsedFile:
     archive = Archive(file, limit)
     if archive.is_card():
-        raise UnreadableFile(CARD)
+        raise UnreadableFile(CARD_REASON)
     report = Report("zip", unit="file")
     return ParsedFile(report, _chats_of_archive(archive, report))
 
@@ -93,7 +93,7 @@ def _chats_of_archive(archive: Archive, report: Report) -> Iterator[ParsedChat]:
     for number, name in enumerate(archive.names(), 1):
         try:
             with archive.unpack(name) as unpacked:
-                parsed = _document(cast(BinaryIO, unpacked))
+                parsed = _parse_document(cast(BinaryIO, unpacked))
                 report.format = parsed.report.format
                 for chat in parsed:
                     yield replace(chat, title=chat.title or title_of(PurePosixPath(name).stem))
@@ -105,7 +105,7 @@ def _chats_of_archive(archive: Archive, report: Report) -> Iterator[ParsedChat]:
 
 
 def _reason_not_chat(file: BinaryIO) -> str:
-    """Return why a PNG is no chat. A card is a PNG with a text chunk of one of the known keywords."""
-    content = file.read(_PICTURE_BYTES)
+    """Return why a PNG is not a chat. A card is a PNG with a text chunk of one of the known keywords."""
+    content = file.read(_MAX_PICTURE_BYTES)
     is_card = any(keyword in content for keyword in _CARD_KEYWORDS)
-    return CARD if is_card else "It is a PNG image, and no chat."
+    return CARD_REASON if is_card else "It is a PNG image, not a chat."

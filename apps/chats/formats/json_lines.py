@@ -15,7 +15,7 @@ MAX_DIGITS = 4300
 
 Warn = Callable[[str], None]
 # Postgres stores neither NUL nor lone surrogates in texts and JSON.
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_UNSTORABLE_PATTERN = re.compile("[\x00\ud800-\udfff]")
 
 
 class BrokenLine(ValueError):
@@ -40,9 +40,9 @@ def _lines_of_file(file: BinaryIO) -> Iterator[bytes | None]:
 
 
 def loads(line: bytes, warn: Warn) -> Any:
-    """Return the JSON value of `line`. Replace what Postgres can't store, and pass that to `warn`.
+    """Return the JSON value of `line`. Replace what Postgres can't store, and report each repair to `warn`.
 
-    Raise BrokenLine if the line is no JSON, or nested more than `MAX_DEPTH` levels deep.
+    Raise BrokenLine if the line is not JSON, or nested more than `MAX_DEPTH` levels deep.
     """
     text = _decode(line, warn)
     try:
@@ -51,7 +51,7 @@ def loads(line: bytes, warn: Warn) -> Any:
         raise BrokenLine(f"Not valid JSON: {error.msg} at column {error.colno}.") from None
     except RecursionError:
         raise BrokenLine("Nested too deeply.") from None
-    if _deeper_than(value, MAX_DEPTH):
+    if _is_deeper_than(value, MAX_DEPTH):
         raise BrokenLine("Nested too deeply.")
     return _replace_unstorable(value, warn) if "\\u" in text or "\0" in text else value
 
@@ -68,7 +68,7 @@ def _parse(text: str, warn: Warn) -> Any:
     def pairs_to_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
         if len(value) < len(pairs):
-            warn("A key stood twice in an object: the last value was kept.")
+            warn("A key appeared twice in an object: the last value was kept.")
         return value
 
     def replace_by_null(_: str) -> Any:
@@ -93,7 +93,7 @@ def _parse(text: str, warn: Warn) -> Any:
     )
 
 
-def _deeper_than(value: Any, limit: int) -> bool:
+def _is_deeper_than(value: Any, limit: int) -> bool:
     level = [value]
     for _ in range(limit):
         level = [child for parent in level for child in _children(parent) if isinstance(child, dict | list)]
@@ -113,7 +113,7 @@ def _replace_unstorable(value: Any, warn: Warn) -> Any:
         return {_replace_unstorable(k, warn): _replace_unstorable(v, warn) for k, v in value.items()}
     if isinstance(value, list):
         return [_replace_unstorable(item, warn) for item in value]
-    if isinstance(value, str) and _UNSTORABLE.search(value):
+    if isinstance(value, str) and _UNSTORABLE_PATTERN.search(value):
         warn("NUL characters or lone surrogates were replaced by U+FFFD.")
-        return _UNSTORABLE.sub("\ufffd", value)
+        return _UNSTORABLE_PATTERN.sub("\ufffd", value)
     return value

@@ -1,6 +1,6 @@
 """Read a JSON document of any size in order, holding one value in memory at a time.
 
-A value that is broken or too large is skipped alone: reading continues after it. Values are parsed by
+A value that is broken or too large is skipped, and reading continues after it. Values are parsed by
 `json_lines.loads`, with its repairs.
 """
 
@@ -13,16 +13,16 @@ from apps.chats.formats.json_lines import BrokenLine, Warn, loads
 # The size of one value. The largest conversations in exports reach some ten megabytes.
 MAX_VALUE_BYTES = 32 * 2**20
 
-_CHUNK = 2**18
-_BLANK = b" \t\r\n"
-_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_CHUNK_BYTES = 2**18
+_WHITESPACE = b" \t\r\n"
+_STRING_PATTERN = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 # A quote alone matches a string whose end has not been read from the file yet.
-_TOKEN = re.compile(_STRING + rb'|[\[\]{}"]', re.DOTALL)
-_SCALAR_END = re.compile(rb"[\s,:\]}\[{]")
+_TOKEN_PATTERN = re.compile(_STRING_PATTERN + rb'|[\[\]{}"]', re.DOTALL)
+_SCALAR_END_PATTERN = re.compile(rb"[\s,:\]}\[{]")
 
 
 class BrokenDocument(BrokenLine):
-    """Reading can't continue: the document ends early, or is no JSON from here on."""
+    """Reading can't continue: the document ends early, or is not valid JSON from here on."""
 
 
 class JsonStream:
@@ -32,19 +32,19 @@ class JsonStream:
         self.bytes_read = 0  # total size of the values returned so far
         self._file = file
         self._data = bytearray()
-        self._at = 0
-        self._value_pending = False  # an item or member was announced whose value has not been read
+        self._position = 0
+        self._value_pending = False  # an item or key was yielded whose value has not been read
         self._fill()
         if self._data.startswith(b"\xef\xbb\xbf"):
-            self._at = 3
+            self._position = 3
 
     def peek(self) -> bytes:
-        """Return the next byte that is no blank, or empty bytes at the end of the file."""
+        """Return the next byte that is not whitespace, or empty bytes at the end of the file."""
         while True:
-            while self._at < len(self._data) and self._data[self._at] in _BLANK:
-                self._at += 1
-            if self._at < len(self._data):
-                return bytes(self._data[self._at : self._at + 1])
+            while self._position < len(self._data) and self._data[self._position] in _WHITESPACE:
+                self._position += 1
+            if self._position < len(self._data):
+                return bytes(self._data[self._position : self._position + 1])
             if not self._fill():
                 return b""
 
@@ -54,11 +54,11 @@ class JsonStream:
         Raise BrokenLine if the value can't be parsed or exceeds `limit` bytes (the position is then after it), and
         BrokenDocument if there is no further value.
         """
-        return loads(self._raw(limit), warn)
+        return loads(self._read_raw(limit), warn)
 
     def skip(self) -> None:
         """Skip the next value, however large."""
-        self._span(0)
+        self._skip_value(0)
 
     def items(self) -> Iterator[int]:
         """Stop before each value of an array and yield its number, from 1. Values that are not read are skipped."""
@@ -70,7 +70,7 @@ class JsonStream:
         for _ in self._walk(b"{", b"}"):
             self._value_pending = False
             if self.peek() != b'"':
-                raise self._broken()
+                raise self._broken_document()
             key = self.value(lambda warning: None)  # keys are only compared, not stored: repairs need no warning
             self._expect(b":")
             self._value_pending = True
@@ -79,7 +79,7 @@ class JsonStream:
     def _walk(self, start: bytes, end: bytes) -> Iterator[None]:
         self._expect(start)
         if self.peek() == end:
-            self._at += 1
+            self._position += 1
             return
         while True:
             self._value_pending = True
@@ -87,7 +87,7 @@ class JsonStream:
             if self._value_pending:
                 self.skip()
             if self.peek() == end:
-                self._at += 1
+                self._position += 1
                 return
             self._expect(b",")
 
@@ -95,69 +95,69 @@ class JsonStream:
         """Advance over `delimiter`. Raise BrokenDocument if something else comes next."""
         self._value_pending = False
         if self.peek() != delimiter:
-            raise self._broken()
-        self._at += 1
+            raise self._broken_document()
+        self._position += 1
 
-    def _broken(self) -> BrokenDocument:
+    def _broken_document(self) -> BrokenDocument:
         if not self.peek():
             return BrokenDocument("The file ends too early.")
         return BrokenDocument("The file is no longer valid JSON.")
 
-    def _raw(self, limit: int) -> bytes:
-        length = self._span(limit)
+    def _read_raw(self, limit: int) -> bytes:
+        length = self._skip_value(limit)
         if length > limit:
             raise BrokenLine(f"Larger than {limit / 2**20:g} MB.")
         self.bytes_read += length
-        return bytes(self._data[self._at - length : self._at])
+        return bytes(self._data[self._position - length : self._position])
 
-    def _span(self, keep: int) -> int:
+    def _skip_value(self, keep: int) -> int:
         """Advance over the next value and return its length. Values longer than `keep` bytes are not buffered."""
         self._value_pending = False
         first = self.peek()
         if first in (b"", b",", b":", b"]", b"}"):
-            raise self._broken()
-        del self._data[: self._at]
-        self._at = 0
+            raise self._broken_document()
+        del self._data[: self._position]
+        self._position = 0
         return self._skip_structure(keep) if first in b'"[{' else self._skip_scalar(keep)
 
     def _skip_scalar(self, keep: int) -> int:
         dropped = 0
-        while not (end := _SCALAR_END.search(self._data, self._at)):
-            self._at = len(self._data)
+        while not (end := _SCALAR_END_PATTERN.search(self._data, self._position)):
+            self._position = len(self._data)
             dropped += self._drop(dropped, keep)
             if not self._fill():
-                return dropped + self._at
-        self._at = end.start()
-        return dropped + self._at
+                return dropped + self._position
+        self._position = end.start()
+        return dropped + self._position
 
     def _skip_structure(self, keep: int) -> int:
         depth = dropped = 0
         while True:
-            token = _TOKEN.search(self._data, self._at)
+            token = _TOKEN_PATTERN.search(self._data, self._position)
             text = token.group() if token else b""
             if token is None or text == b'"':
-                self._at = token.start() if token else len(self._data)
+                self._position = token.start() if token else len(self._data)
                 dropped += self._drop(dropped, keep)
                 if not self._fill():
                     raise BrokenDocument("The file ends too early.")
                 continue
-            self._at = token.end()
+            self._position = token.end()
             depth += 1 if text in (b"[", b"{") else -1 if text in (b"]", b"}") else 0
             if depth <= 0:
-                return dropped + self._at
+                return dropped + self._position
 
     def _drop(self, dropped: int, keep: int) -> int:
         """Remove the scanned part of a value longer than `keep` from the buffer. Return its length."""
-        if dropped + self._at <= keep:
+        if dropped + self._position <= keep:
             return 0
-        passed = self._at
-        del self._data[:passed]
-        self._at = 0
-        return passed
+        scanned = self._position
+        del self._data[:scanned]
+        self._position = 0
+        return scanned
 
     def _fill(self) -> bool:
         # Double the buffer: an unfinished string is scanned again from its start after each read.
-        chunk = self._file.read(max(_CHUNK, len(self._data) - self._at))
+        chunk = self._file.read(max(_CHUNK_BYTES, len(self._data) - self._position))
         self._data += chunk
         return bool(chunk)
 

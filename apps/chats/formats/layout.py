@@ -4,18 +4,18 @@ A layout is the JSON text of an object with the line's keys in their order. A ke
 from the database columns has null. Any other has `{"raw": value}`: unknown fields, and values that were repaired on
 import, such as the outdated text that old SillyTavern versions left in `swipes`.
 
-An empty layout belongs to messages written here: every key comes from its column, in the usual order. `{}` is the
-layout of a header that was absent from the file.
+An empty layout belongs to messages that were not imported: every key comes from its column, in the usual order.
+`{}` is the layout of a header that was absent from the file.
 """
 
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-# Keys that become outdated with a field. A mirror is an optional copy of the field: it is refreshed if present, and
-# never added. Partners must be present once the field is: SillyTavern reads `swipes` together with all of them.
-_MIRRORS = {"mes": ("swipes",), "extra": ("swipe_info",)}
-_PARTNERS = {"swipes": ("swipe_id", "swipe_info", "mes", "extra")}
+# Other keys that a change of a field affects. A copy of the field is updated if present, and never added. Required keys
+# are added with the field, since SillyTavern reads `swipes` together with all of them.
+_OPTIONAL_COPIES = {"mes": ("swipes",), "extra": ("swipe_info",)}
+_REQUIRED_KEYS = {"swipes": ("swipe_id", "swipe_info", "mes", "extra")}
 
 
 def dump(value: Any) -> str:
@@ -50,6 +50,6 @@ def forget_layout(layout: str, fields: Iterable[str]) -> str:
         return layout
     entries = json.loads(layout)
     for field in fields:
-        entries.update(dict.fromkeys((field, *_PARTNERS.get(field, ()))))
-        entries.update(dict.fromkeys(key for key in _MIRRORS.get(field, ()) if key in entries))
+        entries.update(dict.fromkeys((field, *_REQUIRED_KEYS.get(field, ()))))
+        entries.update(dict.fromkeys(key for key in _OPTIONAL_COPIES.get(field, ()) if key in entries))
     return dump(entries)

@@ -1,4 +1,4 @@
-"""Parse our own JSON export: a chat and its messages as the API renders them."""
+"""Parse Loci's JSON export: a chat and its messages as the API renders them."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,25 +14,25 @@ from apps.chats.formats.sillytavern_lines import parse_message
 FORMAT = "loci"
 
 # Ids, revisions and positions are not read: the imported chat gets new ones.
-_KEYS = ("name", "is_user", "is_system", "send_date", "mes", "extra", "swipe_id", "swipes", "swipe_info")
+_MESSAGE_KEYS = ("name", "is_user", "is_system", "send_date", "mes", "extra", "swipe_id", "swipes", "swipe_info")
 
 
 def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
     """Yield the one chat of an export."""
-    own = Report(FORMAT, unit="message")
-    chat = as_object(read_other_fields(file, ("messages",), own).get("chat"))
-    head = ParsedHeader(
-        user_name=name_or(chat.get("user_name"), "", partial(own.warn, 1)),
+    chat_report = Report(FORMAT, unit="message")
+    chat = as_object(read_other_fields(file, ("messages",), chat_report).get("chat"))
+    header = ParsedHeader(
+        user_name=name_or(chat.get("user_name"), "", partial(chat_report.warn, 1)),
         character_name="",
         created_at=parse_date(chat.get("created_at")),
         metadata=as_object(chat.get("metadata")),
         layout="",
     )
-    lines = objects_with_key(read_array(file, ("messages",), own), "mes", own)
-    messages = (_message(line, head, own, number) for number, line in lines)
-    yield require_messages(ParsedChat(head, messages, own, title_of(chat.get("title"))))
+    lines = objects_with_key(read_array(file, ("messages",), chat_report), "mes", chat_report)
+    messages = (_message(line, header, chat_report, number) for number, line in lines)
+    yield require_messages(ParsedChat(header, messages, chat_report, title_of(chat.get("title"))))
 
 
-def _message(line: dict[str, Any], head: ParsedHeader, report: Report, number: int) -> ParsedMessage:
-    known = {key: line[key] for key in _KEYS if key in line}
-    return replace(parse_message(known, head, partial(report.warn, number)), layout="")
+def _message(line: dict[str, Any], header: ParsedHeader, report: Report, number: int) -> ParsedMessage:
+    known = {key: line[key] for key in _MESSAGE_KEYS if key in line}
+    return replace(parse_message(known, header, partial(report.warn, number)), layout="")

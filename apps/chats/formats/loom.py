@@ -32,8 +32,8 @@ def _chat(conversation: dict[str, Any], report: Report, origin: str) -> ParsedCh
     messages = (_message(line, assistant, partial(report.warn, number)) for number, line in lines)
     fields = {"originPlatform": origin, **conversation}
     other_fields = convert.other_chat_fields(fields, ("messages", "title"), report)
-    head = convert.header("", assistant, parse_date(conversation.get("createdAt")), loom=other_fields)
-    return ParsedChat(head, messages, report, convert.title_of(conversation.get("title")))
+    header = convert.build_header("", assistant, parse_date(conversation.get("createdAt")), loom=other_fields)
+    return ParsedChat(header, messages, report, convert.title_of(conversation.get("title")))
 
 
 def _message(line: Mapping[str, Any], assistant: str, warn: Warn) -> ParsedMessage:
@@ -43,4 +43,4 @@ def _message(line: Mapping[str, Any], assistant: str, warn: Warn) -> ParsedMessa
     extra = {key: line[key] for key in ("model", "reasoning") if isinstance(line.get(key), str) and line[key]}
     extra |= convert.other_message_fields("loom", line, _KNOWN_FIELDS, warn)
     version = convert.Version(as_text(line.get("content"), warn), extra, parse_date(line.get("createdAt")))
-    return convert.message(name, role == "user", [version], is_system=role == "system")
+    return convert.build_message(name, role == "user", [version], is_system=role == "system")

@@ -1,6 +1,6 @@
 """Convert the messages of Marinara's chat files, which look like SillyTavern's but differ in three fields.
 
-- `is_system` marks a message of the role "system"; `extra.hiddenFromAI` is what excludes a message from the prompt.
+- `is_system` marks a message of the role "system"; `extra.hiddenFromAI` excludes a message from the prompt.
 - `swipe_id` is not a position: it refers to the `index` of a swipe in `extra.marinara_swipes`, which may have gaps.
 - The reasoning is a field of the message, not of `extra`.
 """
@@ -10,8 +10,8 @@ from typing import Any
 
 from apps.chats.formats.repairs import as_integer
 
-# The names that versions of Marinara have used for the reasoning.
-_REASONING = ("reasoning_content", "reasoning", "thinking")
+# The keys of the reasoning in different versions of Marinara.
+_REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
 
 
 def is_line(line: Mapping[str, Any]) -> bool:
@@ -24,7 +24,7 @@ def to_sillytavern(line: Mapping[str, Any]) -> dict[str, Any]:
     """Return the message as SillyTavern would have written it."""
     extra = dict(line["extra"])
     role = extra.get("marinara_role", line.get("role"))
-    reasoning = next((line[key] for key in _REASONING if isinstance(line.get(key), str) and line[key]), None)
+    reasoning = next((line[key] for key in _REASONING_KEYS if isinstance(line.get(key), str) and line[key]), None)
     if reasoning is not None:
         extra.setdefault("reasoning", reasoning)
     is_user = role == "user" if isinstance(role, str) else line.get("is_user")
@@ -33,10 +33,10 @@ def to_sillytavern(line: Mapping[str, Any]) -> dict[str, Any]:
 
 def _swipes(line: Mapping[str, Any]) -> dict[str, Any]:
     """Return `swipe_info` and, if known, the position of the active swipe as `swipe_id`."""
-    own = line["extra"].get("marinara_swipes")
-    if not isinstance(own, list) or not own or not all(isinstance(swipe, dict) for swipe in own):
+    swipes = line["extra"].get("marinara_swipes")
+    if not isinstance(swipes, list) or not swipes or not all(isinstance(swipe, dict) for swipe in swipes):
         return {}
-    numbers = [as_integer(swipe.get("index")) for swipe in own]
+    numbers = [as_integer(swipe.get("index")) for swipe in swipes]
     swipe_id = as_integer(line.get("swipe_id"))
-    infos = [{"send_date": swipe.get("created_at"), "extra": swipe.get("extra")} for swipe in own]
+    infos = [{"send_date": swipe.get("created_at"), "extra": swipe.get("extra")} for swipe in swipes]
     return {"swipe_info": infos} | ({"swipe_id": numbers.index(swipe_id)} if swipe_id in numbers else {})

@@ -10,7 +10,7 @@ MAX_LISTED_SKIPS = 1000
 
 
 class UnreadableFile(ValueError):
-    """The file as a whole is no chat. `reason` is a message for the user."""
+    """The file as a whole is not a chat. `reason` is a message for the user."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -64,7 +64,7 @@ class ParsedHeader:
 class Report:
     """The number of messages read, and what was skipped or repaired.
 
-    Positions count lines, or in formats that don't have one message a line, the `unit` (such as "message").
+    Positions count lines, or in formats that don't have one message per line, the `unit` (such as "message").
     """
 
     format: str
@@ -78,8 +78,8 @@ class Report:
         """Record that line number `line`, counted from 1, was skipped."""
         self.skipped += 1
         if self.skipped <= MAX_LISTED_SKIPS:
-            where = "" if self.unit == "line" else f"{self.unit.capitalize()} {line}: "
-            self.skipped_lines.append({"line": line, "reason": where + reason})
+            prefix = "" if self.unit == "line" else f"{self.unit.capitalize()} {line}: "
+            self.skipped_lines.append({"line": line, "reason": prefix + reason})
 
     def warn(self, line: int, text: str) -> None:
         """Record a repair on `line`. The same text is listed once, with a count."""
@@ -92,10 +92,10 @@ class Report:
         for text, (first, count) in other._warnings.items():
             self._add(text, first, count)
 
-    def _add(self, text: str, where: str, times: int) -> None:
+    def _add(self, text: str, position: str, count: int) -> None:
         if text in self._warnings or len(self._warnings) < MAX_LISTED_SKIPS:
-            first, count = self._warnings.get(text, (where, 0))
-            self._warnings[text] = (first, count + times)
+            first, previous = self._warnings.get(text, (position, 0))
+            self._warnings[text] = (first, previous + count)
 
     @property
     def warnings(self) -> list[str]:

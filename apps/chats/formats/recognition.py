@@ -1,4 +1,4 @@
-"""Detect the format of a JSON document by its keys, reading only up to the first key that decides."""
+"""Detect the format of a JSON document by its keys, reading only up to the first known key."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -21,14 +21,14 @@ class Format:
     read: Callable[[BinaryIO, Report], Iterator[ParsedChat]]
 
 
-def _lines(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
+def _parse_lines(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
     file.seek(0)
     yield _mark_marinara(sillytavern.parse(file))
 
 
-def _list(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
-    own = Report(sillytavern.FORMAT, unit="message")
-    yield _mark_marinara(sillytavern.parse_values(read_array(file, (), own), own))
+def _parse_array(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
+    chat_report = Report(sillytavern.FORMAT, unit="message")
+    yield _mark_marinara(sillytavern.parse_values(read_array(file, (), chat_report), chat_report))
 
 
 def _mark_marinara(chat: ParsedChat) -> ParsedChat:
@@ -37,39 +37,39 @@ def _mark_marinara(chat: ParsedChat) -> ParsedChat:
     return chat
 
 
-LINES = Format(sillytavern.FORMAT, _lines)
-LIST = Format(sillytavern.FORMAT, _list)
+JSON_LINES = Format(sillytavern.FORMAT, _parse_lines)
+JSON_ARRAY = Format(sillytavern.FORMAT, _parse_array)
 
-# Reasons of UnreadableFile for documents that are no chats.
-CARD = "It is a character card, and no chat. Import it with your characters."
-LOREBOOK = "It is a lorebook, and no chat. Import it with your lorebooks."
-PRESET = "It is a preset of settings, and no chat."
-UNKNOWN = "It is JSON, but no chat format that is supported."
+# Reasons of UnreadableFile for documents that are not chats.
+CARD_REASON = "It is a character card, not a chat. Import it with your characters."
+LOREBOOK_REASON = "It is a lorebook, not a chat. Import it with your lorebooks."
+PRESET_REASON = "It is a settings preset, not a chat."
+UNKNOWN_REASON = "It is JSON, but not in a supported chat format."
 
 # Formats by a key of the top-level object. The first key of the document that is listed here decides.
 _BY_KEY: dict[str, Format | str] = {
-    **dict.fromkeys(("chat_metadata", "user_name", "character_name", "mes", "is_user"), LINES),
+    **dict.fromkeys(("chat_metadata", "user_name", "character_name", "mes", "is_user"), JSON_LINES),
     **dict.fromkeys(("savedsettings", "gamestarted", "actions"), Format(kobold.FORMAT, kobold.parse_chats)),
     "histories": Format(cai_tools.FORMAT, cai_tools.parse_chats),
     **{key: Format(oobabooga.FORMAT, partial(oobabooga.parse_chats, key=key)) for key in oobabooga.SHOWN_KEYS},
     "messages": Format(agnai.FORMAT, agnai.parse_chats),
-    **dict.fromkeys(("first_mes", "char_name", "char_greeting", "char_persona", "mes_example"), CARD),
-    **dict.fromkeys(("entries", "lorebookVersion"), LOREBOOK),
-    **dict.fromkeys(("temperature", "temp", "prompt_order", "input_sequence"), PRESET),
+    **dict.fromkeys(("first_mes", "char_name", "char_greeting", "char_persona", "mes_example"), CARD_REASON),
+    **dict.fromkeys(("entries", "lorebookVersion"), LOREBOOK_REASON),
+    **dict.fromkeys(("temperature", "temp", "prompt_order", "input_sequence"), PRESET_REASON),
 }
 # Formats by a key of the first object in a top-level array.
-_BY_KEY_IN_LIST: dict[str, Format | str] = {
+_BY_ITEM_KEY: dict[str, Format | str] = {
     "mapping": Format(chatgpt.FORMAT, chatgpt.parse_chats),
     "chat_messages": Format(claude.FORMAT, claude.parse_chats),
-    **dict.fromkeys(("mes", "is_user", "chat_metadata", "user_name", "character_name", "swipes"), LIST),
+    **dict.fromkeys(("mes", "is_user", "chat_metadata", "user_name", "character_name", "swipes"), JSON_ARRAY),
 }
 # Formats by a key and its value, where other programs use the same key.
 _BY_VALUE: dict[tuple[str, str], Format | str] = {
-    ("type", risu.ONE): Format(risu.FORMAT, risu.parse_one_chat),
-    ("type", risu.ALL): Format(risu.FORMAT, risu.parse_all_chats),
+    ("type", risu.ONE_CHAT): Format(risu.FORMAT, risu.parse_one_chat),
+    ("type", risu.ALL_CHATS): Format(risu.FORMAT, risu.parse_all_chats),
     ("format", loom.FORMAT): Format(loom.FORMAT, loom.parse_chats),
-    **dict.fromkeys((("spec", "chara_card_v2"), ("spec", "chara_card_v3")), CARD),
-    **dict.fromkeys((("type", "risu"), ("kind", "memory"), ("spec", "lorebook_v3")), LOREBOOK),
+    **dict.fromkeys((("spec", "chara_card_v2"), ("spec", "chara_card_v3")), CARD_REASON),
+    **dict.fromkeys((("type", "risu"), ("kind", "memory"), ("spec", "lorebook_v3")), LOREBOOK_REASON),
 }
 LOCI = Format(loci.FORMAT, loci.parse_chats)
 _KEYS_WITH_VALUE = {key for key, _ in _BY_VALUE}
@@ -81,26 +81,26 @@ def detect_format(file: BinaryIO) -> Format:
     Raise UnreadableFile if the file is recognised as something else, such as a card.
     """
     file.seek(0)
-    found: Format | str = LINES
+    detected: Format | str = JSON_LINES
     with suppress(BrokenLine):  # the first of JSON lines may be broken
-        found = _detect(JsonStream(file))
-    if isinstance(found, str):
-        raise UnreadableFile(found)
-    return found
+        detected = _detect(JsonStream(file))
+    if isinstance(detected, str):
+        raise UnreadableFile(detected)
+    return detected
 
 
 def _detect(stream: JsonStream) -> Format | str:
     kind = stream.peek()
     if kind == b"{":
         # An object without known keys may be the first of JSON lines, but not if nothing follows it.
-        return _match_key(stream, _BY_KEY, _BY_VALUE) or (LINES if stream.peek() else UNKNOWN)
+        return _match_key(stream, _BY_KEY, _BY_VALUE) or (JSON_LINES if stream.peek() else UNKNOWN_REASON)
     for _ in stream.items() if kind == b"[" else ():
         # The first string or object decides.
         if stream.peek() == b'"':
-            return LIST
+            return JSON_ARRAY
         if stream.peek() == b"{":
-            return _match_key(stream, _BY_KEY_IN_LIST, {}) or UNKNOWN
-    return LINES
+            return _match_key(stream, _BY_ITEM_KEY, {}) or UNKNOWN_REASON
+    return JSON_LINES
 
 
 def _match_key(

@@ -16,7 +16,7 @@ def as_text(value: Any, warn: Warn) -> str:
         return value
     if isinstance(value, dict) and isinstance(value.get("message"), str):
         return value["message"]
-    warn("A text was missing or no string.")
+    warn("A text was missing or not a string.")
     return "" if value is None or isinstance(value, dict | list) else json.dumps(value)
 
 
@@ -32,7 +32,7 @@ def object_at(line: Mapping[str, Any], key: str, warn: Warn) -> dict[str, Any]:
     """Return the object under `key`, or an empty one."""
     value = line.get(key)
     if value is not None and not isinstance(value, dict):
-        warn(f"{key} was no object: it was taken as empty.")
+        warn(f"{key} was not an object: it was treated as empty.")
     return value if isinstance(value, dict) else {}
 
 
@@ -41,12 +41,12 @@ def flag_at(line: Mapping[str, Any], key: str, warn: Warn) -> bool:
     value = line.get(key)
     if value is None or isinstance(value, bool):
         return bool(value)
-    warn(f"{key} was no boolean.")
+    warn(f"{key} was not a boolean.")
     return value == 1 or (isinstance(value, str) and value.strip().lower() in ("true", "1"))
 
 
 def as_integer(value: Any) -> int | None:
-    """Return a whole number, which may be written as a string or with a decimal point. Return None for all else."""
+    """Return a whole number, which may be written as a string or with a decimal point, or None for other values."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
         return int(value)
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -13,16 +13,16 @@ from apps.chats.formats.repairs import as_text
 
 FORMAT = "risu"
 # The `type` of a document with one chat, and of one with all chats of a character.
-ONE, ALL = "risuChat", "risuAllChats"
+ONE_CHAT, ALL_CHATS = "risuChat", "risuAllChats"
 
 _MESSAGES_PATH = ("data", "message")
 
 
 def parse_one_chat(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
     """Yield the chat of a `risuChat` document: its `data` is the chat, which is read message by message."""
-    own = Report(FORMAT, unit="message")
-    chat = convert.as_object(read_other_fields(file, _MESSAGES_PATH, own).get("data"))
-    yield require_messages(_chat(chat, read_array(file, _MESSAGES_PATH, own), own))
+    chat_report = Report(FORMAT, unit="message")
+    chat = convert.as_object(read_other_fields(file, _MESSAGES_PATH, chat_report).get("data"))
+    yield require_messages(_chat(chat, read_array(file, _MESSAGES_PATH, chat_report), chat_report))
 
 
 def parse_all_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
@@ -37,8 +37,8 @@ def parse_all_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
 def _chat(chat: Mapping[str, Any], values: Iterator[tuple[int, Any]], report: Report) -> ParsedChat:
     lines = convert.objects_with_key(values, "data", report)
     messages = (_message(line, partial(report.warn, number)) for number, line in lines)
-    head = convert.header("", "", risu=convert.other_chat_fields(chat, ("name",), report))
-    return ParsedChat(head, messages, report, convert.title_of(chat.get("name")))
+    header = convert.build_header("", "", risu=convert.other_chat_fields(chat, ("name",), report))
+    return ParsedChat(header, messages, report, convert.title_of(chat.get("name")))
 
 
 def _message(line: Mapping[str, Any], warn: Warn) -> ParsedMessage:
@@ -51,4 +51,4 @@ def _message(line: Mapping[str, Any], warn: Warn) -> ParsedMessage:
     version = convert.Version(as_text(line.get("data"), warn), extra, parse_date(line.get("time")))
     name = convert.name_or(line.get("name"), convert.USER if is_user else "", warn)
     # A `disabled` message is shown but not sent to the model, as SillyTavern's `is_system`.
-    return convert.message(name, is_user, [version], is_system=line.get("disabled") is True)
+    return convert.build_message(name, is_user, [version], is_system=line.get("disabled") is True)

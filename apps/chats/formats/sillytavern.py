@@ -14,7 +14,7 @@ from apps.chats.formats.parsed import ParsedChat, ParsedHeader, ParsedMessage, R
 from apps.chats.formats.sillytavern_lines import parse_header, parse_message
 
 FORMAT = "sillytavern"
-# People swipe a few dozen times; a message with more than this is no chat.
+# Real messages have a few dozen swipes. One with more than this is rejected as damaged.
 MAX_SWIPES = 10_000
 
 _HEADER_KEYS = {"chat_metadata", "user_name", "character_name"}
@@ -23,7 +23,7 @@ _TURN_KEYS = {"is_user", "is_system", "send_date"}
 # The user's name in TavernAI's chats of 2022, before it could be set.
 _DEFAULT_USER = "You"
 
-_BINARY = {
+_BINARY_SIGNATURES = {
     b"\x89PNG": "a PNG image",
     b"\xff\xd8\xff": "a JPEG image",
     b"GIF8": "a GIF image",
@@ -59,8 +59,8 @@ def parse_values(values: Iterable[tuple[int, Any]], report: Report) -> ParsedCha
 
     Skips and repairs go to `report`. Raise UnreadableFile as `parse` does.
     """
-    read = ((number, _message_of_string(v) if isinstance(v, str) else v) for number, v in values)
-    return _chat(_usable(read, report), report)
+    messages = ((number, _message_of_string(v) if isinstance(v, str) else v) for number, v in values)
+    return _chat(_usable_records(messages, report), report)
 
 
 def _chat(records: Iterator[Record], report: Report) -> ParsedChat:
@@ -82,7 +82,7 @@ def _lines(source: BinaryIO | Iterable[bytes]) -> Iterator[Line]:
     """Yield the lines that are not blank with their numbers, from 1."""
     for number, line in enumerate(bounded_lines(source), 1):
         if number == 1 and line is not None:
-            kind = next((kind for magic, kind in _BINARY.items() if line.startswith(magic)), None)
+            kind = next((kind for magic, kind in _BINARY_SIGNATURES.items() if line.startswith(magic)), None)
             if kind is not None:
                 raise UnreadableFile(f"The file is not a chat: it is {kind}.")
             line = line.removeprefix(b"\xef\xbb\xbf")
@@ -98,11 +98,11 @@ def _records(lines: Iterator[Line], report: Report) -> Iterator[Record]:
     candidates: Iterator[Line] = chain([first], lines)
     if first[1] is not None and first[1].lstrip().startswith(b"["):
         values, candidates = _read_array(candidates, report)
-        yield from _usable(enumerate(values, 1), report)
-    yield from _usable(_values(candidates, report), report)
+        yield from _usable_records(enumerate(values, 1), report)
+    yield from _usable_records(_parse_lines(candidates, report), report)
 
 
-def _values(lines: Iterable[Line], report: Report) -> Iterator[tuple[int, Any]]:
+def _parse_lines(lines: Iterable[Line], report: Report) -> Iterator[tuple[int, Any]]:
     for number, line in lines:
         if line is None:
             report.skip(number, f"Longer than {MAX_LINE_BYTES // 2**20} MB.")
@@ -113,7 +113,7 @@ def _values(lines: Iterable[Line], report: Report) -> Iterator[tuple[int, Any]]:
             report.skip(number, str(broken))
 
 
-def _usable(values: Iterable[tuple[int, Any]], report: Report) -> Iterator[Record]:
+def _usable_records(values: Iterable[tuple[int, Any]], report: Report) -> Iterator[Record]:
     """Yield the values that are messages or the header. Report the others as skipped."""
     may_be_header = True
     for number, value in values:
@@ -150,20 +150,20 @@ def _is_message(value: Mapping[str, Any]) -> bool:
 def _read_array(lines: Iterator[Line], report: Report) -> tuple[list[Any], Iterator[Line]]:
     """Read a file of 2022, one array of strings "Name: text". Return its values as messages, and no lines.
 
-    If the file is no such array, return no values and the unread lines.
+    If the file is not such an array, return no values and the unread lines.
     """
-    read: list[Line] = []
+    read_lines: list[Line] = []
     warnings: list[str] = []
     size = 0
     for line in lines:
-        read.append(line)
+        read_lines.append(line)
         size += len(line[1] or b"")
         if line[1] is None or size > MAX_LINE_BYTES:
-            return [], chain(read, lines)
+            return [], chain(read_lines, lines)
     try:
-        values = loads(b"".join(text for _, text in read if text), warnings.append)
+        values = loads(b"".join(text for _, text in read_lines if text), warnings.append)
     except BrokenLine:
-        return [], iter(read)
+        return [], iter(read_lines)
     for warning in warnings:
         report.warn(1, warning)
     return [_message_of_string(v) if isinstance(v, str) else v for v in values], iter(())

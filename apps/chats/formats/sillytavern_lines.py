@@ -12,7 +12,7 @@ from apps.chats.formats.parsed import ParsedHeader, ParsedMessage, ParsedSwipe
 from apps.chats.formats.repairs import as_integer, as_name, as_text, flag_at, object_at
 
 # SillyTavern writes "unused" in place of the header's names since 2025.
-_NO_NAME = "unused"
+_UNUSED_NAME = "unused"
 
 
 def parse_header(line: Mapping[str, Any], warn: Warn) -> ParsedHeader:
@@ -35,15 +35,15 @@ def parse_header(line: Mapping[str, Any], warn: Warn) -> ParsedHeader:
 
 def _name_in_header(value: Any, warn: Warn) -> str:
     name = as_name(value, warn)
-    return "" if name == _NO_NAME else name
+    return "" if name == _UNUSED_NAME else name
 
 
-def parse_message(written: Mapping[str, Any], header: ParsedHeader, warn: Warn) -> ParsedMessage:
+def parse_message(raw_line: Mapping[str, Any], header: ParsedHeader, warn: Warn) -> ParsedMessage:
     """Parse a message, an object as returned by `json_lines.loads`. Pass repairs to `warn`.
 
     A message without a name gets the user's or character's name from the header.
     """
-    line = marinara.to_sillytavern(written) if marinara.is_line(written) else written
+    line = marinara.to_sillytavern(raw_line) if marinara.is_line(raw_line) else raw_line
     is_user = flag_at(line, "is_user", warn)
     fallback = header.user_name if is_user else header.character_name
     swipe_id, swipes = _swipes(line, object_at(line, "extra", warn), warn)
@@ -57,7 +57,7 @@ def parse_message(written: Mapping[str, Any], header: ParsedHeader, warn: Warn) 
         swipes=swipes,
         layout="",
     )
-    return replace(message, layout=make_layout(written, _columns(message)))
+    return replace(message, layout=make_layout(raw_line, _columns(message)))
 
 
 def _swipes(line: Mapping[str, Any], extra: dict[str, Any], warn: Warn) -> tuple[int, tuple[ParsedSwipe, ...]]:
@@ -65,38 +65,38 @@ def _swipes(line: Mapping[str, Any], extra: dict[str, Any], warn: Warn) -> tuple
 
     `mes` takes precedence over the active swipe's text: old SillyTavern versions did not update `swipes` on edits.
     """
-    written = line.get("swipes")
-    if not isinstance(written, list) or not written:
-        if written not in (None, []):
-            warn("swipes was no array: the text in mes was taken.")
+    values = line.get("swipes")
+    if not isinstance(values, list) or not values:
+        if values not in (None, []):
+            warn("swipes was not an array: the text in mes was used.")
         return 0, (ParsedSwipe(as_text(line.get("mes"), warn), extra),)
-    texts = [as_text(text, warn) for text in written]
-    active = _active(line, texts, warn)
+    texts = [as_text(text, warn) for text in values]
+    active = _active_index(line, texts, warn)
     if line.get("mes") is not None:
         texts[active : active + 1] = [as_text(line["mes"], warn)]
-    infos = _infos(line.get("swipe_info"), len(texts), warn)
+    infos = _swipe_infos(line.get("swipe_info"), len(texts), warn)
     swipes = [_swipe(text, info) for text, info in zip(texts, infos, strict=True)]
     swipes[active] = ParsedSwipe(texts[active], extra, swipes[active].info)
     return active, tuple(swipes)
 
 
-def _active(line: Mapping[str, Any], texts: list[str], warn: Warn) -> int:
+def _active_index(line: Mapping[str, Any], texts: list[str], warn: Warn) -> int:
     """Return the index of the active swipe, or one past the end if `mes` has to be added as a swipe."""
     swipe_id = as_integer(line.get("swipe_id"))
     if swipe_id is not None and 0 <= swipe_id < len(texts):
         return swipe_id
     if line.get("swipe_id") is not None:
-        warn("swipe_id named no swipe: the one with the text of mes was taken.")
+        warn("swipe_id named no swipe: the one with the text in mes was used.")
     if line.get("mes") is None:
         return 0
     mes = as_text(line["mes"], warn)
     return texts.index(mes) if mes in texts else len(texts)
 
 
-def _infos(value: Any, count: int, warn: Warn) -> list[dict[str, Any]]:
+def _swipe_infos(value: Any, count: int, warn: Warn) -> list[dict[str, Any]]:
     """Return `swipe_info` as exactly `count` objects. Missing ones are empty."""
     if value is not None and not isinstance(value, list):
-        warn("swipe_info was no array: it was left out.")
+        warn("swipe_info was not an array: it was left out.")
     infos = value if isinstance(value, list) else []
     known = [info if isinstance(info, dict) else {} for info in infos[:count]]
     return known + [{}] * (count - len(known))

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from apps.chats.formats.conversion import USER, Version, message
+from apps.chats.formats.conversion import USER, Version, build_message
 from apps.chats.formats.parsed import ParsedMessage, Report
 
 # Nodes in all versions of a message together. Each version repeats the nodes before its branch, so that their
 # number could grow with the square of the file's size.
-MAX_NODES_OF_MESSAGE = 5000
+MAX_NODES_PER_MESSAGE = 5000
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Node:
 
 @dataclass(frozen=True)
 class TreeMessage:
-    """A message of the current path: its side, its versions and the index of the active one."""
+    """A message of the current path: its speaker, its versions and the index of the active one."""
 
     is_user: bool
     versions: list[Version]
@@ -37,7 +37,7 @@ class TreeMessage:
 class Tree:
     """The nodes of a conversation by id, in the order of the file, and the parent of each.
 
-    Parents may form a circle in a damaged file: every walk stops where it meets a node again.
+    Parents may form a cycle in a damaged file, so every traversal stops at a node that it has already visited.
     """
 
     def __init__(self, nodes: Mapping[str, Node], parents: Mapping[str, str]) -> None:
@@ -51,14 +51,13 @@ class Tree:
     def parsed_messages(self, leaf: Any, name: str, report: Report) -> Iterator[ParsedMessage]:
         """Yield the messages from the root to `leaf`, or to the newest node if `leaf` is not in the tree.
 
-        `name` is that of the assistant.
-
-        Then warn of each message that is neither on this path nor on a branch next to it.
+        `name` is the assistant's name. After the last message, warn of each that is neither on this path nor on a
+        branch next to it.
         """
         path = self._path(leaf if isinstance(leaf, str) and leaf in self._nodes else self._newest())
         for _, run in groupby(path, key=lambda node: self._nodes[node].is_user):
             for turn in self._messages_of_run(list(run)):
-                yield message(USER if turn.is_user else name, turn.is_user, turn.versions, turn.active)
+                yield build_message(USER if turn.is_user else name, turn.is_user, turn.versions, turn.active)
         for node, content in self._nodes.items():
             if content.text is not None and node not in self._used:
                 report.warn(
@@ -66,34 +65,34 @@ class Tree:
                 )
 
     def _newest(self) -> str:
-        """Return the end of the last branch, or if all nodes form a circle, the last node."""
+        """Return the end of the last branch, or if all nodes form a cycle, the last node."""
         starts = self._children.get(None)
         return self._follow(starts[-1])[-1] if starts else next(reversed(list(self._nodes)))
 
-    def _follow(self, node: str, same_side: bool = False) -> list[str]:
-        """Follow the last child of each node from `node` to a leaf, or with `same_side` until the side changes."""
+    def _follow(self, node: str, same_speaker: bool = False) -> list[str]:
+        """Follow the last child of each node from `node` to a leaf, or with `same_speaker` to a change of speaker."""
         chain = {node: None}  # a dict as an ordered set
-        at = node
-        while children := self._children.get(at):
-            at = children[-1]
-            if at in chain or (same_side and self._nodes[at].is_user != self._nodes[node].is_user):
+        current = node
+        while children := self._children.get(current):
+            current = children[-1]
+            if current in chain or (same_speaker and self._nodes[current].is_user != self._nodes[node].is_user):
                 break
-            chain[at] = None
+            chain[current] = None
         return list(chain)
 
     def _path(self, leaf: str) -> list[str]:
         """Return the nodes from the root to `leaf`."""
         path: dict[str, None] = {}
-        at: str | None = leaf
-        while at is not None and at not in path:
-            path[at] = None
-            at = self._parents.get(at)
+        current: str | None = leaf
+        while current is not None and current not in path:
+            path[current] = None
+            current = self._parents.get(current)
         return list(reversed(path))
 
     def _messages_of_run(self, run: list[str]) -> Iterator[TreeMessage]:
-        """Yield the messages of successive nodes of one side: one for each node, or a single one if the run branches.
+        """Yield the messages of a speaker's successive nodes: one for each node, or a single one if the run branches.
 
-        A branch may have another number of nodes than the run, so that their nodes can't be matched one to one.
+        A branch and the run may differ in length, so that their nodes can't be matched one to one.
         """
         is_user = self._nodes[run[0]].is_user
         before, after = self._alternatives(run)
@@ -116,9 +115,9 @@ class Tree:
         after: list[Version] = []
         size = 0
         for position, sibling, is_later in self._siblings(run):
-            branch = self._follow(sibling, same_side=True)
+            branch = self._follow(sibling, same_speaker=True)
             size += position + len(branch)
-            if size <= MAX_NODES_OF_MESSAGE and any(self._nodes[key].text is not None for key in branch):
+            if size <= MAX_NODES_PER_MESSAGE and any(self._nodes[key].text is not None for key in branch):
                 (after if is_later else before).extend(filter(None, [self._version(run[:position] + branch)]))
         return before, after
 

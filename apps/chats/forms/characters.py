@@ -39,7 +39,7 @@ class TextListField(forms.Field):
         super().__init__(label=label, required=False, widget=TextListWidget({"label": label}), **kwargs)
 
     def to_python(self, value: Any) -> list[str]:
-        return [_unix(text) for text in value or [] if text.strip()]
+        return [_with_unix_newlines(text) for text in value or [] if text.strip()]
 
 
 class TagsField(forms.CharField):
@@ -52,7 +52,7 @@ class TagsField(forms.CharField):
         return [tag.strip() for tag in super().clean(value).split(",") if tag.strip()]
 
 
-def _area(label: str, help_text: str = "") -> forms.CharField:
+def _text_area(label: str, help_text: str = "") -> forms.CharField:
     return forms.CharField(label=label, required=False, strip=False, widget=forms.Textarea, help_text=help_text)
 
 
@@ -62,24 +62,24 @@ class CharacterForm(forms.Form):
     name = forms.CharField(max_length=MAX_NAME)
     nickname = forms.CharField(required=False, help_text="What the character is called in the story, if not the name.")
     picture = forms.FileField(required=False, help_text="PNG, JPEG or WebP.")
-    description = _area("Description")
-    personality = _area("Personality")
-    scenario = _area("Scenario")
-    first_mes = _area("First message", "How a chat opens.")
+    description = _text_area("Description")
+    personality = _text_area("Personality")
+    scenario = _text_area("Scenario")
+    first_mes = _text_area("First message", "How a chat opens.")
     alternate_greetings = TextListField(
-        "Other greetings", help_text="Other ways to open a chat. Empty one to remove it."
+        "Other greetings", help_text="Other ways to open a chat. Clear a text to remove it."
     )
-    group_only_greetings = TextListField("Greetings in groups")
-    mes_example = _area("Examples of dialogue")
-    system_prompt = _area("System prompt")
-    post_history_instructions = _area("Instructions after the history")
+    group_only_greetings = TextListField("Group greetings")
+    mes_example = _text_area("Example dialogue")
+    system_prompt = _text_area("System prompt")
+    post_history_instructions = _text_area("Post-history instructions")
     tags = TagsField(required=False, help_text="Separated by commas.")
     creator = forms.CharField(required=False)
     character_version = forms.CharField(required=False, label="Version")
-    creator_notes = _area("Notes of the creator")
+    creator_notes = _text_area("Creator's notes")
 
     @classmethod
-    def of(cls, character: Character) -> "CharacterForm":
+    def from_character(cls, character: Character) -> "CharacterForm":
         return cls(initial={name: getattr(character, name) for name in (*TEXT_FIELDS, *LIST_FIELDS)})
 
     def clean_picture(self) -> tuple[bytes, str] | None:
@@ -97,7 +97,7 @@ class CharacterForm(forms.Form):
 
     def character_fields(self) -> dict[str, Any]:
         """Return the fields of a character, with line ends as they are stored (LF)."""
-        texts = {name: _unix(self.cleaned_data[name]) for name in TEXT_FIELDS}
+        texts = {name: _with_unix_newlines(self.cleaned_data[name]) for name in TEXT_FIELDS}
         return texts | {name: self.cleaned_data[name] for name in LIST_FIELDS}
 
     def changes(self, character: Character) -> dict[str, Any]:
@@ -109,9 +109,9 @@ class CharacterForm(forms.Form):
 def _as_submitted(value: Any) -> Any:
     """Return a stored value in the form in which an unedited form submits it."""
     if isinstance(value, str):
-        return _unix(value)
-    return [_unix(text) for text in value if text.strip()] if isinstance(value, list) else value
+        return _with_unix_newlines(value)
+    return [_with_unix_newlines(text) for text in value if text.strip()] if isinstance(value, list) else value
 
 
-def _unix(text: str) -> str:
+def _with_unix_newlines(text: str) -> str:
     return text.replace("\r\n", "\n")

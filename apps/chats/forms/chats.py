@@ -43,25 +43,25 @@ class SearchForm(forms.Form):
 class NewChatForm(forms.Form):
     title = forms.CharField(max_length=200, required=False, help_text="Default: the character's name.")
     character = forms.CharField(max_length=200, required=False, label="Character")
-    user_name = forms.CharField(max_length=200, required=False, label="Your name in it")
+    user_name = forms.CharField(max_length=200, required=False, label="Your name in the chat")
 
 
 class ChatForm(forms.Form):
     title = forms.CharField(max_length=200)
-    user_name = forms.CharField(max_length=200, required=False, label="Your name in it")
+    user_name = forms.CharField(max_length=200, required=False, label="Your name in the chat")
 
     @classmethod
-    def of(cls, chat: Chat) -> "ChatForm":
+    def from_chat(cls, chat: Chat) -> "ChatForm":
         return cls(initial={"title": chat.title, "user_name": chat.user_name})
 
 
-class PlaceForm(forms.Form):
-    """A place in a chat: ``?at=`` an index, or ``?on=`` a date."""
+class PositionForm(forms.Form):
+    """A position in a chat: ``?at=`` an index, or ``?on=`` a date."""
 
     at = forms.IntegerField(required=False, min_value=0)
     on = forms.DateField(required=False)
 
-    def place(self, name: str) -> Any:
+    def value_of(self, name: str) -> Any:
         """Return the value of a field, or None if it is missing or invalid."""
         self.is_valid()
         return self.cleaned_data.get(name)
@@ -118,7 +118,7 @@ class SwipeForm(forms.Form):
 class VersionForm(forms.Form):
     """A new swipe of a message."""
 
-    text = TextField(error_messages={"required": "A message has to say something."})
+    text = TextField(error_messages={"required": "A message can't be empty."})
 
     def parsed(self) -> ParsedSwipe:
         return ParsedSwipe(self.cleaned_data["text"].strip(), info={"send_date": timestamp(timezone.now())})
@@ -147,7 +147,7 @@ class SceneEditForm(SceneForm):
     visible = forms.BooleanField(required=False)
 
     def changes(self, scene: SceneBreak) -> dict[str, Any]:
-        """Return the arguments of ``scenes.scene_changes``, the recap only if it differs."""
+        """Return the arguments of ``scenes.scene_change``, the recap only if it differs."""
         data = self.cleaned_data
         fields = {"name": data["name"] or None, "include": data["include"], "visible": data["visible"]}
         recap = data["recap"].replace("\r\n", "\n").strip()
@@ -161,11 +161,11 @@ class ParticipantForm(forms.Form):
 class EditForm(forms.Form):
     """The new text of a message, and the integrity of the chat when the old text was read."""
 
-    text = TextField(error_messages={"required": "A message has to say something."})
+    text = TextField(error_messages={"required": "A message can't be empty."})
     integrity = forms.UUIDField(widget=forms.HiddenInput)
 
     @classmethod
-    def of(cls, message: Message, integrity: UUID) -> "EditForm":
+    def from_message(cls, message: Message, integrity: UUID) -> "EditForm":
         return cls(initial={"text": message.mes, "integrity": integrity})
 
     def patch(self, message: Message) -> Patch | None:

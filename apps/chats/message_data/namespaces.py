@@ -24,7 +24,7 @@ TEXT = ValueType("a string or null", lambda value: value is None or isinstance(v
 HASH = ValueType("a string", lambda value: isinstance(value, str))
 FLAG = ValueType("true or false", lambda value: isinstance(value, bool))
 INDEX = ValueType(
-    "a whole number from 0 on", lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    "a whole number of at least 0", lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0
 )
 OBJECT = ValueType("an object", lambda value: isinstance(value, dict))
 VERSIONS = ValueType(
@@ -32,7 +32,7 @@ VERSIONS = ValueType(
 )
 
 # The types of the keys of recaps and scene breaks. Other keys are not checked.
-RECAP_KEYS = {
+RECAP_KEY_TYPES = {
     "memory": TEXT,
     "include": TEXT,
     "exclude": FLAG,
@@ -66,11 +66,11 @@ def ends_scene(extra: Mapping[str, Any]) -> bool:
     return namespace_of(extra, RECAP_NAMESPACE).get("scene_break") is True
 
 
-def check_values(namespace: str, values: Mapping[str, Any], at: str) -> None:
-    """Raise Invalid if a known key has a value of another type. ``at`` is the pointer of the values."""
-    types = RECAP_KEYS if namespace == RECAP_NAMESPACE else {}
+def check_values(namespace: str, values: Mapping[str, Any], pointer: str) -> None:
+    """Raise Invalid if a known key has a value of another type. ``pointer`` is the JSON pointer of the values."""
+    types = RECAP_KEY_TYPES if namespace == RECAP_NAMESPACE else {}
     errors = [
-        FieldError(f"{at}/{key}", f"It must be {types[key].description}.")
+        FieldError(f"{pointer}/{key}", f"It must be {types[key].description}.")
         for key, value in values.items()
         if key in types and not types[key].accepts(value)
     ]
@@ -78,26 +78,26 @@ def check_values(namespace: str, values: Mapping[str, Any], at: str) -> None:
         raise Invalid(errors[0].detail, errors=errors)
 
 
-def check_size(namespace: str, data: Any, at: str) -> None:
+def check_size(namespace: str, data: Any, pointer: str) -> None:
     """Raise TooLarge if a namespace would hold more than MESSAGE_DATA_MAX_BYTES of JSON."""
     size = len(json.dumps(data, ensure_ascii=False).encode())
     if size > settings.MESSAGE_DATA_MAX_BYTES:
         reason = f"The namespace {namespace} would hold {size} bytes. The limit is {settings.MESSAGE_DATA_MAX_BYTES}."
-        raise TooLarge(reason, errors=[FieldError(at, reason)])
+        raise TooLarge(reason, errors=[FieldError(pointer, reason)])
 
 
-def check_extra(extra: Mapping[str, Any], changes: Mapping[str, Any], at: str) -> None:
+def check_extra(extra: Mapping[str, Any], changes: Mapping[str, Any], pointer: str) -> None:
     """Check the namespaces of ``extra`` that ``changes`` were merged into. Raise Invalid, TooLarge."""
     for namespace, patch in changes.items():
         if isinstance(patch, dict):
-            pointer = at + pointer_of([namespace])
-            check_values(namespace, {key: value for key, value in patch.items() if value is not None}, pointer)
-            check_size(namespace, extra.get(namespace), pointer)
+            at = pointer + pointer_of([namespace])
+            check_values(namespace, {key: value for key, value in patch.items() if value is not None}, at)
+            check_size(namespace, extra.get(namespace), at)
 
 
 @dataclass(frozen=True)
 class DataChange:
-    """Set keys of a namespace to ``values``, which may be null, and delete the keys in ``clear``."""
+    """A change of a namespace: the ``values`` to set, which may be null, and the keys to delete in ``clear``."""
 
     namespace: str
     values: Mapping[str, Any] = field(default_factory=dict)

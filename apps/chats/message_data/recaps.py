@@ -43,13 +43,13 @@ def recap_of(extra: Mapping[str, Any]) -> Recap:
     )
 
 
-def edited_recap(text: str) -> DataChange:
+def recap_edit(text: str) -> DataChange:
     """Return the change that stores a recap written by a person, and clears the model's error and reasoning."""
     values = {"memory": text, "error": None, "reasoning": None, "prefill": None, "edited": True}
     return DataChange(RECAP_NAMESPACE, values)
 
 
-def cleared_recap() -> DataChange:
+def recap_removal() -> DataChange:
     """Return the change that clears a recap."""
     values = {"memory": None, "error": None, "reasoning": None, "prefill": None, "edited": False, "exclude": False}
     return DataChange(RECAP_NAMESPACE, values)

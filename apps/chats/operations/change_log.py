@@ -8,7 +8,7 @@ from django.db.models import F
 from apps.chats.models import ChatChange
 from apps.common.scoping import system_scope
 
-BATCH_SIZE = 5_000  # entries deleted at a time, each batch in a transaction of its own
+BATCH_SIZE = 5_000  # entries deleted at a time, each batch in its own transaction
 
 
 def trim_change_logs(now: dt.datetime) -> int:

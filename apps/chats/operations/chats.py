@@ -31,7 +31,7 @@ def create_chat(
     user_name: str = "",
     metadata: dict[str, Any] | None = None,
 ) -> Chat:
-    """Create an empty chat. Without a title it gets the name of its character.
+    """Create an empty chat. The title defaults to the character's name.
 
     Raise TooLarge for metadata beyond CHAT_METADATA_MAX_BYTES.
     """
@@ -75,10 +75,10 @@ def _replace_names(text: str, character: Character, user_name: str) -> str:
 
 
 def update_chat(chat: Chat, **fields: Any) -> Chat:
-    """Change title, character and user name, which the change log does not record."""
+    """Change title, character and user name. The change log does not record these."""
     changed = {name: value for name, value in fields.items() if getattr(chat, name) != value}
-    in_header = [key for name, key in HEADER_KEYS.items() if name in changed]
-    chat.header_layout = forget_layout(chat.header_layout, in_header)
+    header_keys = [key for name, key in HEADER_KEYS.items() if name in changed]
+    chat.header_layout = forget_layout(chat.header_layout, header_keys)
     for name, value in changed.items():
         setattr(chat, name, value)
     chat.save(update_fields=[*changed, "header_layout", "updated_at"])

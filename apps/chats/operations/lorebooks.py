@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import transaction
 
-from apps.chats.formats.lorebooks import ParsedBook, normalise_book
+from apps.chats.formats.lorebooks import ParsedLorebook, normalise_book
 from apps.chats.models import Character, Lorebook
 from apps.common.problems import Invalid
 from apps.common.scoping import Owner, owner_id_of
@@ -16,13 +16,13 @@ MAX_NAME = 200  # characters
 def create_lorebook(
     owner: Owner, *, name: str, character: Character | None = None, document: dict[str, Any] | None = None
 ) -> Lorebook:
-    """Create a lorebook. ``document`` has the format of cards. Raise Invalid if the character has one already."""
-    _check_free(character)
+    """Create a lorebook. ``document`` has the format of cards. Raise Invalid if the character already has one."""
+    _check_no_lorebook(character)
     normalised = normalise_book(document or {}, lambda text: None) | {"name": name}
     return Lorebook.objects.create(owner_id=owner_id_of(owner), name=name, character=character, document=normalised)
 
 
-def store_book(owner: Owner, parsed: ParsedBook, name: str, character: Character | None = None) -> Lorebook:
+def store_book(owner: Owner, parsed: ParsedLorebook, name: str, character: Character | None = None) -> Lorebook:
     """Create a lorebook from a file. ``name`` is used if the file has none."""
     return Lorebook.objects.create(
         owner_id=owner_id_of(owner),
@@ -36,9 +36,9 @@ def store_book(owner: Owner, parsed: ParsedBook, name: str, character: Character
 
 @transaction.atomic
 def update_lorebook(lorebook: Lorebook, **fields: Any) -> Lorebook:
-    """Change ``name``, ``character`` and members of the document. Raise Invalid as ``create_lorebook``."""
+    """Change ``name``, ``character`` and fields of the document. Raise Invalid if a new character already has one."""
     if "character" in fields and fields["character"] != lorebook.character:
-        _check_free(fields["character"])
+        _check_no_lorebook(fields["character"])
         lorebook.character = fields["character"]
     if "name" in fields:
         lorebook.name = fields["name"]
@@ -52,10 +52,10 @@ def delete_lorebook(lorebook: Lorebook) -> None:
     lorebook.delete()
 
 
-def _check_free(character: Character | None) -> None:
-    """Raise Invalid if the character has a lorebook: a card holds only one, so an export would lose the second."""
+def _check_no_lorebook(character: Character | None) -> None:
+    """Raise Invalid if the character has one: a card holds only one, so an export would lose the second."""
     if character is None:
         return
     Character.objects.for_owner(character.owner_id).select_for_update().get(pk=character.pk)
     if character.lorebooks.exists():
-        raise Invalid.at("/character", f"{character.name} has a lorebook already.")
+        raise Invalid.at("/character", f"{character.name} already has a lorebook.")

@@ -30,7 +30,7 @@ from apps.common.scoping import Owner
 
 MAX_BATCH = 1000  # messages inserted at a time
 MAX_BATCH_WEIGHT = 4_000_000  # approximate size of a batch in characters
-ROW_WEIGHT = 500  # the memory of a JSON object without its texts, in characters
+ROW_WEIGHT = 500  # memory of a JSON object or array besides its texts, in characters
 
 PATCHED_FIELDS = [
     *("name", "participant", "is_system", "send_date", "sent_at", "swipe_id"),
@@ -39,8 +39,8 @@ PATCHED_FIELDS = [
 
 
 @dataclass(frozen=True)
-class Appended:
-    """The result of an append. ``deduplicated`` counts messages that were stored before, by the request retried."""
+class AppendResult:
+    """The result of an append. ``deduplicated`` counts messages that an earlier attempt of the request stored."""
 
     chat: Chat
     messages: list[Message]
@@ -48,7 +48,7 @@ class Appended:
 
 
 @dataclass(frozen=True)
-class Patched:
+class PatchResult:
     """The result of a batch: numbers of applied and skipped patches, and messages added or changed, by index."""
 
     chat: Chat
@@ -58,26 +58,28 @@ class Patched:
 
 
 @transaction.atomic
-def append_messages(owner: Owner, chat_id: UUID, parsed: Sequence[ParsedMessage], guard: Guard = UNGUARDED) -> Appended:
+def append_messages(
+    owner: Owner, chat_id: UUID, parsed: Sequence[ParsedMessage], guard: Guard = UNGUARDED
+) -> AppendResult:
     """Add messages at the end.
 
     Appends commute: without an integrity, or with ``rebase``, they follow whatever was written in the meantime.
-    A retry, sent because the reply was lost, stores nothing. Raise IntegrityConflict, Missing.
+    A retry of a write that was stored stores nothing. Raise IntegrityConflict, Missing.
     """
     chat = lock_chat(owner, chat_id, guard)
     fingerprint = fingerprint_of(ChatChange.Kind.APPEND, parsed)
     if guard.is_stale(chat):
         repeated = find_repeated_change(chat, guard, fingerprint)
         if repeated is not None:
-            return Appended(chat, messages_of_change(chat, repeated), deduplicated=len(parsed))
+            return AppendResult(chat, messages_of_change(chat, repeated), deduplicated=len(parsed))
         if not guard.rebase:
-            raise IntegrityConflict.over(chat, guard)
+            raise IntegrityConflict.for_chat(chat, guard)
     messages = [message for batch in store_messages(chat, map(with_date, parsed)) for message in batch]
     chat.last_active = timezone.now()
     record_change(
         chat, ChatChange.Kind.APPEND, messages=messages, before={}, fingerprint=fingerprint, forced=guard.force
     )
-    return Appended(chat, messages)
+    return AppendResult(chat, messages)
 
 
 def store_messages(chat: Chat, parsed: Iterable[ParsedMessage]) -> Iterator[list[Message]]:
@@ -121,27 +123,26 @@ def _weight(value: Any) -> int:
 
 
 @transaction.atomic
-def patch_messages(owner: Owner, chat_id: UUID, patches: Sequence[Patch], guard: Guard) -> Patched:
+def patch_messages(owner: Owner, chat_id: UUID, patches: Sequence[Patch], guard: Guard) -> PatchResult:
     """Change messages: all of the patches, or none.
 
-    Skip patches that are in effect already, and a batch that was stored before (sent again because its reply was
-    lost). Raise IntegrityRequired, IntegrityConflict, PatchConflict, Missing, and Invalid if a patch names no
-    message or doesn't fit it.
+    Skip patches that are in effect already, and the retry of a batch that was stored. Raise IntegrityRequired,
+    IntegrityConflict, PatchConflict, Missing, and Invalid if a patch names no message or doesn't fit it.
     """
     chat = lock_chat(owner, chat_id, guard)
     guard.check()
     fingerprint = fingerprint_of(ChatChange.Kind.PATCH, patches)
     if guard.is_stale(chat):
         if repeated := find_repeated_change(chat, guard, fingerprint):
-            return Patched(chat, messages_of_change(chat, repeated), skipped=len(patches))
+            return PatchResult(chat, messages_of_change(chat, repeated), skipped=len(patches))
         batch = _rebased_batch(chat, patches, guard)
     else:
         batch = Batch(chat, patches)
-    if batch.late_ids:
+    if batch.stale_ids:
         detail = "These messages are not at the rev that the patch names."
-        raise PatchConflict.over(chat, guard, batch.late_ids, detail)
+        raise PatchConflict.for_messages(chat, guard, batch.stale_ids, detail)
     if not batch.applied_count:
-        return Patched(chat, batch.targets, skipped=len(patches))
+        return PatchResult(chat, batch.targets, skipped=len(patches))
     before = {"messages": batch.states_before()}
     messages = _save_batch(chat, batch)
     chat.last_active = timezone.now()
@@ -155,25 +156,25 @@ def patch_messages(owner: Owner, chat_id: UUID, patches: Sequence[Patch], guard:
         fingerprint=fingerprint,
         forced=guard.force,
     )
-    return Patched(chat, messages, skipped=len(patches) - batch.applied_count, applied=batch.applied_count)
+    return PatchResult(chat, messages, skipped=len(patches) - batch.applied_count, applied=batch.applied_count)
 
 
 def _rebased_batch(chat: Chat, patches: Sequence[Patch], guard: Guard) -> Batch:
     """Apply patches to a chat that has changed since the known state.
 
-    They must be in effect already or, if the guard allows a rebase, touch nothing that changed in the meantime.
+    They must be in effect already or, if the guard allows a rebase, name no message that changed in the meantime.
     Raise IntegrityConflict, PatchConflict.
     """
     assert guard.integrity is not None
-    known = rev_of(chat, guard.integrity)
-    if known is None:
-        raise IntegrityConflict.over(chat, guard)
-    since = changes_since(chat, known)
+    known_rev = rev_of(chat, guard.integrity)
+    if known_rev is None:
+        raise IntegrityConflict.for_chat(chat, guard)
+    since = changes_since(chat, known_rev)
     try:
         batch = Batch(chat, patches, since)
     except Invalid as invalid:
         # The patches may fit the state that the client knows, so this is a conflict, not an error of the client.
-        raise IntegrityConflict.over(chat, guard) from invalid
+        raise IntegrityConflict.for_chat(chat, guard) from invalid
     if batch.applied_count or batch.missing_ids:
         _check_rebase(chat, guard, batch, since)
     return batch
@@ -181,11 +182,11 @@ def _rebased_batch(chat: Chat, patches: Sequence[Patch], guard: Guard) -> Batch:
 
 def _check_rebase(chat: Chat, guard: Guard, batch: Batch, since: Changes) -> None:
     if not guard.rebase:
-        raise IntegrityConflict.over(chat, guard)
+        raise IntegrityConflict.for_chat(chat, guard)
     contested = batch.touched_ids & since.message_ids
     if contested or batch.missing_ids:
         detail = "These messages have changed in the meantime."
-        raise PatchConflict.over(chat, guard, contested, detail, deleted=batch.missing_ids)
+        raise PatchConflict.for_messages(chat, guard, contested, detail, deleted=batch.missing_ids)
 
 
 def _save_batch(chat: Chat, batch: Batch) -> list[Message]:

@@ -27,7 +27,7 @@ from apps.common.scoping import Owner
 
 
 @dataclass(frozen=True)
-class MetadataPatched:
+class MetadataPatchResult:
     """The result of a patch. ``applied`` is False if it was in effect already."""
 
     chat: Chat
@@ -35,23 +35,23 @@ class MetadataPatched:
 
 
 @transaction.atomic
-def patch_metadata(owner: Owner, chat_id: UUID, patch: DocumentPatch, guard: Guard) -> MetadataPatched:
+def patch_metadata(owner: Owner, chat_id: UUID, patch: DocumentPatch, guard: Guard) -> MetadataPatchResult:
     """Change the metadata: all of the patch, or nothing.
 
-    Skip a patch that is in effect already, and one that was stored before (sent again because its reply was lost).
-    With ``rebase``, accept it if the top-level keys that it names have not changed. Raise IntegrityRequired,
-    IntegrityConflict, PatchConflict, Missing, TooLarge, PatchTestFailed, and Invalid if an operation doesn't fit.
+    Skip a patch that is in effect already, and the retry of one that was stored. With ``rebase``, accept it if the
+    top-level keys that it names have not changed. Raise IntegrityRequired, IntegrityConflict, PatchConflict, Missing,
+    TooLarge, PatchTestFailed, and Invalid if an operation doesn't fit.
     """
     chat = lock_chat(owner, chat_id, guard)
     guard.check()
     fingerprint = fingerprint_of(ChatChange.Kind.METADATA, [patch])
     if guard.is_stale(chat):
         if find_repeated_change(chat, guard, fingerprint) or _is_in_effect(patch, chat):
-            return MetadataPatched(chat, applied=False)
+            return MetadataPatchResult(chat, applied=False)
         _check_rebase(chat, patch, guard)
     before, after = chat.metadata, _apply(patch, chat)
     if dump(after) == dump(before):
-        return MetadataPatched(chat, applied=False)
+        return MetadataPatchResult(chat, applied=False)
     check_size(after, before)
     chat.metadata = after
     chat.header_layout = forget_layout(chat.header_layout, ["chat_metadata"])
@@ -64,11 +64,11 @@ def patch_metadata(owner: Owner, chat_id: UUID, patch: DocumentPatch, guard: Gua
         forced=guard.force,
         **metadata_change(before, after),
     )
-    return MetadataPatched(chat, applied=True)
+    return MetadataPatchResult(chat, applied=True)
 
 
 def metadata_change(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """Return the log entry's columns for a change of metadata: a merge patch or, if none can express it, the whole."""
+    """Return the log entry's columns for a change of metadata: a merge patch or, if impossible, all metadata."""
     patch = merge_patch.diff(before, after)
     return {"metadata": after, "metadata_replaced": True} if patch is None else {"metadata": patch}
 
@@ -95,20 +95,20 @@ def _is_in_effect(patch: DocumentPatch, chat: Chat) -> bool:
 def _check_rebase(chat: Chat, patch: DocumentPatch, guard: Guard) -> None:
     """Raise IntegrityConflict, or PatchConflict if keys of the patch were changed since the known state."""
     assert guard.integrity is not None
-    known = rev_of(chat, guard.integrity)
-    if known is None or not guard.rebase:
-        raise IntegrityConflict.over(chat, guard)
+    known_rev = rev_of(chat, guard.integrity)
+    if known_rev is None or not guard.rebase:
+        raise IntegrityConflict.for_chat(chat, guard)
     try:
-        contested = _contested_keys(chat, patch, known)
+        contested = _contested_keys(chat, patch, known_rev)
     except HistoryGone:
-        raise IntegrityConflict.over(chat, guard) from None
+        raise IntegrityConflict.for_chat(chat, guard) from None
     if contested:
-        raise PatchConflict.over_keys(chat, guard, {key: chat.metadata.get(key) for key in sorted(contested)})
+        raise PatchConflict.for_keys(chat, guard, {key: chat.metadata.get(key) for key in sorted(contested)})
 
 
-def _contested_keys(chat: Chat, patch: DocumentPatch, known: int) -> set[str]:
-    """Return the keys of the patch that were changed after the rev ``known``. Raise HistoryGone."""
-    entries = [entry for entry in changes_since(chat, known).entries if entry.metadata is not None]
+def _contested_keys(chat: Chat, patch: DocumentPatch, known_rev: int) -> set[str]:
+    """Return the keys of the patch that were changed after ``known_rev``. Raise HistoryGone."""
+    entries = [entry for entry in changes_since(chat, known_rev).entries if entry.metadata is not None]
     changed = {key for entry in entries for key in entry.metadata}
     patched = changed if patch.keys is None else patch.keys
     # A change that replaced all metadata may have changed, or removed, any key.

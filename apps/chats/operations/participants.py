@@ -15,14 +15,14 @@ class NameTaken(Conflict):
     """The chat already has a participant with this name."""
 
     type = ProblemType.NAME_TAKEN
-    title = "Somebody of this name takes part already"
+    title = "A participant with this name already exists"
 
 
 @transaction.atomic
 def add_participant(
     owner: Owner, chat_id: UUID, *, name: str, character: Character | None = None, muted: bool = False
 ) -> Participant:
-    """Add a participant, last in the order of turns. Earlier messages under the name are assigned to them.
+    """Add a participant, last in the order of turns, and assign earlier messages with the same name to them.
 
     Raise Missing, NameTaken.
     """
@@ -36,8 +36,8 @@ def add_participant(
         position=chat.participants.count(),
         muted=muted,
     )
-    earlier = Message.objects.for_owner(chat.owner_id).filter(chat=chat, name=name, is_user=False, participant=None)
-    earlier.update(participant=participant)
+    messages = Message.objects.for_owner(chat.owner_id).filter(chat=chat, name=name, is_user=False, participant=None)
+    messages.update(participant=participant)
     _record(chat, is_group=True)
     return participant
 
@@ -79,7 +79,7 @@ def _find(chat: Chat, participant_id: UUID) -> Participant:
 
 def _check_name(chat: Chat, name: str) -> None:
     if chat.participants.filter(name=name).exists():
-        raise NameTaken(f"{name} takes part in this chat already.")
+        raise NameTaken(f"This chat already has a participant named {name}.")
 
 
 def _save_positions(order: list[Participant]) -> None:

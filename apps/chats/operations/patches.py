@@ -23,16 +23,17 @@ class Splice:
         if self.at > len(text):
             raise Invalid.at(f"{pointer}/at", f"The text has {len(text)} code points.")
         if self.at + self.delete > len(text):
-            raise Invalid.at(f"{pointer}/delete", f"From {self.at} on, the text has {len(text) - self.at} more.")
+            raise Invalid.at(f"{pointer}/delete", f"Only {len(text) - self.at} code points follow position {self.at}.")
         return text[: self.at] + self.insert + text[self.at + self.delete :]
 
 
 @dataclass(frozen=True)
 class Patch:
-    """Changes to one message, named by ``id`` or ``index``.
+    """Changes to one message, identified by ``id`` or ``index``.
 
     ``values`` may have mes, name, participant_id, is_system and send_date. The parts apply in the order of the fields
-    here, so that text and data are those of the swipe that is active after the patch. ``delete`` excludes the others.
+    here, so that text and data are those of the swipe that is active after the patch. If ``delete`` is set, the other
+    parts are ignored.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)

@@ -18,7 +18,7 @@ from apps.common import merge_patch
 from apps.common.problems import Conflict, Invalid, ProblemType
 
 
-class NameMismatch(Conflict):
+class TargetMismatch(Conflict):
     """The id and the index of a patch name different messages."""
 
     type = ProblemType.INTEGRITY_CONFLICT
@@ -64,7 +64,7 @@ class Draft:
         self.before = message_state(message, swipes)
         self.stored_swipe_ids = {swipe.pk for swipe in swipes}
         self.is_changed = False
-        self._written: set[str] = set()  # changed keys of the message's line in a chat file
+        self._changed_keys: set[str] = set()  # keys of the message's line in a chat file
 
     @property
     def removed_swipe_ids(self) -> set[UUID]:
@@ -72,7 +72,7 @@ class Draft:
 
     def apply(self, patch: Patch, pointer: str) -> bool:
         """Apply the parts of a patch that stay within the message. Return whether they changed it. Raise Invalid."""
-        before = self._content()
+        before = self._serialized()
         if patch.add_swipe is not None:
             self._add_swipe(patch.add_swipe)
         if patch.delete_swipe is not None:
@@ -81,19 +81,19 @@ class Draft:
             self._reorder_swipes(patch.swipe_order, f"{pointer}/swipe_order")
         if patch.swipe_id is not None:
             self.active = self._swipe_at(patch.swipe_id, f"{pointer}/swipe_id")
-            self._written.add("swipes")
-        self._set(patch.values)
+            self._changed_keys.add("swipes")
+        self._set_values(patch.values)
         if patch.extra is not None:
             self.active.extra = merge_patch.apply(self.active.extra, dict(patch.extra))
             check_extra(self.active.extra, patch.extra, f"{pointer}/extra")
-            self._written.add("extra")
+            self._changed_keys.add("extra")
         if patch.data is not None:
             self.active.extra = patch.data.apply(self.active.extra)
-            self._written.add("extra")
+            self._changed_keys.add("extra")
         if patch.splice is not None:
-            self._set({"mes": patch.splice.apply(self.active.mes, f"{pointer}/splice")})
-        self._update_derived()
-        has_changed = self._content() != before
+            self._set_values({"mes": patch.splice.apply(self.active.mes, f"{pointer}/splice")})
+        self._update_derived_fields()
+        has_changed = self._serialized() != before
         self.is_changed |= has_changed
         return has_changed
 
@@ -103,7 +103,7 @@ class Draft:
             owner_id=owner_id, message=self.message, mes=parsed.mes, extra=parsed.extra, info=parsed.info
         )
         self.swipes.append(self.active)
-        self._written.add("swipes")
+        self._changed_keys.add("swipes")
 
     def _delete_swipe(self, position: int, pointer: str) -> None:
         deleted = self._swipe_at(position, pointer)
@@ -112,46 +112,46 @@ class Draft:
         self.swipes.remove(deleted)
         if deleted is self.active:
             self.active = self.swipes[min(position, len(self.swipes) - 1)]
-        self._written.add("swipes")
+        self._changed_keys.add("swipes")
 
     def _reorder_swipes(self, order: Sequence[int], pointer: str) -> None:
         if sorted(order) != list(range(len(self.swipes))):
             raise Invalid.at(pointer, f"It must name each of the {len(self.swipes)} swipes once.")
         self.swipes = [self.swipes[position] for position in order]
-        self._written.add("swipes")
+        self._changed_keys.add("swipes")
 
     def _swipe_at(self, position: int, pointer: str) -> Swipe:
         if position >= len(self.swipes):
             raise Invalid.at(pointer, f"The message has {len(self.swipes)} swipes.")
         return self.swipes[position]
 
-    def _set(self, values: Mapping[str, Any]) -> None:
+    def _set_values(self, values: Mapping[str, Any]) -> None:
         for name, value in values.items():
             setattr(self.active if name == "mes" else self.message, name, value)
         if "send_date" in values:
             self.message.sent_at = parse_date(self.message.send_date)
-        self._written.update(values.keys() - {"participant_id"})  # chat files identify speakers by name
+        self._changed_keys.update(values.keys() - {"participant_id"})  # chat files identify speakers by name
 
-    def _content(self) -> str:
-        """Return all that a patch can change but the index, as text: in Python 1, 1.0 and True are equal."""
+    def _serialized(self) -> str:
+        """Return all that a patch can change, except the index, as JSON text: in Python, 1, 1.0 and True are equal."""
         return json.dumps(message_state(self.message, self.swipes))
 
-    def _update_derived(self) -> None:
-        """Update the fields that follow from others."""
+    def _update_derived_fields(self) -> None:
+        """Update the fields that are computed from others."""
         message = self.message
         for position, swipe in enumerate(self.swipes):
             swipe.position = position
         message.swipe_id = self.active.position
-        if self._written & {"extra", "swipes"}:
+        if self._changed_keys & {"extra", "swipes"}:
             message.ends_scene = ends_scene(self.active.extra)
         if message.layout:
-            message.layout = forget_layout(message.layout, self._written)
+            message.layout = forget_layout(message.layout, self._changed_keys)
 
 
 class Batch:
     """A batch of patches, applied in their order.
 
-    ``since`` are the changes after the state that the client knows, or None. Raise NameMismatch, and
+    ``since`` are the changes after the state that the client knows, or None. Raise TargetMismatch, and
     Invalid if a patch names no message or doesn't fit it.
     """
 
@@ -160,7 +160,7 @@ class Batch:
         self.inserted: dict[UUID, tuple[Message, list[Swipe]]] = {}
         self.deleted: dict[UUID, Draft] = {}
         self.missing_ids: list[UUID] = []  # named by a patch, but deleted in the meantime
-        self.late_ids: set[UUID] = set()  # not at the rev that their patch names
+        self.stale_ids: set[UUID] = set()  # not at the rev that their patch names
         self.touched_ids: set[UUID] = set()  # named by patches that have an effect
         self.applied_count = 0
         self.order: list[UUID] | None = None  # all ids of the chat; None if the order is unchanged
@@ -187,19 +187,19 @@ class Batch:
         draft = self._find(patch, pointer)
         if draft is None:
             return
-        is_late = patch.if_rev not in (None, draft.message.rev)
+        is_stale = patch.if_rev not in (None, draft.message.rev)
         try:
             has_effect = self._apply_to(draft, patch, pointer)
         except Invalid:
-            # A patch for another rev may not fit this one. That is a conflict, not an error of the client.
-            if not is_late:
+            # A patch for another rev may not fit this one. That is a conflict, not an invalid request.
+            if not is_stale:
                 raise
             has_effect = True
         if has_effect:
             self.applied_count += 1
             self.touched_ids.add(draft.message.pk)
-            if is_late:
-                self.late_ids.add(draft.message.pk)
+            if is_stale:
+                self.stale_ids.add(draft.message.pk)
 
     def _find(self, patch: Patch, pointer: str) -> Draft | None:
         """Return the draft that a patch names, or None if the message was deleted in the meantime."""
@@ -215,7 +215,7 @@ class Batch:
             raise Invalid.at(f"{pointer}/id", "An earlier patch of this batch deletes the message.")
         elif patch.index not in (None, draft.message.index):
             detail = f"{pointer}: this message has the index {draft.message.index}, not {patch.index}."
-            raise NameMismatch(detail, current_integrity=str(self.chat.integrity), current_rev=self.chat.rev)
+            raise TargetMismatch(detail, current_integrity=str(self.chat.integrity), current_rev=self.chat.rev)
         return draft
 
     def _find_by_index(self, patch: Patch, pointer: str) -> Draft:
@@ -233,7 +233,7 @@ class Batch:
         """Apply a patch. Return whether it changed anything."""
         if patch.delete:
             self.deleted[draft.message.pk] = draft
-            self._new_order().remove(draft.message.pk)
+            self._editable_order().remove(draft.message.pk)
             return True
         has_effect = draft.apply(patch, pointer)
         if patch.insert_before is not None:
@@ -243,7 +243,7 @@ class Batch:
             has_effect |= self._move(draft, patch.move_to, pointer)
         return has_effect
 
-    def _new_order(self) -> list[UUID]:
+    def _editable_order(self) -> list[UUID]:
         if self.order is None:
             self.order = ordered_ids(self.chat)
         return self.order
@@ -253,12 +253,12 @@ class Batch:
         # The index is set when the new order is saved.
         row = message_row(self.chat, 0, parsed, participant_ids(self.chat))
         self.inserted[row.pk] = row, swipe_rows(row, parsed)
-        order = self._new_order()
+        order = self._editable_order()
         order.insert(order.index(anchor.message.pk), row.pk)
 
     def _move(self, draft: Draft, index: int, pointer: str) -> bool:
         """Move a message. Return True unless it is at ``index`` already."""
-        order, pk = self._new_order(), draft.message.pk
+        order, pk = self._editable_order(), draft.message.pk
         if index >= len(order):
             raise Invalid.at(f"{pointer}/move_to", f"The chat has {len(order)} messages.")
         if order[index] == pk:

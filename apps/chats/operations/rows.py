@@ -22,7 +22,7 @@ def with_date(parsed: ParsedMessage) -> ParsedMessage:
 
 
 def participant_ids(chat: Chat) -> dict[str, UUID]:
-    """Return the ids of a group chat's participants by name; nothing for any other chat."""
+    """Return the ids of a group chat's participants by name; empty for other chats."""
     return dict(chat.participants.values_list("name", "pk")) if chat.is_group else {}
 
 
@@ -84,10 +84,10 @@ def save_order(chat: Chat, order: Sequence[UUID]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            UPDATE chats_message SET index = place.index - 1
-            FROM unnest(%s::uuid[]) WITH ORDINALITY AS place (id, index)
-            WHERE chats_message.id = place.id AND chats_message.chat_id = %s
-              AND chats_message.index <> place.index - 1
+            UPDATE chats_message SET index = target.index - 1
+            FROM unnest(%s::uuid[]) WITH ORDINALITY AS target (id, index)
+            WHERE chats_message.id = target.id AND chats_message.chat_id = %s
+              AND chats_message.index <> target.index - 1
             """,
             [list(order), chat.pk],
         )

@@ -24,7 +24,7 @@ from apps.chats.operations.rows import ordered_ids, save_order
 from apps.common.problems import Conflict, ProblemType
 from apps.common.scoping import Owner
 
-UNDOABLE = [ChatChange.Kind.APPEND, ChatChange.Kind.PATCH, ChatChange.Kind.METADATA]
+UNDOABLE_KINDS = [ChatChange.Kind.APPEND, ChatChange.Kind.PATCH, ChatChange.Kind.METADATA]
 FINGERPRINT = "undo"
 
 
@@ -33,11 +33,11 @@ class NothingToUndo(Conflict):
     title = "There is nothing to undo"
 
     def __init__(self) -> None:
-        super().__init__("No earlier write to this chat can be taken back.")
+        super().__init__("No earlier write to this chat can be undone.")
 
 
 @dataclass(frozen=True)
-class Undone:
+class UndoResult:
     """The result of an undo: ``change`` was undone by the change ``undo``, which restored ``messages``."""
 
     chat: Chat
@@ -47,16 +47,16 @@ class Undone:
 
 
 @transaction.atomic
-def undo_last_change(owner: Owner, chat_id: UUID, guard: Guard) -> Undone:
+def undo_last_change(owner: Owner, chat_id: UUID, guard: Guard) -> UndoResult:
     """Undo the last write that is not undone yet. A second call undoes the write before it.
 
-    The undo is recorded as a change of its own. Raise IntegrityRequired, IntegrityConflict, NothingToUndo, Missing.
+    The undo is recorded as a separate change. Raise IntegrityRequired, IntegrityConflict, NothingToUndo, Missing.
     """
     chat = lock_chat(owner, chat_id, guard)
     guard.check()
     if guard.is_stale(chat):
         return _find_repeated_undo(chat, guard)
-    change = chat.changes.filter(kind__in=UNDOABLE, undone=False, before__isnull=False).order_by("-rev").first()
+    change = chat.changes.filter(kind__in=UNDOABLE_KINDS, undone=False, before__isnull=False).order_by("-rev").first()
     if change is None:
         raise NothingToUndo
     restored = _restore_messages(chat, change)
@@ -70,27 +70,27 @@ def undo_last_change(owner: Owner, chat_id: UUID, guard: Guard) -> Undone:
         messages=restored,
         deleted_ids=_added_ids(change),
         reordered=change.reordered,
-        # The rev that was undone, by which a retry finds the change.
+        # The rev that was undone, from which a retry finds the change.
         before={"rev": change.rev},
         fingerprint=FINGERPRINT,
         forced=guard.force,
         **metadata,
     )
-    return Undone(chat, change, undo, restored)
+    return UndoResult(chat, change, undo, restored)
 
 
-def _find_repeated_undo(chat: Chat, guard: Guard) -> Undone:
-    """Return the undo that this one repeats because its reply was lost. Raise IntegrityConflict if there is none."""
+def _find_repeated_undo(chat: Chat, guard: Guard) -> UndoResult:
+    """Return the undo that this request repeats. Raise IntegrityConflict if there is none."""
     undo = find_repeated_change(chat, guard, FINGERPRINT)
     if undo is None:
-        raise IntegrityConflict.over(chat, guard)
+        raise IntegrityConflict.for_chat(chat, guard)
     change = chat.changes.get(rev=undo.before["rev"])
-    return Undone(chat, change, undo, messages_of_change(chat, undo))
+    return UndoResult(chat, change, undo, messages_of_change(chat, undo))
 
 
 def _added_ids(change: ChatChange) -> list[UUID]:
-    known = {state["id"] for state in change.before.get("messages", ())}
-    return [pk for pk in change.message_ids if str(pk) not in known]
+    earlier_ids = {state["id"] for state in change.before.get("messages", ())}
+    return [pk for pk in change.message_ids if str(pk) not in earlier_ids]
 
 
 def _restore_messages(chat: Chat, change: ChatChange) -> list[Message]:
@@ -99,8 +99,8 @@ def _restore_messages(chat: Chat, change: ChatChange) -> list[Message]:
     order = ordered_ids(chat)
     Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=_added_ids(change)).delete()
     restored = _save_states(chat, states)
-    touched = {*change.message_ids, *change.deleted_ids}
-    order = [pk for pk in order if pk not in touched]
+    changed_ids = {*change.message_ids, *change.deleted_ids}
+    order = [pk for pk in order if pk not in changed_ids]
     for message in restored:
         order.insert(message.index, message.pk)
     save_order(chat, order)
@@ -173,7 +173,7 @@ def _swipes_of(state: dict[str, Any], message: Message) -> list[Swipe]:
 
 
 def _restore_metadata(chat: Chat, change: ChatChange) -> dict[str, Any]:
-    """Restore the metadata if the change touched them. Return the columns of the log entry."""
+    """Restore the metadata if the change modified it. Return the columns of the log entry."""
     if "metadata" not in change.before:
         return {}
     before = change.before["metadata"]

@@ -11,15 +11,16 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererProtocol
 from markdown_it.token import Token
 
-# Longer texts, in characters, are displayed without markup, which would take too long to render.
+# In characters. Longer texts are displayed without markup, since rendering it would take too long.
 MAX_MARKUP_LENGTH = 100_000
 
+# The elements and attributes that rendered messages may have.
 _TAGS = {
     *("p", "br", "em", "strong", "s", "span", "a", "blockquote", "ul", "ol", "li", "code", "pre", "hr"),
     *("table", "thead", "tbody", "tr", "th", "td"),
 }
 _ATTRIBUTES = {"a": {"href"}, "span": {"class"}, "p": {"class"}, "ol": {"start"}}
-_SPEECH = re.compile(r"&quot;.+?&quot;|“[^“”]+”|«[^«»]+»|„[^„“]+“")
+_SPEECH_PATTERN = re.compile(r"&quot;.+?&quot;|“[^“”]+”|«[^«»]+»|„[^„“]+“")
 
 
 def render_text(text: str) -> SafeString:
@@ -37,9 +38,9 @@ def plain_text(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else f"{line[:limit].rpartition(' ')[0]} …"
 
 
-def _speech(renderer: RendererProtocol, tokens: Sequence[Token], index: int, *options: Any) -> str:
+def _render_text_token(renderer: RendererProtocol, tokens: Sequence[Token], index: int, *options: Any) -> str:
     text = str(escape(tokens[index].content))
-    return _SPEECH.sub(lambda match: f'<span class="speech">{match[0]}</span>', text)
+    return _SPEECH_PATTERN.sub(lambda match: f'<span class="speech">{match[0]}</span>', text)
 
 
 def _make_markdown() -> MarkdownIt:
@@ -47,7 +48,7 @@ def _make_markdown() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["strikethrough", "table"])
     # Chats indent paragraphs, so four spaces don't mean code. Images would reveal the reader's IP to other servers.
     markdown.disable(["code", "image", "html_block", "html_inline"])
-    markdown.add_render_rule("text", _speech)
+    markdown.add_render_rule("text", _render_text_token)
     markdown.add_render_rule("heading_open", lambda *_: '<p class="heading">')
     markdown.add_render_rule("heading_close", lambda *_: "</p>")
     return markdown

@@ -34,10 +34,10 @@ class Sample:
 # Called with an owner and chat ids: returns the work in progress, by chat id.
 ActivitySource = Callable[[Any, Collection[UUID]], Mapping[UUID, Activity]]
 # Called with an owner and messages: returns safe HTML by message id.
-Panel = Callable[[Any, Iterable[Message]], dict[UUID, str]]
+PanelRenderer = Callable[[Any, Iterable[Message]], dict[UUID, str]]
 
 activity_sources: Registry[ActivitySource] = Registry()
-panels: Registry[Panel] = Registry()
+panels: Registry[PanelRenderer] = Registry()
 samples: Registry[Sample] = Registry()
 
 

@@ -9,7 +9,7 @@ from django.db import transaction
 from apps.chats.formats.cards.document import FIELDS
 from apps.chats.formats.cards.merging import Card
 from apps.chats.formats.cards.pictures import PNG
-from apps.chats.formats.cards.reading import ParsedFile, UnreadableCard, read
+from apps.chats.formats.cards.reading import ParsedCardFile, UnreadableCard, read
 from apps.chats.formats.cards.writing import as_png, blank_picture, write_png
 from apps.chats.formats.layout import dump
 from apps.chats.models import Character, Lorebook
@@ -24,7 +24,7 @@ MAX_FILE_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True)
-class Imported:
+class CardImportResult:
     """The characters and lorebooks created from a file, and the report with its format and warnings."""
 
     report: dict[str, Any]
@@ -33,7 +33,7 @@ class Imported:
 
 
 @transaction.atomic
-def import_card(owner: Owner, file: BinaryIO, *, filename: str) -> Imported:
+def import_card(owner: Owner, file: BinaryIO, *, filename: str) -> CardImportResult:
     """Create the character in a file, with its lorebook and picture, or the lorebook if the file is one.
 
     Raise Invalid if the file is neither, TooLarge beyond 64 MiB.
@@ -42,23 +42,23 @@ def import_card(owner: Owner, file: BinaryIO, *, filename: str) -> Imported:
     if parsed.card is None:
         return _import_book(owner, parsed, filename)
     character = create_character_from_card(owner, parsed.card, title_from_filename(filename) or "Unnamed")
-    return Imported(_report(parsed), [character], list(character.lorebooks.all()))
+    return CardImportResult(_report(parsed), [character], list(character.lorebooks.all()))
 
 
 @transaction.atomic
-def import_lorebook(owner: Owner, file: BinaryIO, *, filename: str) -> Imported:
-    """Create the lorebook in a file, which may be a card with a lorebook. Raise as ``import_card``."""
+def import_lorebook(owner: Owner, file: BinaryIO, *, filename: str) -> CardImportResult:
+    """Create the lorebook in a file, which may be a card with a lorebook. Raise Invalid, TooLarge."""
     return _import_book(owner, _read(file), filename)
 
 
-def _import_book(owner: Owner, parsed: ParsedFile, filename: str) -> Imported:
+def _import_book(owner: Owner, parsed: ParsedCardFile, filename: str) -> CardImportResult:
     book = parsed.card.book if parsed.card else parsed.book
     if book is None:
         raise Invalid.at("/file", "There is no lorebook in this card.")
-    return Imported(_report(parsed), [], [store_book(owner, book, title_from_filename(filename) or "Lorebook")])
+    return CardImportResult(_report(parsed), [], [store_book(owner, book, title_from_filename(filename) or "Lorebook")])
 
 
-def _read(file: BinaryIO) -> ParsedFile:
+def _read(file: BinaryIO) -> ParsedCardFile:
     size = file.seek(0, os.SEEK_END)
     if size > MAX_FILE_BYTES:
         raise TooLarge(f"The file is larger than {MAX_FILE_BYTES} bytes.")
@@ -69,7 +69,7 @@ def _read(file: BinaryIO) -> ParsedFile:
         raise Invalid.at("/file", str(error)) from None
 
 
-def _report(parsed: ParsedFile) -> dict[str, Any]:
+def _report(parsed: ParsedCardFile) -> dict[str, Any]:
     return {"format": parsed.format, "warnings": parsed.warnings}
 
 

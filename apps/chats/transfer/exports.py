@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from itertools import chain
 
-from apps.chats.dates import humanized
+from apps.chats.dates import humanized_date
 from apps.chats.formats.sillytavern_lines import render_header, render_message
 from apps.chats.models import Chat, Message
 from apps.chats.operations.rows import parsed_message
@@ -21,17 +21,17 @@ def export_jsonl(chat: Chat) -> Iterator[bytes]:
     """
     separator = ""
     batches = ([render_message(parsed_message(message)) for message in batch] for batch in message_batches(chat))
-    for lines in chain(_header(chat), batches):
+    for lines in chain(_header_lines(chat), batches):
         yield (separator + "\n".join(lines)).encode()
         separator = "\n"
 
 
 def export_json(chat: Chat) -> Iterator[bytes]:
     """Yield one JSON document, `{"chat": …, "messages": […]}`, with the fields of the API."""
-    yield f'{{"chat":{_compact(chat_document(chat))},"messages":['.encode()
+    yield f'{{"chat":{_compact_json(chat_document(chat))},"messages":['.encode()
     separator = ""
     for batch in message_batches(chat):
-        yield (separator + ",".join(_compact(message_document(message)) for message in batch)).encode()
+        yield (separator + ",".join(_compact_json(message_document(message)) for message in batch)).encode()
         separator = ","
     yield b"]}"
 
@@ -69,24 +69,24 @@ FORMATS: dict[str, tuple[Callable[..., Iterator[bytes]], str, str]] = {
 }
 
 
-def export_filename(chat: Chat, ending: str = "jsonl") -> str:
+def export_filename(chat: Chat, extension: str = "jsonl") -> str:
     """Return the name of the file to which a chat is exported."""
-    return f"{safe_filename(chat.title) or 'chat'}.{ending}"
+    return f"{safe_filename(chat.title) or 'chat'}.{extension}"
 
 
 def _is_included(message: Message, include_hidden: bool) -> bool:
     return include_hidden or not message.is_system
 
 
-def _compact(document: object) -> str:
+def _compact_json(document: object) -> str:
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
 
-def _header(chat: Chat) -> Iterator[list[str]]:
+def _header_lines(chat: Chat) -> Iterator[list[str]]:
     line = render_header(
         user_name=chat.user_name,
         character_name=chat.character.name if chat.character else "",
-        create_date=humanized(chat.created_at),
+        create_date=humanized_date(chat.created_at),
         metadata=chat.metadata,
         layout=chat.header_layout,
     )

@@ -44,7 +44,7 @@ def create_import_job(
 
 
 def access_import_job(owner: Owner, job_id: UUID) -> ImportJob:
-    """Return the owner's job. Raise Missing."""
+    """Return the owner's import job. Raise Missing."""
     job = ImportJob.objects.for_owner(owner).filter(pk=job_id).first()
     if job is None:
         raise Missing("There is no such import.")
@@ -74,7 +74,7 @@ def _import(job: ImportJob) -> None:
                 title=job.title,
                 character=job.character,
                 job=job,
-                watch=lambda messages: progress.update(file.tell(), messages),
+                on_progress=lambda messages: progress.update(file.tell(), messages),
             )
             progress.stop()  # a heartbeat would wait for the row that ``end`` locks
             fields: dict[str, Any] = {
@@ -107,7 +107,7 @@ class Progress:
         self.stop()
 
     def update(self, bytes_read: int, messages: int) -> None:
-        """Set the progress to record with the next heartbeat. Raise ClaimLost if the last one found the claim lost."""
+        """Set the progress to record with the next heartbeat. Raise ClaimLost if another worker owns the job."""
         self._bytes, self._messages = bytes_read, messages
         if self._claim_lost:
             raise jobs.ClaimLost
@@ -127,7 +127,7 @@ class Progress:
     def _heartbeat(self) -> None:
         try:
             with transaction.atomic(), connection.cursor() as cursor:
-                # The import waits for this thread, which must not wait for a lock whose holder waits for the import.
+                # Prevents a deadlock: the holder of the lock may wait for the import, which waits for this thread.
                 cursor.execute("SET LOCAL lock_timeout = '1s'")
                 jobs.heartbeat(self._job, done=min(self._bytes, self._job.total), messages=self._messages)
         except jobs.ClaimLost:
@@ -138,10 +138,10 @@ class Progress:
 
 def remove_file_if_ended(job: ImportJob) -> None:
     """Remove the job's file, unless another worker still needs it."""
-    mine = ImportJob.objects.for_owner(job.owner_id).filter(pk=job.pk)
-    if not mine.active().exists():
+    rows = ImportJob.objects.for_owner(job.owner_id).filter(pk=job.pk)
+    if not rows.active().exists():
         job.file.delete(save=False)
-        mine.update(file="")
+        rows.update(file="")
 
 
 def delete_ended_import_jobs(now: dt.datetime) -> None:
@@ -160,7 +160,7 @@ def _delete_stray_files(now: dt.datetime) -> None:
     names: list[str] = []
     with suppress(FileNotFoundError):  # the folder is created by the first import
         names = [f"{field.upload_to}{name}" for name in field.storage.listdir(str(field.upload_to))[1]]
-    wanted = set(ImportJob.objects.filter(file__in=names).values_list("file", flat=True))
+    names_in_use = set(ImportJob.objects.filter(file__in=names).values_list("file", flat=True))
     for name in names:
-        if name not in wanted and field.storage.get_modified_time(name) < now - STRAY_RETENTION:
+        if name not in names_in_use and field.storage.get_modified_time(name) < now - STRAY_RETENTION:
             field.storage.delete(name)

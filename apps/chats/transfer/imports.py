@@ -23,7 +23,7 @@ from apps.common.scoping import Owner, owner_id_of
 # Speakers of a chat who become participants, or name its character. Messages of further speakers are stored too.
 MAX_SPEAKERS = 50
 
-# Called with the number of messages stored so far. May raise to abort the import.
+# Called with the number of messages stored so far. It may raise to abort the import.
 ProgressCallback = Callable[[int], None]
 
 
@@ -36,7 +36,7 @@ class ImportResult:
 
 
 @dataclass
-class Cast:
+class SpeakerCollector:
     """Speakers of a chat and the time of its last message, collected while its messages are stored."""
 
     before: int  # messages in earlier chats of the file
@@ -44,7 +44,7 @@ class Cast:
     others: Counter[str] = field(default_factory=Counter)
     last_sent: datetime | None = None
 
-    def watch(self, messages: Iterator[ParsedMessage], on_progress: ProgressCallback) -> Iterator[ParsedMessage]:
+    def collect(self, messages: Iterator[ParsedMessage], on_progress: ProgressCallback) -> Iterator[ParsedMessage]:
         """Yield the same messages. After each, call ``on_progress`` with their number in the file."""
         for number, message in enumerate(messages, start=self.before + 1):
             if message.name and not message.is_system:
@@ -56,7 +56,7 @@ class Cast:
 
     def _add_speaker(self, message: ParsedMessage) -> None:
         if message.is_user:
-            if len(self.users) < 2:  # two are enough to know that the user's name is ambiguous
+            if len(self.users) < 2:  # two are enough to know that the name is ambiguous
                 self.users.add(message.name)
         elif message.name in self.others or len(self.others) < MAX_SPEAKERS:
             self.others[message.name] += 1
@@ -70,35 +70,35 @@ def import_chats(
     title: str = "",
     character: Character | None = None,
     job: ImportJob | None = None,
-    watch: ProgressCallback = lambda messages: None,
+    on_progress: ProgressCallback = lambda messages: None,
 ) -> ImportResult:
     """Store the chats in ``file``, a seekable binary file, as new chats of ``owner``: all or none.
 
     The title defaults to the one in the file, then to its name. The character defaults to the one that the file
     names, then to the only speaker other than the user; with several speakers the chat becomes a group chat.
-    ``watch`` is called with the number of messages so far, and may raise to abort. Raise Invalid if the file holds
-    no chat, TooLarge beyond IMPORT_MAX_BYTES.
+    ``on_progress`` is called with the number of messages so far, and may raise to abort. Raise Invalid if the file
+    holds no chat, TooLarge beyond IMPORT_MAX_BYTES.
     """
     _check_size(file)
     try:
         with transaction.atomic():
             fallback = title_from_filename(filename) or "Imported chat"
-            return _import(owner, file, title, fallback, watch, character=character, job=job)
+            return _import(owner, file, title, fallback, on_progress, character=character, job=job)
     except UnreadableFile as error:
         raise Invalid.at("/file", error.reason) from None
 
 
 def _import(
-    owner: Owner, file: BinaryIO, title: str, fallback: str, watch: ProgressCallback, **given: Any
+    owner: Owner, file: BinaryIO, title: str, fallback: str, on_progress: ProgressCallback, **options: Any
 ) -> ImportResult:
     parsed = parse_file(file)
     chats: list[Chat] = []
     report = Report(parsed.report.format)
-    for found in parsed:
-        name = (title or found.title or fallback)[:MAX_TITLE]
-        chats.append(_store(owner, found, name, watch=watch, before=report.messages, **given))
-        report.messages += found.report.messages
-        report.include(found.report)
+    for parsed_chat in parsed:
+        chat_title = (title or parsed_chat.title or fallback)[:MAX_TITLE]
+        chats.append(_store(owner, parsed_chat, chat_title, on_progress=on_progress, before=report.messages, **options))
+        report.messages += parsed_chat.report.messages
+        report.include(parsed_chat.report)
     report.include(parsed.report)
     return ImportResult(chats, report)
 
@@ -118,7 +118,7 @@ def _store(
     *,
     character: Character | None,
     job: ImportJob | None,
-    watch: ProgressCallback,
+    on_progress: ProgressCallback,
     before: int,
 ) -> Chat:
     """Store a chat and its messages. ``before`` is the number of messages in earlier chats of the file."""
@@ -126,35 +126,35 @@ def _store(
     chat = Chat.objects.create(
         owner_id=owner_id_of(owner), title=title, metadata=header.metadata, header_layout=header.layout, import_job=job
     )
-    cast = Cast(before)
-    for _ in store_messages(chat, cast.watch(parsed.messages, watch)):
+    speakers = SpeakerCollector(before)
+    for _ in store_messages(chat, speakers.collect(parsed.messages, on_progress)):
         pass
-    chat.user_name = header.user_name or _only(cast.users)
-    character_name = header.character_name or _only(cast.others)
+    chat.user_name = header.user_name or _single_name(speakers.users)
+    character_name = header.character_name or _single_name(speakers.others)
     if character or character_name:
         chat.character = character or find_or_create_character(owner, character_name)
     else:
-        _make_group(chat, cast)
-    chat.last_active = min(cast.last_sent or timezone.now(), timezone.now())
+        _make_group(chat, speakers)
+    chat.last_active = min(speakers.last_sent or timezone.now(), timezone.now())
     chat.save(update_fields=["user_name", "character", "is_group"])
     # Without message ids: the change is the whole chat, which may have tens of thousands of messages.
     record_change(chat, ChatChange.Kind.IMPORT)
     return chat
 
 
-def _only(names: Collection[str]) -> str:
-    """Return the single name, or an empty string if there are none or several."""
+def _single_name(names: Collection[str]) -> str:
+    """Return the only name, or an empty string if there are none or several."""
     return next(iter(names)) if len(names) == 1 else ""
 
 
-def _make_group(chat: Chat, cast: Cast) -> None:
+def _make_group(chat: Chat, speakers: SpeakerCollector) -> None:
     """Make the chat a group of its speakers other than the user, in the order in which they first spoke."""
-    if len(cast.others) < 2:
+    if len(speakers.others) < 2:
         return
     chat.is_group = True
-    people = Participant.objects.bulk_create(
+    participants = Participant.objects.bulk_create(
         Participant(owner_id=chat.owner_id, chat=chat, name=name, position=position)
-        for position, name in enumerate(cast.others)
+        for position, name in enumerate(speakers.others)
     )
-    for participant in people:
+    for participant in participants:
         chat.messages.filter(name=participant.name, is_user=False).update(participant=participant)

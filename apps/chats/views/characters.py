@@ -20,7 +20,7 @@ from apps.chats.forms.chats import SearchForm
 from apps.chats.models import Lorebook
 from apps.chats.pages.chat_list import chat_entries
 from apps.chats.queries import image_of, list_characters, list_chats, lorebook_of
-from apps.chats.transfer.cards import Imported, import_card
+from apps.chats.transfer.cards import CardImportResult, import_card
 from apps.chats.views.access import own_character, redirect_page, wants_partial
 from apps.common.problems import Problem
 
@@ -73,7 +73,9 @@ def new(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def edit(request: HttpRequest, character_id: UUID) -> HttpResponse:
     character = own_character(request, character_id)
-    form = CharacterForm(request.POST, request.FILES) if request.method == "POST" else CharacterForm.of(character)
+    form = CharacterForm.from_character(character)
+    if request.method == "POST":
+        form = CharacterForm(request.POST, request.FILES)
     if form.is_bound and form.is_valid():
         operations.update_character(character, **form.changes(character))
         if form.cleaned_data["picture"]:
@@ -115,7 +117,7 @@ def import_files(request: HttpRequest) -> HttpResponse:
     """
     files = request.FILES.getlist("file")
     if not files:
-        messages.error(request, "No file came with that. Choose one, or drop it on the page.")
+        messages.error(request, "No file was received. Choose one, or drop it on the page.")
     results = [imported for file in files if (imported := _import(request, file))]
     if not results and wants_partial(request):
         return render(request, "components/toasts.html", status=400)
@@ -126,22 +128,22 @@ def import_files(request: HttpRequest) -> HttpResponse:
     return redirect_page(request, reverse("characters:lorebook", args=[results[0].lorebooks[0].pk]))
 
 
-def _import(request: HttpRequest, file: UploadedFile) -> Imported | None:
+def _import(request: HttpRequest, file: UploadedFile) -> CardImportResult | None:
     name = (file.name or "The file")[-80:]
     try:
         imported = import_card(request.user, file, filename=name)  # type: ignore[arg-type]
     except Problem as problem:
-        messages.error(request, f"{name} was not imported. {problem.detail} Nothing of it was stored.")
+        messages.error(request, f"{name} was not imported. {problem.detail} Nothing from it was stored.")
         return None
     warnings = imported.report["warnings"]
     messages.add_message(request, messages.WARNING if warnings else messages.SUCCESS, _summary(imported))
     return imported
 
 
-def _summary(imported: Imported) -> str:
+def _summary(imported: CardImportResult) -> str:
     """Return a sentence about what was imported, and the first warnings."""
-    books = [f"{len(book.document['entries'])}" for book in imported.lorebooks]
-    parts = [f"{character.name} is here" for character in imported.characters]
-    parts += [f"a lorebook of {count} entr{pluralize(count, 'y,ies')}" for count in books]
-    text = ", with ".join(parts) + "."
+    entry_counts = [len(book.document["entries"]) for book in imported.lorebooks]
+    parts = [character.name for character in imported.characters]
+    parts += [f"a lorebook of {count} entr{pluralize(count, 'y,ies')}" for count in entry_counts]
+    text = " and ".join(parts) + f" {pluralize(len(parts), 'was,were')} imported."
     return "\n".join([text[:1].upper() + text[1:], *imported.report["warnings"][:3]])

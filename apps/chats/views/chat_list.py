@@ -53,7 +53,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def rename(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     chat = own_chat(request, chat_id)
-    form = ChatForm(request.POST) if request.method == "POST" else ChatForm.of(chat)
+    form = ChatForm(request.POST) if request.method == "POST" else ChatForm.from_chat(chat)
     if form.is_bound and form.is_valid():
         operations.update_chat(chat, **form.cleaned_data)
         return redirect("chats:detail", chat_id=chat.pk)
@@ -77,5 +77,5 @@ def delete(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 def activity(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """Render the progress ring of a chat in the list. The ring polls this view while background work is running."""
     chat = own_chat(request, chat_id)
-    found = activities_of(request.user, [chat.pk]).get(chat.pk)
-    return render(request, "chats/_ring.html", {"chat": chat, "activity": found})
+    progress = activities_of(request.user, [chat.pk]).get(chat.pk)
+    return render(request, "chats/_ring.html", {"chat": chat, "activity": progress})

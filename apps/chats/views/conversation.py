@@ -12,7 +12,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from apps.accounts.models import User
 from apps.chats.change_log import HistoryGone
-from apps.chats.forms.chats import EditForm, MessageForm, PlaceForm
+from apps.chats.forms.chats import EditForm, MessageForm, PositionForm
 from apps.chats.locking import Guard, IntegrityConflict, PatchConflict
 from apps.chats.models import Chat, Message
 from apps.chats.operations import append_messages, patch_messages
@@ -31,7 +31,7 @@ CONFLICTS = (IntegrityConflict, PatchConflict, HistoryGone)
 def detail(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """Show a chat: its end, the window around the index ``?at=``, or the first message on the date ``?on=``."""
     chat = own_chat(request, chat_id)
-    at = _place(request, chat)
+    at = _requested_index(request, chat)
     excerpt = pages.last_excerpt(request.user, chat) if at is None else pages.excerpt_around(request.user, chat, at)
     return _page(request, excerpt, at=at)
 
@@ -54,10 +54,10 @@ def _page(
     return render(request, "chats/detail.html", context, status=status)
 
 
-def _place(request: HttpRequest, chat: Chat) -> int | None:
+def _requested_index(request: HttpRequest, chat: Chat) -> int | None:
     """Return the index that the URL asks for, limited to the chat; None for the end."""
-    form = PlaceForm(request.GET)
-    at, on = form.place("at"), form.place("on")
+    form = PositionForm(request.GET)
+    at, on = form.value_of("at"), form.value_of("on")
     if not chat.message_count or (at is None and on is None):
         return None
     index = pages.index_at(request.user, chat, on) if at is None else at
@@ -69,7 +69,7 @@ def _place(request: HttpRequest, chat: Chat) -> int | None:
 def window(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """Render the turns before or after the index ``?before=`` or ``?after=``; without htmx, as a page."""
     chat = own_chat(request, chat_id)
-    before, after = (_index(request.GET.get(name), chat) for name in ("before", "after"))
+    before, after = (_parse_index(request.GET.get(name), chat) for name in ("before", "after"))
     if before is not None:
         excerpt, edge, at = pages.excerpt_before(request.user, chat, before), "before", None
     else:
@@ -85,13 +85,13 @@ def window(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 def turns(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """Render the turns from index ``?from=`` up to ``?to=``, at most MAX_TURNS."""
     chat = own_chat(request, chat_id)
-    start, end = (_index(request.GET.get(name), chat) or 0 for name in ("from", "to"))
+    start, end = (_parse_index(request.GET.get(name), chat) or 0 for name in ("from", "to"))
     excerpt = pages.excerpt_of(request.user, chat.pk, start, min(max(end - start, 0), MAX_TURNS))
     return render(request, "chats/_window.html", {"chat": excerpt.chat, "excerpt": excerpt})
 
 
-def _index(value: Any, chat: Chat) -> int | None:
-    """Return an index from the request, limited to the chat; None if it is no index."""
+def _parse_index(value: Any, chat: Chat) -> int | None:
+    """Return an index from the request, limited to the chat; None if it is not a number."""
     text = str(value or "")
     return min(int(text), chat.message_count) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
@@ -103,36 +103,36 @@ def write(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     chat = own_chat(request, chat_id)
     form = MessageForm(request.POST, chat=chat, user=cast(User, request.user))
     if not form.is_valid():
-        return _refused(request, chat, form)
+        return _composer_errors(request, chat, form)
     chat = append_messages(request.user, chat.pk, [form.parsed()]).chat
-    return _written(request, chat) if wants_partial(request) else redirect("chats:detail", chat_id=chat.pk)
+    return _new_turns(request, chat) if wants_partial(request) else redirect("chats:detail", chat_id=chat.pk)
 
 
-def _written(request: HttpRequest, chat: Chat) -> HttpResponse:
+def _new_turns(request: HttpRequest, chat: Chat) -> HttpResponse:
     """Render the turns from ``next`` on, which the page doesn't show yet; reload the page if there are too many."""
-    start = _index(request.POST.get("next"), chat)
+    start = _parse_index(request.POST.get("next"), chat)
     if start is None or chat.message_count - start > pages.WINDOW_SIZE:
         return HttpResponseClientRedirect(reverse("chats:detail", args=[chat.pk]))
     context = {"chat": chat, "excerpt": pages.excerpt_of(request.user, chat.pk, start), "edge": "after"}
-    reply = render(request, "chats/_written.html", context)
-    reply["HX-Trigger"] = "written"
-    return reply
+    response = render(request, "chats/_new_turns.html", context)
+    response["HX-Trigger"] = "written"
+    return response
 
 
-def _refused(request: HttpRequest, chat: Chat, form: MessageForm) -> HttpResponse:
-    """Show the errors, and keep the text in the composer."""
+def _composer_errors(request: HttpRequest, chat: Chat, form: MessageForm) -> HttpResponse:
+    """Show the form's errors, and keep the text in the composer."""
     if not wants_partial(request):
         return _page(request, pages.last_excerpt(request.user, chat), form=form, status=400)
-    reply = render(request, "chats/_composer_errors.html", {"form": form}, status=400)
-    reply["HX-Retarget"], reply["HX-Reswap"] = "#composer-errors", "innerHTML"
-    return reply
+    response = render(request, "chats/_composer_errors.html", {"form": form}, status=400)
+    response["HX-Retarget"], response["HX-Reswap"] = "#composer-errors", "innerHTML"
+    return response
 
 
 @login_required
 @require_safe
 def message(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     """Render a turn."""
-    return turn_reply(request, own_message(request, chat_id, message_id))
+    return turn_response(request, own_message(request, chat_id, message_id))
 
 
 @login_required
@@ -142,7 +142,7 @@ def edit(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     chat = own_chat(request, chat_id)
     row = own_message(request, chat_id, message_id)
     if request.method == "GET":
-        return _editor(request, chat, row, EditForm.of(row, chat.integrity))
+        return _editor(request, chat, row, EditForm.from_message(row, chat.integrity))
     form = EditForm(request.POST)
     if not form.is_valid():
         return _editor(request, chat, row, form, status=400)
@@ -152,11 +152,11 @@ def edit(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
             patch_messages(request.user, chat.pk, [patch], guard)
     except CONFLICTS:
         return _conflict(request, chat_id, message_id, form)
-    return turn_reply(request, own_message(request, chat_id, message_id))
+    return turn_response(request, own_message(request, chat_id, message_id))
 
 
 def _conflict(request: HttpRequest, chat_id: UUID, message_id: UUID, form: EditForm) -> HttpResponse:
-    """Render the editor with the submitted text below the stored one. Saved again, it replaces the stored one."""
+    """Render the editor with the stored text above the submitted one, which replaces it if it is saved again."""
     chat = access_chat(request.user, chat_id)
     data = {"text": form.cleaned_data["text"], "integrity": chat.integrity}
     row = own_message(request, chat_id, message_id)
@@ -174,12 +174,12 @@ def _editor(
 ) -> HttpResponse:
     template = "chats/_edit.html" if wants_partial(request) else "chats/edit.html"
     context = {"chat": chat, "message": row, "form": form, "theirs": theirs}
-    reply = render(request, template, context, status=status)
-    reply["HX-Retarget"] = f"#m-{row.index}"  # an editor with errors replaces the editor in the page, not a turn
-    return reply
+    response = render(request, template, context, status=status)
+    response["HX-Retarget"] = f"#m-{row.index}"  # an editor with errors replaces the editor in the page, not a turn
+    return response
 
 
-def turn_reply(request: HttpRequest, row: Message) -> HttpResponse:
+def turn_response(request: HttpRequest, row: Message) -> HttpResponse:
     """Render a turn; without htmx, redirect to the conversation around it."""
     if not wants_partial(request):
         return redirect(f"{reverse('chats:detail', args=[row.chat_id])}?at={row.index}#m-{row.index}")

@@ -1,4 +1,4 @@
-"""Import files that were dropped on a page or chosen, and show the progress of large ones."""
+"""Import uploaded files, and show the progress of large ones."""
 
 from typing import BinaryIO, cast
 from uuid import UUID
@@ -19,7 +19,7 @@ from apps.chats.formats.parsed import Report
 from apps.chats.models import ImportJob
 from apps.chats.pages.plugins import samples
 from apps.chats.tasks import request_import
-from apps.chats.transfer.cards import Imported, import_card
+from apps.chats.transfer.cards import CardImportResult, import_card
 from apps.chats.transfer.import_jobs import access_import_job
 from apps.chats.transfer.imports import ImportResult, import_chats
 from apps.chats.views.access import or_404, redirect_page, wants_partial
@@ -41,7 +41,7 @@ def import_files(request: HttpRequest) -> HttpResponse:
     """
     files = request.FILES.getlist("file")
     if not files:
-        messages.error(request, "No file came with that. Choose one, or drop it on the page.")
+        messages.error(request, "No file was received. Choose one, or drop it on the page.")
     targets = [target for file in files if (target := _import_file(request, file))]
     if not targets and wants_partial(request):
         return render(request, "components/toasts.html", status=400)
@@ -58,7 +58,7 @@ def open_sample(request: HttpRequest) -> HttpResponse:
     """Import a sample chat for a new user."""
     sample = next(iter(samples), None)
     if sample is None:
-        raise Http404("There is no story to open.")
+        raise Http404("There is no sample chat.")
     with sample.path.open("rb") as file:
         result = import_chats(request.user, file, filename=sample.path.name, title=sample.title)
     return redirect("chats:detail", chat_id=result.chats[0].pk)
@@ -107,7 +107,7 @@ def _import_file(request: HttpRequest, upload: UploadedFile) -> str | None:
     except Problem as problem:
         target = _import_card(request, file, name)
         if target is None:
-            messages.error(request, f"{name} was not imported. {problem.detail} Nothing of it was stored.")
+            messages.error(request, f"{name} was not imported. {problem.detail} Nothing from it was stored.")
         return target
 
 
@@ -122,14 +122,14 @@ def _import_card(request: HttpRequest, file: BinaryIO, name: str) -> str | None:
 def _show_imported_chats(request: HttpRequest, result: ImportResult) -> str:
     level = messages.WARNING if result.report.skipped else messages.SUCCESS
     messages.add_message(request, level, report_text(result.report))
-    alone = len(result.chats) == 1
-    return reverse("chats:detail", args=[result.chats[0].pk]) if alone else reverse("chats:index")
+    is_single = len(result.chats) == 1
+    return reverse("chats:detail", args=[result.chats[0].pk]) if is_single else reverse("chats:index")
 
 
-def _show_imported_card(request: HttpRequest, imported: Imported) -> str:
+def _show_imported_card(request: HttpRequest, imported: CardImportResult) -> str:
     if imported.characters:
         character = imported.characters[0]
-        messages.success(request, f"{character.name} is among your characters.")
+        messages.success(request, f"{character.name} was added to your characters.")
         return reverse("characters:detail", args=[character.pk])
     messages.success(request, f"The lorebook “{imported.lorebooks[0].name}” is imported.")
     return reverse("characters:index")

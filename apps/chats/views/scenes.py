@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from apps.chats.forms.chats import SceneEditForm
 from apps.chats.locking import Guard
 from apps.chats.operations import Patch, patch_messages
-from apps.chats.scenes import access_scene, scene_changes, scenes_of
+from apps.chats.scenes import access_scene, scene_change, scenes_of
 from apps.chats.views.access import or_404, own_chat, wants_partial
 
 
@@ -34,9 +34,9 @@ def edit(request: HttpRequest, chat_id: UUID, scene_id: UUID) -> HttpResponse:
     scene = or_404(access_scene, chat, scene_id)
     form = SceneEditForm(request.POST)
     if form.is_valid():
-        change = scene_changes(scene, **form.changes(scene))
+        change = scene_change(scene, **form.changes(scene))
         patch_messages(request.user, chat.pk, [Patch(id=scene_id, data=change)], Guard(optional=True))
         messages.success(request, "The scene is saved.")
     else:
-        messages.error(request, "The scene was not saved: its name has up to 200 characters.")
+        messages.error(request, "The scene was not saved: its name may have up to 200 characters.")
     return redirect("chats:scenes", chat_id=chat.pk)

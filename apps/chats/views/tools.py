@@ -18,9 +18,9 @@ from apps.chats.forms.chats import BranchForm, MessageForm, MoveForm, SceneForm,
 from apps.chats.locking import Guard
 from apps.chats.models import Chat, Message
 from apps.chats.operations import Patch, branch_chat, patch_messages, undo_last_change
-from apps.chats.scenes import no_scene_break, scene_break
+from apps.chats.scenes import scene_break_change, scene_break_removal
 from apps.chats.views.access import own_chat, own_message, redirect_page, wants_partial
-from apps.chats.views.conversation import turn_reply
+from apps.chats.views.conversation import turn_response
 from apps.common.problems import Problem
 
 # An action sets the state of one message regardless of the current one, so it can't conflict with other writes.
@@ -44,7 +44,7 @@ def swipe(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse
     form = SwipeForm(request.POST)
     if form.is_valid():
         _patch(request, row, **form.parts(row))
-    return turn_reply(request, own_message(request, chat_id, message_id))
+    return turn_response(request, own_message(request, chat_id, message_id))
 
 
 @login_required
@@ -55,8 +55,8 @@ def version(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespon
     form = VersionForm(request.POST or None)
     if form.is_valid():
         _patch(request, row, add_swipe=form.parsed())
-        return turn_reply(request, own_message(request, chat_id, message_id))
-    return _form(request, row, form, "Another version", "The versions that are there stay.", "version")
+        return turn_response(request, own_message(request, chat_id, message_id))
+    return _render_form(request, row, form, "Another version", "Existing versions are kept.", "version")
 
 
 @login_required
@@ -65,7 +65,7 @@ def hide(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     """Hide the message from the prompt, or show it again."""
     row = own_message(request, chat_id, message_id)
     _patch(request, row, values={"is_system": not row.is_system})
-    return turn_reply(request, own_message(request, chat_id, message_id))
+    return turn_response(request, own_message(request, chat_id, message_id))
 
 
 @login_required
@@ -73,7 +73,7 @@ def hide(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
 def remove(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     row = own_message(request, chat_id, message_id)
     _patch(request, row, delete=True)
-    return _back(request, row.chat, row.index - 1, f"Message {row.index} is deleted.")
+    return _redirect_with_undo(request, row.chat, row.index - 1, f"Message {row.index} is deleted.")
 
 
 @login_required
@@ -82,11 +82,11 @@ def move(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     row = own_message(request, chat_id, message_id)
     form = MoveForm(request.POST, last=row.chat.message_count - 1)
     if not form.is_valid():
-        messages.error(request, f"Name a place from 0 to {row.chat.message_count - 1}.")
+        messages.error(request, f"Enter a position from 0 to {row.chat.message_count - 1}.")
         return redirect_page(request, f"{reverse('chats:detail', args=[row.chat_id])}?at={row.index}")
     to = form.cleaned_data["to"]
     _patch(request, row, move_to=to)
-    return _back(request, row.chat, to, f"Message {row.index} is now message {to}.")
+    return _redirect_with_undo(request, row.chat, to, f"Message {row.index} is now message {to}.")
 
 
 @login_required
@@ -97,8 +97,8 @@ def insert(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespons
     form = MessageForm(request.POST or None, chat=row.chat, user=cast(User, request.user))
     if form.is_valid():
         _patch(request, row, insert_before=form.parsed())
-        return _back(request, row.chat, row.index, "The message is inserted.")
-    return _form(request, row, form, f"Insert before message {row.index}", "", "insert")
+        return _redirect_with_undo(request, row.chat, row.index, "The message is inserted.")
+    return _render_form(request, row, form, f"Insert before message {row.index}", "", "insert")
 
 
 @login_required
@@ -130,8 +130,8 @@ def scene(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse
     row = own_message(request, chat_id, message_id)
     form = SceneForm(request.POST)
     name = (form.cleaned_data["name"] or None) if form.is_valid() else None
-    _patch(request, row, data=no_scene_break() if row.ends_scene else scene_break(name=name))
-    return turn_reply(request, own_message(request, chat_id, message_id))
+    _patch(request, row, data=scene_break_removal() if row.ends_scene else scene_break_change(name=name))
+    return turn_response(request, own_message(request, chat_id, message_id))
 
 
 @login_required
@@ -140,25 +140,25 @@ def undo(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """Undo the last write to the chat; called again, the one before it."""
     chat = own_chat(request, chat_id)
     try:
-        done = undo_last_change(request.user, chat_id, Guard(chat.integrity))
+        undone = undo_last_change(request.user, chat_id, Guard(chat.integrity))
     except Problem as problem:
         messages.error(request, problem.detail)
         return redirect_page(request, reverse("chats:detail", args=[chat_id]))
-    at = done.messages[0].index if done.messages else done.chat.message_count
-    return _back(request, done.chat, at, "The last change is undone.")
+    at = undone.messages[0].index if undone.messages else undone.chat.message_count
+    return _redirect_with_undo(request, undone.chat, at, "The last change is undone.")
 
 
 def _patch(request: HttpRequest, row: Message, **parts: Any) -> None:
     patch_messages(request.user, row.chat_id, [Patch(id=row.pk, **parts)], UNCHECKED)
 
 
-def _back(request: HttpRequest, chat: Chat, index: int, text: str) -> HttpResponse:
+def _redirect_with_undo(request: HttpRequest, chat: Chat, index: int, text: str) -> HttpResponse:
     """Redirect to the conversation around an index, with a notification that offers to undo the action."""
     messages.success(request, text, extra_tags=f"undo {reverse('chats:undo', args=[chat.pk])}")
     return redirect_page(request, f"{reverse('chats:detail', args=[chat.pk])}?at={max(0, index)}")
 
 
-def _form(request: HttpRequest, row: Message, form: Any, title: str, note: str, action: str) -> HttpResponse:
+def _render_form(request: HttpRequest, row: Message, form: Any, title: str, note: str, action: str) -> HttpResponse:
     context = {
         "chat": row.chat,
         "message": row,

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 from apps.chats.locking import Guard
 from apps.chats.message_data.namespaces import DataChange, namespace_of
-from apps.chats.message_data.recaps import Recap, cleared_recap, edited_recap, recap_of
+from apps.chats.message_data.recaps import Recap, recap_edit, recap_of, recap_removal
 from apps.chats.models import Message, Swipe
 from apps.chats.operations import Patch, patch_messages
 from apps.chats.queries import access_message
@@ -126,13 +126,13 @@ class RecapView(APIView):
     def put(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
         """Replace the recap with a user's text and mark it as edited. Clear error, reasoning and prefill."""
         body = _body(RecapTextSerializer, request, chat_id, message_id)
-        return _write_recap(request, chat_id, message_id, edited_recap(body.validated_data["text"]), body)
+        return _write_recap(request, chat_id, message_id, recap_edit(body.validated_data["text"]), body)
 
     @extend_schema(request=GuardedSerializer, responses=RecapWrittenSerializer)
     def delete(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
         """Clear the recap."""
         body = _body(GuardedSerializer, request, chat_id, message_id)
-        return _write_recap(request, chat_id, message_id, cleared_recap(), body)
+        return _write_recap(request, chat_id, message_id, recap_removal(), body)
 
 
 def _body(kind: type[GuardedSerializer], request: Request, chat_id: UUID, message_id: UUID) -> Any:

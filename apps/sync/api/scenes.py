@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, patch_messages
 from apps.chats.queries import access_chat
-from apps.chats.scenes import Scene, access_scene, no_scene_break, scene_break, scene_changes, scenes_of
+from apps.chats.scenes import Scene, access_scene, scene_break_change, scene_break_removal, scene_change, scenes_of
 from apps.common.problems import Missing
 from apps.common.serializer_fields import Flag, JSONObject, Position, Text
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
@@ -92,7 +92,7 @@ class SceneListView(APIView):
         body.is_valid(raise_exception=True)
         fields = body.changes()
         message_id = _message_id(chat, fields.pop("message", None), fields.pop("index", None))
-        patch = Patch(id=message_id, data=scene_break(**fields))
+        patch = Patch(id=message_id, data=scene_break_change(**fields))
         return _written(request, chat, patch, body, status.HTTP_201_CREATED)
 
 
@@ -103,7 +103,7 @@ class SceneView(APIView):
         scene = access_scene(chat, scene_id)
         body = SceneUpdateSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        patch = Patch(id=scene_id, data=scene_changes(scene, **body.changes()))
+        patch = Patch(id=scene_id, data=scene_change(scene, **body.changes()))
         return _written(request, chat, patch, body, status.HTTP_200_OK)
 
     @extend_schema(request=GuardedSerializer, responses=WrittenSerializer)
@@ -113,7 +113,7 @@ class SceneView(APIView):
         access_scene(chat, scene_id)
         body = GuardedSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        patch = Patch(id=scene_id, data=no_scene_break())
+        patch = Patch(id=scene_id, data=scene_break_removal())
         return Response(state(patch_messages(request.user, chat.pk, [patch], body.guard(request, optional=True)).chat))
 
 

@@ -42,7 +42,7 @@ class GuardedSerializer(StrictSerializer):
             rebase=data["on_conflict"] == "rebase",
             force=data["force"],
             optional=optional,
-            keyed=HEADER in request.headers,
+            has_idempotency_key=HEADER in request.headers,
         )
 
 

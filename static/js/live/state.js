@@ -1,4 +1,4 @@
-// How far what one wrote has got, in words beside the composer; opened, what waits.
+// Show next to the composer whether edits are saved, and list the unsaved ones on request.
 const element = document.getElementById("sync-state");
 
 const KINDS = {
@@ -35,16 +35,16 @@ export class SyncState {
 
   block({ status }) {
     this.#resume.hidden = false;
-    this.#say(status === 404 ? "This chat is not here any more" : "You are signed out", this.#sync.edits.length);
+    this.#say(status === 404 ? "This chat no longer exists" : "You are signed out", this.#sync.edits.length);
     this.#list();
   }
 
   #wordsFor() {
     const { edits, waiting, blocked } = this.#sync;
-    const parked = edits.length - waiting.length;
-    if (blocked) return [blocked.status === 404 ? "This chat is not here any more" : "You are signed out", edits.length];
+    const unresolved = edits.length - waiting.length;
+    if (blocked) return [blocked.status === 404 ? "This chat no longer exists" : "You are signed out", edits.length];
     if (this.#offline || !navigator.onLine) return ["Offline", waiting.length];
-    if (parked) return [`${changes(parked)} ${parked === 1 ? "needs" : "need"} you`, 0];
+    if (unresolved) return [`${changes(unresolved)} ${unresolved === 1 ? "needs" : "need"} your decision`, 0];
     return [waiting.length ? "Saving …" : "Saved", 0];
   }
 

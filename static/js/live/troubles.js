@@ -1,4 +1,4 @@
-// What needs a person: the same place changed by two, and what the server can't accept. Nothing is lost until one chooses.
+// Show conflicts and refused edits, which the user must resolve. Both texts are kept until then.
 const elsewhere = document.getElementById("troubles");
 const clone = (name) => document.getElementById(`${name}-template`).content.cloneNode(true).firstElementChild;
 const textOf = (value) => (typeof value === "string" ? value : value === null || value === undefined ? "" : JSON.stringify(value));
@@ -14,7 +14,7 @@ export class Troubles {
     this.#turns = turns;
   }
 
-  /** Put every panel under its turn, or above the composer where that turn is not on the page. */
+  /** Put every panel under its turn, or above the composer if that turn is not on the page. */
   place() {
     for (const { id, panel } of this.#panels.values()) {
       const home = (id && this.#turns.of(id)) || elsewhere;
@@ -35,9 +35,9 @@ export class Troubles {
     this.#side(panel, "theirs", gone ? "Deleted" : textOf(theirs));
     const [keep, take, merge] = ["keep-mine", "take-theirs", "merge"].map((name) => panel.querySelector(`[data-${name}]`));
     take.addEventListener("click", settle(discard));
-    keep.addEventListener("click", settle(() => (gone ? this.#writeAnew({ ...author, mes: mine }, discard) : resolve(mine))));
+    keep.addEventListener("click", settle(() => (gone ? this.#appendAgain({ ...author, mes: mine }, discard) : resolve(mine))));
     keep.hidden = gone && typeof mine !== "string";
-    if (gone) [keep.textContent, take.textContent] = ["Add mine at the end", "Let it go"];
+    if (gone) [keep.textContent, take.textContent] = ["Add mine at the end", "Discard"];
     merge.hidden = gone || !isText;
     const field = merge.querySelector("textarea");
     field.defaultValue = textOf(mine);
@@ -72,19 +72,19 @@ export class Troubles {
     return { name: turn.querySelector(".speaker").textContent, is_user: turn.matches(".by-user") };
   }
 
-  #writeAnew(message, discard) {
+  #appendAgain(message, discard) {
     this.#sync.append(message).catch(() => {});
     discard();
   }
 
   #show(edit, id, panel) {
     const old = this.#panels.get(edit.key)?.panel;
-    const goOn = old ? takeOver(old, panel) : () => {};
+    const restoreFocus = old ? transferDraft(old, panel) : () => {};
     old?.remove();
     this.#panels.set(edit.key, { id, panel });
     this.place();
     if (id) this.#turns.refresh(id);
-    goOn();
+    restoreFocus();
   }
 
   #settled(edit, id) {
@@ -95,12 +95,12 @@ export class Troubles {
   }
 }
 
-/** Keep what somebody began to write in a panel that is rendered again; returns how to let them go on. */
-function takeOver(old, panel) {
-  const [was, is] = [old, panel].map((one) => one.querySelector("[data-merge]"));
-  if (!was?.open || !is || is.hidden) return () => {};
-  const [from, to] = [was, is].map((merge) => merge.querySelector("textarea"));
-  is.open = true;
+/** Move an unfinished merge to the panel that replaces `old`. Return a function that restores the focus. */
+function transferDraft(old, panel) {
+  const [oldMerge, newMerge] = [old, panel].map((element) => element.querySelector("[data-merge]"));
+  if (!oldMerge?.open || !newMerge || newMerge.hidden) return () => {};
+  const [from, to] = [oldMerge, newMerge].map((merge) => merge.querySelector("textarea"));
+  newMerge.open = true;
   if (from.value !== from.defaultValue) to.value = from.value;
   if (document.activeElement !== from) return () => {};
   const [start, end] = [from.selectionStart, from.selectionEnd];
@@ -114,5 +114,5 @@ function titleOf({ type, gone }, isGone, message) {
   const which = message ? `Message ${message.index}` : "A message";
   if (gone || isGone) return ["This message was deleted elsewhere while you changed it.", "Your text is still here."];
   if (type === "delete") return [`${which}, which you deleted, was changed elsewhere.`, "It is still here: choose."];
-  return [`${which} was changed here and elsewhere.`, "Nothing is lost: choose one, or make one text of both."];
+  return [`${which} was changed here and elsewhere.`, "Nothing is lost: choose one, or combine both texts."];
 }

@@ -1,7 +1,7 @@
-// The turns on the page, kept as they are on the server, without disturbing who reads or writes.
+// Keep the turns on the page up to date, without moving what the user reads or replacing what they edit.
 import { fetchPart } from "./requests.js";
 
-const FEW = 8; // turns that are fetched one by one
+const MAX_SINGLE_FETCHES = 8; // more changed turns are fetched together
 const NEAR_END = 120; // px
 
 const list = document.getElementById("messages");
@@ -23,70 +23,70 @@ export class Turns {
   onShown = () => {};
   #sync;
   #url;
-  #wanted = { ids: new Set(), end: false, all: false };
+  #pending = { ids: new Set(), end: false, all: false };
   #running = false;
   #below = 0;
-  #own = new Set(); // ids of what was written here
+  #own = new Set(); // ids of messages written on this page
 
   /** @param {import("../sync-client.js").ChatSync} sync @param {string} url of the chat's page */
   constructor(sync, url) {
     this.#sync = sync;
     this.#url = url;
     this.#track(shown());
-    // Windows come by scrolling, and the tools of a message put it back by themselves.
-    document.body.addEventListener("htmx:afterSwap", () => { this.#track(shown()); this.layOver(); });
+    // htmx adds windows on scrolling, and replaces a turn after an action of its menu.
+    document.body.addEventListener("htmx:afterSwap", () => { this.#track(shown()); this.showUnsaved(); });
     pill.addEventListener("click", () => (showsEnd() ? toEnd() : location.assign(this.#url)));
-    scroller.addEventListener("scroll", () => atEnd() && this.#count(0), { passive: true });
-    this.layOver();
+    scroller.addEventListener("scroll", () => atEnd() && this.#showBelow(0), { passive: true });
+    this.showUnsaved();
   }
 
-  /** The element of a message, if it is on the page. @param {string} id */
+  /** Return the element of a message, if it is on the page. @param {string} id */
   of(id) {
     return list.querySelector(`.turn[data-id="${CSS.escape(id)}"]`);
   }
 
-  /** Others have written, or the server has completed what was written here. */
+  /** Update turns after a change by others, or after the server has completed one made here. */
   changed({ messages, deleted, reload }) {
     for (const message of messages) this.#changedOne(message);
-    for (const id of deleted) if (this.of(id)) this.#wanted.all = true;
-    if (reload || deleted.length) this.#wanted.all = true;
+    for (const id of deleted) if (this.of(id)) this.#pending.all = true;
+    if (reload || deleted.length) this.#pending.all = true;
     this.#refresh();
   }
 
   #changedOne({ id, index, rev }) {
     const turn = id && this.of(id);
-    if (turn && Number(turn.dataset.index) !== index) this.#wanted.all = true;
-    else if (turn && Number(turn.dataset.rev) !== rev) this.#wanted.ids.add(id);
-    else if (!turn && index >= endOfShown()) this.#wanted.end = true;
-    else if (!turn) this.#wanted.all = true;
+    if (turn && Number(turn.dataset.index) !== index) this.#pending.all = true;
+    else if (turn && Number(turn.dataset.rev) !== rev) this.#pending.ids.add(id);
+    else if (!turn && index >= endOfShown()) this.#pending.end = true;
+    else if (!turn) this.#pending.all = true;
   }
 
-  /** Own edits have arrived. */
+  /** Update turns after the user's edits were saved. */
   saved(edits) {
     for (const { type, id } of edits) {
-      if (type === "append" || type === "insert") this.#wanted.end = true;
-      if (type === "delete" || type === "move") this.#wanted.all = true;
-      else if (id) this.#wanted.ids.add(id);
+      if (type === "append" || type === "insert") this.#pending.end = true;
+      if (type === "delete" || type === "move") this.#pending.all = true;
+      else if (id) this.#pending.ids.add(id);
     }
     if (edits.some(({ type }) => type === "append")) window.htmx.trigger(document.body, "written");
     this.#refresh();
   }
 
-  /** Go to where one's own messages are. @param {string[]} ids of those that are stored now */
+  /** Scroll to the user's new messages. @param {string[]} ids of those that are stored now */
   showOwn(ids) {
     for (const id of ids) this.#own.add(id);
     if (showsEnd()) toEnd();
     else if (ids.length) location.assign(this.#url);
   }
 
-  /** Show a turn as the server has it. @param {string} id */
+  /** Fetch a turn again. @param {string} id */
   refresh(id) {
-    this.#wanted.ids.add(id);
+    this.#pending.ids.add(id);
     this.#refresh();
   }
 
-  /** Lay the texts that are not saved yet over those of the server. */
-  layOver() {
+  /** Show texts that are not saved yet in place of the server's. */
+  showUnsaved() {
     const stayed = atEnd();
     const edits = this.#sync.waiting;
     for (const { type, field, id, value } of edits) {
@@ -104,18 +104,18 @@ export class Turns {
   async #refresh() {
     if (this.#running) return;
     this.#running = true;
-    await null; // what is told in one turn of the loop is fetched together
+    await null; // collect the changes of one turn of the event loop, to fetch them together
     try {
-      for (let wanted = this.#take(); wanted; wanted = this.#take()) await this.#fetch(wanted);
+      for (let pending = this.#takePending(); pending; pending = this.#takePending()) await this.#fetch(pending);
     } finally {
       this.#running = false;
     }
   }
 
-  #take() {
-    const { ids, end, all } = this.#wanted;
-    this.#wanted = { ids: new Set(), end: false, all: false };
-    return ids.size || end || all ? { ids, end, all: all || ids.size > FEW } : null;
+  #takePending() {
+    const { ids, end, all } = this.#pending;
+    this.#pending = { ids: new Set(), end: false, all: false };
+    return ids.size || end || all ? { ids, end, all: all || ids.size > MAX_SINGLE_FETCHES } : null;
   }
 
   async #fetch({ ids, end, all }) {
@@ -131,7 +131,7 @@ export class Turns {
   }
 
   async #fetchEnd() {
-    if (!showsEnd()) return this.#count(this.#below + 1);
+    if (!showsEnd()) return this.#showBelow(this.#below + 1);
     const parts = await fetchPart(`${this.#url}window/?after=${endOfShown() - 1}`);
     if (!parts || !showsEnd()) return;
     const known = new Set(shown().map((turn) => turn.dataset.id));
@@ -150,11 +150,11 @@ export class Turns {
     this.#put(() => arrange(parts.map((part) => this.#kept(old.get(part.dataset.id), part))), added);
   }
 
-  /** The turn that stays on the page: the one that is there, where it reads the same or is being written in. */
+  /** Return the turn to keep on the page: the old one if it is unchanged or being edited, else the new one. */
   #kept(old, part) {
     if (!old || (!isBusy(old) && !isSame(old, part))) return part;
     if (!isSame(old, part)) {
-      Object.assign(old.dataset, { index: part.dataset.index, rev: "" }); // what it reads is old
+      Object.assign(old.dataset, { index: part.dataset.index, rev: "" }); // its text is outdated
       old.id = part.id;
       old.querySelector(".message").id = `m-${part.dataset.index}`;
     }
@@ -167,24 +167,24 @@ export class Turns {
     if (focused) part.querySelector(".message")?.focus({ preventScroll: true });
   }
 
-  /** Change the list, and keep the place: at the end where one was there, else where one reads. */
+  /** Change the list, and keep the scroll position: at the end if it was there, else at the first visible turn. */
   #put(change, added = []) {
     const stayed = atEnd() && showsEnd();
     const anchor = stayed ? null : shown().find((turn) => turn.getBoundingClientRect().bottom > scroller.getBoundingClientRect().top);
     const top = anchor?.getBoundingClientRect().top;
     change();
-    for (const part of list.children) if (!part.dataset.live) this.#begin(part);
-    this.layOver();
+    for (const part of list.children) if (!part.dataset.live) this.#activate(part);
+    this.showUnsaved();
     if (stayed) toEnd();
     else if (anchor?.isConnected) scroller.scrollTop += anchor.getBoundingClientRect().top - top;
-    const news = added.filter((part) => part.matches(".turn") && !this.#own.has(part.dataset.id)).length;
-    if (news) this.#count(stayed ? 0 : this.#below + news);
-    this.#total();
+    const newCount = added.filter((part) => part.matches(".turn") && !this.#own.has(part.dataset.id)).length;
+    if (newCount) this.#showBelow(stayed ? 0 : this.#below + newCount);
+    this.#showTotal();
     this.onShown();
     document.body.dispatchEvent(new CustomEvent("turns"));
   }
 
-  #begin(part) {
+  #activate(part) {
     part.dataset.live = "on";
     window.htmx.process(part);
     if (part.matches(".turn")) this.#track([part]);
@@ -197,20 +197,20 @@ export class Turns {
     }));
   }
 
-  #count(below) {
+  #showBelow(below) {
     this.#below = below;
     pill.hidden = below === 0;
     pill.textContent = `${below} new message${below === 1 ? "" : "s"} ↓`;
   }
 
-  #total() {
+  #showTotal() {
     const { total } = tail().dataset;
     if (total !== "0") scroller.querySelector(":scope > .empty")?.remove();
     document.querySelector("[data-count]").textContent = `${total} message${total === "1" ? "" : "s"}`;
   }
 }
 
-/** Have exactly `parts` in the list; what stays is not taken out, so that it keeps its focus. */
+/** Make `parts` the list's children. Those already in it are not removed, so that they keep the focus. */
 function arrange(parts) {
   const wanted = new Set(parts);
   for (const part of [...list.children]) if (!wanted.has(part)) part.remove();

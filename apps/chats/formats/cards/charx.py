@@ -14,7 +14,7 @@ MAX_FILES = 10_000
 
 
 class BrokenArchive(ValueError):
-    """The file is no CHARX, or damaged. The text of the exception is a message for the user."""
+    """The file is damaged or not a CHARX archive. The text of the exception is a message for the user."""
 
 
 class Charx:
@@ -25,10 +25,10 @@ class Charx:
         if content.count(b"PK\x01\x02") > MAX_FILES:
             raise BrokenArchive(f"There are more than {MAX_FILES} files in the archive.")
         try:
-            # `zipfile` reads the directory at the end, so that a picture before the archive does no harm.
+            # `zipfile` reads the directory at the end, so a picture before the archive is ignored.
             self._archive = zipfile.ZipFile(io.BytesIO(content))
         except (zipfile.BadZipFile, ValueError, NotImplementedError):
-            raise BrokenArchive("It is no CHARX archive, or a damaged one.") from None
+            raise BrokenArchive("It is not a CHARX archive, or it is damaged.") from None
         self.names = self._archive.namelist()
 
     def card(self) -> bytes:
@@ -40,7 +40,7 @@ class Charx:
 
     def icon(self, card: Mapping[str, Any]) -> bytes | None:
         """Return the card's picture: its main icon, else its first, or None. Raise BrokenArchive."""
-        names = [name for name in map(self._member, _icons(card)) if name]
+        names = [name for name in map(self._member, _icon_uris(card)) if name]
         return self._read(names[0], MAX_PICTURE_BYTES) if names else None
 
     def _member(self, uri: str) -> str | None:
@@ -53,9 +53,9 @@ class Charx:
         return None
 
     def _read(self, name: str, limit: int) -> bytes:
-        # Only for these two methods does `zipfile` limit how much it unpacks at once.
+        # `zipfile` limits how much it unpacks at once only for these two methods.
         if self._archive.getinfo(name).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise BrokenArchive("The archive is packed in a way that is not read here.")
+            raise BrokenArchive("The archive's compression method is not supported.")
         try:
             with self._archive.open(name) as file:
                 content = file.read(limit + 1)
@@ -66,7 +66,7 @@ class Charx:
         return content
 
 
-def _icons(card: Mapping[str, Any]) -> list[str]:
+def _icon_uris(card: Mapping[str, Any]) -> list[str]:
     """Return the URIs of the card's icons, the main one first."""
     data = card.get("data")
     assets = data.get("assets") if isinstance(data, dict) else None

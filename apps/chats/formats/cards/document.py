@@ -1,7 +1,7 @@
 """Read the fields of a card document of any version, and convert it to version 2 or 3.
 
-Version 1 has its fields at the top level, versions 2 and 3 under `data`. SillyTavern writes both, of
-which `data` takes precedence. Pygmalion and oobabooga have the fields of version 1 under other names.
+Version 1 has its fields at the top level, versions 2 and 3 under `data`. SillyTavern writes both;
+`data` takes precedence. Pygmalion and oobabooga have the fields of version 1 under other names.
 """
 
 import copy
@@ -29,7 +29,7 @@ LIST_FIELDS = ("alternate_greetings", "group_only_greetings", "tags", "source")
 OBJECT_FIELDS = ("extensions", "creator_notes_multilingual")
 FIELDS = (*TEXT_FIELDS, *LIST_FIELDS, *OBJECT_FIELDS)
 # The fields that version 2 requires, even if empty.
-SKELETON = (
+V2_FIELDS = (
     *("name", "description", "personality", "scenario", "first_mes", "mes_example", "creator_notes"),
     *("system_prompt", "post_history_instructions", "alternate_greetings", "tags", "creator", "character_version"),
     "extensions",
@@ -43,8 +43,8 @@ def is_card(value: Any) -> bool:
     if isinstance(value.get("data"), dict):
         return "name" in value["data"] and "entries" not in value["data"]  # a lorebook has `entries`
     # A name alone is not enough: chats and presets have one too.
-    said = {field for field, names in ALIASES.items() if any(name in value for name in names)}
-    return "name" in said and len(said) > 1
+    present = {field for field, names in ALIASES.items() if any(name in value for name in names)}
+    return "name" in present and len(present) > 1
 
 
 def format_of(card: Mapping[str, Any]) -> str:
@@ -64,13 +64,13 @@ def check_version(card: Mapping[str, Any], warn: Warn) -> None:
 
 
 def read_fields(card: Mapping[str, Any], warn: Warn = lambda text: None) -> dict[str, Any]:
-    """Return all `FIELDS` of a card in the types that are stored. Absent ones are empty."""
-    said = _stored_fields(card)
+    """Return all `FIELDS` of a card in the types that are stored. Missing ones are empty."""
+    data = _stored_fields(card)
     return (
-        {field: "" if said.get(field) is None else as_text(said[field], warn) for field in TEXT_FIELDS}
-        | {"name": as_name(said.get("name"), warn).strip()}
-        | {field: _texts(said.get(field), field, warn) for field in LIST_FIELDS}
-        | {field: object_at(said, field, warn) for field in OBJECT_FIELDS}
+        {field: "" if data.get(field) is None else as_text(data[field], warn) for field in TEXT_FIELDS}
+        | {"name": as_name(data.get("name"), warn).strip()}
+        | {field: _texts(data.get(field), field, warn) for field in LIST_FIELDS}
+        | {field: object_at(data, field, warn) for field in OBJECT_FIELDS}
     )
 
 
@@ -79,9 +79,9 @@ def _stored_fields(card: Mapping[str, Any]) -> Mapping[str, Any]:
     data = card.get("data")
     if isinstance(data, dict):
         return data
-    said = {key: value for key, value in card.items() if key in (*LIST_FIELDS, *TEXT_FIELDS)}
-    said |= {field: card[name] for field, names in ALIASES.items() for name in reversed(names) if name in card}
-    return said | {"extensions": {key: card[key] for key in ("talkativeness", "fav") if key in card}}
+    fields = {key: value for key, value in card.items() if key in (*LIST_FIELDS, *TEXT_FIELDS)}
+    fields |= {field: card[name] for field, names in ALIASES.items() for name in reversed(names) if name in card}
+    return fields | {"extensions": {key: card[key] for key in ("talkativeness", "fav") if key in card}}
 
 
 def _texts(value: Any, field: str, warn: Warn) -> list[str]:
@@ -90,7 +90,7 @@ def _texts(value: Any, field: str, warn: Warn) -> list[str]:
         parts = value.split(",") if field == "tags" else [value]
         return [part.strip() if field == "tags" else part for part in parts if part.strip()]
     if value is not None and not isinstance(value, list):
-        warn(f"{field} was no list: it was taken as empty.")
+        warn(f"{field} was not a list: it was treated as empty.")
     return [as_text(item, warn) for item in value if item is not None] if isinstance(value, list) else []
 
 
@@ -109,8 +109,8 @@ def upgrade_to_v2(card: Mapping[str, Any]) -> dict[str, Any]:
     document = copy.deepcopy(dict(card))
     if isinstance(document.get("data"), dict):
         return document | {key: document.get(key, value) for key, value in V2.items()}
-    said = read_fields(card)
-    return document | V2 | {"data": {field: said[field] for field in FIELDS if field in SKELETON or said[field]}}
+    fields = read_fields(card)
+    return document | V2 | {"data": {field: fields[field] for field in FIELDS if field in V2_FIELDS or fields[field]}}
 
 
 def blank_card() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Merge the stored fields into a card as imported, so that unchanged fields are exported exactly as they were."""
+"""Merge the stored fields into a card as imported, so that unchanged fields are exported exactly as imported."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,23 +23,23 @@ class Card:
         before = read_fields(document)
         for field, value in self.fields.items():
             if dump(before[field]) != dump(value):
-                _write(document, field, value)
+                _set_field(document, field, value)
         self._merge_book(document["data"])
         return document if spec is None else as_version(document, spec)
 
     def _merge_book(self, data: dict[str, Any]) -> None:
-        given = data.get("character_book")
+        original_book = data.get("character_book")
         if self.book is None:
-            # A value that is no object was never read as a book, and stays as it is.
-            if isinstance(given, dict) and given:
+            # A value that is not an object was not imported as a book, so it is kept.
+            if isinstance(original_book, dict) and original_book:
                 del data["character_book"]
             return
-        read = lorebooks.read_card_book(given, lambda text: None) if given else None
-        if read is None or dump(read.document) != dump(self.book):
+        parsed = lorebooks.read_card_book(original_book, lambda text: None) if original_book else None
+        if parsed is None or dump(parsed.document) != dump(self.book):
             data["character_book"] = lorebooks.write(self.book, "card")
 
 
-def _write(document: dict[str, Any], field: str, value: Any) -> None:
+def _set_field(document: dict[str, Any], field: str, value: Any) -> None:
     """Write a field under `data`, and in its copies at the top level if present."""
     document["data"][field] = value
     for name in ALIASES.get(field, (field,)):

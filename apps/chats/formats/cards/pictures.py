@@ -1,4 +1,4 @@
-"""Check uploaded pictures. PNG, JPEG and WebP are accepted, detected by content and not by name."""
+"""Check uploaded pictures. PNG, JPEG and WebP are accepted, detected by content, not by name."""
 
 import io
 import warnings
@@ -20,11 +20,11 @@ def media_type_of(content: bytes) -> str:
     if is_png(content):
         read_chunks(content)
         return PNG
-    kind = JPEG if content.startswith(b"\xff\xd8\xff") else WEBP if content[8:12] == b"WEBP" else None
-    if kind is None:
-        raise BrokenPicture("It is no PNG, JPEG or WebP picture.")
+    media_type = JPEG if content.startswith(b"\xff\xd8\xff") else WEBP if content[8:12] == b"WEBP" else None
+    if media_type is None:
+        raise BrokenPicture("It is not a PNG, JPEG or WebP picture.")
     _check(content)
-    return kind
+    return media_type
 
 
 def _check(content: bytes) -> None:
@@ -35,7 +35,7 @@ def _check(content: bytes) -> None:
             with Image.open(io.BytesIO(content), formats=["JPEG", "WEBP"]) as image:
                 width, height = image.size
                 if width > MAX_SIDE or height > MAX_SIDE or width * height > MAX_PIXELS:
-                    raise BrokenPicture(f"The picture is {width} by {height} pixels; the limit is {MAX_PIXELS} in all.")
+                    raise BrokenPicture(f"The picture is {width} by {height} pixels; the limit is {MAX_PIXELS} pixels.")
                 image.load()
     except (OSError, SyntaxError, Image.DecompressionBombError):
         raise BrokenPicture("The picture is damaged.") from None

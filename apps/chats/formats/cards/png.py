@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
-# The size of one text, unpacked. Cards with many assets reach a few megabytes.
+# The decompressed size of one text. Cards with many assets reach a few megabytes.
 MAX_TEXT_BYTES = 16 * 2**20
-# Pixels of a side and in all. Browsers run out of memory with larger pictures.
+# The most pixels on a side, and in total. Browsers run out of memory with larger pictures.
 MAX_SIDE = 16_384
 MAX_PIXELS = 64_000_000
 
@@ -16,7 +16,7 @@ TEXT_TYPES = {b"tEXt", b"zTXt", b"iTXt"}
 
 
 class BrokenPNG(ValueError):
-    """The file is no PNG, or damaged. The text of the exception is a message for the user."""
+    """The file is damaged or not a PNG. The text of the exception is a message for the user."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def read_chunks(content: bytes) -> list[Chunk]:
     Raise BrokenPNG if the file is cut off, a checksum is wrong, or the picture is too large.
     """
     if not is_png(content):
-        raise BrokenPNG("It is no PNG picture.")
+        raise BrokenPNG("It is not a PNG picture.")
     chunks = list(_chunks(content))
     _check_size(chunks[0] if chunks else None)
     if chunks[-1].type != b"IEND":
@@ -54,20 +54,20 @@ def read_chunks(content: bytes) -> list[Chunk]:
 
 
 def _chunks(content: bytes) -> Iterator[Chunk]:
-    at = len(SIGNATURE)
-    while at < len(content):
-        length, kind = struct.unpack_from(">I4s", content, at) if at + 8 <= len(content) else (0, b"")
-        end = at + 12 + length
+    position = len(SIGNATURE)
+    while position < len(content):
+        length, kind = struct.unpack_from(">I4s", content, position) if position + 8 <= len(content) else (0, b"")
+        end = position + 12 + length
         if end > len(content):
             raise BrokenPNG("The picture is cut off in the middle.")
-        chunk = Chunk(kind, content[at + 8 : at + 8 + length])
+        chunk = Chunk(kind, content[position + 8 : position + 8 + length])
         if content[end - 4 : end] != chunk.encode()[-4:]:
             name = kind.decode("ascii", "replace") if kind.isalpha() else "next"
             raise BrokenPNG(f"The picture is damaged: the checksum of its {name} chunk is wrong.")
         yield chunk
         if kind == b"IEND":
             return
-        at = end
+        position = end
 
 
 def _check_size(header: Chunk | None) -> None:
@@ -76,7 +76,7 @@ def _check_size(header: Chunk | None) -> None:
     width, height = struct.unpack_from(">II", header.data)
     if not (0 < width <= MAX_SIDE and 0 < height <= MAX_SIDE and width * height <= MAX_PIXELS):
         raise BrokenPNG(
-            f"The picture is {width} by {height} pixels; the limits are {MAX_SIDE} a side and {MAX_PIXELS} in all."
+            f"The picture is {width} by {height} pixels; the limits are {MAX_SIDE} on a side and {MAX_PIXELS} in total."
         )
 
 
@@ -93,38 +93,38 @@ def keyword_of(chunk: Chunk) -> str:
 
 
 def text_of(chunk: Chunk) -> bytes:
-    """Return the unpacked text of a tEXt, zTXt or iTXt chunk. Raise BrokenPNG if it is damaged or too large."""
+    """Return the decompressed text of a tEXt, zTXt or iTXt chunk. Raise BrokenPNG if it is damaged or too large."""
     _, separator, rest = chunk.data.partition(b"\0")
     if not separator:
         raise BrokenPNG("A text in the picture has no keyword.")
     if chunk.type == b"tEXt":
-        return _bounded(rest)
+        return _checked_size(rest)
     if chunk.type == b"zTXt":
-        return _unpack(rest[:1], rest[1:])
+        return _decompress(rest[:1], rest[1:])
     # iTXt: compression flag, method, language\0, translated keyword\0, text.
-    packed, method, fields = rest[:1], rest[1:2], rest[2:].split(b"\0", 2)
+    is_compressed, method, fields = rest[:1], rest[1:2], rest[2:].split(b"\0", 2)
     if len(fields) != 3:
         raise BrokenPNG("A text in the picture is damaged.")
-    return _unpack(method, fields[2]) if packed == b"\1" else _bounded(fields[2])
+    return _decompress(method, fields[2]) if is_compressed == b"\1" else _checked_size(fields[2])
 
 
-def _bounded(text: bytes) -> bytes:
+def _checked_size(text: bytes) -> bytes:
     if len(text) > MAX_TEXT_BYTES:
         raise BrokenPNG(f"A text in the picture is larger than {MAX_TEXT_BYTES} bytes.")
     return text
 
 
-def _unpack(method: bytes, packed: bytes) -> bytes:
+def _decompress(method: bytes, compressed: bytes) -> bytes:
     if method != b"\0":
-        raise BrokenPNG("A text in the picture is packed in an unknown way.")
+        raise BrokenPNG("A text in the picture has an unknown compression method.")
     inflater = zlib.decompressobj()
     try:
-        text = inflater.decompress(packed, MAX_TEXT_BYTES + 1)
+        text = inflater.decompress(compressed, MAX_TEXT_BYTES + 1)
     except zlib.error:
-        raise BrokenPNG("A text in the picture is packed, and damaged.") from None
+        raise BrokenPNG("A compressed text in the picture is damaged.") from None
     if len(text) <= MAX_TEXT_BYTES and not inflater.eof:
-        raise BrokenPNG("A text in the picture is packed, and cut off.")
-    return _bounded(text)
+        raise BrokenPNG("A compressed text in the picture is cut off.")
+    return _checked_size(text)
 
 
 def text_chunk(keyword: str, text: bytes) -> Chunk:

@@ -25,9 +25,9 @@ MAX_YAML_BYTES = 2**19
 
 # Top-level keys of chat files.
 CHAT_KEYS = {"mes", "user_name", "chat_metadata", "histories", "data_visible", "messages", "savedsettings"}
-CHAT = "This looks like a chat. Import it with your chats."
-NO_CARD = "It is no character card: it has none of the fields of one."
-NOTHING = "It is no character card: neither a picture, nor an archive, JSON or YAML."
+LOOKS_LIKE_CHAT = "This looks like a chat. Import it with your chats."
+NOT_A_CARD = "It is not a character card: it has none of the fields of one."
+UNKNOWN_FILE = "It is not a character card: neither a picture, nor an archive, JSON or YAML."
 
 
 class UnreadableCard(ValueError):
@@ -41,24 +41,24 @@ class ParsedCard:
     format: str
     card: dict[str, Any]
     fields: dict[str, Any]
-    book: lorebooks.ParsedBook | None = None
+    book: lorebooks.ParsedLorebook | None = None
     picture: bytes | None = None
     media_type: str = ""
 
 
 @dataclass
-class ParsedFile:
+class ParsedCardFile:
     """The card or the lorebook of a file, and warnings about repairs, each once."""
 
     card: ParsedCard | None = None
-    book: lorebooks.ParsedBook | None = None
+    book: lorebooks.ParsedLorebook | None = None
     warnings: list[str] = field(default_factory=list)
 
     @property
     def format(self) -> str:
         """Return the name of the card's or lorebook's format."""
-        found = self.card or self.book
-        return found.format if found else ""
+        parsed = self.card or self.book
+        return parsed.format if parsed else ""
 
     def warn(self, text: str) -> None:
         """Add a warning, unless it is already listed."""
@@ -66,9 +66,9 @@ class ParsedFile:
             self.warnings.append(text)
 
 
-def read(content: bytes) -> ParsedFile:
+def read(content: bytes) -> ParsedCardFile:
     """Return the card or lorebook in a file. Raise UnreadableCard."""
-    result = ParsedFile()
+    result = ParsedCardFile()
     try:
         if is_png(content):
             _read_png(content, result)
@@ -82,16 +82,16 @@ def read(content: bytes) -> ParsedFile:
     return result
 
 
-def _read_png(content: bytes, result: ParsedFile) -> None:
+def _read_png(content: bytes, result: ParsedCardFile) -> None:
     chunks = read_chunks(content)
-    found = {keyword: _read_first(chunks, keyword, result.warn) for keyword in (*CARD_KEYWORDS, BOOK_KEYWORD)}
-    cards = [found[keyword] for keyword in CARD_KEYWORDS if is_card(found[keyword])]
-    book = lorebooks.read(found[BOOK_KEYWORD], result.warn) if found[BOOK_KEYWORD] is not None else None
+    values = {keyword: _read_first(chunks, keyword, result.warn) for keyword in (*CARD_KEYWORDS, BOOK_KEYWORD)}
+    cards = [values[keyword] for keyword in CARD_KEYWORDS if is_card(values[keyword])]
+    book = lorebooks.read(values[BOOK_KEYWORD], result.warn) if values[BOOK_KEYWORD] is not None else None
     if cards:
         order = [keyword_of(chunk) for chunk in chunks]
         older_first = "chara" in order and "ccv3" in order and order.index("chara") < order.index("ccv3")
         card = _choose_version(cards) if older_first else cards[0]
-        result.card = _card(card, result.warn, content)
+        result.card = _parse_card(card, result.warn, content)
     elif book:
         result.book = book
     else:
@@ -118,22 +118,22 @@ def _decode_base64(text: bytes) -> bytes:
 
 
 def _choose_version(cards: list[Any]) -> Any:
-    """Return the version 2 card if the version 3 card is only a relabelled copy of it, else the latter."""
+    """Return the version 2 card if the version 3 card is only a relabelled copy of it, else the version 3 card."""
     newest, oldest = cards[0], cards[-1]
     derived = oldest.get("spec") == V2["spec"] and dump(as_version(oldest, V3)) == dump(newest)
     return oldest if derived else newest
 
 
-def _read_charx(archive: Charx, result: ParsedFile) -> None:
+def _read_charx(archive: Charx, result: ParsedCardFile) -> None:
     card = _parse_json(archive.card(), result.warn)
     if not is_card(card):
-        raise UnreadableCard("The card.json in the archive is no character card.")
+        raise UnreadableCard("The card.json in the archive is not a character card.")
     if len(archive.names) > 2:
         result.warn("Only the card's picture was kept of the archive's assets.")
-    result.card = _card(card, result.warn, _icon(archive, card, result.warn))
+    result.card = _parse_card(card, result.warn, _read_icon(archive, card, result.warn))
 
 
-def _icon(archive: Charx, card: dict[str, Any], warn: Warn) -> bytes | None:
+def _read_icon(archive: Charx, card: dict[str, Any], warn: Warn) -> bytes | None:
     try:
         picture = archive.icon(card)
         if picture is not None:
@@ -144,28 +144,28 @@ def _icon(archive: Charx, card: dict[str, Any], warn: Warn) -> bytes | None:
     return picture
 
 
-def _read_text(content: bytes, result: ParsedFile) -> None:
+def _read_text(content: bytes, result: ParsedCardFile) -> None:
     if len(content) > MAX_TEXT_BYTES:
         raise UnreadableCard(f"The text is larger than {MAX_TEXT_BYTES} bytes.")
     content = content.removeprefix(codecs.BOM_UTF8)
     parse = _parse_json if content.lstrip().startswith((b"{", b"[")) else _parse_yaml
     value = parse(content, result.warn)
     if is_card(value):
-        result.card = _card(value, result.warn)
+        result.card = _parse_card(value, result.warn)
     else:
         result.book = lorebooks.read(value, result.warn)
     if result.card is None and result.book is None:
-        raise UnreadableCard(CHAT if isinstance(value, list) or _is_chat(value) else NO_CARD)
+        raise UnreadableCard(LOOKS_LIKE_CHAT if isinstance(value, list) or _is_chat(value) else NOT_A_CARD)
 
 
 def _parse_json(content: bytes, warn: Warn) -> Any:
     try:
         return loads(content, warn)
     except BrokenLine as error:
-        raise UnreadableCard(CHAT if _is_chat_line(content) else str(error)) from None
+        raise UnreadableCard(LOOKS_LIKE_CHAT if _is_chat_line(content) else str(error)) from None
 
 
-def _card(card: dict[str, Any], warn: Warn, picture: bytes | None = None) -> ParsedCard:
+def _parse_card(card: dict[str, Any], warn: Warn, picture: bytes | None = None) -> ParsedCard:
     check_version(card, warn)
     data = card["data"] if isinstance(card.get("data"), dict) else card
     book = lorebooks.read_card_book(data["character_book"], warn) if data.get("character_book") else None
@@ -174,16 +174,16 @@ def _card(card: dict[str, Any], warn: Warn, picture: bytes | None = None) -> Par
 
 
 def _parse_yaml(content: bytes, warn: Warn) -> Any:
-    """Return the value of a YAML text. Raise UnreadableCard for aliases too: they can expand to exhaust the memory."""
+    """Return the value of a YAML text. Raise UnreadableCard for aliases too: expanded, they may exhaust the memory."""
     if len(content) > MAX_YAML_BYTES:
-        raise UnreadableCard(NOTHING)
+        raise UnreadableCard(UNKNOWN_FILE)
     try:
         text = content.decode()
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
             raise UnreadableCard("YAML with aliases is not supported.")
         return loads(dump(yaml.load(text, Loader=_StringLoader)).encode(), warn)  # noqa: S506 - a subclass of SafeLoader
     except (ValueError, TypeError, yaml.YAMLError, RecursionError) as error:
-        reason = error if isinstance(error, UnreadableCard) else NOTHING
+        reason = error if isinstance(error, UnreadableCard) else UNKNOWN_FILE
         raise UnreadableCard(str(reason)) from None
 
 
@@ -195,7 +195,7 @@ _StringLoader.yaml_implicit_resolvers = {}
 
 
 def _is_chat_line(content: bytes) -> bool:
-    """Return whether the first line is that of a chat file."""
+    """Return whether the first line looks like one of a chat file."""
     try:
         return _is_chat(loads(content.lstrip().partition(b"\n")[0], lambda text: None))
     except BrokenLine:

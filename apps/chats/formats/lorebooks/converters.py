@@ -4,50 +4,50 @@ from collections.abc import Mapping
 from typing import Any
 
 from apps.chats.formats.json_lines import Warn
-from apps.chats.formats.lorebooks.entries import flag, normalise_book, number, read_entries
+from apps.chats.formats.lorebooks.entries import as_flag, as_number, normalise_book, read_entries
 
 
 def read_novelai(book: Mapping[str, Any], warn: Warn) -> dict[str, Any]:
     """Convert a NovelAI lorebook. Its `budgetPriority` sets the order of the entries."""
-    return _book({}, [_novelai(entry) for entry in read_entries(book, warn)], warn)
+    return _normalised_book({}, [_novelai_entry(entry) for entry in read_entries(book, warn)], warn)
 
 
-def _novelai(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _novelai_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
     config = entry.get("contextConfig")
-    priority = number(config.get("budgetPriority"), 0) if isinstance(config, dict) else 0
+    priority = as_number(config.get("budgetPriority"), 0) if isinstance(config, dict) else 0
     return {
         "keys": entry.get("keys"),
         "content": entry.get("text"),
         "comment": entry.get("displayName"),
         "enabled": entry.get("enabled"),
-        "constant": flag(entry.get("forceActivation"), False),
+        "constant": as_flag(entry.get("forceActivation"), False),
         "insertion_order": priority,
     }
 
 
 def read_agnai(book: Mapping[str, Any], warn: Warn) -> dict[str, Any]:
     """Convert an Agnai book. `weight` is the order; `priority` decides what is kept if the budget runs out."""
-    return _book(book, [_agnai(entry) for entry in read_entries(book, warn)], warn)
+    return _normalised_book(book, [_agnai_entry(entry) for entry in read_entries(book, warn)], warn)
 
 
-def _agnai(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _agnai_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "keys": entry.get("keywords"),
         "content": entry.get("entry"),
         "name": entry.get("name"),
         "comment": entry.get("name"),
         "enabled": entry.get("enabled"),
-        "insertion_order": number(entry.get("weight"), 0),
+        "insertion_order": as_number(entry.get("weight"), 0),
         "priority": entry.get("priority"),
     }
 
 
 def read_risu(book: Mapping[str, Any], warn: Warn) -> dict[str, Any]:
-    """Convert a Risu lorebook. Its keys are one text with commas; `activationPercent` is a probability."""
-    return _book(book, [_risu(entry) for entry in read_entries(book, warn, "data")], warn)
+    """Convert a Risu lorebook. Its keys are one text, separated by commas; `activationPercent` is a probability."""
+    return _normalised_book(book, [_risu_entry(entry) for entry in read_entries(book, warn, "data")], warn)
 
 
-def _risu(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _risu_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "keys": entry.get("key"),
         "secondary_keys": entry.get("secondkey"),
@@ -55,11 +55,11 @@ def _risu(entry: Mapping[str, Any]) -> dict[str, Any]:
         "comment": entry.get("comment"),
         "constant": entry.get("alwaysActive"),
         "selective": entry.get("selective"),
-        "insertion_order": number(entry.get("insertorder"), 100),
-        "extensions": {"probability": number(entry.get("activationPercent"), 100)},
+        "insertion_order": as_number(entry.get("insertorder"), 100),
+        "extensions": {"probability": as_number(entry.get("activationPercent"), 100)},
     }
 
 
-def _book(book: Mapping[str, Any], entries: list[dict[str, Any]], warn: Warn) -> dict[str, Any]:
-    said = {key: book.get(key) for key in ("name", "description")}
-    return normalise_book({**said, "entries": entries}, warn)
+def _normalised_book(book: Mapping[str, Any], entries: list[dict[str, Any]], warn: Warn) -> dict[str, Any]:
+    metadata = {key: book.get(key) for key in ("name", "description")}
+    return normalise_book({**metadata, "entries": entries}, warn)

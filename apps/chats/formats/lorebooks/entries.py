@@ -12,10 +12,10 @@ from apps.chats.formats.repairs import as_integer, as_text, object_at
 
 MAX_ENTRIES = 20_000
 BEFORE, AFTER = "before_char", "after_char"
-_REGEX = re.compile(r"/.+/[a-z]*", re.DOTALL)
+_REGEX_KEY_PATTERN = re.compile(r"/.+/[a-z]*", re.DOTALL)
 
 # SillyTavern's fields that are not in the specification, and their defaults.
-EXTENSIONS: dict[str, Any] = {
+EXTENSION_DEFAULTS: dict[str, Any] = {
     "position": 0,  # where in the prompt: 0 before, 1 after the character, 2-3 author's note, 4 at `depth`, ...
     "exclude_recursion": False,
     "prevent_recursion": False,
@@ -49,60 +49,60 @@ EXTENSIONS: dict[str, Any] = {
     "triggers": [],
     "ignore_budget": False,
 }
-# The numbers of a book. Null means the program's default.
-NUMBERS = ("scan_depth", "token_budget")
+# A book's numeric fields. Null means the program's default.
+NUMERIC_FIELDS = ("scan_depth", "token_budget")
 
 
 def normalise_book(book: Mapping[str, Any], warn: Warn) -> dict[str, Any]:
     """Return a book in the form of cards with all fields set, followed by its unknown fields."""
     known: dict[str, Any] = {key: text_at(book, key, warn) for key in ("name", "description")}
-    known |= {key: as_integer(book.get(key)) for key in NUMBERS}
-    known["recursive_scanning"] = flag(book.get("recursive_scanning"), False)
+    known |= {key: as_integer(book.get(key)) for key in NUMERIC_FIELDS}
+    known["recursive_scanning"] = as_flag(book.get("recursive_scanning"), False)
     known["extensions"] = object_at(book, "extensions", warn)
-    entries = [normalise_entry(entry, place, warn) for place, entry in enumerate(read_entries(book, warn))]
+    entries = [normalise_entry(entry, index, warn) for index, entry in enumerate(read_entries(book, warn))]
     others = {key: value for key, value in book.items() if key not in known and key != "entries"}
     return known | others | {"entries": entries}
 
 
 def read_entries(book: Mapping[str, Any], warn: Warn, key: str = "entries") -> list[dict[str, Any]]:
     """Return a book's entries. SillyTavern has them in an object with numbers as keys, other programs in an array."""
-    given = book.get(key)
-    entries = list(given.values()) if isinstance(given, dict) else given if isinstance(given, list) else []
+    value = book.get(key)
+    entries = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
     if len(entries) > MAX_ENTRIES:
         warn(f"Only the first {MAX_ENTRIES} of the lorebook's {len(entries)} entries were kept.")
     if not all(isinstance(entry, dict) for entry in entries):
-        warn("An entry of the lorebook was no object: it was left out.")
+        warn("An entry of the lorebook was not an object: it was left out.")
     return [entry for entry in entries[:MAX_ENTRIES] if isinstance(entry, dict)]
 
 
-def normalise_entry(entry: Mapping[str, Any], place: int, warn: Warn) -> dict[str, Any]:
-    """Return an entry in the form of cards with all fields set. `place` becomes its id if it has none."""
-    extensions = EXTENSIONS | {"display_index": place} | object_at(entry, "extensions", warn)
+def normalise_entry(entry: Mapping[str, Any], index: int, warn: Warn) -> dict[str, Any]:
+    """Return an entry in the form of cards with all fields set. `index` becomes its id if it has none."""
+    extensions = EXTENSION_DEFAULTS | {"display_index": index} | object_at(entry, "extensions", warn)
     known: dict[str, Any] = {
-        "id": entry.get("id", place),
-        "keys": texts(entry.get("keys"), warn),
-        "secondary_keys": texts(entry.get("secondary_keys"), warn),
+        "id": entry.get("id", index),
+        "keys": as_texts(entry.get("keys"), warn),
+        "secondary_keys": as_texts(entry.get("secondary_keys"), warn),
         "name": text_at(entry, "name", warn),
         "comment": text_at(entry, "comment", warn),
         "content": text_at(entry, "content", warn),
-        "enabled": flag(entry.get("enabled"), True),
-        "constant": flag(entry.get("constant"), False),
-        "selective": flag(entry.get("selective"), False),
-        "insertion_order": number(entry.get("insertion_order"), 100),
-        "priority": number(entry.get("priority"), None),
+        "enabled": as_flag(entry.get("enabled"), True),
+        "constant": as_flag(entry.get("constant"), False),
+        "selective": as_flag(entry.get("selective"), False),
+        "insertion_order": as_number(entry.get("insertion_order"), 100),
+        "priority": as_number(entry.get("priority"), None),
         "position": entry.get("position") if entry.get("position") in (BEFORE, AFTER) else BEFORE,
-        "case_sensitive": flag(entry.get("case_sensitive"), None),
-        "use_regex": flag(entry.get("use_regex"), False),
+        "case_sensitive": as_flag(entry.get("case_sensitive"), None),
+        "use_regex": as_flag(entry.get("use_regex"), False),
     }
-    given = entry.get("extensions")
-    if not (isinstance(given, dict) and "position" in given):
+    imported = entry.get("extensions")
+    if not (isinstance(imported, dict) and "position" in imported):
         extensions["position"] = 1 if known["position"] == AFTER else 0
     return known | {key: value for key, value in entry.items() if key not in known} | {"extensions": extensions}
 
 
 def is_regex(key: str) -> bool:
     """Return whether SillyTavern reads a key as a regular expression, written /like this/i."""
-    return bool(_REGEX.fullmatch(key))
+    return bool(_REGEX_KEY_PATTERN.fullmatch(key))
 
 
 def text_at(value: Mapping[str, Any], key: str, warn: Warn) -> str:
@@ -110,21 +110,21 @@ def text_at(value: Mapping[str, Any], key: str, warn: Warn) -> str:
     return "" if value.get(key) is None else as_text(value[key], warn)
 
 
-def texts(value: Any, warn: Warn) -> list[str]:
-    """Return a list of texts, which may be written as one text with commas."""
+def as_texts(value: Any, warn: Warn) -> list[str]:
+    """Return a list of texts, which may be written as one text, separated by commas."""
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     return [as_text(item, warn) for item in value if item is not None] if isinstance(value, list) else []
 
 
-def flag(value: Any, default: Any) -> Any:
+def as_flag(value: Any, default: Any) -> Any:
     """Return a boolean, which may be written as a number or a string, or `default`."""
     if isinstance(value, str):
         return {"true": True, "1": True, "false": False, "0": False}.get(value.strip().lower(), default)
     return bool(value) if isinstance(value, bool | int) else default
 
 
-def number(value: Any, default: Any) -> Any:
+def as_number(value: Any, default: Any) -> Any:
     """Return a number, which may be written as a string, or `default`."""
     if isinstance(value, str):
         value = as_integer(value)

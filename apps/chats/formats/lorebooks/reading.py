@@ -12,7 +12,7 @@ CARD, V3, SILLYTAVERN = "card", "v3", "sillytavern"
 
 
 @dataclass(frozen=True)
-class ParsedBook:
+class ParsedLorebook:
     """A lorebook: the name of its format, the normalised document, and the value as imported."""
 
     format: str
@@ -20,8 +20,8 @@ class ParsedBook:
     original: Any
 
 
-Reader = Callable[[dict[str, Any], Warn], dict[str, Any]]
-READERS: dict[str, Reader] = {
+BookReader = Callable[[dict[str, Any], Warn], dict[str, Any]]
+READERS: dict[str, BookReader] = {
     SILLYTAVERN: sillytavern.read_book,
     CARD: normalise_book,
     V3: lambda book, warn: normalise_book(book["data"], warn),
@@ -31,18 +31,18 @@ READERS: dict[str, Reader] = {
 }
 
 
-def read(value: Any, warn: Warn) -> ParsedBook | None:
+def read(value: Any, warn: Warn) -> ParsedLorebook | None:
     """Return the lorebook in a JSON value, or None if the value is not a lorebook."""
-    kind = _detect_format(value)
-    return ParsedBook(kind, READERS[kind](value, warn), value) if kind else None
+    format_name = _detect_format(value)
+    return ParsedLorebook(format_name, READERS[format_name](value, warn), value) if format_name else None
 
 
-def read_card_book(value: Any, warn: Warn) -> ParsedBook | None:
+def read_card_book(value: Any, warn: Warn) -> ParsedLorebook | None:
     """Return the `character_book` of a card, or None if it is not an object. Any object is accepted."""
     if not isinstance(value, dict):
         warn("character_book is not an object and was left out.")
         return None
-    return read(value, warn) or ParsedBook(CARD, normalise_book(value, warn), value)
+    return read(value, warn) or ParsedLorebook(CARD, normalise_book(value, warn), value)
 
 
 def _detect_format(value: Any) -> str | None:
@@ -62,7 +62,7 @@ def _detect_format(value: Any) -> str | None:
 
 def _detect_by_keys(entries: dict[str, Any] | list[Any]) -> str:
     """Return the format of entries: cards' have `keys`, SillyTavern's have `key`; only cards have an array."""
-    found = list(entries.values()) if isinstance(entries, dict) else entries
-    if any(isinstance(entry, dict) and "keys" in entry and "key" not in entry for entry in found):
+    values = list(entries.values()) if isinstance(entries, dict) else entries
+    if any(isinstance(entry, dict) and "keys" in entry and "key" not in entry for entry in values):
         return CARD
-    return SILLYTAVERN if found or isinstance(entries, dict) else CARD
+    return SILLYTAVERN if values or isinstance(entries, dict) else CARD

@@ -7,17 +7,17 @@ from apps.chats.formats.json_lines import Warn
 from apps.chats.formats.lorebooks.entries import (
     AFTER,
     BEFORE,
-    EXTENSIONS,
-    flag,
+    EXTENSION_DEFAULTS,
+    as_flag,
+    as_texts,
     is_regex,
     normalise_book,
     normalise_entry,
     read_entries,
-    texts,
 )
 
-# SillyTavern's names of fields of the specification.
-FIELDS = {
+# SillyTavern's keys for fields of the card specification.
+SPEC_FIELDS = {
     "key": "keys",
     "keysecondary": "secondary_keys",
     "comment": "comment",
@@ -26,7 +26,7 @@ FIELDS = {
     "order": "insertion_order",
 }
 # Fields that only SillyTavern has: their names in its own files, and in the extensions of a card's entries.
-EXTRAS = {
+EXTENSIONS = {
     "position": "position",
     "excludeRecursion": "exclude_recursion",
     "preventRecursion": "prevent_recursion",
@@ -62,35 +62,35 @@ EXTRAS = {
 # The position before the character's description. The specification knows only this and "after".
 BEFORE_CHARACTER = 0
 # Keys that `read_entry` converts itself. `addMemo` only controls whether SillyTavern displays the comment.
-_OWN = {"uid", "disable", "selective", "extensions", "addMemo"}
+_CONVERTED = {"uid", "disable", "selective", "extensions", "addMemo"}
 
 
 def read_book(book: Mapping[str, Any], warn: Warn) -> dict[str, Any]:
     """Convert world info to a normalised book."""
-    entries = [read_entry(entry, place, warn) for place, entry in enumerate(read_entries(book, warn))]
+    entries = [read_entry(entry, index, warn) for index, entry in enumerate(read_entries(book, warn))]
     # `originalData` is a copy of the card's book from which SillyTavern imported the file.
     rest = {key: value for key, value in book.items() if key not in ("entries", "originalData")}
     return normalise_book(rest, warn) | {"entries": entries}
 
 
-def read_entry(entry: Mapping[str, Any], place: int, warn: Warn) -> dict[str, Any]:
+def read_entry(entry: Mapping[str, Any], index: int, warn: Warn) -> dict[str, Any]:
     """Convert an entry. Files of 2023 lack most fields. Unknown ones go to its extensions."""
-    unknown = {key: value for key, value in entry.items() if key not in {*FIELDS, *EXTRAS, *_OWN}}
-    given = entry.get("extensions")
-    extras = {name: entry[key] for key, name in EXTRAS.items() if key in entry and entry[key] is not None}
-    keys = texts(entry.get("key"), warn)
+    unknown = {key: value for key, value in entry.items() if key not in {*SPEC_FIELDS, *EXTENSIONS, *_CONVERTED}}
+    imported = entry.get("extensions")
+    extras = {name: entry[key] for key, name in EXTENSIONS.items() if key in entry and entry[key] is not None}
+    keys = as_texts(entry.get("key"), warn)
     return normalise_entry(
         {
-            **{name: entry.get(key) for key, name in FIELDS.items()},
-            "id": entry.get("uid", place),
-            "enabled": not flag(entry.get("disable"), False),
-            "selective": flag(entry.get("selective"), True),
+            **{name: entry.get(key) for key, name in SPEC_FIELDS.items()},
+            "id": entry.get("uid", index),
+            "enabled": not as_flag(entry.get("disable"), False),
+            "selective": as_flag(entry.get("selective"), True),
             "position": BEFORE if extras.get("position", BEFORE_CHARACTER) == BEFORE_CHARACTER else AFTER,
             "case_sensitive": extras.get("case_sensitive"),
             "use_regex": any(map(is_regex, keys)),
-            "extensions": unknown | (given if isinstance(given, dict) else {}) | {"position": 0} | extras,
+            "extensions": unknown | (imported if isinstance(imported, dict) else {}) | {"position": 0} | extras,
         },
-        place,
+        index,
         warn,
     )
 
@@ -103,10 +103,10 @@ def write_book(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def write_entry(entry: Mapping[str, Any], uid: int) -> dict[str, Any]:
     """Convert a normalised entry to one of world info."""
-    extensions = EXTENSIONS | entry["extensions"]
+    extensions = EXTENSION_DEFAULTS | entry["extensions"]
     if extensions["case_sensitive"] is None:
         extensions["case_sensitive"] = entry["case_sensitive"]
-    written = {"uid": uid} | {key: entry[name] for key, name in FIELDS.items()}
+    written = {"uid": uid} | {key: entry[name] for key, name in SPEC_FIELDS.items()}
     written |= {"selective": entry["selective"], "addMemo": bool(entry["comment"]), "disable": not entry["enabled"]}
-    written |= {key: extensions[name] for key, name in EXTRAS.items()}
-    return written | {key: value for key, value in extensions.items() if key not in EXTRAS.values()}
+    written |= {key: extensions[name] for key, name in EXTENSIONS.items()}
+    return written | {key: value for key, value in extensions.items() if key not in EXTENSIONS.values()}

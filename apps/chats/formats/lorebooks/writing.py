@@ -13,12 +13,12 @@ FORMATS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 }
 
 
-def write(document: Mapping[str, Any], form: str, original: Any = None) -> dict[str, Any]:
+def write(document: Mapping[str, Any], format_name: str, original: Any = None) -> dict[str, Any]:
     """Return a book in one of `FORMATS`.
 
     Return `original`, the value as imported, if that is in the same format and the book is unchanged.
     """
-    read = reading.read(original, lambda text: None)
-    if read is None or dump(read.document) != dump(document):
-        return FORMATS[form](document)
-    return original if read.format == form else FORMATS[form](document)
+    parsed = reading.read(original, lambda text: None)
+    if parsed is None or dump(parsed.document) != dump(document):
+        return FORMATS[format_name](document)
+    return original if parsed.format == format_name else FORMATS[format_name](document)

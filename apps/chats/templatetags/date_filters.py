@@ -10,7 +10,7 @@ register = template.Library()
 
 
 @register.filter
-def when(moment: dt.datetime) -> str:
+def short_date(moment: dt.datetime) -> str:
     """Format the local day of an aware datetime as briefly as possible: "today", "yesterday", "3 May", "3 May 2023"."""
     day, today = timezone.localdate(moment), timezone.localdate(timezone.now())
     if day == today:

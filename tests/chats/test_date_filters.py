@@ -1,11 +1,11 @@
-"""Moments in few words."""
+"""Dates in the list of chats are as short as possible."""
 
 import datetime as dt
 
 import pytest
 import time_machine
 
-from apps.chats.templatetags.moments import when
+from apps.chats.templatetags.date_filters import short_date
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from apps.chats.templatetags.moments import when
 )
 @time_machine.travel("2024-01-02 12:00Z")
 def test_days_in_few_words(moment, words):
-    assert when(dt.datetime(*moment, tzinfo=dt.UTC)) == words
+    assert short_date(dt.datetime(*moment, tzinfo=dt.UTC)) == words
