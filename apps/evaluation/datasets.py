@@ -10,12 +10,12 @@ from typing import Any
 
 from apps.chats.dates import parse_date
 
-ANSWERABLE = {1, 2, 3, 4}  # LoCoMo's categories; the fifth has no answer in the conversation
+ANSWERABLE_CATEGORIES = {1, 2, 3, 4}  # LoCoMo's categories; the fifth has no answer in the conversation
 
-_SESSION = re.compile(r"session_(\d+)")
-_TURN = re.compile(r"D:?(\d+):0*(\d+)")
+_SESSION_KEY = re.compile(r"session_(\d+)")
+_TURN_ID = re.compile(r"D:?(\d+):0*(\d+)")
 _WEEKDAY = re.compile(r"\s*\([A-Za-z]+\)\s*")
-_SECONDS = 1e11  # smaller numbers are seconds since 1970, larger ones are milliseconds
+_MAX_SECONDS = 1e11  # larger numbers are milliseconds since 1970
 
 
 class UnusableDataset(ValueError):
@@ -71,41 +71,41 @@ def read_locomo(data: Any) -> list[Store]:
     return [_locomo_store(sample, f"[{number}]", number) for number, sample in enumerate(samples)]
 
 
-def _locomo_store(sample: Any, where: str, number: int) -> Store:
-    conversation = required(sample, "conversation", dict, where)
-    documents = list(_locomo_turns(conversation, where))
-    known = {document.id for document in documents}
+def _locomo_store(sample: Any, path: str, number: int) -> Store:
+    conversation = required(sample, "conversation", dict, path)
+    documents = list(_locomo_documents(conversation, path))
+    document_ids = {document.id for document in documents}
     queries = [
-        _locomo_query(item, f"{where}.qa[{place}]")
-        for place, item in enumerate(required(sample, "qa", list, where))
-        if isinstance(item, dict) and item.get("category") in ANSWERABLE
+        _locomo_query(item, f"{path}.qa[{index}]")
+        for index, item in enumerate(required(sample, "qa", list, path))
+        if isinstance(item, dict) and item.get("category") in ANSWERABLE_CATEGORIES
     ]
-    return Store(str(sample.get("sample_id", number)), documents, _answerable(queries, known))
+    return Store(str(sample.get("sample_id", number)), documents, _answerable_queries(queries, document_ids))
 
 
-def _locomo_turns(conversation: Mapping[str, Any], where: str) -> Iterator[Document]:
-    numbers = sorted(int(match[1]) for key in conversation if (match := _SESSION.fullmatch(key)))
+def _locomo_documents(conversation: Mapping[str, Any], path: str) -> Iterator[Document]:
+    numbers = sorted(int(match[1]) for key in conversation if (match := _SESSION_KEY.fullmatch(key)))
     user = conversation.get("speaker_a")
     for number in numbers:
-        at = _moment(conversation.get(f"session_{number}_date_time"))
-        for place, turn in enumerate(required(conversation, f"session_{number}", list, where)):
-            here = f"{where}.session_{number}[{place}]"
-            speaker = required(turn, "speaker", str, here)
-            turn_id = turn_ids(required(turn, "dia_id", str, here)) or [turn["dia_id"]]
-            text = required(turn, "text", str, here)
+        at = _parse_time(conversation.get(f"session_{number}_date_time"))
+        for index, turn in enumerate(required(conversation, f"session_{number}", list, path)):
+            turn_path = f"{path}.session_{number}[{index}]"
+            speaker = required(turn, "speaker", str, turn_path)
+            turn_id = turn_ids(required(turn, "dia_id", str, turn_path)) or [turn["dia_id"]]
+            text = required(turn, "text", str, turn_path)
             if caption := turn.get("blip_caption"):
                 text = f"{text} [{caption}]"
             yield Document(turn_id[0], speaker, speaker == user, text, at, str(number))
 
 
-def _locomo_query(item: Mapping[str, Any], where: str) -> Query:
-    gold = [turn for entry in required(item, "evidence", list, where) for turn in turn_ids(str(entry))]
-    return Query(required(item, "question", str, where), frozenset(gold), str(item["category"]))
+def _locomo_query(item: Mapping[str, Any], path: str) -> Query:
+    gold = [turn for entry in required(item, "evidence", list, path) for turn in turn_ids(str(entry))]
+    return Query(required(item, "question", str, path), frozenset(gold), str(item["category"]))
 
 
 def turn_ids(text: str) -> list[str]:
     """Return the ids of all turns named in a string, normalized: "D2:01" becomes "D2:1"."""
-    return [f"D{session}:{turn}" for session, turn in _TURN.findall(text)]
+    return [f"D{session}:{turn}" for session, turn in _TURN_ID.findall(text)]
 
 
 def read_stores(data: Any) -> list[Store]:
@@ -119,58 +119,58 @@ def read_stores(data: Any) -> list[Store]:
     return [_store(store, f"stores[{number}]", number) for number, store in enumerate(stores)]
 
 
-def _store(store: Any, where: str, number: int) -> Store:
-    documents = [_document(item, f"{where}.docs[{n}]") for n, item in enumerate(required(store, "docs", list, where))]
-    known = {document.id for document in documents}
-    if len(known) < len(documents):
-        raise UnusableDataset(f"{where}.docs: two documents have the same id.")
-    queries = [_query(item, f"{where}.queries[{n}]") for n, item in enumerate(required(store, "queries", list, where))]
-    return Store(str(store.get("id", number)), documents, _answerable(queries, known))
+def _store(store: Any, path: str, number: int) -> Store:
+    documents = [_document(item, f"{path}.docs[{n}]") for n, item in enumerate(required(store, "docs", list, path))]
+    document_ids = {document.id for document in documents}
+    if len(document_ids) < len(documents):
+        raise UnusableDataset(f"{path}.docs: two documents have the same id.")
+    queries = [_query(item, f"{path}.queries[{n}]") for n, item in enumerate(required(store, "queries", list, path))]
+    return Store(str(store.get("id", number)), documents, _answerable_queries(queries, document_ids))
 
 
-def _document(item: Any, where: str) -> Document:
-    text = required(item, "text", str, where)
+def _document(item: Any, path: str) -> Document:
+    text = required(item, "text", str, path)
     speaker, session = item.get("speaker"), item.get("session")
     return Document(
-        id=str(required(item, "id", (str, int), where)),
+        id=str(required(item, "id", (str, int), path)),
         speaker=str(speaker or ""),
         is_user=item.get("is_user") is True,
         text=text,
-        at=_moment(item.get("at")),
+        at=_parse_time(item.get("at")),
         session=None if session is None else str(session),
     )
 
 
-def _query(item: Any, where: str) -> Query:
-    gold = required(item, "gold", (list, str, int), where)
+def _query(item: Any, path: str) -> Query:
+    gold = required(item, "gold", (list, str, int), path)
     gold = gold if isinstance(gold, list) else [gold]
-    return Query(required(item, "q", str, where), frozenset(map(str, gold)), str(item.get("category", "")))
+    return Query(required(item, "q", str, path), frozenset(map(str, gold)), str(item.get("category", "")))
 
 
-FORMATS: dict[str, Callable[[Any], list[Store]]] = {"locomo": read_locomo, "stores": read_stores}
+READERS: dict[str, Callable[[Any], list[Store]]] = {"locomo": read_locomo, "stores": read_stores}
 
 
-def _answerable(queries: list[Query], known: set[str]) -> list[Query]:
+def _answerable_queries(queries: list[Query], document_ids: set[str]) -> list[Query]:
     """Return the queries with an answer in the store, without gold that is not in the store."""
-    present = [Query(query.text, query.gold & known, query.category) for query in queries]
-    return [query for query in present if query.gold and query.text.strip()]
+    answered = [Query(query.text, query.gold & document_ids, query.category) for query in queries]
+    return [query for query in answered if query.gold and query.text.strip()]
 
 
-def _moment(value: Any) -> dt.datetime | None:
-    """Return the time in any format that data sets use, or None."""
+def _parse_time(value: Any) -> dt.datetime | None:
+    """Parse a time in any of the formats that data sets use. Return None if it is in no such format."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return parse_date(value * 1000 if value < _SECONDS else value)
+        return parse_date(value * 1000 if value < _MAX_SECONDS else value)
     if not isinstance(value, str):
         return None
     plain = _WEEKDAY.sub(" ", value).strip()
     return parse_date(value) or parse_date(plain) or parse_date(plain.replace("/", "-"))
 
 
-def required(mapping: Any, key: str, kind: type | tuple[type, ...], where: str) -> Any:
-    """Return the value of a required key, which must be of ``kind``. Raise UnusableDataset."""
+def required(mapping: Any, key: str, kind: type | tuple[type, ...], path: str) -> Any:
+    """Return the value of a required key, which must be of ``kind``. Raise UnusableDataset, which names ``path``."""
     if not isinstance(mapping, dict):
-        raise UnusableDataset(f"{where} is not an object.")
+        raise UnusableDataset(f"{path} is not an object.")
     if not isinstance(mapping.get(key), kind):
         problem = "is missing" if key not in mapping else f"has the wrong type ({type(mapping[key]).__name__})"
-        raise UnusableDataset(f"{where}: {key!r} {problem}.")
+        raise UnusableDataset(f"{path}: {key!r} {problem}.")
     return mapping[key]

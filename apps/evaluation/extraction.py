@@ -21,45 +21,45 @@ from apps.extraction.settings.schema import DEFAULTS
 from apps.llm.generation import GenerationRequest
 
 BUILT_IN = "built-in"
-TIERS = {SESSION: selection.session, LONG_TERM: selection.long_term}
+TASKS = {SESSION: selection.session, LONG_TERM: selection.long_term}
 SEEDS = range(20)
 MEASURES = ("coverage", "same turns", "precision", "turns")
 
 
 @dataclass(frozen=True)
-class Kept:
-    """The result of a method for a session.
+class Sample:
+    """One result of a method for a session.
 
-    ``sources`` are the indices of the turns of its memories, ``spread`` those of as many distinct turns as the
-    extractor's memories have.
+    ``sources`` are the indices of the turns that its memories come from. ``distinct`` are as many distinct turns
+    as the extractor's memories have.
     """
 
     session: Session
     sources: Sequence[int]
-    spread: Sequence[int]
+    distinct: Sequence[int]
 
 
 def evaluate(file: Path, report: Callable[[str], None]) -> dict[str, Any]:
     """Return the figures of every method, over all sessions and by conversation. Raise UnusableDataset, OSError."""
     sessions = read_sessions(read_json(file))
-    kept: dict[str, list[list[Kept]]] = {}
+    results: dict[str, list[list[Sample]]] = {}
     for session in sessions:
-        for method, samples in _methods(session).items():
-            kept.setdefault(method, []).append(samples)
+        for method, samples in _samples_by_method(session).items():
+            results.setdefault(method, []).append(samples)
     conversations = list(dict.fromkeys(session.conversation for session in sessions))
     report(f"{len(conversations)} conversations, {len(sessions)} sessions")
     return {
         "sessions": len(sessions),
         "annotated_turns": sum(len(session.annotated) for session in sessions),
-        "memories_a_session": round(fmean(len(one.sources) for [one] in kept[BUILT_IN]), 2),
-        "methods": _figures(kept),
-        "conversations": {name: _figures(kept, name) for name in conversations},
+        "memories_a_session": round(fmean(len(sample.sources) for [sample] in results[BUILT_IN]), 2),
+        "methods": _figures(results),
+        "conversations": {name: _figures(results, name) for name in conversations},
     }
 
 
-def _methods(session: Session) -> dict[str, list[Kept]]:
-    """Return the results of each method for a session; of the random one, a result for each seed."""
-    sources = _extracted(session)
+def _samples_by_method(session: Session) -> dict[str, list[Sample]]:
+    """Return the results of each method for a session: one for each seed of the random method, else one."""
+    sources = _extracted_turns(session)
     pool = [
         sentence
         for number, turn in enumerate(session.turns)
@@ -69,14 +69,14 @@ def _methods(session: Session) -> dict[str, list[Kept]]:
     orders["longest"] = [sorted(pool, key=lambda sentence: -len(sentence.text))]
     orders["first"] = [pool]
     baselines = {
-        method: [_kept(session, [sentence.turn for sentence in order], sources) for order in samples]
+        method: [_baseline_sample(session, [sentence.turn for sentence in order], sources) for order in samples]
         for method, samples in orders.items()
     }
-    return {BUILT_IN: [Kept(session, sources, sources)], **baselines}
+    return {BUILT_IN: [Sample(session, sources, sources)], **baselines}
 
 
-def _extracted(session: Session) -> list[int]:
-    """Return the turn of each memory that the extractor makes of a session, in chunks as an extraction run does."""
+def _extracted_turns(session: Session) -> list[int]:
+    """Return the turn of each memory that the extractor finds in a session, read in chunks as in a run."""
     turn_of_text: dict[str, int] = {}
     for start in range(0, len(session.turns), DEFAULTS.chunk):
         numbered = list(enumerate(session.turns))[start : start + DEFAULTS.chunk]
@@ -86,27 +86,27 @@ def _extracted(session: Session) -> list[int]:
         ]
         participants = sorted({turn.speaker for _, turn in numbered})
         material = {"turns": turns, "participants": participants, "per_kind": DEFAULTS.new_per_kind}
-        for tier, task in TIERS.items():
+        for tier, task in TASKS.items():
             reply = task(GenerationRequest(task=tier, messages=[], material=material))
             for candidate in parse_memories(reply, KINDS[tier]).items:
                 turn_of_text.setdefault(candidate.text, candidate.sources[0])
     return list(turn_of_text.values())
 
 
-def _kept(session: Session, order: Sequence[int], sources: Sequence[int]) -> Kept:
+def _baseline_sample(session: Session, order: Sequence[int], sources: Sequence[int]) -> Sample:
     """Return the first turns of ``order``: as many as ``sources``, and as many distinct ones as ``sources`` has."""
     distinct = list(dict.fromkeys(order))
-    return Kept(session, order[: len(sources)], distinct[: len(set(sources))])
+    return Sample(session, order[: len(sources)], distinct[: len(set(sources))])
 
 
-def _figures(kept: dict[str, list[list[Kept]]], conversation: str | None = None) -> dict[str, dict[str, float]]:
+def _figures(results: dict[str, list[list[Sample]]], conversation: str | None = None) -> dict[str, dict[str, float]]:
     return {
         method: _measured([samples for samples in sessions if conversation in (None, samples[0].session.conversation)])
-        for method, sessions in kept.items()
+        for method, sessions in results.items()
     }
 
 
-def _measured(sessions: Sequence[Sequence[Kept]]) -> dict[str, float]:
+def _measured(sessions: Sequence[Sequence[Sample]]) -> dict[str, float]:
     """Return the MEASURES of a method, each a mean over its samples.
 
     ``coverage`` and ``same turns`` are shares of the annotated turns, ``precision`` is a share of the memories,
@@ -114,15 +114,15 @@ def _measured(sessions: Sequence[Sequence[Kept]]) -> dict[str, float]:
     """
     annotated = sum(len(samples[0].session.annotated) for samples in sessions)
     memories = sum(len(samples[0].sources) for samples in sessions)
-    covered = _total(sessions, lambda one: len(one.session.annotated.intersection(one.sources)))
-    spread = _total(sessions, lambda one: len(one.session.annotated.intersection(one.spread)))
-    right = _total(sessions, lambda one: sum(turn in one.session.annotated for turn in one.sources))
-    turns = _total(sessions, lambda one: len(set(one.sources)))
-    values = (covered / annotated, spread / annotated, right / max(memories, 1), turns / len(sessions))
+    covered = _total(sessions, lambda sample: len(sample.session.annotated.intersection(sample.sources)))
+    distinct = _total(sessions, lambda sample: len(sample.session.annotated.intersection(sample.distinct)))
+    right = _total(sessions, lambda sample: sum(turn in sample.session.annotated for turn in sample.sources))
+    turns = _total(sessions, lambda sample: len(set(sample.sources)))
+    values = (covered / annotated, distinct / annotated, right / max(memories, 1), turns / len(sessions))
     return {name: round(value, 4) for name, value in zip(MEASURES, values, strict=True)}
 
 
-def _total(sessions: Sequence[Sequence[Kept]], count: Callable[[Kept], int]) -> float:
+def _total(sessions: Sequence[Sequence[Sample]], count: Callable[[Sample], int]) -> float:
     """Return the sum over the sessions of the mean over their samples."""
     return sum(fmean(map(count, samples)) for samples in sessions)
 

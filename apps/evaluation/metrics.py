@@ -13,13 +13,13 @@ def recall_at(depth: int, ranking: Sequence[str], gold: Collection[str]) -> floa
 
 def ndcg_at(depth: int, ranking: Sequence[str], gold: Collection[str]) -> float:
     """Return the normalized discounted cumulative gain of the first ``depth``. A gold item has the gain 1."""
-    gain = sum(1 / log2(place + 2) for place, item in enumerate(ranking[:depth]) if item in gold)
-    return gain / sum(1 / log2(place + 2) for place in range(min(depth, len(gold))))
+    gain = sum(1 / log2(index + 2) for index, item in enumerate(ranking[:depth]) if item in gold)
+    return gain / sum(1 / log2(index + 2) for index in range(min(depth, len(gold))))
 
 
 def reciprocal_rank(ranking: Sequence[str], gold: Collection[str]) -> float:
     """Return 1 / rank of the first gold item, or 0 if there is none."""
-    return next((1 / place for place, item in enumerate(ranking, 1) if item in gold), 0.0)
+    return next((1 / rank for rank, item in enumerate(ranking, 1) if item in gold), 0.0)
 
 
 def measure(ranking: Sequence[str], gold: Collection[str]) -> dict[str, float]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from apps.evaluation.datasets import FORMATS, Store, UnusableDataset, read_json
+from apps.evaluation.datasets import READERS, Store, UnusableDataset, read_json
 from apps.evaluation.report import report_document
 from apps.evaluation.runs import run
 
@@ -19,7 +19,7 @@ def evaluate_stores(file: Path, report: Callable[[str], None]) -> dict[str, Any]
 
 def load(file: Path, format: str) -> list[Store]:
     """Return the stores of a file. Raise UnusableDataset, OSError."""
-    stores = FORMATS[format](read_json(file))
+    stores = READERS[format](read_json(file))
     if not any(store.queries for store in stores):
         raise UnusableDataset("no query has an answer among the documents.")
     return stores

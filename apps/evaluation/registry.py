@@ -1,4 +1,4 @@
-"""The formats of ``manage.py evaluate``, each with functions that measure and format."""
+"""Formats of ``manage.py evaluate``, each with the functions that measure a file and print the results."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

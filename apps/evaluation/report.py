@@ -1,30 +1,30 @@
-"""Report the answers of an evaluation as a JSON document or as a table. Pure."""
+"""Format the results of an evaluation as a JSON document or as a table. Pure."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from apps.evaluation.metrics import mean
-from apps.evaluation.runs import METHODS, Answer
+from apps.evaluation.runs import METHODS, QueryResult
 
 
-def report_document(answers: Sequence[Answer]) -> dict[str, Any]:
+def report_document(query_results: Sequence[QueryResult]) -> dict[str, Any]:
     """Return the mean measures of each method: over all queries, by category and by store."""
     return {
-        "methods": _by_method(answers),
-        "queries": len(answers) // len(METHODS),
-        "categories": _parts(answers, "category"),
-        "stores": _parts(answers, "store"),
+        "methods": _by_method(query_results),
+        "queries": len(query_results) // len(METHODS),
+        "categories": _by_attribute(query_results, "category"),
+        "stores": _by_attribute(query_results, "store"),
     }
 
 
-def _by_method(answers: Sequence[Answer]) -> dict[str, dict[str, float]]:
-    means = {method: mean(answer.measures for answer in answers if answer.method == method) for method in METHODS}
+def _by_method(query_results: Sequence[QueryResult]) -> dict[str, dict[str, float]]:
+    means = {method: mean(result.measures for result in query_results if result.method == method) for method in METHODS}
     return {method: {name: round(value, 4) for name, value in row.items()} for method, row in means.items()}
 
 
-def _parts(answers: Sequence[Answer], attribute: str) -> dict[str, dict[str, dict[str, float]]]:
-    values = sorted({getattr(answer, attribute) for answer in answers})
-    return {value: _by_method([one for one in answers if getattr(one, attribute) == value]) for value in values}
+def _by_attribute(query_results: Sequence[QueryResult], attribute: str) -> dict[str, dict[str, dict[str, float]]]:
+    values = sorted({getattr(row, attribute) for row in query_results})
+    return {value: _by_method([row for row in query_results if getattr(row, attribute) == value]) for value in values}
 
 
 def table(results: dict[str, Any]) -> str:

@@ -23,7 +23,7 @@ BATCH_SIZE = 1000
 
 
 @dataclass(frozen=True)
-class Answer:
+class QueryResult:
     """The measures of one method for one query."""
 
     store: str
@@ -32,14 +32,14 @@ class Answer:
     measures: dict[str, float]
 
 
-def run(stores: Sequence[Store], report: Callable[[str], None] = lambda line: None) -> list[Answer]:
+def run(stores: Sequence[Store], report: Callable[[str], None] = lambda line: None) -> list[QueryResult]:
     """Return the measures of every method for every query. Call ``report`` with progress lines."""
-    answers = []
+    query_results = []
     for number, store in enumerate(stores, 1):
         with _imported(store) as (chat, documents):
             report(f"{number}/{len(stores)} {store.id}: {len(documents)} messages, {len(store.queries)} queries")
-            answers += list(_answers(store, chat, documents))
-    return answers
+            query_results += list(_query_results(store, chat, documents))
+    return query_results
 
 
 @contextmanager
@@ -82,10 +82,10 @@ def _message(document: Document) -> ParsedMessage:
     )
 
 
-def _answers(store: Store, chat: Chat, documents: dict[UUID, str]) -> Iterator[Answer]:
+def _query_results(store: Store, chat: Chat, documents: dict[UUID, str]) -> Iterator[QueryResult]:
     for query in store.queries:
         for method in METHODS:
-            wanted = SearchQuery(query.text, chat=chat.pk, tiers=(MESSAGES,), preset=method)
-            _, ranked = find(chat.owner_id, wanted)
+            search_query = SearchQuery(query.text, chat=chat.pk, tiers=(MESSAGES,), preset=method)
+            _, ranked = find(chat.owner_id, search_query)
             ranking = [documents[result.hit.id] for result in ranked]
-            yield Answer(store.id, method, query.category, measure(ranking, query.gold))
+            yield QueryResult(store.id, method, query.category, measure(ranking, query.gold))

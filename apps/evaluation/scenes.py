@@ -56,38 +56,38 @@ def evaluate(file: Path, report: Callable[[str], None]) -> dict[str, Any]:
 
 def passage_of(value: Any, line: int) -> Passage:
     """Return the passage of a line of the file. Raise UnusableDataset."""
-    where = f"line {line}"
-    messages = required(value, "messages", list, where)
-    turns = [_turn(message, f"{where}: messages[{number}]") for number, message in enumerate(messages)]
-    expected = required(value, "expected", list, where)
+    path = f"line {line}"
+    messages = required(value, "messages", list, path)
+    turns = [_turn(message, f"{path}: messages[{number}]") for number, message in enumerate(messages)]
+    expected = required(value, "expected", list, path)
     for number, index in enumerate(expected):
         if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < len(turns):
             raise UnusableDataset(
-                f"{where}: expected[{number}] is not the position of one of its {len(turns)} messages."
+                f"{path}: expected[{number}] is not the position of one of its {len(turns)} messages."
             )
     return Passage(line, turns, frozenset(expected) - {0})
 
 
-def _turn(message: Any, where: str) -> SceneTurn:
+def _turn(message: Any, path: str) -> SceneTurn:
     return SceneTurn(
-        name=required(message, "name", str, where),
-        is_user=required(message, "is_user", bool, where),
-        text=required(message, "mes", str, where),
+        name=required(message, "name", str, path),
+        is_user=required(message, "is_user", bool, path),
+        text=required(message, "mes", str, path),
     )
 
 
 def _figures(passages: Sequence[Passage], method: Callable[[Sequence[SceneTurn]], list[int]]) -> dict[str, Any]:
-    found = [frozenset(method(passage.turns)) - {0} for passage in passages]
-    right = sum(len(passage.expected & starts) for passage, starts in zip(passages, found, strict=True))
-    precision = _share(right, sum(map(len, found)))
-    recall = _share(right, sum(len(passage.expected) for passage in passages))
-    exact = sum(passage.expected == starts for passage, starts in zip(passages, found, strict=True))
+    predicted = [frozenset(method(passage.turns)) - {0} for passage in passages]
+    true_positives = sum(len(passage.expected & starts) for passage, starts in zip(passages, predicted, strict=True))
+    precision = _share(true_positives, sum(map(len, predicted)))
+    recall = _share(true_positives, sum(len(passage.expected) for passage in passages))
+    exact = sum(passage.expected == starts for passage, starts in zip(passages, predicted, strict=True))
     return {
         "precision": round(precision, 4),
         "recall": round(recall, 4),
         "f1": round(2 * precision * recall / (precision + recall) if precision + recall else 0.0, 4),
         "exact": round(_share(exact, len(passages)), 4),
-        "mistakes": [asdict(one) for pair in zip(passages, found, strict=True) for one in _mistakes(*pair)],
+        "mistakes": [asdict(item) for pair in zip(passages, predicted, strict=True) for item in _mistakes(*pair)],
     }
 
 
@@ -114,5 +114,5 @@ def table(results: dict[str, Any]) -> str:
     )
     for method, row in results["methods"].items():
         lines.append(f"\n{method}: {len(row['mistakes'])} wrong")
-        lines += ["  line {line}, message {index}, {mistake}: {excerpt}".format(**one) for one in row["mistakes"]]
+        lines += ["  line {line}, message {index}, {mistake}: {excerpt}".format(**item) for item in row["mistakes"]]
     return "\n".join(lines)

@@ -42,7 +42,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedPair:
     """The verdict on a pair and its reason. ``similarity`` is the cosine of the two texts."""
 
     line: int
@@ -60,51 +60,54 @@ def evaluate(file: Path, report: Callable[[str], None]) -> dict[str, Any]:
     pairs = [pair_of(value, line) for line, value in read_json_lines(file)]
     report(f"{len(pairs)} pairs")
     judged = judge_pairs(pairs)
-    counts = Counter((one.expected, one.got) for one in judged)
-    right = sum(counts[label, label] for label in LABELS)
+    counts = Counter((pair.expected, pair.got) for pair in judged)
+    correct = sum(counts[label, label] for label in LABELS)
     return {
         "pairs": len(judged),
-        "right": right,
-        "accuracy": round(right / len(judged), 4),
+        "right": correct,
+        "accuracy": round(correct / len(judged), 4),
         "confusion": {expected: {got: counts[expected, got] for got in LABELS} for expected in LABELS},
         "contradictions_dropped": counts[SUPERSEDED, DUPLICATE],
         "independent_superseding": counts[PASSED, SUPERSEDED],
-        "wrong": [asdict(one) for one in judged if one.expected != one.got],
+        "wrong": [asdict(pair) for pair in judged if pair.expected != pair.got],
     }
 
 
 def pair_of(value: Any, line: int) -> Pair:
     """Return the pair of a line of the file. Raise UnusableDataset."""
-    where = f"line {line}"
-    pair = Pair(line, *(required(value, key, str, where) for key in ("existing", "candidate", "kind", "expected")))
+    path = f"line {line}"
+    pair = Pair(line, *(required(value, key, str, path) for key in ("existing", "candidate", "kind", "expected")))
     for key, known in (("kind", Memory.Kind.values), ("expected", LABELS)):
         if getattr(pair, key) not in known:
-            raise UnusableDataset(f"{where}: {key!r} is not one of {', '.join(known)}.")
+            raise UnusableDataset(f"{path}: {key!r} is not one of {', '.join(known)}.")
     for key in ("existing", "candidate"):
         if not getattr(pair, key).strip():
-            raise UnusableDataset(f"{where}: {key!r} is empty.")
+            raise UnusableDataset(f"{path}: {key!r} is empty.")
     return pair
 
 
-def judge_pairs(pairs: Sequence[Pair]) -> list[Judged]:
+def judge_pairs(pairs: Sequence[Pair]) -> list[JudgedPair]:
     """Judge each pair by itself, both texts as memories of its kind. Raise EmbeddingUnavailable."""
     embed = get_embedder().embed
-    old, new = embed([pair.existing for pair in pairs]), embed([pair.candidate for pair in pairs])
-    found = dict(
+    old_vectors, new_vectors = embed([pair.existing for pair in pairs]), embed([pair.candidate for pair in pairs])
+    comparisons = dict(
         zip(pairs, compare([(pair.existing, pair.candidate, pair.kind) for pair in pairs], embed), strict=True)
     )
     return [
-        _judge(pair, float(before @ after), after, found[pair])
-        for pair, before, after in zip(pairs, old, new, strict=True)
+        _judge(pair, float(before @ after), after, comparisons[pair])
+        for pair, before, after in zip(pairs, old_vectors, new_vectors, strict=True)
     ]
 
 
-def _judge(pair: Pair, similarity: float, vector: np.ndarray[Any, Any], found: Comparison) -> Judged:
+def _judge(pair: Pair, similarity: float, vector: np.ndarray[Any, Any], comparison: Comparison) -> JudgedPair:
     neighbour = Neighbour(UUID(int=pair.line), pair.kind, pair.existing, similarity)
     [verdict] = judge(
-        [Candidate(pair.kind, pair.candidate)], [[neighbour]], vector[None], compare=lambda asked: [found] * len(asked)
+        [Candidate(pair.kind, pair.candidate)],
+        [[neighbour]],
+        vector[None],
+        compare=lambda pairs: [comparison] * len(pairs),
     )
-    return Judged(
+    return JudgedPair(
         line=pair.line,
         kind=pair.kind,
         expected=pair.expected,
@@ -132,7 +135,7 @@ def table(results: dict[str, Any]) -> str:
         for expected, row in results["confusion"].items()
     ]
     lines.append(f"\n{len(results['wrong'])} wrong")
-    for one in results["wrong"]:
-        lines.append("  line {line}: {expected}, got {got} ({similarity:.2f} {reason})".format(**one))
-        lines += [f"    {one['existing']}", f"    {one['candidate']}"]
+    for pair in results["wrong"]:
+        lines.append("  line {line}: {expected}, got {got} ({similarity:.2f} {reason})".format(**pair))
+        lines += [f"    {pair['existing']}", f"    {pair['candidate']}"]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""``--format verdicts``: count the statements of a real chat that are judged to change or repeat another.
+"""``--format verdicts``: count the statements of a real chat that are judged to replace or repeat another.
 
 The file is a SillyTavern chat (JSONL) or LoCoMo's JSON. The built-in extractor's memories are judged one after the
 other as in a run, each against the nearest ones of the same tier and kind. Replaced and repeated memories are no
@@ -33,7 +33,7 @@ TASKS = {Memory.Tier.SESSION: selection.session, Memory.Tier.LONG_TERM: selectio
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedMemory:
     """A memory that repeats or replaces another."""
 
     tier: str
@@ -47,12 +47,12 @@ class Judged:
 def evaluate(file: Path, report: Callable[[str], None]) -> dict[str, Any]:
     """Count the verdicts on a chat's memories. Raise UnusableDataset, OSError, EmbeddingUnavailable."""
     counts: Counter[str] = Counter()
-    pairs: list[Judged] = []
+    pairs: list[JudgedMemory] = []
     for turns in _conversations(file):
-        made = _memories(turns)
-        report(f"{len(turns)} messages, {sum(map(len, made.values()))} memories")
-        for tier, candidates in made.items():
-            for label, judged in _judged(tier, candidates):
+        memories = _extract_memories(turns)
+        report(f"{len(turns)} messages, {sum(map(len, memories.values()))} memories")
+        for tier, candidates in memories.items():
+            for label, judged in _judge_candidates(tier, candidates):
                 counts[label] += 1
                 pairs += [judged] if judged else []
     kept = counts[PASSED] + counts[SUPERSEDED]
@@ -77,10 +77,10 @@ def _conversations(file: Path) -> list[list[SessionTurn]]:
     return [[SessionTurn(str(row.get("name") or ""), row.get("is_user") is True, row["mes"]) for row in rows]]
 
 
-def _memories(turns: Sequence[SessionTurn]) -> dict[str, list[Candidate]]:
-    """Return the extractor's memories by tier, made of one chunk after the other as in a run."""
+def _extract_memories(turns: Sequence[SessionTurn]) -> dict[str, list[Candidate]]:
+    """Return the extractor's memories by tier, extracted chunk by chunk as in a run."""
     participants = sorted({turn.speaker for turn in turns})
-    made: dict[str, list[Candidate]] = {tier: [] for tier in TASKS}
+    memories: dict[str, list[Candidate]] = {tier: [] for tier in TASKS}
     for start in range(0, len(turns), DEFAULTS.chunk):
         chunk = [
             {"number": number, "speaker": turn.speaker, "is_user": turn.is_user, "text": turn.text}
@@ -89,17 +89,17 @@ def _memories(turns: Sequence[SessionTurn]) -> dict[str, list[Candidate]]:
         material = {"turns": chunk, "participants": participants, "per_kind": DEFAULTS.new_per_kind}
         for tier, task in TASKS.items():
             reply = task(GenerationRequest(task=tier, messages=[], material=material))
-            made[tier] += parse_memories(reply, Memory.Kind.values).items
-    return made
+            memories[tier] += parse_memories(reply, Memory.Kind.values).items
+    return memories
 
 
-def _judged(tier: str, candidates: Sequence[Candidate]) -> Iterator[tuple[str, Judged | None]]:
+def _judge_candidates(tier: str, candidates: Sequence[Candidate]) -> Iterator[tuple[str, JudgedMemory | None]]:
     """Judge each candidate against the earlier ones that are kept."""
     embed = get_embedder().embed
     vectors: np.ndarray = embed([candidate.text for candidate in candidates]) if candidates else np.zeros((0, 1))
     active: list[int] = []
     for number, candidate in enumerate(candidates):
-        near = sorted(
+        neighbours = sorted(
             (
                 Neighbour(
                     UUID(int=other), candidate.kind, candidates[other].text, float(vectors[other] @ vectors[number])
@@ -107,22 +107,22 @@ def _judged(tier: str, candidates: Sequence[Candidate]) -> Iterator[tuple[str, J
                 for other in active
                 if candidates[other].kind == candidate.kind
             ),
-            key=lambda one: -one.similarity,
+            key=lambda neighbour: -neighbour.similarity,
         )[:MAX_NEIGHBOURS]
         [verdict] = judge(
-            [candidate], [near], vectors[number : number + 1], compare=lambda pairs: compare(pairs, embed)
+            [candidate], [neighbours], vectors[number : number + 1], compare=lambda pairs: compare(pairs, embed)
         )
         if verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED):
             active.append(number)
         if verdict.outcome == Outcome.SUPERSEDED and verdict.target:
             active.remove(verdict.target.int)
         label = LABEL_OF[verdict.outcome]
-        target = next((one for one in near if one.id == verdict.target), None)
+        target = next((neighbour for neighbour in neighbours if neighbour.id == verdict.target), None)
         if target is None:
             yield label, None
         else:
-            likeness = round(target.similarity, 3)
-            yield label, Judged(tier, candidate.kind, label, likeness, target.text, candidate.text)
+            similarity = round(target.similarity, 3)
+            yield label, JudgedMemory(tier, candidate.kind, label, similarity, target.text, candidate.text)
 
 
 def table(results: dict[str, Any]) -> str:

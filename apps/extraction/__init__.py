@@ -1,3 +1,3 @@
-"""How memories are extracted: runs and their jobs, the progress of reading, the pipeline with its stages, prompts and
-reply parsers, memory settings, the suitability test of models, and embedding jobs; with their pages and API.
+"""Extraction of memories: runs and their progress, the pipeline with its stages, prompts and reply parsers, memory
+settings, the suitability test of models, and embedding jobs; with their pages and API.
 """

@@ -1,7 +1,7 @@
 """Recompute embeddings of memories, arcs and passages after a change of the embedding model.
 
-Each row names the model of its vector, so that a job that was interrupted continues with what is left. Until its
-turn, a row is found by full-text search only.
+Each row names the model of its vector, so that a job that was interrupted continues with the remaining rows. Until
+it is recomputed, a row is found by full-text search only.
 """
 
 import time
@@ -39,7 +39,7 @@ def current_model(owner: Owner) -> str:
     try:
         return embedder_for(owner).model
     except EmbeddingUnavailable as error:
-        raise Conflict(f"No vectors can be made now: {error}") from error
+        raise Conflict(f"The embedding model is unavailable: {error}") from error
 
 
 @transaction.atomic
@@ -63,23 +63,23 @@ def start_reembedding(owner: Owner) -> EmbeddingJob | None:
 def execute(
     job_id: UUID, *, max_seconds: float = MAX_SECONDS, on_progress: Callable[[int], None] = lambda rows: None
 ) -> bool:
-    """Run or resume a job. Return True if it must be queued again, having taken ``max_seconds``.
+    """Run or resume a job. Return True if it must be re-queued because ``max_seconds`` have passed.
 
-    ``on_progress`` is called with the number of rows after each batch. A job that can't be claimed is left alone.
+    ``on_progress`` is called with the number of rows after each batch. Do nothing if the job can't be claimed.
     """
     job = jobs.claim(EmbeddingJob, job_id)
     if job is None:
         return False
-    end = time.monotonic() + max_seconds
+    deadline = time.monotonic() + max_seconds
     with jobs.fail_on_error(job):
         try:
             for rows in run_batches(job):
                 on_progress(rows)
-                if time.monotonic() > end:
+                if time.monotonic() > deadline:
                     jobs.requeue(job)
                     return True
         except EmbeddingUnavailable as error:
-            jobs.end(job, EmbeddingJob.State.FAILED, f"{error} What is left can be found by its words.")
+            jobs.end(job, EmbeddingJob.State.FAILED, f"{error} The remaining texts can only be found by their words.")
         else:
             jobs.end(job, EmbeddingJob.State.SUCCEEDED, done=F("total"))
     return False
@@ -92,21 +92,21 @@ def run_batches(job: EmbeddingJob) -> Iterator[int]:
     """
     owner = job.owner_id
     embedder = embedder_for(owner)
-    left = count_stale(owner, embedder.model)
-    jobs.heartbeat(job, model=embedder.model, total=F("done") + left)
+    remaining = count_stale(owner, embedder.model)
+    jobs.heartbeat(job, model=embedder.model, total=F("done") + remaining)
     for table in TABLES_WITH_TEXT:
         # Embedded rows are no longer stale, so that the next query returns the next batch.
         while rows := list(_stale(table, owner, embedder.model).order_by("pk").values_list("pk", "text")[:BATCH_SIZE]):
             embed_texts(table, owner, rows, embedder)
-            _advance(job, len(rows))
+            _add_progress(job, len(rows))
             yield len(rows)
     chat_ids = _stale(Passage, owner, embedder.model).values("chat_id")
     for chat in list(Chat.objects.for_owner(owner).filter(pk__in=chat_ids).order_by("pk")):
-        yield from _index(job, chat, embedder)
+        yield from _index_chat(job, chat, embedder)
 
 
 def embed_texts(table: type[Any], owner: Owner, rows: Sequence[tuple[UUID, str]], embedder: Embedder) -> None:
-    """Embed and store rows, given as (id, text). A row whose text was edited in the meantime keeps its vector."""
+    """Embed and store rows, given as (id, text). A row whose text was edited in the meantime keeps its old vector."""
     vectors = embedder.embed([text for _, text in rows])
     by_row = {pk: (text, vector) for (pk, text), vector in zip(rows, vectors, strict=True)}
     with transaction.atomic():
@@ -118,18 +118,18 @@ def embed_texts(table: type[Any], owner: Owner, rows: Sequence[tuple[UUID, str]]
         table.objects.for_owner(owner).bulk_update(current, ["embedding", "embedding_model"])
 
 
-def _index(job: EmbeddingJob, chat: Chat, embedder: Embedder) -> Iterator[int]:
+def _index_chat(job: EmbeddingJob, chat: Chat, embedder: Embedder) -> Iterator[int]:
     """Update a chat's passages, which embeds the stale ones, and yield the number of rows after each batch."""
-    for written in index_batches(job.owner_id, chat):
-        _advance(job, written)
-        yield written
+    for rows in index_batches(job.owner_id, chat):
+        _add_progress(job, rows)
+        yield rows
         if _stale(Passage, job.owner_id, embedder.model).filter(chat=chat, embedding_model="").exists():
             # Passages are written without vectors if the embedder fails; one more call raises its error here.
             embedder.embed(["ready"])
 
 
-def _advance(job: EmbeddingJob, rows: int) -> None:
-    """Add to the job's progress. ``done`` may pass the first count: an edit re-embeds neighbouring passages too."""
+def _add_progress(job: EmbeddingJob, rows: int) -> None:
+    """Add to the job's progress. ``done`` may exceed the initial total: an edit re-embeds neighbouring passages too."""
     jobs.heartbeat(job, done=F("done") + rows, total=Greatest("total", F("done") + rows), claims=0)
 
 

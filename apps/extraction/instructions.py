@@ -26,7 +26,7 @@ _ROLE_LINE = re.compile(
     r"|#{2,}\s*(?:system|instructions?|assistant)\b)|<\|[a-z_]{2,20}\|>|\[/?INST\]|<</?SYS>>",
     re.IGNORECASE,
 )
-_TO_THE_WRITER = (
+_NOTE_LABEL = (
     r"(?:ooc|(?:system|author(?:['’]?s)?|writer(?:['’]?s)?|gm|dm|narrator) note|"
     r"note to (?:the )?(?:ai|bot|model|writer|self)"
     r"|a/n|system|assistant|ai|instructions?)\b"
@@ -38,34 +38,34 @@ _COMMAND = (
     r"(?:you|\{\{char\}\}) (?:must|should|will now)|ignore |disregard )"
 )
 _NOTE = re.compile(
-    rf"\(\([^()]{{0,2000}}\)\)|\(\s*(?:{_TO_THE_WRITER})[^()]{{0,2000}}\)?"
-    rf"|\[\s*(?:{_TO_THE_WRITER}|{_COMMAND})[^\[\]]{{0,2000}}\]?",
+    rf"\(\([^()]{{0,2000}}\)\)|\(\s*(?:{_NOTE_LABEL})[^()]{{0,2000}}\)?"
+    rf"|\[\s*(?:{_NOTE_LABEL}|{_COMMAND})[^\[\]]{{0,2000}}\]?",
     re.IGNORECASE,
 )
 _OOC = re.compile(r"^\W{0,4}ooc\b", re.IGNORECASE)
 
-_ALL = (
+_QUANTIFIERS = (
     r"(?:(?:all|any|everything|every|of|the|your|these|those|my|our|that|and|or|what|was|is|written|said|comes?)\s+)"
     r"{0,5}"
 )
-_TEXTS = r"(?:instructions?|prompts?|messages?|texts?|contexts?|directives?|guidelines|transcripts?|conversations?)"
+_PROMPT = r"(?:instructions?|prompts?|messages?|texts?|contexts?|directives?|guidelines|transcripts?|conversations?)"
 _OVERRIDE = re.compile(
-    rf"\b(?:ignore|disregard|forget|override|bypass|skip)\s+{_ALL}"
-    rf"(?:(?:previous|prior|above|earlier|preceding|foregoing|system|initial|original)\s+{_TEXTS}\b"
-    rf"|{_TEXTS}\s+(?:above|before|so far)\b|(?:above|preceding|foregoing)(?=\s*(?:$|[,.:;!\n–—-]|and\b|then\b)))",
+    rf"\b(?:ignore|disregard|forget|override|bypass|skip)\s+{_QUANTIFIERS}"
+    rf"(?:(?:previous|prior|above|earlier|preceding|foregoing|system|initial|original)\s+{_PROMPT}\b"
+    rf"|{_PROMPT}\s+(?:above|before|so far)\b|(?:above|preceding|foregoing)(?=\s*(?:$|[,.:;!\n–—-]|and\b|then\b)))",
     re.IGNORECASE,
 )
 # The beginning of a command: matches neither "I add" nor "he recorded".
 _BEFORE_VERB = r"(?:^\W*|[,;:.!?–—]\s*|\b(?:please|now|and|then|must|should|shall|to|always|you|also|just|instead)\s+)"
-_MEMORY = (
+_MEMORY_NOUN = (
     r"(?:memory|memories|memory (?:book|bank|store|log|list)|knowledge base|system prompt|fact list|list of facts)\b"
 )
-_TO_MEMORY = re.compile(
+_STORE_IN = re.compile(
     rf"{_BEFORE_VERB}(?:add|append|insert|store|save|record|log|write|put|enter|include|note|keep)\b[^.!?\n]{{0,80}}?"
-    rf"\b(?:to|in|into)\s+(?:your|the|its|this|long[- ]term|permanent|session)\s+(?:\w+[- ]){{0,2}}?{_MEMORY}",
+    rf"\b(?:to|in|into)\s+(?:your|the|its|this|long[- ]term|permanent|session)\s+(?:\w+[- ]){{0,2}}?{_MEMORY_NOUN}",
     re.IGNORECASE,
 )
-_AS_MEMORY = re.compile(
+_STORE_AS = re.compile(
     rf"{_BEFORE_VERB}(?:add|store|save|record|log|remember|extract|mark|treat|count|memori[sz]e|output|write)\b[^.!?\n]{{0,80}}?"
     r"\bas\s+(?:an?\s+)?(?:(?:new|true|important|permanent|established|confirmed|long[- ]term|core)\s+){0,3}"
     r"(?:facts?|memor(?:y|ies))\b",
@@ -95,7 +95,7 @@ _MODEL_INTERNALS = re.compile(
     r"|\binstructions? (?:for|to) the (?:ai|model|assistant|extractor)\b",
     re.IGNORECASE,
 )
-_RULES = (_TAG, _ROLE_LINE, _NOTE, _OOC, _OVERRIDE, _TO_MEMORY, _AS_MEMORY, _OUTPUT, _ADDRESSED, _MODEL_INTERNALS)
+_RULES = (_TAG, _ROLE_LINE, _NOTE, _OOC, _OVERRIDE, _STORE_IN, _STORE_AS, _OUTPUT, _ADDRESSED, _MODEL_INTERNALS)
 # Each rule matches only texts with one of these hints, a cheap check that most sentences fail.
 _HINT = re.compile(
     r"[\[［【<#:：]|\(\(|\booc\b|ignor|disregard|forget|overrid|bypass|skip|memor|facts?\b|output|emit|print|json|prompt|"
@@ -122,7 +122,7 @@ def without_instructions(message: str) -> str:
 
 
 def _strip_tagged(line: str) -> str:
-    """Return the part of a line before a tag; "" for a line that imitates another role."""
+    """Return the part of a line before a tag, or "" for a line that imitates another role."""
     if _ROLE_LINE.search(line) or _OOC.match(line):
         return ""
     tag = _TAG.search(line)
@@ -134,11 +134,11 @@ def dictated_texts(turn_texts: Iterable[str]) -> frozenset[str]:
 
     Each text is returned both whole and split into sentences. A candidate with such a text only repeats the prompt.
     """
-    texts = {normalized(piece) for text in turn_texts for piece in _dictated_pieces(text)}
+    texts = {normalize_text(piece) for text in turn_texts for piece in _dictated_pieces(text)}
     return frozenset(texts - {""})
 
 
-def normalized(text: str) -> str:
+def normalize_text(text: str) -> str:
     """Return the words of a text in lower case, without punctuation."""
     return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
 

@@ -7,18 +7,18 @@ from django.db import transaction
 from apps.chats.locking import lock_chat
 from apps.chats.models import Chat
 from apps.common.scoping import Owner
-from apps.extraction.progress import changed_since_read, copy_progress, drop_readings
+from apps.extraction.progress import changed_message_ids, copy_progress, mark_unread
 from apps.memories.operations.branching import inherit
 from apps.memories.operations.invalidation import invalidate
 
 
 @transaction.atomic
 def invalidate_chat(owner: Owner, chat_id: UUID) -> int:
-    """Retire memories without a source in a chat. Return how many messages became unread. Raise Missing."""
+    """Retire the memories of a chat whose sources changed. Return how many messages became unread. Raise Missing."""
     chat = lock_chat(owner, chat_id)
-    changed = changed_since_read(chat)
+    changed = changed_message_ids(chat)
     invalidate(chat, changed)
-    drop_readings(chat, changed)
+    mark_unread(chat, changed)
     return len(changed)
 
 

@@ -15,7 +15,7 @@ from apps.common.problems import Conflict, Invalid, Problem
 from apps.common.scoping import Owner, owner_id_of
 from apps.extraction.models import ModelTest
 from apps.extraction.prompts.overrides import templates_of
-from apps.extraction.suitability.running import Report, run, total
+from apps.extraction.suitability.running import Report, question_count, run
 from apps.extraction.suitability.scoring import TierResult
 from apps.llm.backends.connected import ConnectedBackend
 from apps.llm.generation import GenerationBackend, get_backend
@@ -23,8 +23,8 @@ from apps.llm.models import Connection
 
 MAX_TESTS = 20  # tests kept per owner; older ones are deleted
 HEARTBEAT_INTERVAL = 2.0  # seconds; a backend calls its watch function more often
-ORPHANED = "The worker stopped during the test. Start the test again."
-GONE = "The connection was deleted before the test started."
+WORKER_LOST = "The worker stopped during the test. Start the test again."
+CONNECTION_DELETED = "The connection was deleted before the test started."
 
 
 @transaction.atomic
@@ -38,7 +38,7 @@ def start_test(owner: Owner, connection: Connection | None) -> ModelTest:
     jobs.lock_owner(owner)
     tests = ModelTest.objects.for_owner(owner)
     if tests.active().exists():
-        raise Conflict("A test goes on already. Wait for it, or cancel it.")
+        raise Conflict("Another test is running. Wait until it has ended, or cancel it.")
     tests.exclude(pk__in=list(tests.order_by("-pk").values_list("pk", flat=True)[: MAX_TESTS - 1])).delete()
     backend = _backend(connection)
     return ModelTest.objects.create(
@@ -46,20 +46,20 @@ def start_test(owner: Owner, connection: Connection | None) -> ModelTest:
         connection=connection,
         backend=backend.name,
         model=backend.model,
-        total=total(),
+        total=question_count(),
         results=_document(Report()),
     )
 
 
 def execute(test_id: UUID) -> None:
-    """Run a test and store each result as it comes. A test that can't be claimed is left alone."""
+    """Run a test and store each result when it arrives. Do nothing if the test can't be claimed."""
     test = jobs.claim(ModelTest, test_id)
     if test is None:
         return
     with jobs.fail_on_error(test, Problem):
-        # The backend's name tells a deleted connection from the built-in backend, since both connections are null.
+        # ``connection`` is null for a deleted connection and for the built-in backend; the names differ.
         if test.connection is None and test.backend != get_backend().name:
-            raise Conflict(GONE)
+            raise Conflict(CONNECTION_DELETED)
         results: list[TierResult] = []
 
         def store(result: TierResult) -> None:
@@ -71,16 +71,16 @@ def execute(test_id: UUID) -> None:
 
 
 def throttled_heartbeat(job: jobs.Job) -> Callable[[], None]:
-    """Return a function that records a heartbeat, at most one per HEARTBEAT_INTERVAL; it raises ClaimLost."""
+    """Return a function that records a heartbeat, at most one per HEARTBEAT_INTERVAL. It raises ClaimLost."""
     last = float("-inf")
 
-    def beat() -> None:
+    def record_heartbeat() -> None:
         nonlocal last
         if time.monotonic() - last >= HEARTBEAT_INTERVAL:
             jobs.heartbeat(job)
             last = time.monotonic()
 
-    return beat
+    return record_heartbeat
 
 
 def _backend(connection: Connection | None) -> GenerationBackend:

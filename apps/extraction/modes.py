@@ -1,4 +1,4 @@
-"""Change how a chat remembers: make it read-only, or start it fresh."""
+"""Change the memory mode of a chat: make it read-only, or make a fresh start."""
 
 from typing import Any
 
@@ -22,24 +22,24 @@ from apps.memories.models import (
     VersionedText,
 )
 
-_LAYERS = (Scene, Knowledge, LedgerEntry, Arc, VersionedText)
+_LAYER_MODELS = (Scene, Knowledge, LedgerEntry, Arc, VersionedText)
 
 
 @transaction.atomic
 def set_read_only(owner: Owner, chat: Chat) -> ChatMemory:
-    """Make the chat recall without learning anything new. Raise Missing."""
+    """Make a chat read-only: it recalls memories, but none are extracted from it. Raise Missing."""
     chat = lock_chat(owner, chat.pk)
     memory = ChatMemory.of_chat(chat)
     if memory.mode != ChatMemory.Mode.READ_ONLY:
         memory.mode = ChatMemory.Mode.READ_ONLY
-        memory.read_only_since = _newest(chat)
+        memory.read_only_since = _newest_message(chat)
         memory.save()
     return memory
 
 
 @transaction.atomic
 def end_read_only(owner: Owner, chat: Chat, *, learn: bool) -> ChatMemory:
-    """End read-only mode. With ``learn``, also learn from the messages sent in the meantime. Raise Missing."""
+    """End read-only mode. With ``learn``, messages sent in the meantime are read too. Raise Missing."""
     chat = lock_chat(owner, chat.pk)
     memory = ChatMemory.of_chat(chat)
     if memory.mode == ChatMemory.Mode.READ_ONLY:
@@ -60,25 +60,25 @@ def start_fresh(owner: Owner, chat: Chat) -> ChatMemory:
     )
     inherited = Inheritance.objects.for_owner(owner).filter(chat=chat, memory__tier=Memory.Tier.SESSION)
     inherited.filter(state=Memory.State.ACTIVE).update(**retired)
-    for model in _LAYERS:
+    for model in _LAYER_MODELS:
         rows = model.objects.for_owner(owner).filter(chat=chat).exclude(state="retired")
         rows.update(**retired, state_before=F("state"), updated_at=timezone.now())
     mark_all_read(chat)
     memory = ChatMemory.of_chat(chat)
-    memory.fresh_start = _newest(chat)
+    memory.fresh_start = _newest_message(chat)
     memory.save()
     return memory
 
 
 @transaction.atomic
 def undo_fresh_start(owner: Owner, chat: Chat) -> ChatMemory:
-    """Restore what the fresh start retired, and keep what was learnt in the meantime. Raise Missing."""
+    """Restore the rows that the fresh start retired, and keep newer ones. Raise Missing."""
     chat = lock_chat(owner, chat.pk)
     retired = {"retired_reason": RetiredReason.FRESH_START}
     active = {"state": Memory.State.ACTIVE, "retired_reason": ""}
     Memory.objects.for_owner(owner).filter(chat=chat, **retired).update(**active, updated_at=timezone.now())
     Inheritance.objects.for_owner(owner).filter(chat=chat, **retired).update(**active)
-    for model in _LAYERS:
+    for model in _LAYER_MODELS:
         for row in model.objects.for_owner(owner).filter(chat=chat, **retired):
             row.state, row.state_before, row.retired_reason = row.state_before, "", ""
             if row.state == "current" and isinstance(row, LedgerEntry | VersionedText) and _has_newer(row):
@@ -93,12 +93,12 @@ def undo_fresh_start(owner: Owner, chat: Chat) -> ChatMemory:
 def _has_newer(row: LedgerEntry | VersionedText) -> bool:
     """Return whether another row for the same field or text has become current."""
     if isinstance(row, LedgerEntry):
-        place = {"chat": row.chat_id, "entity": row.entity_id, "field": row.field}
+        key = {"chat": row.chat_id, "entity": row.entity_id, "field": row.field}
     else:
-        place = {"chat": row.chat_id, "kind": row.kind, "character": row.character_id}
+        key = {"chat": row.chat_id, "kind": row.kind, "character": row.character_id}
     rows: Any = type(row).objects.for_owner(row.owner_id)
-    return bool(rows.filter(**place, state="current").exists())
+    return bool(rows.filter(**key, state="current").exists())
 
 
-def _newest(chat: Chat) -> Message | None:
+def _newest_message(chat: Chat) -> Message | None:
     return Message.objects.for_owner(chat.owner_id).filter(chat=chat).order_by("-index").first()

@@ -1,6 +1,6 @@
 """Execute extraction runs: reading stages over each window of new messages, then closing stages over the chat.
 
-Nothing is locked while a model is asked. A step's result is written in one transaction, which checks that the
+Nothing is locked during a model call. A step's result is written in one transaction, which checks that the
 messages it read have not changed and that this worker still owns the run.
 """
 
@@ -33,7 +33,7 @@ from apps.extraction.stages import (
     scenes,
     summary,
 )
-from apps.extraction.stages.context import Context, Outcome, Window
+from apps.extraction.stages.context import Context, StageOutcome, Window
 from apps.llm.backends import backend_for
 from apps.llm.generation import GenerationFailed
 from apps.llm.tokens import count_tokens
@@ -45,28 +45,28 @@ MAX_SECONDS = 240.0  # time after which a run goes back to the queue to let othe
 
 @dataclass(frozen=True)
 class Stage:
-    """Stage of the pipeline. In a group chat it runs for ``each_member``, or once."""
+    """Stage of the pipeline. If ``per_member``, it runs for each member of a group chat, else once."""
 
     name: str
     tier: str
-    run: Callable[[Context, Window], Outcome]
-    each_member: bool = False
+    run: Callable[[Context, Window], StageOutcome]
+    per_member: bool = False
 
 
-READING = (
+READING_STAGES = (
     Stage("summary", "summary", summary.run),
     Stage("scenes", "scenes", scenes.run),
     Stage("epistemic", "epistemic", epistemic.run),
     Stage("session", "session", extraction.run_session),
     Stage("session_consolidation", "session", consolidation.run_session),
-    Stage("long_term", "long_term", extraction.run_long_term, each_member=True),
-    Stage("long_term_consolidation", "long_term", consolidation.run_long_term, each_member=True),
+    Stage("long_term", "long_term", extraction.run_long_term, per_member=True),
+    Stage("long_term_consolidation", "long_term", consolidation.run_long_term, per_member=True),
     Stage("arcs", "arcs", arcs.run),
     Stage("ledger", "ledger", ledger.run),
 )
-CLOSING = (
-    Stage("profiles", "profiles", profiles.run, each_member=True),
-    Stage("canon", "canon", canon.run, each_member=True),
+CLOSING_STAGES = (
+    Stage("profiles", "profiles", profiles.run, per_member=True),
+    Stage("canon", "canon", canon.run, per_member=True),
     Stage("continuity", "continuity", continuity.run),
 )
 
@@ -76,20 +76,20 @@ class MessagesChanged(Exception):
 
 
 def execute(run_id: UUID) -> bool:
-    """Run or resume a run from its first unfinished step. Return True if it must be queued again.
+    """Run or resume a run from its first unfinished step. Return True if it must be re-queued.
 
-    A run that can't be claimed is left alone.
+    Do nothing if the run can't be claimed.
     """
     run = jobs.claim(ExtractionRun, run_id)
     if run is None:
         return False
     with jobs.fail_on_error(run, GenerationFailed, MessagesChanged, Missing):
-        end = time.monotonic() + MAX_SECONDS
+        deadline = time.monotonic() + MAX_SECONDS
         backend = backend_for(run.owner)
         context = Context(run, settings_of(run.chat), backend)
         jobs.heartbeat(run, backend=backend.name, model=backend.model)
         for _ in _run_steps(context):
-            if time.monotonic() > end:
+            if time.monotonic() > deadline:
                 jobs.requeue(run)
                 return True
         jobs.end(run, ExtractionRun.State.SUCCEEDED, total=F("done"))
@@ -102,16 +102,16 @@ def _run_steps(context: Context) -> Iterator[None]:
     if _reading_tiers(context) and not context.run.done and _next_window(context) is None:
         return
     members = learners(context.chat)
-    yield from _read(context, members)
-    yield from _run_stages(context, CLOSING, Window([]), members)
+    yield from _read_windows(context, members)
+    yield from _run_stages(context, CLOSING_STAGES, Window([]), members)
 
 
-def _read(context: Context, members: Sequence[Character | None]) -> Iterator[None]:
-    """Read window after window until no message is new. Read a window again if it changes in the meantime."""
+def _read_windows(context: Context, members: Sequence[Character | None]) -> Iterator[None]:
+    """Read windows until no message is new. Read a window again if it changes in the meantime."""
     attempts = 0
     while window := _next_window(context):
         try:
-            yield from _run_stages(context, READING, window, members)
+            yield from _run_stages(context, READING_STAGES, window, members)
             with transaction.atomic():
                 _check_unchanged(context.run, window.messages)
                 progress.mark_read(context.chat, window.messages, _reading_tiers(context))
@@ -135,7 +135,7 @@ def _run_stages(
         (stage, member)
         for stage in stages
         if stage.tier in tiers
-        for member in (members if stage.each_member else [None])
+        for member in (members if stage.per_member else [None])
     ]
     rows = RunStep.objects.for_owner(context.owner_id).filter(run=context.run, window=window.key)
     finished = set(rows.values_list("stage", "character_id"))
@@ -153,8 +153,8 @@ def _pending_tiers(context: Context, window: Window) -> set[str]:
         message__in=[message.pk for message in window.messages]
     )
     read = [set(tiers) for tiers in rows.values_list("tiers", flat=True)]
-    by_all = set.intersection(*read) if len(read) == len(window.messages) else set()
-    return set(context.run.tiers) - by_all
+    read_by_all = set.intersection(*read) if len(read) == len(window.messages) else set()
+    return set(context.run.tiers) - read_by_all
 
 
 def _run_step(context: Context, stage: Stage, window: Window, member: Character | None) -> None:
@@ -185,16 +185,16 @@ def _next_window(context: Context) -> Window | None:
     if not tiers:
         return None
     start, end = _bounds(context.run)
-    new = progress.unread(context.chat, tiers, max(start, context.position), end)
+    new = progress.unread_messages(context.chat, tiers, max(start, context.position), end)
     if context.position > start and not new.exists():
-        new = progress.unread(context.chat, tiers, start, end)  # messages before the position that have changed
+        new = progress.unread_messages(context.chat, tiers, start, end)  # earlier messages that have changed
     if context.position == 0 and (count := new.count()):
         _estimate_total(context, count)
     messages: list[Message] = []
-    room = context.room
+    budget = context.token_budget
     for message in new.with_swipes()[: context.settings.chunk]:
-        room -= count_tokens(message.mes)
-        if messages and (room < 0 or message.index != messages[-1].index + 1):
+        budget -= count_tokens(message.mes)
+        if messages and (budget < 0 or message.index != messages[-1].index + 1):
             break
         messages.append(message)
     context.position = messages[0].index if messages else 0
@@ -218,17 +218,17 @@ def _estimate_total(context: Context, new: int) -> None:
     """Store the expected number of steps for ``new`` unread messages."""
     members = len(learners(context.chat))
     reading, closing = (
-        sum(members if stage.each_member else 1 for stage in stages if stage.tier in context.run.tiers)
-        for stages in (READING, CLOSING)
+        sum(members if stage.per_member else 1 for stage in stages if stage.tier in context.run.tiers)
+        for stages in (READING_STAGES, CLOSING_STAGES)
     )
     done = context.run.steps.count()
     jobs.heartbeat(context.run, total=done + ceil(new / context.settings.chunk) * reading + closing)
 
 
 def _check_unchanged(run: ExtractionRun, messages: Sequence[Message]) -> None:
-    """Lock the chat and check that the messages are as they were read. Raise MessagesChanged, Missing."""
+    """Lock the chat and check that the messages have not changed since read. Raise MessagesChanged, Missing."""
     chat = lock_chat(run.owner_id, run.chat_id)
     ids = [message.pk for message in messages]
     rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=ids)
     if dict(rows.values_list("pk", "rev")) != {message.pk: message.rev for message in messages}:
-        raise MessagesChanged("The messages changed again and again while they were read.")
+        raise MessagesChanged("The messages kept changing while they were read.")

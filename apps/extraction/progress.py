@@ -15,13 +15,13 @@ from django.db.models import Q
 from apps.chats.models import Chat, Message
 from apps.extraction.models import ExtractionProgress
 
-# Must equal ``fingerprint_of``.
+# The fingerprint as SQL. Must give the same value as ``fingerprint_of``.
 FINGERPRINT = "md5(concat_ws('|', swipe.id, message.is_system, message.is_user, message.name, swipe.mes))"
-_FINGERPRINT_OF_PARENT = FINGERPRINT.replace("message.", "original.").replace("swipe.", "theirs.")
+_ORIGINAL_FINGERPRINT = FINGERPRINT.replace("message.", "original.").replace("swipe.", "original_swipe.")
 
 
 def fingerprint_of(message: Message) -> str:
-    """Return the MD5 hash, in hex, of what a reader sees of a message."""
+    """Return the MD5 hash, in hex, of a message's active swipe, text, speaker and visibility."""
     swipe = message.active_swipe
     parts = (str(swipe.pk), "ft"[message.is_system], "ft"[message.is_user], message.name, swipe.mes)
     return hashlib.md5("|".join(parts).encode(), usedforsecurity=False).hexdigest()
@@ -33,14 +33,14 @@ def window_key(messages: Sequence[Message]) -> str:
     return hashlib.blake2b(parts.encode(), digest_size=32).hexdigest()
 
 
-def unread(chat: Chat, tiers: Sequence[str], start: int, end: int) -> Any:
+def unread_messages(chat: Chat, tiers: Sequence[str], start: int, end: int) -> Any:
     """Return the messages from index ``start`` to ``end``, exclusive, that one of the tiers has not read."""
     window = Message.objects.for_owner(chat.owner_id).filter(chat=chat, index__gte=start, index__lt=end)
     return window.filter(Q(progress=None) | ~Q(progress__tiers__contains=list(tiers))).order_by("index")
 
 
 def mark_read(chat: Chat, messages: Iterable[Message], tiers: Sequence[str]) -> None:
-    """Record that the tiers have read the messages as they are here."""
+    """Record that the tiers have read the given versions of the messages."""
     rows = [(message.pk, fingerprint_of(message)) for message in messages]
     with connection.cursor() as cursor:
         cursor.execute(
@@ -63,8 +63,8 @@ def mark_read(chat: Chat, messages: Iterable[Message], tiers: Sequence[str]) -> 
         )
 
 
-def forget_readings(chat: Chat, tiers: Sequence[str], start: int) -> None:
-    """Make the messages from index ``start`` on unread to the tiers."""
+def mark_unread_from(chat: Chat, tiers: Sequence[str], start: int) -> None:
+    """Mark the messages from index ``start`` on as unread by the tiers."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -77,7 +77,7 @@ def forget_readings(chat: Chat, tiers: Sequence[str], start: int) -> None:
         )
 
 
-def changed_since_read(chat: Chat) -> list[UUID]:
+def changed_message_ids(chat: Chat) -> list[UUID]:
     """Return the ids of messages that have changed since they were read."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -94,16 +94,16 @@ def changed_since_read(chat: Chat) -> list[UUID]:
         return [row[0] for row in cursor.fetchall()]
 
 
-def drop_readings(chat: Chat, message_ids: Sequence[UUID]) -> None:
-    """Make the messages unread to every tier."""
+def mark_unread(chat: Chat, message_ids: Sequence[UUID]) -> None:
+    """Mark the messages as unread by every tier."""
     ExtractionProgress.objects.for_owner(chat.owner_id).filter(chat=chat, message__in=message_ids).delete()
 
 
-def copy_progress(parent: Chat, branch: Chat, at: int) -> None:
+def copy_progress(parent: Chat, branch: Chat, last_index: int) -> None:
     """Mark a branch's messages as read by the tiers that have read the parent's.
 
-    ``at`` is the index of the last message of the branch's beginning. Messages changed since they were read stay
-    unread.
+    ``last_index`` is the index of the last message copied from the parent. Messages that have changed since they were
+    read stay unread.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -111,11 +111,12 @@ def copy_progress(parent: Chat, branch: Chat, at: int) -> None:
             INSERT INTO extraction_extractionprogress (id, owner_id, chat_id, message_id, fingerprint, tiers)
             SELECT gen_random_uuid(), message.owner_id, message.chat_id, message.id, {FINGERPRINT}, reading.tiers
             FROM extraction_extractionprogress AS reading
-            JOIN chats_message AS original ON original.id = reading.message_id AND original.index <= %(at)s
-            JOIN chats_swipe AS theirs ON theirs.message_id = original.id AND theirs.position = original.swipe_id
+            JOIN chats_message AS original ON original.id = reading.message_id AND original.index <= %(last_index)s
+            JOIN chats_swipe AS original_swipe
+                ON original_swipe.message_id = original.id AND original_swipe.position = original.swipe_id
             JOIN chats_message AS message ON message.chat_id = %(branch)s AND message.index = original.index
             JOIN chats_swipe AS swipe ON swipe.message_id = message.id AND swipe.position = message.swipe_id
-            WHERE reading.chat_id = %(parent)s AND reading.fingerprint = {_FINGERPRINT_OF_PARENT}
+            WHERE reading.chat_id = %(parent)s AND reading.fingerprint = {_ORIGINAL_FINGERPRINT}
             """,  # noqa: S608
-            {"parent": parent.pk, "branch": branch.pk, "at": at},
+            {"parent": parent.pk, "branch": branch.pk, "last_index": last_index},
         )

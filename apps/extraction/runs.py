@@ -1,6 +1,6 @@
 """Extraction runs: start one, record its steps and model calls, and find out whether one is due.
 
-Their lifecycle is that of every job: see ``apps.common.jobs``.
+Their lifecycle is the same as that of other jobs: see ``apps.common.jobs``.
 """
 
 from collections import Counter
@@ -17,12 +17,12 @@ from apps.chats.pages.plugins import Activity
 from apps.common import jobs
 from apps.common.scoping import Owner
 from apps.extraction.models import ExtractionRun, ModelCall, RunStep
-from apps.extraction.progress import forget_readings, mark_read, unread
+from apps.extraction.progress import mark_read, mark_unread_from, unread_messages
 from apps.extraction.settings.queries import settings_of
 from apps.extraction.settings.schema import TIERS
 from apps.memories.models import ChatMemory
 
-# Tiers that read message by message; the others look at a chat as a whole.
+# Tiers that read message by message; the others read a chat as a whole.
 READING_TIERS = ("summary", "scenes", "epistemic", "session", "long_term", "arcs", "ledger")
 
 
@@ -42,7 +42,7 @@ class StepResult:
 def start_run(
     owner: Owner, chat: Chat, *, tiers: Sequence[str] = (), from_index: int | None = None
 ) -> tuple[ExtractionRun, bool]:
-    """Return a run over the chat's new messages, and whether it was created; an open run is returned as it is.
+    """Return a run over the chat's new messages, and whether it was created; an open run is returned unchanged.
 
     The window is fixed here, and ends before the newest reply, which may still be swiped. ``from_index`` makes
     messages from there on count as new. Raise Missing.
@@ -51,16 +51,16 @@ def start_run(
     open_run = chat.runs.open().first()
     if open_run:
         return open_run, False
-    wanted = [tier for tier in TIERS if (tier in tiers if tiers else getattr(settings_of(chat), tier))]
-    reading = [tier for tier in wanted if tier in READING_TIERS]
+    selected = [tier for tier in TIERS if (tier in tiers if tiers else getattr(settings_of(chat), tier))]
+    reading = [tier for tier in selected if tier in READING_TIERS]
     if from_index is not None:
-        forget_readings(chat, reading, from_index)
+        mark_unread_from(chat, reading, from_index)
     end = 0 if is_read_only(chat) else end_of_window(chat)
-    new = unread(chat, reading, from_index or 0, end)
+    new = unread_messages(chat, reading, from_index or 0, end)
     run = ExtractionRun.objects.create(
         owner_id=chat.owner_id,
         chat=chat,
-        tiers=wanted,
+        tiers=selected,
         again=from_index is not None,
         first=new.first(),
         last=new.last(),
@@ -70,7 +70,7 @@ def start_run(
 
 
 def is_read_only(chat: Chat) -> bool:
-    """Return whether the chat learns nothing new."""
+    """Return whether the chat is in read-only mode, in which nothing is extracted from it."""
     return ChatMemory.of_chat(chat).mode == ChatMemory.Mode.READ_ONLY
 
 
@@ -83,11 +83,11 @@ def is_due(chat: Chat, *, since: int = 0) -> bool:
     tiers = [tier for tier in READING_TIERS if getattr(settings, tier)]
     if not tiers or is_read_only(chat):
         return False
-    new = list(unread(chat, tiers, since, end).values_list("index", flat=True)[: settings.extract_every])
+    new = list(unread_messages(chat, tiers, since, end).values_list("index", flat=True)[: settings.extract_every])
     if len(new) >= settings.extract_every:
         return True
     # New messages have the last indexes without a gap; an unread one before the gap has been edited.
-    return any(index + len(new) - place < end for place, index in enumerate(new))
+    return any(index + len(new) - position < end for position, index in enumerate(new))
 
 
 def end_of_window(chat: Chat) -> int:
@@ -129,14 +129,14 @@ def record_call(run: ExtractionRun, call: ModelCall) -> None:
     if locked is None:
         raise jobs.ClaimLost
     call.save(force_insert=True)
-    used = {"calls": 1, "prompt_tokens": call.prompt_tokens, "completion_tokens": call.completion_tokens}
-    locked.llm = {name: locked.llm.get(name, 0) + amount for name, amount in used.items()}
+    usage = {"calls": 1, "prompt_tokens": call.prompt_tokens, "completion_tokens": call.completion_tokens}
+    locked.llm = {name: locked.llm.get(name, 0) + amount for name, amount in usage.items()}
     locked.save(update_fields=["llm"])
 
 
 def mark_all_read(chat: Chat) -> None:
     """Mark every message of the chat as read without extracting anything from it."""
-    while batch := list(unread(chat, READING_TIERS, 0, chat.message_count).with_swipes()[:1000]):
+    while batch := list(unread_messages(chat, READING_TIERS, 0, chat.message_count).with_swipes()[:1000]):
         mark_read(chat, batch, READING_TIERS)
 
 

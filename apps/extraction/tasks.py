@@ -1,4 +1,4 @@
-"""Celery tasks of extraction, and the subscribers and sweeps that send them. Tasks receive ids only."""
+"""Celery tasks of extraction, and the signal receivers and sweeps that queue them. Tasks receive ids only."""
 
 import datetime as dt
 import time
@@ -23,10 +23,10 @@ from apps.extraction.settings.queries import settings_of
 from apps.llm.models import Connection
 from apps.memories.passages import index_batches
 
-EDITS = (ChatChange.Kind.PATCH, ChatChange.Kind.UNDO)  # the kinds of change that alter existing messages
-NEWEST = 500  # newest messages searched for unread ones if no existing message was altered
-SWEPT_WITHIN = dt.timedelta(hours=2)
-TEST_LIMIT = 3600  # seconds; a model on a slow machine takes a quarter of an hour
+EDIT_KINDS = (ChatChange.Kind.PATCH, ChatChange.Kind.UNDO)  # the kinds of change that alter existing messages
+MAX_SEARCHED = 500  # newest messages searched for unread ones if no existing message was altered
+SWEEP_PERIOD = dt.timedelta(hours=2)  # a sweep looks at chats changed within this time
+TEST_TIME_LIMIT = 3600  # seconds; a model on a slow machine takes a quarter of an hour
 INDEXING_SECONDS = 20.0  # time after which indexing goes back to the queue to let other tasks run
 
 
@@ -34,9 +34,9 @@ def on_chat_committed(event: ChatChanged, **kwargs: Any) -> None:
     """Invalidate memories that lost their source, start an extraction if it is due, and update the message index."""
     chat = Chat.objects.for_owner(event.owner_id).select_related("character").filter(pk=event.chat_id).first()
     if chat is not None:
-        if event.kind in EDITS:
+        if event.kind in EDIT_KINDS:
             invalidate_if_exists(chat)
-        extract_if_due(chat, since=0 if event.kind in EDITS else max(chat.message_count - NEWEST, 0))
+        extract_if_due(chat, since=0 if event.kind in EDIT_KINDS else max(chat.message_count - MAX_SEARCHED, 0))
         if settings_of(chat).index_messages:
             update_index(chat)
 
@@ -47,7 +47,7 @@ def on_chat_branched(chat: Chat, **kwargs: Any) -> None:
 
 
 def invalidate_if_exists(chat: Chat) -> None:
-    """Invalidate what lost its source in the chat; do nothing if the chat was deleted in the meantime."""
+    """Invalidate memories that lost their source; do nothing if the chat was deleted in the meantime."""
     with suppress(Missing):
         invalidate_chat(chat.owner_id, chat.pk)
 
@@ -79,7 +79,7 @@ def index_chat(*, chat_id: str, **kwargs: Any) -> None:
 @shared_task
 def sweep_chats(**kwargs: Any) -> None:
     """Invalidate and extract from chats that changed lately, in case the task after a change was lost."""
-    since = timezone.now() - SWEPT_WITHIN
+    since = timezone.now() - SWEEP_PERIOD
     with system_scope():
         chats = list(Chat.objects.filter(updated_at__gte=since).select_related("character"))
     for chat in chats:
@@ -89,7 +89,7 @@ def sweep_chats(**kwargs: Any) -> None:
 
 
 def _failed_since_change(chat: Chat) -> bool:
-    """Return whether the latest run failed on the chat as it is: an unavailable model is not asked every minute."""
+    """Return whether the latest run failed and the chat has not changed since, so that a sweep need not retry."""
     latest = runs.latest_run(chat.owner_id, chat)
     return latest is not None and latest.state == ExtractionRun.State.FAILED and latest.chat_rev == chat.rev
 
@@ -98,7 +98,7 @@ def _failed_since_change(chat: Chat) -> bool:
 
 
 def request_run(owner: Owner, chat: Chat, **options: Any) -> tuple[ExtractionRun, bool]:
-    """Start a run as ``runs.start_run`` does, and send it to a worker once it is committed."""
+    """Start a run as ``runs.start_run`` does, and queue it on commit."""
     with transaction.atomic():
         run, created = runs.start_run(owner, chat, **options)
         if created:
@@ -107,7 +107,7 @@ def request_run(owner: Owner, chat: Chat, **options: Any) -> tuple[ExtractionRun
 
 
 def resume_run(run: ExtractionRun) -> ExtractionRun:
-    """Resume a paused run, and send it to a worker once that is committed."""
+    """Resume a paused run, and queue it on commit."""
     with transaction.atomic():
         run = jobs.resume(run)
         if run.is_active:
@@ -124,7 +124,7 @@ def run_extraction(*, run_id: str, **kwargs: Any) -> None:
 
 @shared_task
 def sweep_runs(**kwargs: Any) -> None:
-    """Send runs that lost their worker or their message to a worker again."""
+    """Re-queue runs that lost their worker or their queue message."""
     for run_id in jobs.jobs_to_revive(ExtractionRun):
         run_extraction.delay(run_id=str(run_id))
 
@@ -133,21 +133,21 @@ def sweep_runs(**kwargs: Any) -> None:
 
 
 def request_model_test(owner: Owner, connection: Connection | None) -> ModelTest:
-    """Start a test as ``model_tests.start_test`` does, and send it to a worker once it is committed."""
+    """Start a test as ``model_tests.start_test`` does, and queue it on commit."""
     with transaction.atomic():
         test = model_tests.start_test(owner, connection)
         transaction.on_commit(partial(run_model_test.delay, test_id=str(test.pk)))
     return test
 
 
-@shared_task(time_limit=TEST_LIMIT)
+@shared_task(time_limit=TEST_TIME_LIMIT)
 def run_model_test(*, test_id: str, **kwargs: Any) -> None:
     """Execute a test of a model."""
     model_tests.execute(UUID(test_id))
 
 
 def request_reembedding(owner: Owner) -> EmbeddingJob | None:
-    """Start a job as ``embedding_jobs.start_reembedding`` does, and send it to a worker once it is committed."""
+    """Start a job as ``embedding_jobs.start_reembedding`` does, and queue it on commit."""
     with transaction.atomic():
         job = embedding_jobs.start_reembedding(owner)
         if job and job.claim is None:
@@ -156,7 +156,7 @@ def request_reembedding(owner: Owner) -> EmbeddingJob | None:
 
 
 def on_embedding_changed(owner_id: UUID, **kwargs: Any) -> None:
-    """Start a job that recomputes the owner's embeddings; keep them as they are if no model is available."""
+    """Start a job that recomputes the owner's embeddings; do nothing if no model is available."""
     with suppress(Conflict):
         request_reembedding(owner_id)
 
@@ -170,8 +170,8 @@ def run_reembedding(*, job_id: str, **kwargs: Any) -> None:
 
 @shared_task
 def sweep_jobs(**kwargs: Any) -> None:
-    """Send jobs that lost their worker or their message to a worker again; fail tests that lost their worker."""
-    jobs.fail_orphans(ModelTest, model_tests.ORPHANED)
+    """Re-queue jobs that lost their worker or their queue message. Fail tests that lost their worker."""
+    jobs.fail_orphans(ModelTest, model_tests.WORKER_LOST)
     for test_id in jobs.jobs_to_revive(ModelTest):
         run_model_test.delay(test_id=str(test_id))
     for job_id in jobs.jobs_to_revive(EmbeddingJob):

@@ -19,6 +19,6 @@ urlpatterns = [
     path("characters/<uuid:character_id>/settings/", settings.character_settings, name="character-settings"),
 ]
 urlpatterns += [
-    path(f"chats/<uuid:chat_id>/book/story/{part}/make/", runs.start_tier, {"part": part}, name=f"make-{part}")
-    for part in ("profiles", "canon", "continuity")
+    path(f"chats/<uuid:chat_id>/book/story/{tier}/make/", runs.start_tier, {"tier": tier}, name=f"make-{tier}")
+    for tier in ("profiles", "canon", "continuity")
 ]

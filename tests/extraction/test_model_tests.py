@@ -17,7 +17,7 @@ from apps.common.scoping import system_scope
 from apps.extraction import model_tests, tasks
 from apps.extraction.models import ExtractionRun, ModelCall, ModelTest
 from apps.extraction.prompts.overrides import set_template
-from apps.extraction.suitability.running import total
+from apps.extraction.suitability.running import question_count
 from apps.llm.models import Connection
 from apps.llm.operations import create_connection, delete_connection
 from apps.memories.models import Arc, Entity, Knowledge, LedgerEntry, Memory, Relationship, Scene, VersionedText
@@ -56,12 +56,12 @@ def everything_remembered() -> dict[str, list[Any]]:
 
 def test_the_built_in_backend_is_tested_and_scored(owner: User) -> None:
     test = completed(model_tests.start_test(owner, None))
-    assert (test.state, test.done, test.total) == ("succeeded", total(), total())
+    assert (test.state, test.done, test.total) == ("succeeded", question_count(), question_count())
     assert (test.backend, test.model, test.error) == ("builtin", "builtin", "")
     results = test.results
     assert results["schema_version"] == 1
-    assert len(results["tiers"]) == total()
-    assert results["score"] == round(sum(tier["score"] for tier in results["tiers"]) / total())
+    assert len(results["tiers"]) == question_count()
+    assert results["score"] == round(sum(tier["score"] for tier in results["tiers"]) / question_count())
     assert results["score"] > 0
     assert {"task", "score", "verdict", "hints", "raw"} <= results["tiers"][0].keys()
 
@@ -71,7 +71,7 @@ def test_the_users_templates_are_used(owner: User, connection: Connection, serve
     test = completed(model_tests.start_test(owner, connection))
     assert (test.state, test.backend, test.model) == ("succeeded", "openai", "scripted-small")
     assert sum("My own words." in request.prompt for request in server.requests) == 1
-    assert [tier["raw"] for tier in test.results["tiers"]] == ["NONE"] * total()
+    assert [tier["raw"] for tier in test.results["tiers"]] == ["NONE"] * question_count()
 
 
 def test_memories_are_neither_read_nor_written(owner: User, connection: Connection, server: ScriptedServer) -> None:
@@ -137,7 +137,7 @@ def test_a_connection_deleted_while_its_test_waits_ends_the_test(owner: User, co
     test = model_tests.start_test(owner, connection)
     delete_connection(connection)
     assert completed(test).state == "failed"
-    assert test.error == model_tests.GONE
+    assert test.error == model_tests.CONNECTION_DELETED
 
 
 def cancel_when(monkeypatch: pytest.MonkeyPatch, test: ModelTest, holds: Callable[[dict[str, Any]], bool]) -> None:
@@ -181,7 +181,7 @@ def test_a_test_whose_worker_was_killed_fails(owner: User) -> None:
     mine.update(state="running", claim=uuid.uuid4(), heartbeat_at=long_ago)
     tasks.sweep_jobs()
     test.refresh_from_db()
-    assert (test.state, test.error) == ("failed", model_tests.ORPHANED)
+    assert (test.state, test.error) == ("failed", model_tests.WORKER_LOST)
     assert completed(test).state == "failed"  # its task, delivered again
     assert completed(model_tests.start_test(owner, None)).state == "succeeded"
 

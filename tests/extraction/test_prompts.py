@@ -15,7 +15,7 @@ from apps.extraction.parsers.epistemic import parse_knowledge
 from apps.extraction.parsers.memories import parse_memories
 from apps.extraction.prompts.overrides import reset_template, set_template, template_of, templates_of
 from apps.extraction.prompts.rendering import TASKS, check_template, default_template, render
-from apps.extraction.prompts.tasks import MEANINGS
+from apps.extraction.prompts.tasks import PLACEHOLDER_MEANINGS
 from apps.extraction.prompts.transcript import CLOSING, OPENING, neutralize
 
 KINDS = ("fact", "relationship", "preference", "event")
@@ -88,7 +88,7 @@ def texts_in(value: Any) -> list[str]:
 @pytest.mark.parametrize("task", TASKS)
 def test_built_in_templates_are_valid(task: str) -> None:
     assert check_template(task, default_template(task)) == []
-    assert {*TASKS[task].required, *TASKS[task].optional} <= MEANINGS.keys()
+    assert {*TASKS[task].required, *TASKS[task].optional} <= PLACEHOLDER_MEANINGS.keys()
     assert TASKS[task].description.endswith(".")
 
 
@@ -117,7 +117,7 @@ def test_entries_are_numbered_and_do_not_imitate_lines_of_a_reply() -> None:
 def test_a_long_message_is_shortened_in_the_middle() -> None:
     long = "begins " + "x" * 5000 + " ends"
     turn = {"number": 1, "speaker": "Mira", "is_user": False, "text": long}
-    [line] = transcript_of(asked("scene_recap", {"turns": [turn]}, longest=100))
+    [line] = transcript_of(asked("scene_recap", {"turns": [turn]}, max_chars=100))
     assert line.startswith("#1 Mira: begins xxx")
     assert line.endswith("xxx ends")
     assert "cut" in line

@@ -90,15 +90,15 @@ def test_the_form_shows_every_setting_with_its_value_and_origin(site: Client, ch
     html = page(site, book(chat))
     assert 'placeholder="5"' in row_of(html, "extract_every")
     assert "yours" in row_of(html, "extract_every")
-    assert "Off (as given)" in row_of(html, "arcs")
+    assert "Off (inherited)" in row_of(html, "arcs")
     assert "Mira’s" in row_of(html, "session_cap")
     assert 'placeholder="25"' in row_of(html, "long_term_cap")
     assert "default<" in row_of(html, "long_term_cap")
     assert "default of A" in row_of(html, "new_per_kind")
-    assert "take_back" not in html
+    assert 'name="reset"' not in html
     mine = row_of(page(site, USERS), "extract_every")
     assert 'value="5"' in mine
-    assert "Take back" in mine
+    assert "Reset" in mine
 
 
 def test_the_detected_profile_is_shown_and_can_be_overridden(site: Client, chat: Chat) -> None:
@@ -116,7 +116,7 @@ def test_settings_are_saved_and_reset_for_user_character_and_chat(site: Client, 
     site.post(of_character(chat), {"extract_every": "8"})
     site.post(book(chat), {"extract_every": "9", "scenes": "on"})
     assert (settings_of(chat).extract_every, settings_of(chat).scenes) == (9, True)
-    site.post(book(chat), {"extract_every": "9", "scenes": "on", "take_back": "extract_every"})
+    site.post(book(chat), {"extract_every": "9", "scenes": "on", "reset": "extract_every"})
     assert stored_settings(alice, chat=chat) == {"scenes": True}
     site.post(of_character(chat), {"extract_every": ""})
     assert settings_of(chat).extract_every == 7
@@ -124,7 +124,7 @@ def test_settings_are_saved_and_reset_for_user_character_and_chat(site: Client, 
 
 def test_fields_that_are_not_sent_are_unchanged(site: Client, alice: User) -> None:
     change_settings(alice, {"extract_every": 7})
-    site.post(USERS, {"take_back": "there is no such setting"})
+    site.post(USERS, {"reset": "there is no such setting"})
     assert stored_settings(alice) == {"extract_every": 7}
 
 
@@ -168,12 +168,12 @@ def test_names_of_characters_are_escaped(site: Client, alice: User) -> None:
 
 def test_read_only_mode_is_started_and_ended(site: Client, chat: Chat) -> None:
     url = f"{book(chat)}mode/"
-    assert "learns from what is said" in page(site, book(chat))
+    assert "learns from new messages" in page(site, book(chat))
     site.post(url, {"mode": "read_only"})
     assert ChatMemory.of_chat(chat).mode == "read_only"
     html = page(site, book(chat))
     assert "only recalls" in html
-    assert "skip what was said meanwhile" in html
+    assert "from new messages only" in html
     site.post(url, {"mode": "full"})
     assert ChatMemory.of_chat(chat).mode == "full"
     assert chat.progress.exists()  # skipped: taken as read
@@ -195,7 +195,7 @@ def test_a_fresh_start_is_confirmed_made_and_undone(site: Client, chat: Chat) ->
     site.post(f"{book(chat)}fresh-start/")
     memory.refresh_from_db()
     assert memory.state == Memory.State.RETIRED
-    assert "Undo: bring it back" in page(site, book(chat))
+    assert "Undo the fresh start" in page(site, book(chat))
     site.post(f"{book(chat)}fresh-start/undo/")
     memory.refresh_from_db()
     assert memory.state == Memory.State.ACTIVE
@@ -287,7 +287,7 @@ def test_a_test_is_started_watched_and_cancelled(
     assert "<html" not in partial
     assert 'hx-trigger="load delay:1s"' in partial
     again = site.post("/settings/models/test/", {"connection": ""}, follow=True)
-    assert "A test goes on already" in again.content.decode()
+    assert "Another test is running" in again.content.decode()
     cancelled = site.post(f"{reply['Location']}cancel/", **HTMX).content.decode()
     assert "Cancelled" in cancelled
     assert "hx-get" not in cancelled
@@ -321,9 +321,9 @@ def test_the_models_page_shows_the_progress_of_embeddings(
 ) -> None:
     assert 'hx-get="/settings/models/vectors/"' in page(site, "/settings/models/")
     url = "/settings/models/vectors/"
-    assert "All search vectors are of all-MiniLM-L6-v2." in page(site, url, **HTMX)
+    assert "All search vectors are computed with all-MiniLM-L6-v2." in page(site, url, **HTMX)
     make_memory(chat, "Tom likes tea.", embedding_model="of-before")
-    assert "1 memory or message has no vector" in page(site, url)
+    assert "1 memory or message has no search vector" in page(site, url)
     with django_capture_on_commit_callbacks(execute=True):
         html = site.post(f"{url}start/", **HTMX).content.decode()
     [job] = EmbeddingJob.objects.for_owner(alice)

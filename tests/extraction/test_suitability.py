@@ -17,7 +17,7 @@ from apps.extraction.models import ExtractionRun, ModelCall
 from apps.extraction.prompts.overrides import set_template
 from apps.extraction.prompts.rendering import TASKS, default_template
 from apps.extraction.suitability.expectations import Expectation, Statement
-from apps.extraction.suitability.running import Report, run, total
+from apps.extraction.suitability.running import Report, question_count, run
 from apps.extraction.suitability.scenarios import trials
 from apps.extraction.suitability.scoring import TierResult, score_reply
 from apps.llm.backends.builtin import BuiltinBackend
@@ -184,7 +184,7 @@ def test_copied_examples_score_zero_with_a_hint(task: str) -> None:
 
 def test_expectations_differ_from_the_examples_of_prompts() -> None:
     for trial in TRIALS.values():
-        assert any(one.description == "It copied the examples of the prompt." for one in trial.unwanted)
+        assert any(one.description == "It copied the examples of the prompt." for one in trial.forbidden)
         assert "Oswin" in default_template(trial.task)
         assert "oswin" not in json.dumps(trial.material).lower()
 
@@ -232,7 +232,7 @@ def test_unused_lines_lower_the_score_and_are_counted() -> None:
     noise = "\n".join(f"[mood:{number}] Somebody is sad." for number in range(30))
     result = score_reply(TRIALS["long_term"], GOOD_REPLIES["long_term"] + "\n" + noise)
     assert 70 <= result.score < 85
-    assert result.hints == ["30 of 40 entries didn't have the requested form."]
+    assert result.hints == ["30 of 40 entries didn't have the requested format."]
 
 
 def test_hints_on_placeholders_and_invented_sources() -> None:
@@ -288,7 +288,7 @@ def test_a_long_reply_is_scored_fast() -> None:
 
 
 def test_every_question_fits_a_small_context() -> None:
-    assert total() == len(TRIALS) == 11
+    assert question_count() == len(TRIALS) == 11
     assert TRIALS.keys() <= TASKS.keys()
     backend = Scripted(GOOD_REPLIES)
     report = run_all(backend)

@@ -16,7 +16,7 @@ from apps.english.comparison import Comparison, compare
 from apps.english.words import jaccard
 from apps.extraction.parsers.memories import Candidate
 from apps.extraction.stages import judging
-from apps.extraction.stages.judging import compare_by
+from apps.extraction.stages.judging import comparison_for
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.memories.verdicts import (
     COSINE,
@@ -290,10 +290,10 @@ def test_without_this_machine_s_model_all_stand(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(judging, "get_embedder", broken)
     context: Any = SimpleNamespace(backend=SimpleNamespace(name="builtin"))
-    verdict = judge([line(NEW)], [[known(OLD, 0.5)]], unit(0.0), compare=compare_by(context))[0]
+    verdict = judge([line(NEW)], [[known(OLD, 0.5)]], unit(0.0), compare=comparison_for(context))[0]
     assert verdict.outcome == Outcome.PASSED
     connected: Any = SimpleNamespace(backend=SimpleNamespace(name="openai"))
-    assert compare_by(connected) is None
+    assert comparison_for(connected) is None
 
 
 def test_words_serve_where_there_are_no_vectors() -> None:

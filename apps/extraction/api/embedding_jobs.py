@@ -17,23 +17,23 @@ class ReembeddingViewSet(viewsets.ViewSet):
 
     @extend_schema(responses=ReembeddingSerializer)
     def retrieve(self, request: Request) -> Response:
-        return self._reply(request)
+        return self._response(request)
 
     @extend_schema(request=None, responses={202: ReembeddingSerializer, 200: ReembeddingSerializer})
     def create(self, request: Request) -> Response:
         """Embed all texts that are not yet embedded with the current model. Return 200 if there are none."""
         job = request_reembedding(request.user)
-        return self._reply(request, status.HTTP_202_ACCEPTED if job else status.HTTP_200_OK)
+        return self._response(request, status.HTTP_202_ACCEPTED if job else status.HTTP_200_OK)
 
     @extend_schema(request=None, responses=ReembeddingSerializer)
     def cancel(self, request: Request) -> Response:
         """Cancel the active job, if any. Embeddings that it has computed stay."""
         if job := EmbeddingJob.objects.for_owner(request.user).active().first():
             jobs.cancel(job)
-        return self._reply(request)
+        return self._response(request)
 
-    def _reply(self, request: Request, code: int = status.HTTP_200_OK) -> Response:
+    def _response(self, request: Request, status_code: int = status.HTTP_200_OK) -> Response:
         model = current_model(request.user)
         job = EmbeddingJob.objects.for_owner(request.user).order_by("-pk").first()
         state = {"model": model, "waiting": count_stale(request.user, model), "job": job}
-        return Response(ReembeddingSerializer(state).data, status=code)
+        return Response(ReembeddingSerializer(state).data, status=status_code)

@@ -15,7 +15,7 @@ from apps.extraction.settings.queries import settings_document
 from apps.memories.exports import memory_export
 
 
-def _objects() -> serializers.ListField:
+def _object_list() -> serializers.ListField:
     return serializers.ListField(child=JSONObject())
 
 
@@ -28,21 +28,21 @@ class MemoryExportSerializer(serializers.Serializer[Any]):
     character = JSONObject(allow_null=True)
     settings = JSONObject(help_text="Effective settings, and those of the user, the character and the chat.")
     mode = JSONObject()
-    entities = _objects()
-    memories = _objects()
-    inherited = _objects()
-    scenes = _objects()
-    arcs = _objects()
-    ledger = _objects()
-    knowledge = _objects()
-    relationships = _objects()
-    digests = _objects()
+    entities = _object_list()
+    memories = _object_list()
+    inherited = _object_list()
+    scenes = _object_list()
+    arcs = _object_list()
+    ledger = _object_list()
+    knowledge = _object_list()
+    relationships = _object_list()
+    digests = _object_list()
 
 
 class MemoryExportView(APIView):
     @extend_schema(responses=MemoryExportSerializer)
     def get(self, request: Request, chat_id: UUID) -> Response:
-        """Return all memories of a chat as a file, with superseded and retired ones."""
+        """Return all memories of a chat as a file, including superseded and retired ones."""
         chat = access_chat(request.user, chat_id)
         name = f"memories-{chat.pk}.json"
         return Response(

@@ -19,7 +19,7 @@ from apps.extraction.prompts.rendering import TASKS, prompt_template
 class PromptViewSet(viewsets.ViewSet):
     """Prompt templates by task."""
 
-    def _reply(self, request: Request, task: str) -> Response:
+    def _response(self, request: Request, task: str) -> Response:
         if task not in TASKS:
             raise Missing(f"There is no task {task!r}.")
         template = prompt_template(task, templates_of(request.user).get(task))
@@ -34,16 +34,16 @@ class PromptViewSet(viewsets.ViewSet):
 
     @extend_schema(responses=PromptTemplateSerializer)
     def retrieve(self, request: Request, task: str) -> Response:
-        return self._reply(request, task)
+        return self._response(request, task)
 
     @extend_schema(request=TemplateUpdateSerializer, responses=PromptTemplateSerializer)
     def update(self, request: Request, task: str) -> Response:
         """Replace the built-in template. The text must contain every required placeholder."""
         set_template(request.user, task, read_body(TemplateUpdateSerializer, request)["text"])
-        return self._reply(request, task)
+        return self._response(request, task)
 
     @extend_schema(responses=PromptTemplateSerializer)
     def destroy(self, request: Request, task: str) -> Response:
         """Reset to the built-in template."""
         reset_template(request.user, task)
-        return self._reply(request, task)
+        return self._response(request, task)

@@ -28,15 +28,15 @@ from apps.memories.api import layers
 def start_run(request: Request, chat_id: UUID, **options: Any) -> Response:
     """Start a run of a chat and return it with 202, or return the run that is already under way with 200."""
     run, created = request_run(request.user, access_chat(request.user, chat_id), **options)
-    code = status.HTTP_202_ACCEPTED if created else status.HTTP_200_OK
-    return Response(StartedSerializer({"run": run}).data, status=code)
+    status_code = status.HTTP_202_ACCEPTED if created else status.HTTP_200_OK
+    return Response(StartedSerializer({"run": run}).data, status=status_code)
 
 
 class ExtractView(APIView):
     @extend_schema(request=ExtractSerializer, responses={202: StartedSerializer, 200: StartedSerializer})
     def post(self, request: Request, chat_id: UUID) -> Response:
         """Start a run over the new messages of a chat."""
-        access_chat(request.user, chat_id)  # another user's chat is 404 whatever the body
+        access_chat(request.user, chat_id)  # first, so that another user's chat is 404 even if the body is invalid
         return start_run(request, chat_id, **read_body(ExtractSerializer, request))
 
 
@@ -60,17 +60,17 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
     @extend_schema(request=None)
     def pause(self, request: Request, run_id: UUID) -> Response:
         """Pause a run. It can be resumed where it stopped."""
-        return self._reply(jobs.pause(self.get_object()))
+        return self._response(jobs.pause(self.get_object()))
 
     @extend_schema(request=None)
     def resume(self, request: Request, run_id: UUID) -> Response:
         """Resume a paused run."""
-        return self._reply(resume_run(self.get_object()))
+        return self._response(resume_run(self.get_object()))
 
     @extend_schema(request=None)
     def cancel(self, request: Request, run_id: UUID) -> Response:
         """Cancel a run. The results it has stored stay."""
-        return self._reply(jobs.cancel(self.get_object()))
+        return self._response(jobs.cancel(self.get_object()))
 
     @extend_schema(responses=CallSerializer(many=True))
     def calls(self, request: Request, run_id: UUID) -> Response:
@@ -78,7 +78,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
         calls: Any = ModelCall.objects.for_owner(request.user).filter(run=self.get_object())
         return self.get_paginated_response(CallSerializer(self.paginate_queryset(calls), many=True).data)
 
-    def _reply(self, run: ExtractionRun) -> Response:
+    def _response(self, run: ExtractionRun) -> Response:
         return Response(self.get_serializer(run).data)
 
 

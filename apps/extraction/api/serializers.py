@@ -10,7 +10,7 @@ from apps.extraction.settings.schema import TIERS
 from apps.llm.models import Connection
 
 OUTCOMES = ("passed", "superseded", "reconfirmed", "rejected", "merged")
-USAGE = ("calls", "prompt_tokens", "completion_tokens")
+USAGE_KEYS = ("calls", "prompt_tokens", "completion_tokens")
 
 
 class ExtractSerializer(StrictSerializer):
@@ -44,7 +44,7 @@ class RunSerializer(serializers.ModelSerializer[ExtractionRun]):
 
     def get_llm(self, run: ExtractionRun) -> dict[str, int]:
         """Return the number of model calls and their tokens."""
-        return {name: run.llm.get(name, 0) for name in USAGE}
+        return {name: run.llm.get(name, 0) for name in USAGE_KEYS}
 
 
 class RunQuery(serializers.Serializer[Any]):
@@ -90,7 +90,7 @@ class JobSerializer(serializers.Serializer[Any]):
 
 
 class ModelTestSerializer(JobSerializer):
-    """``results`` holds a score from 0 to 100, a verdict, and each tier's score, verdict, hints and raw reply."""
+    """Model test. ``results`` has the score, 0 to 100, and verdict, and those of each tier with hints and raw reply."""
 
     connection = serializers.UUIDField(source="connection_id", allow_null=True)
     backend = serializers.CharField()

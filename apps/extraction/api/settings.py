@@ -37,14 +37,14 @@ class MemorySettingsView(APIView):
         """Return the character or chat as keyword arguments of ``change_settings``."""
         return {}
 
-    def _reply(self, request: Request, scope: dict[str, Any]) -> Response:
+    def _response(self, request: Request, scope: dict[str, Any]) -> Response:
         chat: Chat | None = scope.get("chat")
         effective = settings_of(chat) if chat else settings_of_owner(request.user, scope.get("character"))
         return Response({"effective": asdict(effective), "own": stored_settings(request.user, **scope)})
 
     @extend_schema(responses=MemorySettingsSerializer)
     def get(self, request: Request, **kwargs: UUID) -> Response:
-        return self._reply(request, self.get_scope())
+        return self._response(request, self.get_scope())
 
     @extend_schema(request={"application/json": ANY_OBJECT}, responses=MemorySettingsSerializer)
     def patch(self, request: Request, **kwargs: UUID) -> Response:
@@ -53,13 +53,13 @@ class MemorySettingsView(APIView):
         if not isinstance(request.data, dict):
             raise Invalid("Send an object of settings.", errors=[FieldError("", "It must be an object.")])
         change_settings(request.user, request.data, **scope)
-        return self._reply(request, scope)
+        return self._response(request, scope)
 
 
 class CharacterSettingsView(MemorySettingsView):
     def get_scope(self) -> dict[str, Any]:
-        mine = Character.objects.for_owner(self.request.user)
-        return {"character": get_object_or_404(mine, pk=self.kwargs["character_id"])}
+        characters = Character.objects.for_owner(self.request.user)
+        return {"character": get_object_or_404(characters, pk=self.kwargs["character_id"])}
 
 
 class ChatSettingsView(MemorySettingsView):
@@ -72,7 +72,7 @@ class ModeSerializer(serializers.Serializer[Any]):
 
     mode = serializers.ChoiceField(ChatMemory.Mode.choices)
     read_only_since = serializers.UUIDField(
-        source="read_only_since_id", allow_null=True, help_text="The last message that was learnt from."
+        source="read_only_since_id", allow_null=True, help_text="The last message that memories were extracted from."
     )
     fresh_start = serializers.UUIDField(
         source="fresh_start_id", allow_null=True, help_text="The last message before the fresh start."
@@ -83,19 +83,19 @@ class ModeUpdateSerializer(StrictSerializer):
     """New memory mode of a chat."""
 
     mode = serializers.ChoiceField(ChatMemory.Mode.choices)
-    learn = Flag(default=True, help_text="Whether to learn from the messages written in read-only mode when it ends.")
+    learn = Flag(default=True, help_text="When read-only mode ends: whether to extract memories from its messages too.")
 
 
-def mode_reply(memory: ChatMemory) -> Response:
-    """Return the reply that shows the memory mode of a chat."""
+def mode_response(memory: ChatMemory) -> Response:
+    """Return a response with the memory mode of a chat."""
     return Response(ModeSerializer(memory).data)
 
 
 class ModeView(APIView):
     @extend_schema(responses=ModeSerializer)
     def get(self, request: Request, chat_id: UUID) -> Response:
-        """Return whether the chat learns or is read-only."""
-        return mode_reply(ChatMemory.of_chat(access_chat(request.user, chat_id)))
+        """Return the memory mode of a chat, and its fresh start."""
+        return mode_response(ChatMemory.of_chat(access_chat(request.user, chat_id)))
 
     @extend_schema(request=ModeUpdateSerializer, responses=ModeSerializer)
     def patch(self, request: Request, chat_id: UUID) -> Response:
@@ -106,16 +106,16 @@ class ModeView(APIView):
             memory = modes.set_read_only(request.user, chat)
         else:
             memory = modes.end_read_only(request.user, chat, learn=body["learn"])
-        return mode_reply(memory)
+        return mode_response(memory)
 
 
 @extend_schema_view(post=extend_schema(request=None, responses=ModeSerializer))
 class FreshStartView(APIView):
     def post(self, request: Request, chat_id: UUID) -> Response:
         """Retire the memories of this chat, except long-term ones."""
-        return mode_reply(modes.start_fresh(request.user, access_chat(request.user, chat_id)))
+        return mode_response(modes.start_fresh(request.user, access_chat(request.user, chat_id)))
 
     @extend_schema(responses=ModeSerializer)
     def delete(self, request: Request, chat_id: UUID) -> Response:
         """Restore what the fresh start retired."""
-        return mode_reply(modes.undo_fresh_start(request.user, access_chat(request.user, chat_id)))
+        return mode_response(modes.undo_fresh_start(request.user, access_chat(request.user, chat_id)))

@@ -12,7 +12,7 @@ class ModelTest(Job):
     """Test of how well a model extracts memories from fixed scenarios."""
 
     SCHEMA_VERSION = 1  # of ``results``
-    revivable = False  # half a test says nothing
+    revivable = False  # an incomplete test gives no score; it must be started again
 
     connection = models.ForeignKey(Connection, on_delete=models.SET_NULL, null=True, blank=True, related_name="tests")
     backend = models.CharField(max_length=16, blank=True, default="")
@@ -20,7 +20,7 @@ class ModelTest(Job):
     results = OrderedJSONField(default=dict, blank=True, help_text="Scores of each tier, with a schema_version.")
 
     class Meta:
-        indexes = [models.Index(fields=["owner", "-id"], name="model_test_owner")]  # the latest
+        indexes = [models.Index(fields=["owner", "-id"], name="model_test_owner")]  # for the latest test
 
 
 class EmbeddingJob(Job):
@@ -34,4 +34,4 @@ class EmbeddingJob(Job):
                 fields=["owner"], condition=Q(state__in=ACTIVE_STATES), name="embedding_job_one_at_a_time"
             )
         ]
-        indexes = [models.Index(fields=["owner", "-id"], name="embedding_job_owner")]  # the latest
+        indexes = [models.Index(fields=["owner", "-id"], name="embedding_job_owner")]  # for the latest job

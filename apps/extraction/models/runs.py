@@ -34,8 +34,8 @@ class ExtractionRun(Job):
             models.UniqueConstraint(fields=["chat"], condition=Q(state__in=OPEN_STATES), name="run_one_a_chat"),
         ]
         indexes = [
-            models.Index(fields=["owner", "chat", "-id"], name="run_owner_chat"),  # the chat's latest run
-            models.Index("heartbeat_at", condition=Q(state__in=ACTIVE_STATES), name="run_alive"),  # the sweep
+            models.Index(fields=["owner", "chat", "-id"], name="run_owner_chat"),  # for the chat's latest run
+            models.Index("heartbeat_at", condition=Q(state__in=ACTIVE_STATES), name="run_alive"),  # for the sweep
         ]
 
     @property
@@ -80,11 +80,11 @@ class ModelCall(OwnedModel):
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        indexes = [models.Index("run", "id", name="call_run")]  # calls on the run's page
+        indexes = [models.Index("run", "id", name="call_run")]  # for the calls on the run's page
 
 
 class ExtractionProgress(OwnedModel):
-    """Tiers that have read a message, and its fingerprint then; another fingerprint now means that it changed."""
+    """Tiers that have read a message, and its fingerprint at that time, by which later changes are detected."""
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="progress", db_index=False)
     message = models.OneToOneField(Message, on_delete=models.CASCADE, related_name="progress")
@@ -92,4 +92,4 @@ class ExtractionProgress(OwnedModel):
     tiers = ArrayField(models.CharField(max_length=16), default=list)
 
     class Meta:
-        indexes = [models.Index("owner", "chat", name="progress_owner_chat")]  # unread messages of a chat
+        indexes = [models.Index("owner", "chat", name="progress_owner_chat")]  # for the unread messages of a chat

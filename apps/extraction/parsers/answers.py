@@ -13,8 +13,8 @@ _UPDATE = re.compile(_NEGATION + r"\b(?:(?P<yes>updates?|updated)|(?P<no>indepen
 def parse_yes_no(reply: str) -> bool | None:
     """Return True for YES, False for NO, and None if the reply says neither or both.
 
-    The answer is the first or last word of the reply, else a word in capitals: elsewhere in prose, "no" is mostly
-    part of a sentence.
+    The answer is the first or last word of the reply, else a word in capitals, since in prose "no" is mostly part of
+    a sentence.
     """
     return _parse_answer(reply, _YES_NO, anywhere=False)
 
@@ -22,7 +22,7 @@ def parse_yes_no(reply: str) -> bool | None:
 def parse_update(reply: str) -> bool | None:
     """Return True for UPDATE, False for INDEPENDENT, and None if the reply says neither or both.
 
-    The first or last word of the reply counts before the words between.
+    The first and last word of the reply take precedence over the words between.
     """
     return _parse_answer(reply, _UPDATE, anywhere=True)
 

@@ -41,11 +41,11 @@ def parse_contradictions(reply: str) -> ParsedLines[Contradiction]:
     tagged = parse_lines(reply, _parse_tagged)
     if tagged.items:
         return tagged
-    free = parse_lines(reply, _parse_untagged)
-    clear = any(is_all_clear(item.text) for item in free.items[:1])
+    untagged = parse_lines(reply, _parse_untagged)
+    clear = any(is_all_clear(item.text) for item in untagged.items[:1])
     if not clear:
-        return ParsedLines([item for item in free.items if not is_all_clear(item.text)], free.unused)
-    return ParsedLines([], [*(item.text for item in free.items[1:]), *free.unused])
+        return ParsedLines([item for item in untagged.items if not is_all_clear(item.text)], untagged.unused)
+    return ParsedLines([], [*(item.text for item in untagged.items[1:]), *untagged.unused])
 
 
 def is_all_clear(text: str) -> bool:

@@ -51,24 +51,24 @@ def _knowledge(record: Record) -> KnowledgeLine | tuple[int, ...] | None:
     kind = _KIND_OF.get(normalize_word(record.tag or ""))
     if kind is None:
         return None
-    who, fact = _split_fact(record.text)
-    subject, target = _split_target(who) if kind == HIDING else (who, "")
+    names, fact = _split_fact(record.text)
+    subject, target = _split_target(names) if kind == HIDING else (names, "")
     line = KnowledgeLine(kind, clean_name(subject), clean_name(target), clean_line(fact))
     return line if line.subject and line.text else None
 
 
 def _split_fact(text: str) -> tuple[str, str]:
     """Split a text into name and fact at a bar, or at a colon or dash after a name of a few words."""
-    bar = next((place for place, char in enumerate(text) if halfwidth(char) == "|"), -1)
-    if bar >= 0:
-        return text[:bar], text[bar + 1 :]
+    bar_index = next((index for index, char in enumerate(text) if halfwidth(char) == "|"), -1)
+    if bar_index >= 0:
+        return text[:bar_index], text[bar_index + 1 :]
     match = _NAME_AND_FACT.fullmatch(text)
     return (match["name"], match["fact"]) if match and len(match["name"].split()) <= MAX_NAME_WORDS else ("", text)
 
 
-def _split_target(who: str) -> tuple[str, str]:
-    parts = re.split(r"\sfrom\s", who, maxsplit=1, flags=re.IGNORECASE)
-    return (parts[0], parts[1]) if len(parts) == 2 else (who, "")
+def _split_target(names: str) -> tuple[str, str]:
+    parts = re.split(r"\sfrom\s", names, maxsplit=1, flags=re.IGNORECASE)
+    return (parts[0], parts[1]) if len(parts) == 2 else (names, "")
 
 
 def format_knowledge(line: KnowledgeLine) -> str:

@@ -6,7 +6,7 @@ from apps.extraction.parsers.text_cleanup import MARKS, clean_reply, is_none, st
 
 QUOTES = ('""', "“”", "„“", "«»", "''", "‘’")
 _MANY_LINES = re.compile(r"\n{3,}")
-_QUOTE = re.compile(r"^>[> ]*", re.MULTILINE)
+_QUOTE_MARK = re.compile(r"^>[> ]*", re.MULTILINE)
 _TAG = re.compile(r"^\[/?[A-Za-z][A-Za-z _-]{0,40}\] ?| ?\[/[A-Za-z][A-Za-z _-]{0,40}\]$", re.MULTILINE)
 _LEAD_IN = re.compile(
     r"[*_]{0,2}(?:(?:sure|certainly|of course|okay|ok|absolutely)\b[^\n:.!]{0,60}[.,!:]\s*)?"
@@ -20,7 +20,7 @@ _LABEL = re.compile(
 )
 _SIGN_OFF = re.compile(r"\n(?:let me know|i hope th(?:is|at)|feel free|would you like)\b[^\n]*\Z", re.IGNORECASE)
 _LIST_ITEM = re.compile(r"[-*•+]\s|\d{1,3}[.)]\s|#{1,6}\s|[*_]{0,2}[^\W\d_][^.!?:\n]{0,40}:")
-_BREAK = re.compile(r"\n\s*\n")
+_PARAGRAPH_BREAK = re.compile(r"\n\s*\n")
 
 
 def parse_free_text(reply: str, max_chars: int) -> str:
@@ -29,18 +29,18 @@ def parse_free_text(reply: str, max_chars: int) -> str:
     Code fences, tags, surrounding quotes and remarks before and after the text are removed; paragraphs and lists stay.
     """
     text = "\n".join(" ".join(line.split()) for line in strip_html(clean_reply(reply)).split("\n"))
-    text = _MANY_LINES.sub("\n\n", _QUOTE.sub("", strip_fences(text)))
+    text = _MANY_LINES.sub("\n\n", _QUOTE_MARK.sub("", strip_fences(text)))
     text = _TAG.sub("", text).strip()
     text = _SIGN_OFF.sub("", f"\n{text}").strip()
-    for opening in (_LEAD_IN, _LABEL):
-        text = opening.sub("", text, count=1) if opening.match(text) else text
+    for pattern in (_LEAD_IN, _LABEL):
+        text = pattern.sub("", text, count=1) if pattern.match(text) else text
     text = unwrap_paragraphs(_strip_quotes(text))
     return "" if is_none(text) else truncate(text, max_chars)
 
 
 def unwrap_paragraphs(text: str) -> str:
     """Put each paragraph and each item of a list on one line, with one blank line between paragraphs."""
-    return "\n\n".join(filter(None, map(_unwrap_paragraph, _BREAK.split(text))))
+    return "\n\n".join(filter(None, map(_unwrap_paragraph, _PARAGRAPH_BREAK.split(text))))
 
 
 def _unwrap_paragraph(text: str) -> str:
@@ -57,9 +57,9 @@ def _strip_quotes(text: str) -> str:
     """Remove quotes and marks that surround the whole text."""
     text = text.strip()
     for first, last in (*QUOTES, *((mark, mark) for mark in MARKS)):
-        inside = text[len(first) : -len(last)]
-        if text.startswith(first) and text.endswith(last) and first not in inside and last not in inside:
-            return _strip_quotes(inside)
+        inner = text[len(first) : -len(last)]
+        if text.startswith(first) and text.endswith(last) and first not in inner and last not in inner:
+            return _strip_quotes(inner)
     return text
 
 

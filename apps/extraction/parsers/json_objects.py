@@ -8,7 +8,7 @@ from apps.extraction.parsers.text_cleanup import clean_reply
 
 MAX_OBJECTS = 200
 MAX_LEVELS = 4
-# Braces that begin no object. A few are allowed, so that an array that was cut short is parsed; more mean prose.
+# Braces that begin no object. Some are allowed, so that an array that was cut short is parsed; more occur in prose.
 MAX_FAILURES = 3
 _DECODER = json.JSONDecoder()
 

@@ -38,8 +38,8 @@ _PLACEHOLDERS = frozenset(
         "na", "not applicable", "unchanged", "no change",
     }
 )  # fmt: skip
-_CLEARS = frozenset({CLEARED, "clear", "removed"})
-_CLEARS_OF = {
+_CLEARING_WORDS = frozenset({CLEARED, "clear", "removed"})
+_CLEARING_WORDS_OF = {
     "injuries": frozenset({"none", "healed", "fully healed", "no injuries", "uninjured"}),
     "goal": frozenset({"none", "nothing"}),
     "outfit": frozenset({"none", "nothing"}),
@@ -90,7 +90,7 @@ def _values(kind: str, pairs: Iterable[str]) -> tuple[dict[str, str | None], lis
         value = clean_line(match["value"], MAX_VALUE)
         word = value.casefold().strip(" \t.,;?!-–—()[]*_`\"'")
         values.pop(name, None)
-        if word in _CLEARS or word in _CLEARS_OF.get(name, ()):
+        if word in _CLEARING_WORDS or word in _CLEARING_WORDS_OF.get(name, ()):
             values[name] = None
         elif word not in _PLACEHOLDERS:
             values[name] = value
@@ -105,10 +105,10 @@ def _field(kind: str, word: str) -> str | None:
 
 def format_state(line: StateLine) -> str:
     """Return ``line`` formatted so that ``parse_states`` reads it back; bars in values become slashes."""
-    pairs = [f"{name}={_printed(value)}" for name, value in line.fields.items()]
+    pairs = [f"{name}={_escape_value(value)}" for name, value in line.fields.items()]
     pairs += [f"{name}={CLEARED}" for name in line.cleared]
     return f"[state:{tag_safe_name(line.name)}:{line.type}] {' | '.join(pairs)}"
 
 
-def _printed(value: str) -> str:
+def _escape_value(value: str) -> str:
     return _INNER_FIELD.sub(r"\1:", clean_line(_halfwidth_bars(value).replace("|", "/"), MAX_VALUE))

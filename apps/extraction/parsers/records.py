@@ -1,7 +1,7 @@
 """Split a reply into records: tagged lines, each with the lines that continue it. Pure.
 
 Models add bullets, numbers, quotes, indentation, bold, code fences and line wraps to the lines they are asked for, and
-put headings and remarks around them. Records are free of all that.
+put headings and remarks around them. Records contain none of these.
 """
 
 import re
@@ -21,14 +21,14 @@ T = TypeVar("T")
 _OPENINGS = ("[", "［", "【", "〔")
 _CLOSINGS = frozenset("]］】〕")
 # Quote marks, bullets, bold and code marks, and numbers.
-_LEAD = re.compile(r"(?:[\s*•·‣▪◦–—+>_~`-]+|[(（]?\d{1,3}[.)．）、](?=[\s\[［【〔*_`]))*")
+_LEADING_MARKS = re.compile(r"(?:[\s*•·‣▪◦–—+>_~`-]+|[(（]?\d{1,3}[.)．）、](?=[\s\[［【〔*_`]))*")
 _BULLET = re.compile(r"[*•·‣▪◦+-]\s|\d")
 _CONTINUATION = re.compile(r"\s*(?:>\s*)*(?:[*•·‣▪◦+-]\s+)?")
-_SKIPPED = re.compile(r"[\s>]*(?:(?:```|~~~)\w*|</?\w{1,40}>)\s*$")
+_FENCE_OR_TAG = re.compile(r"[\s>]*(?:(?:```|~~~)\w*|</?\w{1,40}>)\s*$")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|(\*\*|__)[^*_]{1,80}\1:?\s*$)")
 _LABEL = re.compile(r"\w[^.!?]{0,60}:$")
 _NONE_REMARK = re.compile(r"[\W_]*none(?:\s+(?:found|identified|detected|noted|to report))?[\W_]*$", re.IGNORECASE)
-_NONE_BECAUSE = re.compile(r"[\W_]*NONE\s*[.:;,(–—-]")
+_NONE_WITH_REASON = re.compile(r"[\W_]*NONE\s*[.:;,(–—-]")
 _TAG = re.compile(r"\[([^\[\]]*)\]")
 _NUMBERS = re.compile(r"(\d{1,9})(?:\s*[-–]\s*(\d{1,9}))?", re.ASCII)
 MAX_RANGE = 50
@@ -96,11 +96,11 @@ def parse_lines(
 
 def unused_report(unused: list[str], unread: int, reply: str) -> list[str]:
     """Return the unused lines, shortened, with a note of how many more lines and characters were not parsed."""
-    named = [one_line(line, MAX_UNUSED_LINE) for line in unused[:MAX_UNUSED]]
-    more = len(unused) - len(named) + unread
-    named += [f"… and {more} more lines."] if more else []
-    named += [f"… and {len(reply) - MAX_REPLY} more characters."] if len(reply) > MAX_REPLY else []
-    return named
+    report = [one_line(line, MAX_UNUSED_LINE) for line in unused[:MAX_UNUSED]]
+    more = len(unused) - len(report) + unread
+    report += [f"… and {more} more lines."] if more else []
+    report += [f"… and {len(reply) - MAX_REPLY} more characters."] if len(reply) > MAX_REPLY else []
+    return report
 
 
 def iter_records(reply: str, starts: Callable[[Line], bool] = is_tagged, bullet: str = " ") -> Iterator[Record]:
@@ -124,8 +124,8 @@ def iter_records(reply: str, starts: Callable[[Line], bool] = is_tagged, bullet:
 def iter_lines(reply: str) -> Iterator[Line]:
     """Yield the lines of a reply except code fences and lone tags. Blank lines are yielded with an empty text."""
     for written in clean_reply(reply).split("\n"):
-        if not _SKIPPED.match(written):
-            match = _LEAD.match(written)
+        if not _FENCE_OR_TAG.match(written):
+            match = _LEADING_MARKS.match(written)
             lead = match[0] if match else ""
             yield Line(lead, written[len(lead) :].strip(), written.strip())
 
@@ -137,14 +137,14 @@ def is_heading(line: Line) -> bool:
 
 def says_none(record: Record) -> bool:
     """Return whether a record only says that there is nothing to report."""
-    if _NONE_REMARK.match(record.line) or _NONE_BECAUSE.match(record.line):
+    if _NONE_REMARK.match(record.line) or _NONE_WITH_REASON.match(record.line):
         return True
     return record.tag is not None and bool(_NONE_REMARK.match(record.text))
 
 
 def _make_record(lead: str, text: str) -> Record:
     line = " ".join(text.split())
-    end = next((place for place, char in enumerate(line) if char in _CLOSINGS), -1)
+    end = next((index for index, char in enumerate(line) if char in _CLOSINGS), -1)
     match = _TAG.fullmatch(halfwidth(line[: end + 1]))
     if match is None:
         return Record(line, None, clean_line(_strip_closing_marks(lead, line), MAX_RECORD))

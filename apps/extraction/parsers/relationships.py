@@ -11,8 +11,8 @@ MAX_WORDS = 30  # maximum number of descriptors in one line
 MAX_LINE = 2000  # characters
 _ARROW = re.compile(r"\s*(?:[-–—=]{1,3}>|[→⟶➔➜⇒➝])\s*")
 _PIECE = re.compile(r"(?:[^,;|()]|\([^()]*\)?|\))+")
-_WEIGHED = re.compile(r"(?P<word>[^()]*)\((?P<magnitude>[^()]*)\)?[^()]*")
-_VALUED = re.compile(r"(?P<word>[^:=/]*[^:=/\s])\s*[:=/]\s*(?P<magnitude>low|medium|high)", re.IGNORECASE)
+_IN_PARENTHESES = re.compile(r"(?P<word>[^()]*)\((?P<magnitude>[^()]*)\)?[^()]*")
+_AFTER_SEPARATOR = re.compile(r"(?P<word>[^:=/]*[^:=/\s])\s*[:=/]\s*(?P<magnitude>low|medium|high)", re.IGNORECASE)
 _REMOVED = re.compile(r"(?:!|no longer\s)\s*", re.IGNORECASE)
 _HEDGES = {
     "low": re.compile(r"(?:slightly|somewhat|a bit|a little|mildly)\s+(?=\S)", re.IGNORECASE),
@@ -33,11 +33,11 @@ def parse_relationships(reply: str) -> ParsedLines[RelationshipLine]:
 
 
 def _relationship(record: Record) -> RelationshipLine | None:
-    who, arrow, rest = _split_arrow(halfwidth(record.line[:MAX_LINE]))
-    whom, _, words = rest.partition(":")
-    if "<" in who or not arrow or _ARROW.search(whom):
+    subject_text, arrow, rest = _split_arrow(halfwidth(record.line[:MAX_LINE]))
+    target_text, _, words = rest.partition(":")
+    if "<" in subject_text or not arrow or _ARROW.search(target_text):
         return None
-    subject, target = clean_name(who), clean_name(whom)
+    subject, target = clean_name(subject_text), clean_name(target_text)
     added, removed = _descriptors(words)
     if not subject or not target or not (added or removed):
         return None
@@ -50,7 +50,7 @@ def _split_arrow(text: str) -> tuple[str, str, str]:
 
 
 def _descriptors(words: str) -> tuple[tuple[Descriptor, ...], tuple[str, ...]]:
-    """Return the descriptors that hold, each with its highest magnitude, and the words that no longer hold."""
+    """Return the added descriptors, each with its highest magnitude, and the removed ones."""
     added: dict[str, str] = {}
     removed: dict[str, None] = {}
     for piece in map(str.strip, _PIECE.findall(words)[:MAX_WORDS]):
@@ -66,14 +66,14 @@ def _descriptors(words: str) -> tuple[tuple[Descriptor, ...], tuple[str, ...]]:
 
 
 def _descriptor(piece: str) -> Descriptor:
-    match = _WEIGHED.fullmatch(piece) or _VALUED.fullmatch(piece.strip(_EDGES))
+    match = _IN_PARENTHESES.fullmatch(piece) or _AFTER_SEPARATOR.fullmatch(piece.strip(_EDGES))
     word = _word(match["word"] if match else piece)
-    said = match["magnitude"].strip(_EDGES).lower() if match else ""
+    stated = match["magnitude"].strip(_EDGES).lower() if match else ""
     hedged = MEDIUM
     for magnitude, hedge in _HEDGES.items():
         while prefix := hedge.match(word):
             word, hedged = word[prefix.end() :], magnitude
-    return Descriptor(word, said if said in MAGNITUDES else hedged)
+    return Descriptor(word, stated if stated in MAGNITUDES else hedged)
 
 
 def _word(text: str) -> str:

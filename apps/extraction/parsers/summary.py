@@ -36,7 +36,7 @@ class Summary:
 
 
 def parse_summary(reply: str) -> Summary:
-    """Parse a summary. Never raise. A reply with neither the tags nor a first section gives an empty summary.
+    """Parse a summary. Never raise. Return an empty summary if the tags and the first section are missing.
 
     A missing closing tag is tolerated. An ``<analysis>`` before the summary is dropped, closed or not.
     """

@@ -1,8 +1,8 @@
-"""Clean texts of a reply: no control characters, one line, no stray marks. Pure."""
+"""Clean the texts of a reply: remove control characters, line ends and stray marks. Pure."""
 
 import re
 
-MAX_REPLY = 100_000  # maximum length of a parsed reply; no task asks for as much
+MAX_REPLY = 100_000  # maximum length of a parsed reply; no task requests as much
 MAX_TEXT = 1000  # characters of one text
 MAX_NAME = 200
 MARKS = ("**", "__", "~~", "*", "_", "`")
@@ -28,7 +28,7 @@ def clean_reply(reply: str) -> str:
 
 
 def halfwidth(text: str) -> str:
-    """Replace full-width brackets and punctuation by their ASCII forms."""
+    """Replace full-width brackets and punctuation with ASCII characters."""
     return text.translate(_HALFWIDTH)
 
 
@@ -71,7 +71,7 @@ def strip_fences(text: str) -> str:
 
 
 def is_none(text: str) -> bool:
-    """Return whether a text is only the word NONE."""
+    """Return whether a text consists of the word NONE only."""
     return bool(_NONE.fullmatch(text))
 
 

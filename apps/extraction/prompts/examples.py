@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-_SAID = (
+_DIALOGUE = (
     ("Alice", True, "The harbour is shut. Did you bring the chart, Mira?"),
     ("Mira", False, "I had it. Tom took it from my bag, and he thinks that I haven't noticed."),
     ("Alice", True, "Then we ask him tonight, at the mill."),
@@ -11,20 +11,20 @@ _SAID = (
 )
 TURNS = [
     {"number": number, "speaker": speaker, "is_user": is_user, "text": text}
-    for number, (speaker, is_user, text) in enumerate(_SAID, 12)
+    for number, (speaker, is_user, text) in enumerate(_DIALOGUE, 12)
 ]
 NAMES = ["Alice", "Mira", "Tom"]
-KNOWN = [
+KNOWN_MEMORIES = [
     {"number": 1, "kind": "fact", "text": "Mira draws the charts of the harbour."},
     {"number": 2, "kind": "relationship", "text": "Mira trusts Tom, her brother."},
 ]
-_MEMORIES = ["Mira draws the charts of the harbour.", "Tom lives at the mill."]
-_BASE_MATERIAL = {"turns": TURNS, "participants": NAMES, "per_kind": 2, "known": KNOWN}
+_MEMORY_TEXTS = ["Mira draws the charts of the harbour.", "Tom lives at the mill."]
+_BASE_MATERIAL = {"turns": TURNS, "participants": NAMES, "per_kind": 2, "known": KNOWN_MEMORIES}
 
 EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "session": _BASE_MATERIAL | {"subject": ""},
     "long_term": _BASE_MATERIAL | {"subject": "Mira"},
-    "triggers": {"memories": KNOWN},
+    "triggers": {"memories": KNOWN_MEMORIES},
     "relationships": {
         "turns": TURNS,
         "names": NAMES,
@@ -39,7 +39,7 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
         ],
     },
     "supersession": {"old": "Mira has the chart.", "new": "Tom took the chart from Mira's bag."},
-    "summary": {"summary": "1. Scene and setting: the quay, at dusk", "turns": TURNS, "known": _MEMORIES},
+    "summary": {"summary": "1. Scene and setting: the quay, at dusk", "turns": TURNS, "known": _MEMORY_TEXTS},
     "scene_break": {"previous": TURNS[2], "turn": TURNS[3]},
     "scene_recap": {"turns": TURNS},
     "epistemic": {
@@ -60,8 +60,8 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
             {"name": "Chart", "type": "object", "fields": {"owner": "Mira"}},
         ],
     },
-    "profiles": {"subject": "Mira", "names": ["Alice", "Tom"], "memories": _MEMORIES, "turns": TURNS},
-    "canon": {"subject": "Mira", "arcs": ["Tom gave the chart back, and told why."], "memories": _MEMORIES},
+    "profiles": {"subject": "Mira", "names": ["Alice", "Tom"], "memories": _MEMORY_TEXTS, "turns": TURNS},
+    "canon": {"subject": "Mira", "arcs": ["Tom gave the chart back, and told why."], "memories": _MEMORY_TEXTS},
     "continuity": {
         "turn": {"number": 16, "speaker": "Mira", "is_user": False, "text": "My brother never set foot in the mill."},
         "facts": [{"number": 1, "text": "Tom lives at the mill."}],

@@ -5,44 +5,44 @@ from typing import Any
 
 from apps.extraction.prompts.transcript import MAX_TURN, neutral_line, neutralize, transcript
 
-NOTHING = "(nothing)"
+EMPTY = "(nothing)"
 EVERYBODY = "everybody in the conversation"
 MAX_SCENE_BREAK_TURN = 1200  # characters of a message: its beginning and end tell whether a scene begins
 Material = Mapping[str, Any]
 
 
-def placeholder_values(task: str, material: Material, *, longest: int = MAX_TURN) -> dict[str, str]:
+def placeholder_values(task: str, material: Material, *, max_chars: int = MAX_TURN) -> dict[str, str]:
     """Return the text of every placeholder for which there is material."""
     values = {name: render(material[name]) for name, render in _RENDERERS.items() if name in material}
     if task == "scene_break":
         turns = [material["previous"], material["turn"]]
-        longest = min(longest, MAX_SCENE_BREAK_TURN)
+        max_chars = min(max_chars, MAX_SCENE_BREAK_TURN)
         values["number"] = str(material["turn"]["number"])
     else:
         turns = [material["turn"]] if "turn" in material else material.get("turns", [])
-    return values | {"transcript": transcript(turns, longest=longest)}
+    return values | {"transcript": transcript(turns, max_chars=max_chars)}
 
 
-def _listed(lines: Iterable[str]) -> str:
-    return "\n".join(lines) or NOTHING
+def _join_lines(lines: Iterable[str]) -> str:
+    return "\n".join(lines) or EMPTY
 
 
 def _names(names: Iterable[str]) -> str:
-    return ", ".join(filter(None, map(neutral_line, names))) or NOTHING
+    return ", ".join(filter(None, map(neutral_line, names))) or EMPTY
 
 
 def _entries(entries: Iterable[Mapping[str, Any] | str]) -> str:
     """Return a line for each entry: ``3. (fact) text``, or ``- text`` for a text without number and kind."""
-    return _listed(_entry(entry) for entry in entries)
+    return _join_lines(_entry(entry) for entry in entries)
 
 
 def _entry(entry: Mapping[str, Any] | str) -> str:
     if isinstance(entry, str):
         return f"- {neutral_line(entry)}"
-    return f"{entry['number']}. {_about(entry)}{neutral_line(entry['text'])}"
+    return f"{entry['number']}. {_subject_and_kind(entry)}{neutral_line(entry['text'])}"
 
 
-def _about(entry: Mapping[str, Any]) -> str:
+def _subject_and_kind(entry: Mapping[str, Any]) -> str:
     """Return subject, kind and target of an entry.
 
     They stand in round brackets: models would copy square ones into their replies, where they are tags.
@@ -55,7 +55,7 @@ def _about(entry: Mapping[str, Any]) -> str:
 def _known(known: Iterable[Mapping[str, Any] | str]) -> str:
     known = list(known)
     pairs = [entry for entry in known if not isinstance(entry, str) and "descriptors" in entry]
-    return _listed(map(_relationship, pairs)) if pairs else _entries(known)
+    return _join_lines(map(_relationship, pairs)) if pairs else _entries(known)
 
 
 def _relationship(pair: Mapping[str, Any]) -> str:
@@ -64,7 +64,7 @@ def _relationship(pair: Mapping[str, Any]) -> str:
 
 
 def _entities(entities: Iterable[Mapping[str, Any]]) -> str:
-    return _listed(map(_entity, entities))
+    return _join_lines(map(_entity, entities))
 
 
 def _entity(entity: Mapping[str, Any]) -> str:
@@ -73,7 +73,7 @@ def _entity(entity: Mapping[str, Any]) -> str:
 
 
 def _text(text: str) -> str:
-    return neutralize(text).strip() or NOTHING
+    return neutralize(text).strip() or EMPTY
 
 
 _RENDERERS: Mapping[str, Callable[[Any], str]] = {

@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from apps.extraction.prompts.material import NOTHING, placeholder_values
-from apps.extraction.prompts.tasks import MEANINGS, TASKS
+from apps.extraction.prompts.material import EMPTY, placeholder_values
+from apps.extraction.prompts.tasks import PLACEHOLDER_MEANINGS, TASKS
 from apps.extraction.prompts.transcript import CLOSING, MAX_TURN, OPENING
 from apps.llm.generation import PromptMessage
 
@@ -23,16 +23,16 @@ _PLACEHOLDER = re.compile(r"\{\{\s*([\w-]+)\s*\}\}")
 
 
 def render(
-    task: str, material: Mapping[str, Any], template: str | None = None, *, longest: int = MAX_TURN
+    task: str, material: Mapping[str, Any], template: str | None = None, *, max_chars: int = MAX_TURN
 ) -> list[PromptMessage]:
-    """Return the messages of a prompt for ``task``, by ``template`` or else by the built-in one.
+    """Return the messages of a prompt for ``task``, from ``template`` or else from the built-in one.
 
     ``material`` holds the values to render, such as turns and known memories; see ``prompts.examples``. Messages of
-    more than ``longest`` characters are shortened. Placeholders inside the material are not filled in. Raise KeyError
+    more than ``max_chars`` characters are shortened. Placeholders inside the material are not filled in. Raise KeyError
     for an unknown task.
     """
-    values = dict.fromkeys([*TASKS[task].required, *TASKS[task].optional], NOTHING)
-    values |= placeholder_values(task, material, longest=longest)
+    values = dict.fromkeys([*TASKS[task].required, *TASKS[task].optional], EMPTY)
+    values |= placeholder_values(task, material, max_chars=max_chars)
     text = default_template(task) if template is None else template
     filled = _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": filled.strip()}]
@@ -47,7 +47,7 @@ def default_template(task: str) -> str:
 
 
 def check_template(task: str, text: str) -> list[str]:
-    """Return the errors of a template, in sentences. Raise KeyError for an unknown task."""
+    """Return the errors of a template as sentences. Raise KeyError for an unknown task."""
     if not text.strip():
         return ["It is empty."]
     required, optional = TASKS[task].required, TASKS[task].optional
@@ -60,10 +60,10 @@ def check_template(task: str, text: str) -> list[str]:
 
 
 def placeholders(task: str) -> list[dict[str, Any]]:
-    """Return the name, meaning and necessity of each placeholder. Raise KeyError for an unknown task."""
+    """Return each placeholder's name and meaning, and whether it is required. Raise KeyError for an unknown task."""
     required = TASKS[task].required
     names = (*required, *TASKS[task].optional)
-    return [{"name": name, "required": name in required, "meaning": MEANINGS[name]} for name in names]
+    return [{"name": name, "required": name in required, "meaning": PLACEHOLDER_MEANINGS[name]} for name in names]
 
 
 def prompt_template(task: str, own: str | None) -> dict[str, Any]:

@@ -22,15 +22,15 @@ TASKS: Mapping[str, Task] = {
     ),
     "triggers": Task("Words that recall a memory.", ("memories",)),
     "relationships": Task("How relationships between people change.", ("transcript", "names"), ("known",)),
-    "consolidate": Task("Which memories say the same, and their common text.", ("entries",), ("kind",)),
+    "consolidate": Task("Merges of memories that say the same.", ("entries",), ("kind",)),
     "supersession": Task("Whether a new memory replaces an old one.", ("old", "new")),
     "summary": Task("The story so far, in nine sections.", ("summary", "transcript"), ("known",)),
     "scene_break": Task("Whether a message begins a new scene.", ("transcript",), ("number",)),
     "scene_recap": Task("A scene in two or three sentences.", ("transcript",)),
     "epistemic": Task("Who knows, suspects, believes or hides what.", ("transcript",), ("participants", "known")),
-    "arcs": Task("Threads of the story that open and close.", ("transcript", "open")),
-    "arc_summary": Task("A summary of a resolved thread.", ("arc",), ("scenes", "memories")),
-    "ledger": Task("Where everybody and everything is, and in which state.", ("transcript", "entities")),
+    "arcs": Task("Story arcs that begin or are resolved.", ("transcript", "open")),
+    "arc_summary": Task("A summary of a resolved arc.", ("arc",), ("scenes", "memories")),
+    "ledger": Task("The current state of characters, objects and places.", ("transcript", "entities")),
     "profiles": Task(
         "The present state of a character and their world.", ("subject", "transcript"), ("names", "memories")
     ),
@@ -39,13 +39,13 @@ TASKS: Mapping[str, Task] = {
     "repair": Task("A note that resolves a contradiction.", ("issues",), ("facts",)),
 }
 
-MEANINGS: Mapping[str, str] = {
+PLACEHOLDER_MEANINGS: Mapping[str, str] = {
     "transcript": "the messages, numbered, between marks",
-    "known": "what is already remembered",
+    "known": "entries that are already known",
     "participants": "the names of all participants",
     "names": "the names that may be used",
-    "per_kind": "the most lines of a kind to write",
-    "subject": "the character",
+    "per_kind": "the maximum number of lines of each kind",
+    "subject": "the name of the character",
     "memories": "the memories",
     "entries": "the memories that may be merged, numbered",
     "kind": "the kind of these memories",
@@ -53,11 +53,11 @@ MEANINGS: Mapping[str, str] = {
     "new": "the newer memory",
     "summary": "the summary so far",
     "number": "the number of the message in question",
-    "open": "the open threads, numbered",
-    "arc": "the thread that was resolved",
+    "open": "the open arcs, numbered",
+    "arc": "the arc that was resolved",
     "scenes": "recaps of scenes, the oldest first",
     "entities": "the entities, with their known state",
-    "arcs": "summaries of resolved threads",
+    "arcs": "summaries of resolved arcs",
     "facts": "the known facts, numbered",
     "issues": "the contradictions that were found",
 }

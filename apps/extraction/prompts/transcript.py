@@ -21,24 +21,24 @@ _BRACKETS = r"\[\]［］【】〔〕"
 _TAG = re.compile(
     rf"[\[［【〔](?=[^{_BRACKETS}\n]*?(?<![^\W_])(?:{_TAGS})s?(?![^\W_]))([^{_BRACKETS}\n]*)[\]］】〕]?", re.IGNORECASE
 )
-_ANGLE = re.compile(rf"<(?=\s*{_SECTIONS}|\|)", re.IGNORECASE)
-_RULE = re.compile(r"={3,}")
+_ANGLE_BRACKET = re.compile(rf"<(?=\s*{_SECTIONS}|\|)", re.IGNORECASE)
+_EQUALS_SIGNS = re.compile(r"={3,}")
 _NUMBERED = re.compile(r"^(\W*)#(?=\s*\d)")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f\u200b\u2060\ufeff]")
 
 
-def transcript(turns: Iterable[Mapping[str, Any]], *, longest: int = MAX_TURN) -> str:
+def transcript(turns: Iterable[Mapping[str, Any]], *, max_chars: int = MAX_TURN) -> str:
     """Return the turns between the marks, each as ``#12 Mira: text`` with continuation lines indented.
 
-    Turns of more than ``longest`` characters are shortened in the middle.
+    Turns of more than ``max_chars`` characters are shortened in the middle.
     """
-    return "\n".join([OPENING, *(_turn(turn, longest) for turn in turns), CLOSING])
+    return "\n".join([OPENING, *(_turn(turn, max_chars) for turn in turns), CLOSING])
 
 
-def _turn(turn: Mapping[str, Any], longest: int) -> str:
-    lines = [_NUMBERED.sub(r"\1＃", line) for line in neutralize(shorten(turn["text"], longest)).splitlines()]
-    said = f"\n{_INDENT}".join(line.rstrip() for line in lines).strip()
-    return f"#{turn['number']} {_name(turn['speaker'])}: {said}".rstrip()
+def _turn(turn: Mapping[str, Any], max_chars: int) -> str:
+    lines = [_NUMBERED.sub(r"\1＃", line) for line in neutralize(shorten(turn["text"], max_chars)).splitlines()]
+    text = f"\n{_INDENT}".join(line.rstrip() for line in lines).strip()
+    return f"#{turn['number']} {_name(turn['speaker'])}: {text}".rstrip()
 
 
 def _name(speaker: str) -> str:
@@ -47,7 +47,7 @@ def _name(speaker: str) -> str:
 
 def neutralize(text: str) -> str:
     """Neutralize everything in a text that imitates a tag, a transcript mark or a control token of a model."""
-    return _RULE.sub("==", _ANGLE.sub("‹", _TAG.sub(r"⟦\1⟧", _CONTROL.sub("", text))))
+    return _EQUALS_SIGNS.sub("==", _ANGLE_BRACKET.sub("‹", _TAG.sub(r"⟦\1⟧", _CONTROL.sub("", text))))
 
 
 def neutral_line(text: str) -> str:
@@ -55,9 +55,9 @@ def neutral_line(text: str) -> str:
     return " ".join(neutralize(text).split())
 
 
-def shorten(text: str, longest: int) -> str:
-    """Cut the middle of a text of more than ``longest`` characters."""
-    if len(text) <= longest:
+def shorten(text: str, max_chars: int) -> str:
+    """Cut the middle of a text of more than ``max_chars`` characters."""
+    if len(text) <= max_chars:
         return text
-    head = max(longest * 2 // 3, 1)
-    return text[:head] + CUT + text[len(text) - max(longest - head, 1) :]
+    head = max(max_chars * 2 // 3, 1)
+    return text[:head] + CUT + text[len(text) - max(max_chars - head, 1) :]

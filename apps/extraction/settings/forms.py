@@ -23,10 +23,10 @@ class SettingsForm(forms.Form):
     def changes(self) -> dict[str, Any]:
         """Return the changes for ``change_settings``: a value for each filled field, None for each empty one.
 
-        Fields that were not sent are left out. The field named by ``take_back`` counts as empty.
+        Fields that were not sent are left out. The field named by ``reset`` counts as empty.
         """
         changes = {name: _parse_value(name, self.cleaned_data[name]) for name in self.fields if name in self.data}
-        reset = self.data.get("take_back")
+        reset = self.data.get("reset")
         return changes | ({reset: None} if reset in self.fields else {})
 
     def add_problem(self, problem: Invalid) -> None:
@@ -50,7 +50,7 @@ class GroupRows:
 
     @property
     def is_open(self) -> bool:
-        """Return whether a setting of the group was set here or has errors, so that it must not be folded."""
+        """Return whether the group is shown unfolded: a setting of it was set here or has errors."""
         return any(setting.is_own or field.errors for field, setting in self.rows)
 
 
@@ -60,7 +60,7 @@ def _field(name: str, inherited: Any) -> forms.Field:
     if kind in (bool, str):
         choices = {"on": "On", "off": "Off"} if kind is bool else metadata["choices"]
         return forms.ChoiceField(
-            choices=[("", f"{choices[_initial(inherited)]} (as given)"), *choices.items()], **shared
+            choices=[("", f"{choices[_initial(inherited)]} (inherited)"), *choices.items()], **shared
         )
     limits = {"min": f"{metadata['low']:g}", "max": f"{metadata['high']:g}", "placeholder": f"{inherited:g}"}
     widget = forms.NumberInput(attrs=limits | {"step": "1" if kind is int else "0.01"})
@@ -71,7 +71,7 @@ def _initial(value: Any) -> Any:
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
 
 
-def _parse_value(name: str, given: Any) -> Any:
-    if given in ("", None):
+def _parse_value(name: str, value: Any) -> Any:
+    if value in ("", None):
         return None
-    return given == "on" if TYPES[name] is bool else given
+    return value == "on" if TYPES[name] is bool else value

@@ -16,7 +16,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class Group:
-    """Group of settings on the settings pages. An advanced group is folded unless something in it was set."""
+    """Group of settings on the settings pages. An advanced group is folded unless one of its settings was set."""
 
     title: str
     about: str
@@ -24,22 +24,22 @@ class Group:
 
 
 READING = Group("Reading", "Which messages are read, and when.")
-KEPT = Group("What is kept", "Each part can be switched off. What it kept before stays.")
+KEPT = Group("What is kept", "Each kind can be switched off. Its existing entries stay.")
 LIMITS = Group("Limits", "Entries beyond a limit are retired, the least useful first, and never deleted.")
 STORY = Group("Scenes, summary and profiles", "How the story is divided and summarised.", is_advanced=True)
-MERGING = Group("Merging", "New entries of a kind after which those that say the same are merged.", is_advanced=True)
+MERGING = Group("Merging", "How many new entries of a kind start a merge of similar ones.", is_advanced=True)
 SIMILARITY = Group(
-    "Similarity", "From when two entries say the same, or share a topic. 1 is identical.", is_advanced=True
+    "Similarity", "Minimum for entries that say the same or share a topic. 1 is identical.", is_advanced=True
 )
 CONFIDENCE = Group(
-    "Confidence", "Confirmed memories gain it; unconfirmed ones lose it and are retired.", is_advanced=True
+    "Confidence", "Confirmed memories gain confidence; unconfirmed ones lose it and are retired.", is_advanced=True
 )
 WINDOWS = Group("Windows", "How much text a model is given at once.", is_advanced=True)
 GROUPS = (READING, KEPT, LIMITS, STORY, MERGING, SIMILARITY, CONFIDENCE, WINDOWS)
 
 
 def _setting(default: Any, group: Group, label: str, help: str, *, b: Any = None, **limits: Any) -> Any:
-    """Declare a setting; ``b`` is its default for profile B, if another than for A."""
+    """Declare a setting; ``b`` is its default for profile B, if it differs from profile A's."""
     metadata = {"group": group, "label": label, "help": help, "b": default if b is None else b}
     return field(default=default, metadata=metadata | limits)
 
@@ -57,7 +57,7 @@ class Settings:
         READING,
         "Hardware profile",
         "Which defaults apply: those for small models, or for large ones.",
-        choices={"auto": "By the model", "A": "A: small, local models", "B": "B: large, hosted models"},
+        choices={"auto": "Detected from the model", "A": "A: small, local models", "B": "B: large, hosted models"},
     )
     extract_every: int = _number(3, 1, 200, READING, "Read every", "New messages after which memories are extracted.")
     chunk: int = _number(20, 2, 200, READING, "Messages at a time", "Messages that a model reads in one call.")
@@ -68,15 +68,15 @@ class Settings:
     long_term: bool = _setting(True, KEPT, "Long-term memories", "Memories that a character keeps in other chats.")
     scenes: bool = _setting(True, KEPT, "Scenes", "Scenes of the chat, each summarised in a few sentences.")
     arcs: bool = _setting(True, KEPT, "Story arcs", "Open threads of the story.")
-    ledger: bool = _setting(True, KEPT, "State ledger", "Where everybody and everything is, and in which state.")
-    epistemic: bool = _setting(True, KEPT, "Who knows what", "What each knows, suspects, believes or hides.")
+    ledger: bool = _setting(True, KEPT, "State ledger", "The current state of characters, objects and places.")
+    epistemic: bool = _setting(True, KEPT, "Who knows what", "What each character knows, suspects, believes or hides.")
     summary: bool = _setting(True, KEPT, "Summary so far", "Summary of the messages that no longer fit the context.")
     profiles: bool = _setting(True, KEPT, "Profiles", "The present state of each character.")
     canon: bool = _setting(False, KEPT, "Canon", "A character's history, rewritten when an arc is resolved.", b=True)
-    continuity: bool = _setting(False, KEPT, "Continuity check", "Contradictions in every reply.", b=True)
+    continuity: bool = _setting(False, KEPT, "Continuity check", "Checks every reply for contradictions.", b=True)
     continuity_repair: bool = _setting(False, KEPT, "Repair note", "A note that resolves a contradiction.")
 
-    new_per_kind: int = _number(2, 1, 50, LIMITS, "New entries of a kind", "The most important of an extraction.", b=4)
+    new_per_kind: int = _number(2, 1, 50, LIMITS, "New entries of a kind", "The most important per extraction.", b=4)
     long_term_cap: int = _number(25, 4, 5000, LIMITS, "Long-term memories", "Active memories of a character.")
     session_cap: int = _number(30, 4, 5000, LIMITS, "Session memories", "Active memories of a chat.")
     arcs_cap: int = _number(10, 1, 500, LIMITS, "Open arcs", "Arcs that are open at the same time.")
@@ -84,9 +84,9 @@ class Settings:
     scene_check: str = _setting(
         "rules", STORY, "Ends of scenes", "How they are found.", choices={"rules": "By rules", "model": "By the model"}
     )
-    scene_min_messages: int = _number(3, 1, 100, STORY, "Shortest scene", "Messages in a scene at least.")
-    summary_share: float = _number(0.8, 0.1, 1, STORY, "Summarise at", "Share of the context that messages fill.")
-    summary_tokens: int = _number(2000, 200, 8000, STORY, "Longest summary", "Tokens.")
+    scene_min_messages: int = _number(3, 1, 100, STORY, "Shortest scene", "Minimum number of messages.")
+    summary_share: float = _number(0.8, 0.1, 1, STORY, "Summarise at", "Share of the context filled by messages.")
+    summary_tokens: int = _number(2000, 200, 8000, STORY, "Longest summary", "Maximum length in tokens.")
     summary_keep: int = _number(10, 2, 200, STORY, "Never summarised", "Newest messages that are never summarised.")
     profile_minutes: int = _number(30, 1, 100_000, STORY, "Age of profiles", "Minutes after which they are rewritten.")
     model_triggers: bool = _setting(False, STORY, "Triggers by the model", "Words that recall a memory.", b=True)
@@ -105,12 +105,12 @@ class Settings:
     word_same_topic: float = _number(0.40, 0.1, 1, SIMILARITY, "Same topic, by words", "Jaccard index.", b=0.38)
 
     confidence: float = _number(0.7, 0, 1, CONFIDENCE, "Of a new memory")
-    confirmation: float = _number(0.05, 0, 1, CONFIDENCE, "Gained each time", "When it is extracted again.")
-    decay_after: int = _number(10, 1, 1000, CONFIDENCE, "Decays after", "Extractions that don't confirm it.")
-    decay: float = _number(0.02, 0, 1, CONFIDENCE, "Lost each time", "Per further extraction.")
-    decay_floor: float = _number(0.3, 0, 1, CONFIDENCE, "Retired at", "Confidence at which it is retired.")
+    confirmation: float = _number(0.05, 0, 1, CONFIDENCE, "Gain", "Each time a memory is extracted again.")
+    decay_after: int = _number(10, 1, 1000, CONFIDENCE, "Decays after", "Extractions that don't confirm a memory.")
+    decay: float = _number(0.02, 0, 1, CONFIDENCE, "Loss", "For each further extraction without it.")
+    decay_floor: float = _number(0.3, 0, 1, CONFIDENCE, "Retired at", "Confidence at which a memory is retired.")
 
-    chunk_share: float = _number(0.35, 0.05, 0.9, WINDOWS, "Share of the context", "Used by messages at most.")
+    chunk_share: float = _number(0.35, 0.05, 0.9, WINDOWS, "Share of the context", "Maximum share filled by messages.")
     arcs_window: int = _number(100, 10, 1000, WINDOWS, "Window for arcs", "Messages in which arcs are looked for.")
 
 

@@ -1,1 +1,1 @@
-"""Stages of a run, one module each. ``run(context, window)`` reads, asks a model, and returns an Outcome to write."""
+"""Stages of a run, one module each. ``run(context, window)`` asks a model and returns a StageOutcome to write."""

@@ -11,10 +11,10 @@ from apps.chats.models import Message
 from apps.english.words import content_words, jaccard
 from apps.extraction.parsers.arcs import ArcLine, parse_arcs
 from apps.extraction.parsers.free_text import parse_free_text
-from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
+from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import attribute
-from apps.extraction.stages.turns import messages_between, within_room
+from apps.extraction.stages.turns import messages_between, within_budget
 from apps.memories.models import Arc, Memory, Scene
 from apps.memories.neighbours import LOST_REASONS
 from apps.memories.operations.arcs import open_arc, resolve_arc, retire_arcs_beyond
@@ -23,7 +23,7 @@ from apps.memories.queries.memories import active_memories
 MAX_TOKENS, SUMMARY_TOKENS = 400, 300
 MIN_TEXT = 15  # an arc's text must be longer
 SAME_ARC = (0.82, 0.40)  # minimum (cosine, Jaccard index) of two equal arcs
-SAME_AS_MEMORY = (0.78, 0.45)  # the same for an arc and a session memory: it has happened already
+SAME_MEMORY = (0.78, 0.45)  # the same for an arc and a session memory, which says that it has already happened
 MIN_RESOLUTION_OVERLAP = 0.25  # minimum Jaccard index of a resolution and its arc
 MAX_SCENES, MAX_MEMORIES = 5, 20  # entries from which a summary is made
 MAX_SUMMARY = 2000  # characters
@@ -36,16 +36,16 @@ class _Changes:
     model: str = ""  # the model of the vectors
 
 
-def run(context: Context, window: Window) -> Outcome:
-    """Look for arcs in the window, shown together with earlier messages as far as there is room."""
+def run(context: Context, window: Window) -> StageOutcome:
+    """Find arcs opened or resolved in the window; the prompt also shows as many earlier messages as fit."""
     if not window.turns:
-        return NOTHING
+        return NO_OUTCOME
     last = window.messages[-1].index
     shown = messages_between(context.chat, last - context.settings.arcs_window + 1, last)
-    turns = within_room(Window(shown).turns, context.room)
+    turns = within_budget(Window(shown).turns, context.token_budget)
     arcs = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Arc.State.OPEN)
-    known = list(arcs.order_by("pk"))
-    numbered = dict(enumerate(known, 1))
+    open_arcs = list(arcs.order_by("pk"))
+    numbered = dict(enumerate(open_arcs, 1))
     reply = context.ask(
         "arcs",
         {
@@ -60,7 +60,7 @@ def run(context: Context, window: Window) -> Outcome:
     unused = [*parsed.unused, *(line.text for line in parsed.items if line.text in echoes)]
     texts = {number: turn.mes for number, turn in turns.items() if number in window.turns}
     changes = _Changes()
-    _open_new(context, [line for line in lines if line.kind == "arc"], known, window.turns, texts, changes)
+    _open_new(context, [line for line in lines if line.kind == "arc"], open_arcs, window.turns, texts, changes)
     for line in lines:
         if line.kind == "resolved":
             _resolve(context, line, numbered, window.turns, texts, changes)
@@ -80,32 +80,32 @@ def run(context: Context, window: Window) -> Outcome:
         retire_arcs_beyond(context.chat, context.settings.arcs_cap)
         return Counter(arcs=len(changes.opened), resolved=resolved)
 
-    return Outcome(write, unused)
+    return StageOutcome(write, unused)
 
 
 def _open_new(
     context: Context,
     lines: Sequence[ArcLine],
-    known: Sequence[Arc],
+    open_arcs: Sequence[Arc],
     turns: Mapping[int, Message],
     texts: Mapping[int, str],
     changes: _Changes,
 ) -> None:
-    """Add the arcs that are similar to no open or dismissed arc and no session memory."""
+    """Add the arcs that are not similar to an open or dismissed arc or to a session memory."""
     lines = [line for line in lines if len(line.text) > MIN_TEXT]
     vectors, model = context.vectors([line.text for line in lines])
     changes.model = model
     closed = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat).exclude(state=Arc.State.OPEN)
     # An arc that lost its source, or was retired by a fresh start, may be opened again.
     closed = closed.exclude(retired_reason__in=LOST_REASONS).exclude(retired_reason__startswith="fresh_start")
-    others = [(arc.text, arc.embedding if arc.embedding_model == model else None) for arc in [*known, *closed]]
-    happened = [
+    others = [(arc.text, arc.embedding if arc.embedding_model == model else None) for arc in [*open_arcs, *closed]]
+    memories = [
         (memory.text, memory.embedding if memory.embedding_model == model else None)
         for memory in active_memories(context.chat, Memory.Tier.SESSION, None)
     ]
     for number, line in enumerate(lines):
         vector = None if vectors is None else vectors[number]
-        if _is_like(line.text, vector, others, *SAME_ARC) or _is_like(line.text, vector, happened, *SAME_AS_MEMORY):
+        if _is_similar(line.text, vector, others, *SAME_ARC) or _is_similar(line.text, vector, memories, *SAME_MEMORY):
             continue
         others.append((line.text, vector))
         source = attribute(line.text, texts)
@@ -113,13 +113,13 @@ def _open_new(
         changes.opened.append((line.text, turns[source], vector))
 
 
-def _is_like(text: str, vector: Any, others: Sequence[tuple[str, Any]], cosine: float, words: float) -> bool:
-    """Return whether one of the others is similar, by cosine, or by words where a vector is missing."""
+def _is_similar(text: str, vector: Any, rows: Sequence[tuple[str, Any]], min_cosine: float, min_jaccard: float) -> bool:
+    """Return whether one of ``rows`` (text, vector) is similar, by cosine, or by words if a vector is missing."""
     return any(
-        float(np.dot(vector, other)) >= cosine
+        float(np.dot(vector, other)) >= min_cosine
         if vector is not None and other is not None
-        else jaccard(text, other_text) >= words
-        for other_text, other in others
+        else jaccard(text, other_text) >= min_jaccard
+        for other_text, other in rows
     )
 
 
@@ -131,12 +131,12 @@ def _resolve(
     texts: Mapping[int, str],
     changes: _Changes,
 ) -> None:
-    """Resolve the arcs that a line is about: the one that it numbers, or else those with similar words."""
+    """Resolve the arc whose number a line names or, if it names none, the arcs with similar words."""
     if line.number is not None:
-        about = [numbered[line.number]] if line.number in numbered else []
+        resolved_arcs = [numbered[line.number]] if line.number in numbered else []
     else:
-        about = [arc for arc in numbered.values() if jaccard(arc.text, line.text) >= MIN_RESOLUTION_OVERLAP]
-    for arc in about:
+        resolved_arcs = [arc for arc in numbered.values() if jaccard(arc.text, line.text) >= MIN_RESOLUTION_OVERLAP]
+    for arc in resolved_arcs:
         if arc.pk not in changes.resolved:
             source = attribute(line.text, texts)
             assert source is not None

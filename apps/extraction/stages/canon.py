@@ -5,7 +5,7 @@ from typing import Any
 
 from apps.chats.models import Message
 from apps.extraction.parsers.free_text import parse_free_text
-from apps.extraction.stages.context import NOTHING, Context, Outcome, Window
+from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window
 from apps.memories.models import Arc, Memory, VersionedText
 from apps.memories.operations.texts import write_version
 from apps.memories.queries.memories import active_memories
@@ -16,24 +16,24 @@ MAX_ARCS, MAX_MEMORIES = 20, 30
 MIN_IMPORTANCE = 2
 
 
-def run(context: Context, window: Window) -> Outcome:
-    """Rewrite the canon if the run resolved an arc, or if the user asked for it."""
+def run(context: Context, window: Window) -> StageOutcome:
+    """Rewrite the canon if the run resolved an arc or the user requested it."""
     arcs = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Arc.State.RESOLVED)
-    asked_for = context.run.tiers == ["canon"]
-    if not asked_for and not context.resolved_arcs():
-        return NOTHING
+    is_requested = context.run.tiers == ["canon"]
+    if not is_requested and not context.resolved_arcs():
+        return NO_OUTCOME
     summaries = _summaries(context, arcs)
     character_id = context.character.pk if context.character else None
     rows = active_memories(context.chat, Memory.Tier.LONG_TERM, character_id)
     rows = rows.filter(importance__gte=MIN_IMPORTANCE, hidden=False).order_by("-pinned", "-importance", "-pk")
     memories = list(rows.values_list("text", flat=True)[:MAX_MEMORIES])
     if not summaries and not memories:
-        return NOTHING
+        return NO_OUTCOME
     subject = context.character.name if context.character else context.chat.title
     reply = context.ask("canon", {"subject": subject, "arcs": summaries, "memories": memories}, max_tokens=MAX_TOKENS)
     text = parse_free_text(reply, MAX_TEXT)
     if not text:
-        return Outcome(unused=["The reply contained no text."])
+        return StageOutcome(unused=["The reply contained no text."])
 
     def write() -> Counter[str]:
         write_version(
@@ -46,7 +46,7 @@ def run(context: Context, window: Window) -> Outcome:
         )
         return Counter(canon=1)
 
-    return Outcome(write)
+    return StageOutcome(write)
 
 
 def _summaries(context: Context, arcs: Any) -> list[str]:
@@ -55,5 +55,5 @@ def _summaries(context: Context, arcs: Any) -> list[str]:
     if context.witness is None:
         return [arc.summary for arc in rows]
     sources = Message.objects.for_owner(context.owner_id).with_swipes().in_bulk([arc.source_id for arc in rows])
-    heard = context.witnessed({number: sources[arc.source_id] for number, arc in enumerate(rows) if arc.source_id})
-    return [arc.summary for number, arc in enumerate(rows) if number in heard]
+    witnessed = context.witnessed({number: sources[arc.source_id] for number, arc in enumerate(rows) if arc.source_id})
+    return [arc.summary for number, arc in enumerate(rows) if number in witnessed]

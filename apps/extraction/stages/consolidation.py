@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from apps.english.words import content_words, jaccard
 from apps.extraction.parsers.merges import MergeLine, parse_merges
 from apps.extraction.settings.schema import Settings
-from apps.extraction.stages.context import NOTHING, Context, Outcome, Window
+from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window
 from apps.extraction.stages.extraction import KINDS
 from apps.llm.generation import GenerationFailed
 from apps.memories.models import Memory
@@ -18,52 +18,52 @@ MIN_TOKENS, TOKENS_PER_ENTRY = 400, 60
 MIN_MEMBER_OVERLAP = 0.2  # minimum Jaccard index of a merged text with one of its members
 
 
-def run_session(context: Context, window: Window) -> Outcome:
+def run_session(context: Context, window: Window) -> StageOutcome:
     """Merge session memories. Reads memories only, not the window."""
     return _run(context, Memory.Tier.SESSION)
 
 
-def run_long_term(context: Context, window: Window) -> Outcome:
+def run_long_term(context: Context, window: Window) -> StageOutcome:
     """Merge long-term memories. Reads memories only, not the window."""
     return _run(context, Memory.Tier.LONG_TERM)
 
 
-def _run(context: Context, tier: str) -> Outcome:
+def _run(context: Context, tier: str) -> StageOutcome:
     merges: list[tuple[list[Memory], str]] = []
-    seen: list[Memory] = []
+    shown: list[Memory] = []
     unused: list[str] = []
     for kind in KINDS[tier]:
         entries = _entries(context, tier, kind)
         if sum(not entry.consolidated for entry in entries) >= threshold(context.settings, kind):
-            groups, lines = _merges(context, tier, kind, entries)
+            groups, lines = _ask_for_merges(context, tier, kind, entries)
             merges += groups
             unused += lines
-            seen += entries
-    if not seen:
-        return NOTHING
+            shown += entries
+    if not shown:
+        return NO_OUTCOME
 
     def write() -> Counter[str]:
-        merged = sum(merge_memories(members, text, run_id=context.run.pk) for members, text in merges)
-        mark_consolidated(context.owner_id, seen)
-        return Counter(merged=merged)
+        count = sum(merge_memories(members, text, run_id=context.run.pk) for members, text in merges)
+        mark_consolidated(context.owner_id, shown)
+        return Counter(merged=count)
 
-    return Outcome(write, unused)
+    return StageOutcome(write, unused)
 
 
 def threshold(settings: Settings, kind: str) -> int:
-    """Return how many new entries of a kind start a merge."""
+    """Return the number of new entries of a kind that starts a merge."""
     value: int = getattr(settings, f"consolidate_{kind}", settings.consolidate_session)
     return value
 
 
 def _entries(context: Context, tier: str, kind: str) -> list[Memory]:
-    """Return the entries that may be merged, preferring new ones: none that the user pinned or edited."""
+    """Return at most MAX_ENTRIES entries to merge, preferring new ones, without pinned and edited ones."""
     character_id = context.character.pk if context.character else None
     rows = active_memories(context.chat, tier, character_id).filter(kind=kind, pinned=False, edited_by="")
     return list(rows.defer("embedding", "lexemes").order_by("consolidated", "-pk")[:MAX_ENTRIES])[::-1]
 
 
-def _merges(
+def _ask_for_merges(
     context: Context, tier: str, kind: str, entries: Sequence[Memory]
 ) -> tuple[list[tuple[list[Memory], str]], list[str]]:
     """Ask for merges. Return groups of entries with their merged text, and the unusable lines of the reply."""
@@ -79,27 +79,27 @@ def _merges(
     try:
         reply = context.ask("consolidate", material, max_tokens=max(MIN_TOKENS, TOKENS_PER_ENTRY * len(entries)))
     except GenerationFailed:
-        return [], []  # tried again once more entries are new
+        return [], []  # tried again once there are more new entries
     parsed = parse_merges(reply)
     groups: list[tuple[list[Memory], str]] = []
-    taken: set[int] = set()
+    merged: set[int] = set()
     unused = list(parsed.unused)
     for line in parsed.items:
-        if _is_usable(line, numbered, taken):
-            taken |= set(line.numbers)
+        if _is_usable(line, numbered, merged):
+            merged |= set(line.numbers)
             groups.append(([numbered[number] for number in line.numbers], line.text))
         else:
             unused.append(line.text)
     return groups, unused
 
 
-def _is_usable(line: MergeLine, entries: Mapping[int, Memory], taken: set[int]) -> bool:
+def _is_usable(line: MergeLine, entries: Mapping[int, Memory], merged: set[int]) -> bool:
     """Return whether a line names at least two entries that are shown and not yet merged, and is about them."""
     numbers = set(line.numbers)
-    if len(numbers) < 2 or not numbers <= entries.keys() or numbers & taken:
+    if len(numbers) < 2 or not numbers <= entries.keys() or numbers & merged:
         return False
     if len({tuple(entries[number].witnessed_by) for number in numbers}) > 1:
-        return False  # else a witness of one entry would learn from the merged text what only the other tells
+        return False  # the merged text would tell a witness of one entry what only the other entry says
     known = frozenset[str]().union(*(content_words(entries[number].text) for number in numbers))
     words = content_words(line.text)
     return bool(words & known) and any(jaccard(line.text, entries[n].text) >= MIN_MEMBER_OVERLAP for n in numbers)

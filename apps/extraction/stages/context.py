@@ -26,8 +26,8 @@ from apps.llm.generation import Completion, GenerationBackend, GenerationFailed,
 from apps.memories.models import Memory
 from apps.memories.witnesses import participant_of, participants_of, witnessed_turns
 
-MAX_RAW = 200_000  # characters of a reply that are stored
-MIN_ROOM = 500  # minimum tokens for messages, however small the context
+MAX_STORED_REPLY = 200_000  # characters of a reply that are stored
+MIN_TOKEN_BUDGET = 500  # minimum tokens for messages, however small the context
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Window:
 
     @cached_property
     def key(self) -> str:
-        """Return a hash of the messages as they are."""
+        """Return a hash of the messages' ids and fingerprints."""
         return window_key(self.messages)
 
     @cached_property
     def turns(self) -> dict[int, Message]:
-        """Return the visible messages by the number under which the model is shown each: its index."""
+        """Return the visible messages by index, which is the number that the model sees."""
         return {message.index: message for message in self.messages if not message.is_system and message.mes.strip()}
 
 
@@ -56,8 +56,8 @@ def turns_material(turns: Mapping[int, Message]) -> list[dict[str, Any]]:
 
 
 @dataclass
-class Outcome:
-    """Result of a stage. ``write`` stores it, in the transaction that ends the step, and returns its counts.
+class StageOutcome:
+    """Result of a stage. ``write`` stores it, in the transaction that ends the step, and returns counts of its rows.
 
     ``unused`` are lines of the reply that could not be used.
     """
@@ -66,7 +66,7 @@ class Outcome:
     unused: Sequence[str] = ()
 
 
-NOTHING = Outcome()
+NO_OUTCOME = StageOutcome()
 
 
 @dataclass
@@ -78,7 +78,7 @@ class Context:
     backend: GenerationBackend
     stage: str = ""
     character: Character | None = None  # the character whose memories the stage writes
-    position: int = 0  # index of the current window; earlier messages that change are read last
+    position: int = 0  # index at which the current window begins; earlier messages that change are read last
 
     @property
     def chat(self) -> Chat:
@@ -90,15 +90,15 @@ class Context:
 
     @cached_property
     def participants(self) -> list[str]:
-        """Return the names of everybody who speaks in the chat, sorted."""
+        """Return the names of all speakers of the chat, of its user and its character, sorted."""
         names = Message.objects.for_owner(self.owner_id).filter(chat=self.chat).values_list("name", flat=True)
-        everybody = {*names.order_by().distinct(), self.chat.user_name}
-        everybody |= {self.chat.character.name} if self.chat.character else set()
-        return sorted(filter(None, everybody))
+        speakers = {*names.order_by().distinct(), self.chat.user_name}
+        speakers |= {self.chat.character.name} if self.chat.character else set()
+        return sorted(filter(None, speakers))
 
     @property
     def witness(self) -> Participant | None:
-        """Return the character's participant, or None if members of the group know everything."""
+        """Return the character's participant, or None if witnesses are not told apart."""
         return participant_of(self.chat, self.character) if self.settings.witnesses_only else None
 
     def witnessed(self, turns: Mapping[int, Message]) -> dict[int, Message]:
@@ -108,9 +108,9 @@ class Context:
         return witnessed_turns(turns, self.character, participants_of(self.chat))
 
     @property
-    def room(self) -> float:
-        """Return how many tokens of messages fit into one prompt."""
-        return max(self.settings.chunk_share * self.backend.context_tokens, MIN_ROOM)
+    def token_budget(self) -> float:
+        """Return the maximum number of tokens of messages in one prompt."""
+        return max(self.settings.chunk_share * self.backend.context_tokens, MIN_TOKEN_BUDGET)
 
     @property
     def last_index(self) -> int:
@@ -119,38 +119,38 @@ class Context:
 
     def resolved_arcs(self) -> int:
         """Return how many arcs the run has resolved so far."""
-        # ``self.run`` is as it was when it was claimed: finish_step counts in the database.
+        # ``self.run`` was loaded when the run was claimed; finish_step updates the counts in the database only.
         resolved: int = ExtractionRun.objects.for_owner(self.owner_id).get(pk=self.run.pk).counts.get("resolved", 0)
         return resolved
 
     def ask(self, task: str, material: Mapping[str, Any], *, max_tokens: int = 800) -> str:
-        """Return the model's reply, and store it as it came. Raise GenerationFailed, ClaimLost."""
+        """Return the model's reply, and store it unchanged. Raise GenerationFailed, ClaimLost."""
         messages = render(task, material, template_of(self.owner_id, task))
         request = GenerationRequest(task, messages, material, max_tokens)
         heartbeat = partial(jobs.heartbeat, self.run)
         heartbeat()
-        begun = time.monotonic()
+        start = time.monotonic()
         try:
             completion = self.backend.generate(request, heartbeat)
         except GenerationFailed as error:
             partial_reply = Completion(error.partial, error.prompt_tokens, error.completion_tokens, error.reasoning)
-            self._record_call(task, begun, partial_reply, error.detail)
+            self._record_call(task, start, partial_reply, error.detail)
             raise
-        self._record_call(task, begun, completion, "")
+        self._record_call(task, start, completion, "")
         return completion.text
 
-    def _record_call(self, task: str, begun: float, completion: Completion, error: str) -> None:
+    def _record_call(self, task: str, start: float, completion: Completion, error: str) -> None:
         call = ModelCall(
             owner_id=self.owner_id,
             run=self.run,
             stage=self.stage,
             task=task,
-            reply=completion.text[:MAX_RAW],
-            reasoning=completion.reasoning[:MAX_RAW],
+            reply=completion.text[:MAX_STORED_REPLY],
+            reasoning=completion.reasoning[:MAX_STORED_REPLY],
             error=error,
             prompt_tokens=completion.prompt_tokens,
             completion_tokens=completion.completion_tokens,
-            seconds=time.monotonic() - begun,
+            seconds=time.monotonic() - start,
         )
         runs.record_call(self.run, call)
 

@@ -1,4 +1,4 @@
-"""Continuity: contradictions between the newest reply and what is known, and a note that repairs them."""
+"""Continuity: contradictions between the newest reply and known facts, and a note that repairs them."""
 
 from collections import Counter
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from apps.chats.models import Message
 from apps.extraction.parsers.continuity import parse_contradictions
 from apps.extraction.parsers.free_text import parse_free_text
-from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
+from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.summary import current_summary
 from apps.memories.models import Memory, VersionedText
 from apps.memories.operations.texts import write_version
@@ -18,13 +18,13 @@ MAX_CARD = 4000  # characters of each field of the card
 MAX_FACTS = 80
 
 
-def run(context: Context, window: Window) -> Outcome:
+def run(context: Context, window: Window) -> StageOutcome:
     """Compare the newest reply with the card, the memories and the summary."""
     replies = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, is_user=False, is_system=False)
     reply = replies.with_swipes().order_by("-index").first()
     facts = _facts(context, reply)
     if reply is None or not facts:
-        return NOTHING
+        return NO_OUTCOME
     numbered = dict(enumerate(facts, 1))
     material: dict[str, Any] = {
         "turn": turns_material({reply.index: reply})[0],
@@ -43,7 +43,7 @@ def run(context: Context, window: Window) -> Outcome:
             write_version(context.owner_id, VersionedText.Kind.REPAIR, text=note, **common)
         return Counter(contradictions=len(issues))
 
-    return Outcome(write, parsed.unused)
+    return StageOutcome(write, parsed.unused)
 
 
 def _repair(context: Context, issues: list[dict[str, str]]) -> str:

@@ -10,10 +10,10 @@ from apps.chats.models import Message
 from apps.english.words import jaccard
 from apps.extraction.models import ExtractionProgress
 from apps.extraction.parsers.epistemic import KnowledgeLine, parse_knowledge
-from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
+from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import attribute
-from apps.extraction.stages.turns import messages_between, within_room
+from apps.extraction.stages.turns import messages_between, within_budget
 from apps.memories.models import Entity, Knowledge, Scene
 from apps.memories.operations.knowledge import write_knowledge
 
@@ -22,18 +22,18 @@ SAME_ENTRY = 0.7  # minimum Jaccard index of two equal entries of a kind and a s
 MAX_KNOWN_ENTRIES = 60  # entries shown to the model
 
 
-def run(context: Context, window: Window) -> Outcome:
+def run(context: Context, window: Window) -> StageOutcome:
     """Ask about each scene that ended just before a message of the window, or that such a message belongs to."""
     if not window.turns:
-        return NOTHING
+        return NO_OUTCOME
     writes = []
     unused: list[str] = []
     for scene in _ended_scenes(context, window):
-        turns = within_room(Window(scene).turns, context.room)
+        turns = within_budget(Window(scene).turns, context.token_budget)
         if turns:
-            lines, retired, rest = _ask(context, turns)
+            lines, retired, unused_lines = _ask(context, turns)
             writes.append((lines, retired, scene[-1]))
-            unused += rest
+            unused += unused_lines
 
     def write() -> Counter[str]:
         changed = sum(
@@ -41,7 +41,7 @@ def run(context: Context, window: Window) -> Outcome:
         )
         return Counter(knowledge=changed)
 
-    return Outcome(write, unused)
+    return StageOutcome(write, unused)
 
 
 def _ended_scenes(context: Context, window: Window) -> list[list[Message]]:
@@ -50,16 +50,16 @@ def _ended_scenes(context: Context, window: Window) -> list[list[Message]]:
     A scene that reaches beyond the window counts as ended if it was read before.
     """
     first, last = window.messages[0].index, window.messages[-1].index
-    found = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
+    scenes = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
     read = max(last, _last_read(context))
-    ends = set(found.filter(source__index__lt=read).values_list("source__index", flat=True))
+    ends = set(scenes.filter(source__index__lt=read).values_list("source__index", flat=True))
     rows = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, ends_scene=True)
     ends |= set(rows.filter(index__lt=read).values_list("index", flat=True))
     ordered = [-1, *sorted(ends)]
     return [
-        messages_between(context.chat, ordered[place - 1] + 1, end)
-        for place, end in enumerate(ordered)
-        if place and end >= first - 1 and ordered[place - 1] < last
+        messages_between(context.chat, ordered[position - 1] + 1, end)
+        for position, end in enumerate(ordered)
+        if position and end >= first - 1 and ordered[position - 1] < last
     ]
 
 
@@ -99,7 +99,7 @@ def _ask(
     for line in parsed.items:
         if line.subject.casefold() not in people or line.text in echoes:
             unused.append(f"{line.subject} | {line.text}")
-        elif not _is_known(line, [*known.values()], [one for one, _ in lines]):
+        elif not _is_known(line, [*known.values()], [other for other, _ in lines]):
             number = attribute(f"{line.subject} {line.text}", texts)
             assert number is not None
             lines.append((line, turns[number]))
@@ -115,10 +115,10 @@ def _known(context: Context) -> dict[int, Knowledge]:
 
 def _people(context: Context) -> set[str]:
     """Return the casefolded names of all people who can know something: speakers and known characters."""
-    mine = Q(chat=context.chat)
+    scope = Q(chat=context.chat)
     if context.chat.character_id:
-        mine |= Q(character_id=context.chat.character_id)
-    names = Entity.objects.for_owner(context.owner_id).filter(mine, kind=Entity.Kind.CHARACTER)
+        scope |= Q(character_id=context.chat.character_id)
+    names = Entity.objects.for_owner(context.owner_id).filter(scope, kind=Entity.Kind.CHARACTER)
     return {name.casefold() for name in [*context.participants, *names.values_list("name", flat=True)]}
 
 
@@ -130,5 +130,5 @@ def _is_known(line: KnowledgeLine, rows: Sequence[Knowledge], lines: Sequence[Kn
         for row in rows
         if (row.kind, row.subject.name.casefold(), row.target.name.casefold() if row.target else "") == subject
     ]
-    new = [one.text for one in lines if (one.kind, one.subject.casefold(), one.target.casefold()) == subject]
+    new = [other.text for other in lines if (other.kind, other.subject.casefold(), other.target.casefold()) == subject]
     return any(jaccard(line.text, text) >= SAME_ENTRY for text in [*stored, *new])

@@ -10,13 +10,12 @@ from apps.chats.models import Message
 from apps.extraction.parsers.memories import Candidate, parse_memories
 from apps.extraction.parsers.records import ParsedLines
 from apps.extraction.settings.schema import Settings
-from apps.extraction.stages.context import NOTHING, Context, Window, turns_material
-from apps.extraction.stages.context import Outcome as StageOutcome
-from apps.extraction.stages.judging import compare_by, confirm_by, thresholds_of
+from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
+from apps.extraction.stages.judging import comparison_for, confirmation_for, thresholds_of
 from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import attribute
-from apps.extraction.stages.relationships import changes_of
-from apps.extraction.stages.triggers import triggers_of
+from apps.extraction.stages.relationships import find_relationship_changes
+from apps.extraction.stages.triggers import find_triggers
 from apps.memories.models import Memory
 from apps.memories.neighbours import Scope, find_neighbours, learnt_from, neighbours_by_words, without_vector
 from apps.memories.operations.verdicts import Limits, VerdictBatch, hash_of, write_verdicts
@@ -46,14 +45,14 @@ def run_long_term(context: Context, window: Window) -> StageOutcome:
 
 def _run(context: Context, turns: Mapping[int, Message], tier: str) -> StageOutcome:
     if not turns:
-        return NOTHING
-    parsed = _candidates(context, turns, tier)
-    stage = _judge(context, turns, tier, parsed.items)
-    stage = replace(stage, triggers=triggers_of(context, stage))
-    relationships = changes_of(context, stage) if tier == Memory.Tier.LONG_TERM else None
+        return NO_OUTCOME
+    parsed = _ask_for_candidates(context, turns, tier)
+    batch = _judge(context, turns, tier, parsed.items)
+    batch = replace(batch, triggers=find_triggers(context, batch))
+    relationships = find_relationship_changes(context, batch) if tier == Memory.Tier.LONG_TERM else None
 
     def write() -> Counter[str]:
-        counts = write_verdicts(stage)
+        counts = write_verdicts(batch)
         if relationships:
             counts["relationships"] = relationships.write()
         return counts
@@ -61,7 +60,7 @@ def _run(context: Context, turns: Mapping[int, Message], tier: str) -> StageOutc
     return StageOutcome(write, parsed.unused)
 
 
-def _candidates(context: Context, turns: Mapping[int, Message], tier: str) -> ParsedLines[Candidate]:
+def _ask_for_candidates(context: Context, turns: Mapping[int, Message], tier: str) -> ParsedLines[Candidate]:
     """Ask the model for candidates. Return those that are usable, and the unusable lines."""
     known = _known(context, tier)
     per_kind = context.settings.new_per_kind
@@ -96,32 +95,32 @@ def _active(context: Context, tier: str) -> Any:
 
 
 def _usable(parsed: ParsedLines[Candidate], turns: Mapping[int, Message]) -> ParsedLines[Candidate]:
-    """Drop candidates that cite turns that were not shown, or repeat a line that a message dictates.
+    """Drop candidates that cite unknown turns or repeat a line that a message dictates.
 
-    Candidates that cite nothing get the turn with most of their words as their source.
+    A candidate that cites no turn gets the one that shares most words with it as its source.
     """
     texts = {number: turn.mes for number, turn in turns.items()}
     echoes = PromptEchoes(texts.values())
-    good: list[Candidate] = []
-    bad: list[str] = []
+    usable: list[Candidate] = []
+    unusable: list[str] = []
     for candidate in parsed.items:
         if not set(candidate.sources) <= turns.keys() or candidate.text in echoes:
-            bad.append(candidate.text)
+            unusable.append(candidate.text)
             continue
         source = attribute(candidate.text, texts)
-        good.append(candidate if candidate.sources or source is None else replace(candidate, sources=(source,)))
-    return ParsedLines(good, [*parsed.unused, *bad])
+        usable.append(candidate if candidate.sources or source is None else replace(candidate, sources=(source,)))
+    return ParsedLines(usable, [*parsed.unused, *unusable])
 
 
 def limits_from(settings: Settings) -> Limits:
-    """Return the limits that ``write_stage`` applies, from the settings of the same names."""
+    """Return the limits that ``write_verdicts`` applies, from the settings of the same names."""
     return Limits(**{field.name: getattr(settings, field.name) for field in fields(Limits)})
 
 
 def _judge(context: Context, turns: Mapping[int, Message], tier: str, candidates: Sequence[Candidate]) -> VerdictBatch:
-    """Compare candidates with the tier's memories and with each other, and return their verdicts as a stage."""
+    """Compare candidates with the tier's memories and with each other, and return their verdicts."""
     character = context.character if context.chat.is_group and tier == Memory.Tier.LONG_TERM else None
-    stage = VerdictBatch(
+    batch = VerdictBatch(
         chat=context.chat,
         tier=tier,
         turns=turns,
@@ -134,41 +133,41 @@ def _judge(context: Context, turns: Mapping[int, Message], tier: str, candidates
     # A model that loops repeats a line: only the first one counts.
     lines: dict[str, Candidate] = {}
     for candidate in candidates:
-        lines.setdefault(hash_of(stage, candidate), candidate)
+        lines.setdefault(hash_of(batch, candidate), candidate)
     ordered = sorted(lines.values(), key=lambda candidate: max(candidate.sources))
     texts = [candidate.text for candidate in ordered]
-    hashes = [hash_of(stage, candidate) for candidate in ordered]
+    hashes = [hash_of(batch, candidate) for candidate in ordered]
     vectors, model = context.vectors(texts)
-    stage = replace(stage, vectors=vectors, model=model)
-    learnt = learnt_from(context.chat, turns.values())
+    batch = replace(batch, vectors=vectors, model=model)
+    learnt_ids = learnt_from(context.chat, turns.values())
     scope = Scope(context.chat, tier, character)
     if vectors is None:
-        near = neighbours_by_words(scope, hashes, learnt, texts)
+        neighbours = neighbours_by_words(scope, hashes, learnt_ids, texts)
     else:
-        context.embed_memories(without_vector(scope, hashes, learnt, model, MAX_STALE))
-        near = find_neighbours(scope, hashes, learnt, vectors, model)
+        context.embed_memories(without_vector(scope, hashes, learnt_ids, model, MAX_STALE))
+        neighbours = find_neighbours(scope, hashes, learnt_ids, vectors, model)
     thresholds = thresholds_of(context.settings, by_words=vectors is None)
-    verdicts = judge(ordered, near, vectors, thresholds, confirm_by(context, tier), compare_by(context))
-    return replace(stage, verdicts=_limited(verdicts, context.settings.new_per_kind, set(learnt)))
+    verdicts = judge(ordered, neighbours, vectors, thresholds, confirmation_for(context, tier), comparison_for(context))
+    return replace(batch, verdicts=_limited(verdicts, context.settings.new_per_kind, set(learnt_ids)))
 
 
-def _limited(verdicts: Sequence[Verdict], per_kind: int, learnt: Set[UUID]) -> list[Verdict]:
+def _limited(verdicts: Sequence[Verdict], per_kind: int, learnt_ids: Set[UUID]) -> list[Verdict]:
     """Reject new memories beyond ``per_kind`` of a kind, the least important first.
 
-    One that supersedes another is no addition. Memories ``learnt`` from the same messages before count, so that
-    reading messages again adds none.
+    Memories that supersede others don't count. Those in ``learnt_ids``, extracted from the same messages before, do, so
+    that reading messages again adds no more.
     """
     by_rank = sorted(range(len(verdicts)), key=lambda number: (-verdicts[number].candidate.importance, number))
-    kept = Counter(verdict.candidate.kind for verdict in verdicts if verdict.target in learnt)
-    beyond: set[int] = set()
+    kept = Counter(verdict.candidate.kind for verdict in verdicts if verdict.target in learnt_ids)
+    excess: set[int] = set()
     for number in by_rank:
         verdict = verdicts[number]
         if verdict.outcome == Outcome.PASSED:
             kept[verdict.candidate.kind] += 1
             is_replaced = any(later.earlier == number for later in verdicts)
             if kept[verdict.candidate.kind] > per_kind and not is_replaced:
-                beyond.add(number)
+                excess.add(number)
     return [
-        replace(verdict, outcome=Outcome.REJECTED, reason="more than a pass may add") if number in beyond else verdict
+        replace(verdict, outcome=Outcome.REJECTED, reason="too many new memories") if number in excess else verdict
         for number, verdict in enumerate(verdicts)
     ]

@@ -1,4 +1,4 @@
-"""Choose the thresholds for verdicts, and who decides what is uncertain: the model or the learned comparison."""
+"""Choose the thresholds of verdicts, and whether the model or the learned comparison decides uncertain ones."""
 
 from collections.abc import Sequence
 
@@ -12,11 +12,12 @@ from apps.memories.models import Memory
 from apps.memories.verdicts import Compare, Confirm, Thresholds
 
 ANSWER_TOKENS = 20
-MAX_QUESTIONS = 12  # of one step
-STANDS = Comparison(superseded=0, duplicate=0, passed=1)
+MAX_QUESTIONS = 12  # per step
+UNRELATED = Comparison(superseded=0, duplicate=0, passed=1)
 
 
 def thresholds_of(settings: Settings, *, by_words: bool) -> Thresholds:
+    """Return the thresholds for similarity by words, or else by embeddings."""
     if by_words:
         return Thresholds(
             duplicate=settings.word_duplicate,
@@ -30,38 +31,38 @@ def thresholds_of(settings: Settings, *, by_words: bool) -> Thresholds:
     )
 
 
-def confirm_by(context: Context, tier: str) -> Confirm | None:
-    """Return a function that asks the model whether a statement replaces another; None where there is no model.
+def confirmation_for(context: Context, tier: str) -> Confirm | None:
+    """Return a function that asks the model whether a statement replaces another; None for the built-in extractor.
 
-    Only of long-term memories: those of a session are many, and short-lived. A model that fails to answer replaces
-    nothing.
+    Return None also for session memories, which are many and short-lived. The function returns False if the model
+    fails, or after MAX_QUESTIONS.
     """
     if context.backend.name == "builtin" or tier != Memory.Tier.LONG_TERM:
         return None
-    asked: dict[tuple[str, str], bool] = {}
+    answers: dict[tuple[str, str], bool] = {}
 
     def confirm(old: str, new: str) -> bool:
-        if (old, new) not in asked and len(asked) < MAX_QUESTIONS:
-            asked[old, new] = _replaces(context, old, new)
-        return asked.get((old, new), False)
+        if (old, new) not in answers and len(answers) < MAX_QUESTIONS:
+            answers[old, new] = _is_replaced(context, old, new)
+        return answers.get((old, new), False)
 
     return confirm
 
 
-def compare_by(context: Context) -> Compare | None:
-    """Return the learned comparison where there is no model to ask."""
-    return _compare if context.backend.name == "builtin" else None
+def comparison_for(context: Context) -> Compare | None:
+    """Return the learned comparison if the built-in extractor is used, else None."""
+    return _compare_locally if context.backend.name == "builtin" else None
 
 
-def _compare(pairs: Sequence[tuple[str, str, str]]) -> list[Comparison]:
-    """Compare by this machine's embedding model; where that is out of order, nothing is a change or a repetition."""
+def _compare_locally(pairs: Sequence[tuple[str, str, str]]) -> list[Comparison]:
+    """Compare pairs with the local embedding model. If it is unavailable, treat them as unrelated."""
     try:
         return compare(pairs, get_embedder().embed)
     except EmbeddingUnavailable:
-        return [STANDS] * len(pairs)
+        return [UNRELATED] * len(pairs)
 
 
-def _replaces(context: Context, old: str, new: str) -> bool:
+def _is_replaced(context: Context, old: str, new: str) -> bool:
     try:
         reply = context.ask("supersession", {"old": old, "new": new}, max_tokens=ANSWER_TOKENS)
     except GenerationFailed:

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Q
 
 from apps.extraction.parsers.ledger import parse_states
-from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
+from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import attribute
 from apps.memories.models import Entity, LedgerEntry
@@ -18,40 +18,40 @@ KINDS = (Entity.Kind.CHARACTER, Entity.Kind.OBJECT, Entity.Kind.PLACE, Entity.Ki
 MAX_ENTITIES = 40  # entities shown to the model
 
 
-def run(context: Context, window: Window) -> Outcome:
-    """Ask what the window changes about its speakers and the known entities that it names."""
+def run(context: Context, window: Window) -> StageOutcome:
+    """Ask for changes in the state of the window's speakers and of the known entities that it names."""
     if not window.turns:
-        return NOTHING
-    said = "\n".join(f"{turn.name}: {turn.mes}" for turn in window.turns.values()).casefold()
-    entities = _entities(context, said)
+        return NO_OUTCOME
+    transcript = "\n".join(f"{turn.name}: {turn.mes}" for turn in window.turns.values()).casefold()
+    entities = _entities(context, transcript)
     reply = context.ask("ledger", {"turns": turns_material(window.turns), "entities": entities}, max_tokens=MAX_TOKENS)
     parsed = parse_states(reply)
-    offered = {entity["name"].casefold() for entity in entities}
+    shown_names = {entity["name"].casefold() for entity in entities}
     texts = {number: f"{turn.name}: {turn.mes}" for number, turn in window.turns.items()}
     echoes = PromptEchoes(turn.mes for turn in window.turns.values())
     lines, unused = [], list(parsed.unused)
     for line in parsed.items:
         text = " ".join([line.name, *line.fields.values(), *line.cleared])
-        unknown = line.name.casefold() not in offered and line.name.casefold() not in said
+        unknown = line.name.casefold() not in shown_names and line.name.casefold() not in transcript
         if unknown or text in echoes:
             unused.append(text)
             continue
         number = attribute(text, texts)
         assert number is not None
         lines.append((line, window.turns[number]))
-    return Outcome(lambda: Counter(ledger=write_states(context.chat, lines, context.run.pk)), unused)
+    return StageOutcome(lambda: Counter(ledger=write_states(context.chat, lines, context.run.pk)), unused)
 
 
-def _entities(context: Context, said: str) -> list[dict[str, Any]]:
-    """Return the speakers, and the known entities that ``said`` names, with their current fields."""
-    mine = Q(chat=context.chat)
+def _entities(context: Context, text: str) -> list[dict[str, Any]]:
+    """Return the speakers, and the known entities that ``text`` names, with their current fields."""
+    scope = Q(chat=context.chat)
     if context.chat.character_id:
-        mine |= Q(character_id=context.chat.character_id)
-    rows = Entity.objects.for_owner(context.owner_id).filter(mine, kind__in=KINDS).order_by("pk")
-    known = {row.name.casefold(): row for row in rows}
+        scope |= Q(character_id=context.chat.character_id)
+    entities = Entity.objects.for_owner(context.owner_id).filter(scope, kind__in=KINDS).order_by("pk")
+    known = {entity.name.casefold(): entity for entity in entities}
     names = {name.casefold(): name for name in context.participants}
-    found = [(names.get(key) or known[key].name, known.get(key)) for key in dict.fromkeys([*names, *known])]
-    shown = [(name, row) for name, row in found if name.casefold() in names or name.casefold() in said][:MAX_ENTITIES]
+    rows = [(names.get(key) or known[key].name, known.get(key)) for key in dict.fromkeys([*names, *known])]
+    shown = [(name, row) for name, row in rows if name.casefold() in names or name.casefold() in text][:MAX_ENTITIES]
     fields = _fields(context, [row for _, row in shown if row])
     return [
         {"name": name, "type": row.kind if row else "character", "fields": fields.get(row.pk, {}) if row else {}}
@@ -64,7 +64,7 @@ def _fields(context: Context, entities: Sequence[Entity]) -> dict[Any, dict[str,
     rows = LedgerEntry.objects.for_owner(context.owner_id).filter(
         chat=context.chat, state=LedgerEntry.State.CURRENT, entity__in=entities
     )
-    found: dict[Any, dict[str, str]] = {}
+    fields: dict[Any, dict[str, str]] = {}
     for row in rows:
-        found.setdefault(row.entity_id, {})[row.field] = row.value
-    return found
+        fields.setdefault(row.entity_id, {})[row.field] = row.value
+    return fields

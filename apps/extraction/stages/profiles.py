@@ -7,8 +7,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.extraction.parsers.profiles import parse_profiles
-from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
-from apps.extraction.stages.turns import messages_between, within_room
+from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
+from apps.extraction.stages.turns import messages_between, within_budget
 from apps.memories.models import Memory, VersionedText
 from apps.memories.operations.texts import write_version
 from apps.memories.queries.memories import active_memories
@@ -17,15 +17,15 @@ MAX_TOKENS = 600
 MAX_MEMORIES, MAX_MESSAGES = 40, 20
 
 
-def run(context: Context, window: Window) -> Outcome:
+def run(context: Context, window: Window) -> StageOutcome:
     """Update the character's profile if it is stale."""
     subject = context.character.name if context.character else context.chat.title
     memories, current = _memories(context), _current(context)
     if not memories or not _is_stale(context, current):
-        return NOTHING
+        return NO_OUTCOME
     end = context.last_index
     latest = Window(messages_between(context.chat, end - MAX_MESSAGES + 1, end)).turns
-    turns = within_room(context.witnessed(latest), context.room)
+    turns = within_budget(context.witnessed(latest), context.token_budget)
     material = {
         "subject": subject,
         "names": context.participants,
@@ -34,7 +34,7 @@ def run(context: Context, window: Window) -> Outcome:
     }
     profile = parse_profiles(context.ask("profiles", material, max_tokens=MAX_TOKENS))
     if profile is None:
-        return Outcome(unused=["The reply contained no profile."])
+        return StageOutcome(unused=["The reply contained no profile."])
     parts = {
         "character_state": profile.character_state,
         "world_state": profile.world_state,
@@ -56,7 +56,7 @@ def run(context: Context, window: Window) -> Outcome:
         )
         return Counter(profiles=1)
 
-    return Outcome(write)
+    return StageOutcome(write)
 
 
 def _current(context: Context) -> VersionedText | None:
@@ -65,7 +65,7 @@ def _current(context: Context) -> VersionedText | None:
 
 
 def _is_stale(context: Context, current: VersionedText | None) -> bool:
-    """Return whether the user asked for a new profile, or there is none, or it is old and was not edited."""
+    """Return whether the profile is missing, requested by the user, or old and not edited."""
     if current is None or context.run.tiers == ["profiles"]:
         return True
     age = timezone.now() - current.created_at
@@ -75,10 +75,10 @@ def _is_stale(context: Context, current: VersionedText | None) -> bool:
 def _memories(context: Context) -> list[str]:
     """Return the texts of the most important memories, long-term ones first."""
     character_id = context.character.pk if context.character else None
-    found: list[str] = []
+    texts: list[str] = []
     for tier in (Memory.Tier.LONG_TERM, Memory.Tier.SESSION):
         rows = active_memories(context.chat, tier, character_id).filter(hidden=False).order_by("-importance", "-pk")
         if context.witness is not None:
             rows = rows.filter(Q(witnessed_by=[]) | Q(witnessed_by__contains=[context.witness.pk]))
-        found += rows.values_list("text", flat=True)[:MAX_MEMORIES]
-    return found
+        texts += rows.values_list("text", flat=True)[:MAX_MEMORIES]
+    return texts

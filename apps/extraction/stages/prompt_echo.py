@@ -4,16 +4,16 @@ import re
 from collections.abc import Iterable
 
 from apps.english.words import content_words
-from apps.extraction.instructions import dictated_texts, is_instruction, normalized, without_instructions
+from apps.extraction.instructions import dictated_texts, is_instruction, normalize_text, without_instructions
 
-MIN_REPEATED_SHARE = 0.6  # minimum share of a line's words that occur in a text which it repeats
+MIN_REPEATED_SHARE = 0.6  # minimum share of a line's words that occur in the dictated text
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n")
 
 
 class PromptEchoes:
     """Container of dictated texts: ``text in PromptEchoes(messages)`` is true if the text only repeats one.
 
-    A text that a sentence of the story says as well is not contained.
+    A text is not contained if a sentence of the story says the same.
     """
 
     def __init__(self, messages: Iterable[str]) -> None:
@@ -23,7 +23,7 @@ class PromptEchoes:
         self._story = [words for message in messages for words in _story_words(message)] if self._dictated else []
 
     def __contains__(self, text: str) -> bool:
-        if normalized(text) in self._lines:
+        if normalize_text(text) in self._lines:
             return True
         words = content_words(text)
         if not words or not self._dictated:

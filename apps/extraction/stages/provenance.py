@@ -6,7 +6,7 @@ from apps.english.words import content_words
 
 
 def attribute(text: str, turns: Mapping[int, str]) -> int | None:
-    """Return the number of the turn that shares most words with ``text``, the latest of equals; None without turns."""
+    """Return the number of the turn that shares most words with ``text``, the latest of several; None without turns."""
     words = content_words(text)
-    scores = {number: len(words & content_words(said)) for number, said in turns.items()}
+    scores = {number: len(words & content_words(turn)) for number, turn in turns.items()}
     return max(scores, key=lambda number: (scores[number], number), default=None)

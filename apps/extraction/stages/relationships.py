@@ -1,4 +1,4 @@
-"""Relationships: what the turns of a window change between characters."""
+"""Relationships: changes between characters in the turns of a window."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ MAX_TOKENS = 300
 
 
 @dataclass(frozen=True)
-class Changes:
+class RelationshipChanges:
     """Changed relationships between known characters, each with its source message."""
 
     chat: Chat
@@ -29,44 +29,44 @@ class Changes:
         return write_relationships(self.chat, self.character, self.lines, self.run_id)
 
 
-def changes_of(context: Context, stage: VerdictBatch) -> Changes | None:
-    """Ask what the turns change. Return None if they contain nothing new (without asking), or if the model fails."""
-    if not stage.verdicts and not _was_invalidated(context, stage):
+def find_relationship_changes(context: Context, batch: VerdictBatch) -> RelationshipChanges | None:
+    """Ask for changes in the turns. Return None if nothing in them is new (without asking), or if the model fails."""
+    if not batch.verdicts and not _was_invalidated(context, batch):
         return None
-    names = _names(context, stage)
-    material = {"turns": turns_material(stage.turns), "names": names, "known": _known(context)}
+    names = _names(context, batch)
+    material = {"turns": turns_material(batch.turns), "names": names, "known": _known(context)}
     try:
         parsed = parse_relationships(context.ask("relationships", material, max_tokens=MAX_TOKENS))
     except GenerationFailed:
         return None  # the memories are stored without relationships
     known = {name.casefold() for name in names}
-    texts = {number: f"{turn.name}: {turn.mes}" for number, turn in stage.turns.items()}
+    texts = {number: f"{turn.name}: {turn.mes}" for number, turn in batch.turns.items()}
     lines = [
-        (line, stage.turns[_source_of(line, texts)])
+        (line, batch.turns[_source_of(line, texts)])
         for line in parsed.items
         if {line.subject.casefold(), line.target.casefold()} <= known
         and line.subject.casefold() != line.target.casefold()
     ]
-    return Changes(context.chat, stage.character, lines, context.run.pk)
+    return RelationshipChanges(context.chat, batch.character, lines, context.run.pk)
 
 
-def _was_invalidated(context: Context, stage: VerdictBatch) -> bool:
+def _was_invalidated(context: Context, batch: VerdictBatch) -> bool:
     """Return whether a relationship was retired because one of the turns has changed."""
-    turns = [turn.pk for turn in stage.turns.values()]
+    turns = [turn.pk for turn in batch.turns.values()]
     return Relationship.objects.for_owner(context.owner_id).filter(source__in=turns, state="retired").exists()
 
 
 def _source_of(line: RelationshipLine, texts: Mapping[int, str]) -> int:
     """Return the number of the turn that a line most likely comes from."""
-    words = " ".join([line.subject, line.target, *(one.word for one in line.added), *line.removed])
-    number = attribute(words, texts)
+    text = " ".join([line.subject, line.target, *(descriptor.word for descriptor in line.added), *line.removed])
+    number = attribute(text, texts)
     assert number is not None
     return number
 
 
-def _names(context: Context, stage: VerdictBatch) -> list[str]:
+def _names(context: Context, batch: VerdictBatch) -> list[str]:
     """Return the names that a line may use: speakers and known characters."""
-    character_id = stage.character_id
+    character_id = batch.character_id
     scope = {"character_id": character_id} if character_id else {"chat": context.chat}
     people = Entity.objects.for_owner(context.owner_id).filter(kind=Entity.Kind.CHARACTER, **scope)
     return list(dict.fromkeys([*context.participants, *people.order_by("pk").values_list("name", flat=True)[:40]]))
@@ -75,8 +75,8 @@ def _names(context: Context, stage: VerdictBatch) -> list[str]:
 def _known(context: Context) -> list[dict[str, Any]]:
     """Return the current relationships as template values, grouped by pair."""
     rows = Relationship.objects.for_owner(context.owner_id).filter(chat=context.chat, state="current")
-    found: dict[tuple[str, str], list[dict[str, str]]] = {}
+    by_pair: dict[tuple[str, str], list[dict[str, str]]] = {}
     for row in rows.select_related("subject", "target").order_by("pk"):
-        words = found.setdefault((row.subject.name, row.target.name), [])
-        words.append({"word": row.descriptor, "magnitude": row.magnitude})
-    return [{"subject": a, "target": b, "descriptors": words} for (a, b), words in found.items()]
+        descriptors = by_pair.setdefault((row.subject.name, row.target.name), [])
+        descriptors.append({"word": row.descriptor, "magnitude": row.magnitude})
+    return [{"subject": a, "target": b, "descriptors": descriptors} for (a, b), descriptors in by_pair.items()]

@@ -16,17 +16,17 @@ class SceneTurn:
 
 
 # Called with the turns, the position of the first new one, the minimum length of a scene, and a function that
-# confirms a position. Returns the positions of the turns that begin a scene.
+# accepts a position. Returns the positions of the turns that begin a scene.
 Detector = Callable[[Sequence[SceneTurn], int, int, Callable[[int], bool]], list[int]]
 
 _detectors: list[Detector] = []
 
 
 def register_detector(detector: Detector) -> None:
-    """Use ``detector`` from now on."""
+    """Register ``detector``, which replaces the one before."""
     _detectors[:] = [detector]
 
 
-def scene_starts(turns: Sequence[SceneTurn], first: int, min_messages: int, agrees: Callable[[int], bool]) -> list[int]:
+def scene_starts(turns: Sequence[SceneTurn], first: int, min_messages: int, accept: Callable[[int], bool]) -> list[int]:
     """Return the positions of the turns that begin a scene; none if no detector is registered."""
-    return _detectors[0](turns, first, min_messages, agrees) if _detectors else []
+    return _detectors[0](turns, first, min_messages, accept) if _detectors else []

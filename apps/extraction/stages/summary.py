@@ -4,7 +4,7 @@ from collections import Counter
 
 from apps.chats.models import Message
 from apps.extraction.parsers.summary import parse_summary
-from apps.extraction.stages.context import NOTHING, Context, Outcome, Window, turns_material
+from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory, VersionedText
 from apps.memories.operations.texts import write_version
@@ -14,21 +14,21 @@ MIN_MESSAGES = 4
 MAX_KNOWN_MEMORIES = 30  # memories shown to the model, which the summary need not repeat
 
 
-def run(context: Context, window: Window) -> Outcome:
-    """Extend the summary by the oldest messages after it, once the messages after it fill the context.
+def run(context: Context, window: Window) -> StageOutcome:
+    """Extend the summary with the oldest unsummarised messages once those fill the context.
 
     One batch per step is enough, since a window is no longer than a batch.
     """
     if not window.turns:
-        return NOTHING
+        return NO_OUTCOME
     current = current_summary(context)
-    waiting = _waiting(context, current, window.messages[-1].index)
-    room = context.settings.summary_share * (context.backend.context_tokens - context.settings.summary_tokens)
-    if len(waiting) < MIN_MESSAGES or sum(count_tokens(turn.mes) for turn in waiting.values()) < room:
-        return NOTHING
-    batch = _oldest_fitting(context, waiting)
+    unsummarised = _unsummarised(context, current, window.messages[-1].index)
+    limit = context.settings.summary_share * (context.backend.context_tokens - context.settings.summary_tokens)
+    if len(unsummarised) < MIN_MESSAGES or sum(count_tokens(turn.mes) for turn in unsummarised.values()) < limit:
+        return NO_OUTCOME
+    batch = _oldest_fitting(context, unsummarised)
     if not batch:
-        return NOTHING
+        return NO_OUTCOME
     memories = active_memories(context.chat, Memory.Tier.SESSION, None).order_by("-importance", "-pk")
     known = list(memories.values_list("text", flat=True)[:MAX_KNOWN_MEMORIES])
     reply = context.ask(
@@ -38,7 +38,7 @@ def run(context: Context, window: Window) -> Outcome:
     )
     summary = parse_summary(reply)
     if not summary.text:
-        return Outcome(unused=[reply[:1000]])
+        return StageOutcome(unused=[reply[:1000]])
     last = batch[max(batch)]
 
     def write() -> Counter[str]:
@@ -58,7 +58,7 @@ def run(context: Context, window: Window) -> Outcome:
         )
         return Counter(summary=1)
 
-    return Outcome(write)
+    return StageOutcome(write)
 
 
 def current_summary(context: Context) -> VersionedText | None:
@@ -69,7 +69,7 @@ def current_summary(context: Context) -> VersionedText | None:
     return rows.select_related("source").first()
 
 
-def _waiting(context: Context, current: VersionedText | None, last: int) -> dict[int, Message]:
+def _unsummarised(context: Context, current: VersionedText | None, last: int) -> dict[int, Message]:
     """Return the turns after those in the summary, up to index ``last``."""
     first = current.source.index + 1 if current and current.source else 0
     rows = Message.objects.for_owner(context.owner_id).filter(
@@ -78,14 +78,14 @@ def _waiting(context: Context, current: VersionedText | None, last: int) -> dict
     return Window(list(rows.with_swipes().order_by("index"))).turns
 
 
-def _oldest_fitting(context: Context, waiting: dict[int, Message]) -> dict[int, Message]:
+def _oldest_fitting(context: Context, unsummarised: dict[int, Message]) -> dict[int, Message]:
     """Return the oldest turns that fit into a prompt, without the newest ones, which are never summarised."""
-    old = list(waiting.items())[: -context.settings.summary_keep]
+    old = list(unsummarised.items())[: -context.settings.summary_keep]
     batch: dict[int, Message] = {}
-    room = context.room
+    budget = context.token_budget
     for number, turn in old:
-        room -= count_tokens(turn.mes)
-        if batch and room < 0:
+        budget -= count_tokens(turn.mes)
+        if batch and budget < 0:
             break
         batch[number] = turn
     return batch

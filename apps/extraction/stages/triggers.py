@@ -15,25 +15,25 @@ MAX_OWN_WORDS, MAX_WORDS = 6, 12  # words from a memory's text, and together wit
 MIN_LETTERS = 4  # minimum length of a word from the text
 
 
-def triggers_of(context: Context, stage: VerdictBatch) -> Mapping[int, Sequence[str]]:
+def find_triggers(context: Context, batch: VerdictBatch) -> Mapping[int, Sequence[str]]:
     """Return trigger words of the new memories by the position of their verdict.
 
-    They come from the text, and for long-term memories also from the model if the settings say so.
+    They come from the text; for long-term memories also from the model, if the setting is on.
     """
     new = {
         number: verdict.candidate.text
-        for number, verdict in enumerate(stage.verdicts)
+        for number, verdict in enumerate(batch.verdicts)
         if verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED)
     }
-    words = {number: own_words(text) for number, text in new.items()}
-    if not new or stage.tier != Memory.Tier.LONG_TERM or not context.settings.model_triggers:
+    words = {number: longest_words(text) for number, text in new.items()}
+    if not new or batch.tier != Memory.Tier.LONG_TERM or not context.settings.model_triggers:
         return words
     return words | {
-        number: tuple(dict.fromkeys([*words[number], *more]))[:MAX_WORDS] for number, more in _suggested(context, new)
+        number: tuple(dict.fromkeys([*words[number], *added]))[:MAX_WORDS] for number, added in _suggested(context, new)
     }
 
 
-def own_words(text: str) -> tuple[str, ...]:
+def longest_words(text: str) -> tuple[str, ...]:
     """Return the longest content words of a text."""
     words = {word for word in trigger_words(text) if len(word) >= MIN_LETTERS and word not in STOP_WORDS}
     return tuple(sorted(words, key=lambda word: (-len(word), word))[:MAX_OWN_WORDS])
@@ -47,4 +47,4 @@ def _suggested(context: Context, new: Mapping[int, str]) -> list[tuple[int, tupl
     except GenerationFailed:
         return []
     found = parse_triggers(reply, list(new)).words
-    return [(number, more) for number, more in found.items() if number in new]
+    return [(number, added) for number, added in found.items() if number in new]

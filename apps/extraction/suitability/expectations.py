@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-SHORT = 2  # letters; longer words also match words that begin with them ("drown" matches "drowned")
+MAX_EXACT_CHARS = 2  # longer words match also as the beginning of a word ("drown" matches "drowned")
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -48,4 +48,4 @@ def met_expectations(expectations: Iterable[Expectation], statements: Collection
 def _contains(text: str, alternatives: str) -> bool:
     words = f" {' '.join(_WORD.findall(text.casefold()))} "
     phrases = alternatives.casefold().split("|")
-    return any(f" {phrase}{' ' if len(phrase) <= SHORT else ''}" in words for phrase in phrases)
+    return any(f" {phrase}{' ' if len(phrase) <= MAX_EXACT_CHARS else ''}" in words for phrase in phrases)

@@ -32,19 +32,19 @@ _PLACEHOLDER = re.compile(
 class ParsedReply:
     """Statements of a reply, and its unused lines.
 
-    ``form``, from 0 to 1, is the share of the reply in the requested form; ``count`` is its number of entries.
-    ``remarks`` are hints for the user.
+    ``format_score``, from 0 to 1, is the share of the reply in the requested format. ``count`` is its number of
+    entries. ``remarks`` are hints for the user.
     """
 
     statements: list[Statement] = field(default_factory=list)
     unused: list[str] = field(default_factory=list)
-    form: float = 0.0
+    format_score: float = 0.0
     count: int = 0
     remarks: list[str] = field(default_factory=list)
 
 
 def parse_reply(task: str, reply: str, material: Material) -> ParsedReply:
-    """Parse the reply to a task. Raises KeyError for an unknown task, and nothing whatever the reply is."""
+    """Parse the reply to a task. Raise KeyError for an unknown task. A malformed reply raises nothing."""
     return _PARSERS[task](reply, material)
 
 
@@ -78,7 +78,7 @@ def _arcs(reply: str, material: Material) -> ParsedReply:
 
 
 def _arc(item: ArcLine, known: Mapping[int, str]) -> Statement:
-    """Return an arc as a statement; a resolution with the text of the arc that its number names."""
+    """Return an arc as a statement; a resolution is preceded by the text of the arc with its number."""
     resolved = known.get(item.number or 0, "") if item.kind == RESOLVED else ""
     return Statement(f"{resolved} {item.text}", item.kind)
 
@@ -152,8 +152,8 @@ def _recap(reply: str, material: Material) -> ParsedReply:
     return _free_text(text, 0.5, "It was asked for two or three sentences and wrote many more.")
 
 
-def _free_text(text: str, form: float, *remarks: str) -> ParsedReply:
-    return ParsedReply([Statement(text)], [], form, 1, list(remarks)) if text else ParsedReply()
+def _free_text(text: str, format_score: float, *remarks: str) -> ParsedReply:
+    return ParsedReply([Statement(text)], [], format_score, 1, list(remarks)) if text else ParsedReply()
 
 
 def _continuity(reply: str, material: Material) -> ParsedReply:

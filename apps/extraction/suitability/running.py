@@ -27,7 +27,7 @@ class Report:
         return {"score": self.score, "verdict": verdict_of(self.score), "tiers": [asdict(tier) for tier in self.tiers]}
 
 
-def total() -> int:
+def question_count() -> int:
     """Return the number of questions."""
     return len(trials())
 

@@ -21,7 +21,7 @@ MAX_TOKENS = 1600  # of a reply
 class Trial:
     """Question of the test: a task on a scene, and the expectations for the reply.
 
-    ``enough`` is the share of expected facts that gives the full score, since a model has to choose among many.
+    ``enough`` is the share of expected facts that suffices for the full score, since a model has to choose.
     """
 
     task: str
@@ -29,15 +29,15 @@ class Trial:
     material: Mapping[str, Any]
     expectations: Sequence[Expectation]
     enough: float = 0.75
-    lines: int = 1  # lines of a usable reply at least
+    lines: int = 1  # minimum number of lines of a usable reply
 
     @property
-    def wanted(self) -> list[Expectation]:
+    def expected(self) -> list[Expectation]:
         """Return the facts that the reply should contain."""
         return [expectation for expectation in self.expectations if expectation.present]
 
     @property
-    def unwanted(self) -> list[Expectation]:
+    def forbidden(self) -> list[Expectation]:
         """Return the facts that the reply must not contain."""
         return [expectation for expectation in self.expectations if not expectation.present]
 
@@ -52,16 +52,16 @@ def trials() -> tuple[Trial, ...]:
 
 def _trial(fields: dict[str, Any], players: Mapping[str, str], shared: Mapping[str, Expectation]) -> Trial:
     """Return a question; ``turns`` are the limits of the slice of its scene, and strings name shared expectations."""
-    wanted = [_expectation(one, present=True) for one in fields.pop("expected")]
-    unwanted = [
-        shared[one] if isinstance(one, str) else _expectation(one, present=False) for one in fields.pop("forbidden")
+    expected = [_expectation(item, present=True) for item in fields.pop("expected")]
+    forbidden = [
+        shared[item] if isinstance(item, str) else _expectation(item, present=False) for item in fields.pop("forbidden")
     ]
-    if not wanted:
+    if not expected:
         raise ValueError(f"The trial {fields['task']} expects nothing.")
     turns = _turns_of(fields["scene"], players[fields["scene"]])
     limits = fields.pop("turns", None)
     material = fields.pop("material") | ({"turns": turns[slice(*limits)]} if limits else {})
-    return Trial(material=material, expectations=(*wanted, *unwanted), **fields)
+    return Trial(material=material, expectations=(*expected, *forbidden), **fields)
 
 
 def _expectation(fields: dict[str, Any], present: bool) -> Expectation:

@@ -7,7 +7,7 @@ from apps.extraction.suitability.expectations import met_expectations
 from apps.extraction.suitability.replies import ParsedReply, parse_reply
 from apps.extraction.suitability.scenarios import Trial
 
-FORM_WEIGHT = 0.3  # share of a score that depends on how many lines can be used
+FORMAT_WEIGHT = 0.3  # share of a score that depends on how many lines can be used
 PENALTY = 0.15  # share of a score lost for each forbidden statement
 MAX_PENALTIES = 4
 GOOD, USABLE = 70, 40  # lowest scores of these verdicts
@@ -35,18 +35,18 @@ class TierResult:
 
 
 def score_reply(trial: Trial, reply: str) -> TierResult:
-    """Score a reply by the expectations of a trial. Never raises, whatever the reply is."""
+    """Score a reply by the expectations of a trial. Never raise."""
     parsed = parse_reply(trial.task, reply, trial.material)
-    met = met_expectations(trial.wanted, parsed.statements)
-    wrong = [unwanted.description for unwanted in met_expectations(trial.unwanted, parsed.statements)]
-    score = _score(trial, len(met), len(wrong), parsed.form)
+    met = met_expectations(trial.expected, parsed.statements)
+    wrong = [item.description for item in met_expectations(trial.forbidden, parsed.statements)]
+    score = _score(trial, len(met), len(wrong), parsed.format_score)
     return TierResult(
         task=trial.task,
         scene=trial.scene,
         score=score,
         verdict=verdict_of(score),
-        found=[wanted.description for wanted in met],
-        missing=[wanted.description for wanted in trial.wanted if wanted not in met],
+        found=[item.description for item in met],
+        missing=[item.description for item in trial.expected if item not in met],
         wrong=wrong,
         used=parsed.count,
         unused=parsed.unused,
@@ -65,22 +65,22 @@ def verdict_of(score: int) -> str:
     return "good" if score >= GOOD else "usable" if score >= USABLE else "unsuitable"
 
 
-def _score(trial: Trial, found: int, wrong: int, form: float) -> int:
-    recall = min(found / (trial.enough * len(trial.wanted)), 1.0)
-    correct = 1 - PENALTY * min(wrong, MAX_PENALTIES)
-    return round(100 * recall * correct * (1 - FORM_WEIGHT + FORM_WEIGHT * form))
+def _score(trial: Trial, found: int, wrong: int, format_score: float) -> int:
+    recall = min(found / (trial.enough * len(trial.expected)), 1.0)
+    penalty_factor = 1 - PENALTY * min(wrong, MAX_PENALTIES)
+    return round(100 * recall * penalty_factor * (1 - FORMAT_WEIGHT + FORMAT_WEIGHT * format_score))
 
 
 def _hints(trial: Trial, parsed: ParsedReply, reply: str, found: int, wrong: list[str]) -> list[str]:
     if not parsed.statements:
         return [_no_statement_hint(reply)]
     hints = [*wrong, *parsed.remarks]
-    if found < trial.enough * len(trial.wanted):
+    if found < trial.enough * len(trial.expected):
         few = ": too few lines" if parsed.count < trial.lines else ""
-        hints.insert(0, f"It found {found} of {len(trial.wanted)} facts{few}. A larger model would find more.")
+        hints.insert(0, f"It found {found} of {len(trial.expected)} facts{few}. A larger model would find more.")
     total = parsed.count + len(parsed.unused)
-    if parsed.unused and parsed.form < 0.8:
-        hints.append(f"{len(parsed.unused)} of {total} entries didn't have the requested form.")
+    if parsed.unused and parsed.format_score < 0.8:
+        hints.append(f"{len(parsed.unused)} of {total} entries didn't have the requested format.")
     return hints or ["It followed the instructions."]
 
 

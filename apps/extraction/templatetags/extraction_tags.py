@@ -12,7 +12,7 @@ register = template.Library()
 
 
 @register.filter
-def tier_name(task: str) -> str:
+def task_description(task: str) -> str:
     """Return the description of a task, or its name if it is unknown."""
     return TASKS[task].description.removesuffix(".") if task in TASKS else task.replace("_", " ").capitalize()
 

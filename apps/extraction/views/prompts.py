@@ -35,7 +35,7 @@ def edit(request: HttpRequest, task: str) -> HttpResponse:
     context: dict[str, Any] = {"text": own or default, "is_own": own is not None}
     if request.method == "POST":
         action = request.POST.get("action")
-        # A text that is too long is an error, and shown again up to here.
+        # Cut above the maximum only, so that a text that is too long is refused and shown again.
         text = request.POST.get("text", "").replace("\r\n", "\n").replace("\x00", "")[: MAX_TEMPLATE + 1000]
         context["text"] = text
         if action == "preview":

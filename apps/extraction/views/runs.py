@@ -25,8 +25,8 @@ ROWS_PER_PAGE = 50  # steps and calls on the page of a run
 
 def own_run(request: HttpRequest, run_id: UUID) -> ExtractionRun:
     """Return a run of the user. Raise Http404."""
-    runs = ExtractionRun.objects.for_owner(request.user).select_related("chat__character", "first", "last")
-    return get_object_or_404(runs, pk=run_id)
+    queryset = ExtractionRun.objects.for_owner(request.user).select_related("chat__character", "first", "last")
+    return get_object_or_404(queryset, pk=run_id)
 
 
 @login_required
@@ -39,10 +39,10 @@ def progress(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 def _render_progress(request: HttpRequest, chat: Chat, *, was_active: bool = False) -> HttpResponse:
     run = runs.latest_run(request.user, chat)
     template = "extraction/_under_way.html" if request.GET.get("in") == "book" else "extraction/_progress.html"
-    reply = render(request, template, {"chat": chat, "run": run, "latest": run, "was_active": was_active})
+    response = render(request, template, {"chat": chat, "run": run, "latest": run, "was_active": was_active})
     if was_active and run and not run.is_active:
-        reply["HX-Trigger"] = "remembered"  # makes the sidebar reload itself
-    return reply
+        response["HX-Trigger"] = "remembered"  # makes the sidebar reload itself
+    return response
 
 
 @login_required
@@ -103,9 +103,9 @@ def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
-def start_tier(request: HttpRequest, chat_id: UUID, part: str) -> HttpResponse:
+def start_tier(request: HttpRequest, chat_id: UUID, tier: str) -> HttpResponse:
     """Start a run of the profiles, the canon or the continuity check alone."""
-    _, created = tasks.request_run(request.user, own_chat(request, chat_id), tiers=[part])
+    _, created = tasks.request_run(request.user, own_chat(request, chat_id), tiers=[tier])
     text = "Started. Reload this page in a moment." if created else "Another run is active. Wait until it has ended."
     messages.success(request, text)
     return redirect("memories:book-story", chat_id=chat_id)

@@ -85,11 +85,11 @@ def change_mode(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     chat = own_chat(request, chat_id)
     if request.POST.get("mode") == ChatMemory.Mode.READ_ONLY:
         modes.set_read_only(request.user, chat)
-        return _back_to_settings(request, chat, "This chat only recalls now. It learns nothing new.")
+        return _back_to_settings(request, chat, "This chat is read-only now. Nothing new is remembered from it.")
     learn = bool(request.POST.get("learn"))
     modes.end_read_only(request.user, chat, learn=learn)
-    since = "the messages written in the meantime too" if learn else "new messages only"
-    return _back_to_settings(request, chat, f"This chat learns again, from {since}.")
+    scope = "the messages written in the meantime too" if learn else "new messages only"
+    return _back_to_settings(request, chat, f"This chat learns again, from {scope}.")
 
 
 @login_required

@@ -1,4 +1,4 @@
-"""``manage.py fit_comparison FILE …``: learn the weight of each signal from judged pairs."""
+"""``manage.py fit_comparison FILE …``: learn the weight of each signal from labelled pairs."""
 
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,12 @@ class Command(BaseCommand):
     def handle(self, *args: Any, files: list[Path], out: Path, **options: Any) -> None:
         try:
             pairs = [pair_of(value, line) for file in files for line, value in read_json_lines(file)]
-            learnt = learn(
-                [(one.existing, one.candidate, one.kind) for one in pairs],
-                [one.expected for one in pairs],
+            model = learn(
+                [(pair.existing, pair.candidate, pair.kind) for pair in pairs],
+                [pair.expected for pair in pairs],
                 get_embedder().embed,
             )
-            write(learnt, out)
+            write(model, out)
         except (UnusableDataset, OSError, EmbeddingUnavailable) as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"{len(learnt.names)} signals, learnt from {len(pairs)} pairs: {out}")
+        self.stdout.write(f"{len(model.names)} signals, learnt from {len(pairs)} pairs: {out}")

@@ -23,8 +23,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, files: list[Path], out: Path, **options: Any) -> None:
         try:
             passages = [passage_of(value, line) for file in files for line, value in read_json_lines(file)]
-            learnt = learn([(one.turns, one.expected) for one in passages])
-            learnt.save(out)
+            model = learn([(passage.turns, passage.expected) for passage in passages])
+            model.save(out)
         except (UnusableDataset, OSError, EmbeddingUnavailable) as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"{len(learnt.means)} inputs, learned from {len(passages)} passages: {out}")
+        self.stdout.write(f"{len(model.means)} inputs, learnt from {len(passages)} passages: {out}")

@@ -46,7 +46,7 @@ class Command(BaseCommand):
         return job.state == EmbeddingJob.State.SUCCEEDED
 
     def _progress(self, owner: User, job: EmbeddingJob) -> Callable[[int], None]:
-        """Return a callback that adds up rows and prints the progress once in a while."""
+        """Return a callback that adds up rows and prints the progress every PROGRESS_INTERVAL rows."""
         done = printed = 0
 
         def add_rows(rows: int) -> None:

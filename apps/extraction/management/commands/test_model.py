@@ -45,19 +45,19 @@ class Command(BaseCommand):
         self.stdout.write(as_json if options["json"] else format_report(report))
 
 
-def _backend(owner: User, wanted: str | None) -> GenerationBackend:
+def _backend(owner: User, id_or_name: str | None) -> GenerationBackend:
     """Return the backend of a connection given by id or name. Raise CommandError unless exactly one matches."""
-    if wanted is None:
+    if id_or_name is None:
         return backend_for(owner)
-    if wanted == BUILTIN:
+    if id_or_name == BUILTIN:
         return get_backend(BUILTIN)
-    mine = Connection.objects.for_owner(owner)
-    found = list(mine.filter(pk=wanted) if _is_id(wanted) else mine.filter(name__iexact=wanted))
-    if len(found) == 1:
-        return ConnectedBackend(found[0])
-    names = ", ".join(f"{connection.name} ({connection.pk})" for connection in mine.order_by("name")) or "none"
-    several = "has several connections" if found else "has no connection"
-    raise CommandError(f"{owner.email} {several} {wanted!r}. Connections: {names}.")
+    owned = Connection.objects.for_owner(owner)
+    matches = list(owned.filter(pk=id_or_name) if _is_id(id_or_name) else owned.filter(name__iexact=id_or_name))
+    if len(matches) == 1:
+        return ConnectedBackend(matches[0])
+    names = ", ".join(f"{connection.name} ({connection.pk})" for connection in owned.order_by("name")) or "none"
+    problem = "has several connections" if matches else "has no connection"
+    raise CommandError(f"{owner.email} {problem} {id_or_name!r}. Connections: {names}.")
 
 
 def _is_id(text: str) -> bool:
