@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from apps.extraction.parsers.memories import UNKNOWN, NamedEntity
+from apps.extraction.parsers.memories import UNKNOWN_KIND, NamedEntity
 
 _WORD = r"[^\W\d_a-zß-öø-ÿ][\w'’-]*"
 _TITLE = r"(?:(?:Mr|Mrs|Ms|Dr|St)\.\s+)?"
@@ -99,10 +99,10 @@ def only_addressed(name: str, text: str) -> bool:
 
 
 def typed_entity(name: str, text: str, participants: Iterable[str]) -> NamedEntity:
-    """Return ``name`` with its type, judged by its last word and the words before it; UNKNOWN if neither decides."""
+    """Return ``name`` with its type by its last word or the words before it, else UNKNOWN_KIND."""
     last = name.casefold().split()[-1]
     if name.casefold() in _parts_of(participants):
         return NamedEntity(name, "character")
     if last in _PLACES or _PLACE_BEFORE.search(text[: max(text.find(name), 0)]):
         return NamedEntity(name, "place")
-    return NamedEntity(name, "faction" if last in _FACTIONS else UNKNOWN)
+    return NamedEntity(name, "faction" if last in _FACTIONS else UNKNOWN_KIND)

@@ -1,4 +1,4 @@
-"""Runs a whole installation on one machine: ``manage.py up``, a process supervisor and an embedded Postgres server.
+"""Run a whole installation on one machine: ``manage.py up``, a process supervisor and an embedded Postgres server.
 
-The modules besides the command know nothing of Django apps; settings and tests start the embedded server too.
+The modules other than the command don't depend on other apps, since settings and tests start the server too.
 """

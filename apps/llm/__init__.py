@@ -1,4 +1,4 @@
 """Language models behind interfaces: generation and embedding backends, user connections, usage limits, token counts.
 
-Knows nothing of chats or memories: upper apps register the tasks of the built-in backend.
+Independent of chats and memories: other apps register the tasks of the built-in backend.
 """

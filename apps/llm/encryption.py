@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 else:
     TextField = models.Field
 
-PURPOSE = b"loci.llm.connection-keys"  # so that another use of the same SECRET_KEY derives another key
+HKDF_INFO = b"loci.llm.connection-keys"  # other uses of the same SECRET_KEY derive other keys
 
 
 class Undecryptable(str):
     """Placeholder for a stored text that neither SECRET_KEY nor its fallbacks decrypt.
 
-    It reads as an empty text but is true, since something is stored. Saving it writes the ciphertext back: the text
-    is readable again once the operator restores the secret.
+    It is an empty string, but true, since something is stored. Saving it writes the ciphertext back, so that the text
+    can be read again once the operator restores the secret.
     """
 
     ciphertext: bytes
@@ -41,7 +41,7 @@ class Undecryptable(str):
 class EncryptedTextField(TextField):
     """Text that is encrypted in the database (``bytea``) and plain on the model; an empty text is stored empty.
 
-    Can't be filtered by: the same text has another ciphertext each time.
+    Can't be used in filters, since each encryption of a text gives another ciphertext.
     """
 
     def get_internal_type(self) -> str:
@@ -70,5 +70,5 @@ def _cipher() -> MultiFernet:
 
 @cache
 def _fernet(secret: str) -> Fernet:
-    derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=PURPOSE).derive(secret.encode())
+    derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=HKDF_INFO).derive(secret.encode())
     return Fernet(urlsafe_b64encode(derived))

@@ -1,4 +1,4 @@
-"""Signals about connections to models. Upper apps connect their receivers in ``AppConfig.ready()``."""
+"""Signals about connections to models. Other apps connect receivers in ``AppConfig.ready()``."""
 
 from functools import partial
 from uuid import UUID
@@ -8,10 +8,10 @@ from django.dispatch import Signal
 
 from apps.llm.models import Connection
 
-# Sent with ``owner_id`` after the commit of a change that may concern the owner's embedding model.
+# Sent with ``owner_id`` after the commit of a change that may affect the owner's embedding model.
 embedding_changed = Signal()
 
 
 def announce_embedding_change(owner_id: UUID) -> None:
-    """Send ``embedding_changed`` after the commit. What a receiver raises is logged, and fails no write."""
+    """Send ``embedding_changed`` after the commit. Exceptions of receivers are logged and not raised."""
     transaction.on_commit(partial(embedding_changed.send_robust, sender=Connection, owner_id=owner_id))

@@ -91,9 +91,9 @@ class ConnectionForm(forms.Form):
 
     def values(self) -> dict[str, Any]:
         """Return arguments for ``create_connection`` and ``update_connection``; without ``api_key`` the key is kept."""
-        chosen = {name: self.cleaned_data[name] for name in self.stored_fields()}
+        fields = {name: self.cleaned_data[name] for name in self.stored_fields()}
         key = self.cleaned_data["api_key"]
-        return chosen | ({"api_key": key} if key or self.cleaned_data.get("remove_key") else {})
+        return fields | ({"api_key": key} if key or self.cleaned_data.get("remove_key") else {})
 
     def unsaved_connection(self, owner: Owner) -> Connection:
         """Return an unsaved connection from the valid fields, for listing the server's models.
@@ -132,7 +132,7 @@ class UseForm(forms.Form):
     purpose = forms.ChoiceField(choices=[("generation", "memories"), ("embeddings", "search vectors")])
     used = forms.BooleanField(required=False)
 
-    def uses(self) -> dict[str, bool]:
+    def purposes(self) -> dict[str, bool]:
         """Return arguments for ``operations.use_for``."""
         return {self.cleaned_data["purpose"]: self.cleaned_data["used"]}
 

@@ -33,7 +33,7 @@ class GenerationRequest:
 
 @dataclass(frozen=True)
 class Completion:
-    """A model's reply, without its reasoning, which is kept apart."""
+    """A model's reply. ``text`` is without ``reasoning``."""
 
     text: str
     prompt_tokens: int = 0
@@ -42,7 +42,7 @@ class Completion:
 
 
 def unwatched() -> None:
-    """Do nothing: the default for calls that can't be cancelled."""
+    """Do nothing. The default ``watch``, for calls that can't be cancelled."""
 
 
 class GenerationBackend(Protocol):
@@ -73,8 +73,8 @@ class GenerationFailed(Problem):
     """The backend returned no usable reply; ``detail`` says why.
 
     ``kind`` says what helps: a later retry (``recoverable``), another ``configuration``, or the next day (``limit``).
-    ``partial`` and ``reasoning`` hold the text received before the failure, and the token counts its cost.
-    ``server_status`` is the HTTP status of the server's reply, or None.
+    ``partial`` and ``reasoning`` hold the text received before the failure; the token counts are those used for it.
+    ``server_status`` is the HTTP status of the server's response, or None.
     """
 
     status = 502
@@ -100,7 +100,7 @@ class TransientFailure(GenerationFailed):
 class Misconfigured(GenerationFailed):
     """The call fails until the connection or the installation's settings change.
 
-    ``wrong_address``: the server is no API, or has no such path.
+    ``wrong_address``: the server is not an API, or has no such path.
     """
 
     kind = "configuration"

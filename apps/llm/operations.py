@@ -16,7 +16,7 @@ from apps.llm.events import announce_embedding_change
 from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy, host_of
 from apps.llm.models import Connection, TokenLimit, Usage
 
-KEY = re.compile(r"[\x21-\x7e]{1,1000}")
+KEY_PATTERN = re.compile(r"[\x21-\x7e]{1,1000}")
 MIN_KEY_LENGTH_FOR_HINT = 12  # characters of a key; a hint would reveal too much of a shorter one
 
 
@@ -38,17 +38,17 @@ def create_connection(owner: Owner, *, api_key: str = "", **fields: Any) -> Conn
 def update_connection(connection: Connection, *, api_key: str | None = None, **changes: Any) -> None:
     """Change the given fields. None as ``api_key`` keeps the key, "" removes it.
 
-    A key is never sent to another server: a change of the server needs the key again. Removing the model ends the use
-    that needs it. Raise Invalid, Missing.
+    A key is never sent to another server, so a change of the server requires the key again. Removing a model stops the
+    use that requires it. Raise Invalid, Missing.
     """
     stored = Connection.objects.for_owner(connection.owner_id).select_for_update().filter(pk=connection.pk).first()
     if stored is None:
         raise Missing("There is no such connection.")
-    before = stored.base_url
+    old_url = stored.base_url
     _assign(stored, changes)
     if api_key is not None:
         set_key(stored, api_key)
-    elif stored.api_key and origin_of(before) != origin_of(stored.base_url):
+    elif stored.api_key and origin_of(old_url) != origin_of(stored.base_url):
         raise Invalid.at("/api_key", "The address leads to another server: enter the key for it, or remove the key.")
     stored.for_generation = stored.for_generation and bool(stored.model)
     stored.for_embeddings = stored.for_embeddings and bool(stored.embedding_model)
@@ -83,7 +83,7 @@ def use_for(connection: Connection, generation: bool | None = None, embeddings: 
 
 
 def delete_connection(connection: Connection) -> None:
-    """Delete the connection. Loci's own backends take over; its usage stays counted."""
+    """Delete the connection. Its owner falls back to Loci's own backends; its usage is kept."""
     connection.delete()
     announce_embedding_change(connection.owner_id)
 
@@ -96,7 +96,7 @@ def record_check(connection: Connection, error: str) -> None:
 def set_key(connection: Connection, key: str) -> None:
     """Set the key and its hint without saving. Raise Invalid."""
     key = key.strip()
-    if key and not KEY.fullmatch(key):
+    if key and not KEY_PATTERN.fullmatch(key):
         raise Invalid.at("/api_key", "A key may only contain letters, digits and symbols: no spaces, no line breaks.")
     connection.api_key = key
     connection.api_key_hint = key[-4:] if len(key) >= MIN_KEY_LENGTH_FOR_HINT else ""

@@ -20,7 +20,7 @@ from apps.llm.models import Connection
 from apps.llm.queries import access_connection
 from apps.llm.usage.panel import usage_panel
 
-ADDRESSES = (  # suggestions in the address field
+SUGGESTED_ADDRESSES = (  # suggestions in the address field
     ("https://api.openai.com/v1", "OpenAI"),
     ("https://openrouter.ai/api/v1", "OpenRouter"),
     ("https://api.mistral.ai/v1", "Mistral"),
@@ -45,10 +45,10 @@ def page_context(request: HttpRequest) -> dict[str, Any]:
     usage = usage_panel(request.user)
     return {
         "connections": connections,
-        "writer": next((connection for connection in connections if connection.for_generation), None),
-        "embedder": next((connection for connection in connections if connection.for_embeddings), None),
+        "generation_connection": next((connection for connection in connections if connection.for_generation), None),
+        "embedding_connection": next((connection for connection in connections if connection.for_embeddings), None),
         "usage": usage,
-        "limit_form": LimitForm(initial={"daily_tokens": usage.own}),
+        "limit_form": LimitForm(initial={"daily_tokens": usage.own_limit}),
     }
 
 
@@ -102,13 +102,13 @@ def connection_url(connection: Connection) -> str:
 
 
 def render_form(request: HttpRequest, form: ConnectionForm, **models: Any) -> HttpResponse:
-    """Render the form; ``models`` is the result of ``list_offered``."""
+    """Render the form; ``models`` is the result of ``models_context``."""
     ids = [form.connection.pk] if form.connection else []
     context = {
         "form": form,
-        "addresses": ADDRESSES,
+        "addresses": SUGGESTED_ADDRESSES,
         "save_url": reverse("llm:edit" if ids else "llm:add", args=ids),
-        "offered_url": reverse("llm:offered-by" if ids else "llm:offered", args=ids),
+        "models_url": reverse("llm:offered-by" if ids else "llm:offered", args=ids),
     }
     return render(request, "llm/form.html", context | models, status=400 if form.errors else 200)
 
@@ -121,21 +121,21 @@ def offered(request: HttpRequest, connection_id: UUID | None = None) -> HttpResp
     """List the models of the server in the submitted form, without saving the form."""
     connection = own_connection(request, connection_id) if connection_id else None
     form = ConnectionForm(request.POST, connection=connection)
-    models = list_offered(request, form)
+    models = models_context(request, form)
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "llm/_offered.html", models)
     form.errors.clear()  # the form may be incomplete until it is saved
     return render_form(request, form, **models)
 
 
-def list_offered(request: HttpRequest, form: ConnectionForm) -> dict[str, Any]:
-    """Return template variables: the server's models as ``offered``, or the error as ``refused``."""
+def models_context(request: HttpRequest, form: ConnectionForm) -> dict[str, Any]:
+    """Return template variables: the names of the server's models, or the error."""
     form.is_valid()
     try:
         names = list_models(form.unsaved_connection(request.user))
     except Problem as problem:
-        return {"refused": problem.detail}
-    return {"offered": names, "asked": True}
+        return {"models_error": problem.detail}
+    return {"models": names, "models_listed": True}
 
 
 @login_required
@@ -148,7 +148,7 @@ def use(request: HttpRequest, connection_id: UUID) -> HttpResponse:
         messages.error(request, "This is not a known purpose. Nothing was changed.")
         return redirect(connection_url(connection))
     try:
-        operations.use_for(connection, **form.uses())
+        operations.use_for(connection, **form.purposes())
     except Problem as problem:
         messages.error(request, problem.detail)
     return redirect(connection_url(connection))

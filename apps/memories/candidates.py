@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-IMPORTANCE = 2  # default for a proposal that states none
+DEFAULT_IMPORTANCE = 2  # for a proposal that states none
 ENTITY_KINDS = ("character", "place", "object", "faction", "concept")
-UNKNOWN = "unknown"
+UNKNOWN_KIND = "unknown"
 MAGNITUDES = ("low", "medium", "high")
 MEDIUM = "medium"
 LEDGER_FIELDS = {
@@ -22,7 +22,7 @@ class NamedEntity:
     """An entity that a memory names; ``kind`` is one of ENTITY_KINDS or "unknown"."""
 
     name: str
-    kind: str = UNKNOWN
+    kind: str = UNKNOWN_KIND
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Candidate:
 
     kind: str
     text: str
-    importance: int = IMPORTANCE
+    importance: int = DEFAULT_IMPORTANCE
     expiration: str = "permanent"
     sources: tuple[int, ...] = ()
     entities: tuple[NamedEntity, ...] = ()
@@ -45,7 +45,7 @@ def candidate_hash(candidate: Candidate, source_ids: Iterable[object]) -> str:
 
 @dataclass(frozen=True)
 class KnowledgeLine:
-    """Statement that ``subject`` knows, suspects, believes, is unaware of or hides from ``target``."""
+    """A statement that ``subject`` knows, suspects, believes, is unaware of or hides from ``target``."""
 
     kind: str
     subject: str

@@ -57,23 +57,23 @@ class SceneSerializer(serializers.Serializer[Any]):
 
 
 def memory_export(chat: Chat, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return everything that is known in a chat, with superseded and retired entries, without deleted ones.
+    """Return all memories and layers of a chat, superseded and retired entries included, deleted ones not.
 
     ``settings`` are the chat's memory settings as a document.
     """
-    known = Memory.objects.for_owner(chat.owner_id).present().relevant_to(chat)
-    memories: Any = known.with_history().order_by("pk")
+    present = Memory.objects.for_owner(chat.owner_id).present().relevant_to(chat)
+    memories: Any = present.with_history().order_by("pk")
     inherited: Any = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat)
     knowledge = Knowledge.objects.for_owner(chat.owner_id).filter(chat=chat)
     knowledge = knowledge.select_related("subject", "target").order_by("pk")
     texts = [version for kind in VersionedText.Kind.values for version in versions_in(chat, kind)]
     ledger, relationships = ledger_in(chat), relationships_in(chat)
-    # Everybody and everything that the memories and the layers name.
-    named = {entity.pk for memory in memories for entity in memory.entities.all()}
-    named |= {state.entity.pk for state in ledger}
-    named |= {pk for row in knowledge for pk in (row.subject_id, row.target_id) if pk}
-    named |= {entity.pk for pair in relationships for entity in (pair.subject, pair.target)}
-    entities: QuerySet[Entity] = Entity.objects.for_owner(chat.owner_id).filter(pk__in=named).order_by("pk")
+    # The export includes each entity that a memory or a layer names.
+    entity_ids = {entity.pk for memory in memories for entity in memory.entities.all()}
+    entity_ids |= {state.entity.pk for state in ledger}
+    entity_ids |= {pk for row in knowledge for pk in (row.subject_id, row.target_id) if pk}
+    entity_ids |= {entity.pk for pair in relationships for entity in (pair.subject, pair.target)}
+    entities: QuerySet[Entity] = Entity.objects.for_owner(chat.owner_id).filter(pk__in=entity_ids).order_by("pk")
     return {
         "schema_version": SCHEMA_VERSION,
         "exported_at": timestamp(timezone.now()),

@@ -30,6 +30,6 @@ def lexemes_of(text: str) -> list[str]:
     return list(lexemes)
 
 
-def any_of(lexemes: Iterable[str]) -> str:
+def match_any_query(lexemes: Iterable[str]) -> str:
     """Return a tsquery that matches any of the lexemes."""
     return " | ".join("'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'" for lexeme in lexemes)

@@ -1,7 +1,7 @@
 """The tree of branches that a chat belongs to.
 
-A branch and its parent continue one story differently: what one of them learns after they part must not reach the
-other.
+A branch and its parent continue one story differently: what one of them learns after the branch point must not reach
+the other.
 """
 
 from uuid import UUID
@@ -16,12 +16,13 @@ def relatives(chat: Chat | UUID) -> list[UUID]:
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            WITH RECURSIVE up AS (
+            WITH RECURSIVE ancestors AS (
                 SELECT id, parent_id FROM chats_chat WHERE id = %(chat)s
-                UNION SELECT chat.id, chat.parent_id FROM chats_chat AS chat JOIN up ON chat.id = up.parent_id
+                UNION SELECT chat.id, chat.parent_id FROM chats_chat AS chat JOIN ancestors
+                    ON chat.id = ancestors.parent_id
             ),
             tree AS (
-                SELECT id FROM up
+                SELECT id FROM ancestors
                 UNION SELECT chat.id FROM chats_chat AS chat JOIN tree ON chat.parent_id = tree.id
             )
             SELECT id FROM tree WHERE id <> %(chat)s

@@ -1,4 +1,4 @@
-"""The memory book of a chat, or of a character over all chats."""
+"""The memory book of a chat, or of a character across all chats."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class MemoryBook:
         return self.chat.title if self.chat else self.subject.name
 
     def url(self, tab: str) -> str:
-        """Return the address of a tab."""
+        """Return the URL of a tab."""
         if self.chat:
             return reverse(f"memories:book-{tab}", kwargs={"chat_id": self.chat.pk})
         return reverse(f"memories:character-{tab}", kwargs={"character_id": self.subject.pk})
@@ -88,7 +88,7 @@ class MemoryBook:
     def retired_by_hand(
         self, model: type[Arc] | type[Knowledge] | type[LedgerEntry] | type[Relationship]
     ) -> QuerySet[Any]:
-        """Return the entries of a layer that a person retired, and may restore."""
+        """Return the entries of a layer that a person retired and can restore."""
         rows: QuerySet[Any] = model.objects.for_owner(self.owner_id).filter(
             state="retired", retired_reason=RetiredReason.BY_HAND
         )

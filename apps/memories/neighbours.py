@@ -17,7 +17,7 @@ from apps.memories.models import Inheritance, Memory, MemorySource
 from apps.memories.verdicts import Neighbour
 
 MAX_NEIGHBOURS = 12
-LOST_REASONS = ("source_gone", "source_changed", "fresh_start")  # a memory retired for one of these may be learnt again
+LOST_REASONS = ("source_gone", "source_changed", "fresh_start")  # a memory retired for one of these can be learnt again
 
 
 @dataclass(frozen=True)
@@ -39,36 +39,36 @@ class Scope:
         return self.character.pk if self.character else self.chat.character_id
 
 
-# `+ 0` keeps the search exact: no index on the distance is used, whatever indexes there are.
-_SQL = """
-SELECT batch.number, near.id, near.kind, near.text, near.similarity, near.forgotten, source.index,
-       near.same_line, near.evicted
+# `+ 0` keeps the search exact: it prevents the use of an approximate index on the distance.
+_NEAREST_SQL = """
+SELECT batch.number, nearest.id, nearest.kind, nearest.text, nearest.similarity, nearest.forgotten, source.index,
+       nearest.same_line, nearest.evicted
 FROM unnest(%(vectors)s::vector[], %(hashes)s::text[]) WITH ORDINALITY AS batch (vector, hash, number)
 CROSS JOIN LATERAL (
     SELECT memory.id, kind, text, coalesce(inherited.valid_from_id, memory.valid_from_id) AS valid_from_id,
            1 - (embedding <=> batch.vector) AS similarity,
-           stands.state <> 'active' OR deleted_at IS NOT NULL AS forgotten,
+           effective.state <> 'active' OR deleted_at IS NOT NULL AS forgotten,
            candidate_hash = batch.hash AS same_line,
-           stands.reason = 'capacity' AND deleted_at IS NULL AND NOT memory.id = ANY(%(learnt)s) AS evicted
+           effective.reason = 'capacity' AND deleted_at IS NULL AND NOT memory.id = ANY(%(learnt)s) AS evicted
     FROM memories_memory AS memory
     LEFT JOIN memories_inheritance AS inherited
         ON inherited.memory_id = memory.id AND inherited.chat_id = %(chat)s
     CROSS JOIN LATERAL (
         SELECT coalesce(inherited.state, memory.state) AS state,
                coalesce(inherited.retired_reason, memory.retired_reason) AS reason
-    ) AS stands
+    ) AS effective
     WHERE memory.owner_id = %(owner)s AND memory.tier = %(tier)s AND memory.embedding_model = %(model)s
       AND (inherited.id IS NOT NULL OR CASE WHEN %(character)s::uuid IS NULL THEN memory.chat_id = %(chat)s
            ELSE memory.character_id = %(character)s
                 AND (memory.chat_id IS NULL OR NOT memory.chat_id = ANY(%(relatives)s)) END)
-      AND NOT stands.reason = ANY(%(lost)s)
-      AND (stands.state = 'active' OR stands.reason = 'capacity'
+      AND NOT effective.reason = ANY(%(lost)s)
+      AND (effective.state = 'active' OR effective.reason = 'capacity'
            OR deleted_at IS NOT NULL OR candidate_hash = batch.hash OR memory.id = ANY(%(learnt)s))
     ORDER BY candidate_hash = batch.hash DESC, (embedding <=> batch.vector) + 0
-    LIMIT %(nearest)s
-) AS near
-LEFT JOIN chats_message AS source ON source.id = near.valid_from_id AND source.chat_id = %(chat)s
-ORDER BY batch.number, near.same_line DESC, near.similarity DESC
+    LIMIT %(limit)s
+) AS nearest
+LEFT JOIN chats_message AS source ON source.id = nearest.valid_from_id AND source.chat_id = %(chat)s
+ORDER BY batch.number, nearest.same_line DESC, nearest.similarity DESC
 """
 
 
@@ -81,12 +81,12 @@ def find_neighbours(
     the same messages before (so that reading a text again adds nothing), and those evicted by the cap, which can still
     be replaced. Memories that lost their source are excluded.
     """
-    found: list[list[Neighbour]] = [[] for _ in vectors]
+    neighbours: list[list[Neighbour]] = [[] for _ in vectors]
     if not len(vectors):
-        return found
+        return neighbours
     with connection.cursor() as cursor:
         cursor.execute(
-            _SQL,
+            _NEAREST_SQL,
             {
                 "vectors": [Vector(vector).to_text() for vector in vectors],
                 "owner": scope.chat.owner_id,
@@ -98,12 +98,12 @@ def find_neighbours(
                 "learnt": list(learnt),
                 "lost": list(LOST_REASONS),
                 "model": model,
-                "nearest": MAX_NEIGHBOURS,
+                "limit": MAX_NEIGHBOURS,
             },
         )
         for number, *row in cursor.fetchall():
-            found[number - 1].append(Neighbour(*row))
-    return found
+            neighbours[number - 1].append(Neighbour(*row))
+    return neighbours
 
 
 def learnt_from(chat: Chat, messages: Iterable[Message]) -> list[UUID]:
@@ -117,63 +117,64 @@ def learnt_from(chat: Chat, messages: Iterable[Message]) -> list[UUID]:
 def neighbours_by_words(
     scope: Scope, hashes: Sequence[str], learnt: Sequence[UUID], texts: Sequence[str]
 ) -> list[list[Neighbour]]:
-    """Return what ``find_neighbours`` does, comparing by common words, for when there are no vectors."""
+    """Find neighbours as ``find_neighbours`` does, but by common words, for when there are no vectors."""
     chat = scope.chat
     inherited = {
         row.memory_id: row
         for row in Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat).select_related("valid_from")
     }
-    known = list(_comparable(scope, hashes, learnt, list(inherited)).select_related("valid_from"))
-    read = set(learnt)
+    memories = list(_comparable(scope, hashes, learnt, list(inherited)).select_related("valid_from"))
+    learnt_ids = set(learnt)
     return [
-        _nearest_by_words(chat, line, text, known, inherited, read) for line, text in zip(hashes, texts, strict=True)
+        _nearest_by_words(chat, hash_, text, memories, inherited, learnt_ids)
+        for hash_, text in zip(hashes, texts, strict=True)
     ]
 
 
 def _comparable(scope: Scope, hashes: Sequence[str], learnt: Sequence[UUID], inherited: Sequence[UUID]) -> Any:
     """Return the memories of the scope with which candidates with these hashes are compared."""
     chat = scope.chat
-    own = Q(chat=chat) if scope.character_id is None else Q(character_id=scope.character_id)
-    mine = Memory.objects.for_owner(chat.owner_id).comparable(hashes, [*learnt, *inherited])
-    mine = mine.filter(own & ~Q(chat__in=relatives(chat)) | Q(pk__in=inherited), tier=scope.tier)
-    taken_over = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat)
-    gone = taken_over.filter(retired_reason__in=LOST_REASONS).values("memory_id")
-    lost = Q(retired_reason__in=LOST_REASONS) & ~Q(pk__in=taken_over.values("memory_id")) | Q(pk__in=gone)
-    return mine.exclude(lost)
+    in_scope = Q(chat=chat) if scope.character_id is None else Q(character_id=scope.character_id)
+    memories = Memory.objects.for_owner(chat.owner_id).comparable(hashes, [*learnt, *inherited])
+    memories = memories.filter(in_scope & ~Q(chat__in=relatives(chat)) | Q(pk__in=inherited), tier=scope.tier)
+    inheritances = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat)
+    lost_here = inheritances.filter(retired_reason__in=LOST_REASONS).values("memory_id")
+    is_lost = Q(retired_reason__in=LOST_REASONS) & ~Q(pk__in=inheritances.values("memory_id")) | Q(pk__in=lost_here)
+    return memories.exclude(is_lost)
 
 
-def without_vector(
-    scope: Scope, hashes: Sequence[str], learnt: Sequence[UUID], model: str, most: int
+def memories_without_vector(
+    scope: Scope, hashes: Sequence[str], learnt: Sequence[UUID], model: str, limit: int
 ) -> list[tuple[UUID, str]]:
-    """Return id and text of up to ``most`` memories that ``find_neighbours`` misses, having no vector by the model."""
-    rows = Inheritance.objects.for_owner(scope.chat.owner_id).filter(chat=scope.chat)
-    inherited = list(rows.values_list("memory_id", flat=True))
-    missing = _comparable(scope, hashes, learnt, inherited).exclude(embedding_model=model)
-    return list(missing.order_by("-pk").values_list("pk", "text")[:most])
+    """Return id and text of up to ``limit`` memories not embedded with ``model``, which ``find_neighbours`` misses."""
+    inheritances = Inheritance.objects.for_owner(scope.chat.owner_id).filter(chat=scope.chat)
+    inherited_ids = list(inheritances.values_list("memory_id", flat=True))
+    missing = _comparable(scope, hashes, learnt, inherited_ids).exclude(embedding_model=model)
+    return list(missing.order_by("-pk").values_list("pk", "text")[:limit])
 
 
 def _nearest_by_words(
     chat: Chat,
-    line: str,
+    line_hash: str,
     text: str,
     memories: Sequence[Memory],
     inherited: dict[UUID, Inheritance],
     learnt: Set[UUID],
 ) -> list[Neighbour]:
-    near = []
+    neighbours = []
     for memory in memories:
-        stands = inherited.get(memory.pk, memory)
-        begun = stands.valid_from
-        near.append(
+        effective = inherited.get(memory.pk, memory)
+        valid_from = effective.valid_from
+        neighbours.append(
             Neighbour(
                 id=memory.pk,
                 kind=memory.kind,
                 text=memory.text,
                 similarity=jaccard(text, memory.text),
-                forgotten=stands.state != Memory.State.ACTIVE or memory.deleted_at is not None,
-                since=begun.index if begun and begun.chat_id == chat.pk else None,
-                same_line=memory.candidate_hash == line,
-                evicted=stands.retired_reason == "capacity" and not memory.deleted_at and memory.pk not in learnt,
+                forgotten=effective.state != Memory.State.ACTIVE or memory.deleted_at is not None,
+                since=valid_from.index if valid_from and valid_from.chat_id == chat.pk else None,
+                same_line=memory.candidate_hash == line_hash,
+                evicted=effective.retired_reason == "capacity" and not memory.deleted_at and memory.pk not in learnt,
             )
         )
-    return sorted(near, key=lambda neighbour: (not neighbour.same_line, -neighbour.similarity))[:MAX_NEIGHBOURS]
+    return sorted(neighbours, key=lambda neighbour: (not neighbour.same_line, -neighbour.similarity))[:MAX_NEIGHBOURS]

@@ -26,35 +26,35 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         These are active memories, tombstones, memories retired for capacity, those made from the same lines
         (``hashes``), and those with the ids ``learnt``, which were learnt from the same messages before.
         """
-        before = models.Q(candidate_hash__in=hashes) | models.Q(pk__in=learnt) | models.Q(retired_reason="capacity")
-        return self.filter(models.Q(state="active") | models.Q(deleted_at__isnull=False) | before)
+        also = models.Q(candidate_hash__in=hashes) | models.Q(pk__in=learnt) | models.Q(retired_reason="capacity")
+        return self.filter(models.Q(state="active") | models.Q(deleted_at__isnull=False) | also)
 
     def valid_at(self, index: int) -> Self:
-        """Return what was valid after the message at ``index`` of the memories' own chat.
+        """Return memories that were valid after the message at ``index`` of their own chat.
 
         A memory that was superseded by another chat stayed valid to the end of its own chat.
         """
-        begun = models.Q(valid_from=None) | models.Q(valid_from__index__lte=index)
-        replaced = models.Q(valid_to__index__lte=index, valid_to__chat=models.F("chat"))
-        return self.filter(begun).exclude(replaced)
+        has_begun = models.Q(valid_from=None) | models.Q(valid_from__index__lte=index)
+        has_ended = models.Q(valid_to__index__lte=index, valid_to__chat=models.F("chat"))
+        return self.filter(has_begun).exclude(has_ended)
 
     def learnt_in(self, chat: Chat) -> Self:
-        """Return what was learnt in the chat itself, or inherited by it as a branch."""
+        """Return memories that were learnt in the chat, or that it inherited as a branch."""
         return self.filter(models.Q(chat=chat) | models.Q(pk__in=self._inherited(chat)))
 
     def relevant_to(self, chat: Chat) -> Self:
-        """Return what was learnt in the chat, and its character's long-term memories from other stories.
+        """Return memories that the chat learnt or inherited, and its character's long-term ones from other stories.
 
-        Memories of other branches of the same story are left out.
+        Memories of other branches of the same story are excluded.
         """
-        mine = models.Q(chat=chat) | models.Q(pk__in=self._inherited(chat))
+        relevant = models.Q(chat=chat) | models.Q(pk__in=self._inherited(chat))
         if chat.character_id is not None:
-            elsewhere = models.Q(tier="long_term", character_id=chat.character_id)
-            mine |= elsewhere & ~models.Q(chat__in=relatives(chat))
-        return self.filter(mine)
+            of_character = models.Q(tier="long_term", character_id=chat.character_id)
+            relevant |= of_character & ~models.Q(chat__in=relatives(chat))
+        return self.filter(relevant)
 
     def active_in(self, chat: Chat) -> Self:
-        """Return what is relevant to the chat and active in it. For inherited memories the branch's state counts."""
+        """Return memories that are relevant to the chat and active in it; inherited ones as the branch has them."""
         inherited = models.Q(pk__in=self._inherited(chat).filter(state="active"))
         own = models.Q(state="active") & ~models.Q(pk__in=self._inherited(chat))
         return self.relevant_to(chat).present().filter(inherited | own)
@@ -63,10 +63,10 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         return self._related("inheritances").order_by().filter(chat=chat).values("memory_id")
 
     def with_history(self) -> Self:
-        """Prefetch everything that a page or a reply shows: sources, entities, predecessors and successor."""
+        """Prefetch everything that a page or an API response shows: sources, entities, predecessors and successor."""
         sources = models.Prefetch("sources", self._related("sources").select_related("message__chat"))
-        older = models.Prefetch("supersedes", self._related("supersedes").select_related("valid_to"))
-        return self.select_related("superseded_by").prefetch_related(sources, older, "entities")
+        predecessors = models.Prefetch("supersedes", self._related("supersedes").select_related("valid_to"))
+        return self.select_related("superseded_by").prefetch_related(sources, predecessors, "entities")
 
     def _related(self, name: str) -> models.QuerySet[models.Model]:
         """Return the rows of a reverse relation unscoped; joining them to this queryset scopes them."""

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 WIDTH, HEIGHT = 640, 400
 MAX_PEOPLE = 12  # more are too crowded
 BEND = 0.11  # share of an arrow's length, so that arrows in both directions don't overlap
-LETTER, LINE = 4.6, 15  # half of a letter's width; half of a line's height with padding
-LABEL_AT = 0.3  # share of the arrow's length, so that labels of crossing arrows don't overlap
-STRENGTH = {"low": 1, "medium": 2, "high": 3}
+HALF_LETTER_WIDTH = 4.6
+HALF_LABEL_HEIGHT = 15  # with padding
+LABEL_POSITION = 0.3  # share of the arrow's length, so that labels of crossing arrows don't overlap
+STRENGTHS = {"low": 1, "medium": 2, "high": 3}
 
 
 @dataclass(frozen=True)
@@ -31,48 +32,48 @@ class Arrow:
 
 
 @dataclass(frozen=True)
-class Picture:
+class RelationshipGraph:
     people: list[Person]
     arrows: list[Arrow]
     width: int = WIDTH
     height: int = HEIGHT
 
 
-def draw(pairs: Sequence[tuple[str, str, Sequence[tuple[str, str]]]]) -> Picture | None:
+def lay_out_graph(pairs: Sequence[tuple[str, str, Sequence[tuple[str, str]]]]) -> RelationshipGraph | None:
     """Lay out ``pairs`` of subject, target, and words with magnitudes. Return None for too few or too many people."""
     names = list(dict.fromkeys(name for subject, target, words in pairs if words for name in (subject, target)))
     if not 2 <= len(names) <= MAX_PEOPLE:
         return None
-    people = {name: _placed(name, number, len(names)) for number, name in enumerate(names)}
+    people = {name: _person_on_ellipse(name, number, len(names)) for number, name in enumerate(names)}
     arrows = [_arrow(people[subject], people[target], words) for subject, target, words in pairs if words]
-    return Picture(list(people.values()), arrows)
+    return RelationshipGraph(list(people.values()), arrows)
 
 
-def _placed(name: str, number: int, count: int) -> Person:
+def _person_on_ellipse(name: str, number: int, count: int) -> Person:
     angle = math.pi + 2 * math.pi * number / count
     x = WIDTH / 2 + (WIDTH / 2 - 70) * math.cos(angle)
     y = HEIGHT / 2 + (HEIGHT / 2 - 30) * math.sin(angle)
     return Person(name, round(x, 1), round(y, 1))
 
 
-def _arrow(one: Person, other: Person, words: Sequence[tuple[str, str]]) -> Arrow:
-    dx, dy = other.x - one.x, other.y - one.y
-    bend = ((one.x + other.x) / 2 - dy * BEND * 2, (one.y + other.y) / 2 + dx * BEND * 2)
-    start, end = _edge(one, *bend), _edge(other, *bend)
+def _arrow(subject: Person, target: Person, words: Sequence[tuple[str, str]]) -> Arrow:
+    dx, dy = target.x - subject.x, target.y - subject.y
+    bend = ((subject.x + target.x) / 2 - dy * BEND * 2, (subject.y + target.y) / 2 + dx * BEND * 2)
+    start, end = _point_on_label_edge(subject, *bend), _point_on_label_edge(target, *bend)
     path = f"M {start[0]:.1f} {start[1]:.1f} Q {bend[0]:.1f} {bend[1]:.1f} {end[0]:.1f} {end[1]:.1f}"
-    strongest, magnitude = max(words, key=lambda word: STRENGTH[word[1]])
-    x, y = (_on_curve(*points, LABEL_AT) for points in zip(start, bend, end, strict=True))
-    return Arrow(path, strongest, x, y, STRENGTH[magnitude])
+    strongest, magnitude = max(words, key=lambda word: STRENGTHS[word[1]])
+    x, y = (_coordinate_on_curve(*points, LABEL_POSITION) for points in zip(start, bend, end, strict=True))
+    return Arrow(path, strongest, x, y, STRENGTHS[magnitude])
 
 
-def _edge(person: Person, x: float, y: float) -> tuple[float, float]:
+def _point_on_label_edge(person: Person, x: float, y: float) -> tuple[float, float]:
     """Return the point on the edge of a person's label in the direction of ``x``, ``y``."""
     dx, dy = x - person.x, y - person.y
-    width = len(person.name) * LETTER + 8
-    share = min(width / abs(dx) if dx else math.inf, LINE / abs(dy) if dy else math.inf)
+    width = len(person.name) * HALF_LETTER_WIDTH + 8
+    share = min(width / abs(dx) if dx else math.inf, HALF_LABEL_HEIGHT / abs(dy) if dy else math.inf)
     return person.x + dx * share, person.y + dy * share
 
 
-def _on_curve(start: float, bend: float, end: float, at: float) -> float:
-    """Return a coordinate of a quadratic Bézier curve at the parameter ``at``, 0 to 1."""
-    return round((1 - at) ** 2 * start + 2 * (1 - at) * at * bend + at**2 * end, 1)
+def _coordinate_on_curve(start: float, bend: float, end: float, t: float) -> float:
+    """Return a coordinate of a quadratic Bézier curve at the parameter ``t``, 0 to 1."""
+    return round((1 - t) ** 2 * start + 2 * (1 - t) * t * bend + t**2 * end, 1)

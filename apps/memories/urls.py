@@ -47,11 +47,11 @@ urlpatterns = [
     path("characters/<uuid:character_id>/book/names/", entities.index, name="character-names"),
     path("entities/<uuid:entity_id>/", entities.detail, name="entity"),
     path("entities/<uuid:entity_id>/merge/", entities.merge, name="entity-merge"),
-    path("digests/<uuid:digest_id>/restore/", story.restore_text, name="text-restore"),
+    path("digests/<uuid:version_id>/restore/", story.restore_text, name="text-restore"),
 ]
 urlpatterns += [
-    path(f"{rows}/<uuid:{row}_id>/{action}/", view, {"action": action}, name=f"{row}-{action}")
-    for rows, row, view, actions in (
+    path(f"{plural}/<uuid:{singular}_id>/{action}/", view, {"action": action}, name=f"{singular}-{action}")
+    for plural, singular, view, actions in (
         ("arcs", "arc", corrections.change_arc, ("close", "reopen", "persist", "edit")),
         ("scenes", "found_scene", corrections.change_scene, ("edit", "dismiss", "bring-back")),
     )
@@ -60,14 +60,14 @@ urlpatterns += [
 urlpatterns += [
     path(
         f"{layer}/<uuid:{layer}_id>/{action}/",
-        corrections.change_row,
+        corrections.change_entry,
         {"layer": layer, "action": action},
         name=f"{layer}-{action}",
     )
-    for layer in corrections.ROWS
+    for layer in corrections.LAYER_MODELS
     for action in ("retire", "restore")
 ]
 urlpatterns += [
     path(f"chats/<uuid:chat_id>/book/story/{part}/", story.edit_story, {"part": part}, name=f"story-{part}")
-    for part in story.STORY
+    for part in story.EDITABLE_TEXTS
 ]

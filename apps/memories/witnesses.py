@@ -1,4 +1,4 @@
-"""Which members of a group witnessed which messages, and which characters learn from them."""
+"""Determine who in a group witnessed a message, and which characters learn from the chat."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
@@ -6,7 +6,7 @@ from uuid import UUID
 from apps.chats.message_data.namespaces import namespace_of
 from apps.chats.models import Character, Chat, Message, Participant
 
-NOBODY = UUID(int=0)
+NOBODY = UUID(int=0)  # stands for no witness at all, since an empty list means everybody
 NAMESPACE = "loci"  # message data in which a front end may name witnesses: {"witnesses": [names]}
 
 
@@ -18,7 +18,7 @@ def learners(chat: Chat) -> Sequence[Character | None]:
     if not chat.is_group:
         return [None]
     members = chat.participants.filter(character__isnull=False, muted=False).order_by("position")
-    characters = {one.character_id: one.character for one in members.select_related("character")}
+    characters = {member.character_id: member.character for member in members.select_related("character")}
     return list(characters.values()) or [None]
 
 
@@ -28,34 +28,38 @@ def participants_of(chat: Chat) -> list[Participant]:
 
 
 def witnesses(message: Message, participants: Iterable[Participant]) -> set[UUID]:
-    """Return the ids of participants who witnessed a message: those that its data names, else all unmuted ones.
+    """Return the ids of participants who witnessed a message: those named in its data, else all unmuted ones.
 
-    Whoever wrote the message always did.
+    The author of the message is always included.
     """
     named = namespace_of(message.extra, NAMESPACE).get("witnesses")
     if isinstance(named, list):
         names = {name.casefold() for name in named if isinstance(name, str)}
-        return {one.pk for one in participants if one.name.casefold() in names or one.pk == message.participant_id}
-    return {one.pk for one in participants if not one.muted or one.pk == message.participant_id}
+        return {
+            member.pk
+            for member in participants
+            if member.name.casefold() in names or member.pk == message.participant_id
+        }
+    return {member.pk for member in participants if not member.muted or member.pk == message.participant_id}
 
 
 def witnessed_by_all_of(messages: Iterable[Message], participants: Sequence[Participant]) -> list[UUID]:
     """Return the ids of participants who witnessed all messages: [] if everybody did, [NOBODY] if no one did."""
-    everybody = {one.pk for one in participants}
-    there = set(everybody)
+    all_ids = {member.pk for member in participants}
+    common_ids = set(all_ids)
     for message in messages:
-        there &= witnesses(message, participants)
-    return (sorted(there) or [NOBODY]) if there != everybody else []
+        common_ids &= witnesses(message, participants)
+    return (sorted(common_ids) or [NOBODY]) if common_ids != all_ids else []
 
 
 def witnessed_turns(
     turns: Mapping[int, Message], character: Character | None, participants: Sequence[Participant]
 ) -> dict[int, Message]:
     """Return the turns that a member witnessed; outside groups, all turns."""
-    mine = {one.pk for one in participants if character is not None and one.character_id == character.pk}
-    if not mine:
+    member_ids = {member.pk for member in participants if character is not None and member.character_id == character.pk}
+    if not member_ids:
         return dict(turns)
-    return {number: turn for number, turn in turns.items() if witnesses(turn, participants) & mine}
+    return {number: turn for number, turn in turns.items() if witnesses(turn, participants) & member_ids}
 
 
 def participant_of(chat: Chat, character: Character | None) -> Participant | None:

@@ -1,1 +1,1 @@
-"""Reports, holds and actions of moderators and their audit; the admin site's own pages."""
+"""Reports, holds, actions of moderators with their audit log, and the pages of the admin site."""

@@ -28,7 +28,7 @@ from apps.extraction.models import ExtractionRun, ModelTest
 from apps.injection.models import Recall
 from apps.llm.operations import create_connection
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Relationship, Scene, VersionedText
-from apps.memories.operations.entities import entity_named
+from apps.memories.operations.entities import get_or_create_entity
 from tests.chats.cards_made import png
 from tests.contract.conftest import client_of
 from tests.contract.test_sync import parsed_message
@@ -71,7 +71,7 @@ def alices(db: None) -> dict[str, Any]:
     book = create_lorebook(alice, name="Hers", character=character)
     participant = add_participant(alice, chat.pk, name="Mira", character=character)
     token, _ = create_token(alice, name="hers")
-    mira, salt = entity_named(chat, "Mira", "character"), entity_named(chat, "Salt", "character")
+    mira, salt = get_or_create_entity(chat, "Mira", "character"), get_or_create_entity(chat, "Salt", "character")
     told = {"owner_id": alice.pk, "chat": chat, "source": turn}
     knowledge = Knowledge.objects.create(**told, kind="knows", subject=mira, text="Where the key is.")
     word = Relationship.objects.create(**told, subject=mira, target=salt, descriptor="wary")
@@ -99,7 +99,7 @@ def alices(db: None) -> dict[str, Any]:
         "entry_id": LedgerEntry.objects.create(**told, entity=mira, field="mood", value="calm").pk,
         "word_id": word.pk,
         "found_scene_id": Scene.objects.create(**told).pk,
-        "digest_id": VersionedText.objects.create(**told, kind="summary", text="A key is missing.").pk,
+        "version_id": VersionedText.objects.create(**told, kind="summary", text="A key is missing.").pk,
     }
 
 

@@ -52,9 +52,9 @@ def test_memories_are_chosen_by_keyboard_merged_and_the_merge_undone(signed_in: 
     page.get_by_role("button", name="Merge the chosen ones").click()
     page.get_by_role("textbox", name="Text").fill("Tom likes his tea green.")
     page.get_by_role("button", name="Merge", exact=True).click()
-    expect(page.get_by_text("2 memories are one now.")).to_be_visible()
+    expect(page.get_by_text("2 memories were merged.")).to_be_visible()
     page.locator(".toast").get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("The merge is undone: 2 memories are active again.")).to_be_visible()
+    expect(page.get_by_text("The merge was undone: 2 memories are active again.")).to_be_visible()
     page.goto(f"/memories/chats/{chat.pk}/book/")
     expect(page.locator(".timeline .memory-text")).to_have_text(
         ["Tom likes tea.", "Tom likes green tea.", "Mira hums."]

@@ -8,7 +8,7 @@ from apps.chats.operations import append_messages
 from apps.extraction import pipeline, runs
 from apps.extraction.modes import end_read_only, set_read_only, start_fresh, undo_fresh_start
 from apps.memories.models import Memory, VersionedText
-from apps.memories.operations.entities import entity_named
+from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.ledger import set_field
 from apps.memories.operations.texts import write_version
 from apps.memories.queries.ledger import ledger_in
@@ -90,7 +90,7 @@ def test_or_skips_it(owner: User, chat: Chat) -> None:
 
 def test_a_fresh_start_sets_aside_what_is_the_chats_alone(owner: User, chat: Chat) -> None:
     extract(chat)
-    mira = entity_named(chat, "Mira", "character")
+    mira = get_or_create_entity(chat, "Mira", "character")
     set_field(chat, mira, "mood", "calm", None)
     write_version(owner.pk, VersionedText.Kind.SUMMARY, chat=chat, text="It began in Paris.")
     before, lasting = texts(chat, tier="session"), texts(chat, tier="long_term")
@@ -115,7 +115,7 @@ def test_a_fresh_start_sets_aside_what_is_the_chats_alone(owner: User, chat: Cha
 
 
 def test_what_came_since_a_fresh_start_holds_when_it_is_undone(owner: User, chat: Chat) -> None:
-    mira = entity_named(chat, "Mira", "character")
+    mira = get_or_create_entity(chat, "Mira", "character")
     set_field(chat, mira, "mood", "calm", None)
     start_fresh(owner, chat)
     set_field(chat, mira, "mood", "angry", None)

@@ -10,7 +10,7 @@ from apps.extraction.parsers.memories import (
     ENTITY_KINDS,
     EXPIRATIONS,
     MAX_ENTITIES,
-    UNKNOWN,
+    UNKNOWN_KIND,
     Candidate,
     NamedEntity,
     format_memory,
@@ -25,7 +25,7 @@ texts = st.lists(
     st.one_of(words, st.sampled_from(["[sic]", "“no”", "3:15", "a/b", "—", "(x)"])), min_size=1, max_size=20
 )
 entities = st.lists(
-    st.builds(NamedEntity, names, st.sampled_from([*ENTITY_KINDS, UNKNOWN])),
+    st.builds(NamedEntity, names, st.sampled_from([*ENTITY_KINDS, UNKNOWN_KIND])),
     max_size=MAX_ENTITIES,
     unique_by=lambda entity: entity.name.casefold(),
 )

@@ -8,7 +8,7 @@ from django.test import override_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.llm.http.addresses import METADATA, AddressNotAllowed, AddressPolicy
+from apps.llm.http.addresses import METADATA_IPS, AddressNotAllowed, AddressPolicy
 
 NONE = AddressPolicy.parse([])
 PUBLIC = "93.184.215.14"
@@ -47,7 +47,7 @@ def test_what_the_operator_allows():
 def test_private_does_not_allow_metadata_services():
     policy = AddressPolicy.parse(["private"])
     assert all(policy.permits(address) for address in ("127.0.0.1", "10.0.0.1", "192.168.0.1", "::1", "fd00::1"))
-    assert not any(policy.permits(address) for address in METADATA)
+    assert not any(policy.permits(address) for address in METADATA_IPS)
     assert not policy.permits("169.254.0.1")
 
 

@@ -27,7 +27,7 @@ from apps.memories.models import (
 from apps.memories.operations.arcs import create_arc
 from apps.memories.operations.memories import supersede
 from apps.memories.operations.texts import write_version
-from apps.memories.relationship_graph import MAX_PEOPLE, draw
+from apps.memories.relationship_graph import MAX_PEOPLE, lay_out_graph
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 
 CHAT_TABS = ("", "story/", "arcs/", "scenes/", "ledger/", "knowledge/", "relationships/", "names/", "runs/")
@@ -129,9 +129,9 @@ def test_the_timeline_follows_the_story_in_scenes(site: Client, chat: Chat, book
         learnt(chat, index, text)
     learnt(elsewhere, 0, "From elsewhere")
     html = page(site, book)
-    places = [html.index(words) for words in ("The harbour", "Early thing", "The scene under way", "Late thing")]
+    places = [html.index(words) for words in ("The harbour", "Early thing", "The current scene", "Late thing")]
     assert places == sorted(places)
-    assert html.index("Late thing") < html.index("Known from elsewhere") < html.index("From elsewhere")
+    assert html.index("Late thing") < html.index("Learnt in other chats") < html.index("From elsewhere")
     assert f'href="/chats/{chat.pk}/?at=1#m-1"' in html
     of_character = page(site, f"/memories/characters/{chat.character_id}/book/")
     assert "Another night" in of_character
@@ -179,7 +179,7 @@ def test_the_timeline_is_filtered_by_what_stands_in_the_url(site: Client, chat: 
     ("reason", "words"),
     [
         ("capacity", "made room for others"),
-        ("decayed", "not said again for long"),
+        ("decayed", "not repeated for a long time"),
         ("source_changed", "the text it came from was changed"),
         ("source_gone", "the text it came from was deleted"),
         ("fresh_start", "set aside by a fresh start"),
@@ -201,7 +201,7 @@ def test_a_memorys_page_shows_its_whole_chain_witnesses_and_source(site: Client,
         witnessed_by=[tom.pk], triggers=["silk", "river"], run=run
     )
     html = page(site, f"/memories/{chain[1].pk}/")
-    section = html[html.index("Its chain") :]
+    section = html[html.index(">History<") :]
     assert [section.index(text) for text in texts] == sorted(section.index(text) for text in texts)
     assert "Tom Quist" in html
     assert "silk, river" in html
@@ -230,14 +230,14 @@ def test_a_merge_is_made_and_undone(site: Client, chat: Chat) -> None:
         (fresh(m).superseded_by, fresh(m).valid_to, fresh(m).consolidated) == (None, None, True) for m in (one, other)
     )
     again = site.post(f"/memories/{whole.pk}/unmerge/", follow=True)
-    assert "can&#x27;t be undone any more" in again.content.decode()
+    assert "can no longer be undone" in again.content.decode()
 
 
 def test_what_cannot_be_merged_says_why(site: Client, chat: Chat) -> None:
     one, other = learnt(chat, 1, "Tom likes tea."), learnt(chat, 2, "They met.", tier="session")
     chosen = [str(one.pk), str(other.pk), "nonsense"]
     html = site.get("/memories/merge/", {"memory": chosen}).content.decode()
-    assert "They must be of one tier" in html
+    assert "They must have the same tier" in html
     assert "Choose at least two" in site.get("/memories/merge/").content.decode()
     assert site.post("/memories/merge/", {"memory": [one.pk, other.pk], "text": "x"}).status_code == 400
     assert Memory.objects.for_owner(chat.owner_id).active().count() == 2
@@ -247,14 +247,14 @@ def test_a_split_is_made_and_undone_from_any_part(site: Client, chat: Chat) -> N
     whole = learnt(chat, 3, "Tom likes tea and hates rain.")
     lines = {"texts": "Tom likes tea.\nTom hates rain.\nTom is Tom."}
     made = site.post(f"/memories/{whole.pk}/split/", lines, follow=True)
-    assert "It is 3 memories now." in made.content.decode()
+    assert "The memory was split into 3." in made.content.decode()
     assert "/unsplit/" in made.content.decode()
     parts = list(Memory.objects.for_owner(chat.owner_id).active().order_by("pk"))
     assert [part.text for part in parts] == lines["texts"].split("\n")
     assert fresh(whole).superseded_by == parts[0]
     assert "Undo the split" in page(site, f"/memories/{parts[2].pk}/")
     operations.delete_memory(parts[0])
-    assert "It is one memory again." in site.post(f"/memories/{parts[2].pk}/unsplit/", follow=True).content.decode()
+    assert "The split was undone." in site.post(f"/memories/{parts[2].pk}/unsplit/", follow=True).content.decode()
     assert Memory.objects.for_owner(chat.owner_id).active().get() == whole
     assert {fresh(part).state for part in parts} == {"retired"}
 
@@ -266,7 +266,7 @@ def test_a_split_whose_part_went_on_is_not_undone(site: Client, chat: Chat) -> N
     with pytest.raises(Conflict):
         operations.undo_split(fresh(parts[0]))
     assert fresh(parts[0]).state == "active"
-    assert "can&#x27;t be undone" in site.post(f"/memories/{parts[0].pk}/unsplit/", follow=True).content.decode()
+    assert "can no longer be undone" in site.post(f"/memories/{parts[0].pk}/unsplit/", follow=True).content.decode()
     assert "Only an active memory" in site.get(f"/memories/{whole.pk}/split/", follow=True).content.decode()
 
 
@@ -284,10 +284,10 @@ def test_an_edit_is_undone_once(site: Client, chat: Chat) -> None:
     saved = site.post(f"/memories/{memory.pk}/edit/", data, **HTMX).content.decode()
     assert f"/memories/{memory.pk}/revert/" in saved
     back = site.post(f"/memories/{memory.pk}/revert/", **HTMX).content.decode()
-    assert "The text is what it was before." in back
+    assert "The edit was undone." in back
     memory = fresh(memory)
     assert (memory.text, memory.kind, memory.importance) == ("Tom likes tea.", "fact", 2)
-    assert "can&#x27;t be undone any more" in site.post(f"/memories/{memory.pk}/revert/", follow=True).content.decode()
+    assert "can no longer be undone" in site.post(f"/memories/{memory.pk}/revert/", follow=True).content.decode()
     assert "revert/" in site.post(f"/memories/{memory.pk}/edit/", data, follow=True).content.decode()
     assert "restore/" in site.post(f"/memories/{memory.pk}/delete/", follow=True).content.decode()
 
@@ -313,7 +313,7 @@ def test_a_thread_is_added_resolved_and_taken_out_with_undo(site: Client, chat: 
     assert "was not saved" in site.post(f"/memories/arcs/{arc.pk}/edit/", {"text": ""}, follow=True).content.decode()
     assert fresh(arc).text == "Find both keys."
     out = site.post(f"/memories/arc/{arc.pk}/retire/", follow=True).content.decode()
-    assert "Taken out (1)" in out
+    assert "Removed (1)" in out
     assert f"/memories/arc/{arc.pk}/restore/" in out
     site.post(f"/memories/arc/{arc.pk}/restore/")
     assert fresh(arc).state == "open"
@@ -342,7 +342,7 @@ def test_scenes_are_dismissed_brought_back_and_named(site: Client, chat: Chat, b
     assert "?at=4" in html
     gone = site.post(f"/memories/scenes/{scene.pk}/dismiss/", follow=True).content.decode()
     assert "They meet." not in gone
-    assert "Bring back" in gone
+    assert ">Restore<" in gone
     site.post(f"/memories/scenes/{scene.pk}/bring-back/")
     site.post(f"/memories/scenes/{scene.pk}/edit/", {"name": "The harbour", "recap": "They part."})
     assert "The harbour" in page(site, f"{book}scenes/")
@@ -360,12 +360,12 @@ def test_the_ledger_is_set_cleared_and_read_as_it_stood(site: Client, chat: Chat
     assert "the inn" in now
     assert "the inn" in then
     assert "the harbour" not in then
-    assert "The ledger is empty there" in page(site, f"{book}ledger/?at=1")
+    assert "The ledger is empty after this message" in page(site, f"{book}ledger/?at=1")
     site.post(f"{book}ledger/", {"entity": "Mira", "field": "character:location", "value": "the road"})
     current = LedgerEntry.objects.for_owner(chat.owner_id).get(state="current")
     assert current.value == "the road"
     site.post(f"{book}ledger/", {"entity": "Mira", "field": "character:location", "value": ""})
-    assert "nothing any more" in page(site, f"{book}ledger/")
+    assert ">cleared<" in page(site, f"{book}ledger/")
     assert site.post(f"{book}ledger/", {"entity": "Mira", "field": "character:wings", "value": "x"}).status_code == 400
 
 
@@ -408,7 +408,7 @@ def test_relationships_show_their_words_their_history_and_a_picture(site: Client
     site.post(f"/memories/word/{word.pk}/retire/")
     site.post(f"{book}relationships/", said)
     taken = site.post(f"/memories/word/{word.pk}/restore/", follow=True).content.decode()
-    assert "Another entry has taken its place since." in taken
+    assert "Another entry has replaced it since." in taken
     assert "wary" in page(site, f"/memories/characters/{chat.character_id}/book/relationships/")
 
 
@@ -431,22 +431,22 @@ def test_relationships_are_read_as_they_stood(site: Client, chat: Chat, book: st
 
 
 @pytest.mark.parametrize("count", [2, 3, MAX_PEOPLE])
-def test_a_picture_has_everybody_once_within_its_bounds(count: int) -> None:
+def test_a_graph_has_everybody_once_within_its_bounds(count: int) -> None:
     names = [f"Person {number}" for number in range(count)]
     pairs = [(one, other, [("wary", "low"), ("fond", "high")]) for one in names for other in names if one != other]
-    picture = draw(pairs)
-    assert picture is not None
-    assert [person.name for person in picture.people] == names
-    assert len(picture.arrows) == len(pairs)
-    assert {(arrow.word, arrow.strength) for arrow in picture.arrows} == {("fond", 3)}
-    places = [(one.x, one.y) for one in picture.people] + [(one.x, one.y) for one in picture.arrows]
-    assert all(0 < x < picture.width and 0 < y < picture.height for x, y in places)
+    graph = lay_out_graph(pairs)
+    assert graph is not None
+    assert [person.name for person in graph.people] == names
+    assert len(graph.arrows) == len(pairs)
+    assert {(arrow.word, arrow.strength) for arrow in graph.arrows} == {("fond", 3)}
+    places = [(one.x, one.y) for one in graph.people] + [(one.x, one.y) for one in graph.arrows]
+    assert all(0 < x < graph.width and 0 < y < graph.height for x, y in places)
 
 
 def test_nobody_and_too_many_are_not_drawn() -> None:
-    assert draw([]) is None
-    assert draw([("Mira", "Tom", [])]) is None
-    assert draw([("Mira", f"Tom {number}", [("wary", "low")]) for number in range(MAX_PEOPLE)]) is None
+    assert lay_out_graph([]) is None
+    assert lay_out_graph([("Mira", "Tom", [])]) is None
+    assert lay_out_graph([("Mira", f"Tom {number}", [("wary", "low")]) for number in range(MAX_PEOPLE)]) is None
 
 
 # Texts, names, runs

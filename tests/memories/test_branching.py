@@ -8,7 +8,7 @@ from apps.chats.operations import append_messages, branch_chat
 from apps.extraction import pipeline, runs
 from apps.extraction.models import ExtractionProgress, ExtractionRun
 from apps.memories.models import Inheritance, Memory
-from apps.memories.operations.entities import entity_named
+from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.ledger import set_field
 from apps.memories.queries.ledger import ledger_in
 from apps.memories.search import SearchQuery, search
@@ -121,7 +121,7 @@ def test_a_deleted_branch_leaves_no_trace_in_its_parent(parent: Chat) -> None:
 def test_the_ledger_is_copied_as_it_stood(owner: User) -> None:
     chat = make_chat(owner, *STORY)
     first, later = chat.messages.with_swipes().order_by("index")[1], chat.messages.with_swipes().order_by("index")[3]
-    mira = entity_named(chat, "Mira", "character")
+    mira = get_or_create_entity(chat, "Mira", "character")
     set_field(chat, mira, "location", "the harbour", first)
     set_field(chat, mira, "location", "the castle", later)
     branch = branch_of(chat, 2)

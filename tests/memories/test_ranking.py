@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.memories.search.excerpts import MAX_EXCERPT, best_sentence, excerpt
+from apps.memories.search.excerpts import MAX_EXCERPT_LENGTH, best_sentence, excerpt
 from apps.memories.search.presets import ARMS, PRESETS
-from apps.memories.search.questions import Speaker, lead_of_vectors, parse_query, sentences_of, subjects_of
+from apps.memories.search.questions import Speaker, parse_query, sentences_of, subjects_of, vector_preference
 from apps.memories.search.ranking import SIGNALS, Hit, TurnPosition, rank, recency, relative_length
 
 CHAT = uuid.UUID(int=1)
@@ -80,8 +80,8 @@ def test_a_sitting_is_lifted_by_its_best_turn():
 
 def test_where_the_counterpart_is_long_winded_meaning_weighs_more_than_words():
     by_words, by_meaning = message(1, session=1, lexical=1.0, vector=0.01), message(2, session=2, vector=1.0)
-    assert order([by_words, by_meaning], lead=0.0) == [1, 2]
-    assert order([by_words, by_meaning], lead=1.0) == [2, 1]
+    assert order([by_words, by_meaning], vector_preference=0.0) == [1, 2]
+    assert order([by_words, by_meaning], vector_preference=1.0) == [2, 1]
 
 
 def test_the_seed_preset_is_the_published_formula():
@@ -128,10 +128,10 @@ def test_a_name_that_is_a_word_too_needs_its_capital_letter():
 
 
 def test_names_are_taken_out_of_what_is_looked_for():
-    question = parse_query("Where did Mira Holt's sister meet Tom?", [MIRA, TOM], names_apart=True)
+    question = parse_query("Where did Mira Holt's sister meet Tom?", [MIRA, TOM], separate_names=True)
     assert question.text == "Where did sister meet ?"
-    assert parse_query("Mira", [MIRA, TOM], names_apart=True).text == "Mira"
-    assert parse_query("Where is Mira?", [MIRA], names_apart=False).text == "Where is Mira?"
+    assert parse_query("Mira", [MIRA, TOM], separate_names=True).text == "Mira"
+    assert parse_query("Where is Mira?", [MIRA], separate_names=False).text == "Where is Mira?"
 
 
 def test_sentences_of_a_long_message_are_few_questions_first():
@@ -144,17 +144,17 @@ def test_sentences_of_a_long_message_are_few_questions_first():
 @given(st.text(max_size=200), st.lists(st.text(max_size=20), max_size=4))
 def test_any_query_can_be_read(query, names):
     participants = [Speaker(name, is_user=False, turns=1, words=1) for name in names]
-    question = parse_query(query, participants, names_apart=True)
+    question = parse_query(query, participants, separate_names=True)
     assert question.subjects <= set(names)
     assert question.text or not query.strip()
 
 
 def test_vectors_lead_the_more_the_longer_the_replies_are():
     def lead(other):
-        return lead_of_vectors([TOM, Speaker("Assistant", is_user=False, turns=10, words=other)])
+        return vector_preference([TOM, Speaker("Assistant", is_user=False, turns=10, words=other)])
 
     assert lead(50) == lead(100) == 0 < lead(200) < lead(400) == lead(4000) == 1
-    assert lead_of_vectors([TOM]) == lead_of_vectors([]) == 0
+    assert vector_preference([TOM]) == vector_preference([]) == 0
 
 
 # Excerpts
@@ -178,4 +178,4 @@ def test_of_a_long_text_the_surroundings_of_the_sentence_are_shown(place):
     text = " ".join(sentences)
     shown = excerpt(text, best_sentence(text, "Where is the silver key?"))
     assert "The silver key lies under the stone." in shown
-    assert len(shown) <= MAX_EXCERPT + 4
+    assert len(shown) <= MAX_EXCERPT_LENGTH + 4

@@ -115,7 +115,7 @@ def test_the_book_is_filtered_by_what_stands_in_the_url(site: Client, chat: Chat
     assert shown(f"chat={chat.pk}&tier=long_term&q=tom") == {"Tom likes tea"}
     assert shown("tier=nonsense&kind=x&state=y&chat=z&page=w") == {"Tom likes tea", "They met at sea", "Elsewhere"}
     assert shown(f"chat={uuid.uuid4()}") == set()
-    assert "Nothing fits" in page(site, "/memories/?q=nowhere")
+    assert "No matches" in page(site, "/memories/?q=nowhere")
 
 
 def test_tabs_keep_the_other_filters(site: Client, chat: Chat) -> None:
@@ -284,7 +284,7 @@ def test_the_rail_shows_what_bears_on_the_chat_and_nothing_hidden(site: Client, 
         make_memory(chat, text, **fields)
     html = page(site, f"/memories/chats/{chat.pk}/rail/", **HTMX)
     assert not is_whole_page(html)
-    assert "Known of Mira" in html
+    assert "Long-term memories of Mira" in html
     assert all(text in html for text in ("said here", "known of Mira"))
     others = ("said elsewhere", "of somebody else", "hidden one", "old one", "gone one")
     assert not any(text in html for text in others)

@@ -9,7 +9,7 @@ from typing import Any
 from apps.extraction.parsers.json_objects import extract_objects
 from apps.extraction.parsers.records import ParsedLines, normalize_word, parse_lines, parse_numbers, unused_report
 from apps.extraction.parsers.text_cleanup import clean_line, tag_safe_name
-from apps.memories.candidates import ENTITY_KINDS, IMPORTANCE, UNKNOWN, Candidate, NamedEntity
+from apps.memories.candidates import DEFAULT_IMPORTANCE, ENTITY_KINDS, UNKNOWN_KIND, Candidate, NamedEntity
 
 EXPIRATIONS = ("scene", "session", "permanent")
 MAX_ENTITIES = 8
@@ -42,7 +42,7 @@ def _candidate(tag: str | None, text: str, kinds: Sequence[str], expiration: str
     return Candidate(
         kind=name,
         text=text,
-        importance=next((int(word) for word in modifiers if word in ("1", "2", "3")), IMPORTANCE),
+        importance=next((int(word) for word in modifiers if word in ("1", "2", "3")), DEFAULT_IMPORTANCE),
         expiration=next((word for word in map(normalize_word, modifiers) if word in EXPIRATIONS), expiration),
         sources=parse_numbers(_value_of(modifiers, "source", "sources"))[:MAX_SOURCES],
         entities=_entities(modifiers),
@@ -95,7 +95,7 @@ def _entities(modifiers: Iterable[str]) -> tuple[NamedEntity, ...]:
         name, _, kind = item.partition("/")
         name, kind = tag_safe_name(name), normalize_word(kind)
         if name:
-            entities.setdefault(name.casefold(), NamedEntity(name, kind if kind in ENTITY_KINDS else UNKNOWN))
+            entities.setdefault(name.casefold(), NamedEntity(name, kind if kind in ENTITY_KINDS else UNKNOWN_KIND))
     return tuple(entities.values())[:MAX_ENTITIES]
 
 

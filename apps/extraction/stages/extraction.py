@@ -17,7 +17,7 @@ from apps.extraction.stages.provenance import attribute
 from apps.extraction.stages.relationships import find_relationship_changes
 from apps.extraction.stages.triggers import find_triggers
 from apps.memories.models import Memory
-from apps.memories.neighbours import Scope, find_neighbours, learnt_from, neighbours_by_words, without_vector
+from apps.memories.neighbours import Scope, find_neighbours, learnt_from, memories_without_vector, neighbours_by_words
 from apps.memories.operations.verdicts import Limits, VerdictBatch, hash_of, write_verdicts
 from apps.memories.queries.memories import active_memories
 from apps.memories.verdicts import Outcome, Verdict, judge
@@ -144,7 +144,7 @@ def _judge(context: Context, turns: Mapping[int, Message], tier: str, candidates
     if vectors is None:
         neighbours = neighbours_by_words(scope, hashes, learnt_ids, texts)
     else:
-        context.embed_memories(without_vector(scope, hashes, learnt_ids, model, MAX_STALE))
+        context.embed_memories(memories_without_vector(scope, hashes, learnt_ids, model, MAX_STALE))
         neighbours = find_neighbours(scope, hashes, learnt_ids, vectors, model)
     thresholds = thresholds_of(context.settings, by_words=vectors is None)
     verdicts = judge(ordered, neighbours, vectors, thresholds, confirmation_for(context, tier), comparison_for(context))

@@ -4,7 +4,7 @@ from apps.chats.models import Character
 from apps.injection.retrieval.active import active_ids_before
 from apps.injection.slots.definitions import LONG_TERM, SESSION
 from apps.injection.turns import UserTurn
-from apps.memories.search import SearchQuery, SearchReply, SearchResult, search
+from apps.memories.search import SearchQuery, SearchResponse, SearchResult, search
 from apps.memories.witnesses import participant_of, participants_of, witnesses
 
 MESSAGES = "messages"  # the tier of passages
@@ -39,7 +39,7 @@ def search_related(turn: UserTurn, character: Character | None) -> list[SearchRe
     return memories + messages
 
 
-def _related(reply: SearchReply) -> list[SearchResult]:
+def _related(reply: SearchResponse) -> list[SearchResult]:
     """Return the results above the absolute thresholds: the search scores results only relative to the best one."""
     signal = "lexical" if reply.method == "text" else "vector"
     values = [result.signals.get(signal, 0.0) for result in reply.results]

@@ -10,14 +10,14 @@ from apps.llm.models import Connection
 PURPOSES = ("for_generation", "for_embeddings")
 
 
-def not_blank(text: str) -> None:
-    """Raise ValidationError for a text of white space only."""
+def validate_not_blank(text: str) -> None:
+    """Raise ValidationError if a text contains only white space."""
     if not text.strip():
         raise serializers.ValidationError("It must not be blank.")
 
 
 class ConnectionSerializer(serializers.ModelSerializer[Connection]):
-    """Representation of a connection. Of the key it has only the hint."""
+    """Representation of a connection, with the hint of its key instead of the key."""
 
     class Meta:
         model = Connection
@@ -44,7 +44,7 @@ class ConnectionSerializer(serializers.ModelSerializer[Connection]):
 class ConnectionUpdateSerializer(StrictSerializer):
     """Changes to a connection. Without ``api_key`` the key is kept; "" removes it."""
 
-    name = Text(max_length=100, allow_blank=False, validators=[not_blank], required=False)
+    name = Text(max_length=100, allow_blank=False, validators=[validate_not_blank], required=False)
     backend = serializers.ChoiceField(Connection.Backend.choices, required=False)
     base_url = Text(max_length=500, allow_blank=False, required=False)
     api_key = Text(max_length=1000, required=False, write_only=True)
@@ -74,7 +74,7 @@ class ConnectionUpdateSerializer(StrictSerializer):
 class ConnectionCreateSerializer(ConnectionUpdateSerializer):
     """A new connection."""
 
-    name = Text(max_length=100, allow_blank=False, validators=[not_blank])
+    name = Text(max_length=100, allow_blank=False, validators=[validate_not_blank])
     backend = serializers.ChoiceField(Connection.Backend.choices)
     base_url = Text(max_length=500, allow_blank=False)
 
@@ -83,7 +83,7 @@ class ConnectionCheckSerializer(serializers.Serializer[Any]):
     """Result of a connection test."""
 
     ok = serializers.BooleanField()
-    error = serializers.CharField(help_text="What is wrong and what to do; empty if it works.")
+    error = serializers.CharField(help_text="The error and what to do about it; empty if there is none.")
     models = serializers.ListField(child=serializers.CharField(), help_text="Model names listed by the server.")
     reply = serializers.CharField(help_text="The model's reply to a short prompt.")
     seconds = serializers.FloatField(help_text="Time that the reply took.")
@@ -106,7 +106,7 @@ class UsageDaySerializer(UsageTotalsSerializer):
 
 
 class UsageSerializer(serializers.Serializer[Any]):
-    """Shape of ``usage.summary.usage_document``."""
+    """Schema of ``usage.summary.usage_document``."""
 
     today = UsageTotalsSerializer()
     limit = serializers.IntegerField(allow_null=True, help_text="Daily token limit; null if there is none.")

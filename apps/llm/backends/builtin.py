@@ -1,4 +1,4 @@
-"""Generation backend without a model: each task is a function that an upper app registers."""
+"""Generation backend without a model: each task is a function that another app registers."""
 
 from collections.abc import Callable
 

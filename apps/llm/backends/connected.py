@@ -29,7 +29,7 @@ from apps.llm.tokens import count_tokens
 from apps.llm.usage.limits import check_limit
 
 BATCH_SIZE = 64  # texts per embedding call
-MAX_QUERY_TEXTS = 8  # calls with at most this many texts count as search queries, for which a user waits
+MAX_QUERY_TEXTS = 8  # calls with at most this many texts are taken for search queries, for which a user waits
 QUERY_TIMEOUT = 10  # total seconds for such a call
 MAX_EMBEDDED_CHARACTERS = 6_000  # per text; common embedding models refuse texts above about 8,000 tokens
 
@@ -46,7 +46,7 @@ def endpoint_of(connection: Connection) -> Endpoint:
     return Endpoint(connection.timeout, policy, connection.api_key)
 
 
-def dialect_of(connection: Connection) -> OpenAICompatible | Ollama:
+def api_client_of(connection: Connection) -> OpenAICompatible | Ollama:
     """Return the client of the connection's API. The base URL must have been checked."""
     if connection.backend == Connection.Backend.OLLAMA:
         return Ollama(connection.base_url, connection.context_tokens)
@@ -59,7 +59,7 @@ class ConnectedBackend:
     def __init__(self, connection: Connection, attempts: int = MAX_ATTEMPTS) -> None:
         self._connection = connection
         self._attempts = attempts
-        self._dialect: OpenAICompatible | Ollama | None = None
+        self._api_client: OpenAICompatible | Ollama | None = None
         self.name: str = connection.backend
         self.model: str = connection.model
         self.context_tokens: int = connection.context_tokens
@@ -82,20 +82,20 @@ class ConnectedBackend:
     def _call(self, request: GenerationRequest, watch: Watch, attempts: list[Reply]) -> None:
         """Call the server. Append the reply of each attempt, also of failed ones, to ``attempts``."""
         endpoint = endpoint_of(self._connection)
-        dialect = self._dialect = self._dialect or dialect_of(self._connection)
+        api_client = self._api_client = self._api_client or api_client_of(self._connection)
 
         def work(client: httpx2.Client) -> None:
             reply = Reply()
             attempts.append(reply)
             stream = self._connection.stream
-            dialect.request_completion(
-                client, self.model, request, stream, lambda chunks: reply.read(chunks, dialect.piece_of)
+            api_client.request_completion(
+                client, self.model, request, stream, lambda chunks: reply.read(chunks, api_client.parse_delta)
             )
 
         endpoint.call(work, watch, self._attempts)
 
     def _record_usage(self, completions: Sequence[Completion]) -> None:
-        """Count the tokens of all attempts. Those that failed before the model replied used none."""
+        """Count the tokens of all attempts. Attempts that failed before the model replied used none."""
         if completions:
             total = last_with_total_tokens(completions)
             if total.prompt_tokens or total.completion_tokens:
@@ -111,7 +111,7 @@ def last_with_total_tokens(completions: Sequence[Completion]) -> Completion:
 
 
 def attach_partial_reply(failure: GenerationFailed, completions: Sequence[Completion]) -> None:
-    """Set the text that was received before the failure, and the tokens that it cost."""
+    """Add the text received before the failure, and the tokens used, to the exception."""
     if completions:
         total = last_with_total_tokens(completions)
         failure.partial, failure.reasoning = total.text, total.reasoning
@@ -123,14 +123,14 @@ class ConnectedEmbedder:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._dialect: OpenAICompatible | Ollama | None = None
+        self._api_client: OpenAICompatible | Ollama | None = None
         self.model = f"{connection.backend}:{connection.embedding_model}"
         self.dimensions = 0
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Return a row per text: the unit vector of its beginning. Raise EmbeddingUnavailable."""
         is_query = len(texts) <= MAX_QUERY_TEXTS
-        batches = [self._embed_batch(texts[at : at + BATCH_SIZE], is_query) for at in range(0, len(texts), BATCH_SIZE)]
+        batches = [self._embed_batch(texts[i : i + BATCH_SIZE], is_query) for i in range(0, len(texts), BATCH_SIZE)]
         return np.concatenate(batches) if batches else np.zeros((0, self.dimensions), dtype=np.float32)
 
     def _embed_batch(self, texts: Sequence[str], is_query: bool) -> np.ndarray:
@@ -149,9 +149,9 @@ class ConnectedEmbedder:
         endpoint = endpoint_of(self._connection)
         if is_query:
             endpoint = endpoint.with_time_limit(QUERY_TIMEOUT)
-        dialect = self._dialect = self._dialect or dialect_of(self._connection)
+        api_client = self._api_client = self._api_client or api_client_of(self._connection)
         return endpoint.call(
-            lambda client: dialect.vectors(client, self._connection.embedding_model, texts),
+            lambda client: api_client.vectors(client, self._connection.embedding_model, texts),
             unwatched,
             attempts=1 if is_query else MAX_ATTEMPTS,
         )

@@ -1,19 +1,19 @@
-"""Listing of a connection's models, and its test."""
+"""List the models of a connection's server, and test a connection."""
 
 import time
 from dataclasses import dataclass, field
 
-from apps.llm.backends.connected import ConnectedBackend, ConnectedEmbedder, dialect_of, endpoint_of
+from apps.llm.backends.connected import ConnectedBackend, ConnectedEmbedder, api_client_of, endpoint_of
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.generation import GenerationFailed, GenerationRequest, unwatched
 from apps.llm.models import Connection
 from apps.llm.operations import record_check
 
-GREETING = GenerationRequest(
+TEST_REQUEST = GenerationRequest(
     "connection_test", [{"role": "user", "content": "Reply with the one word “ready”."}], max_tokens=64
 )
 MAX_MODELS = 2000  # longest list that is returned
-MAX_REPLY = 200  # characters of the test's reply
+MAX_REPLY_LENGTH = 200  # characters of the test's reply
 
 
 @dataclass(frozen=True)
@@ -30,18 +30,18 @@ class Check:
 
 def list_models(connection: Connection) -> list[str]:
     """Return the names of the server's models. The connection need not be saved. Raise GenerationFailed."""
-    return endpoint_of(connection).call(dialect_of(connection).models, unwatched, attempts=1)[:MAX_MODELS]
+    return endpoint_of(connection).call(api_client_of(connection).models, unwatched, attempts=1)[:MAX_MODELS]
 
 
 def check_connection(connection: Connection) -> Check:
-    """Request the list of models, a short reply and a vector, as far as models are set. Store and return the result."""
+    """Request the list of models and, if models are set, a short reply and a vector. Store and return the result."""
     models: list[str] = []
     reply, seconds, dimensions = "", 0.0, 0
     try:
         models = _models_if_listed(connection)
         if connection.model:
             started = time.monotonic()
-            reply = ConnectedBackend(connection, attempts=1).generate(GREETING).text[:MAX_REPLY]
+            reply = ConnectedBackend(connection, attempts=1).generate(TEST_REQUEST).text[:MAX_REPLY_LENGTH]
             seconds = time.monotonic() - started
         if connection.embedding_model:
             dimensions = ConnectedEmbedder(connection).embed(["ready"]).shape[1]
@@ -56,7 +56,7 @@ def check_connection(connection: Connection) -> Check:
 
 
 def _models_if_listed(connection: Connection) -> list[str]:
-    """Return the server's models, or [] if it has no such list and the connection names a model anyway."""
+    """Return the server's models, or [] if it has no list of them but the connection names a model."""
     try:
         return list_models(connection)
     except GenerationFailed as failure:

@@ -8,7 +8,7 @@ import httpx2
 
 from apps.llm.generation import GenerationRequest
 from apps.llm.replies.documents import error_message
-from apps.llm.replies.reply import Piece, failure_in_document, first_document
+from apps.llm.replies.reply import Delta, failure_in_document, first_document
 from apps.llm.replies.values import first_text, model_names, storable_text, token_count
 
 ENDPOINT_PATH = re.compile(r"(/api/(chat|generate|embed|embeddings|tags)|/api|/v1)$")
@@ -41,12 +41,12 @@ class Ollama:
         with client.stream("POST", f"{self._base}/api/chat", json=body) as response:
             read(response.iter_bytes())
 
-    def piece_of(self, document: dict[str, Any]) -> Piece:
-        """Return the content of one document of a reply. Raise GenerationFailed for an error document."""
+    def parse_delta(self, document: dict[str, Any]) -> Delta:
+        """Parse one document of a streamed or whole reply. Raise GenerationFailed for an error document."""
         message = document.get("message")
         if error := "" if isinstance(message, dict) else error_message(document):
             raise failure_in_document(document, error)
-        return Piece(
+        return Delta(
             text=first_text(message, "content") or first_text(document, "response"),
             reasoning=first_text(message, "thinking") or first_text(document, "thinking"),
             finished=document.get("done") is True,
@@ -61,19 +61,19 @@ class Ollama:
     def vectors(self, client: httpx2.Client, model: str, texts: Sequence[str]) -> tuple[list[Any], int | None]:
         """Return the vectors as sent by the server, and its token count or None. Raise GenerationFailed."""
         document = self._document(client, "POST", "embed", {"model": model, "input": list(texts)})
-        given = document.get("embeddings")
-        return given if isinstance(given, list) else [], token_count(document, "prompt_eval_count")
+        vectors = document.get("embeddings")
+        return vectors if isinstance(vectors, list) else [], token_count(document, "prompt_eval_count")
 
-    def _document(self, client: httpx2.Client, method: str, route: str, body: Any = None) -> dict[str, Any]:
-        with client.stream(method, f"{self._base}/api/{route}", json=body) as response:
+    def _document(self, client: httpx2.Client, method: str, endpoint: str, body: Any = None) -> dict[str, Any]:
+        with client.stream(method, f"{self._base}/api/{endpoint}", json=body) as response:
             document = first_document(response.iter_bytes())
         if error := error_message(document):
             raise failure_in_document(document, error)
         return document
 
 
-def base_url_of(given: str) -> str:
-    """Return the server's base URL for a URL as users paste it, with or without a route or ``/v1``."""
-    url = httpx2.URL(given).copy_with(query=None, fragment=None)
+def base_url_of(pasted_url: str) -> str:
+    """Return the server's base URL for a URL as users paste it, with or without an endpoint path or ``/v1``."""
+    url = httpx2.URL(pasted_url).copy_with(query=None, fragment=None)
     path = ENDPOINT_PATH.sub("", re.sub(r"/+", "/", url.path).rstrip("/"))
     return str(url.copy_with(path=path or "/")).rstrip("/")

@@ -13,7 +13,7 @@ import httpx2
 
 from apps.llm.generation import GenerationRequest, Misconfigured
 from apps.llm.replies.documents import error_message
-from apps.llm.replies.reply import Piece, failure_in_document, first_document
+from apps.llm.replies.reply import Delta, failure_in_document, first_document
 from apps.llm.replies.values import first_text, model_names, storable_text, token_count
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class OpenAICompatible:
-    """Client of one server. Remembers which base URL replied and which fields were refused."""
+    """Client of one server. Keeps the base URL that worked, and the fields that the server refused."""
 
     def __init__(self, base_url: str) -> None:
         self._bases = base_urls(base_url)
@@ -44,14 +44,14 @@ class OpenAICompatible:
 
         def work(sdk: "OpenAI") -> None:
             create = sdk.chat.completions.with_streaming_response.create
-            with create(**self._body(model, request, stream)) as reply:
-                read(reply.iter_bytes())
+            with create(**self._body(model, request, stream)) as response:
+                read(response.iter_bytes())
 
         while True:
             try:
                 return self._try_base_urls(client, work)
             except Misconfigured as failure:
-                if not self._note_refused_fields(failure):
+                if not self._record_refused_fields(failure):
                     raise
 
     def _body(self, model: str, request: GenerationRequest, stream: bool) -> dict[str, Any]:
@@ -64,26 +64,26 @@ class OpenAICompatible:
             body["stream_options"] = {"include_usage": True}
         return body
 
-    def _note_refused_fields(self, failure: Misconfigured) -> bool:
+    def _record_refused_fields(self, failure: Misconfigured) -> bool:
         """Record optional fields that the server refuses. Return whether there are new ones, so a retry may succeed."""
         if failure.server_status not in (400, 422):
             return False
-        unknown = {name for name in OPTIONAL_FIELDS if name in failure.detail} - self._refused
-        self._refused |= unknown
-        return bool(unknown)
+        newly_refused = {name for name in OPTIONAL_FIELDS if name in failure.detail} - self._refused
+        self._refused |= newly_refused
+        return bool(newly_refused)
 
-    def piece_of(self, document: dict[str, Any]) -> Piece:
-        """Return the content of one document of a reply. Raise GenerationFailed for an error document."""
+    def parse_delta(self, document: dict[str, Any]) -> Delta:
+        """Parse one document of a streamed or whole reply. Raise GenerationFailed for an error document."""
         if document.get("done") is True:
-            return Piece(finished=True)
+            return Delta(finished=True)
         if error := error_message(document):
             raise failure_in_document(document, error)
         choices = document.get("choices")
-        choice = next((one for one in choices if isinstance(one, dict)), {}) if isinstance(choices, list) else {}
+        choice = next((item for item in choices if isinstance(item, dict)), {}) if isinstance(choices, list) else {}
         message = choice.get("message")
         part = message if isinstance(message, dict) else choice.get("delta")
         usage = document.get("usage")
-        return Piece(
+        return Delta(
             text=_content(part) or first_text(choice, "text"),
             reasoning=first_text(part, "reasoning_content", "reasoning", "thinking"),
             finished=part is message is not None or bool(choice.get("finish_reason")),
@@ -106,31 +106,31 @@ class OpenAICompatible:
 
         document = self._try_base_urls(client, work)
         data = document.get("data")
-        given = [one for one in data if isinstance(one, dict)] if isinstance(data, list) else []
-        given.sort(key=lambda one: token_count(one, "index") or 0)
-        return [one.get("embedding") for one in given], token_count(document.get("usage"), "prompt_tokens")
+        items = [item for item in data if isinstance(item, dict)] if isinstance(data, list) else []
+        items.sort(key=lambda item: token_count(item, "index") or 0)
+        return [item.get("embedding") for item in items], token_count(document.get("usage"), "prompt_tokens")
 
     def _try_base_urls(self, client: httpx2.Client, work: Callable[["OpenAI"], T]) -> T:
-        """Run ``work`` at each possible base URL until one is right, and keep that one. Raise GenerationFailed."""
+        """Run ``work`` at each possible base URL until one works, and keep that one. Raise GenerationFailed."""
         failures: list[Misconfigured] = []
         for base in self._bases:
             try:
                 with _sdk(client, base) as sdk:
-                    found = work(sdk)
+                    result = work(sdk)
             except Misconfigured as failure:
                 if not failure.wrong_address:
                     raise
                 failures.append(failure)
             else:
                 self._bases = [base]
-                return found
+                return result
         raise failures[0]
 
 
 @contextmanager
 def _sdk(client: httpx2.Client, base: str) -> Iterator["OpenAI"]:
     """Open the SDK at ``base``. ``Endpoint`` adds the key, retries and classifies errors, so the SDK does not."""
-    # Imported at the first call: its import takes longer than the rest of Loci, and most processes never need it.
+    # Imported at the first call, since the import takes longer than all others together, and few processes need it.
     from openai import APIConnectionError, OpenAI
 
     try:
@@ -141,8 +141,8 @@ def _sdk(client: httpx2.Client, base: str) -> Iterator["OpenAI"]:
 
 def _document(opening: "AbstractContextManager[APIResponse[Any]]") -> dict[str, Any]:
     """Return the document of a response that is not streamed. Raise GenerationFailed."""
-    with opening as reply:
-        document = first_document(reply.iter_bytes())
+    with opening as response:
+        document = first_document(response.iter_bytes())
     if error := error_message(document):
         raise failure_in_document(document, error)
     return document
@@ -152,16 +152,16 @@ def _content(part: Any) -> str:
     """Return the text of a message or delta, whose content is a string or a list of parts."""
     content = part.get("content") if isinstance(part, dict) else None
     if isinstance(content, list):
-        return "".join(first_text(one, "text") for one in content)
+        return "".join(first_text(item, "text") for item in content)
     return content if isinstance(content, str) else ""
 
 
-def base_urls(given: str) -> list[str]:
+def base_urls(pasted_url: str) -> list[str]:
     """Return possible base URLs, likeliest first, for a URL as users paste it.
 
-    It may lack ``/v1``, have it twice, or end in a route.
+    It may lack ``/v1``, have it twice, or end in an endpoint path.
     """
-    url = httpx2.URL(given).copy_with(query=None, fragment=None)
+    url = httpx2.URL(pasted_url).copy_with(query=None, fragment=None)
     path = ENDPOINT_PATH.sub("", re.sub(r"/+", "/", url.path).rstrip("/"))
     while path.endswith("/v1/v1"):
         path = path.removesuffix("/v1")
@@ -171,4 +171,4 @@ def base_urls(given: str) -> list[str]:
         paths = [path, path.removesuffix("/v1")]
     else:
         paths = [path]
-    return [str(url.copy_with(path=one or "/")).rstrip("/") for one in paths]
+    return [str(url.copy_with(path=candidate or "/")).rstrip("/") for candidate in paths]

@@ -1,4 +1,4 @@
-"""Choice of the backend that serves an owner."""
+"""Select the backends of an owner."""
 
 from apps.common.scoping import Owner
 from apps.llm.backends.connected import ConnectedBackend, ConnectedEmbedder

@@ -14,8 +14,8 @@ from apps.llm.embeddings.interface import Embedder, EmbeddingUnavailable
 
 VOCABULARY = Path(__file__).parent / "data" / "vocab.txt"
 MAX_TOKENS = 256  # input length of the model, [CLS] and [SEP] included
-MAX_PIECES = 8  # pieces of a text that are embedded; the rest is ignored
-MAX_CHARACTERS = 40_000  # passed to the tokenizer; more than MAX_PIECES can hold
+MAX_CHUNKS = 8  # chunks of a text that are embedded; the rest is ignored
+MAX_CHARACTERS = 40_000  # passed to the tokenizer; more than MAX_CHUNKS can hold
 BATCH_TOKENS = 512  # per batch, with padding; doubling it doubles the memory and saves a tenth of the time
 
 
@@ -33,24 +33,24 @@ class LocalEmbedder:
         )
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Return one unit vector per text; that of a text above MAX_TOKENS is the normalised mean of its pieces."""
-        pieces = [self._pieces(text) for text in texts]
-        vectors = self._embed_pieces([ids for parts in pieces for ids in parts])
-        owners = np.repeat(np.arange(len(texts)), [len(parts) for parts in pieces])
+        """Return one unit vector per text; that of a text above MAX_TOKENS is the normalised mean of its chunks."""
+        chunks_by_text = [self._chunks(text) for text in texts]
+        vectors = self._embed_chunks([chunk for chunks in chunks_by_text for chunk in chunks])
+        text_numbers = np.repeat(np.arange(len(texts)), [len(chunks) for chunks in chunks_by_text])
         summed = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        np.add.at(summed, owners, vectors)
+        np.add.at(summed, text_numbers, vectors)
         return _normalized(summed)
 
-    def _pieces(self, text: str) -> list[list[int]]:
-        """Tokenize a text. Return the token ids of each piece of at most MAX_TOKENS."""
+    def _chunks(self, text: str) -> list[list[int]]:
+        """Tokenize a text. Return the token ids of each chunk of at most MAX_TOKENS."""
         encoding = self._tokenizer.encode(text[:MAX_CHARACTERS])
-        return [piece.ids for piece in [encoding, *encoding.overflowing][:MAX_PIECES]]
+        return [chunk.ids for chunk in [encoding, *encoding.overflowing][:MAX_CHUNKS]]
 
-    def _embed_pieces(self, pieces: list[list[int]]) -> np.ndarray:
-        """Return one unit vector per piece. Pieces of similar length share a batch, which keeps padding small."""
-        vectors = np.zeros((len(pieces), self.dimensions), dtype=np.float32)
-        for batch in _batches([len(piece) for piece in pieces]):
-            vectors[batch] = self._run([pieces[index] for index in batch])
+    def _embed_chunks(self, chunks: list[list[int]]) -> np.ndarray:
+        """Return one unit vector per chunk. Chunks of similar length share a batch, which keeps padding small."""
+        vectors = np.zeros((len(chunks), self.dimensions), dtype=np.float32)
+        for batch in _batches([len(chunk) for chunk in chunks]):
+            vectors[batch] = self._run([chunks[index] for index in batch])
         return vectors
 
     def _run(self, ids: list[list[int]]) -> np.ndarray:

@@ -17,27 +17,27 @@ import httpx2
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
-PRIVATE = tuple(
+PRIVATE_NETWORKS = tuple(
     ip_network(network)
     for network in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "::1/128", "fc00::/7")
 )
-# Metadata services of clouds, which hand out credentials: the entry "private" never allows them.
-METADATA = frozenset(map(ip_address, ("169.254.169.254", "fd00:ec2::254", "100.100.100.200", "192.0.0.192")))
-# Not public either, but older versions of Python's ``ipaddress`` call them global.
-NOT_GLOBAL = tuple(
+# Metadata services of clouds, which give out credentials. The entry "private" doesn't allow them.
+METADATA_IPS = frozenset(map(ip_address, ("169.254.169.254", "fd00:ec2::254", "100.100.100.200", "192.0.0.192")))
+# Not public either, but ``is_global`` is true for them in older versions of Python's ``ipaddress``.
+NON_PUBLIC_NETWORKS = tuple(
     ip_network(network)
     for network in (
         *("0.0.0.0/8", "100.64.0.0/10", "192.88.99.0/24"),
         *("64:ff9b:1::/48", "fec0::/10", "3fff::/20", "5f00::/16"),
     )
 )
-NAT64 = ip_network("64:ff9b::/96")
+NAT64_NETWORK = ip_network("64:ff9b::/96")
 HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?", re.IGNORECASE)
 NUMERIC_HOST = re.compile(r"(0x[0-9a-f]*|\d+)(\.(0x[0-9a-f]*|\d+)){0,3}", re.IGNORECASE)
 
 
 class AddressNotAllowed(ValueError):
-    """The URL is unusable or its address is not allowed; the message says which."""
+    """The URL is invalid, or its address is not allowed; the message says which."""
 
 
 @dataclass(frozen=True)
@@ -52,28 +52,28 @@ class AddressPolicy:
     @classmethod
     def parse(cls, entries: Iterable[str]) -> Self:
         """Parse the entries ``*``, ``private``, networks and host names. Raise ValueError for any other."""
-        given = [entry.strip().lower() for entry in entries if entry.strip()]
-        words = {"*", "private"}
-        networks = {entry: network for entry in given if (network := _network(entry)) is not None}
-        hosts = [entry for entry in given if entry not in words and entry not in networks]
+        items = [entry.strip().lower() for entry in entries if entry.strip()]
+        keywords = {"*", "private"}
+        networks = {entry: network for entry in items if (network := _network(entry)) is not None}
+        hosts = [entry for entry in items if entry not in keywords and entry not in networks]
         for host in hosts:
             if not HOST_NAME.fullmatch(host) or NUMERIC_HOST.fullmatch(host):
                 raise ValueError(f"{host!r} is neither a network, nor a host name, nor 'private', nor '*'.")
         return cls(
-            tuple(networks.values()), frozenset(map(_plain, hosts)), private="private" in given, everything="*" in given
+            tuple(networks.values()), frozenset(map(_plain, hosts)), private="private" in items, everything="*" in items
         )
 
     def permits(self, address: str | Address, host: str = "") -> bool:
         """Return whether ``address`` may be connected to for a URL with the host ``host``."""
         if self.everything or _plain(host) in self.hosts:
             return True
-        given = ip_address(address) if isinstance(address, str) else address
-        return all(self._permits(destination) for destination in _destinations(given))
+        parsed = ip_address(address) if isinstance(address, str) else address
+        return all(self._permits(destination) for destination in _destinations(parsed))
 
     def _permits(self, address: Address) -> bool:
         if any(address in network for network in self.networks):
             return True
-        if self.private and address not in METADATA and any(address in network for network in PRIVATE):
+        if self.private and address not in METADATA_IPS and any(address in network for network in PRIVATE_NETWORKS):
             return True
         return is_public(address)
 
@@ -94,7 +94,7 @@ class AddressPolicy:
         if parsed.port is not None and not 0 < parsed.port < 65536:
             raise AddressNotAllowed("The port must be between 1 and 65535.")
         if literal is not None and not self.permits(literal, host):
-            raise AddressNotAllowed(refusal(host))
+            raise AddressNotAllowed(refusal_message(host))
         return parsed
 
 
@@ -103,8 +103,8 @@ def host_of(url: httpx2.URL) -> str:
     return _plain(url.raw_host.decode("ascii"))
 
 
-def refusal(host: str) -> str:
-    """Return why a host is not called, in a text that reveals nothing about the network behind this server."""
+def refusal_message(host: str) -> str:
+    """Return the error message for a host, without anything about the network behind this server."""
     return (
         f"{host} is not a public address, and this installation does not allow it."
         " Whoever runs it can, with LLM_ALLOWED_ADDRESSES."
@@ -113,13 +113,13 @@ def refusal(host: str) -> str:
 
 def is_public(address: Address) -> bool:
     """Return whether the address belongs to the public internet."""
-    if address in METADATA or any(address in network for network in NOT_GLOBAL):
+    if address in METADATA_IPS or any(address in network for network in NON_PUBLIC_NETWORKS):
         return False
     return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
 
 
 def literal_address(host: str) -> Address | None:
-    """Return the address that a literal host means, in any form that resolvers accept (0x7f.1, 2130706433), or None."""
+    """Return the address of a numeric host in any form that resolvers accept (0x7f.1, 2130706433), else None."""
     try:
         return ip_address(host.strip("[]"))
     except ValueError:
@@ -138,7 +138,7 @@ def _destinations(address: Address) -> list[Address]:
         return [address.ipv4_mapped]
     if address.sixtofour is not None:
         return [address, address.sixtofour]
-    if address in NAT64:
+    if address in NAT64_NETWORK:
         return [IPv4Address(int(address) & 0xFFFFFFFF)]
     return [address]
 

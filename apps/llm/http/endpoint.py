@@ -1,4 +1,4 @@
-"""Calls to a model server: timeouts, retries, and the meaning of its errors."""
+"""Call a model server, with timeouts and retries, and classify its errors."""
 
 import email.utils
 import random
@@ -47,7 +47,7 @@ class Endpoint:
                 return self._attempt(work, watcher)
             except TransientFailure as failure:
                 wait = retry_delay(attempt, failure.retry_after)
-                if watcher.raised is not None or wait > min(MAX_WAIT, watcher.remaining):
+                if watcher.exception is not None or wait > min(MAX_WAIT, watcher.remaining):
                     raise
                 watcher.sleep(wait)
         return self._attempt(work, watcher)
@@ -57,15 +57,15 @@ class Endpoint:
             with self._client(watcher) as client:
                 return work(client)
         except (GenerationFailed, AddressNotAllowed, httpx2.HTTPError) as error:
-            if watcher.raised is not None:
-                raise watcher.raised from None
+            if watcher.exception is not None:
+                raise watcher.exception from None
             failure = error if isinstance(error, GenerationFailed) else self._failure_of(error, watcher)
             failure.detail = self.redacted(failure.detail)
             failure.args = (failure.detail,)
             raise failure from error.__cause__
 
     def _client(self, watcher: Watcher) -> httpx2.Client:
-        """Return a client for one attempt. It follows no redirects, since the key is meant for this server only."""
+        """Return a client for one attempt. It follows no redirects, since the key is for this server only."""
         return httpx2.Client(
             transport=CheckedTransport(self.policy, watcher, self.key),
             timeout=httpx2.Timeout(self.timeout, connect=min(CONNECT_TIMEOUT, self.timeout)),
@@ -132,7 +132,7 @@ def _classify(status: int, message: str, quota_exceeded: bool) -> GenerationFail
 
 
 def is_quota_exceeded(body: str) -> bool:
-    """Return whether an error body means that the account's credit is used up, so that waiting doesn't help."""
+    """Return whether an error body says that the account's credit is used up, so that a retry is useless."""
     parsed = parsed_json(body)
     error = parsed.get("error") if isinstance(parsed, dict) else None
     return isinstance(error, dict) and "insufficient_quota" in (error.get("code"), error.get("type"))

@@ -17,11 +17,11 @@ import httpcore2
 import httpx2
 
 from apps.llm.generation import Watch
-from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy, refusal
+from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy, refusal_message
 
 TICK = 1.0  # seconds between two calls of the watch
 CONNECT_TIMEOUT = 10.0  # seconds each for resolving, connecting and the TLS handshake
-SENT_HEADERS = {"host", "accept", "connection", "content-type", "content-length", "transfer-encoding"}
+ALLOWED_HEADERS = {"host", "accept", "connection", "content-type", "content-length", "transfer-encoding"}
 T = TypeVar("T")
 
 
@@ -30,9 +30,9 @@ class Watcher:
 
     def __init__(self, watch: Watch, seconds: float) -> None:
         self._watch = watch
-        self._next = time.monotonic() + TICK
+        self._next_tick = time.monotonic() + TICK
         self.deadline = time.monotonic() + seconds
-        self.raised: BaseException | None = None
+        self.exception: BaseException | None = None
 
     @property
     def remaining(self) -> float:
@@ -41,20 +41,20 @@ class Watcher:
 
     def tick(self) -> None:
         """Call the watch if a tick has passed. Store and raise its exception."""
-        if time.monotonic() < self._next:
+        if time.monotonic() < self._next_tick:
             return
-        self._next = time.monotonic() + TICK
+        self._next_tick = time.monotonic() + TICK
         try:
             self._watch()
         except BaseException as error:
-            self.raised = error
+            self.exception = error
             raise
 
     def sleep(self, seconds: float) -> None:
         """Sleep, calling the watch meanwhile."""
-        until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0:
-            time.sleep(min(left, TICK))
+        wake_time = time.monotonic() + seconds
+        while (remaining := wake_time - time.monotonic()) > 0:
+            time.sleep(min(remaining, TICK))
             self.tick()
 
     def wait_for(self, work: Callable[[], T]) -> T:
@@ -90,15 +90,15 @@ class WatchedStream(httpcore2.NetworkStream):
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Read, waiting at most ``timeout`` seconds and never beyond the call's deadline."""
-        until = min(time.monotonic() + (timeout or CONNECT_TIMEOUT), self._watcher.deadline)
+        deadline = min(time.monotonic() + (timeout or CONNECT_TIMEOUT), self._watcher.deadline)
         while True:
             try:
-                received = self._stream.read(max_bytes, max(min(TICK, until - time.monotonic()), 0.001))
+                received = self._stream.read(max_bytes, max(min(TICK, deadline - time.monotonic()), 0.001))
                 self._watcher.tick()
                 return received
             except httpcore2.ReadTimeout:
                 self._watcher.tick()
-                if time.monotonic() >= until:
+                if time.monotonic() >= deadline:
                     raise
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -153,12 +153,12 @@ class CheckedBackend(httpcore2.NetworkBackend):
     def _addresses(self, host: str, port: int) -> list[str]:
         """Resolve a host. Raise AddressNotAllowed if any of its addresses is not allowed, even among allowed ones."""
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            results = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
             raise httpcore2.ConnectError(f"{host} can't be found.") from error
-        addresses = list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
+        addresses = list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in results))
         if not all(self._policy.permits(address, host) for address in addresses):
-            raise AddressNotAllowed(refusal(host))
+            raise AddressNotAllowed(refusal_message(host))
         return addresses
 
 
@@ -176,18 +176,18 @@ class CheckedTransport(httpx2.HTTPTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request after checking its URL. Raise AddressNotAllowed."""
         self._policy.checked_url(str(request.url))
-        sent = httpx2.Request(
+        outgoing = httpx2.Request(
             request.method,
             request.url,
             headers=self._headers(request),
             stream=request.stream,
             extensions=request.extensions,
         )
-        return super().handle_request(sent)
+        return super().handle_request(outgoing)
 
     def _headers(self, request: httpx2.Request) -> dict[str, str]:
-        """Return only necessary headers: the SDK adds others that describe this machine and its environment."""
-        headers = {name: value for name, value in request.headers.items() if name.lower() in SENT_HEADERS}
+        """Return only necessary headers, since the SDK adds others that describe this machine."""
+        headers = {name: value for name, value in request.headers.items() if name.lower() in ALLOWED_HEADERS}
         if self._key:
             headers["authorization"] = f"Bearer {self._key}"
         return headers | {"user-agent": "Loci", "accept-encoding": "identity"}
@@ -195,5 +195,5 @@ class CheckedTransport(httpx2.HTTPTransport):
 
 @cache
 def tls_context() -> SSLContext:
-    """Return the TLS context with the trusted authorities, or those of ``SSL_CERT_FILE``. Cached: loading is slow."""
+    """Return the TLS context with the trusted authorities or those of ``SSL_CERT_FILE``, loaded once."""
     return httpx2.create_ssl_context()

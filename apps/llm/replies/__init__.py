@@ -1,1 +1,1 @@
-"""Parsing of model servers' replies, streamed or whole."""
+"""Parse responses of model servers, streamed or whole."""

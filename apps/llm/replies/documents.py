@@ -1,4 +1,4 @@
-"""Splitting of a response into JSON documents, whatever its framing, and error messages in it."""
+"""Split a response of any format into JSON documents, and read error messages from it."""
 
 import json
 import re
@@ -7,49 +7,49 @@ from html import unescape
 from typing import Any
 
 DONE = {"done": True}  # stands for OpenAI's "[DONE]" line
-FIELDS = ("event:", "id:", "retry:", ":")  # lines of an event stream without data
-HTML = re.compile(r"\s*(<!doctype html|<html|<head|<body|<h1)|.{0,500}<title", re.IGNORECASE | re.DOTALL)
+FIELDS_WITHOUT_DATA = ("event:", "id:", "retry:", ":")  # lines of an event stream without data
+HTML_START = re.compile(r"\s*(<!doctype html|<html|<head|<body|<h1)|.{0,500}<title", re.IGNORECASE | re.DOTALL)
 TITLE = re.compile(r"<(title|h1)[^>]*>(.*?)</\1", re.IGNORECASE | re.DOTALL)
 MAX_EXCERPT = 200  # characters of a server's text that our messages quote
 
 
 class NoDocument(ValueError):
-    """The response holds no JSON document; the message is an excerpt. ``page``: it is a web page."""
+    """The response contains no JSON document; the message is an excerpt. ``is_web_page``: it is HTML."""
 
     def __init__(self, text: str) -> None:
-        self.page = bool(HTML.match(text))
+        self.is_web_page = bool(HTML_START.match(text))
         super().__init__(excerpt_of(text))
 
 
 def documents(chunks: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     """Yield the objects of an event stream, of JSON lines or of one JSON body.
 
-    The content decides which it is, since servers stream unasked and the reverse. Invalid UTF-8 is replaced.
-    Raise NoDocument if there is no object.
+    The content decides which of them it is, since some servers ignore whether a stream was requested. Invalid UTF-8
+    is replaced. Raise NoDocument if there is no object.
     """
-    rest: list[str] = []
-    found = False
-    for line in lines(chunks):
-        document = None if rest and not line.startswith("data:") else _document_of(line)
+    other_lines: list[str] = []
+    has_document = False
+    for line in split_lines(chunks):
+        document = None if other_lines and not line.startswith("data:") else _document_of(line)
         if document is not None:
-            found = True
+            has_document = True
             yield document
-        elif line.strip() and not line.startswith(FIELDS):
-            rest.append(line)
-    if not found:
-        yield from whole_body("\n".join(rest))
+        elif line.strip() and not line.startswith(FIELDS_WITHOUT_DATA):
+            other_lines.append(line)
+    if not has_document:
+        yield from parse_body("\n".join(other_lines))
 
 
-def lines(chunks: Iterable[bytes]) -> Iterator[str]:
+def split_lines(chunks: Iterable[bytes]) -> Iterator[str]:
     """Yield each line as soon as it is complete."""
-    begun: list[bytes] = []
+    partial: list[bytes] = []
     for chunk in chunks:
         *complete, last = chunk.split(b"\n")
-        for end in complete:
-            yield b"".join([*begun, end]).decode("utf-8", "replace").strip("\r\ufeff")
-            begun = []
-        begun.append(last)
-    yield b"".join(begun).decode("utf-8", "replace").strip("\r\ufeff")
+        for ending in complete:
+            yield b"".join([*partial, ending]).decode("utf-8", "replace").strip("\r\ufeff")
+            partial = []
+        partial.append(last)
+    yield b"".join(partial).decode("utf-8", "replace").strip("\r\ufeff")
 
 
 def _document_of(line: str) -> dict[str, Any] | None:
@@ -61,13 +61,13 @@ def _document_of(line: str) -> dict[str, Any] | None:
     return parsed if isinstance(parsed, dict) else None
 
 
-def whole_body(text: str) -> Iterator[dict[str, Any]]:
+def parse_body(text: str) -> Iterator[dict[str, Any]]:
     """Yield the objects of a body that is one JSON value. Raise NoDocument."""
     parsed = parsed_json(text)
-    found = [one for one in (parsed if isinstance(parsed, list) else [parsed]) if isinstance(one, dict)]
-    if not found:
+    objects = [item for item in (parsed if isinstance(parsed, list) else [parsed]) if isinstance(item, dict)]
+    if not objects:
         raise NoDocument(text)
-    yield from found
+    yield from objects
 
 
 def parsed_json(text: str) -> Any:
@@ -100,7 +100,7 @@ def error_message(document: dict[str, Any]) -> str:
 
 def excerpt_of(text: str) -> str:
     """Return the beginning of a text as one line; for a web page, its title."""
-    if HTML.match(text):
+    if HTML_START.match(text):
         title = TITLE.search(text)
         text = f"a web page, “{unescape(title[2])}”" if title else "a web page without a title"
     line = " ".join("".join(character if character.isprintable() else " " for character in text[:2000]).split())

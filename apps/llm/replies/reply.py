@@ -18,8 +18,8 @@ MAX_BYTES = 16 * 1024 * 1024  # per response
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Content of one document of a reply. ``finished``: the model reports the end of its reply."""
+class Delta:
+    """The part of a reply in one document. ``finished``: the model reports the end of its reply."""
 
     text: str = ""
     reasoning: str = ""
@@ -30,7 +30,7 @@ class Piece:
 
 @dataclass
 class Reply:
-    """The part of a reply that one attempt has received so far."""
+    """The reply that one attempt has received so far."""
 
     texts: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
@@ -39,40 +39,40 @@ class Reply:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
-    def read(self, chunks: Iterable[bytes], piece_of: Callable[[dict[str, Any]], Piece]) -> None:
+    def read(self, chunks: Iterable[bytes], parse_delta: Callable[[dict[str, Any]], Delta]) -> None:
         """Read a response to its end or to the limits. Raise GenerationFailed, httpx2.HTTPError."""
         try:
             for document in documents(_within_limit(chunks)):
-                self._add(piece_of(document))
+                self._add(parse_delta(document))
                 if self.characters >= MAX_CHARACTERS:
                     self.finished = True
                     break
         except NoDocument as error:
             raise unreadable_reply(error) from error
         except httpx2.HTTPError:
-            # Some servers break the connection after the last document: nothing is missing then.
+            # Some servers break the connection after the last document, when the reply is complete.
             if not self.finished:
                 raise
         if not self.finished:
-            place = "half-way" if self.characters else "before the model said anything"
-            raise TransientFailure(f"The reply stopped {place}.")
+            when = "half-way" if self.characters else "before the model said anything"
+            raise TransientFailure(f"The reply stopped {when}.")
 
-    def _add(self, piece: Piece) -> None:
-        self.texts.append(piece.text)
-        self.reasoning.append(piece.reasoning)
-        self.characters += len(piece.text) + len(piece.reasoning)
-        self.finished = self.finished or piece.finished
-        if piece.prompt_tokens is not None:
-            self.prompt_tokens = piece.prompt_tokens
-        if piece.completion_tokens is not None:
-            self.completion_tokens = piece.completion_tokens
+    def _add(self, delta: Delta) -> None:
+        self.texts.append(delta.text)
+        self.reasoning.append(delta.reasoning)
+        self.characters += len(delta.text) + len(delta.reasoning)
+        self.finished = self.finished or delta.finished
+        if delta.prompt_tokens is not None:
+            self.prompt_tokens = delta.prompt_tokens
+        if delta.completion_tokens is not None:
+            self.completion_tokens = delta.completion_tokens
 
     def completion(self, request: GenerationRequest) -> Completion:
         """Return the reply with its reasoning separated. Tokens that the server didn't count are counted here."""
-        whole = storable_text("".join(self.texts))[:MAX_CHARACTERS]
-        separate = storable_text("".join(self.reasoning))[:MAX_CHARACTERS]
-        text, inline = split_thinking(whole)
-        reasoning = "\n".join(filter(None, (separate.strip(), inline)))
+        received = storable_text("".join(self.texts))[:MAX_CHARACTERS]
+        separate_reasoning = storable_text("".join(self.reasoning))[:MAX_CHARACTERS]
+        text, tagged_reasoning = split_thinking(received)
+        reasoning = "\n".join(filter(None, (separate_reasoning.strip(), tagged_reasoning)))
         if self.prompt_tokens is None and not self.characters and not self.finished:
             return Completion(text, reasoning=reasoning)  # nothing was received, so nothing is counted
         prompt_tokens = self.prompt_tokens
@@ -80,7 +80,7 @@ class Reply:
             prompt_tokens = sum(count_tokens(message["content"]) for message in request.messages)
         completion_tokens = self.completion_tokens
         if completion_tokens is None:
-            completion_tokens = count_tokens(whole) + count_tokens(separate)
+            completion_tokens = count_tokens(received) + count_tokens(separate_reasoning)
         return Completion(text, prompt_tokens, completion_tokens, reasoning)
 
 
@@ -97,7 +97,7 @@ def unreadable_reply(error: NoDocument) -> GenerationFailed:
     excerpt = str(error)
     if not excerpt:
         return TransientFailure("The server's reply is empty.")
-    if error.page:
+    if error.is_web_page:
         failure = Misconfigured(f"The server replies with {excerpt}, not as an API does. Is the address right?")
         failure.wrong_address = True
         return failure
@@ -105,7 +105,7 @@ def unreadable_reply(error: NoDocument) -> GenerationFailed:
 
 
 def failure_in_document(document: dict[str, Any], message: str) -> GenerationFailed:
-    """Return the failure for an error document in a response with a success status; some hold a status as ``code``."""
+    """Return the failure for an error document, whose ``code`` may be a status, in a response with a success status."""
     error = document.get("error")
     code = error.get("code") if isinstance(error, dict) else document.get("code")
     if type(code) is int and 400 <= code < 600:

@@ -1,4 +1,4 @@
-"""Separation of a model's reasoning, written in tags such as ``<think>``, from its reply."""
+"""Separate a model's reasoning, written in tags such as ``<think>``, from its reply."""
 
 import re
 from bisect import bisect_left
@@ -40,10 +40,10 @@ def _split(text: str) -> tuple[list[str], list[str]]:
     parts: list[str] = []
     thoughts: list[str] = []
     fences = fences_of(text)
-    place = depth = 0
-    while tag := TAG.search(text, place) if depth else _tag_outside(text, place, fences):
-        (thoughts if depth else parts).append(text[place : tag.start()])
-        place = tag.end()
+    position = depth = 0
+    while tag := TAG.search(text, position) if depth else _tag_outside(text, position, fences):
+        (thoughts if depth else parts).append(text[position : tag.start()])
+        position = tag.end()
         if tag["empty"]:
             thoughts.append("")
         elif not tag["end"]:
@@ -52,30 +52,30 @@ def _split(text: str) -> tuple[list[str], list[str]]:
             depth -= 1
         else:
             thoughts, parts = [*thoughts, *parts], []
-    (thoughts if depth else parts).append(text[place:])
+    (thoughts if depth else parts).append(text[position:])
     return parts, thoughts
 
 
 def fences_of(text: str) -> list[tuple[int, int]]:
     """Return (start, end) of the fence that each line could open, in order, except fences that are never closed."""
-    found: list[tuple[int, int]] = []
-    closing: dict[str, int] = {}
+    fences: list[tuple[int, int]] = []
+    fence_ends: dict[str, int] = {}
     for line in reversed(list(FENCE.finditer(text))):
         delimiter = line["delimiter"]
-        if delimiter in closing:
-            found.append((line.start(), closing[delimiter]))
+        if delimiter in fence_ends:
+            fences.append((line.start(), fence_ends[delimiter]))
         if not line.group().strip(delimiter + " \t\r"):
-            closing[delimiter] = line.end()
-    return found[::-1]
+            fence_ends[delimiter] = line.end()
+    return fences[::-1]
 
 
-def _tag_outside(text: str, place: int, fences: list[tuple[int, int]]) -> re.Match[str] | None:
-    """Return the first tag from ``place`` on that is outside all fences that begin at or after ``place``."""
-    tag = TAG.search(text, place)
+def _tag_outside(text: str, position: int, fences: list[tuple[int, int]]) -> re.Match[str] | None:
+    """Return the first tag from ``position`` on that is outside all fences that begin there or later."""
+    tag = TAG.search(text, position)
     while tag:
-        number = bisect_left(fences, (place, 0))
-        if number == len(fences) or tag.start() < fences[number][0]:
+        index = bisect_left(fences, (position, 0))
+        if index == len(fences) or tag.start() < fences[index][0]:
             break
-        place = fences[number][1]
-        tag = tag if tag.start() >= place else TAG.search(text, place)
+        position = fences[index][1]
+        tag = tag if tag.start() >= position else TAG.search(text, position)
     return tag

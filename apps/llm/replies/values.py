@@ -1,9 +1,9 @@
-"""Typed reads from the untyped JSON of model servers."""
+"""Read typed values from the untyped JSON of model servers."""
 
 from collections.abc import Mapping
 from typing import Any
 
-MAX_NAME = 200  # characters of a model's name
+MAX_NAME_LENGTH = 200  # characters of a model's name
 MAX_TOKENS = 10**9  # a higher count is ignored as implausible
 
 
@@ -31,7 +31,7 @@ def token_count(values: Any, name: str) -> int | None:
     return value if type(value) is int and 0 <= value < MAX_TOKENS else None
 
 
-def model_names(listed: Any, *members: str) -> list[str]:
+def model_names(models: Any, *members: str) -> list[str]:
     """Return the sorted names in a list of model objects, each read from the first of ``members`` that it has."""
-    entries = listed if isinstance(listed, list) else []
-    return sorted({storable_text(first_text(entry, *members))[:MAX_NAME] for entry in entries} - {""})
+    entries = models if isinstance(models, list) else []
+    return sorted({storable_text(first_text(entry, *members))[:MAX_NAME_LENGTH] for entry in entries} - {""})

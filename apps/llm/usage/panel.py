@@ -25,10 +25,10 @@ class ModelUsage:
 
 @dataclass(frozen=True)
 class UsagePanel:
-    """Data of the panel. ``limit`` is the daily limit that applies, ``own`` the owner's; the last bar is today."""
+    """Data of the panel. ``limit`` is the limit that applies, ``own_limit`` the owner's; the last bar is today."""
 
     limit: int | None
-    own: int | None
+    own_limit: int | None
     bars: list[Bar]
     models: list[ModelUsage]
     height: int = HEIGHT
@@ -39,13 +39,13 @@ class UsagePanel:
         return self.bars[-1].tokens
 
     @property
-    def first(self) -> date:
+    def first_day(self) -> date:
         """Return the first day of the chart."""
         return self.bars[0].day
 
     @property
-    def most(self) -> int:
-        """Return the most tokens of one day."""
+    def max_tokens(self) -> int:
+        """Return the highest number of tokens on one day."""
         return max(bar.tokens for bar in self.bars)
 
     @property
@@ -54,8 +54,8 @@ class UsagePanel:
         return width_of(self.bars)
 
     @property
-    def warning_from(self) -> float:
-        """Return the tokens from which the meter warns."""
+    def warning_threshold(self) -> float:
+        """Return the number of tokens from which the meter warns."""
         return (self.limit or 0) * WARNING_SHARE
 
 

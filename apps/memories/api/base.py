@@ -1,4 +1,4 @@
-"""Helpers for views of the memories API: loading rows, reading bodies, and base classes for views under a chat."""
+"""Helpers of the memories API: load rows, read request bodies, and base classes of views and pagination."""
 
 from typing import Any, TypeVar
 
@@ -18,14 +18,14 @@ Row = TypeVar("Row", bound=Model)
 
 def get_or_missing(rows: QuerySet[Row], **lookup: Any) -> Row:
     """Return the matching row. Raise Missing if there is none."""
-    found = rows.filter(**lookup).first()
-    if found is None:
+    row = rows.filter(**lookup).first()
+    if row is None:
         raise Missing(f"There is no such {rows.model._meta.verbose_name}.")
-    return found
+    return row
 
 
 class ChatLayerView(APIView):
-    """Base of views under ``chats/{chat_id}/``. A chat of another user, or none, is a 404 before the view runs."""
+    """Base of views under ``chats/{chat_id}/``, which raise Missing if the requester has no such chat."""
 
     chat: Chat
 
@@ -40,7 +40,7 @@ class ChatLayerView(APIView):
 
 
 class AllResults(BasePagination):
-    """Reply all rows at once, as ``{"results": [...]}``."""
+    """Return all rows on one page, as ``{"results": [...]}``."""
 
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
         return list(queryset)

@@ -10,27 +10,27 @@ from apps.common.serializer_fields import Text
 
 
 class RoundedFloat(serializers.FloatField):
-    """A number, replied with four decimal places."""
+    """A number that is rounded to four decimal places in responses."""
 
     def to_representation(self, value: Any) -> Any:
         return round(float(value), 4)
 
 
-class WordedText(Text):
-    """A JSON string that holds more than white space."""
+class NonBlankText(Text):
+    """A JSON string that contains more than white space."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(allow_blank=False, **kwargs)
-        self.validators.append(_has_words)
+        self.validators.append(_validate_not_blank)
 
 
-def _has_words(text: str) -> None:
+def _validate_not_blank(text: str) -> None:
     if not text.strip():
         raise serializers.ValidationError("It must contain more than white space.")
 
 
 class OwnRow(serializers.PrimaryKeyRelatedField[Any]):
-    """The id of one of the requester's rows. ``rows`` returns them for a user."""
+    """The id of one of the requester's rows. ``rows`` is a function that returns the rows of a user."""
 
     def __init__(self, rows: Callable[[Any], QuerySet[Any]], **kwargs: Any) -> None:
         self.rows = rows

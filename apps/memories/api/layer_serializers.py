@@ -1,4 +1,4 @@
-"""Serializers of the layers and of entities: replies and request bodies."""
+"""Serializers of the layers and of entities: responses and request bodies."""
 
 from typing import Any
 
@@ -6,13 +6,12 @@ from rest_framework import serializers
 
 from apps.chats.serializers import OwnCharacter
 from apps.common.serializer_fields import Flag, JSONObject, StrictSerializer, Text
-from apps.memories.api.fields import OwnRow, WordedText
+from apps.memories.api.fields import NonBlankText, OwnRow
 from apps.memories.candidates import LEDGER_FIELDS
 from apps.memories.models import Arc, Entity, Knowledge, Relationship, VersionedText
 
-MAX_TEXT = 20_000
-MAX_LINE = 1000
-MAX_NAME = 200
+# Characters of a text, of one line and of a name.
+MAX_TEXT, MAX_LINE, MAX_NAME = 20_000, 1000, 200
 
 
 class LayerEntrySerializer(serializers.Serializer[Any]):
@@ -31,7 +30,7 @@ class LayerEntrySerializer(serializers.Serializer[Any]):
 
 
 class TextVersionSerializer(LayerEntrySerializer):
-    """A version of a text. The parts of its document are members of the reply, as far as its kind has them."""
+    """A version of a text. The parts of its document become members of the response."""
 
     kind = serializers.CharField()
     character = serializers.UUIDField(source="character_id", allow_null=True)
@@ -56,7 +55,7 @@ class TextVersionsSerializer(serializers.Serializer[Any]):
 
 
 class TextSerializer(StrictSerializer):
-    text = WordedText(max_length=MAX_TEXT)
+    text = NonBlankText(max_length=MAX_TEXT)
 
 
 class CharacterTextSerializer(TextSerializer):
@@ -64,7 +63,7 @@ class CharacterTextSerializer(TextSerializer):
 
 
 class ProfileUpdateSerializer(StrictSerializer):
-    """Sections of a profile; those left out stay as they are."""
+    """Sections of a profile; those that are missing are not changed."""
 
     character = OwnCharacter(default=None)
     character_state = Text(max_length=MAX_TEXT, required=False)
@@ -85,12 +84,12 @@ class ArcSerializer(LayerEntrySerializer):
 
 
 class ArcCreateSerializer(StrictSerializer):
-    text = WordedText(max_length=MAX_LINE)
+    text = NonBlankText(max_length=MAX_LINE)
     persistent = Flag(default=False)
 
 
 class ArcUpdateSerializer(StrictSerializer):
-    text = WordedText(max_length=MAX_LINE, required=False)
+    text = NonBlankText(max_length=MAX_LINE, required=False)
     state = serializers.ChoiceField([Arc.State.OPEN.value, Arc.State.RESOLVED.value], required=False)
     summary = Text(max_length=MAX_TEXT, required=False)
     persistent = Flag(required=False)
@@ -106,7 +105,7 @@ class EntitySerializer(serializers.Serializer[Any]):
 
 
 class EntityUpdateSerializer(StrictSerializer):
-    name = WordedText(max_length=MAX_NAME, required=False)
+    name = NonBlankText(max_length=MAX_NAME, required=False)
     kind = serializers.ChoiceField(Entity.Kind.choices, required=False)
     aliases = serializers.ListField(child=Text(max_length=MAX_NAME, allow_blank=False), max_length=50, required=False)
 
@@ -133,9 +132,9 @@ class LedgerSerializer(serializers.Serializer[Any]):
 
 
 class LedgerUpdateSerializer(StrictSerializer):
-    """A field of an entity with its value from now on; null clears it."""
+    """A new value of an entity's field; null clears the field."""
 
-    entity = WordedText(max_length=MAX_NAME)
+    entity = NonBlankText(max_length=MAX_NAME)
     type = serializers.ChoiceField(sorted(LEDGER_FIELDS))
     field = Text(max_length=32, allow_blank=False)
     value = Text(max_length=MAX_LINE, allow_blank=False, allow_null=True)
@@ -156,13 +155,13 @@ class KnowledgeSerializer(LayerEntrySerializer):
 
 class KnowledgeCreateSerializer(StrictSerializer):
     kind = serializers.ChoiceField(Knowledge.Kind.choices)
-    subject = WordedText(max_length=MAX_NAME)
+    subject = NonBlankText(max_length=MAX_NAME)
     target = Text(max_length=MAX_NAME, default="")
-    text = WordedText(max_length=MAX_LINE)
+    text = NonBlankText(max_length=MAX_LINE)
 
 
-class LineSerializer(StrictSerializer):
-    text = WordedText(max_length=MAX_LINE)
+class KnowledgeUpdateSerializer(StrictSerializer):
+    text = NonBlankText(max_length=MAX_LINE)
 
 
 class DescriptorSerializer(LayerEntrySerializer):
@@ -184,9 +183,9 @@ class RelationshipsSerializer(serializers.Serializer[Any]):
 
 
 class RelationshipUpdateSerializer(StrictSerializer):
-    subject = WordedText(max_length=MAX_NAME)
-    target = WordedText(max_length=MAX_NAME)
-    word = WordedText(max_length=60)
+    subject = NonBlankText(max_length=MAX_NAME)
+    target = NonBlankText(max_length=MAX_NAME)
+    word = NonBlankText(max_length=60)
     magnitude = serializers.ChoiceField(
         Relationship.Magnitude.choices, allow_null=True, help_text="Null removes the descriptor."
     )

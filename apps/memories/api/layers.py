@@ -30,14 +30,14 @@ class TextView(ChatLayerView):
 
     kind: VersionedText.Kind
 
-    def reply(self) -> Response:
+    def version_list_response(self) -> Response:
         versions = list(versions_in(self.chat, self.kind))
         current = next((version for version in versions if version.state == VersionedText.State.CURRENT), None)
         return Response(serializers.TextVersionsSerializer({"current": current, "versions": versions}).data)
 
     @extend_schema(responses=serializers.TextVersionsSerializer)
     def get(self, request: Request, chat_id: UUID) -> Response:
-        return self.reply()
+        return self.version_list_response()
 
 
 class SummaryView(TextView):
@@ -45,18 +45,18 @@ class SummaryView(TextView):
 
     @extend_schema(request=serializers.TextSerializer, responses=serializers.TextVersionsSerializer)
     def patch(self, request: Request, chat_id: UUID) -> Response:
-        """Write the summary by hand. It still covers the chat up to the same message."""
+        """Edit the summary. The last message that it covers stays the same."""
         edit_text(self.chat, self.kind, editor=self.editor, **read_body(serializers.TextSerializer, request))
-        return self.reply()
+        return self.version_list_response()
 
 
 class CharacterTextView(TextView):
-    """Base of texts about a character: the one that the body names, else the chat's."""
+    """Base of texts about a character: the one named in the request body, else the chat's."""
 
     def edit(self, body: dict[str, Any]) -> Response:
         character = body.pop("character") or self.chat.character
         edit_text(self.chat, self.kind, editor=self.editor, character=character, **body)
-        return self.reply()
+        return self.version_list_response()
 
 
 class ProfilesView(CharacterTextView):
@@ -108,7 +108,7 @@ class ArcViewSet(ChatLayerView, mixins.ListModelMixin, mixins.DestroyModelMixin,
             arc = edit_entry(arc, editor=self.editor, **changes)
         return Response(serializers.ArcSerializer(arc).data)
 
-    @extend_schema(description="Retire an arc. It is kept, and no run opens it again.")
+    @extend_schema(description="Retire an arc. The row is kept, and no run opens the arc again.")
     def destroy(self, request: Request, chat_id: UUID, arc_id: UUID) -> Response:
         retire_entry(self.get_object(), editor=self.editor)
         return Response(status=status.HTTP_204_NO_CONTENT)
@@ -129,14 +129,14 @@ class KnowledgeViewSet(ChatLayerView, mixins.ListModelMixin, viewsets.GenericVie
         row = create_knowledge(self.chat, editor=self.editor, **body)
         return Response(serializers.KnowledgeSerializer(row).data, status=status.HTTP_201_CREATED)
 
-    @extend_schema(request=serializers.LineSerializer)
+    @extend_schema(request=serializers.KnowledgeUpdateSerializer)
     def partial_update(self, request: Request, chat_id: UUID, knowledge_id: UUID) -> Response:
         row = get_or_missing(self.get_queryset(), pk=knowledge_id)
-        row = edit_entry(row, editor=self.editor, **read_body(serializers.LineSerializer, request))
+        row = edit_entry(row, editor=self.editor, **read_body(serializers.KnowledgeUpdateSerializer, request))
         return Response(serializers.KnowledgeSerializer(row).data)
 
     def destroy(self, request: Request, chat_id: UUID, knowledge_id: UUID) -> Response:
-        # Not from the queryset above: what is retired already may be deleted again.
+        # The queryset above has active entries only, but a repeated DELETE must succeed as well.
         rows: QuerySet[Knowledge] = Knowledge.objects.for_owner(request.user).filter(chat=self.chat)
         retire_entry(get_or_missing(rows, pk=knowledge_id), editor=self.editor)
         return Response(status=status.HTTP_204_NO_CONTENT)
@@ -151,7 +151,7 @@ class LedgerView(ChatLayerView):
 
     @extend_schema(request=serializers.LedgerUpdateSerializer, responses=serializers.LedgerSerializer)
     def patch(self, request: Request, chat_id: UUID) -> Response:
-        """Set a field from now on; null clears it."""
+        """Set a field's current value; null clears it."""
         body = read_body(serializers.LedgerUpdateSerializer, request)
         set_state(self.chat, body["entity"], body["type"], body["field"], body["value"], editor=self.editor)
         return self.get(request, chat_id)

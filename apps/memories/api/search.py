@@ -1,4 +1,4 @@
-"""The view of the search."""
+"""View of the search."""
 
 from typing import Any
 
@@ -15,10 +15,10 @@ from apps.common.serializer_fields import Integer, Number, StrictSerializer, Tex
 from apps.memories.api.base import get_or_missing
 from apps.memories.api.fields import RoundedFloat
 from apps.memories.api.serializers import MemorySerializer
-from apps.memories.search import PRESETS, SearchQuery, SearchReply, SearchResult, search
+from apps.memories.search import PRESETS, SearchQuery, SearchResponse, SearchResult, search
 from apps.memories.search.service import TIERS
 
-MAX_QUERY = 20_000
+MAX_QUERY_LENGTH = 20_000
 MAX_RESULTS = 200
 
 
@@ -32,11 +32,11 @@ class FoundMessageSerializer(MessageSerializer):
 
 
 class SearchSerializer(StrictSerializer):
-    query = Text(max_length=MAX_QUERY, allow_blank=False)
+    query = Text(max_length=MAX_QUERY_LENGTH, allow_blank=False)
     chat = serializers.UUIDField(allow_null=True, default=None)
     character = serializers.UUIDField(allow_null=True, default=None)
     instance = Text(max_length=100, allow_null=True, default=None)
-    # The contract also names the tiers "journal" and "scenes". They aren't indexed yet, so nothing is found in them.
+    # The contract also names the tiers "journal" and "scenes". They aren't indexed yet, so they have no results.
     tiers = serializers.ListField(
         child=serializers.ChoiceField([*TIERS, "journal", "scenes"]), default=list(TIERS), allow_empty=False
     )
@@ -65,7 +65,7 @@ class ResultSerializer(serializers.Serializer[SearchResult]):
     excerpt = serializers.CharField()
 
 
-class SearchReplySerializer(serializers.Serializer[SearchReply]):
+class SearchResponseSerializer(serializers.Serializer[SearchResponse]):
     method = serializers.ChoiceField(["hybrid", "vector", "text"])
     results = ResultSerializer(many=True)
 
@@ -75,7 +75,7 @@ class SearchView(APIView):
 
     reads_only = True
 
-    @extend_schema(request=SearchSerializer, responses=SearchReplySerializer)
+    @extend_schema(request=SearchSerializer, responses=SearchResponseSerializer)
     def post(self, request: Request) -> Response:
         body = SearchSerializer(data=request.data)
         body.is_valid(raise_exception=True)
@@ -84,4 +84,4 @@ class SearchView(APIView):
             access_chat(request.user, query.chat)
         if query.character:
             get_or_missing(Character.objects.for_owner(request.user), pk=query.character)
-        return Response(SearchReplySerializer(search(request.user, query)).data)
+        return Response(SearchResponseSerializer(search(request.user, query)).data)

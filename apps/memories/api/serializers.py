@@ -1,4 +1,4 @@
-"""Serializers of memories: replies and request bodies."""
+"""Serializers of memories: responses and request bodies."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from rest_framework import serializers
 from apps.chats.models import Chat, Message
 from apps.chats.serializers import OwnCharacter
 from apps.common.serializer_fields import Flag, Integer, StrictSerializer
-from apps.memories.api.fields import OwnRow, WordedText
+from apps.memories.api.fields import NonBlankText, OwnRow
 from apps.memories.models import Memory, MemorySource
 
-MAX_TEXT = 4000
+MAX_TEXT_LENGTH = 4000
 
 
 class MemorySerializer(serializers.Serializer[Memory]):
-    """A memory as replied. Load it ``with_history()``."""
+    """Representation of a memory, which must be loaded ``with_history()``."""
 
     id = serializers.UUIDField()
     chat = serializers.UUIDField(source="chat_id", allow_null=True)
@@ -72,7 +72,7 @@ class ExportedMemorySerializer(MemorySerializer):
 class MemoryUpdateSerializer(StrictSerializer):
     """A person's correction of a memory."""
 
-    text = WordedText(max_length=MAX_TEXT, required=False)
+    text = NonBlankText(max_length=MAX_TEXT_LENGTH, required=False)
     kind = serializers.ChoiceField(Memory.Kind.choices, required=False)
     importance = Integer(min_value=1, max_value=3, required=False)
     pinned = Flag(required=False)
@@ -87,7 +87,7 @@ class MemoryUpdateSerializer(StrictSerializer):
 class MemoryCreateSerializer(StrictSerializer):
     """A memory that a person writes."""
 
-    text = WordedText(max_length=MAX_TEXT)
+    text = NonBlankText(max_length=MAX_TEXT_LENGTH)
     tier = serializers.ChoiceField(Memory.Tier.choices, default=Memory.Tier.LONG_TERM)
     kind = serializers.ChoiceField(Memory.Kind.choices, default=Memory.Kind.FACT)
     importance = Integer(min_value=1, max_value=3, default=2)
@@ -114,7 +114,7 @@ class MergeSerializer(StrictSerializer):
     memories = serializers.ListField(
         child=OwnRow(lambda owner: Memory.objects.for_owner(owner).active()), min_length=2, max_length=50
     )
-    text = WordedText(max_length=MAX_TEXT)
+    text = NonBlankText(max_length=MAX_TEXT_LENGTH)
 
     def validate_memories(self, memories: list[Memory]) -> list[Memory]:
         if len({memory.pk for memory in memories}) < len(memories):
@@ -127,4 +127,4 @@ class MergeSerializer(StrictSerializer):
 class SplitSerializer(StrictSerializer):
     """The texts that a memory is split into."""
 
-    texts = serializers.ListField(child=WordedText(max_length=MAX_TEXT), min_length=2, max_length=20)
+    texts = serializers.ListField(child=NonBlankText(max_length=MAX_TEXT_LENGTH), min_length=2, max_length=20)

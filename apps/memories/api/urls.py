@@ -9,32 +9,32 @@ from apps.memories.api.entities import EntityViewSet
 from apps.memories.api.search import SearchView
 from apps.memories.api.views import MemoryViewSet
 
-LIST: dict[str, Any] = {"get": "list", "post": "create"}
-MEMORY: dict[str, Any] = {"get": "retrieve", "patch": "partial_update", "delete": "destroy"}
-CHANGE: dict[str, Any] = {"patch": "partial_update", "delete": "destroy"}
+LIST_ACTIONS: dict[str, Any] = {"get": "list", "post": "create"}
+MEMORY_ACTIONS: dict[str, Any] = {"get": "retrieve", "patch": "partial_update", "delete": "destroy"}
+CHANGE_ACTIONS: dict[str, Any] = {"patch": "partial_update", "delete": "destroy"}
 
 urlpatterns = [
-    path("memories/", MemoryViewSet.as_view(LIST), name="api-memories"),
+    path("memories/", MemoryViewSet.as_view(LIST_ACTIONS), name="api-memories"),
     path("memories/search/", SearchView.as_view(), name="api-search"),
     path("memories/merge/", MemoryViewSet.as_view({"post": "merge"}), name="api-memories-merge"),
-    path("memories/<uuid:memory_id>/", MemoryViewSet.as_view(MEMORY), name="api-memory"),
+    path("memories/<uuid:memory_id>/", MemoryViewSet.as_view(MEMORY_ACTIONS), name="api-memory"),
     path("memories/<uuid:memory_id>/split/", MemoryViewSet.as_view({"post": "split"}), name="api-memory-split"),
     path("chats/<uuid:chat_id>/summary/", layers.SummaryView.as_view(), name="api-summary"),
     path(
         "chats/<uuid:chat_id>/arcs/",
-        layers.ArcViewSet.as_view(LIST),
+        layers.ArcViewSet.as_view(LIST_ACTIONS),
         name="api-arcs",
     ),
-    path("chats/<uuid:chat_id>/arcs/<uuid:arc_id>/", layers.ArcViewSet.as_view(CHANGE), name="api-arc"),
+    path("chats/<uuid:chat_id>/arcs/<uuid:arc_id>/", layers.ArcViewSet.as_view(CHANGE_ACTIONS), name="api-arc"),
     path("chats/<uuid:chat_id>/ledger/", layers.LedgerView.as_view(), name="api-ledger"),
     path(
         "chats/<uuid:chat_id>/epistemic/",
-        layers.KnowledgeViewSet.as_view(LIST),
+        layers.KnowledgeViewSet.as_view(LIST_ACTIONS),
         name="api-epistemic",
     ),
     path(
         "chats/<uuid:chat_id>/epistemic/<uuid:knowledge_id>/",
-        layers.KnowledgeViewSet.as_view(CHANGE),
+        layers.KnowledgeViewSet.as_view(CHANGE_ACTIONS),
         name="api-epistemic-entry",
     ),
     path("chats/<uuid:chat_id>/relationships/", layers.RelationshipsView.as_view(), name="api-relationships"),

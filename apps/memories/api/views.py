@@ -57,14 +57,14 @@ class MemoryViewSet(
 
     @extend_schema(request=MergeSerializer, responses={201: MemorySerializer})
     def merge(self, request: Request) -> Response:
-        """Merge several memories into one text. They are kept, superseded by it."""
+        """Merge several memories into a new one, which supersedes them."""
         merged = operations.merge_by_hand(editor=str(request.user), **read_body(MergeSerializer, request))
         memory = self.get_queryset().get(pk=merged.pk)
         return Response(MemorySerializer(memory).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(request=SplitSerializer, responses={201: MemoriesSerializer})
     def split(self, request: Request, memory_id: UUID) -> Response:
-        """Split a memory into several. It is kept, superseded by the first of them."""
+        """Split a memory into several. The first of them supersedes it."""
         parts = operations.split_memory(
             self.get_object(), editor=str(request.user), **read_body(SplitSerializer, request)
         )

@@ -10,7 +10,7 @@ from apps.memories.models import Entity, Knowledge, Relationship
 
 class ArcForm(forms.Form):
     text = forms.CharField(max_length=1000, label="Thread")
-    persistent = forms.BooleanField(required=False, label="It goes on in other chats with the character")
+    persistent = forms.BooleanField(required=False, label="Continue it in other chats with the character")
     summary = forms.CharField(required=False, max_length=20_000, widget=forms.Textarea(attrs={"rows": 3}))
 
 
@@ -19,7 +19,7 @@ class SceneForm(forms.Form):
     recap = forms.CharField(required=False, max_length=20_000, widget=forms.Textarea(attrs={"rows": 3}))
 
 
-def _name(label: str, **options: Any) -> forms.CharField:
+def _entity_name_field(label: str, **options: Any) -> forms.CharField:
     """Return a field for the name of an entity. The page suggests known names."""
     return forms.CharField(max_length=200, label=label, widget=forms.TextInput(attrs={"list": "names"}), **options)
 
@@ -27,13 +27,13 @@ def _name(label: str, **options: Any) -> forms.CharField:
 class StateForm(forms.Form):
     """A field of an entity in the ledger. Without a value the field is cleared."""
 
-    entity = _name("Who or what")
+    entity = _entity_name_field("Who or what")
     field = forms.ChoiceField(
         choices=[(kind.title(), [(f"{kind}:{name}", name) for name in names]) for kind, names in LEDGER_FIELDS.items()]
     )
-    value = forms.CharField(required=False, max_length=1000, help_text="Leave it empty to clear the field.")
+    value = forms.CharField(required=False, max_length=1000, help_text="Leave this empty to clear the field.")
 
-    def change(self) -> dict[str, Any]:
+    def operation_arguments(self) -> dict[str, Any]:
         """Return the arguments of ``set_state``."""
         kind, _, name = self.cleaned_data["field"].partition(":")
         value = self.cleaned_data["value"].strip() or None
@@ -41,10 +41,10 @@ class StateForm(forms.Form):
 
 
 class KnowledgeForm(forms.Form):
-    subject = _name("Who")
+    subject = _entity_name_field("Who")
     kind = forms.ChoiceField(choices=Knowledge.Kind.choices, label="How")
     text = forms.CharField(max_length=1000, label="What")
-    target = _name("From whom it is hidden", required=False)
+    target = _entity_name_field("From whom it is hidden", required=False)
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
@@ -56,20 +56,20 @@ class KnowledgeForm(forms.Form):
 class RelationshipForm(forms.Form):
     """A descriptor of how one person relates to another. Without a magnitude it is removed."""
 
-    subject = _name("Who")
-    target = _name("To whom")
+    subject = _entity_name_field("Who")
+    target = _entity_name_field("To whom")
     word = forms.CharField(max_length=60)
     magnitude = forms.ChoiceField(
-        choices=[*Relationship.Magnitude.choices, ("", "no longer")], required=False, initial="medium", label="How much"
+        choices=[*Relationship.Magnitude.choices, ("", "remove it")], required=False, initial="medium", label="Strength"
     )
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
         if data.get("subject", "").casefold() == data.get("target", " ").casefold():
-            self.add_error("target", "It must be somebody else.")
+            self.add_error("target", "Choose somebody else.")
         return data
 
-    def change(self) -> dict[str, Any]:
+    def operation_arguments(self) -> dict[str, Any]:
         """Return the arguments of ``set_relationship``."""
         return self.cleaned_data | {"magnitude": self.cleaned_data["magnitude"] or None}
 
@@ -80,18 +80,18 @@ class EntityForm(forms.Form):
     name = forms.CharField(max_length=200)
     kind = forms.ChoiceField(choices=Entity.Kind.choices)
     aliases = forms.CharField(
-        required=False, max_length=2000, label="Also called", help_text="Several, with commas between them."
+        required=False, max_length=2000, label="Also called", help_text="Separate several names with commas."
     )
 
     @classmethod
     def of(cls, entity: Entity, data: Any = None) -> "EntityForm":
-        known = {"name": entity.name, "kind": entity.kind, "aliases": ", ".join(entity.aliases)}
-        return cls(data, initial=known)
+        initial = {"name": entity.name, "kind": entity.kind, "aliases": ", ".join(entity.aliases)}
+        return cls(data, initial=initial)
 
     def clean_aliases(self) -> list[str]:
         names = [name.strip() for name in self.cleaned_data["aliases"].split(",") if name.strip()]
         if any(len(name) > 200 for name in names):
-            raise forms.ValidationError("A name has up to 200 characters.")
+            raise forms.ValidationError("A name can have at most 200 characters.")
         return list(dict.fromkeys(names))
 
 

@@ -41,7 +41,7 @@ class MergeForm(forms.Form):
         if len(self.memories) < 2:
             return "Choose at least two active memories."
         if len({(memory.tier, memory.character_id, tuple(memory.witnessed_by)) for memory in self.memories}) > 1:
-            return "They must be of one tier and one character, witnessed by the same people."
+            return "They must have the same tier, character and witnesses."
         return ""
 
     @property
@@ -57,7 +57,7 @@ class MergeForm(forms.Form):
 class SplitForm(forms.Form):
     """The texts that a memory is split into, one per line."""
 
-    texts = forms.CharField(widget=forms.Textarea(attrs={"rows": 6}), max_length=20_000, label="One memory a line")
+    texts = forms.CharField(widget=forms.Textarea(attrs={"rows": 6}), max_length=20_000, label="One memory per line")
 
     def clean_texts(self) -> list[str]:
         lines = [line.strip() for line in self.cleaned_data["texts"].splitlines() if line.strip()]
@@ -67,7 +67,7 @@ class SplitForm(forms.Form):
 
 
 class FilterForm(forms.Form):
-    """Filters of the list of memories, from the query string. An invalid value filters nothing."""
+    """Filters of the list of memories, from the query string. Invalid values are ignored."""
 
     STATES = [("", "Current"), ("superseded", "Replaced"), ("retired", "Retired")]
 
@@ -96,7 +96,7 @@ class FilterForm(forms.Form):
 
     @property
     def tabs(self) -> list[dict[str, Any]]:
-        """Return a tab for each tier: its label, its query string and whether it is chosen."""
+        """Return a tab for each tier: its label, its query string and whether it is selected."""
         chosen = self.values().get("tier", "")
         return [
             {"label": label, "query": self.query(tier=tier), "chosen": tier == chosen}
@@ -105,7 +105,7 @@ class FilterForm(forms.Form):
 
 
 class TimelineForm(forms.Form):
-    """Filters of a timeline, from the query string. An invalid value filters nothing."""
+    """Filters of a timeline, from the query string. Invalid values are ignored."""
 
     STATES = [("", "Active"), ("superseded", "Replaced"), ("retired", "Retired"), ("all", "Everything")]
     MARKS = [("", "Any"), ("pinned", "Pinned"), ("hidden", "Hidden"), ("edited", "Changed by you")]
@@ -131,8 +131,8 @@ class TimelineForm(forms.Form):
         return {name: value for name, value in self.cleaned_data.items() if value}
 
     @property
-    def every_state(self) -> bool:
-        """Return whether superseded and retired memories are wanted too."""
+    def includes_inactive(self) -> bool:
+        """Return whether memories of other states than active are included."""
         return "state" in self.chosen
 
     def apply(self, memories: MemoryQuerySet) -> MemoryQuerySet:

@@ -1,4 +1,4 @@
-"""The only writes to memories and layers: those of people, and those of a finished stage of a run."""
+"""All writes to memories and layers, by people and by the stages of a run."""
 
 from apps.memories.operations.memories import create_memory as create_memory
 from apps.memories.operations.memories import delete_memory as delete_memory

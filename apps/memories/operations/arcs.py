@@ -26,7 +26,7 @@ def open_arc(
     run_id: UUID | None,
     character: Character | None,
 ) -> Arc:
-    """Create an arc that a run found in the message ``source``. ``vector`` is its embedding by ``model``."""
+    """Create an arc that a run detected in the message ``source``. ``vector`` is its embedding by ``model``."""
     return Arc.objects.create(
         owner_id=chat.owner_id,
         chat=chat,
@@ -41,15 +41,15 @@ def open_arc(
 
 
 def resolve_arc(arc: Arc, message: Message, summary: str) -> int:
-    """Resolve an arc at ``message``, as a run found. Return 0 if it is no longer open, else 1."""
-    mine = Arc.objects.for_owner(arc.owner_id).filter(pk=arc.pk, state=Arc.State.OPEN)
-    return int(mine.update(state=Arc.State.RESOLVED, summary=summary, **until_fields(message)))
+    """Resolve an arc at ``message`` for a run. Return 0 if it is no longer open, else 1."""
+    rows = Arc.objects.for_owner(arc.owner_id).filter(pk=arc.pk, state=Arc.State.OPEN)
+    return int(rows.update(state=Arc.State.RESOLVED, summary=summary, **until_fields(message)))
 
 
 def retire_arcs_beyond(chat: Chat, cap: int) -> int:
     """Retire the chat's oldest open arcs beyond ``cap``. Return how many.
 
-    Persistent arcs, and those that a person corrected, stay.
+    Persistent arcs, and those that a person corrected, are kept.
     """
     rows = Arc.objects.for_owner(chat.owner_id).filter(chat=chat, state=Arc.State.OPEN)
     kept = rows.order_by("-persistent", "-pk").values_list("pk", flat=True)

@@ -1,4 +1,4 @@
-"""Give a branch what its parent had learnt up to the message where the two diverge."""
+"""Let a branch inherit what its parent had learnt up to the message where the two diverge."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -35,14 +35,14 @@ _MESSAGE_FIELDS = ("source", "swipe", "until", "until_swipe")
 
 
 def inherit(branch: Chat) -> None:
-    """Let a branch inherit from its parent: memories by reference, entries of the layers as copies.
+    """Write what a branch inherits from its parent: references to memories, and copies of layer entries.
 
     Must be called in the transaction that creates the branch, after the parent's own invalidation.
     """
     parent, at = branch.parent, branch.parent_index
     if parent is None or at is None:
         return
-    copies = _copies(parent, branch, at)
+    copies = _message_copies(parent, branch, at)
     rows = [*_own_memories(parent, branch, at, copies), *_inherited_memories(parent, branch, at, copies)]
     Inheritance.objects.bulk_create(rows, ignore_conflicts=True)
     entities = {} if branch.character_id else _copy_entities(parent, branch)
@@ -51,12 +51,12 @@ def inherit(branch: Chat) -> None:
     _copy_texts(parent, branch, at, copies)
 
 
-def _copies(parent: Chat, branch: Chat, at: int) -> dict[UUID | None, UUID]:
+def _message_copies(parent: Chat, branch: Chat, at: int) -> dict[UUID | None, UUID]:
     """Return the ids of the branch's messages by those of the parent's messages, matched by index."""
     rows = Message.objects.for_owner(parent.owner_id).filter(chat=parent, index__lte=at)
     originals = dict(rows.values_list("index", "pk"))
-    mine = Message.objects.for_owner(branch.owner_id).filter(chat=branch).values_list("index", "pk")
-    return {originals[index]: pk for index, pk in mine if index in originals}
+    copied = Message.objects.for_owner(branch.owner_id).filter(chat=branch).values_list("index", "pk")
+    return {originals[index]: pk for index, pk in copied if index in originals}
 
 
 def _copy_entities(parent: Chat, branch: Chat) -> dict[UUID, UUID]:
@@ -78,22 +78,22 @@ def _own_memories(parent: Chat, branch: Chat, at: int, copies: MessageCopies) ->
         if message_id in copies:
             sources.setdefault(memory_id, []).append(copies[message_id])
     for memory in learnt.defer("embedding", "lexemes"):
-        yield _inherited(branch, memory.pk, memory, copies, sources.get(memory.pk, []))
+        yield _inheritance(branch, memory.pk, memory, copies, sources.get(memory.pk, []))
 
 
 def _inherited_memories(parent: Chat, branch: Chat, at: int, copies: MessageCopies) -> Iterable[Inheritance]:
     """Yield inheritances of what the parent, a branch itself, had inherited."""
     rows = Inheritance.objects.for_owner(parent.owner_id).filter(chat=parent)
     for row in rows.filter(Q(valid_from=None) | Q(valid_from__index__lte=at)).exclude(state=Memory.State.RETIRED):
-        yield _inherited(branch, row.memory_id, row, copies, [copies[pk] for pk in row.message_ids if pk in copies])
+        yield _inheritance(branch, row.memory_id, row, copies, [copies[pk] for pk in row.message_ids if pk in copies])
 
 
-def _inherited(
+def _inheritance(
     branch: Chat, memory_id: UUID, original: Memory | Inheritance, copies: MessageCopies, sources: list[UUID]
 ) -> Inheritance:
     """Return the inheritance of a memory by its row in the parent.
 
-    What the parent superseded after the two part is still active in the branch.
+    A memory that the parent superseded after the branch point is still active in the branch.
     """
     superseded = original.state == Memory.State.SUPERSEDED
     superseded = superseded and (original.valid_to_id is None or original.valid_to_id in copies)
@@ -112,13 +112,13 @@ def _inherited(
 def _copy_rows(
     model: Any, parent: Chat, branch: Chat, at: int, copies: MessageCopies, entities: Mapping[UUID, UUID]
 ) -> None:
-    """Copy entries that began up to index ``at``; those that ended later become open again."""
+    """Copy entries that began up to index ``at``. Copies of those that ended later have no end."""
     rows = model.objects.for_owner(parent.owner_id).filter(chat=parent)
     outdated_later = Q(retired_reason=RetiredReason.OUTDATED, until__index__gt=at)
     rows = rows.exclude(Q(state="retired") & ~outdated_later)
     rows = list(rows.filter(Q(source=None) | Q(source__index__lte=at)).order_by("pk"))
     swipes = _active_swipes(branch, rows, copies)
-    model.objects.bulk_create(_copied(row, branch, copies, entities, swipes) for row in rows)
+    model.objects.bulk_create(_copy_of(row, branch, copies, entities, swipes) for row in rows)
 
 
 def _active_swipes(branch: Chat, rows: Iterable[Any], copies: MessageCopies) -> dict[UUID | None, UUID]:
@@ -128,7 +128,7 @@ def _active_swipes(branch: Chat, rows: Iterable[Any], copies: MessageCopies) -> 
     return dict(active.values_list("message_id", "pk"))
 
 
-def _copied(
+def _copy_of(
     row: Any, branch: Chat, copies: MessageCopies, entities: Mapping[UUID, UUID], swipes: Mapping[UUID | None, UUID]
 ) -> Any:
     """Return an unsaved copy of a layer entry for the branch, with the branch's messages, swipes and entities."""
@@ -160,6 +160,6 @@ def _copy_texts(parent: Chat, branch: Chat, at: int, copies: MessageCopies) -> N
         latest[row.kind, row.character_id] = row
     swipes = _active_swipes(branch, latest.values(), copies)
     for row in latest.values():
-        copy = _copied(row, branch, copies, {}, swipes)
+        copy = _copy_of(row, branch, copies, {}, swipes)
         copy.state = VersionedText.State.CURRENT
         copy.save()

@@ -1,4 +1,4 @@
-"""Write to the entity registries: look up, edit and merge entities."""
+"""Look up, create, edit and merge entities in their registries."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,19 +10,21 @@ from apps.chats.models import Character, Chat
 from apps.common.problems import Invalid
 from apps.memories.candidates import NamedEntity
 from apps.memories.models import Entity, Knowledge, LedgerEntry, Memory, Relationship
-from apps.memories.operations.layer_entries import has_current_in_place
+from apps.memories.operations.layer_entries import has_current_counterpart
 
 
-def entities_named(chat: Chat, named: Iterable[NamedEntity], character: Character | None = None) -> list[Entity]:
-    """Return the registry's entities with these names, without repetitions. Create those that are missing."""
-    return list(dict.fromkeys(entity_named(chat, item.name, item.kind, character) for item in named))
+def get_or_create_entities(
+    chat: Chat, named: Iterable[NamedEntity], character: Character | None = None
+) -> list[Entity]:
+    """Return the registry's entities with these names, each once. Create those that are missing."""
+    return list(dict.fromkeys(get_or_create_entity(chat, item.name, item.kind, character) for item in named))
 
 
-def entity_named(chat: Chat, name: str, kind: str = "unknown", character: Character | None = None) -> Entity:
+def get_or_create_entity(chat: Chat, name: str, kind: str = "unknown", character: Character | None = None) -> Entity:
     """Return the entity with this name or alias; create it if it is missing.
 
-    The registry is that of ``character``, else of the chat's character, else of the chat. An entity of unknown kind
-    gets ``kind``.
+    The registry is that of ``character``, else of the chat's character, else of the chat. ``kind`` replaces an
+    unknown kind.
     """
     character_id = character.pk if character else chat.character_id
     scope = {"character_id": character_id, "chat": None if character_id else chat}
@@ -45,10 +47,10 @@ def edit_entity(entity: Entity, **changes: Any) -> Entity:
     Raise Invalid if another entity of the registry has the new name.
     """
     if "name" in changes and changes["name"].casefold() != entity.name.casefold():
-        taken = Entity.objects.for_owner(entity.owner_id).filter(
+        same_name = Entity.objects.for_owner(entity.owner_id).filter(
             character=entity.character_id, chat=entity.chat_id, name__iexact=changes["name"]
         )
-        if taken.exists():
+        if same_name.exists():
             raise Invalid.at("/name", "Another entity has this name. Merge the two.")
         changes.setdefault("aliases", [*entity.aliases, entity.name])
     for name, value in changes.items():
@@ -66,8 +68,8 @@ def merge_entities(entity: Entity, into: Entity) -> Entity:
     if entity.pk == into.pk or (entity.character_id, entity.chat_id) != (into.character_id, into.chat_id):
         raise Invalid.at("/into", "It must be another entity of the same registry.")
     links = Memory.entities.through.objects
-    having = links.filter(entity_id=into.pk).values("memory_id")
-    links.filter(entity_id=entity.pk).exclude(memory_id__in=having).update(entity_id=into.pk)
+    already_linked = links.filter(entity_id=into.pk).values("memory_id")
+    links.filter(entity_id=entity.pk).exclude(memory_id__in=already_linked).update(entity_id=into.pk)
     _move_ledger(entity, into)
     Knowledge.objects.for_owner(entity.owner_id).filter(subject=entity).update(subject=into)
     Knowledge.objects.for_owner(entity.owner_id).filter(target=entity).update(target=into)
@@ -83,7 +85,7 @@ def _move_ledger(entity: Entity, into: Entity) -> None:
     """Move ledger entries. Where ``into`` has a current value of the field already, the moved one is replaced."""
     for row in LedgerEntry.objects.for_owner(entity.owner_id).filter(entity=entity).order_by("pk"):
         row.entity = into
-        if row.state == LedgerEntry.State.CURRENT and has_current_in_place(row):
+        if row.state == LedgerEntry.State.CURRENT and has_current_counterpart(row):
             row.state = LedgerEntry.State.REPLACED
         row.save(update_fields=["entity", "state", "updated_at"])
 
@@ -97,6 +99,6 @@ def _move_relationships(entity: Entity, into: Entity) -> None:
             continue
         row.subject = into if row.subject_id == entity.pk else row.subject
         row.target = into if row.target_id == entity.pk else row.target
-        if row.state == Relationship.State.CURRENT and has_current_in_place(row):
+        if row.state == Relationship.State.CURRENT and has_current_counterpart(row):
             row.state = Relationship.State.REPLACED
         row.save(update_fields=["subject", "target", "state", "updated_at"])

@@ -1,7 +1,7 @@
-"""Retire what came from text that was edited, swiped away, hidden or deleted.
+"""Retire memories and layer entries whose source text was edited, swiped away, hidden or deleted.
 
-It works from the stored rows, not from the event: called twice, or late, it has the same effect. Retired rows are
-kept with the reason; what they had superseded becomes active again; what a person wrote or corrected stays.
+The stored rows decide, not the event, so that a late or repeated call has the same effect. Retired rows are kept with
+the reason, and rows that they had superseded become active again. Rows that a person wrote or corrected stay.
 """
 
 from typing import Any
@@ -26,14 +26,14 @@ from apps.memories.models import (
 )
 from apps.memories.operations.memories import retract_memories
 
-# A check and its repair note concern one reply. A summary concerns all messages up to its last one. Profiles and the
-# canon are made from memories, and renewed on their own schedule.
+# A check and its repair note are about one message; a summary covers all messages up to its last one. Profiles and the
+# canon are made from memories, and renewed on another schedule.
 _CHECKS = (VersionedText.Kind.CONTINUITY, VersionedText.Kind.REPAIR)
 _FROM_MESSAGES = (VersionedText.Kind.SUMMARY, *_CHECKS)
 
 
 def invalidate(chat: Chat, changed: list[UUID]) -> None:
-    """Retire what came from text that is gone. ``changed`` are the ids of messages with another text now.
+    """Retire rows whose source text was deleted or changed. ``changed`` are the ids of messages with a new text.
 
     Must be called in a transaction that holds the chat's lock.
     """
@@ -46,37 +46,37 @@ def invalidate(chat: Chat, changed: list[UUID]) -> None:
 
 
 def _retire_memories(chat: Chat) -> None:
-    """Retire memories of runs without a source left as it was, and merges with such a member.
+    """Retire memories of runs whose sources all have changed, and merges with such a member.
 
     The other members of those merges become active again.
     """
     sources = MemorySource.objects.for_owner(chat.owner_id).filter(memory=OuterRef("pk"))
-    mine = Memory.objects.for_owner(chat.owner_id).filter(chat=chat, run__isnull=False)
-    made = mine.filter(edited_by="", deleted_at=None).exclude(state=Memory.State.RETIRED)
-    members = mine.filter(superseded_by=OuterRef("pk"), retired_reason=RetiredReason.MERGED).filter(
+    from_runs = Memory.objects.for_owner(chat.owner_id).filter(chat=chat, run__isnull=False)
+    unedited = from_runs.filter(edited_by="", deleted_at=None).exclude(state=Memory.State.RETIRED)
+    members = from_runs.filter(superseded_by=OuterRef("pk"), retired_reason=RetiredReason.MERGED).filter(
         ~Exists(sources.filter(lost=False))
     )
     merges = Memory.objects.for_owner(chat.owner_id).filter(run__isnull=False, edited_by="", deleted_at=None)
     retract_memories(
         chat, list(merges.exclude(state=Memory.State.RETIRED).filter(Exists(members))), RetiredReason.SOURCE_CHANGED
     )
-    without = made.filter(~Exists(sources.filter(lost=False)))
-    retract_memories(chat, list(without.filter(Exists(sources))), RetiredReason.SOURCE_CHANGED)
-    retract_memories(chat, list(without.filter(~Exists(sources))), RetiredReason.SOURCE_GONE)
+    sourceless = unedited.filter(~Exists(sources.filter(lost=False)))
+    retract_memories(chat, list(sourceless.filter(Exists(sources))), RetiredReason.SOURCE_CHANGED)
+    retract_memories(chat, list(sourceless.filter(~Exists(sources))), RetiredReason.SOURCE_GONE)
 
 
 def _retire_inherited(chat: Chat, changed: list[UUID]) -> None:
-    """Retire inherited memories for which the branch has no copy of a source left as it was."""
+    """Retire inherited memories whose sources all have changed in the branch."""
     rows = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat).exclude(message_ids=[])
     unchanged = set(Message.objects.for_owner(chat.owner_id).filter(chat=chat).values_list("pk", flat=True))
     unchanged -= set(changed)
     for row in rows.exclude(state=Memory.State.RETIRED):
-        left = [pk for pk in row.message_ids if pk in unchanged]
-        if left != row.message_ids:
-            row.message_ids = left
-            if not left:
+        remaining = [pk for pk in row.message_ids if pk in unchanged]
+        if remaining != row.message_ids:
+            row.message_ids = remaining
+            if not remaining:
                 row.state, row.retired_reason = Memory.State.RETIRED, RetiredReason.SOURCE_CHANGED
-                # What it had superseded in the branch becomes active again.
+                # Memories that it had superseded in the branch become active again.
                 superseded = Inheritance.objects.for_owner(chat.owner_id).filter(
                     chat=chat, superseded_by=row.memory_id, state=Memory.State.SUPERSEDED
                 )
@@ -84,34 +84,34 @@ def _retire_inherited(chat: Chat, changed: list[UUID]) -> None:
             row.save(update_fields=["message_ids", "state", "retired_reason"])
 
 
-def _lost(changed: list[UUID]) -> Q:
+def _has_lost_source(changed: list[UUID]) -> Q:
     """Return the condition of layer entries from runs whose source message was deleted or changed."""
     return Q(run__isnull=False, edited_by="") & (Q(source=None) | Q(source__in=changed))
 
 
 def _retire_arcs(chat: Chat, changed: list[UUID]) -> None:
-    """Reopen arcs that were resolved by lost text, and retire those that lost text opened."""
-    mine = Arc.objects.for_owner(chat.owner_id).filter(chat=chat)
-    mine.filter(state=Arc.State.RESOLVED, edited_by="").filter(Q(until=None) | Q(until__in=changed)).update(
+    """Reopen arcs that were resolved by lost text, and retire those that were opened by it."""
+    rows = Arc.objects.for_owner(chat.owner_id).filter(chat=chat)
+    rows.filter(state=Arc.State.RESOLVED, edited_by="").filter(Q(until=None) | Q(until__in=changed)).update(
         state=Arc.State.OPEN, summary="", until=None, until_swipe=None, updated_at=timezone.now()
     )
-    _retire(mine.filter(_lost(changed), state=Arc.State.OPEN), line_hash="")
+    _retire(rows.filter(_has_lost_source(changed), state=Arc.State.OPEN), line_hash="")
 
 
 def _retire_ledger(chat: Chat, changed: list[UUID]) -> None:
-    """Retire values from lost text, and continue the values that they had ended."""
-    mine = LedgerEntry.objects.for_owner(chat.owner_id).filter(chat=chat)
-    _retire(mine.filter(_lost(changed)).exclude(state=LedgerEntry.State.RETIRED))
-    _forget_ends(mine, changed)
-    closed = mine.filter(state__in=[LedgerEntry.State.REPLACED, LedgerEntry.State.CLEARED], retired_by="")
-    for row in closed.filter(Q(until=None) | Q(until__in=changed)).order_by("-pk"):
-        same = mine.filter(entity=row.entity_id, field=row.field)
+    """Retire values from lost text, and extend the values that they had ended."""
+    rows = LedgerEntry.objects.for_owner(chat.owner_id).filter(chat=chat)
+    _retire(rows.filter(_has_lost_source(changed)).exclude(state=LedgerEntry.State.RETIRED))
+    _clear_ends(rows, changed)
+    ended = rows.filter(state__in=[LedgerEntry.State.REPLACED, LedgerEntry.State.CLEARED], retired_by="")
+    for row in ended.filter(Q(until=None) | Q(until__in=changed)).order_by("-pk"):
+        same = rows.filter(entity=row.entity_id, field=row.field)
         later = same.filter(pk__gt=row.pk).exclude(state=LedgerEntry.State.RETIRED).order_by("pk").first()
-        _continue(row, later, LedgerEntry.State.CURRENT, LedgerEntry.State.REPLACED)
+        _extend(row, later, LedgerEntry.State.CURRENT, LedgerEntry.State.REPLACED)
 
 
-def _continue(row: LedgerEntry | Relationship, later: Any, current: str, replaced: str) -> None:
-    """Continue an entry whose end was lost: up to the entry ``later``, if there is one, else to the present."""
+def _extend(row: LedgerEntry | Relationship, later: Any, current: str, replaced: str) -> None:
+    """Extend an entry whose end was lost: up to the entry ``later``, or to the present if that is None."""
     row.state = replaced if later else current
     row.until = later.source if later else None
     row.until_swipe = later.swipe if later else None
@@ -121,42 +121,42 @@ def _continue(row: LedgerEntry | Relationship, later: Any, current: str, replace
 
 def _retire_knowledge(chat: Chat, changed: list[UUID]) -> None:
     """Reactivate entries that were outdated by lost text, and retire those that came from it."""
-    mine = Knowledge.objects.for_owner(chat.owner_id).filter(chat=chat)
-    mine.filter(state="retired", retired_reason=RetiredReason.OUTDATED).filter(
+    rows = Knowledge.objects.for_owner(chat.owner_id).filter(chat=chat)
+    rows.filter(state="retired", retired_reason=RetiredReason.OUTDATED).filter(
         Q(until=None) | Q(until__in=changed)
     ).update(state=Knowledge.State.ACTIVE, retired_reason="", until=None, until_swipe=None, updated_at=timezone.now())
-    _retire(mine.filter(_lost(changed), state=Knowledge.State.ACTIVE), line_hash="")
+    _retire(rows.filter(_has_lost_source(changed), state=Knowledge.State.ACTIVE), line_hash="")
 
 
 def _retire_relationships(chat: Chat, changed: list[UUID]) -> None:
-    """Retire descriptors from lost text, and continue those that they had ended."""
-    mine = Relationship.objects.for_owner(chat.owner_id).filter(chat=chat)
-    _retire(mine.filter(_lost(changed)).exclude(state=Relationship.State.RETIRED))
-    _forget_ends(mine, changed)
-    closed = mine.filter(state__in=[Relationship.State.REPLACED, Relationship.State.REMOVED], retired_by="")
+    """Retire descriptors from lost text, and extend those that they had ended."""
+    rows = Relationship.objects.for_owner(chat.owner_id).filter(chat=chat)
+    _retire(rows.filter(_has_lost_source(changed)).exclude(state=Relationship.State.RETIRED))
+    _clear_ends(rows, changed)
+    ended = rows.filter(state__in=[Relationship.State.REPLACED, Relationship.State.REMOVED], retired_by="")
     others = relatives(chat)
-    for row in closed.filter(Q(until=None) | Q(until__in=changed)).order_by("-pk"):
+    for row in ended.filter(Q(until=None) | Q(until__in=changed)).order_by("-pk"):
         same = Relationship.objects.for_owner(chat.owner_id).filter(
             subject=row.subject_id, target=row.target_id, descriptor=row.descriptor
         )
         same = same.exclude(chat__in=others)
         later = same.filter(pk__gt=row.pk).exclude(state=Relationship.State.RETIRED).order_by("pk").first()
-        _continue(row, later, Relationship.State.CURRENT, Relationship.State.REPLACED)
+        _extend(row, later, Relationship.State.CURRENT, Relationship.State.REPLACED)
 
 
 def _retire_scenes(chat: Chat, changed: list[UUID]) -> None:
-    """Retire scenes that ended with, or directly before, a message that is gone or changed.
+    """Retire scenes that ended with, or directly before, a message that was deleted or changed.
 
-    Of the others, those around a changed message lose their recap, so that it is made again.
+    Clear the recaps of the others that contain a changed message, so that runs write them again.
     """
-    mine = Scene.objects.for_owner(chat.owner_id).filter(chat=chat, state=Scene.State.FOUND, edited_by="")
+    rows = Scene.objects.for_owner(chat.owner_id).filter(chat=chat, state=Scene.State.FOUND, edited_by="")
     messages = Message.objects.for_owner(chat.owner_id).filter(pk__in=changed)
     indexes = list(messages.values_list("index", flat=True))
-    _retire(mine.filter(_lost(changed) | Q(source__index__in=[index - 1 for index in indexes])))
+    _retire(rows.filter(_has_lost_source(changed) | Q(source__index__in=[index - 1 for index in indexes])))
     for index in indexes:
-        around = mine.filter(source__index__gte=index).order_by("source__index").first()
-        if around is not None:
-            mine.filter(pk=around.pk).update(recap="", updated_at=timezone.now())
+        scene = rows.filter(source__index__gte=index).order_by("source__index").first()
+        if scene is not None:
+            rows.filter(pk=scene.pk).update(recap="", updated_at=timezone.now())
 
 
 def _retire_texts(chat: Chat, changed: list[UUID]) -> None:
@@ -167,21 +167,21 @@ def _retire_texts(chat: Chat, changed: list[UUID]) -> None:
     swiped = set(
         rows.filter(kind__in=_CHECKS).exclude(swipe__position=F("source__swipe_id")).values_list("pk", flat=True)
     )
-    gone = [row for row in rows if row.pk in swiped or _covers_lost_text(row, first.index if first else None)]
-    for row in gone:
+    outdated = [row for row in rows if row.pk in swiped or _covers_lost_text(row, first.index if first else None)]
+    for row in outdated:
         was_current = row.state == VersionedText.State.CURRENT
         row.state = VersionedText.State.RETIRED
         row.retired_reason = RetiredReason.SOURCE_CHANGED if row.source_id else RetiredReason.SOURCE_GONE
         row.save(update_fields=["state", "retired_reason", "updated_at"])
         if was_current and row.kind == VersionedText.Kind.SUMMARY:
-            _make_previous_current(row, [version.pk for version in gone])
+            _make_previous_current(row, [version.pk for version in outdated])
 
 
 def _covers_lost_text(row: VersionedText, first_changed: int | None) -> bool:
     """Return whether a message covered by the text was changed or deleted.
 
-    ``first_changed`` is the lowest index of a changed message. A deleted one shows by the index of the last message
-    covered, which is lower than the number of messages that the text covers.
+    ``first_changed`` is the lowest index of a changed message. After a deletion the last message covered has
+    a lower index than it had when the text was written, so that the number of messages covered no longer fits.
     """
     if row.source is None:
         return True
@@ -189,24 +189,24 @@ def _covers_lost_text(row: VersionedText, first_changed: int | None) -> bool:
     return missing or (first_changed is not None and row.source.index >= first_changed)
 
 
-def _make_previous_current(row: VersionedText, gone: list[UUID]) -> None:
-    """Make the last replaced version before ``row`` that isn't in ``gone`` the current one."""
+def _make_previous_current(row: VersionedText, excluded: list[UUID]) -> None:
+    """Make the last replaced version before ``row`` that isn't in ``excluded`` the current one."""
     versions = VersionedText.objects.for_owner(row.owner_id).filter(
         kind=row.kind, chat=row.chat_id, character=row.character_id
     )
-    previous = versions.filter(state=VersionedText.State.REPLACED).exclude(pk__in=gone).order_by("-version").first()
+    previous = versions.filter(state=VersionedText.State.REPLACED).exclude(pk__in=excluded).order_by("-version").first()
     if previous is not None:
         previous.state = VersionedText.State.CURRENT
         previous.save(update_fields=["state", "updated_at"])
 
 
-def _forget_ends(rows: Any, changed: list[UUID]) -> None:
+def _clear_ends(rows: Any, changed: list[UUID]) -> None:
     """Clear the ends of retired rows at changed messages, so that runs may write the same values again."""
     rows.filter(state="retired", until__in=changed).update(until=None, until_swipe=None)
 
 
 def _retire(rows: Any, **fields: Any) -> None:
-    """Retire rows with the reason that applies: the source was deleted, or changed."""
+    """Retire rows, with a reason that says whether the source was deleted or changed."""
     changes = {"state": "retired", "updated_at": timezone.now(), **fields}
     rows.filter(source=None).update(retired_reason=RetiredReason.SOURCE_GONE, **changes)
     rows.filter(source__isnull=False).update(retired_reason=RetiredReason.SOURCE_CHANGED, **changes)

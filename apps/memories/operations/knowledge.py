@@ -10,7 +10,7 @@ from apps.chats.models import Chat, Message
 from apps.common.problems import Invalid
 from apps.memories.candidates import KnowledgeLine
 from apps.memories.models import Entity, Knowledge, RetiredReason
-from apps.memories.operations.entities import entity_named
+from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.layer_entries import line_hash, newest_message, source_fields, until_fields
 
 
@@ -22,19 +22,19 @@ def write_knowledge(
     run_id: UUID | None,
 ) -> int:
     """Write the lines of a run, and end the entries ``outdated`` at ``last``. Return how many entries changed."""
-    mine = Knowledge.objects.for_owner(chat.owner_id)
-    changed: int = mine.filter(pk__in=outdated, state=Knowledge.State.ACTIVE).update(
+    rows = Knowledge.objects.for_owner(chat.owner_id)
+    changed: int = rows.filter(pk__in=outdated, state=Knowledge.State.ACTIVE).update(
         state=Knowledge.State.RETIRED, retired_reason=RetiredReason.OUTDATED, **until_fields(last)
     )
     for line, message in lines:
-        subject = entity_named(chat, line.subject, Entity.Kind.CHARACTER)
-        target = entity_named(chat, line.target, Entity.Kind.CHARACTER) if line.target else None
+        subject = get_or_create_entity(chat, line.subject, Entity.Kind.CHARACTER)
+        target = get_or_create_entity(chat, line.target, Entity.Kind.CHARACTER) if line.target else None
         fields = {"chat": chat, "kind": line.kind, "subject": subject, "target": target, "text": line.text}
-        # The same line of the same message ended before; a run that reads the message again must not revive it.
-        ended = Q(retired_reason__in=[RetiredReason.OUTDATED, RetiredReason.BY_HAND])
-        if mine.filter(ended, source=message, **fields).exists():
+        # An entry of this line and message has ended: a run that reads the message again must not restore it.
+        has_ended = Q(retired_reason__in=[RetiredReason.OUTDATED, RetiredReason.BY_HAND])
+        if rows.filter(has_ended, source=message, **fields).exists():
             continue
-        _, created = mine.get_or_create(
+        _, created = rows.get_or_create(
             run_id=run_id,
             line_hash=line_hash(line.kind, subject.pk, target and target.pk, line.text, message.pk),
             defaults={"owner_id": chat.owner_id, **fields, **source_fields(message)},
@@ -52,8 +52,8 @@ def create_knowledge(chat: Chat, kind: str, subject: str, text: str, *, editor: 
         owner_id=chat.owner_id,
         chat=chat,
         kind=kind,
-        subject=entity_named(chat, subject, Entity.Kind.CHARACTER),
-        target=entity_named(chat, target, Entity.Kind.CHARACTER) if target else None,
+        subject=get_or_create_entity(chat, subject, Entity.Kind.CHARACTER),
+        target=get_or_create_entity(chat, target, Entity.Kind.CHARACTER) if target else None,
         text=text,
         source=newest_message(chat),
         edited_by=editor,

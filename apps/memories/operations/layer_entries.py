@@ -1,4 +1,4 @@
-"""Writes that entries of all layers share: correct, retire, restore and end an entry."""
+"""Correct, retire, restore and end entries of any layer."""
 
 import hashlib
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ Entry = TypeVar("Entry", bound=LayerEntry)
 def edit_entry(entry: Entry, *, editor: str, **changes: Any) -> Entry:
     """Set fields of an entry as a person's correction, and increment the version."""
     if changes.get("state", "retired") != "retired":
-        # The entry may have been retired in another tab. A check constraint forbids to keep traces of that.
+        # The entry may have been retired in another tab. Check constraints allow these fields only on retired entries.
         changes = {"state_before": "", "retired_reason": "", "retired_by": "", **changes}
     for name, value in changes.items():
         setattr(entry, name, value)
@@ -44,25 +44,25 @@ def restore_entry(entry: Entry, *, editor: str) -> Entry:
     """Undo ``retire_entry``. Raise Conflict if another entry has become current in its place."""
     if entry.state != "retired":  # type: ignore[attr-defined]
         return entry
-    replaced = entry.state_before == "current" and has_current_in_place(entry)
+    replaced = entry.state_before == "current" and has_current_counterpart(entry)
     if entry.retired_reason != RetiredReason.BY_HAND or replaced:
-        raise Conflict("Another entry has taken its place since.")
+        raise Conflict("Another entry has replaced it since.")
     return edit_entry(entry, editor=editor, state=entry.state_before, state_before="", retired_reason="", retired_by="")
 
 
-def has_current_in_place(entry: LayerEntry) -> bool:
-    """Return whether the field of the ledger, or the descriptor of a pair, has a current entry."""
-    place: dict[str, Any] = {"state": "current"}
+def has_current_counterpart(entry: LayerEntry) -> bool:
+    """Return whether another entry is current for the same ledger field or the same descriptor of a pair."""
+    lookup: dict[str, Any] = {"state": "current"}
     if isinstance(entry, LedgerEntry):
-        place |= {"chat": entry.chat_id, "entity": entry.entity_id, "field": entry.field}
+        lookup |= {"chat": entry.chat_id, "entity": entry.entity_id, "field": entry.field}
     elif isinstance(entry, Relationship):
-        place |= {
+        lookup |= {
             "chat": entry.chat_id,
             "subject": entry.subject_id,
             "target": entry.target_id,
             "descriptor": entry.descriptor,
         }
-    return bool(type(entry).objects.for_owner(entry.owner_id).filter(**place).exists())
+    return bool(type(entry).objects.for_owner(entry.owner_id).filter(**lookup).exists())
 
 
 def end_entry(entry: LedgerEntry | Relationship, state: str, message: Message | None) -> None:
@@ -92,10 +92,10 @@ def is_before(message: Message | None, other: Message | None) -> bool:
 
 def newest_message(chat: Chat) -> Message | None:
     """Return the last message of a chat, with its swipes."""
-    found: Message | None = (
+    message: Message | None = (
         Message.objects.for_owner(chat.owner_id).filter(chat=chat).with_swipes().order_by("-index").first()
     )
-    return found
+    return message
 
 
 def line_hash(*parts: object) -> str:

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from apps.chats.models import Chat, Message
 from apps.memories.candidates import StateLine
 from apps.memories.models import Entity, LedgerEntry, RetiredReason
-from apps.memories.operations.entities import entity_named
+from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.layer_entries import end_entry, is_before, newest_message, source_fields
 
 
@@ -18,7 +18,7 @@ def write_states(chat: Chat, lines: Iterable[tuple[StateLine, Message]], run_id:
     """Set and clear fields as the lines of a run say. Return how many changed."""
     changed = 0
     for line, message in lines:
-        entity = entity_named(chat, line.name, line.type)
+        entity = get_or_create_entity(chat, line.name, line.type)
         for name, value in line.fields.items():
             changed += set_field(chat, entity, name, value, message, run_id=run_id)
         for name in line.cleared:
@@ -64,7 +64,7 @@ def _outdates(value: str, message: Message) -> Q:
 
 
 def clear_field(chat: Chat, entity: Entity, field: str, message: Message | None) -> bool:
-    """End a field's current value at ``message``. Return whether there was one."""
+    """End a field's current value at ``message``. Return False if it has none, or a later one."""
     current = _entries(chat, entity, field).filter(state=LedgerEntry.State.CURRENT).select_related("source").first()
     if current is None or is_before(message, current.source):
         return False
@@ -79,11 +79,11 @@ def _entries(chat: Chat, entity: Entity, field: str) -> QuerySet[LedgerEntry]:
 @transaction.atomic
 def set_state(chat: Chat, name: str, kind: str, field: str, value: str | None, *, editor: str) -> None:
     """Set a field by hand from the newest message on, or clear it if ``value`` is None."""
-    entity = entity_named(chat, name, kind)
+    entity = get_or_create_entity(chat, name, kind)
     newest = newest_message(chat)
     if value is None:
         clear_field(chat, entity, field, newest)
-        # Also what a run had cleared before: a change of its text must not bring back what a person cleared.
+        # Mark entries that a run had cleared as well, so that a change of its text doesn't restore them.
         cleared = _entries(chat, entity, field).filter(state=LedgerEntry.State.CLEARED)
         cleared.update(retired_by=editor)
     else:

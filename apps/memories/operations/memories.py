@@ -90,7 +90,7 @@ def supersede(chat: Chat, target: UUID, successor: Memory, reason: str = "", *, 
     """Mark the memory ``target`` as superseded by ``successor``, with an optional RetiredReason.
 
     In a branch that inherited the target, only its inheritance changes: the parent keeps the memory. With
-    ``keep_pinned`` a pinned memory is left as it is.
+    ``keep_pinned`` a pinned memory is not changed.
     """
     fields = {
         "state": Memory.State.SUPERSEDED,

@@ -1,4 +1,4 @@
-"""Merges of several memories into one and splits of one into several. Both keep the originals, superseded."""
+"""Merge several memories into one, or split one into several. The originals are superseded."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -17,8 +17,8 @@ MAX_TRIGGERS = 12
 def merge_memories(members: Sequence[Memory], text: str, *, run_id: UUID) -> int:
     """Merge memories for a run. Return how many were merged.
 
-    Return 0 if one of them was superseded, edited, pinned or deleted meanwhile: ``text`` is made from what they said
-    before.
+    Return 0 if one of them was superseded, edited, pinned or deleted in the meantime, since ``text`` was made from
+    their earlier texts.
     """
     rows = Memory.objects.for_owner(members[0].owner_id).active().select_for_update(of=("self",))
     unchanged = rows.filter(pinned=False, edited_by="", text__in=[member.text for member in members])
@@ -52,9 +52,9 @@ def is_merge(memory: Memory) -> bool:
 
 @transaction.atomic
 def undo_merge(memory: Memory) -> list[Memory]:
-    """Retire a merge and make its members active again. Return the members.
+    """Retire a merged memory and make its members active again. Return the members.
 
-    Runs don't merge them again. Raise Conflict if the memory is no merge, or not active any more.
+    Runs don't merge them again. Raise Conflict if the memory is not a merge, or no longer active.
     """
     _lock_active(memory)
     members = list(memory.supersedes.filter(retired_reason=RetiredReason.MERGED).order_by("pk"))
@@ -69,14 +69,14 @@ def undo_merge(memory: Memory) -> list[Memory]:
 def undo_split(part: Memory) -> Memory:
     """Retire all parts of the split that made ``part``, and make the original active again. Return the original.
 
-    Raise Conflict if the memory is no part of a split, or if one of the parts isn't active any more.
+    Raise Conflict if the memory is not part of a split, or if one of the parts is no longer active.
     """
     original = part.split_from
     if original is None:
         raise Conflict("This memory was not created by a split.")
     parts = Memory.objects.for_owner(part.owner_id).filter(split_from=original).exclude(state=Memory.State.RETIRED)
-    for present in parts.present():
-        _lock_active(present)
+    for sibling in parts.present():
+        _lock_active(sibling)
     chat = part.chat or Chat(owner_id=part.owner_id)
     retract_memories(chat, parts.select_related("superseded_by"), RetiredReason.UNDONE)
     original.refresh_from_db()
@@ -84,10 +84,10 @@ def undo_split(part: Memory) -> Memory:
 
 
 def _lock_active(memory: Memory) -> None:
-    """Lock a memory's row. Raise Conflict if it isn't active any more."""
+    """Lock a memory's row. Raise Conflict if it is no longer active."""
     rows = Memory.objects.for_owner(memory.owner_id).active().select_for_update()
     if rows.filter(pk=memory.pk).first() is None:
-        raise Conflict("It has changed in the meantime and can't be undone any more.")
+        raise Conflict("It was changed in the meantime, so this can no longer be undone.")
 
 
 def _replace(

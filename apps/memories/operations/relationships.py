@@ -12,7 +12,7 @@ from apps.common.problems import Invalid
 from apps.memories.candidates import MAGNITUDES, Descriptor, RelationshipLine
 from apps.memories.lineage import relatives
 from apps.memories.models import Entity, Relationship, RetiredReason
-from apps.memories.operations.entities import entity_named
+from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.layer_entries import end_entry, is_before, newest_message, source_fields
 
 MAX_DESCRIPTORS = 6  # per directed pair
@@ -23,12 +23,12 @@ def write_relationships(
 ) -> int:
     """Add and remove descriptors as the lines of a run say. Return how many changed.
 
-    Nothing changes where the same message said so before, or a later one has changed the descriptor.
+    A line is skipped if its message set the descriptor before, or if a later message has changed the descriptor.
     """
     changed = 0
     for line, message in lines:
-        subject = entity_named(chat, line.subject, Entity.Kind.CHARACTER, character)
-        target = entity_named(chat, line.target, Entity.Kind.CHARACTER, character)
+        subject = get_or_create_entity(chat, line.subject, Entity.Kind.CHARACTER, character)
+        target = get_or_create_entity(chat, line.target, Entity.Kind.CHARACTER, character)
         if subject == target:
             continue
         current = {row.descriptor: row for row in _current(chat, subject, target)}
@@ -103,20 +103,20 @@ def set_relationship(
 
     Raise Invalid if subject and target are the same entity.
     """
-    one, other = (entity_named(chat, name, Entity.Kind.CHARACTER) for name in (subject, target))
-    if one == other:
+    from_entity, to_entity = (get_or_create_entity(chat, name, Entity.Kind.CHARACTER) for name in (subject, target))
+    if from_entity == to_entity:
         raise Invalid.at("/target", "It must be somebody else.")
     newest = newest_message(chat)
     state = Relationship.State.REPLACED if magnitude else Relationship.State.REMOVED
-    current = _of_pair(chat, one, other).filter(descriptor=word, state=Relationship.State.CURRENT)
+    current = _of_pair(chat, from_entity, to_entity).filter(descriptor=word, state=Relationship.State.CURRENT)
     current.update(state=state, until=newest, retired_by=editor, updated_at=timezone.now())
     if magnitude is None:
         return None
     return Relationship.objects.create(
         owner_id=chat.owner_id,
         chat=chat,
-        subject=one,
-        target=other,
+        subject=from_entity,
+        target=to_entity,
         descriptor=word,
         magnitude=magnitude,
         source=newest,

@@ -10,9 +10,9 @@ from apps.memories.operations.layer_entries import edit_entry
 
 
 def write_scene(chat: Chat, last: Message, *, reason: str, recap: str, run_id: UUID | None) -> int:
-    """Write that a scene ends with the message ``last``. Return 1 if it is new, else 0.
+    """Record a scene that ends with the message ``last``. Return 1 if it is new or was retired, else 0.
 
-    A scene that a person dismissed stays dismissed; a retired one is found again.
+    A scene that a person dismissed stays dismissed.
     """
     scene, created = Scene.objects.for_owner(chat.owner_id).get_or_create(
         chat=chat,
@@ -37,8 +37,8 @@ def write_scene(chat: Chat, last: Message, *, reason: str, recap: str, run_id: U
 
 def write_recap(scene: Scene, recap: str) -> None:
     """Set the recap of a scene that has none and that no person edited."""
-    mine = Scene.objects.for_owner(scene.owner_id).filter(pk=scene.pk, recap="", edited_by="")
-    mine.update(recap=recap, updated_at=timezone.now())
+    rows = Scene.objects.for_owner(scene.owner_id).filter(pk=scene.pk, recap="", edited_by="")
+    rows.update(recap=recap, updated_at=timezone.now())
 
 
 def dismiss_scene(scene: Scene, *, editor: str) -> Scene:

@@ -58,7 +58,7 @@ def edit_text(
     Parts that are not given, and the last message covered, are those of the current version. The text of a profile
     is made from its sections.
     """
-    # The canon of a character holds in all of their chats.
+    # The canon of a character applies to all of their chats.
     of_character = kind == VersionedText.Kind.CANON and character is not None
     scope: dict[str, Any] = {"chat": None if of_character else chat, "character": character}
     versions = VersionedText.objects.for_owner(chat.owner_id).filter(kind=kind, **scope)

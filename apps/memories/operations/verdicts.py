@@ -16,7 +16,7 @@ from apps.chats.models import Character, Chat, Message, Participant
 from apps.memories.candidates import Candidate, candidate_hash
 from apps.memories.lexemes import Lexemes
 from apps.memories.models import Memory, RetiredReason
-from apps.memories.operations.entities import entities_named
+from apps.memories.operations.entities import get_or_create_entities
 from apps.memories.operations.memories import latest_message, link_sources, supersede
 from apps.memories.queries.memories import active_memories
 from apps.memories.verdicts import Outcome, Verdict
@@ -48,7 +48,7 @@ class VerdictBatch:
 
     ``turns`` are messages by the numbers that candidates cite. ``vectors`` has a row for each verdict, or is None
     where embeddings are unavailable; ``model`` is the embedding model. ``character`` is the group member who
-    remembers, None outside groups. ``triggers`` are keywords by the number of the verdict.
+    remembers; None outside groups. ``triggers`` are keywords by the number of the verdict.
     """
 
     chat: Chat
@@ -93,7 +93,7 @@ def write_verdicts(batch: VerdictBatch) -> Counter[str]:
             if target:
                 supersede(batch.chat, target, memory, keep_pinned=True)
         elif verdict.outcome == Outcome.RECONFIRMED and verdict.target:
-            _confirm(batch, verdict.target, verdict.candidate, again=verdict.target in touched)
+            _confirm(batch, verdict.target, verdict.candidate, already_touched=verdict.target in touched)
             touched.add(verdict.target)
     _decay(batch, touched)
     _retire_beyond_caps(batch)
@@ -102,10 +102,10 @@ def write_verdicts(batch: VerdictBatch) -> Counter[str]:
 
 def _create(batch: VerdictBatch, number: int, candidate: Candidate) -> Memory:
     sources = [batch.turns[n] for n in candidate.sources]
-    line = hash_of(batch, candidate)
-    # The run may have made a memory of the same line before, which has been retired: free its unique hash.
-    mine = Memory.objects.for_owner(batch.chat.owner_id).filter(run_id=batch.run_id, tier=batch.tier)
-    mine.filter(candidate_hash=line, deleted_at=None).exclude(state=Memory.State.ACTIVE).update(candidate_hash="")
+    hash_ = hash_of(batch, candidate)
+    # The run may have made a memory of this line before that is retired by now. Clear its hash, which must be unique.
+    of_run = Memory.objects.for_owner(batch.chat.owner_id).filter(run_id=batch.run_id, tier=batch.tier)
+    of_run.filter(candidate_hash=hash_, deleted_at=None).exclude(state=Memory.State.ACTIVE).update(candidate_hash="")
     memory: Memory = Memory.objects.create(
         owner_id=batch.chat.owner_id,
         chat=batch.chat,
@@ -123,20 +123,20 @@ def _create(batch: VerdictBatch, number: int, candidate: Candidate) -> Memory:
         embedding_model=batch.model if batch.vectors is not None else "",
         lexemes=Lexemes(candidate.text),
         run_id=batch.run_id,
-        candidate_hash=line,
+        candidate_hash=hash_,
     )
     link_sources(memory.owner_id, memory.pk, sources)
-    memory.entities.set(entities_named(batch.chat, candidate.entities, batch.character))
+    memory.entities.set(get_or_create_entities(batch.chat, candidate.entities, batch.character))
     return memory
 
 
-def _confirm(batch: VerdictBatch, target: UUID, candidate: Candidate, *, again: bool) -> None:
+def _confirm(batch: VerdictBatch, target: UUID, candidate: Candidate, *, already_touched: bool) -> None:
     """Link a memory to the messages that repeat it, and raise its confidence.
 
-    ``again`` means that the batch touched the memory before; its confidence rises once a batch.
+    Only link it if ``already_touched`` by the batch: confidence rises once per batch.
     """
     link_sources(batch.chat.owner_id, target, [batch.turns[number] for number in candidate.sources])
-    if again:
+    if already_touched:
         return
     Memory.objects.for_owner(batch.chat.owner_id).filter(pk=target).update(
         confidence=Least(F("confidence") + batch.limits.confirmation, Value(1.0), output_field=FloatField()),
@@ -148,18 +148,18 @@ def _confirm(batch: VerdictBatch, target: UUID, candidate: Candidate, *, again: 
 def _decay(batch: VerdictBatch, touched: set[UUID]) -> None:
     """Count the pass for memories that it did not touch, and lower the confidence of long unconfirmed ones.
 
-    One that is at the floor already is retired, unless a person pinned or edited it.
+    Memories already at the floor are retired, unless a person pinned or edited them.
     """
     limits = batch.limits
     untouched = active_memories(batch.chat, batch.tier, batch.character_id).exclude(pk__in=touched)
     untouched.update(unconfirmed=F("unconfirmed") + 1)
-    tired = untouched.filter(unconfirmed__gt=limits.decay_after).exclude(Q(pinned=True) | ~Q(edited_by=""))
+    unconfirmed = untouched.filter(unconfirmed__gt=limits.decay_after).exclude(Q(pinned=True) | ~Q(edited_by=""))
     # Repeated subtraction of floats ends slightly above the floor.
-    tired.filter(confidence__lte=limits.decay_floor + 1e-9).update(
+    unconfirmed.filter(confidence__lte=limits.decay_floor + 1e-9).update(
         state=Memory.State.RETIRED, retired_reason=RetiredReason.DECAYED, updated_at=timezone.now()
     )
-    lower = Greatest(F("confidence") - limits.decay, Value(limits.decay_floor), output_field=FloatField())
-    tired.update(confidence=Case(When(confidence__gt=limits.decay_floor, then=lower), default=F("confidence")))
+    lowered = Greatest(F("confidence") - limits.decay, Value(limits.decay_floor), output_field=FloatField())
+    unconfirmed.update(confidence=Case(When(confidence__gt=limits.decay_floor, then=lowered), default=F("confidence")))
 
 
 def _retire_beyond_caps(batch: VerdictBatch) -> None:

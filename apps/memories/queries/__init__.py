@@ -1,1 +1,1 @@
-"""Read memories and layers for pages, replies and prompts."""
+"""Read memories and layers for pages, API responses and prompts."""

@@ -8,17 +8,17 @@ from apps.memories.models import Arc
 
 def arcs_in(chat: Chat) -> QuerySet[Arc]:
     """Return the chat's arcs and its character's persistent ones, open ones first, without retired ones."""
-    mine = Q(chat=chat)
+    own_or_persistent = Q(chat=chat)
     if chat.character_id:
-        mine |= Q(character=chat.character_id, persistent=True)
-    return _shown(Arc.objects.for_owner(chat.owner_id).filter(mine))
+        own_or_persistent |= Q(character=chat.character_id, persistent=True)
+    return _without_retired(Arc.objects.for_owner(chat.owner_id).filter(own_or_persistent))
 
 
 def persistent_arcs_of(character: Character) -> QuerySet[Arc]:
     """Return the character's persistent arcs, open ones first, without retired ones."""
-    return _shown(Arc.objects.for_owner(character.owner_id).filter(character=character, persistent=True))
+    return _without_retired(Arc.objects.for_owner(character.owner_id).filter(character=character, persistent=True))
 
 
-def _shown(rows: QuerySet[Arc]) -> QuerySet[Arc]:
+def _without_retired(rows: QuerySet[Arc]) -> QuerySet[Arc]:
     rows = rows.exclude(state=Arc.State.RETIRED)
     return rows.select_related("source__chat", "until__chat", "chat").order_by("state", "-pk")

@@ -29,18 +29,18 @@ def valid_at(rows: QuerySet[Row], chat: Chat, at: int) -> QuerySet[Row]:
 
     Rows that began in another chat count as begun.
     """
-    begun = Q(source=None) | ~Q(source__chat=chat) | Q(source__index__lte=at)
-    return rows.filter(begun).exclude(until__chat=chat, until__index__lte=at)
+    has_begun = Q(source=None) | ~Q(source__chat=chat) | Q(source__index__lte=at)
+    return rows.filter(has_begun).exclude(until__chat=chat, until__index__lte=at)
 
 
 def knowledge_in(chat: Chat, at: int | None = None) -> QuerySet[Knowledge]:
-    """Return the knowledge entries of a chat that are active, or that were after the message at index ``at``."""
+    """Return the knowledge entries of a chat that are active, or were active after the message at index ``at``."""
     rows: QuerySet[Knowledge] = Knowledge.objects.for_owner(chat.owner_id).filter(chat=chat)
-    shown = Q(state=Knowledge.State.ACTIVE)
+    was_active = Q(state=Knowledge.State.ACTIVE)
     if at is not None:
         # An outdated entry is retired now, but was active up to the message that ended it.
-        rows, shown = valid_at(rows, chat, at), shown | Q(retired_reason=RetiredReason.OUTDATED)
-    return _ordered(rows.filter(shown))
+        rows, was_active = valid_at(rows, chat, at), was_active | Q(retired_reason=RetiredReason.OUTDATED)
+    return _ordered(rows.filter(was_active))
 
 
 def knowledge_of(character: Character) -> QuerySet[Knowledge]:
@@ -60,6 +60,7 @@ def knowledge_matrix(entries: Iterable[Knowledge]) -> KnowledgeMatrix:
     kinds = [(kind, label) for kind, label in Knowledge.Kind.choices if kind in occurring]
     rows = []
     for subject, group in groupby(entries, key=lambda entry: entry.subject):
-        of_subject = list(group)
-        rows.append((subject, [(label, [e for e in of_subject if e.kind == kind]) for kind, label in kinds]))
+        known = list(group)
+        cells = [(label, [entry for entry in known if entry.kind == kind]) for kind, label in kinds]
+        rows.append((subject, cells))
     return KnowledgeMatrix([label for _, label in kinds], rows)

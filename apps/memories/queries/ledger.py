@@ -25,7 +25,7 @@ class FieldHistory:
 
 @dataclass
 class EntityState:
-    """The ledger's fields of one entity."""
+    """The fields of one entity in the ledger."""
 
     entity: Entity
     fields: list[FieldHistory]
@@ -50,8 +50,8 @@ def ledger_in(chat: Chat, at: int | None = None) -> list[EntityState]:
         rows = rows.filter(Q(source=None) | Q(source__index__lte=at))
     ordered = rows.select_related("entity", "source", "until").order_by("entity__kind", "entity__name", "field", "-pk")
     return [
-        EntityState(entity, [_history(name, rows, at) for name, rows in groupby(of_one, key=lambda row: row.field)])
-        for entity, of_one in groupby(ordered, key=lambda row: row.entity)
+        EntityState(entity, [_history(name, rows, at) for name, rows in groupby(of_entity, key=lambda row: row.field)])
+        for entity, of_entity in groupby(ordered, key=lambda row: row.entity)
     ]
 
 

@@ -1,4 +1,4 @@
-"""Read memories by tier, by place in the story, and along the chain of replacements."""
+"""Read memories by tier, by position in the chat, and along the chain of replacements."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -8,14 +8,14 @@ from apps.memories.lineage import relatives
 from apps.memories.models import Memory
 from apps.memories.querysets import MemoryQuerySet
 
-LONGEST_CHAIN = 200
+MAX_CHAIN_LENGTH = 200
 
 
 def active_memories(chat: Chat, tier: str, character_id: UUID | None) -> MemoryQuerySet:
-    """Return the active memories that a chat keeps in a tier.
+    """Return the active memories of a tier that are used in a chat.
 
-    Long-term memories are kept by the character, without those learnt in other branches of the same story; session
-    memories, and long-term ones where there is no character, by the chat.
+    Long-term memories are the character's, except those learnt in other branches of the same story; session memories,
+    and long-term ones where there is no character, are the chat's.
     """
     memories: MemoryQuerySet = Memory.objects.for_owner(chat.owner_id).active().filter(tier=tier)
     if tier == Memory.Tier.LONG_TERM and character_id:
@@ -24,27 +24,27 @@ def active_memories(chat: Chat, tier: str, character_id: UUID | None) -> MemoryQ
 
 
 def memories_between(chat: Chat, start: int, end: int) -> MemoryQuerySet:
-    """Return what was learnt from the messages with the indexes ``start`` to ``end``."""
+    """Return memories that are valid from a message with an index from ``start`` to ``end``."""
     memories: MemoryQuerySet = Memory.objects.for_owner(chat.owner_id).present().filter(chat=chat)
     return memories.filter(valid_from__index__gte=start, valid_from__index__lte=end).order_by("pk")
 
 
 def replacement_chain(memory: Memory) -> list[Memory]:
-    """Return the memory with everything that it replaced and that replaced it, oldest first."""
-    mine = Memory.objects.for_owner(memory.owner_id).present().select_related("valid_to", "valid_from")
-    older: list[Memory] = []
+    """Return the memory with its predecessors and successors, oldest first."""
+    memories = Memory.objects.for_owner(memory.owner_id).present().select_related("valid_to", "valid_from")
+    predecessors: list[Memory] = []
     level = [memory.pk]
-    while level and len(older) < LONGEST_CHAIN:
-        found = list(mine.filter(superseded_by__in=level).order_by("-pk"))
-        older += found
-        level = [predecessor.pk for predecessor in found]
-    newer: list[Memory] = []
+    while level and len(predecessors) < MAX_CHAIN_LENGTH:
+        replaced = list(memories.filter(superseded_by__in=level).order_by("-pk"))
+        predecessors += replaced
+        level = [predecessor.pk for predecessor in replaced]
+    successors: list[Memory] = []
     successor_id = memory.superseded_by_id
-    while successor_id and len(newer) < LONGEST_CHAIN:
-        successor = mine.filter(pk=successor_id).first()
-        newer += [successor] if successor else []
+    while successor_id and len(successors) < MAX_CHAIN_LENGTH:
+        successor = memories.filter(pk=successor_id).first()
+        successors += [successor] if successor else []
         successor_id = successor.superseded_by_id if successor else None
-    return [*reversed(older), memory, *newer]
+    return [*reversed(predecessors), memory, *successors]
 
 
 def add_witness_names(memories: Sequence[Memory]) -> Sequence[Memory]:

@@ -26,10 +26,10 @@ def relationships_in(chat: Chat, at: int | None = None) -> list[RelationshipPair
 
     ``at`` is a message index: relationships are returned as they were after that message.
     """
-    mine = Q(chat=chat)
+    in_scope = Q(chat=chat)
     if chat.character_id:
-        mine |= Q(subject__character=chat.character_id)
-    rows = Relationship.objects.for_owner(chat.owner_id).filter(mine).exclude(state=Relationship.State.RETIRED)
+        in_scope |= Q(subject__character=chat.character_id)
+    rows = Relationship.objects.for_owner(chat.owner_id).filter(in_scope).exclude(state=Relationship.State.RETIRED)
     rows = rows.exclude(chat__in=relatives(chat))
     if at is None:
         return _pairs(rows, rows.filter(state=Relationship.State.CURRENT))

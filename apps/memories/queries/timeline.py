@@ -1,4 +1,4 @@
-"""Memories in the order of the story, grouped into sections for the memory book."""
+"""Order memories by the story, and group them into sections for the memory book."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -9,10 +9,10 @@ from django.db.models import BooleanField, Case, When
 
 from apps.chats.models import Character, Chat
 from apps.memories.models import Memory
-from apps.memories.queries.scenes import SceneView, finished_scenes
+from apps.memories.queries.scenes import FinishedScene, finished_scenes
 from apps.memories.querysets import MemoryQuerySet
 
-MESSAGES_PER_SECTION = 50  # where no scenes are known
+MESSAGES_PER_SECTION = 50  # in chats without finished scenes
 SectionKey = tuple[str, int | None, int | None, Chat | None]  # label, start, end and chat of a section
 
 
@@ -29,9 +29,9 @@ class Section:
 
 def order_by_chat(chat: Chat, memories: MemoryQuerySet) -> MemoryQuerySet:
     """Order memories by the chat's messages; those learnt in other chats come last, with ``elsewhere`` set."""
-    mine = When(pk__in=Memory.objects.for_owner(chat.owner_id).learnt_in(chat).values("pk"), then=False)
-    placed = memories.annotate(elsewhere=Case(mine, default=True, output_field=BooleanField()))
-    return placed.select_related("valid_from__chat", "chat", "superseded_by").order_by(
+    learnt_here = When(pk__in=Memory.objects.for_owner(chat.owner_id).learnt_in(chat).values("pk"), then=False)
+    annotated = memories.annotate(elsewhere=Case(learnt_here, default=True, output_field=BooleanField()))
+    return annotated.select_related("valid_from__chat", "chat", "superseded_by").order_by(
         "elsewhere", "valid_from__index", "pk"
     )
 
@@ -39,20 +39,20 @@ def order_by_chat(chat: Chat, memories: MemoryQuerySet) -> MemoryQuerySet:
 def sections_of_chat(chat: Chat, memories: Iterable[Memory]) -> list[Section]:
     """Group memories, ordered by ``order_by_chat``, by the chat's scenes, or by equal numbers of its messages."""
     scenes = finished_scenes(chat)
-    return _grouped(memories, lambda memory: _section_in_chat(memory, scenes, chat.message_count))
+    return _group(memories, lambda memory: _section_in_chat(memory, scenes, chat.message_count))
 
 
-def _section_in_chat(memory: Any, scenes: Sequence[SceneView], message_count: int) -> SectionKey:
+def _section_in_chat(memory: Any, scenes: Sequence[FinishedScene], message_count: int) -> SectionKey:
     if memory.elsewhere:
-        return "Known from elsewhere", None, None, None
+        return "Learnt in other chats", None, None, None
     if memory.valid_from is None:
-        return "Without a place in the chat", None, None, None
+        return "Not linked to a message", None, None, None
     index = memory.valid_from.index
     for number, scene in enumerate(scenes, 1):
         if scene.start <= index <= scene.end:
             return scene.name or f"Scene {number}", scene.start, scene.end, None
     if scenes:
-        return "The scene under way", scenes[-1].end + 1, None, None
+        return "The current scene", scenes[-1].end + 1, None, None
     start = index // MESSAGES_PER_SECTION * MESSAGES_PER_SECTION
     end = min(start + MESSAGES_PER_SECTION, message_count) - 1
     return f"Messages {start} to {end}", start, end, None
@@ -60,17 +60,17 @@ def _section_in_chat(memory: Any, scenes: Sequence[SceneView], message_count: in
 
 def order_by_chats(character: Character, memories: MemoryQuerySet) -> MemoryQuerySet:
     """Order a character's memories by chat, oldest chat first, and within a chat by its messages."""
-    mine = memories.filter(character=character)
-    return mine.select_related("valid_from__chat", "chat", "superseded_by").order_by(
+    of_character = memories.filter(character=character)
+    return of_character.select_related("valid_from__chat", "chat", "superseded_by").order_by(
         "chat__created_at", "chat", "valid_from__index", "pk"
     )
 
 
 def sections_by_chat(memories: Iterable[Memory]) -> list[Section]:
     """Group memories, ordered by ``order_by_chats``, by the chats that they were learnt in."""
-    deleted = "From chats that are deleted"
-    return _grouped(memories, lambda memory: (memory.chat.title if memory.chat else deleted, None, None, memory.chat))
+    deleted = "From deleted chats"
+    return _group(memories, lambda memory: (memory.chat.title if memory.chat else deleted, None, None, memory.chat))
 
 
-def _grouped(memories: Iterable[Memory], key: Callable[[Memory], SectionKey]) -> list[Section]:
+def _group(memories: Iterable[Memory], key: Callable[[Memory], SectionKey]) -> list[Section]:
     return [Section(*section, memories=list(group)) for section, group in groupby(memories, key=key)]

@@ -4,29 +4,29 @@ import re
 
 from sentencex import segment
 
-MAX_EXCERPT = 2000  # characters; shorter texts are shown whole
+MAX_EXCERPT_LENGTH = 2000  # characters; shorter texts are shown whole
 
 _WORD = re.compile(r"\w+")
-_STEM = 5  # letters that forms of one word usually share
+_STEM_LENGTH = 5  # letters that forms of one word usually share
 
 
 def best_sentence(text: str, query: str) -> str:
-    """Return the sentence of ``text`` that shares most words with ``query``; the first of equals."""
-    sentences = [sentence.strip() for sentence in segment("en", text[: 10 * MAX_EXCERPT]) if sentence.strip()]
-    wanted = _stems(query)
-    return max(sentences, key=lambda sentence: len(_stems(sentence) & wanted), default=text.strip())
+    """Return the sentence of ``text`` that shares most words with ``query``; the first one if several do."""
+    sentences = [sentence.strip() for sentence in segment("en", text[: 10 * MAX_EXCERPT_LENGTH]) if sentence.strip()]
+    query_stems = _stems(query)
+    return max(sentences, key=lambda sentence: len(_stems(sentence) & query_stems), default=text.strip())
 
 
 def excerpt(text: str, sentence: str) -> str:
-    """Return a short ``text`` whole, else MAX_EXCERPT characters around ``sentence``, cut between words."""
-    if len(text) < MAX_EXCERPT:
+    """Return a short ``text`` whole, else MAX_EXCERPT_LENGTH characters around ``sentence``, cut between words."""
+    if len(text) < MAX_EXCERPT_LENGTH:
         return text
     middle = text.find(sentence) + len(sentence) // 2
-    start = min(max(0, middle - MAX_EXCERPT // 2), len(text) - MAX_EXCERPT)
-    cut = text[start : start + MAX_EXCERPT]
+    start = min(max(0, middle - MAX_EXCERPT_LENGTH // 2), len(text) - MAX_EXCERPT_LENGTH)
+    cut = text[start : start + MAX_EXCERPT_LENGTH]
     cut = cut if start == 0 else "… " + cut.partition(" ")[2]
-    return cut if start + MAX_EXCERPT == len(text) else cut.rpartition(" ")[0] + " …"
+    return cut if start + MAX_EXCERPT_LENGTH == len(text) else cut.rpartition(" ")[0] + " …"
 
 
 def _stems(text: str) -> set[str]:
-    return {word[:_STEM] for word in _WORD.findall(text.lower()) if len(word) > 2}
+    return {word[:_STEM_LENGTH] for word in _WORD.findall(text.lower()) if len(word) > 2}

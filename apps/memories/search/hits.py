@@ -1,4 +1,4 @@
-"""Fetch the rows that may answer a query, with their signals, from Postgres."""
+"""Fetch the rows that match a query, with their signals, from Postgres."""
 
 import datetime as dt
 from collections import defaultdict
@@ -13,7 +13,7 @@ from django.db.models import Value
 from django.db.models.functions import Lower, StrIndex
 from django.utils import timezone
 
-from apps.memories.lexemes import any_of
+from apps.memories.lexemes import match_any_query
 from apps.memories.lineage import relatives
 from apps.memories.models import Entity, Memory
 from apps.memories.search.presets import Preset
@@ -43,9 +43,9 @@ MEMORIES = SearchTable(
 
 @dataclass(frozen=True)
 class SearchScope:
-    """The rows that are searched: of an owner, a chat, a character, or a chat with its character's long-term memories.
+    """Which rows are searched: an owner's, a chat's, a character's, or a chat's and its character's long-term memories.
 
-    ``before`` leaves out messages from this index on.
+    ``before`` excludes messages from this index on.
     """
 
     owner_id: UUID
@@ -56,7 +56,7 @@ class SearchScope:
     before: int | None = None
 
     @property
-    def values(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Return the parameters of the statement."""
         return {
             "owner": self.owner_id,
@@ -77,150 +77,148 @@ class QueryTerms:
     vectors: Sequence[np.ndarray] = ()
 
     @property
-    def values(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Return the parameters of the statement."""
         texts = ["[" + ",".join(map(str, vector.tolist())) + "]" for vector in self.vectors]
-        named = {f"sentence_{number}": text for number, text in enumerate(texts[1:])}
-        common = {"lexemes": list(self.lexemes), "any": any_of(self.lexemes), "model": self.model}
-        return common | named | ({"whole": texts[0]} if texts else {})
+        sentences = {f"sentence_{number}": text for number, text in enumerate(texts[1:])}
+        common = {"lexemes": list(self.lexemes), "any": match_any_query(self.lexemes), "model": self.model}
+        return common | sentences | ({"whole": texts[0]} if texts else {})
 
 
 def speakers_in(scope: SearchScope) -> list[Speaker]:
-    """Return who speaks in the messages of the scope, most messages first."""
+    """Return the speakers in the messages of the scope, those with most messages first."""
     sql = f"""
         SELECT p.speaker, p.is_user, count(*), sum(p.length)
-        FROM memories_passage p WHERE {_passages_of(scope)} GROUP BY p.speaker, p.is_user ORDER BY 3 DESC
+        FROM memories_passage p WHERE {_passages_condition(scope)} GROUP BY p.speaker, p.is_user ORDER BY 3 DESC
     """  # noqa: S608 - composed of our own constants
     with connection.cursor() as cursor:
-        cursor.execute(sql, scope.values)
+        cursor.execute(sql, scope.parameters)
         return [Speaker(*row) for row in cursor.fetchall()]
 
 
 def find_messages(
-    scope: SearchScope, terms: QueryTerms, preset: Preset, question: ParsedQuery, speakers: Sequence[Speaker]
+    scope: SearchScope, terms: QueryTerms, preset: Preset, parsed: ParsedQuery, speakers: Sequence[Speaker]
 ) -> list[Hit]:
     """Return the messages of the scope that any arm finds."""
     if MESSAGES not in scope.tiers:
         return []
-    usual = _usual_lengths(speakers)
-    rows = _rows(PASSAGES, _passages_of(scope), terms, preset, scope)
+    mean_lengths = _mean_turn_lengths(speakers)
+    rows = _fetch_rows(PASSAGES, _passages_condition(scope), terms, preset, scope)
     rows = [row for row in rows if scope.before is None or row["index"] < scope.before]
-    return [_message(row, question, usual) for row in rows]
+    return [_message_hit(row, parsed, mean_lengths) for row in rows]
 
 
-def _usual_lengths(speakers: Sequence[Speaker]) -> dict[bool, float]:
+def _mean_turn_lengths(speakers: Sequence[Speaker]) -> dict[bool, float]:
     """Return the mean number of words in a turn by ``is_user``."""
     turns: dict[bool, int] = defaultdict(int)
     words: dict[bool, int] = defaultdict(int)
     for speaker in speakers:
         turns[speaker.is_user] += speaker.turns
         words[speaker.is_user] += speaker.words
-    return {side: words[side] / turns[side] for side in turns}
+    return {is_user: words[is_user] / turns[is_user] for is_user in turns}
 
 
-def _message(row: dict[str, Any], question: ParsedQuery, usual: dict[bool, float]) -> Hit:
+def _message_hit(row: dict[str, Any], parsed: ParsedQuery, mean_lengths: dict[bool, float]) -> Hit:
     traits = {
-        "subject": float(row["speaker"] in question.subjects),
-        "length": relative_length(row["length"], usual.get(row["is_user"], 0)),
+        "subject": float(row["speaker"] in parsed.subjects),
+        "length": relative_length(row["length"], mean_lengths.get(row["is_user"], 0)),
         "question": float(row["is_question"]),
-        "recency": recency(_age(row["at"])),
+        "recency": recency(_age_in_days(row["at"])),
     }
     turn = TurnPosition(row["chat_id"], row["session"], row["index"], row["speaker"], row["is_question"])
     return Hit(row["id"], MESSAGES, row["arms"], traits, turn)
 
 
-def find_memories(
-    scope: SearchScope, terms: QueryTerms, preset: Preset, question: ParsedQuery, query: str
-) -> list[Hit]:
+def find_memories(scope: SearchScope, terms: QueryTerms, preset: Preset, parsed: ParsedQuery, query: str) -> list[Hit]:
     """Return the memories of the scope that any arm finds.
 
-    They have no turns around them, so the signals of their windows are those of their text.
+    A memory has no turns around it, so the signals of its window are those of its text.
     """
     if not set(scope.tiers) & set(Memory.Tier.values):
         return []
-    rows = _rows(MEMORIES, _memories_of(scope), terms, preset, scope)
-    linked = _linked_entities(scope, query, [row["id"] for row in rows])
-    return [_memory(row, question, linked.get(row["id"], 0.0), scope.instance) for row in rows]
+    rows = _fetch_rows(MEMORIES, _memories_condition(scope), terms, preset, scope)
+    entity_shares = _entity_shares(scope, query, [row["id"] for row in rows])
+    return [_memory_hit(row, parsed, entity_shares.get(row["id"], 0.0), scope.instance) for row in rows]
 
 
-def _memory(row: dict[str, Any], question: ParsedQuery, graph: float, instance: str | None) -> Hit:
+def _memory_hit(row: dict[str, Any], parsed: ParsedQuery, entity_share: float, instance: str | None) -> Hit:
     instances = {row["source_instance"], *row["participating_instances"]}
-    windows = {f"window_{arm}": value for arm, value in row["arms"].items()}
+    window_arms = {f"window_{arm}": value for arm, value in row["arms"].items()}
     traits = {
-        "subject": float(any(mentions(row["text"], name) for name in question.subjects)),
-        "recency": recency(_age(row["at"])),
-        "graph": graph,
+        "subject": float(any(mentions(row["text"], name) for name in parsed.subjects)),
+        "recency": recency(_age_in_days(row["at"])),
+        "graph": entity_share,
         "instance": float(bool(instance) and instance in instances),
         "importance": (row["importance"] - 1) / 2,
         "pinned": float(row["pinned"]),
     }
-    return Hit(row["id"], row["tier"], row["arms"] | windows, traits)
+    return Hit(row["id"], row["tier"], row["arms"] | window_arms, traits)
 
 
-def _linked_entities(scope: SearchScope, query: str, memory_ids: Sequence[UUID]) -> dict[UUID, float]:
+def _entity_shares(scope: SearchScope, query: str, memory_ids: Sequence[UUID]) -> dict[UUID, float]:
     """Return, for each memory, the share of the query's entities that it names."""
-    entities = Entity.objects.for_owner(scope.owner_id).alias(place=StrIndex(Value(query.lower()), Lower("name")))
-    rows = entities.filter(place__gt=0).values_list("pk", "name")
-    # Several entities, in different chats, can have one name. Names of things often lack capital letters in queries.
-    named = {pk: name.casefold() for pk, name in rows if mentions(query.casefold(), name.casefold())}
-    links = Memory.entities.through.objects.filter(memory_id__in=memory_ids, entity_id__in=named)
+    entities = Entity.objects.for_owner(scope.owner_id).alias(position=StrIndex(Value(query.lower()), Lower("name")))
+    rows = entities.filter(position__gt=0).values_list("pk", "name")
+    # Entities of different chats can share a name. In queries, names of things often lack capital letters.
+    names_by_id = {pk: name.casefold() for pk, name in rows if mentions(query.casefold(), name.casefold())}
+    links = Memory.entities.through.objects.filter(memory_id__in=memory_ids, entity_id__in=names_by_id)
     names: dict[UUID, set[str]] = defaultdict(set)
     for memory_id, entity_id in links.values_list("memory_id", "entity_id"):
-        names[memory_id].add(named[entity_id])
-    return {memory_id: len(found) / len(set(named.values())) for memory_id, found in names.items()}
+        names[memory_id].add(names_by_id[entity_id])
+    return {memory_id: len(matched) / len(set(names_by_id.values())) for memory_id, matched in names.items()}
 
 
-def _age(at: dt.datetime) -> float:
+def _age_in_days(at: dt.datetime) -> float:
     return (timezone.now() - at).total_seconds() / 86400
 
 
-# Rows
+# SQL
 
 
-def _passages_of(scope: SearchScope) -> str:
-    parts = ["p.owner_id = %(owner)s"]
+def _passages_condition(scope: SearchScope) -> str:
+    conditions = ["p.owner_id = %(owner)s"]
     if scope.chat_id:
-        parts.append("p.chat_id = %(chat)s")
+        conditions.append("p.chat_id = %(chat)s")
     elif scope.character_id:
         chats = "SELECT id FROM chats_chat WHERE owner_id = %(owner)s AND character_id = %(character)s"
-        parts.append(f"p.chat_id IN ({chats})")
-    return " AND ".join(parts)
+        conditions.append(f"p.chat_id IN ({chats})")
+    return " AND ".join(conditions)
 
 
-_INHERITED = "p.id IN (SELECT memory_id FROM memories_inheritance WHERE chat_id = %(chat)s AND state = 'active')"
-_ELSEWHERE = "p.character_id = %(character)s AND p.tier = 'long_term'"
+_IS_INHERITED = "p.id IN (SELECT memory_id FROM memories_inheritance WHERE chat_id = %(chat)s AND state = 'active')"
+_IS_LONG_TERM = "p.character_id = %(character)s AND p.tier = 'long_term'"
 
 
-def _memories_of(scope: SearchScope) -> str:
+def _memories_condition(scope: SearchScope) -> str:
     """Return the condition of memories in the scope.
 
     The state of an inherited memory is the branch's. What the character learnt in other branches of the same story
-    is left out.
+    is excluded.
     """
-    parts = ["p.owner_id = %(owner)s AND p.tier = ANY(%(tiers)s) AND NOT p.hidden AND p.deleted_at IS NULL"]
-    active = "p.state = 'active'"
+    conditions = ["p.owner_id = %(owner)s AND p.tier = ANY(%(tiers)s) AND NOT p.hidden AND p.deleted_at IS NULL"]
+    is_active = "p.state = 'active'"
     if scope.chat_id and scope.character_id:
-        other = f"{_ELSEWHERE} AND (p.chat_id IS NULL OR NOT p.chat_id = ANY(%(relatives)s))"
-        parts.append(f"({active} AND (p.chat_id = %(chat)s OR ({other})) OR {_INHERITED})")
+        learnt_elsewhere = f"{_IS_LONG_TERM} AND (p.chat_id IS NULL OR NOT p.chat_id = ANY(%(relatives)s))"
+        conditions.append(f"({is_active} AND (p.chat_id = %(chat)s OR ({learnt_elsewhere})) OR {_IS_INHERITED})")
     elif scope.chat_id:
-        parts.append(f"({active} AND p.chat_id = %(chat)s OR {_INHERITED})")
+        conditions.append(f"({is_active} AND p.chat_id = %(chat)s OR {_IS_INHERITED})")
     elif scope.character_id:
-        parts.append(f"{active} AND p.character_id = %(character)s")
+        conditions.append(f"{is_active} AND p.character_id = %(character)s")
     else:
-        parts.append(active)
-    return " AND ".join(parts)
+        conditions.append(is_active)
+    return " AND ".join(conditions)
 
 
-def _rows(
-    source: SearchTable, where: str, terms: QueryTerms, preset: Preset, scope: SearchScope
+def _fetch_rows(
+    table: SearchTable, where: str, terms: QueryTerms, preset: Preset, scope: SearchScope
 ) -> list[dict[str, Any]]:
     """Run the statement. Return its rows by column, with the arms' values also under ``arms``."""
     sentences = len(terms.vectors) - 1
-    sql = search_sql(source, where, preset, vectors=bool(terms.vectors), words=bool(terms.lexemes), sentences=sentences)
+    sql = search_sql(table, where, preset, vectors=bool(terms.vectors), words=bool(terms.lexemes), sentences=sentences)
     if not sql:
         return []
     with connection.cursor() as cursor:
-        cursor.execute(sql, scope.values | terms.values)
+        cursor.execute(sql, scope.parameters | terms.parameters)
         names = [column.name for column in cursor.description]
         rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
     arms = [name for name in names if name in preset.arms]

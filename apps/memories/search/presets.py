@@ -1,4 +1,4 @@
-"""Presets of the search: weights of signals and options.
+"""Presets of the search: weights of signals and options. An arm is one way to find hits.
 
 The default was measured on long conversations between people, and on conversations with an assistant whose replies
 are ten times as long as the questions.
@@ -8,25 +8,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-ARMS = ("vector", "window_vector", "lexical", "window_lexical")
+ARMS = ("vector", "window_vector", "lexical", "window_lexical")  # by vectors or words, of a text or its window
 
 
 @dataclass(frozen=True)
 class Preset:
     """``weights`` of the signals (see ``ranking``), and options of the arms that find hits.
 
-    ``relative``: each arm is divided by its best hit. ``names_apart``: speakers' names are removed from the query and
-    matched as its subject. ``adaptive``: weight moves from words to vectors as ``lead_of_vectors`` says.
-    ``whole_share``: share of the whole query's similarity; the rest is that of its best sentence. ``b``: how strongly
-    BM25 discounts long texts.
+    ``relative``: each arm is divided by its best hit. ``separate_names``: speakers' names are removed from the query
+    and matched as its subject. ``adaptive``: weight moves from words to vectors by ``vector_preference``.
+    ``whole_query_share``: weight of the whole query's similarity; the rest is that of its best sentence.
+    ``word_score``: how words are scored. ``b``: how strongly BM25 discounts long texts.
     """
 
     weights: Mapping[str, float]
     relative: bool = False
-    names_apart: bool = False
+    separate_names: bool = False
     adaptive: bool = False
-    whole_share: float = 1.0
-    words: Literal["bm25", "ts_rank"] = "bm25"
+    whole_query_share: float = 1.0
+    word_score: Literal["bm25", "ts_rank"] = "bm25"
     b: float = 0.3
 
     @property
@@ -54,17 +54,17 @@ PRESETS = {
             "session": 0.4,
         },
         relative=True,
-        names_apart=True,
+        separate_names=True,
         adaptive=True,
-        whole_share=0.5,
+        whole_query_share=0.5,
         b=0.75,
     ),
     # The published formula of entity-core, with the best of up to five sentences.
     "seed": Preset(
         weights={"vector": 0.8, "recency": 0.05, "graph": 0.05, "instance": 0.1},
-        whole_share=0.0,
+        whole_query_share=0.0,
     ),
     "dense": Preset(weights={"vector": 1.0}),
     "bm25": Preset(weights={"lexical": 1.0}),
-    "ts_rank": Preset(weights={"lexical": 1.0}, words="ts_rank"),
+    "ts_rank": Preset(weights={"lexical": 1.0}, word_score="ts_rank"),
 }

@@ -6,7 +6,7 @@ The signals of a hit:
   ``window_lexical``: the same for its text with the turns around it
 - ``subject``: it is said by, or about, a subject of the query
 - ``answer``: match of the question that it answers
-- ``length``: its length against the mean of its side of the conversation
+- ``length``: its length against the mean of the user's turns, or of the others'
 - ``question``: it is a question, which seldom answers one
 - ``session``: the best score in its session
 - ``recency``, ``graph``, ``instance``, ``importance``, ``pinned``: its age, the share of the query's entities that
@@ -20,16 +20,16 @@ from uuid import UUID
 from apps.memories.search.presets import ARMS, Preset
 
 RECENCY_DECAY = 0.007  # per day; from entity-core: half after about 143 days
-LEAD_SHIFT = 0.2  # share of the words' weight that moves to the vectors at a full lead
-LEXICAL = ("lexical", "window_lexical")
+MAX_WEIGHT_SHIFT = 0.2  # share of the words' weight that moves to the vectors at a preference of 1
+LEXICAL_ARMS = ("lexical", "window_lexical")
 TRAITS = ("subject", "length", "question", "recency", "graph", "instance", "importance", "pinned")
 SIGNALS = (*ARMS, *TRAITS, "answer", "session")
-NOTHING = dict.fromkeys(SIGNALS, 0.0)
+NO_SIGNALS = dict.fromkeys(SIGNALS, 0.0)
 
 
 @dataclass(frozen=True)
 class TurnPosition:
-    """The place of a message in its chat, with its speaker."""
+    """The position of a message in its chat, with its speaker."""
 
     chat: UUID
     session: int
@@ -63,52 +63,52 @@ def recency(age_days: float) -> float:
     return 1 / (1 + RECENCY_DECAY * max(age_days, 0))
 
 
-def relative_length(words: float, usual: float) -> float:
-    """Return 0 for an empty text, 0.5 for one of the usual length, and up to 1 for longer ones."""
-    return words / (words + usual) if words > 0 else 0.0
+def relative_length(words: float, mean: float) -> float:
+    """Return 0 for an empty text, 0.5 for one of the mean length, and up to 1 for longer ones."""
+    return words / (words + mean) if words > 0 else 0.0
 
 
-def rank(hits: Sequence[Hit], preset: Preset, lead: float = 0.0) -> list[RankedHit]:
-    """Return the hits, best first; equal ones in the order of their ids. ``lead``: see ``lead_of_vectors``."""
-    weights = _shifted(preset.weights, lead if preset.adaptive else 0.0)
-    matches = _matches(hits, weights, preset.relative)
+def rank(hits: Sequence[Hit], preset: Preset, vector_preference: float = 0.0) -> list[RankedHit]:
+    """Return the hits, best first; equal ones in the order of their ids."""
+    weights = _shift_weights(preset.weights, vector_preference if preset.adaptive else 0.0)
+    matches = _match_scores(hits, weights, preset.relative)
     traits = [dict(hit.traits) for hit in hits]
-    for signals, answer in zip(traits, _answers(hits, matches), strict=True):
+    for signals, answer in zip(traits, _answer_scores(hits, matches), strict=True):
         signals["answer"] = answer
-    own = [
+    scores = [
         match + sum(weights.get(name, 0) * value for name, value in signals.items())
         for match, signals in zip(matches, traits, strict=True)
     ]
-    sessions = _best_of_sessions(hits, own)
-    reach = sum(weight for weight in weights.values() if weight > 0) or 1
+    sessions = _session_scores(hits, scores)
+    max_score = sum(weight for weight in weights.values() if weight > 0) or 1
     ranked = [
         RankedHit(
             hit,
-            min(max((score + weights.get("session", 0) * session) / reach, 0.0), 1.0),
-            NOTHING | hit.arms | signals | {"session": session},
+            min(max((score + weights.get("session", 0) * session) / max_score, 0.0), 1.0),
+            NO_SIGNALS | hit.arms | signals | {"session": session},
         )
-        for hit, score, session, signals in zip(hits, own, sessions, traits, strict=True)
+        for hit, score, session, signals in zip(hits, scores, sessions, traits, strict=True)
     ]
     return sorted(ranked, key=lambda ranked_hit: (-ranked_hit.score, str(ranked_hit.hit.id)))
 
 
-def _shifted(weights: Mapping[str, float], lead: float) -> dict[str, float]:
+def _shift_weights(weights: Mapping[str, float], vector_preference: float) -> dict[str, float]:
     """Return the weights with a share of the words' weight moved to the vectors."""
-    moved = LEAD_SHIFT * lead
-    factors = {arm: 1 - moved if arm in LEXICAL else 1 + moved for arm in ARMS}
+    shift = MAX_WEIGHT_SHIFT * vector_preference
+    factors = {arm: 1 - shift if arm in LEXICAL_ARMS else 1 + shift for arm in ARMS}
     return {name: weight * factors.get(name, 1) for name, weight in weights.items()}
 
 
-def _matches(hits: Sequence[Hit], weights: Mapping[str, float], relative: bool) -> list[float]:
+def _match_scores(hits: Sequence[Hit], weights: Mapping[str, float], relative: bool) -> list[float]:
     """Return the weighted sum of each hit's arms. With ``relative`` each arm is divided by its best value."""
     best = {arm: max((hit.arms.get(arm, 0) for hit in hits), default=0) for arm in ARMS}
     scale = {arm: best[arm] if relative and best[arm] > 0 else 1 for arm in ARMS}
     return [sum(weights.get(arm, 0) * max(value, 0) / scale[arm] for arm, value in hit.arms.items()) for hit in hits]
 
 
-def _answers(hits: Sequence[Hit], matches: Sequence[float]) -> list[float]:
+def _answer_scores(hits: Sequence[Hit], matches: Sequence[float]) -> list[float]:
     """Return, for each hit by a subject that follows another speaker's question, that question's match, else 0."""
-    places = {
+    by_position = {
         (turn.chat, turn.session, turn.index): (turn, match)
         for hit, match in zip(hits, matches, strict=True)
         if (turn := hit.turn)
@@ -118,13 +118,13 @@ def _answers(hits: Sequence[Hit], matches: Sequence[float]) -> list[float]:
         turn = hit.turn
         if turn is None or not hit.traits.get("subject"):
             return 0.0
-        asked, match = places.get((turn.chat, turn.session, turn.index - 1), (None, 0.0))
-        return match if asked and asked.is_question and asked.speaker != turn.speaker else 0.0
+        previous, match = by_position.get((turn.chat, turn.session, turn.index - 1), (None, 0.0))
+        return match if previous and previous.is_question and previous.speaker != turn.speaker else 0.0
 
     return [answer(hit) for hit in hits]
 
 
-def _best_of_sessions(hits: Sequence[Hit], scores: Sequence[float]) -> list[float]:
+def _session_scores(hits: Sequence[Hit], scores: Sequence[float]) -> list[float]:
     """Return the best score in each hit's session; for a memory its own score."""
     best: dict[tuple[UUID, int], float] = {}
     for hit, score in zip(hits, scores, strict=True):

@@ -23,7 +23,7 @@ from apps.memories.search.hits import (
     speakers_in,
 )
 from apps.memories.search.presets import PRESETS, Preset
-from apps.memories.search.questions import ParsedQuery, lead_of_vectors, parse_query
+from apps.memories.search.questions import ParsedQuery, parse_query, vector_preference
 from apps.memories.search.ranking import RankedHit, rank
 
 TIERS = (*Memory.Tier.values, MESSAGES)
@@ -35,7 +35,7 @@ log = structlog.get_logger(__name__)
 class SearchQuery:
     """A query and where to search: everywhere, in a chat, or in a character's chats and memories.
 
-    With both, a chat and its character's long-term memories are searched. ``before`` leaves out messages from this
+    With both, a chat and its character's long-term memories are searched. ``before`` excludes messages from this
     index on.
     """
 
@@ -68,7 +68,7 @@ class SearchResult:
 
 
 @dataclass(frozen=True)
-class SearchReply:
+class SearchResponse:
     """``method`` is "hybrid", "vector" where no words were searched, or "text" where no model is available."""
 
     method: str
@@ -81,57 +81,57 @@ class QueryVectors:
     rows: Sequence[np.ndarray] = ()
 
 
-def search(owner: Owner, query: SearchQuery) -> SearchReply:
+def search(owner: Owner, query: SearchQuery) -> SearchResponse:
     """Search the rows of ``owner``, a user or an id, and return the best results."""
     method, ranked = find(owner_id_of(owner), query)
-    best = [one for one in ranked if one.score >= query.min_score][: query.limit]
-    return SearchReply(method, _results(owner, best, query.query))
+    best = [ranked_hit for ranked_hit in ranked if ranked_hit.score >= query.min_score][: query.limit]
+    return SearchResponse(method, _results(owner, best, query.query))
 
 
 def find(owner_id: UUID, query: SearchQuery) -> tuple[str, list[RankedHit]]:
     """Return the method and all hits, ranked, without loading their rows."""
     preset = PRESETS[query.preset]
     scope = SearchScope(owner_id, query.tiers, query.chat, query.character, query.instance, query.before)
-    speakers = speakers_in(scope) if preset.names_apart else []
-    question = parse_query(query.query, speakers, names_apart=preset.names_apart)
-    vectors = _vectors(owner_id, question, preset) if _uses(preset, "vector") else QueryVectors()
+    speakers = speakers_in(scope) if preset.separate_names else []
+    parsed = parse_query(query.query, speakers, separate_names=preset.separate_names)
+    vectors = _vectors(owner_id, parsed, preset) if _uses(preset, "vector") else QueryVectors()
     if not vectors.rows and not _uses(preset, "lexical"):
         preset = PRESETS["bm25"]
-    lexemes = lexemes_of(question.text) if _uses(preset, "lexical") else []
+    lexemes = lexemes_of(parsed.text) if _uses(preset, "lexical") else []
     terms = QueryTerms(lexemes, vectors.model, vectors.rows)
     hits = [
-        *find_messages(scope, terms, preset, question, speakers),
-        *find_memories(scope, terms, preset, question, query.query),
+        *find_messages(scope, terms, preset, parsed, speakers),
+        *find_memories(scope, terms, preset, parsed, query.query),
     ]
     method = "text" if not terms.vectors else "hybrid" if terms.lexemes else "vector"
-    return method, rank(hits, preset, lead_of_vectors(speakers))
+    return method, rank(hits, preset, vector_preference(speakers))
 
 
 def _uses(preset: Preset, arm: str) -> bool:
     return any(arm in name for name in preset.arms)
 
 
-def _vectors(owner_id: UUID, question: ParsedQuery, preset: Preset) -> QueryVectors:
+def _vectors(owner_id: UUID, parsed: ParsedQuery, preset: Preset) -> QueryVectors:
     """Return the vectors of the whole query and of its sentences, or none if no model is available."""
-    sentences = question.sentences if preset.whole_share < 1 else ()
+    sentences = parsed.sentences if preset.whole_query_share < 1 else ()
     try:
         embedder = embedder_for(owner_id)
-        return QueryVectors(embedder.model, list(embedder.embed([question.text, *sentences])))
+        return QueryVectors(embedder.model, list(embedder.embed([parsed.text, *sentences])))
     except EmbeddingUnavailable:
         log.warning("search_without_vectors")
         return QueryVectors()
 
 
 def _results(owner: Owner, ranked: Sequence[RankedHit], query: str) -> list[SearchResult]:
-    """Load the rows of ranked hits. Rows that were deleted meanwhile are left out."""
-    said = [one.hit.id for one in ranked if one.hit.turn]
-    kept = [one.hit.id for one in ranked if not one.hit.turn]
-    memories = Memory.objects.for_owner(owner).present().filter(hidden=False).with_history().in_bulk(kept)
-    messages = Message.objects.for_owner(owner).with_swipes().select_related("chat").in_bulk(said)
+    """Load the rows of ranked hits. Rows that were deleted in the meantime are excluded."""
+    message_ids = [ranked_hit.hit.id for ranked_hit in ranked if ranked_hit.hit.turn]
+    memory_ids = [ranked_hit.hit.id for ranked_hit in ranked if not ranked_hit.hit.turn]
+    memories = Memory.objects.for_owner(owner).present().filter(hidden=False).with_history().in_bulk(memory_ids)
+    messages = Message.objects.for_owner(owner).with_swipes().select_related("chat").in_bulk(message_ids)
     return [
-        _result(one, memories.get(one.hit.id), messages.get(one.hit.id), query)
-        for one in ranked
-        if one.hit.id in memories or one.hit.id in messages
+        _result(ranked_hit, memories.get(ranked_hit.hit.id), messages.get(ranked_hit.hit.id), query)
+        for ranked_hit in ranked
+        if ranked_hit.hit.id in memories or ranked_hit.hit.id in messages
     ]
 
 

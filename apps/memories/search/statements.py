@@ -1,8 +1,8 @@
 """SQL of the search: one statement for each table, which runs all arms and returns the best hits of each.
 
 Vectors are compared exactly: an approximate index loses recall under a filter. Words are scored by BM25 (or ts_rank)
-with document frequencies of the searched rows. Parameters: ``lexemes``, ``any`` (the
-tsquery of them), ``model``, ``whole``, ``sentence_0`` and so on, and those of the scope.
+with document frequencies of the searched rows. Parameters: ``lexemes``, ``any`` (a tsquery that matches any of them),
+``model``, ``whole``, ``sentence_0`` and so on, and those of the scope.
 """
 
 # ruff: noqa: S608 - composed of our own constants; user input is always a parameter
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from apps.memories.search.presets import Preset
 
-HITS_PER_ARM = 100  # more change nothing in conversations of 700 turns
-K1 = 1.2
+HITS_PER_ARM = 100  # more hits didn't change the results in conversations of 700 turns
+K1 = 1.2  # BM25's saturation of repeated words, at its usual value
 
 
 @dataclass(frozen=True)
@@ -32,73 +32,73 @@ class SearchTable:
     joins: str = ""
 
 
-def search_sql(source: SearchTable, scope: str, preset: Preset, *, vectors: bool, words: bool, sentences: int) -> str:
+def search_sql(table: SearchTable, scope: str, preset: Preset, *, vectors: bool, words: bool, sentences: int) -> str:
     """Return the statement for the rows of ``source`` in ``scope``, or an empty string if no arm can run."""
-    near = [arm for arm in preset.arms if vectors and arm in source.vectors]
-    worded = [arm for arm in preset.arms if words and arm in source.words]
-    if not near and not worded:
+    by_vector = [arm for arm in preset.arms if vectors and arm in table.vectors]
+    by_words = [arm for arm in preset.arms if words and arm in table.words]
+    if not by_vector and not by_words:
         return ""
-    parts = [_near(source, scope, preset, near, sentences)] if near else []
-    parts += [_corpus(source, scope)] if worded and preset.words == "bm25" else []
-    parts += [_words(source, scope, preset, arm) for arm in worded]
-    arms = {arm: f"near.{arm}" for arm in near} | {arm: f"{arm}.score" for arm in worded}
-    pool = " UNION ".join(f"({_best('near', arm)})" for arm in near) if near else ""
-    pool = " UNION ".join(filter(None, [pool, *(f"({_best(arm, 'score')})" for arm in worded)]))
-    found = ", ".join(f"coalesce({value}, 0) AS {arm}" for arm, value in arms.items())
-    joins = " ".join(f"LEFT JOIN {name} ON {name}.id = p.id" for name in (["near"] if near else []) + worded)
+    parts = [_cosines_cte(table, scope, preset, by_vector, sentences)] if by_vector else []
+    parts += [_corpus_cte(table, scope)] if by_words and preset.word_score == "bm25" else []
+    parts += [_words_cte(table, scope, preset, arm) for arm in by_words]
+    arms = {arm: f"cosines.{arm}" for arm in by_vector} | {arm: f"{arm}.score" for arm in by_words}
+    pool = " UNION ".join(f"({_best_ids_sql('cosines', arm)})" for arm in by_vector) if by_vector else ""
+    pool = " UNION ".join(filter(None, [pool, *(f"({_best_ids_sql(arm, 'score')})" for arm in by_words)]))
+    values = ", ".join(f"coalesce({value}, 0) AS {arm}" for arm, value in arms.items())
+    joins = " ".join(f"LEFT JOIN {name} ON {name}.id = p.id" for name in (["cosines"] if by_vector else []) + by_words)
     return (
         f"WITH {', '.join(parts)}, pool AS ({pool})"
-        f" SELECT {source.columns}, {found} FROM pool JOIN {source.table} p ON p.id = pool.id {source.joins} {joins}"
+        f" SELECT {table.columns}, {values} FROM pool JOIN {table.table} p ON p.id = pool.id {table.joins} {joins}"
     )
 
 
-def _best(cte: str, column: str) -> str:
+def _best_ids_sql(cte: str, column: str) -> str:
     return f"SELECT id FROM {cte} ORDER BY {column} DESC NULLS LAST, id LIMIT {HITS_PER_ARM}"
 
 
-def _near(source: SearchTable, scope: str, preset: Preset, arms: list[str], sentences: int) -> str:
-    found = ", ".join(f"{_similarity(source, arm, preset, sentences)} AS {arm}" for arm in arms)
+def _cosines_cte(table: SearchTable, scope: str, preset: Preset, arms: list[str], sentences: int) -> str:
+    cosines = ", ".join(f"{_similarity_sql(table, arm, preset, sentences)} AS {arm}" for arm in arms)
     return (
-        f"near AS MATERIALIZED (SELECT p.id, {found} FROM {source.table} p"
+        f"cosines AS MATERIALIZED (SELECT p.id, {cosines} FROM {table.table} p"
         f" WHERE {scope} AND p.embedding_model = %(model)s)"
     )
 
 
-def _similarity(source: SearchTable, arm: str, preset: Preset, sentences: int) -> str:
+def _similarity_sql(table: SearchTable, arm: str, preset: Preset, sentences: int) -> str:
     """Return the cosine with the query, mixed with that of its best sentence. ``<#>`` is the negative dot product."""
-    column = f"p.{source.vectors[arm]}"
-    whole = f"-({column} <#> %(whole)s::{source.vector_type})"
-    if not sentences or preset.whole_share == 1:
+    column = f"p.{table.vectors[arm]}"
+    whole = f"-({column} <#> %(whole)s::{table.vector_type})"
+    if not sentences or preset.whole_query_share == 1:
         return whole
-    each = ", ".join(f"-({column} <#> %(sentence_{n})s::{source.vector_type})" for n in range(sentences))
-    return f"{preset.whole_share} * {whole} + {1 - preset.whole_share} * greatest({each})"
+    each = ", ".join(f"-({column} <#> %(sentence_{n})s::{table.vector_type})" for n in range(sentences))
+    return f"{preset.whole_query_share} * {whole} + {1 - preset.whole_query_share} * greatest({each})"
 
 
-def _corpus(source: SearchTable, scope: str) -> str:
-    means = ", ".join(f"greatest(avg({length}), 1)::float AS {arm}_mean" for arm, (_, length) in source.words.items())
-    return f"corpus AS MATERIALIZED (SELECT count(*)::float AS n, {means} FROM {source.table} p WHERE {scope})"
+def _corpus_cte(table: SearchTable, scope: str) -> str:
+    means = ", ".join(f"greatest(avg({length}), 1)::float AS {arm}_mean" for arm, (_, length) in table.words.items())
+    return f"corpus AS MATERIALIZED (SELECT count(*)::float AS n, {means} FROM {table.table} p WHERE {scope})"
 
 
-def _words(source: SearchTable, scope: str, preset: Preset, arm: str) -> str:
-    column, length = source.words[arm]
-    if preset.words == "ts_rank":
+def _words_cte(table: SearchTable, scope: str, preset: Preset, arm: str) -> str:
+    column, length = table.words[arm]
+    if preset.word_score == "ts_rank":
         return (
             f"{arm} AS MATERIALIZED (SELECT p.id, ts_rank(p.{column}, %(any)s::tsquery) AS score"
-            f" FROM {source.table} p WHERE {scope} AND p.{column} @@ %(any)s::tsquery)"
+            f" FROM {table.table} p WHERE {scope} AND p.{column} @@ %(any)s::tsquery)"
         )
-    return _bm25(source.table, scope, arm, f"p.{column}", length, preset.b)
+    return _bm25_ctes(table.table, scope, arm, f"p.{column}", length, preset.b)
 
 
-def _bm25(table: str, scope: str, arm: str, column: str, length: str, b: float) -> str:
+def _bm25_ctes(table: str, scope: str, arm: str, column: str, length: str, b: float) -> str:
     """Return the CTEs of BM25 as a fraction of its maximum.
 
-    Deleting all lexemes but the query's before unnest() halves its time, which is spent on positions.
+    Deleting all lexemes but the query's before unnest() halves its time, most of which goes into their positions.
     """
-    asked = f"ts_delete({column}, tsvector_to_array(ts_delete({column}, %(lexemes)s::text[])))"
+    query_lexemes = f"ts_delete({column}, tsvector_to_array(ts_delete({column}, %(lexemes)s::text[])))"
     return f"""
         {arm}_hits AS MATERIALIZED (
             SELECT p.id, {length}::float AS length, hit.lexeme, cardinality(hit.positions) AS tf
-            FROM {table} p CROSS JOIN LATERAL unnest({asked}) AS hit
+            FROM {table} p CROSS JOIN LATERAL unnest({query_lexemes}) AS hit
             WHERE {scope} AND {column} @@ %(any)s::tsquery
         ),
         {arm}_idf AS MATERIALIZED (

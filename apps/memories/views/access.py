@@ -1,4 +1,4 @@
-"""Load the rows that a page shows. Another user's rows are replied to as missing (404)."""
+"""Load rows for a page. Rows of other users raise Http404, like missing ones."""
 
 from typing import Any
 from uuid import UUID
@@ -32,8 +32,8 @@ def own_row(request: HttpRequest, model: Any, **lookup: Any) -> Any:
     return get_object_or_404(model.objects.for_owner(request.user), **lookup)
 
 
-def redirect_back(request: HttpRequest, otherwise: str) -> HttpResponse:
-    """Redirect to the URL in the form field ``next`` if it is on this site, else to ``otherwise``."""
-    wanted = request.POST.get("next", "")
-    is_ours = wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, allowed_hosts=None)
-    return redirect(wanted if is_ours else otherwise)
+def redirect_back(request: HttpRequest, default_url: str) -> HttpResponse:
+    """Redirect to the URL in the form field ``next`` if it is on this site, else to ``default_url``."""
+    next_url = request.POST.get("next", "")
+    is_local = next_url.startswith("/") and url_has_allowed_host_and_scheme(next_url, allowed_hosts=None)
+    return redirect(next_url if is_local else default_url)

@@ -1,4 +1,4 @@
-"""The tabs of a memory book, of a chat or of a character."""
+"""Views of the tabs of a memory book."""
 
 from abc import abstractmethod
 from typing import Any, ClassVar
@@ -27,7 +27,7 @@ from apps.memories.operations.ledger import set_state
 from apps.memories.operations.relationships import set_relationship
 from apps.memories.queries.memories import add_witness_names, memories_between
 from apps.memories.queries.scenes import finished_scenes
-from apps.memories.relationship_graph import draw
+from apps.memories.relationship_graph import lay_out_graph
 from apps.memories.views.access import own_book
 
 PAGE_SIZE = 60
@@ -38,8 +38,8 @@ def render_tab(
     request: HttpRequest, book: MemoryBook, tab: str, *, template: str = "", status: int = 200, **context: Any
 ) -> HttpResponse:
     """Render a tab of a memory book, by its own template or by another one."""
-    shown = {"book": book, "chat": book.chat, "character": book.character, "tab": tab, **context}
-    return render(request, f"memories/book/{template or tab}.html", shown, status=status)
+    template_context = {"book": book, "chat": book.chat, "character": book.character, "tab": tab, **context}
+    return render(request, f"memories/book/{template or tab}.html", template_context, status=status)
 
 
 def message_index(request: HttpRequest, chat: Chat | None) -> int | None:
@@ -56,7 +56,7 @@ def timeline(request: HttpRequest, **scope: UUID) -> HttpResponse:
     at = message_index(request, book.chat)
     form = TimelineForm(request.GET, entities=list(book.entities()))
     memories = book.memories()
-    if at is not None or not form.every_state:
+    if at is not None or not form.includes_inactive:
         memories = book.active(memories, at)
     page = Paginator(form.apply(memories).with_history(), PAGE_SIZE).get_page(request.GET.get("page"))
     sections = book.sections(add_witness_names(list(page.object_list)))
@@ -69,12 +69,12 @@ def scenes(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """Show the chat's finished scenes with the memories learnt in each."""
     book = own_book(request, chat_id=chat_id)
     chat: Chat = book.subject
-    shown = [
+    finished = [
         (scene, list(memories_between(chat, scene.start, scene.end)[:MEMORIES_PER_SCENE]))
         for scene in finished_scenes(chat)
     ]
     dismissed = Scene.objects.for_owner(request.user).filter(chat=chat, state=Scene.State.DISMISSED)
-    return render_tab(request, book, "scenes", scenes=shown, dismissed=dismissed.select_related("source"))
+    return render_tab(request, book, "scenes", scenes=finished, dismissed=dismissed.select_related("source"))
 
 
 class LayerView(LoginRequiredMixin, View):
@@ -111,44 +111,44 @@ class LayerView(LoginRequiredMixin, View):
 
     @abstractmethod
     def write(self, chat: Chat, form: Any, editor: str) -> None:
-        """Write what the valid form says. Raise Invalid."""
+        """Save the valid form. Raise Invalid."""
 
     @abstractmethod
     def context(self, at: int | None) -> dict[str, Any]:
-        """Return what the template shows of the layer, as it was after the message at index ``at`` if given."""
+        """Return the template context of the layer: now, or after the message at index ``at``."""
 
 
 class ArcsView(LayerView):
     tab = "arcs"
     form_class = forms.ArcForm
-    saved_message = "The thread is open."
+    saved_message = "The thread was added."
 
     def write(self, chat: Chat, form: forms.ArcForm, editor: str) -> None:
         create_arc(chat, form.cleaned_data["text"], editor=editor, persistent=form.cleaned_data["persistent"])
 
     def context(self, at: int | None) -> dict[str, Any]:
-        return {"arcs": self.book.arcs(), "gone": self.book.retired_by_hand(Arc)}
+        return {"arcs": self.book.arcs(), "retired": self.book.retired_by_hand(Arc)}
 
 
 class LedgerView(LayerView):
     tab = "ledger"
     form_class = forms.StateForm
-    saved_message = "The ledger is up to date."
+    saved_message = "The ledger was saved."
 
     def write(self, chat: Chat, form: forms.StateForm, editor: str) -> None:
-        set_state(chat, editor=editor, **form.change())
+        set_state(chat, editor=editor, **form.operation_arguments())
 
     def context(self, at: int | None) -> dict[str, Any]:
         return {
             "states": self.book.ledger(at),
-            "gone": self.book.retired_by_hand(LedgerEntry).select_related("entity"),
+            "retired": self.book.retired_by_hand(LedgerEntry).select_related("entity"),
         }
 
 
 class KnowledgeView(LayerView):
     tab = "knowledge"
     form_class = forms.KnowledgeForm
-    saved_message = "Kept."
+    saved_message = "Saved."
 
     def write(self, chat: Chat, form: forms.KnowledgeForm, editor: str) -> None:
         create_knowledge(chat, editor=editor, **form.cleaned_data)
@@ -156,7 +156,7 @@ class KnowledgeView(LayerView):
     def context(self, at: int | None) -> dict[str, Any]:
         return {
             "matrix": self.book.knowledge(at),
-            "gone": self.book.retired_by_hand(Knowledge).select_related("subject"),
+            "retired": self.book.retired_by_hand(Knowledge).select_related("subject"),
         }
 
 
@@ -166,16 +166,16 @@ class RelationshipsView(LayerView):
     saved_message = "Saved."
 
     def write(self, chat: Chat, form: forms.RelationshipForm, editor: str) -> None:
-        set_relationship(chat, editor=editor, **form.change())
+        set_relationship(chat, editor=editor, **form.operation_arguments())
 
     def context(self, at: int | None) -> dict[str, Any]:
         pairs = self.book.relationships(at)
-        drawn = [
+        edges = [
             (pair.subject.name, pair.target.name, [(row.descriptor, row.magnitude) for row in pair.descriptors])
             for pair in pairs
         ]
         return {
             "pairs": pairs,
-            "picture": draw(drawn),
-            "gone": self.book.retired_by_hand(Relationship).select_related("subject", "target"),
+            "graph": lay_out_graph(edges),
+            "retired": self.book.retired_by_hand(Relationship).select_related("subject", "target"),
         }

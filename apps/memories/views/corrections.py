@@ -18,24 +18,24 @@ from apps.memories.operations.layer_entries import edit_entry, restore_entry, re
 from apps.memories.operations.scenes import dismiss_scene
 from apps.memories.views.access import own_row, redirect_back
 
-# Layers by the name in their addresses: the model, and the tab of the book.
-ROWS = {"arc": Arc, "knowledge": Knowledge, "entry": LedgerEntry, "word": Relationship}
-TABS = {"arc": "arcs", "knowledge": "knowledge", "entry": "ledger", "word": "relationships"}
-NOT_SAVED = "The thread was not saved: it needs a text of up to 1,000 characters."
+# Model and tab of each layer by its name in URLs.
+LAYER_MODELS = {"arc": Arc, "knowledge": Knowledge, "entry": LedgerEntry, "word": Relationship}
+LAYER_TABS = {"arc": "arcs", "knowledge": "knowledge", "entry": "ledger", "word": "relationships"}
+ARC_NOT_SAVED = "The thread was not saved: it needs a text of up to 1,000 characters."
 
 
-def _tab_url(row: Any, tab: str) -> str:
-    """Return the address of a tab in the book of the row's chat, or of its character if the chat is deleted."""
-    if row.chat:
-        return MemoryBook(row.owner_id, chat=row.chat).url(tab)
-    character = row.character if isinstance(row, Arc) else row.subject.character
-    return MemoryBook(row.owner_id, character=character).url(tab) if character else reverse("memories:index")
+def _tab_url(entry: Any, tab: str) -> str:
+    """Return the URL of a tab in the book of the row's chat, or of its character if the chat is deleted."""
+    if entry.chat:
+        return MemoryBook(entry.owner_id, chat=entry.chat).url(tab)
+    character = entry.character if isinstance(entry, Arc) else entry.subject.character
+    return MemoryBook(entry.owner_id, character=character).url(tab) if character else reverse("memories:index")
 
 
-def _done(request: HttpRequest, otherwise: str, message: str, undo: str = "") -> HttpResponse:
-    """Redirect back with a message. ``undo`` is the address that undoes the change."""
+def _redirect_done(request: HttpRequest, default_url: str, message: str, undo: str = "") -> HttpResponse:
+    """Redirect back with a message. ``undo`` is the URL that undoes the change."""
     messages.success(request, message, extra_tags=f"undo {undo}" if undo else "")
-    return redirect_back(request, otherwise)
+    return redirect_back(request, default_url)
 
 
 @login_required
@@ -48,57 +48,57 @@ def change_arc(request: HttpRequest, arc_id: UUID, action: str) -> HttpResponse:
     if action == "close":
         summary = request.POST.get("summary", "")[:20_000].replace("\0", "")
         close_arc(arc, editor=editor, summary=summary)
-        message = "The thread is resolved."
+        message = "The thread was resolved."
     elif action == "reopen":
         reopen_arc(arc, editor=editor)
-        message = "The thread is open again."
+        message = "The thread was reopened."
     elif action == "persist":
         edit_entry(arc, editor=editor, persistent=not arc.persistent)
-        message = "It goes on in other chats." if arc.persistent else "It belongs to its chat alone."
+        message = "The thread continues in other chats." if arc.persistent else "The thread is limited to its own chat."
     else:
         form = ArcForm(request.POST)
         if not form.is_valid():
-            messages.error(request, NOT_SAVED)
+            messages.error(request, ARC_NOT_SAVED)
             return redirect_back(request, tab_url)
         edit_entry(arc, editor=editor, text=form.cleaned_data["text"], summary=form.cleaned_data["summary"])
-        message = "The thread is saved."
-    return _done(request, tab_url, message, reverse(f"memories:arc-{undo}", args=[arc.pk]) if undo else "")
+        message = "The thread was saved."
+    return _redirect_done(request, tab_url, message, reverse(f"memories:arc-{undo}", args=[arc.pk]) if undo else "")
 
 
 @login_required
 @require_POST
 def change_scene(request: HttpRequest, found_scene_id: UUID, action: str) -> HttpResponse:
-    """Edit, dismiss or bring back a detected scene."""
+    """Edit, dismiss or restore a detected scene."""
     scene = own_row(request, Scene, pk=found_scene_id)
     tab_url, editor = _tab_url(scene, "scenes"), str(request.user)
     if action == "dismiss":
         dismiss_scene(scene, editor=editor)
         undo = reverse("memories:found_scene-bring-back", args=[scene.pk])
-        return _done(request, tab_url, "No scene ends there. You can bring it back below.", undo)
+        return _redirect_done(request, tab_url, "The scene break was removed. You can restore it below.", undo)
     if action == "bring-back":
         edit_entry(scene, editor=editor, state=Scene.State.FOUND)
-        return _done(request, tab_url, "The scene is back.")
+        return _redirect_done(request, tab_url, "The scene break was restored.")
     form = SceneForm(request.POST)
     if form.is_valid():
         edit_entry(scene, editor=editor, **form.cleaned_data)
-        return _done(request, tab_url, "The scene is saved.")
-    messages.error(request, "The scene was not saved: its name has up to 200 characters.")
+        return _redirect_done(request, tab_url, "The scene was saved.")
+    messages.error(request, "The scene was not saved: its name can have at most 200 characters.")
     return redirect_back(request, tab_url)
 
 
 @login_required
 @require_POST
-def change_row(request: HttpRequest, layer: str, action: str, **named: UUID) -> HttpResponse:
+def change_entry(request: HttpRequest, layer: str, action: str, **ids: UUID) -> HttpResponse:
     """Retire an entry of a layer, or restore it."""
-    row = own_row(request, ROWS[layer], pk=named[f"{layer}_id"])
-    tab_url, editor = _tab_url(row, TABS[layer]), str(request.user)
+    entry = own_row(request, LAYER_MODELS[layer], pk=ids[f"{layer}_id"])
+    tab_url, editor = _tab_url(entry, LAYER_TABS[layer]), str(request.user)
     if action == "retire":
-        retire_entry(row, editor=editor)
-        undo = reverse(f"memories:{layer}-restore", args=[row.pk])
-        return _done(request, tab_url, "Taken out. You can bring it back below.", undo)
+        retire_entry(entry, editor=editor)
+        undo = reverse(f"memories:{layer}-restore", args=[entry.pk])
+        return _redirect_done(request, tab_url, "Removed. You can restore it below.", undo)
     try:
-        restore_entry(row, editor=editor)
+        restore_entry(entry, editor=editor)
     except Conflict as error:
         messages.error(request, error.detail)
         return redirect_back(request, tab_url)
-    return _done(request, tab_url, "It is back.")
+    return _redirect_done(request, tab_url, "Restored.")

@@ -25,12 +25,12 @@ MAX_LISTED_MEMORIES = 50  # memories on an entity's page
 @login_required
 @require_safe
 def index(request: HttpRequest, **scope: UUID) -> HttpResponse:
-    """Show the registry, most named entities first; ``?kind=`` narrows it."""
+    """Show the registry, most named entities first; ``?kind=`` filters it."""
     book = own_book(request, **scope)
     entities = list(book.entities())
-    kinds = [(kind, label) for kind, label in Entity.Kind.choices if any(one.kind == kind for one in entities)]
+    kinds = [(kind, label) for kind, label in Entity.Kind.choices if any(entity.kind == kind for entity in entities)]
     chosen = request.GET.get("kind", "")
-    shown = [one for one in entities if one.kind == chosen] if chosen in dict(kinds) else entities
+    shown = [entity for entity in entities if entity.kind == chosen] if chosen in dict(kinds) else entities
     return render_tab(
         request,
         book,
@@ -65,7 +65,7 @@ def detail(request: HttpRequest, entity_id: UUID) -> HttpResponse:
         "character": book.character,
         "form": form,
         "memories": add_witness_names(list(named[:MAX_LISTED_MEMORIES])),
-        "others": merge_targets(entity),
+        "merge_targets": merge_targets(entity),
         "names_url": book.url("names"),
     }
     return render(request, "memories/entity.html", context, status=400 if form.errors else 200)
@@ -82,10 +82,10 @@ def _changes(entity: Entity, form: EntityForm) -> dict[str, object]:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def merge(request: HttpRequest, entity_id: UUID) -> HttpResponse:
-    """Merge an entity into the one in ``into``. A GET asks for confirmation, since it can't be undone."""
+    """Merge an entity into the one with the id ``into``. A GET asks for confirmation, since a merge can't be undone."""
     entity = own_row(request, Entity, pk=entity_id)
     chosen = (request.POST if request.method == "POST" else request.GET).get("into", "")
-    into = next((one for one in merge_targets(entity) if str(one.pk) == chosen), None)
+    into = next((target for target in merge_targets(entity) if str(target.pk) == chosen), None)
     if into is None:
         messages.error(request, "Choose the entity into which to merge it.")
         return redirect("memories:entity", entity_id=entity.pk)

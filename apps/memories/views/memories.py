@@ -26,7 +26,7 @@ PAGE_SIZE = 50
 SIDEBAR_SIZE = 12
 LISTED_BOOKS = 8
 EDIT_SESSION_KEY = "memory_before_edit"  # holds id and former values of the memory edited last
-UNDO_EXPIRED = "This edit can't be undone any more."
+UNDO_EXPIRED = "This edit can no longer be undone."
 
 
 @login_required
@@ -34,19 +34,19 @@ UNDO_EXPIRED = "This edit can't be undone any more."
 def index(request: HttpRequest) -> HttpResponse:
     """List the memories that match the filters in the query string, pinned ones first, then newest first."""
     form = FilterForm(request.GET)
-    mine = Memory.objects.for_owner(request.user)
-    rows = form.apply(mine.with_history()).order_by("-pinned", "-pk")
+    own_memories = Memory.objects.for_owner(request.user)
+    rows = form.apply(own_memories.with_history()).order_by("-pinned", "-pk")
     page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     page.object_list = add_witness_names(list(page.object_list))
     chat_id = form.values().get("chat")
     chat = Chat.objects.for_owner(request.user).filter(pk=chat_id).first() if chat_id else None
-    context = {"form": form, "page": page, "any": mine.present().exists(), "chat": chat}
+    context = {"form": form, "page": page, "has_memories": own_memories.present().exists(), "chat": chat}
     if not wants_partial(request):
-        context |= _books(request)
+        context |= _recent_books(request)
     return render(request, "memories/_list.html" if wants_partial(request) else "memories/index.html", context)
 
 
-def _books(request: HttpRequest) -> dict[str, Any]:
+def _recent_books(request: HttpRequest) -> dict[str, Any]:
     """Return the most recently updated chats and the first characters by name that have active memories."""
     has_memories = Exists(Memory.objects.for_owner(request.user).active().filter(chat=OuterRef("pk")))
     is_remembered = Exists(Memory.objects.for_owner(request.user).active().filter(character=OuterRef("pk")))
@@ -61,8 +61,8 @@ def _books(request: HttpRequest) -> dict[str, Any]:
 def search_everything(request: HttpRequest) -> HttpResponse:
     """Search memories and messages for the words in ``?q=``."""
     words = request.GET.get("q", "").replace("\x00", "").strip()[:500]
-    reply = search(request.user, SearchQuery(query=words, limit=30)) if words else None
-    return render(request, "memories/search.html", {"words": words, "reply": reply})
+    response = search(request.user, SearchQuery(query=words, limit=30)) if words else None
+    return render(request, "memories/search.html", {"words": words, "response": response})
 
 
 @login_required
@@ -73,13 +73,13 @@ def detail(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     add_witness_names([memory])
     context: dict[str, Any] = {"memory": memory}
     if not wants_partial(request):
-        whole = memory.split_from
+        original = memory.split_from
         context |= {
-            "said": memory.sources.select_related("message__chat", "swipe").order_by("message__index"),
+            "sources": memory.sources.select_related("message__chat", "swipe").order_by("message__index"),
             "chain": replacement_chain(memory),
-            "whole": whole,
+            "original": original,
             "can_unmerge": memory.is_active and is_merge(memory),
-            "can_unsplit": memory.is_active and whole is not None and whole.state == Memory.State.SUPERSEDED,
+            "can_unsplit": memory.is_active and original is not None and original.state == Memory.State.SUPERSEDED,
         }
     return render(request, _template(request, "memory"), context)
 
@@ -94,7 +94,7 @@ def edit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
         before = {name: getattr(memory, name) for name in form.cleaned_data}
         operations.edit_memory(memory, editor=str(request.user), **form.cleaned_data)
         request.session[EDIT_SESSION_KEY] = {"memory": str(memory.pk), "values": before}
-        return _reply(request, memory, "Saved.", undo="revert")
+        return _change_response(request, memory, "Saved.", undo="revert")
     status = 400 if request.method == "POST" else 200
     return render(request, _template(request, "edit"), {"memory": memory, "form": form}, status=status)
 
@@ -107,9 +107,9 @@ def revert(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     before = request.session.pop(EDIT_SESSION_KEY, {})
     if before.get("memory") == str(memory.pk):
         operations.edit_memory(memory, editor=str(request.user), **before["values"])
-        return _reply(request, memory, "The text is what it was before.")
+        return _change_response(request, memory, "The edit was undone.")
     messages.error(request, UNDO_EXPIRED)
-    return _reply(request, memory)
+    return _change_response(request, memory)
 
 
 @login_required
@@ -118,7 +118,7 @@ def delete(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     """Delete a memory, leaving a tombstone."""
     memory = own_memory(request, memory_id)
     operations.delete_memory(memory)
-    return _reply(request, memory, "Forgotten.", undo="restore")
+    return _change_response(request, memory, "Forgotten.", undo="restore")
 
 
 @login_required
@@ -127,7 +127,7 @@ def restore(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     """Undo a deletion."""
     memory = own_memory(request, memory_id)
     operations.restore_memory(memory)
-    return _reply(request, memory)
+    return _change_response(request, memory)
 
 
 @login_required
@@ -136,11 +136,11 @@ def toggle(request: HttpRequest, memory_id: UUID, flag: str) -> HttpResponse:
     """Toggle a flag of a memory: ``pinned`` or ``hidden``."""
     memory = own_memory(request, memory_id)
     operations.edit_memory(memory, editor=str(request.user), **{flag: not getattr(memory, flag)})
-    return _reply(request, memory)
+    return _change_response(request, memory)
 
 
-def _reply(request: HttpRequest, memory: Memory, message: str = "", undo: str = "") -> HttpResponse:
-    """Reply to a change: the entry for htmx, else a redirect to its page. ``undo`` names the URL that undoes it."""
+def _change_response(request: HttpRequest, memory: Memory, message: str = "", undo: str = "") -> HttpResponse:
+    """Return the memory's card to htmx, else a redirect to its page. ``undo`` names the URL that undoes the change."""
     if not wants_partial(request):
         tags = f"undo {reverse(f'memories:{undo}', args=[memory.pk])}" if undo else ""
         if message:
@@ -148,7 +148,7 @@ def _reply(request: HttpRequest, memory: Memory, message: str = "", undo: str = 
         return redirect("memories:detail", memory_id=memory.pk)
     memory = own_memory(request, memory.pk)
     add_witness_names([memory])
-    context = {"memory": memory, "changed": message, "undo": undo}
+    context = {"memory": memory, "status_message": message, "undo": undo}
     return render(request, "memories/_memory.html", context)
 
 
@@ -163,8 +163,8 @@ def rail(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """Show the active memories of a chat in the sidebar of the conversation."""
     chat = own_chat(request, chat_id)
     best_first = ("-pinned", "-importance", "-pk")
-    mine = Memory.objects.for_owner(request.user).filter(hidden=False).active_in(chat)
-    memories = mine.with_history().order_by(*best_first)
+    active = Memory.objects.for_owner(request.user).filter(hidden=False).active_in(chat)
+    memories = active.with_history().order_by(*best_first)
     context = {
         "chat": chat,
         "session": add_witness_names(list(memories.filter(tier=Memory.Tier.SESSION)[:SIDEBAR_SIZE])),

@@ -23,28 +23,28 @@ from apps.memories.views.access import own_memory
 def merge(request: HttpRequest) -> HttpResponse:
     """Merge the memories in ``?memory=`` into one text."""
     chosen = request.POST if request.method == "POST" else request.GET
-    mine = Memory.objects.for_owner(request.user).active().with_history()
-    memories = list(mine.filter(pk__in=_ids(chosen.getlist("memory"))).order_by("pk"))
+    active = Memory.objects.for_owner(request.user).active().with_history()
+    memories = list(active.filter(pk__in=_valid_ids(chosen.getlist("memory"))).order_by("pk"))
     form = MergeForm.of(memories, request.POST if request.method == "POST" else None)
     if form.is_valid():
         memory = operations.merge_by_hand(memories, form.cleaned_data["text"], editor=str(request.user))
         undo = reverse("memories:unmerge", args=[memory.pk])
-        messages.success(request, f"{len(memories)} memories are one now.", extra_tags=f"undo {undo}")
+        messages.success(request, f"{len(memories)} memories were merged.", extra_tags=f"undo {undo}")
         return redirect("memories:detail", memory_id=memory.pk)
     status = 400 if request.method == "POST" else 200
     chat_id = next((memory.chat_id for memory in memories if memory.chat_id), None)
-    home = reverse("memories:book-timeline", args=[chat_id]) if chat_id else reverse("memories:index")
-    context = {"form": form, "memories": memories, "home": home}
+    back_url = reverse("memories:book-timeline", args=[chat_id]) if chat_id else reverse("memories:index")
+    context = {"form": form, "memories": memories, "back_url": back_url}
     return render(request, "memories/merge.html", context, status=status)
 
 
-def _ids(values: list[str]) -> list[UUID]:
+def _valid_ids(values: list[str]) -> list[UUID]:
     """Return the valid ids among the first 50 values."""
-    found = []
+    ids = []
     for value in values[:50]:
         with suppress(ValueError):
-            found.append(UUID(value))
-    return found
+            ids.append(UUID(value))
+    return ids
 
 
 @login_required
@@ -59,13 +59,13 @@ def split(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         parts = operations.split_memory(memory, form.cleaned_data["texts"], editor=str(request.user))
         undo = reverse("memories:unsplit", args=[parts[0].pk])
-        messages.success(request, f"It is {len(parts)} memories now.", extra_tags=f"undo {undo}")
+        messages.success(request, f"The memory was split into {len(parts)}.", extra_tags=f"undo {undo}")
         return redirect("memories:detail", memory_id=parts[0].pk)
     status = 400 if request.method == "POST" else 200
     return render(request, "memories/split.html", {"form": form, "memory": memory}, status=status)
 
 
-def _undone(request: HttpRequest, memory: Memory, undo: Callable[[Memory], Sequence[Memory]]) -> HttpResponse:
+def _undo(request: HttpRequest, memory: Memory, undo: Callable[[Memory], Sequence[Memory]]) -> HttpResponse:
     """Undo a merge or a split, and redirect to the first memory that is active again."""
     try:
         restored = undo(memory)
@@ -73,8 +73,8 @@ def _undone(request: HttpRequest, memory: Memory, undo: Callable[[Memory], Seque
         messages.error(request, error.detail)
         return redirect("memories:detail", memory_id=memory.pk)
     count = len(restored)
-    done = f"The merge is undone: {count} memories are active again." if count > 1 else "It is one memory again."
-    messages.success(request, done)
+    message = f"The merge was undone: {count} memories are active again." if count > 1 else "The split was undone."
+    messages.success(request, message)
     return redirect("memories:detail", memory_id=restored[0].pk)
 
 
@@ -82,11 +82,11 @@ def _undone(request: HttpRequest, memory: Memory, undo: Callable[[Memory], Seque
 @require_POST
 def unmerge(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     """Undo a merge: its members become active again."""
-    return _undone(request, own_memory(request, memory_id), operations.undo_merge)
+    return _undo(request, own_memory(request, memory_id), operations.undo_merge)
 
 
 @login_required
 @require_POST
 def unsplit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     """Undo a split: the original becomes active again, and its parts are retired."""
-    return _undone(request, own_memory(request, memory_id), lambda part: [operations.undo_split(part)])
+    return _undo(request, own_memory(request, memory_id), lambda part: [operations.undo_split(part)])

@@ -1,4 +1,4 @@
-"""The texts of a memory book: summary, profiles, canon and the last continuity check, with their versions."""
+"""Views of the texts in a memory book: summary, profiles, canon and the last continuity check, with their versions."""
 
 from uuid import UUID
 
@@ -18,8 +18,8 @@ from apps.memories.queries.texts import current_version
 from apps.memories.views.access import own_book, own_row, redirect_back
 from apps.memories.views.book import render_tab
 
-# The texts that a person may write, by the last part of the address.
-STORY = {
+# Kind, form and title of the texts that a person may edit, by the last part of the URL.
+EDITABLE_TEXTS = {
     "summary": (VersionedText.Kind.SUMMARY, TextForm, "The summary so far"),
     "canon": (VersionedText.Kind.CANON, TextForm, "Canon"),
     "profiles": (VersionedText.Kind.PROFILE, ProfileForm, "Profile"),
@@ -40,7 +40,7 @@ def story(request: HttpRequest, **scope: UUID) -> HttpResponse:
     for version in book.texts():
         if version.state in by_state:
             by_state[version.state][version.kind].append(version)
-    # The canon is made and edited by way of a chat, also in a character's book.
+    # The URLs that make and edit the canon contain a chat, so a character's book uses the newest one.
     chat = book.chat or Chat.objects.for_owner(request.user).filter(character=book.character).order_by("-pk").first()
     return render_tab(request, book, "story", current=current, earlier=earlier, any_chat=chat)
 
@@ -51,7 +51,7 @@ def edit_story(request: HttpRequest, chat_id: UUID, part: str) -> HttpResponse:
     """Write the summary, the canon or a profile by hand. Earlier versions are kept."""
     book = own_book(request, chat_id=chat_id)
     chat: Chat = book.subject
-    kind, form_class, label = STORY[part]
+    kind, form_class, label = EDITABLE_TEXTS[part]
     current = current_version(chat, kind)
     initial = {"text": current.text, **current.parts} if current else {}
     form = form_class(request.POST) if request.method == "POST" else form_class(initial=initial)
@@ -67,9 +67,9 @@ def edit_story(request: HttpRequest, chat_id: UUID, part: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def restore_text(request: HttpRequest, digest_id: UUID) -> HttpResponse:
+def restore_text(request: HttpRequest, version_id: UUID) -> HttpResponse:
     """Make an earlier version the current one, as a new version."""
-    version = own_row(request, VersionedText, pk=digest_id)
+    version = own_row(request, VersionedText, pk=version_id)
     restore_version(version, editor=str(request.user))
     messages.success(request, "The earlier version is current again.")
     return redirect_back(request, MemoryBook(version.owner_id, version.chat, version.character).url("story"))

@@ -29,7 +29,7 @@ NO_POOL = {"DATABASE_POOL_SIZE": "0"}  # tasks use one connection, and a pool's 
 
 
 class Command(BaseCommand):
-    """Migrate, load the demo, and run the web server, a worker and beat until told to stop."""
+    """Migrate, load the demo, and run the web server, a worker and beat until a stop signal."""
 
     help = "Run all of Loci in the foreground: database, web server, worker and scheduler."
     requires_migrations_checks = False
@@ -47,7 +47,7 @@ class Command(BaseCommand):
             except ServiceFailed as error:
                 raise CommandError(str(error)) from error
             finally:
-                # Only the shutdown of the database is left, which must not be interrupted.
+                # Only the shutdown of the database remains, which must not be interrupted.
                 for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                     signal.signal(signum, signal.SIG_IGN)
 
@@ -62,7 +62,7 @@ def run(services: Sequence[Service]) -> None:
         service.start()
     seed_demo()
     wait_until_ready(services)
-    print_status(ready_line())
+    print_status(ready_message())
     keep_running(services, check=database_check())
 
 
@@ -140,15 +140,15 @@ def wait_until_ready(services: Sequence[Service]) -> None:
     """Wait until the readiness probe succeeds. Raise ServiceFailed if a service ends or the time runs out."""
     deadline = time.monotonic() + READY_TIMEOUT
     while not is_ready():
-        dead = [service.name for service in services if not service.alive]
-        if dead or time.monotonic() > deadline:
-            reason = f"{dead[0]} has stopped" if dead else f"no answer within {READY_TIMEOUT} s"
+        stopped = [service.name for service in services if not service.alive]
+        if stopped or time.monotonic() > deadline:
+            reason = f"{stopped[0]} has stopped" if stopped else f"no answer within {READY_TIMEOUT} s"
             raise ServiceFailed(f"Loci did not get ready: {reason}; see the output above.")
         time.sleep(READY_INTERVAL)
 
 
 def is_ready() -> bool:
-    """Return whether ``/readyz/`` replies 200."""
+    """Return whether ``/readyz/`` responds with status 200."""
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.LOCI_HOST, settings.LOCI_HOST)  # noqa: S104
     request = urllib.request.Request(f"http://{host}:{settings.LOCI_PORT}/readyz/", headers={"Host": "localhost"})
     try:
@@ -158,7 +158,7 @@ def is_ready() -> bool:
         return False
 
 
-def ready_line() -> str:
-    """Return the line that names the address and the demo login."""
-    line = f"Loci is ready: {settings.LOCI_URL.rstrip('/')}/"
-    return f"{line}  demo login: {settings.DEMO_EMAIL} / {settings.DEMO_PASSWORD}" if settings.DEMO else line
+def ready_message() -> str:
+    """Return the message with the URL and the demo login."""
+    message = f"Loci is ready: {settings.LOCI_URL.rstrip('/')}/"
+    return f"{message}  demo login: {settings.DEMO_EMAIL} / {settings.DEMO_PASSWORD}" if settings.DEMO else message

@@ -1,4 +1,4 @@
-"""Filters that put stored values of memories and runs into words."""
+"""Filters that format memories and runs for reading."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,30 +12,30 @@ register.filter("as_prose", render_text)
 
 QUOTE_LENGTH = 400  # characters of a message
 
-REASONS = {
+RETIRED_REASON_LABELS = {
     "capacity": "made room for others",
-    "decayed": "not said again for long",
+    "decayed": "not repeated for a long time",
     "merged": "merged with others",
     "split": "split into several",
-    "undone": "taken back by you",
+    "undone": "undone by you",
     "source_changed": "the text it came from was changed",
     "source_gone": "the text it came from was deleted",
     "fresh_start": "set aside by a fresh start",
-    "outdated": "no longer so",
-    "by_hand": "taken out by you",
+    "outdated": "no longer true",
+    "by_hand": "removed by you",
 }
-STAGES = {
+STAGE_LABELS = {
     "epistemic": "who knows what",
     "long_term": "long-term memories",
     "session": "session memories",
     "session_consolidation": "merging session memories",
     "long_term_consolidation": "merging long-term memories",
 }
-# Singular and plural for each count of a run.
-COUNTS = {
+# Singular and plural label of each count of a run.
+COUNT_LABELS = {
     "passed": ("new", "new"),
     "superseded": ("replaced an older one", "replaced older ones"),
-    "reconfirmed": ("said again", "said again"),
+    "reconfirmed": ("repeated", "repeated"),
     "merged": ("merged", "merged"),
     "rejected": ("known or not worth keeping", "known or not worth keeping"),
     "scenes": ("scene", "scenes"),
@@ -49,34 +49,34 @@ COUNTS = {
     "canon": ("canon", "canons"),
     "contradictions": ("contradiction", "contradictions"),
 }
-MEMORIES = ("passed", "superseded", "reconfirmed", "merged")
+MEMORY_COUNTS = ("passed", "superseded", "reconfirmed", "merged")
 
 
 @register.filter
-def reason_in_words(reason: str) -> str:
-    """Return the words for a RetiredReason."""
-    return REASONS[reason]
+def reason_label(reason: str) -> str:
+    """Return the label of a RetiredReason."""
+    return RETIRED_REASON_LABELS[reason]
 
 
 @register.filter
-def stage_in_words(stage: str) -> str:
-    """Return the words for a stage of a run."""
-    return STAGES.get(stage, stage.replace("_", " "))
+def stage_label(stage: str) -> str:
+    """Return the label of a stage of a run."""
+    return STAGE_LABELS.get(stage, stage.replace("_", " "))
 
 
 @register.filter
-def counts_in_words(counts: Mapping[str, int], of: str = "all") -> str:
-    """Return the counts of a run or a step in words: "12 new, 3 replaced older ones".
+def describe_counts(counts: Mapping[str, int], of: str = "all") -> str:
+    """Describe the counts of a run or a step: "12 new, 3 replaced older ones".
 
-    ``of`` is "all" or "memories", which leaves out the counts of other layers.
+    ``of`` is "all" or "memories", which excludes the counts of other layers.
     """
-    names = MEMORIES if of == "memories" else dict.fromkeys([*COUNTS, *counts])
-    found = [(counts[name], COUNTS.get(name, (name, name))) for name in names if counts.get(name)]
-    return ", ".join(f"{number} {one if number == 1 else several}" for number, (one, several) in found)
+    names = MEMORY_COUNTS if of == "memories" else dict.fromkeys([*COUNT_LABELS, *counts])
+    labelled = [(counts[name], COUNT_LABELS.get(name, (name, name))) for name in names if counts.get(name)]
+    return ", ".join(f"{number} {singular if number == 1 else plural}" for number, (singular, plural) in labelled)
 
 
 @register.filter
-def took(run: Any) -> str:
+def duration(run: Any) -> str:
     """Return the duration of a finished run: "14 s", "3 min 20 s"."""
     seconds = round((run.finished_at - run.started_at).total_seconds())
     minutes, rest = divmod(seconds, 60)
@@ -84,12 +84,12 @@ def took(run: Any) -> str:
 
 
 @register.filter
-def beginning(text: str) -> str:
+def message_excerpt(text: str) -> str:
     """Return the first QUOTE_LENGTH characters of a message, in one line without markup."""
     return plain_text(text, QUOTE_LENGTH)
 
 
 @register.simple_tag
-def at_index(message: Any, chat: Any) -> str:
+def message_reference(message: Any, chat: Any) -> str:
     """Return a reference to a message: its index, and its chat's title if that isn't ``chat``."""
     return f"#{message.index}" if chat and message.chat_id == chat.pk else f"#{message.index} in {message.chat.title}"
