@@ -1,4 +1,4 @@
-"""Routes of the API below ``/api/v1/``; each app's module has the rest of the paths."""
+"""URL patterns of the API, under ``/api/v1/``."""
 
 from django.urls import include, path
 

@@ -11,5 +11,5 @@ application = get_asgi_application()
 
 from apps.llm.embeddings import get_embedder  # noqa: E402 - needs the settings
 
-# Loading the embedding model takes a second, which the first search need not wait for.
+# Load the embedding model in advance, which takes a second, so that the first search does not wait for it.
 Thread(target=get_embedder, name="warm-up", daemon=True).start()

@@ -41,13 +41,13 @@ app.steps["worker"] |= {DjangoStructLogInitStep, HeartbeatStep}
 
 @worker_ready.connect
 def record_worker_heartbeat(**kwargs: object) -> None:
-    """Record that this worker is alive; the first time when it begins to accept tasks."""
+    """Record that this worker is alive, for the first time when it begins to accept tasks."""
     # Models can only be imported after Django's setup, which the worker runs after importing this module.
     from django.db import close_old_connections
 
-    from apps.common.health import note_heartbeat
+    from apps.common.health import record_heartbeat
 
-    note_heartbeat()
+    record_heartbeat()
     close_old_connections()
 
 
@@ -78,6 +78,6 @@ def forbid_queue_declaration(**kwargs: object) -> None:
 
 
 @setup_logging.connect
-def keep_our_logging(**kwargs: object) -> None:
-    """Stop Celery from replacing the logging that Django's settings describe."""
+def configure_logging(**kwargs: object) -> None:
+    """Configure logging from Django's settings instead of Celery's defaults."""
     dictConfig(settings.LOGGING)

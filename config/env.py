@@ -11,12 +11,12 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from apps.launcher import embedded_postgres
 
-DJANGO_NAMES = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
+DJANGO_KEYS = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
 ROOT = Path(__file__).resolve().parent.parent
 
 
 class StrippedFiles(environ.FileAwareMapping):
-    """Mapping that strips values: files usually end in a line break."""
+    """Mapping that strips whitespace from values: files usually end in a line break."""
 
     def __getitem__(self, key: str) -> str:
         return super().__getitem__(key).strip()
@@ -59,31 +59,31 @@ def database() -> dict[str, Any]:
 
 
 def django_database(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Convert libpq's connection parameters to Django's database settings. Unknown ones become ``OPTIONS``."""
-    options = {name: value for name, value in parameters.items() if name not in DJANGO_NAMES}
-    named = {DJANGO_NAMES[name]: str(value) for name, value in parameters.items() if name in DJANGO_NAMES}
+    """Convert libpq's connection parameters to Django's database settings. Those without a key become ``OPTIONS``."""
+    options = {name: value for name, value in parameters.items() if name not in DJANGO_KEYS}
+    named = {DJANGO_KEYS[name]: str(value) for name, value in parameters.items() if name in DJANGO_KEYS}
     return {"ENGINE": "django.db.backends.postgresql", **named, "OPTIONS": options}
 
 
 def broker_conninfo(database: dict[str, Any]) -> str:
     """Return the connection string of the database in libpq's keyword form, for the broker."""
-    parameters = {name: database[key] for name, key in DJANGO_NAMES.items() if key in database}
+    parameters = {name: database[key] for name, key in DJANGO_KEYS.items() if key in database}
     return make_conninfo("", **parameters, **database["OPTIONS"])
 
 
 def secret_key() -> str:
     """Return ``SECRET_KEY``, or a random key that is generated once and kept in the data folder."""
-    given = env.str("SECRET_KEY", default="")
-    return given or embedded_postgres.private_file(loci_home() / "secret_key", secrets.token_urlsafe(64))
+    configured = env.str("SECRET_KEY", default="")
+    return configured or embedded_postgres.private_file(loci_home() / "secret_key", secrets.token_urlsafe(64))
 
 
 def demo_password() -> str:
     """Return ``DEMO_PASSWORD``, or a random one that is generated once and kept in the data folder."""
-    given = env.str("DEMO_PASSWORD", default="")
-    return given or embedded_postgres.private_file(loci_home() / "demo_password", secrets.token_urlsafe(9))
+    configured = env.str("DEMO_PASSWORD", default="")
+    return configured or embedded_postgres.private_file(loci_home() / "demo_password", secrets.token_urlsafe(9))
 
 
 def public_hosts(url: str) -> list[str]:
-    """Return the allowed host names: ``ALLOWED_HOSTS``, the host of ``url``, and the loopback."""
-    own = urlsplit(url).hostname or ""
-    return [*env.list("ALLOWED_HOSTS", default=[]), own, "localhost", "127.0.0.1", "[::1]"]
+    """Return the allowed host names: ``ALLOWED_HOSTS``, the host of ``url``, and those of the local machine."""
+    public_host = urlsplit(url).hostname or ""
+    return [*env.list("ALLOWED_HOSTS", default=[]), public_host, "localhost", "127.0.0.1", "[::1]"]

@@ -1,4 +1,4 @@
-"""Logging through structlog: a line of JSON for each event, or coloured text on a terminal."""
+"""Logging with structlog: a line of JSON for each event, or coloured text on a terminal."""
 
 import logging
 from typing import Any
@@ -17,18 +17,18 @@ SHARED_PROCESSORS: list[Any] = [
 # Tasks of the scheduler whose success is not logged.
 ROUTINE_TASKS = {"apps.extraction.tasks.sweep_runs"}
 
-# Paths of health probes, which are requested every few seconds and not logged.
-ROUTINE_REQUESTS = ("/healthz/", "/readyz/")
+# Paths of health probes. Their requests, one every few seconds, are not logged.
+PROBE_PATHS = ("/healthz/", "/readyz/")
 
 
 def is_not_probe(record: logging.LogRecord) -> bool:
-    """Return whether a record of the request log is not about a health probe."""
+    """Return False for a record of the request log about a health probe, else True."""
     subject = record.msg.get("request", "") if isinstance(record.msg, dict) else record.getMessage()
-    return not subject.endswith(ROUTINE_REQUESTS)
+    return not subject.endswith(PROBE_PATHS)
 
 
 def is_not_routine(record: logging.LogRecord) -> bool:
-    """Return whether a record of Celery's task log is not about the success of a routine task."""
+    """Return False for a record of Celery's task log about the success of a routine task, else True."""
     name = record.args.get("name") if isinstance(record.args, dict) else None
     return record.levelno >= logging.WARNING or name not in ROUTINE_TASKS
 
@@ -47,7 +47,7 @@ def configure_structlog() -> None:
 
 
 def logging_settings(level: str, log_format: str) -> dict[str, Any]:
-    """Return the ``LOGGING`` setting; ``log_format`` is ``json`` or ``console``."""
+    """Return the ``LOGGING`` setting. ``log_format`` is ``json`` or ``console``."""
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -65,7 +65,7 @@ def logging_settings(level: str, log_format: str) -> dict[str, Any]:
             "django.request": {"filters": ["no-probe"]},
             "django_structlog.middlewares.request": {"filters": ["no-probe"]},
             "django.server": {"handlers": [], "propagate": True},
-            # Celery's trace log has one line a task; the loggers below would repeat it.
+            # Celery's trace log has one line for each task; the loggers below would repeat it.
             "celery.app.trace": {"filters": ["no-routine"]},
             "celery.beat": {"level": "WARNING"},
             "celery.worker.consumer.connection": {"level": "WARNING"},

@@ -1,4 +1,4 @@
-"""Django settings. All that installations can configure is read from the environment."""
+"""Django settings. Everything that differs between installations is read from the environment."""
 
 import sys
 from urllib.parse import urlsplit
@@ -130,7 +130,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Accounts
 
 AUTH_USER_MODEL = "accounts.User"
-SILENCED_SYSTEM_CHECKS = ["auth.W004"]  # e-mail addresses are unique by a constraint that ignores case
+SILENCED_SYSTEM_CHECKS = ["auth.W004"]  # a case-insensitive constraint makes e-mail addresses unique
 AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
     "allauth.account.auth_backends.AuthenticationBackend",
@@ -220,7 +220,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["apps.common.strict_json.CompactJSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["apps.common.strict_json.StrictJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "apps.common.problem_replies.exception_handler",
+    "EXCEPTION_HANDLER": "apps.common.problem_responses.exception_handler",
     # `?format=` is a parameter of exports, not a choice of the renderer.
     "URL_FORMAT_OVERRIDE": None,
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
@@ -254,7 +254,7 @@ CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="") or "pgmq://localhos
 CELERY_VISIBILITY_TIMEOUT = env.int("CELERY_VISIBILITY_TIMEOUT", default=900)
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": CELERY_VISIBILITY_TIMEOUT}
 if CELERY_BROKER_URL.startswith("pgmq:"):
-    # The transport misreads a URL with a socket folder, but passes libpq's keyword form on unchanged.
+    # The transport can't parse a URL with a socket folder, but accepts libpq's keyword form.
     CELERY_BROKER_TRANSPORT_OPTIONS |= {
         "conn_string": BROKER_CONNINFO,
         "init_extension": False,
@@ -273,14 +273,14 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_CONCURRENCY = env.int("WORKER_CONCURRENCY", default=2)
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # in memory: a static schedule needs no file
-# A job without a heartbeat for this many seconds has lost its worker, and is claimed by another.
+# A job without a heartbeat for this many seconds has lost its worker and is claimed by another one.
 RUN_HEARTBEAT_TIMEOUT = env.int("RUN_HEARTBEAT_TIMEOUT", default=60)
 CELERY_BEAT_SCHEDULE = {
     "sweep-runs": {"task": "apps.extraction.tasks.sweep_runs", "schedule": 30.0},
     "sweep-jobs": {"task": "apps.extraction.tasks.sweep_jobs", "schedule": 30.0},
     "sweep-chats": {"task": "apps.extraction.tasks.sweep_chats", "schedule": 300.0},
     "sweep-imports": {"task": "apps.chats.tasks.sweep_import_jobs", "schedule": 60.0},
-    "sweep-replies": {"task": "apps.sync.tasks.sweep_replies", "schedule": 3600.0},
+    "sweep-idempotency-records": {"task": "apps.sync.tasks.sweep_idempotency_records", "schedule": 3600.0},
     "trim-chat-logs": {"task": "apps.chats.tasks.trim_change_logs", "schedule": 3600.0},
     "trim-settings-logs": {"task": "apps.sync.tasks.trim_settings_logs", "schedule": 3600.0},
 }

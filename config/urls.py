@@ -1,4 +1,4 @@
-"""Routes of pages, API, health probes and admin site."""
+"""URL patterns of pages, API, health probes and admin site."""
 
 from django.conf import settings
 from django.contrib import admin
@@ -26,7 +26,7 @@ urlpatterns = [
     path("", include("apps.chats.urls")),
 ]
 
-handler400 = "apps.common.problem_replies.bad_request"
-handler403 = "apps.common.problem_replies.permission_denied"
-handler404 = "apps.common.problem_replies.page_not_found"
-handler500 = "apps.common.problem_replies.server_error"
+handler400 = "apps.common.problem_responses.bad_request"
+handler403 = "apps.common.problem_responses.permission_denied"
+handler404 = "apps.common.problem_responses.page_not_found"
+handler500 = "apps.common.problem_responses.server_error"

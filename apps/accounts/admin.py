@@ -28,7 +28,7 @@ class AccountAdmin(UserAdmin):
     add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Return what deletion removes, as counts: names of other rows would reveal what users wrote.
+        """Return only counts of the rows that deletion removes: their names would reveal what users wrote.
 
         No further permissions are needed: deleting an account always deletes all its rows.
         """

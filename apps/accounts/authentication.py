@@ -14,7 +14,7 @@ from apps.accounts.models import ApiToken, User
 from apps.accounts.operations import record_token_use
 from apps.common.scoping import system_scope
 
-# How often the use of a token is recorded: recording each use would turn every read into a write.
+# The use of a token is recorded at most this often: recording each use would turn every read into a write.
 LAST_USED_PRECISION = dt.timedelta(minutes=1)
 
 
@@ -24,7 +24,7 @@ class BearerAuthentication(BaseAuthentication):
     keyword = b"bearer"
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
-        """Return user and token, or None without such a header. Raise AuthenticationFailed."""
+        """Return user and token, or None if the request has no bearer token. Raise AuthenticationFailed."""
         parts = get_authorization_header(request).split()
         if not parts or parts[0].lower() != self.keyword:
             return None
@@ -44,19 +44,19 @@ class BearerAuthentication(BaseAuthentication):
 
 
 def find_token(secret: str, at: dt.datetime) -> ApiToken | None:
-    """Return the usable token with this secret, its owner loaded; None if the owner is inactive."""
+    """Return the usable token with this secret, with its owner, or None. Ignore tokens of inactive owners."""
     with system_scope():  # the owner is known only once the token is found
         tokens = ApiToken.objects.usable(at).select_related("owner")
         return tokens.filter(digest=ApiToken.digest_of(secret), owner__is_active=True).first()
 
 
 class TokenScope(BasePermission):
-    """Permission that refuses writes with a token of the scope ``read``."""
+    """Permission that refuses writes with a token whose scope is ``read``."""
 
     message = "This token may only read."
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        """Return whether the token's scope allows the method. Views with ``reads_only`` read by POST."""
+        """Return whether the token's scope allows the method. POST requests to views with ``reads_only`` are reads."""
         token = request.auth
         if not isinstance(token, ApiToken) or request.method in SAFE_METHODS:
             return True

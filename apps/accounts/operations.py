@@ -1,4 +1,4 @@
-"""All writes to users and their tokens."""
+"""Create and change users and their tokens. No other module writes them."""
 
 import datetime as dt
 
@@ -34,7 +34,7 @@ def revoke_token(token: ApiToken) -> None:
 
 
 def record_token_use(token: ApiToken, at: dt.datetime) -> None:
-    """Set the time of the last use."""
+    """Set the time of the token's last use."""
     token.last_used_at = at
     token.save(update_fields=["last_used_at"])
 
@@ -47,7 +47,7 @@ def rename_user(user: User, name: str) -> None:
 
 @transaction.atomic
 def ensure_user(email: str, password: str, *, name: str = "") -> User:
-    """Create or update the user with this address and password. The address is marked as verified."""
+    """Create the user with this address, or set their password. Mark the address as verified."""
     user = User.objects.filter(email__iexact=email).first() or User.objects.create_user(email, password, name=name)
     if not user.check_password(password):
         user.set_password(password)

@@ -1,4 +1,4 @@
-"""The settings pages: profile, security, API tokens."""
+"""Views of the settings pages: profile, security, API tokens."""
 
 from typing import cast
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Base class of the admin site's pages of owned rows."""
+"""Base class for the admin pages of models whose rows belong to users."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from apps.common.scoping import system_scope
 
 
 class OwnedAdmin(admin.ModelAdmin):
-    """Admin page of the rows of all owners, without adding."""
+    """Admin page that lists the rows of all owners. Rows can't be added."""
 
     list_select_related = ("owner",)
     show_full_result_count = False

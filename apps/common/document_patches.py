@@ -1,4 +1,4 @@
-"""Change to a JSON object, written as a merge patch or as JSON Patch operations."""
+"""A patch of a JSON object, either a merge patch or JSON Patch operations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from apps.common.problems import Invalid
 
 @dataclass(frozen=True)
 class DocumentPatch:
-    """Patch by ``merge`` (RFC 7396) or, if that is None, by ``operations`` (RFC 6902)."""
+    """A merge patch (RFC 7396) or, if ``merge`` is None, the ``operations`` of a JSON Patch (RFC 6902)."""
 
     merge: Mapping[str, Any] | None = None
     operations: Sequence[Mapping[str, Any]] = ()
@@ -22,10 +22,10 @@ class DocumentPatch:
         """
         if self.merge is not None:
             return merge_patch.apply(document, dict(self.merge))
-        after = json_patch.apply(document, self.operations, max_copied=max_copied)
-        if not isinstance(after, dict):
+        patched = json_patch.apply(document, self.operations, max_copied=max_copied)
+        if not isinstance(patched, dict):
             raise Invalid.at("/operations", "The document must stay an object.")
-        return after
+        return patched
 
     @property
     def keys(self) -> set[str] | None:

@@ -15,33 +15,33 @@ WORKER = "worker"
 HEARTBEAT_MAX_AGE = dt.timedelta(seconds=60)  # four times the interval between heartbeats
 
 
-def note_heartbeat() -> None:
+def record_heartbeat() -> None:
     """Record that a worker is alive now."""
     Heartbeat.objects.update_or_create(part=WORKER, defaults={"at": now()})
 
 
-def forget_heartbeat() -> None:
+def delete_heartbeat() -> None:
     """Delete the heartbeat of an earlier run, so that only the current worker counts as ready."""
     Heartbeat.objects.filter(part=WORKER).delete()
 
 
 @require_safe
 def alive(request: HttpRequest) -> JsonResponse:
-    """Reply 200 to a liveness probe. Only the web process itself is checked."""
+    """Return 200 for a liveness probe. Only the web process itself is checked."""
     return JsonResponse({"status": "ok"})
 
 
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
-    """Reply to a readiness probe: 200 if database, broker and a worker are available, else 503."""
+    """Return 200 for a readiness probe if database, broker and a worker are available, else 503."""
     checks = {"database": database_responds, "broker": broker_responds, "worker": worker_has_heartbeat}
-    results = {name: passes(check) for name, check in checks.items()}
+    results = {name: check_passes(check) for name, check in checks.items()}
     status = 200 if all(results.values()) else 503
     return JsonResponse({"status": "ok" if status == 200 else "unavailable", "checks": results}, status=status)
 
 
-def passes(check: Callable[[], bool]) -> bool:
-    """Return the check's result, or False if it raises: drivers raise exceptions of many types."""
+def check_passes(check: Callable[[], bool]) -> bool:
+    """Return the check's result, or False if it raises: each driver has its own exception types."""
     try:
         return check()
     except Exception:

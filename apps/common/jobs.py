@@ -14,8 +14,8 @@
 
 No transition leaves a terminal state; from any other state than those listed, a transition does nothing.
 
-A worker owns a job while the job is running and ``claim`` on its row is the one that the worker was given. A worker
-that lost its job, to a cancel, a pause or another worker, learns of it from ClaimLost at its next heartbeat. A job
+A worker owns a job while the job is running and ``claim`` in its row is the one that the worker received. If
+the job is cancelled, paused or claimed by another worker, the worker's next heartbeat raises ClaimLost. A job
 without a heartbeat for RUN_HEARTBEAT_TIMEOUT seconds has lost its worker and may be claimed by another.
 """
 
@@ -36,7 +36,7 @@ from django.utils import timezone
 
 from apps.common.scoping import OwnedManager, OwnedModel, OwnedQuerySet, Owner, owner_id_of, system_scope
 
-MAX_CLAIMS = 5  # workers that may die in a row before a job fails
+MAX_CLAIMS = 5  # after this many claims without progress, a job fails
 ACTIVE_STATES = ("queued", "running")
 OPEN_STATES = (*ACTIVE_STATES, "paused")
 TERMINAL_STATES = ("succeeded", "failed", "cancelled")
@@ -73,9 +73,9 @@ class Job(OwnedModel):
         FAILED = "failed"
         CANCELLED = "cancelled"
 
-    # Whether another worker continues after one that died. If not, call fail_orphans before jobs_to_revive.
+    # Whether another worker may continue a job whose worker died. If not, call fail_orphans before jobs_to_revive.
     revivable: ClassVar[bool] = True
-    # Values of the fields that are meaningful only while a worker owns the job.
+    # Values that fields get when no worker owns the job any more.
     idle_fields: ClassVar[dict[str, Any]] = {}
 
     state = models.CharField(max_length=16, choices=State.choices, default=State.QUEUED)
@@ -104,7 +104,7 @@ class Job(OwnedModel):
 
 
 def lock_owner(owner: Owner) -> None:
-    """Lock the row of a user, given as such or by id, so that no other job of theirs is created in the meantime."""
+    """Lock the user's row until the transaction ends, so that their jobs are created one at a time."""
     get_user_model().objects.select_for_update(no_key=True).get(pk=owner_id_of(owner))
 
 
@@ -113,17 +113,17 @@ def claim(model: type[J], job_id: UUID, **fields: Any) -> J | None:
     now = timezone.now()
     claimable = Q(state=Job.State.QUEUED)
     if model.revivable:
-        claimable |= Q(state=Job.State.RUNNING) & _silent(now)
+        claimable |= Q(state=Job.State.RUNNING) & _without_heartbeat(now)
     with system_scope():
-        free = model.objects.filter(claimable, pk=job_id)
-        free.filter(claims__gte=MAX_CLAIMS).update(
+        candidates = model.objects.filter(claimable, pk=job_id)
+        candidates.filter(claims__gte=MAX_CLAIMS).update(
             state=Job.State.FAILED,
             error=f"Its worker stopped {MAX_CLAIMS} times at the same step.",
             claim=None,
             finished_at=now,
             **model.idle_fields,
         )
-        claimed = free.filter(claims__lt=MAX_CLAIMS).update(
+        claimed = candidates.filter(claims__lt=MAX_CLAIMS).update(
             state=Job.State.RUNNING,
             claim=uuid.uuid4(),
             claims=F("claims") + 1,
@@ -148,7 +148,7 @@ def heartbeat(job: Job, **fields: Any) -> None:
 
 
 def requeue(job: Job) -> None:
-    """Put a job that this worker owns back into the queue, so that others get their turn."""
+    """Put a job that this worker owns back into the queue, so that other jobs can run."""
     owned(job).update(state=Job.State.QUEUED, claim=None, claims=0, heartbeat_at=timezone.now())
 
 
@@ -162,8 +162,8 @@ def end(job: Job, state: str, error: str = "", **fields: Any) -> bool:
 def fail_on_error(job: Job, *expected: type[Exception]) -> Iterator[None]:
     """End a claimed job as failed if the block raises.
 
-    ``expected`` errors give the job's error text, ClaimLost leaves the job to its new owner; neither is raised again.
-    Any other error fails the job and is raised again, so that it reaches the log.
+    ``expected`` errors give the job's error text, ClaimLost leaves the job to its new owner; neither is re-raised.
+    Any other error fails the job and is re-raised, so that it is logged.
     """
     try:
         yield
@@ -172,29 +172,29 @@ def fail_on_error(job: Job, *expected: type[Exception]) -> Iterator[None]:
     except expected as error:
         end(job, Job.State.FAILED, str(error))
     except (OperationalError, InterfaceError):
-        raise  # the database is gone and can't record a failure: the job is claimed again once its heartbeats stop
+        raise  # no failure can be recorded without the database; the job will be claimed again
     except Exception:
         end(job, Job.State.FAILED, "Something went wrong on our side. Try again later.")
         raise
 
 
 def cancel(job: J) -> J:
-    """Cancel a job that has not ended. Its worker stops at the next heartbeat; what it wrote stays."""
-    return _move(job, OPEN_STATES, state=Job.State.CANCELLED, claim=None, finished_at=timezone.now())
+    """Cancel a job that has not ended. Its worker stops at the next heartbeat; what it wrote is kept."""
+    return _transition(job, OPEN_STATES, state=Job.State.CANCELLED, claim=None, finished_at=timezone.now())
 
 
 def pause(job: J) -> J:
     """Pause a job. Its worker stops at the next heartbeat, and an unfinished step is repeated after ``resume``."""
-    return _move(job, ACTIVE_STATES, state=Job.State.PAUSED, claim=None)
+    return _transition(job, ACTIVE_STATES, state=Job.State.PAUSED, claim=None)
 
 
 def resume(job: J) -> J:
     """Put a paused job back into the queue."""
-    return _move(job, ("paused",), state=Job.State.QUEUED, claims=0, heartbeat_at=timezone.now())
+    return _transition(job, ("paused",), state=Job.State.QUEUED, claims=0, heartbeat_at=timezone.now())
 
 
-def _move(job: J, states: tuple[str, ...], **fields: Any) -> J:
-    """Update a job that is in one of ``states``. Return it as it is now."""
+def _transition(job: J, states: tuple[str, ...], **fields: Any) -> J:
+    """Update a job that is in one of ``states``. Return it with its current values."""
     row = type(job).objects.for_owner(job.owner_id).filter(pk=job.pk)
     row.filter(state__in=states).update(**type(job).idle_fields | fields)
     job.refresh_from_db()
@@ -205,25 +205,24 @@ def fail_orphans(model: type[Job], error: str) -> None:
     """Fail the running jobs that have lost their worker."""
     now = timezone.now()
     with system_scope():
-        orphans = model.objects.filter(_silent(now), state=Job.State.RUNNING)
+        orphans = model.objects.filter(_without_heartbeat(now), state=Job.State.RUNNING)
         orphans.update(state=Job.State.FAILED, claim=None, error=error, finished_at=now, **model.idle_fields)
 
 
 def jobs_to_revive(model: type[Job]) -> list[UUID]:
     """Return the ids of jobs to send to a worker again: queued for too long, or running without a heartbeat.
 
-    A queued job gets a heartbeat here: its message may still wait in a long queue, and one more per sweep would
-    make that longer.
+    A queued job gets a heartbeat here: its message may still be in a long queue, and each sweep would add another one.
     """
     now = timezone.now()
-    lost = Q(heartbeat_at=None, created_at__lt=now - _timeout()) | Q(heartbeat_at__lt=now - _timeout())
+    overdue = Q(heartbeat_at=None, created_at__lt=now - _timeout()) | Q(heartbeat_at__lt=now - _timeout())
     with system_scope():
-        ids = list(model.objects.filter(lost).active().values_list("pk", flat=True))
+        ids = list(model.objects.filter(overdue).active().values_list("pk", flat=True))
         model.objects.filter(pk__in=ids, state=Job.State.QUEUED).update(heartbeat_at=now)
     return ids
 
 
-def _silent(now: dt.datetime) -> Q:
+def _without_heartbeat(now: dt.datetime) -> Q:
     return Q(heartbeat_at=None) | Q(heartbeat_at__lt=now - _timeout())
 
 

@@ -10,11 +10,11 @@ from jsonpatch import JsonPatch, JsonPatchException, JsonPatchTestFailed
 from jsonpointer import EndOfList, JsonPointer, JsonPointerException
 
 from apps.common.problems import Conflict, FieldError, Invalid, ProblemType
-from apps.common.strict_json import MAX_DEPTH, unstorable
+from apps.common.strict_json import MAX_DEPTH, storage_errors
 
 MAX_OPERATIONS = 1000
-MAX_REASON = 200  # characters; the library's messages quote whole documents
-MEMBERS = {
+MAX_REASON_LENGTH = 200  # the library's messages quote whole documents
+MEMBERS_BY_OPERATION = {
     "add": ("path", "value"),
     "remove": ("path",),
     "replace": ("path", "value"),
@@ -35,63 +35,63 @@ def apply(document: Any, operations: Sequence[Any], *, max_copied: int, at: str 
     """Return a copy of ``document`` with all ``operations`` applied.
 
     ``copy`` operations may add ``max_copied`` bytes of JSON in total, so that a short patch can't create a huge
-    document. Raise Invalid and PatchTestFailed, which name the operation by its pointer under ``at``.
+    document. Raise Invalid or PatchTestFailed with a pointer to the operation, which begins with ``at``.
     """
-    check_form(operations, at)
-    result, left = copy.deepcopy(document), max_copied
-    for number, operation in enumerate(operations):
-        place = f"{at}/{number}"
+    check_syntax(operations, at)
+    result, allowance = copy.deepcopy(document), max_copied
+    for index, operation in enumerate(operations):
+        location = f"{at}/{index}"
         try:
-            left -= _copied_bytes(result, operation)
-            if left < 0:
-                raise Invalid.at(f"{place}/from", f"The operations copy more than {max_copied} bytes.")
-            result = _apply_one(result, operation, place)
+            allowance -= _copied_bytes(result, operation)
+            if allowance < 0:
+                raise Invalid.at(f"{location}/from", f"The operations copy more than {max_copied} bytes.")
+            result = _apply_one(result, operation, location)
         except RecursionError:
-            raise Invalid.at(place, "It would nest the document too deeply.") from None
-    wrong = next(unstorable(result), None)
-    if wrong is not None:
-        raise Invalid.at(at, f"The result can't be stored: {wrong.pointer}: {wrong.detail}")
+            raise Invalid.at(location, "It would nest the document too deeply.") from None
+    error = next(storage_errors(result), None)
+    if error is not None:
+        raise Invalid.at(at, f"The result can't be stored: {error.pointer}: {error.detail}")
     return result
 
 
-def check_form(operations: Sequence[Any], at: str = "/operations") -> None:
+def check_syntax(operations: Sequence[Any], at: str = "/operations") -> None:
     """Check the syntax of operations. Raise Invalid."""
     if len(operations) > MAX_OPERATIONS:
         raise Invalid.at(at, f"A patch has at most {MAX_OPERATIONS} operations.")
-    for number, operation in enumerate(operations):
-        _check_operation(operation, f"{at}/{number}")
+    for index, operation in enumerate(operations):
+        _check_operation(operation, f"{at}/{index}")
 
 
 def parts_of(pointer: str) -> list[str]:
-    """Return the unescaped keys and indexes of an RFC 6901 pointer; none for the whole document."""
+    """Return the unescaped keys and indexes of an RFC 6901 pointer; an empty list for the whole document."""
     return list(JsonPointer(pointer).parts)
 
 
 def pointers_of(operation: Mapping[str, Any]) -> dict[str, str]:
     """Return the pointers of an operation by member name: ``path``, and ``from`` if it has one."""
-    return {member: operation[member] for member in MEMBERS[operation["op"]] if member != "value"}
+    return {member: operation[member] for member in MEMBERS_BY_OPERATION[operation["op"]] if member != "value"}
 
 
-def _check_operation(operation: Any, place: str) -> None:
+def _check_operation(operation: Any, location: str) -> None:
     if not isinstance(operation, dict):
-        raise Invalid.at(place, "It must be an object.")
+        raise Invalid.at(location, "It must be an object.")
     op = operation.get("op")
-    if not isinstance(op, str) or op not in MEMBERS:
-        raise Invalid.at(f"{place}/op", f"It must be one of {', '.join(MEMBERS)}.")
-    for member in MEMBERS[op]:
+    if not isinstance(op, str) or op not in MEMBERS_BY_OPERATION:
+        raise Invalid.at(f"{location}/op", f"It must be one of {', '.join(MEMBERS_BY_OPERATION)}.")
+    for member in MEMBERS_BY_OPERATION[op]:
         if member not in operation:
-            raise Invalid.at(f"{place}/{member}", f"The operation {op} needs it.")
+            raise Invalid.at(f"{location}/{member}", f"The operation {op} needs it.")
     for member, pointer in pointers_of(operation).items():
-        _check_pointer(pointer, f"{place}/{member}")
+        _check_pointer(pointer, f"{location}/{member}")
 
 
-def _check_pointer(pointer: Any, place: str) -> None:
+def _check_pointer(pointer: Any, location: str) -> None:
     try:
         parts = parts_of(pointer)
     except (JsonPointerException, TypeError):
-        raise Invalid.at(place, "It must be a JSON Pointer (RFC 6901).") from None
+        raise Invalid.at(location, "It must be a JSON Pointer (RFC 6901).") from None
     if len(parts) > MAX_DEPTH:
-        raise Invalid.at(place, f"It is more than {MAX_DEPTH} levels deep.")
+        raise Invalid.at(location, f"It is more than {MAX_DEPTH} levels deep.")
 
 
 def _copied_bytes(document: Any, operation: Mapping[str, Any]) -> int:
@@ -101,17 +101,17 @@ def _copied_bytes(document: Any, operation: Mapping[str, Any]) -> int:
     return len(json.dumps(JsonPointer(operation["from"]).resolve(document), ensure_ascii=False).encode())
 
 
-def _apply_one(document: Any, operation: Mapping[str, Any], place: str) -> Any:
+def _apply_one(document: Any, operation: Mapping[str, Any], location: str) -> Any:
     try:
         return JsonPatch([operation]).apply(document, in_place=True)
     except JsonPatchTestFailed:
-        path = f"{place}/path"
+        path = f"{location}/path"
         reason = "The value differs." if _exists(document, operation["path"]) else "There is no value."
         raise PatchTestFailed(f"{path}: {reason}", errors=[FieldError(path, reason)]) from None
     except (JsonPatchException, JsonPointerException) as error:
         no_source = "from" in pointers_of(operation) and not _exists(document, operation["from"])
         raise Invalid.at(
-            f"{place}/{'from' if no_source else 'path'}", textwrap.shorten(str(error), MAX_REASON)
+            f"{location}/{'from' if no_source else 'path'}", textwrap.shorten(str(error), MAX_REASON_LENGTH)
         ) from None
 
 

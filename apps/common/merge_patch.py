@@ -5,7 +5,7 @@ from typing import Any
 
 
 def apply(document: Any, patch: Any) -> Any:
-    """Return a patched copy: null deletes a key, objects are merged, everything else replaces."""
+    """Return a patched copy: null deletes a key, objects are merged, other values replace the old ones."""
     if not isinstance(patch, dict):
         return patch
     result = dict(document) if isinstance(document, dict) else {}
@@ -18,26 +18,26 @@ def apply(document: Any, patch: Any) -> Any:
 
 
 def diff(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the merge patch from ``old`` to ``new``; None if it would have to store null, which it can't express."""
+    """Return the merge patch from ``old`` to ``new``, or None if it would set a null: a merge patch can't do that."""
     patch: dict[str, Any] = dict.fromkeys(key for key in old if key not in new)
     for key, value in new.items():
-        if key in old and _same(old[key], value):
+        if key in old and _is_same_json(old[key], value):
             continue
         if isinstance(value, dict) and isinstance(old.get(key), dict):
-            inner = diff(old[key], value)
+            change = diff(old[key], value)
         else:
-            inner = None if _stores_null(value) else value
-        if inner is None:
+            change = None if _has_null(value) else value
+        if change is None:
             return None
-        patch[key] = inner
+        patch[key] = change
     return patch
 
 
-def _same(one: Any, other: Any) -> bool:
+def _is_same_json(left: Any, right: Any) -> bool:
     """Return whether two values are equal as JSON. In Python, 1, 1.0 and True are equal."""
-    return json.dumps(one) == json.dumps(other)
+    return json.dumps(left) == json.dumps(right)
 
 
-def _stores_null(value: Any) -> bool:
-    """Return whether ``value``, applied as a patch, would lose a null. Nulls in arrays are kept."""
-    return value is None or (isinstance(value, dict) and any(map(_stores_null, value.values())))
+def _has_null(value: Any) -> bool:
+    """Return whether ``value`` is or holds a null, which a merge patch would drop. It keeps nulls in arrays."""
+    return value is None or (isinstance(value, dict) and any(map(_has_null, value.values())))

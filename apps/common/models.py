@@ -1,10 +1,10 @@
-"""State of the installation itself."""
+"""Model of the heartbeats of the installation's processes."""
 
 from django.db import models
 
 
 class Heartbeat(models.Model):
-    """Time of the last heartbeat of a part of the installation; one row per part."""
+    """Time of the last heartbeat of a part of the installation, such as the worker; one row per part."""
 
     part = models.CharField(primary_key=True, max_length=40)
     at = models.DateTimeField()

@@ -3,7 +3,7 @@
 from rest_framework.pagination import CursorPagination
 
 
-class NewestFirst(CursorPagination):
+class NewestFirstPagination(CursorPagination):
     """Paginate as ``{"next", "previous", "results"}``, newest first; page size ``?limit=``, at most 200."""
 
     page_size = 50

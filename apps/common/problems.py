@@ -1,15 +1,15 @@
-"""Exceptions that become problem documents (RFC 9457) in replies, and the list of all problem types."""
+"""Exceptions that become problem documents (RFC 9457) in responses, and the list of all problem types."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self
 
-MAX_ERRORS = 100  # listed in one reply
+MAX_ERRORS = 100  # listed in one response
 
 
 class ProblemType(StrEnum):
-    """URI of every type of problem that the API reports. Clients tell problems apart by it: never change one."""
+    """URI of every type of problem that the API reports. Never change one: clients compare them."""
 
     UNSPECIFIED = "about:blank"
     BAD_REQUEST = "/problems/bad-request"
@@ -38,14 +38,14 @@ class ProblemType(StrEnum):
 
 @dataclass(frozen=True)
 class FieldError:
-    """Error at one place of a document, named by an RFC 6901 pointer."""
+    """Error at one location of a document, given as an RFC 6901 pointer."""
 
     pointer: str
     detail: str
 
 
 class Problem(Exception):
-    """Exception that is replied as a problem document. ``extra`` becomes further members of the document."""
+    """Exception that is returned as a problem document. ``extra`` are further members of the document."""
 
     status = 400
     type = ProblemType.UNSPECIFIED
@@ -59,7 +59,7 @@ class Problem(Exception):
 
     @property
     def headers(self) -> dict[str, str]:
-        """Return additional headers of the reply."""
+        """Return additional headers of the response."""
         return {}
 
     def document(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class Problem(Exception):
 
 
 class Invalid(Problem):
-    """The request is not valid; ``errors`` name the places and reasons."""
+    """The request is not valid; ``errors`` give locations and reasons."""
 
     type = ProblemType.VALIDATION
     title = "The request is not valid"

@@ -1,4 +1,4 @@
-"""Lists of plug-ins that a lower app offers and upper apps fill."""
+"""Registry of plug-ins: a lower-level app declares it, and higher-level apps add to it."""
 
 from collections.abc import Iterator
 from typing import Generic, TypeVar
@@ -7,7 +7,7 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """An ordered list of plug-ins. Upper apps register theirs in ``AppConfig.ready()``."""
+    """An ordered list of plug-ins. Apps register theirs in ``AppConfig.ready()``."""
 
     def __init__(self) -> None:
         self._items: list[T] = []

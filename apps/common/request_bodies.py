@@ -9,25 +9,25 @@ from typing import IO, Any, BinaryIO, cast
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 
-from apps.common.problem_replies import problem_reply
+from apps.common.problem_responses import problem_response
 from apps.common.problems import Problem, ProblemType, TooLarge
 
-API = "/api/v1/"
-# Allowed in a multipart body besides the file: other fields and boundaries.
-ENVELOPE_BYTES = 64 * 1024
+API_PREFIX = "/api/v1/"
+# Maximum size of a multipart body without its file: other fields and boundaries.
+MULTIPART_OVERHEAD_BYTES = 64 * 1024
 CHUNK_BYTES = 64 * 1024
 SPOOL_BYTES = 4 * 1024 * 1024  # larger bodies are buffered in a temporary file
 
 
 class BadEncoding(Problem):
-    """The body is not what its Content-Encoding says."""
+    """The body does not match its Content-Encoding."""
 
     type = ProblemType.BAD_REQUEST
     title = "The body can't be decompressed"
 
 
 class UnknownEncoding(Problem):
-    """The Content-Encoding is not supported. The reply lists those that are, as RFC 9110 requires."""
+    """The Content-Encoding is not supported. The response lists the supported ones, as RFC 9110 requires."""
 
     status = 415
     type = ProblemType.UNSUPPORTED_MEDIA_TYPE
@@ -45,11 +45,11 @@ class RequestBodyMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if request.path.startswith(API):
+        if request.path.startswith(API_PREFIX):
             try:
-                _prepare(request)
+                _prepare_body(request)
             except Problem as problem:
-                return problem_reply(problem)
+                return problem_response(problem)
         return self.get_response(request)
 
 
@@ -59,13 +59,13 @@ def is_multipart(request: HttpRequest) -> bool:
 
 
 def rewindable_body(request: HttpRequest) -> IO[bytes]:
-    """Return the body as a seekable file at its beginning. Seek back to 0 after reading it, so that views can too."""
+    """Return the body as a seekable file at its beginning. Seek to 0 after reading, so that views can read it too."""
     if not request._stream.seekable():
-        _replace(request, request)
+        _replace_body(request, request)
     return request._stream
 
 
-def _prepare(request: HttpRequest) -> None:
+def _prepare_body(request: HttpRequest) -> None:
     """Check and decode the body. Raise TooLarge, BadEncoding, UnknownEncoding."""
     encoding = request.META.get("HTTP_CONTENT_ENCODING", "").strip().lower()
     if encoding not in ("", "identity", "gzip", "x-gzip"):
@@ -74,15 +74,15 @@ def _prepare(request: HttpRequest) -> None:
         raise _too_large(request)
     if encoding.endswith("gzip"):
         with gzip.GzipFile(fileobj=request, mode="rb") as source:  # type: ignore[call-overload]
-            _replace(request, source)
+            _replace_body(request, source)
     elif "HTTP_TRANSFER_ENCODING" in request.META:
-        _replace(request, request)  # chunked: the length is unknown until its end
+        _replace_body(request, request)  # a chunked body has no Content-Length
 
 
 def _limit(request: HttpRequest) -> int:
-    """Return the largest size of the body in bytes."""
+    """Return the maximum size of the body in bytes."""
     if is_multipart(request):
-        return settings.IMPORT_MAX_BYTES + ENVELOPE_BYTES
+        return settings.IMPORT_MAX_BYTES + MULTIPART_OVERHEAD_BYTES
     return settings.REQUEST_MAX_BYTES
 
 
@@ -98,8 +98,8 @@ def _too_large(request: HttpRequest) -> TooLarge:
     return TooLarge(f"The body is larger than {settings.REQUEST_MAX_BYTES} bytes.")
 
 
-def _replace(request: HttpRequest, source: Any) -> None:
-    """Replace the body by the content of ``source`` and set its length. Raise TooLarge, BadEncoding."""
+def _replace_body(request: HttpRequest, source: Any) -> None:
+    """Replace the body with the content of ``source`` and set its length. Raise TooLarge, BadEncoding."""
     body = tempfile.SpooledTemporaryFile(SPOOL_BYTES)  # noqa: SIM115 - the request closes it
     size = _copy(source, body, _limit(request))
     if size > _limit(request):
@@ -113,7 +113,7 @@ def _replace(request: HttpRequest, source: Any) -> None:
 
 
 def _copy(source: Any, target: IO[bytes], limit: int) -> int:
-    """Copy, at most one chunk beyond ``limit``. Return the number of bytes written."""
+    """Copy ``source``, but stop within one chunk after ``limit`` bytes. Return the number of bytes written."""
     size = 0
     try:
         while size <= limit and (chunk := source.read(CHUNK_BYTES)):

@@ -1,8 +1,8 @@
-"""Hooks of drf-spectacular that add to every operation of the OpenAPI document."""
+"""Postprocessing hooks of drf-spectacular, which complete every operation of the OpenAPI document."""
 
 from typing import Any
 
-PROBLEM = {
+PROBLEM_SCHEMA = {
     "type": "object",
     "description": "An error (RFC 9457).",
     "properties": {
@@ -12,7 +12,7 @@ PROBLEM = {
         "detail": {"type": "string"},
         "errors": {
             "type": "array",
-            "description": "Errors by place, as RFC 6901 pointers.",
+            "description": "The location of each error, as an RFC 6901 pointer, and its reason.",
             "items": {
                 "type": "object",
                 "properties": {"pointer": {"type": "string"}, "detail": {"type": "string"}},
@@ -23,31 +23,31 @@ PROBLEM = {
     "required": ["type", "title", "status"],
     "additionalProperties": True,
 }
-IDEMPOTENCY_KEY = {
+IDEMPOTENCY_PARAMETER = {
     "name": "Idempotency-Key",
     "in": "header",
-    "description": "A repeated request with the same key and body gets the stored reply, and nothing is written twice.",
+    "description": "A request repeated with the same key and body gets the stored response; nothing is written twice.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255},
 }
-WRITES = {"post", "put", "patch", "delete"}
+WRITE_METHODS = {"post", "put", "patch", "delete"}
 
 
 def describe_idempotency(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     """Add the Idempotency-Key header to every write."""
     for path in result["paths"].values():
-        for method in path.keys() & WRITES:
-            path[method].setdefault("parameters", []).append(IDEMPOTENCY_KEY)
+        for method in path.keys() & WRITE_METHODS:
+            path[method].setdefault("parameters", []).append(IDEMPOTENCY_PARAMETER)
     return result
 
 
 def describe_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     """Add the problem document as the default response of every operation."""
-    result["components"]["schemas"]["Problem"] = PROBLEM
-    reply = {
+    result["components"]["schemas"]["Problem"] = PROBLEM_SCHEMA
+    response = {
         "description": "A problem",
         "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
     for path in result["paths"].values():
         for operation in path.values():
-            operation["responses"]["default"] = reply
+            operation["responses"]["default"] = response
     return result

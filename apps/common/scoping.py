@@ -1,7 +1,7 @@
-"""Owner scoping: every row has an owner, and every read names the owner whose rows it wants.
+"""Owner scoping: every row has an owner, and every query must name the owner of the rows.
 
 Read with ``Model.objects.for_owner(user)``. A query without an owner raises UnscopedQuery, except within
-``system_scope()``, which is for work across all owners: sweeps, migrations, the admin site.
+``system_scope()``, which is for work across all owners: cleanup tasks, migrations, the admin site.
 """
 
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ from django.db import models
 
 from apps.common.ids import uuid7
 
-_system = ContextVar("system_scope", default=False)
+_in_system_scope = ContextVar("system_scope", default=False)
 M = TypeVar("M", bound=models.Model, covariant=True)
 
 
 @runtime_checkable
 class HasKey(Protocol):
-    """A user. Stands for the model of the accounts app, which this app may not import."""
+    """A user. Used instead of the accounts app's model, which this app may not import."""
 
     @property
     def pk(self) -> Any: ...
@@ -37,15 +37,15 @@ class UnscopedQuery(RuntimeError):
 @contextmanager
 def system_scope() -> Iterator[None]:
     """Allow queries without an owner inside the block."""
-    token = _system.set(True)
+    token = _in_system_scope.set(True)
     try:
         yield
     finally:
-        _system.reset(token)
+        _in_system_scope.reset(token)
 
 
 def owner_id_of(owner: Owner) -> UUID:
-    """Return the id of a user that is given as an object or by id."""
+    """Return the id of ``owner``, which is a user or an id."""
     return owner.pk if isinstance(owner, HasKey) else owner
 
 
@@ -63,7 +63,7 @@ class OwnedManager(models.Manager[M]):
 
     def get_queryset(self) -> models.QuerySet[M]:
         """Return all rows. Raise UnscopedQuery outside ``system_scope()``."""
-        if not _system.get() and getattr(self, "instance", None) is None:
+        if not _in_system_scope.get() and getattr(self, "instance", None) is None:
             raise UnscopedQuery(f"{self.model.__name__}: use objects.for_owner(user) or system_scope().")
         return super().get_queryset()
 
@@ -74,7 +74,7 @@ class OwnedManager(models.Manager[M]):
             return super().get_queryset().for_owner(owner)
 
     def none(self) -> models.QuerySet[M]:
-        """Return an empty queryset: schema generators ask for it to learn the model."""
+        """Return an empty queryset. No scope is needed: schema generators call this to find the model."""
         return super().get_queryset().none()
 
     def create(self, **kwargs: Any) -> M:
@@ -90,7 +90,7 @@ class OwnedModel(models.Model):
     """Abstract base of all product rows: UUIDv7 key and owner; deleted with the owner."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    # No index of its own: every index of an owned table starts with the owner.
+    # Needs no separate index: every index of an owned table starts with the owner.
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
 
     objects = OwnedManager.from_queryset(OwnedQuerySet)()

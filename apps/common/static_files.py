@@ -1,4 +1,4 @@
-"""Storage of collected static files, and collection when they have changed."""
+"""Storage class of static files, and their collection when they have changed."""
 
 import hashlib
 from pathlib import Path
@@ -16,8 +16,8 @@ class HashedStaticFiles(CompressedManifestStaticFilesStorage):
     support_js_module_import_aggregation = True
     # A module's hash changes with those of the modules it imports: one pass for each level of imports.
     max_post_process_passes = 15
-    # Django's patterns match every script, and fail on packages that only bundlers resolve. They also take the types
-    # in comments, `import("./edits.js").Edit`, for imports, which may be circular.
+    # Django's patterns match every script, and fail on packages that only bundlers resolve. They also
+    # mistake types in comments, such as `import("./edits.js").Edit`, for imports, and these may be circular.
     _js_module_import_aggregation_patterns = (
         "js/*.js",
         tuple(
@@ -30,11 +30,11 @@ class HashedStaticFiles(CompressedManifestStaticFilesStorage):
 
 def collect_if_changed() -> None:
     """Run collectstatic if a static file has changed since the last run."""
-    stamp = Path(settings.STATIC_ROOT) / "collected-from"
+    stamp_file = Path(settings.STATIC_ROOT) / "collected-from"
     current = fingerprint()
-    if not stamp.exists() or stamp.read_text() != current:
+    if not stamp_file.exists() or stamp_file.read_text() != current:
         call_command("collectstatic", interactive=False, clear=True, verbosity=0)
-        stamp.write_text(current)
+        stamp_file.write_text(current)
 
 
 def fingerprint() -> str:

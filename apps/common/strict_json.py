@@ -1,4 +1,4 @@
-"""Strict JSON parser: refuses what Postgres can't store and what parsers interpret differently, with a reason."""
+"""Strict JSON parser. It refuses values that Postgres can't store or that other parsers interpret differently."""
 
 import codecs
 import json
@@ -25,11 +25,11 @@ class JSONError(ValueError):
 
 def loads(text: str) -> Any:
     """Parse JSON. Raise JSONError for invalid JSON, NaN, duplicate keys and excessive nesting."""
-    # The jiter parser of the openai SDK is no replacement: it reads 1e999 as infinity, and can't name the place of a
-    # lone surrogate, which `unstorable` does.
+    # The jiter parser of the openai SDK is no replacement: it reads 1e999 as infinity, and can't give the position of
+    # a lone surrogate, which `storage_errors` does.
     try:
         return json.loads(
-            text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite, parse_int=_integer
+            text, object_pairs_hook=_to_dict, parse_constant=_reject_constant, parse_float=_to_float, parse_int=_to_int
         )
     except RecursionError:
         raise JSONError(f"It is nested more than {MAX_DEPTH} levels deep.") from None
@@ -37,52 +37,52 @@ def loads(text: str) -> Any:
         raise JSONError(str(error)) from None
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _to_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
         seen: set[str] = set()
         name = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise JSONError(f"The key {name!r} stands twice in one object.")
+        raise JSONError(f"The key {name!r} occurs twice in one object.")
     return result
 
 
-def _no_constant(name: str) -> Any:
+def _reject_constant(name: str) -> Any:
     raise JSONError(f"{name} is not JSON.")
 
 
-def _integer(digits: str) -> int:
+def _to_int(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
         raise JSONError(f"The number {digits[:20]}… has more than {MAX_DIGITS} digits.")
     return int(digits)
 
 
-def _finite(text: str) -> float:
+def _to_float(text: str) -> float:
     value = float(text)
     if math.isinf(value):
         raise JSONError(f"The number {text[:40]} is too large.")
     return value
 
 
-def unstorable(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[FieldError]:
-    """Yield an error for each place that Postgres can't store: NUL, a lone surrogate, excessive nesting."""
+def storage_errors(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[FieldError]:
+    """Yield an error for each value that Postgres can't store: NUL, a lone surrogate, excessive nesting."""
     if isinstance(value, str):
-        reason = _unstorable_text(value)
+        reason = _text_error(value)
         if reason:
             yield FieldError(pointer_of(path), reason)
     elif len(path) >= MAX_DEPTH and isinstance(value, dict | list):
         yield FieldError(pointer_of(path[:8]), f"It is nested more than {MAX_DEPTH} levels deep.")
     elif isinstance(value, dict):
         for key, item in value.items():
-            if _unstorable_text(key):
-                yield FieldError(pointer_of(path), f"One of its keys: {_unstorable_text(key)}")
+            if _text_error(key):
+                yield FieldError(pointer_of(path), f"One of its keys: {_text_error(key)}")
             else:
-                yield from unstorable(item, (*path, key))
+                yield from storage_errors(item, (*path, key))
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from unstorable(item, (*path, index))
+            yield from storage_errors(item, (*path, index))
 
 
-def _unstorable_text(text: str) -> str | None:
+def _text_error(text: str) -> str | None:
     if "\x00" in text:
         return "It contains a NUL character."
     try:
@@ -100,14 +100,14 @@ def parse_document(body: bytes) -> Any:
         raise ParseError("The body is not UTF-8.") from None
     except JSONError as error:
         raise ParseError(f"The body is not JSON: {error}") from None
-    errors = list(unstorable(document))
+    errors = list(storage_errors(document))
     if errors:
         raise Invalid(errors[0].detail, errors=errors)
     return document
 
 
 class StrictJSONParser(BaseParser):
-    """Parser of request bodies."""
+    """Parse request bodies as strict JSON."""
 
     media_type = "application/json"
 
@@ -120,17 +120,17 @@ class StrictJSONParser(BaseParser):
 
 
 class JSONPatchParser(StrictJSONParser):
-    """Parser of bodies with JSON Patch operations (RFC 6902)."""
+    """Parse bodies with JSON Patch operations (RFC 6902)."""
 
     media_type = JSON_PATCH
 
 
 def is_json_patch(request: Request) -> bool:
-    """Return whether the content type is JSON Patch."""
+    """Return whether the request's content type is JSON Patch."""
     return request.content_type.partition(";")[0].strip().lower() == JSON_PATCH
 
 
 class CompactJSONRenderer(JSONRenderer):
-    """Renderer of JSON without a charset parameter: the media type defines none."""
+    """Render JSON without a charset parameter: its media type defines none."""
 
     charset = None

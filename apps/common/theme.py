@@ -9,24 +9,24 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 # Values by cookie; any other value means the default: the system's colours, normal text size.
-CHOICES = {"theme": {"light", "dark"}, "text_size": {"small", "large"}}
+CHOICES_BY_COOKIE = {"theme": {"light", "dark"}, "text_size": {"small", "large"}}
 
 
 @require_POST
 def choose(request: HttpRequest) -> HttpResponse:
-    """Store the choice in cookies and redirect back to the page."""
+    """Store the choice in cookies and redirect back to the page in ``next``."""
     target = request.POST.get("next", "")
     safe = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
-    reply = redirect(target if safe else "/")
-    for name in CHOICES.keys() & request.POST.keys():
-        _set_cookie(reply, name, request.POST.get(name, ""))
-    return reply
+    response = redirect(target if safe else "/")
+    for name in CHOICES_BY_COOKIE.keys() & request.POST.keys():
+        _set_cookie(response, name, request.POST.get(name, ""))
+    return response
 
 
-def _set_cookie(reply: HttpResponse, name: str, value: str) -> None:
+def _set_cookie(response: HttpResponse, name: str, value: str) -> None:
     """Set the cookie for a year; delete it for the default."""
-    if value not in CHOICES[name]:
-        reply.delete_cookie(name)
+    if value not in CHOICES_BY_COOKIE[name]:
+        response.delete_cookie(name)
     else:
         year = dt.timedelta(days=365)
-        reply.set_cookie(name, value, max_age=year, samesite="Lax", secure=settings.SESSION_COOKIE_SECURE)
+        response.set_cookie(name, value, max_age=year, samesite="Lax", secure=settings.SESSION_COOKIE_SECURE)

@@ -17,13 +17,13 @@ from apps.injection.models import Recall
 from apps.injection.queries import is_newest_turn, recalls_of_messages, source_positions
 from apps.injection.turns import text_hash
 
-MAX_LINE = 600  # characters of a memory that a card shows
+MAX_LINE_LENGTH = 600  # characters; longer memories are cut off
 RECALL_EXPECTED_WITHIN = dt.timedelta(minutes=1)  # maximum age of a message with a pending card
 
 
 @dataclass(frozen=True)
 class CardLine:
-    """One recalled memory or passage. ``url`` links to its source message; empty if that was deleted."""
+    """One recalled memory or passage. ``url`` links to its source message; it is empty if that was deleted."""
 
     kind: str
     text: str
@@ -57,36 +57,36 @@ class Card:
 def recall_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:
     """Return the cards of messages as HTML, by message id, in two queries.
 
-    The newest user message gets a pending card, which loads its recall, if it was sent just now and has none.
+    If the newest user message was sent just now and has no recall, it gets a pending card, which loads the recall.
     """
     turns = {message.pk: message for message in messages if message.is_user}
     cards = {card.recall.message_id: card for card in cards_of(owner, recalls_of_messages(owner, turns.values()))}
     template = get_template("injection/_card.html")
-    shown = {pk: template.render({"card": card}) for pk, card in cards.items() if card.recall.text}
+    html_by_message = {pk: template.render({"card": card}) for pk, card in cards.items() if card.recall.text}
     newest = max(turns.values(), key=lambda message: message.index, default=None)
     is_recent = newest and timezone.now() - newest.created_at < RECALL_EXPECTED_WITHIN
     if newest and newest.pk not in cards and is_recent and is_newest_turn(newest):
-        shown[newest.pk] = get_template("injection/_pending.html").render({"message": newest})
-    return shown
+        html_by_message[newest.pk] = get_template("injection/_pending.html").render({"message": newest})
+    return html_by_message
 
 
 def cards_of(owner: Owner, recalls: Iterable[Recall]) -> list[Card]:
     """Return the cards of recalls. Each recall must have its message loaded, with the swipes."""
-    rows = list(recalls)
-    positions = source_positions(owner, rows)
-    return [_card(row, positions) for row in rows]
+    loaded = list(recalls)
+    positions = source_positions(owner, loaded)
+    return [_card(recall, positions) for recall in loaded]
 
 
-def _card(row: Recall, positions: Mapping[str, tuple[UUID, int]]) -> Card:
+def _card(recall: Recall, positions: Mapping[str, tuple[UUID, int]]) -> Card:
     return Card(
-        recall=row,
-        triggered=[_line(item, positions) for item in row.memories if item["triggered"]],
-        always_included=[_line(item, positions) for item in row.memories if not item["triggered"]],
-        outdated=row.turn_hash != text_hash(row.message.mes),
+        recall=recall,
+        triggered=[_line(item, positions) for item in recall.memories if item["triggered"]],
+        always_included=[_line(item, positions) for item in recall.memories if not item["triggered"]],
+        outdated=recall.turn_hash != text_hash(recall.message.mes),
     )
 
 
 def _line(item: Mapping[str, Any], positions: Mapping[str, tuple[UUID, int]]) -> CardLine:
     position = positions.get(item["message"] or "")
     url = f"{reverse('chats:detail', args=[position[0]])}?at={position[1]}" if position else ""
-    return CardLine(item["kind"], plain_text(item["text"], MAX_LINE), item["why"], item["score"], url)
+    return CardLine(item["kind"], plain_text(item["text"], MAX_LINE_LENGTH), item["why"], item["score"], url)

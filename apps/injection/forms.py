@@ -2,7 +2,7 @@
 
 from django import forms
 
-MAX_TEXT = 100_000  # characters
+MAX_TEXT_LENGTH = 100_000  # characters
 
 
 class RecallForm(forms.Form):
@@ -11,7 +11,7 @@ class RecallForm(forms.Form):
     text = forms.CharField(
         label="Text in the prompt",
         label_suffix="",
-        max_length=MAX_TEXT,
+        max_length=MAX_TEXT_LENGTH,
         required=False,
         widget=forms.Textarea(attrs={"rows": 10, "class": "recall-text"}),
     )

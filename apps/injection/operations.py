@@ -13,7 +13,7 @@ from apps.chats.signals import ChatChanged
 from apps.common.problems import Invalid, Missing
 from apps.common.scoping import Owner
 from apps.injection.models import Recall
-from apps.injection.retrieval.service import Retrieved, retrieve
+from apps.injection.retrieval.service import RetrievalResult, retrieve
 from apps.injection.slots.definitions import BUDGETS
 from apps.injection.slots.turn_class import adapted_budgets, classify
 from apps.injection.turns import UserTurn, turn_from_message
@@ -24,30 +24,30 @@ UNDO_FIELDS = ("text", "edited", "source", "memories", "tokens", "turn_hash")
 # Make a recall
 
 
-def recall_turn(chat: Chat, message: Message, *, over_edits: bool = False) -> Recall:
-    """Retrieve memories for a user message, from the state just before it, and store the recall.
+def recall_turn(chat: Chat, message: Message, *, overwrite_edit: bool = False) -> Recall:
+    """Retrieve the memories that were active just before a user message, and store the recall.
 
-    A user's edit is kept unless ``over_edits``. Raise Invalid if it isn't a user message, Missing if it was deleted.
+    Keep an edit by the user unless ``overwrite_edit``. Raise Invalid if it isn't a user message, Missing if deleted.
     """
     if not message.is_user:
         raise Invalid("Only a message of the user has a recall.")
     turn = turn_from_message(chat, message)
     budgets = adapted_budgets(classify(turn.text), BUDGETS)
-    return store_recall(retrieve(turn, chat.character, budgets), over_edits=over_edits)
+    return store_recall(retrieve(turn, chat.character, budgets), overwrite_edit=overwrite_edit)
 
 
 def rerun_recall(owner: Owner, chat_id: UUID, message_id: UUID) -> Recall:
     """Replace the recall of a message, even if the user edited it. Raise the errors of ``recall_turn``."""
     chat = access_chat(owner, chat_id)
-    return recall_turn(chat, access_message(owner, chat_id, message_id), over_edits=True)
+    return recall_turn(chat, access_message(owner, chat_id, message_id), overwrite_edit=True)
 
 
 def ensure_recall(owner: Owner, chat_id: UUID, message_id: UUID) -> Recall:
-    """Return the recall stored for the message's present text, or make it. Raise the errors of ``recall_turn``."""
+    """Return the recall stored for the message's current text, or make one. Raise the errors of ``recall_turn``."""
     chat = access_chat(owner, chat_id)
     message = access_message(owner, chat_id, message_id)
-    rows = Recall.objects.for_owner(owner).filter(message=message, turn_hash=turn_from_message(chat, message).hash)
-    return rows.select_related("message").first() or recall_turn(chat, message)
+    recalls = Recall.objects.for_owner(owner).filter(message=message, turn_hash=turn_from_message(chat, message).hash)
+    return recalls.select_related("message").first() or recall_turn(chat, message)
 
 
 def recall_appended_turn(event: ChatChanged, **kwargs: Any) -> None:
@@ -65,23 +65,23 @@ def recall_appended_turn(event: ChatChanged, **kwargs: Any) -> None:
 
 
 @transaction.atomic
-def store_recall(retrieved: Retrieved, *, over_edits: bool = False) -> Recall:
+def store_recall(retrieved: RetrievalResult, *, overwrite_edit: bool = False) -> Recall:
     """Store the recall of a sent turn.
 
-    A user's edit for the same text is kept unless ``over_edits``. Raise Missing if the message was deleted.
+    Keep an edit by the user for the same text unless ``overwrite_edit``. Raise Missing if the message was deleted.
     """
-    turn, fresh = retrieved.turn, unstored_recall(retrieved)
+    turn, new_recall = retrieved.turn, unstored_recall(retrieved)
     message_id = _lock_turn(turn)
-    row: Recall | None = Recall.objects.for_owner(turn.owner_id).filter(message=message_id).first()
-    if row is None:
-        fresh.save(force_insert=True)
-        return fresh
-    if row.edited and row.turn_hash == turn.hash and not over_edits:
-        return row
-    return _update(row, **undo_values(fresh))
+    recall: Recall | None = Recall.objects.for_owner(turn.owner_id).filter(message=message_id).first()
+    if recall is None:
+        new_recall.save(force_insert=True)
+        return new_recall
+    if recall.edited and recall.turn_hash == turn.hash and not overwrite_edit:
+        return recall
+    return _update(recall, **undo_values(new_recall))
 
 
-def unstored_recall(retrieved: Retrieved) -> Recall:
+def unstored_recall(retrieved: RetrievalResult) -> Recall:
     """Return a recall that isn't saved."""
     return Recall(
         owner_id=retrieved.turn.owner_id,
@@ -94,44 +94,44 @@ def unstored_recall(retrieved: Retrieved) -> Recall:
     )
 
 
-def mark_reused(row: Recall) -> Recall:
+def mark_reused(recall: Recall) -> Recall:
     """Record that a prompt used the stored recall instead of a fresh one."""
-    return row if row.source == Recall.Source.PERSISTENT else _update(row, source=Recall.Source.PERSISTENT)
+    return recall if recall.source == Recall.Source.PERSISTENT else _update(recall, source=Recall.Source.PERSISTENT)
 
 
-def edit_recall(row: Recall, text: str, *, turn_hash: str) -> Recall:
-    """Store a user's text for a turn whose present text has ``turn_hash``. It is kept until the recall is re-run."""
-    return _update(row, text=text, tokens=count_tokens(text), edited=True, turn_hash=turn_hash)
+def edit_recall(recall: Recall, text: str, *, turn_hash: str) -> Recall:
+    """Replace the text of a recall and keep it until a re-run. ``turn_hash`` is of the turn's current text."""
+    return _update(recall, text=text, tokens=count_tokens(text), edited=True, turn_hash=turn_hash)
 
 
-def delete_recall(row: Recall) -> None:
-    row.delete()
+def delete_recall(recall: Recall) -> None:
+    recall.delete()
 
 
 @transaction.atomic
 def restore_recall(turn: UserTurn, values: dict[str, Any]) -> Recall:
     """Restore a deleted recall from its ``undo_values``, or return the one made in the meantime."""
     message_id = _lock_turn(turn)
-    rows = Recall.objects.for_owner(turn.owner_id)
-    row: Recall | None = rows.filter(message=message_id).first()
-    return row or Recall.objects.create(owner_id=turn.owner_id, chat=turn.chat, message_id=message_id, **values)
+    recalls = Recall.objects.for_owner(turn.owner_id)
+    recall: Recall | None = recalls.filter(message=message_id).first()
+    return recall or Recall.objects.create(owner_id=turn.owner_id, chat=turn.chat, message_id=message_id, **values)
 
 
-def undo_values(row: Recall) -> dict[str, Any]:
-    """Return the values that ``restore_recall`` needs, as JSON."""
-    return {name: getattr(row, name) for name in UNDO_FIELDS}
+def undo_values(recall: Recall) -> dict[str, Any]:
+    """Return the values that ``restore_recall`` needs, as a JSON object."""
+    return {name: getattr(recall, name) for name in UNDO_FIELDS}
 
 
 def _lock_turn(turn: UserTurn) -> UUID:
-    """Lock the turn's chat until the transaction ends. Return the id of its message. Raise Missing."""
+    """Lock the turn's chat until the transaction ends. Return the id of the turn's message. Raise Missing."""
     chat = lock_chat(turn.owner_id, turn.chat.pk)
     if turn.message is None or not chat.messages.filter(pk=turn.message.pk).exists():
         raise Missing("There is no such message in this chat.")
     return turn.message.pk
 
 
-def _update(row: Recall, **values: Any) -> Recall:
+def _update(recall: Recall, **values: Any) -> Recall:
     for name, value in values.items():
-        setattr(row, name, value)
-    row.save(update_fields=[*values, "updated_at"])
-    return row
+        setattr(recall, name, value)
+    recall.save(update_fields=[*values, "updated_at"])
+    return recall

@@ -18,25 +18,25 @@ def chat_recalls(owner: Owner, chat_id: UUID) -> Any:
 
 
 def recalls_of_messages(owner: Owner, messages: Iterable[Message]) -> list[Recall]:
-    """Return the recalls of ``messages`` with these message objects, in one query."""
+    """Return the recalls of ``messages``, with ``message`` set to these objects, in one query."""
     by_id = {message.pk: message for message in messages}
-    rows = list(Recall.objects.for_owner(owner).filter(message__in=list(by_id)) if by_id else ())
-    for row in rows:
-        row.message = by_id[row.message_id]
-    return rows
+    recalls = list(Recall.objects.for_owner(owner).filter(message__in=list(by_id)) if by_id else ())
+    for recall in recalls:
+        recall.message = by_id[recall.message_id]
+    return recalls
 
 
 def access_recall(owner: Owner, chat_id: UUID, message_id: UUID) -> Recall:
     """Return the recall of a message of the owner's chat. Raise Missing."""
-    row: Recall | None = chat_recalls(owner, chat_id).filter(message_id=message_id).first()
-    if row is None:
+    recall: Recall | None = chat_recalls(owner, chat_id).filter(message_id=message_id).first()
+    if recall is None:
         raise Missing("There is no recall of this message.")
-    return row
+    return recall
 
 
 def source_positions(owner: Owner, recalls: Iterable[Recall]) -> dict[str, tuple[UUID, int]]:
-    """Return chat id and index, by message id, of the source messages that still exist, in one query."""
-    ids = {item["message"] for row in recalls for item in row.memories if item.get("message")}
+    """Return chat id and index of the existing source messages by message id, in one query."""
+    ids = {item["message"] for recall in recalls for item in recall.memories if item.get("message")}
     rows = Message.objects.for_owner(owner).filter(pk__in=ids).values_list("pk", "chat_id", "index") if ids else ()
     return {str(pk): (chat_id, index) for pk, chat_id, index in rows}
 
@@ -44,7 +44,7 @@ def source_positions(owner: Owner, recalls: Iterable[Recall]) -> dict[str, tuple
 def entities_by_memory(owner: Owner, recalls: Iterable[Recall]) -> dict[str, list[GraphEntity]]:
     """Return the entities of every recalled memory, by memory id, in one query."""
     tiers = set(Memory.Tier.values)
-    ids = {item["id"] for row in recalls for item in row.memories if item.get("tier") in tiers}
+    ids = {item["id"] for recall in recalls for item in recall.memories if item.get("tier") in tiers}
     if not ids:
         return {}
     entities: dict[str, list[GraphEntity]] = {}

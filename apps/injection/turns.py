@@ -1,4 +1,4 @@
-"""The user turn that a prompt is made for, and the visible messages of its chat."""
+"""The user turn for which a prompt is made, and the visible messages of its chat."""
 
 import hashlib
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ BATCH_SIZE = 200
 
 @dataclass(frozen=True)
 class UserTurn:
-    """A text of the user at ``index`` of the chat. ``message`` is None if it has not been sent yet."""
+    """A text by the user, at position ``index`` of the chat. ``message`` is None if it has not been sent yet."""
 
     chat: Chat
     text: str
@@ -41,7 +41,7 @@ def turn_from_message(chat: Chat, message: Message) -> UserTurn:
 def find_turn(chat: Chat, text: str | None) -> UserTurn:
     """Return the turn with this text, or the last user turn if ``text`` is None.
 
-    If the chat already ends with a user message of this text, the turn is that message; else it is unsent.
+    If the chat already ends with a user message with this text, the turn is that message; else it is unsent.
     """
     messages = visible_messages(chat).order_by("-index")
     last = messages.filter(is_user=True).first() if text is None else messages.first()

@@ -1,4 +1,4 @@
-"""Views of the recall card. They reply with the card to htmx, else with a page or a redirect."""
+"""Views of the recall card. They return the card for an htmx request, else a page or a redirect."""
 
 from typing import Any
 from uuid import UUID
@@ -23,7 +23,7 @@ UNDO_SALT = "injection.undo"
 UNDO_SECONDS = 3600  # how long a deletion can be undone
 
 
-def user_turn(request: HttpRequest, chat_id: UUID, message_id: UUID) -> Message:
+def user_message(request: HttpRequest, chat_id: UUID, message_id: UUID) -> Message:
     """Return a user message of the current user's chat. Raise Http404."""
     message = own_message(request, chat_id, message_id)
     if not message.is_user:
@@ -33,55 +33,55 @@ def user_turn(request: HttpRequest, chat_id: UUID, message_id: UUID) -> Message:
 
 def stored_recall(request: HttpRequest, message: Message) -> Recall:
     """Return the recall of the message. Raise Http404."""
-    rows = recalls_of_messages(request.user, [message])
-    if not rows:
+    recalls = recalls_of_messages(request.user, [message])
+    if not recalls:
         raise Http404("There is no recall of this message.")
-    return rows[0]
+    return recalls[0]
 
 
 @login_required
 @require_safe
 def card(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
-    """Show the card. Make the recall if there is none. Include the form with ``?change`` or without htmx."""
-    message = user_turn(request, chat_id, message_id)
+    """Show the card, with the form for ``?change`` or without htmx. Make the recall if there is none."""
+    message = user_message(request, chat_id, message_id)
     if not recalls_of_messages(request.user, [message]):
         operations.ensure_recall(request.user, chat_id, message_id)
-    row = stored_recall(request, message)
+    recall = stored_recall(request, message)
     if not wants_partial(request) or "change" in request.GET:
-        return render(request, _template(request), _context(request, row, RecallForm({"text": row.text})))
-    if not row.text:
+        return render(request, _template_name(request), _context(request, recall, RecallForm({"text": recall.text})))
+    if not recall.text:
         return HttpResponse()  # removes the pending card
-    return render(request, "injection/_card.html", _context(request, row) | {"open": False})
+    return render(request, "injection/_card.html", _context(request, recall) | {"open": False})
 
 
 @login_required
 @require_POST
 def edit(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
-    message = user_turn(request, chat_id, message_id)
-    row = stored_recall(request, message)
+    message = user_message(request, chat_id, message_id)
+    recall = stored_recall(request, message)
     form = RecallForm(request.POST)
     if not form.is_valid():
-        return render(request, _template(request), _context(request, row, form), status=400)
-    operations.edit_recall(row, form.cleaned_data["text"], turn_hash=text_hash(message.mes))
-    return _show(request, row)
+        return render(request, _template_name(request), _context(request, recall, form), status=400)
+    operations.edit_recall(recall, form.cleaned_data["text"], turn_hash=text_hash(message.mes))
+    return _respond_with_card(request, recall)
 
 
 @login_required
 @require_POST
 def rerun(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
-    message = user_turn(request, chat_id, message_id)
+    message = user_message(request, chat_id, message_id)
     operations.rerun_recall(request.user, chat_id, message_id)
-    return _show(request, stored_recall(request, message))
+    return _respond_with_card(request, stored_recall(request, message))
 
 
 @login_required
 @require_POST
 def delete(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
-    """Delete the recall. Reply with its signed values, for ``restore``."""
-    message = user_turn(request, chat_id, message_id)
-    row = stored_recall(request, message)
-    values = signing.dumps([str(message_id), operations.undo_values(row)], salt=UNDO_SALT, compress=True)
-    operations.delete_recall(row)
+    """Delete the recall. Return its signed values, which ``restore`` needs."""
+    message = user_message(request, chat_id, message_id)
+    recall = stored_recall(request, message)
+    values = signing.dumps([str(message_id), operations.undo_values(recall)], salt=UNDO_SALT, compress=True)
+    operations.delete_recall(recall)
     if not wants_partial(request):
         return _redirect_to_turn(message)
     return render(request, "injection/_deleted.html", {"message": message, "values": values})
@@ -90,31 +90,31 @@ def delete(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespons
 @login_required
 @require_POST
 def restore(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
-    """Undo a deletion, with the signed values of its reply."""
-    message = user_turn(request, chat_id, message_id)
+    """Undo a deletion. The request has the signed values that ``delete`` returned."""
+    message = user_message(request, chat_id, message_id)
     try:
-        recall_of, values = signing.loads(request.POST.get("values", ""), salt=UNDO_SALT, max_age=UNDO_SECONDS)
+        signed_message_id, values = signing.loads(request.POST.get("values", ""), salt=UNDO_SALT, max_age=UNDO_SECONDS)
     except signing.BadSignature:
         return HttpResponse("This can no longer be undone.", status=400, content_type="text/plain")
-    if recall_of == str(message_id):
+    if signed_message_id == str(message_id):
         operations.restore_recall(turn_from_message(own_chat(request, chat_id), message), values)
-    return _show(request, stored_recall(request, message))
+    return _respond_with_card(request, stored_recall(request, message))
 
 
-def _show(request: HttpRequest, row: Recall) -> HttpResponse:
+def _respond_with_card(request: HttpRequest, recall: Recall) -> HttpResponse:
     if not wants_partial(request):
-        return _redirect_to_turn(row.message)
-    return render(request, "injection/_card.html", _context(request, row))
+        return _redirect_to_turn(recall.message)
+    return render(request, "injection/_card.html", _context(request, recall))
 
 
 def _redirect_to_turn(message: Message) -> HttpResponse:
     return redirect(f"{reverse('chats:detail', args=[message.chat_id])}?at={message.index}")
 
 
-def _template(request: HttpRequest) -> str:
+def _template_name(request: HttpRequest) -> str:
     return "injection/_card.html" if wants_partial(request) else "injection/card.html"
 
 
-def _context(request: HttpRequest, row: Recall, form: RecallForm | None = None) -> dict[str, Any]:
+def _context(request: HttpRequest, recall: Recall, form: RecallForm | None = None) -> dict[str, Any]:
     """Return the context of the card's templates. The card is rendered open."""
-    return {"card": cards_of(request.user, [row])[0], "form": form, "open": True}
+    return {"card": cards_of(request.user, [recall])[0], "form": form, "open": True}

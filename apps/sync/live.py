@@ -1,4 +1,4 @@
-"""Publish changes to SSE clients with Postgres' NOTIFY, which every server process receives after the commit."""
+"""Publish changes to SSE clients with Postgres' NOTIFY, which reaches every server process after the commit."""
 
 import json
 from typing import Any

@@ -12,7 +12,7 @@ from apps.common.scoping import OwnedModel
 
 
 class IdempotencyRecord(OwnedModel):
-    """The reply to a write with an Idempotency-Key, stored in the transaction of the write."""
+    """The response to a write with an Idempotency-Key, stored in the transaction of the write."""
 
     key = models.CharField(max_length=255)
     fingerprint = models.CharField(max_length=64, help_text="SHA-256 of method, path and body.")
@@ -22,7 +22,7 @@ class IdempotencyRecord(OwnedModel):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["owner", "key"], name="idempotency_key")]
-        indexes = [models.Index("created_at", name="idempotency_age")]  # deletion of old ones
+        indexes = [models.Index("created_at", name="idempotency_age")]  # for the deletion of old records
 
 
 class ChatSnapshot(OwnedModel):

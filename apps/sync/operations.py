@@ -10,7 +10,7 @@ from apps.sync.models import ChatSnapshot
 
 def snapshot_before_forced_write(chat: Chat, **kwargs: Any) -> None:
     """Receive ``before_forced_write``: store the current state of the locked chat, which the write may overwrite."""
-    # mtime=0: equal states have equal content.
+    # Without a modification time, equal states have equal content.
     content = gzip.compress(b"".join(export_jsonl(chat)), mtime=0)
     ChatSnapshot.objects.create(
         owner_id=chat.owner_id, chat=chat, rev=chat.rev, reason="before a forced write", content=content

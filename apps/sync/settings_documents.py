@@ -25,7 +25,7 @@ from apps.common.scoping import Owner, owner_id_of, system_scope
 from apps.sync.live import notify_settings_changed
 from apps.sync.models import Setting, SettingsChange, SettingsDocument
 
-MAX_KEY = 255  # characters
+MAX_KEY_LENGTH = 255
 
 
 @dataclass(frozen=True)
@@ -40,17 +40,17 @@ class Settings:
 
 
 class SettingsConflict(Conflict):
-    """A key of the write was changed since its integrity, or the integrity is unknown."""
+    """A key of the write has changed since the integrity that it was based on, or that integrity is unknown."""
 
     type = ProblemType.INTEGRITY_CONFLICT
     title = "The settings have changed"
 
     @classmethod
-    def over(cls, now: Settings, keys: Iterable[str], known_rev: int | None) -> Self:
-        """Return the conflict about ``keys``, with the changes since ``known_rev`` if the log holds them all."""
-        state: dict[str, Any] = {"current_integrity": str(now.integrity), "current_rev": now.rev}
-        state["conflicts"] = [{"key": key, "theirs": now.values.get(key)} for key in sorted(keys)]
-        changes = None if known_rev is None else _changes_since(now, known_rev)
+    def for_keys(cls, current: Settings, keys: Iterable[str], known_rev: int | None) -> Self:
+        """Return a conflict over ``keys``, with the changes since ``known_rev`` if the log still has all of them."""
+        state: dict[str, Any] = {"current_integrity": str(current.integrity), "current_rev": current.rev}
+        state["conflicts"] = [{"key": key, "theirs": current.values.get(key)} for key in sorted(keys)]
+        changes = None if known_rev is None else _changes_since(current, known_rev)
         if changes is not None:
             state["changes"] = changes
         return cls("The settings were changed elsewhere in the meantime. Apply the changes and try again.", **state)
@@ -59,7 +59,7 @@ class SettingsConflict(Conflict):
 @transaction.atomic
 def read_settings(owner: Owner) -> Settings:
     """Return the owner's settings. Create the document if there is none, since a write needs its integrity."""
-    return _state(_lock(owner))
+    return _load(_lock(owner))
 
 
 @transaction.atomic
@@ -71,9 +71,9 @@ def patch_settings(owner: Owner, patch: DocumentPatch, guard: Guard) -> Settings
     guard.check()
     keys = _keys(patch)
     document = _lock(owner)
-    before = _state(document)
+    before = _load(document)
     stale = not guard.force and guard.integrity != before.integrity
-    if stale and not _is_in_effect(patch, before):
+    if stale and not _has_no_effect(patch, before):
         _check_rebase(before, keys, guard)
     after = _apply(patch, before)
     changed = [key for key in keys if _json_of(before.values, key) != _json_of(after, key)]
@@ -81,7 +81,7 @@ def patch_settings(owner: Owner, patch: DocumentPatch, guard: Guard) -> Settings
         return before
     _check_sizes(after, changed)
     _store(document, after, changed)
-    return _state(document)
+    return _load(document)
 
 
 def trim_log(now: dt.datetime) -> int:
@@ -94,12 +94,12 @@ def trim_log(now: dt.datetime) -> int:
 
 
 def _keys(patch: DocumentPatch) -> list[str]:
-    """Return the top-level keys that the patch names, sorted. Raise Invalid."""
+    """Return the sorted top-level keys of the patch. Raise Invalid."""
     if patch.keys is None:
         raise Invalid.at("/operations", "Every path must begin with a key: the document can't be replaced as a whole.")
-    long = next((key for key in patch.keys if len(key) > MAX_KEY), None)
-    if long is not None:
-        raise Invalid.at(pointer_of(["settings", long]), f"A key has at most {MAX_KEY} characters.")
+    too_long = next((key for key in patch.keys if len(key) > MAX_KEY_LENGTH), None)
+    if too_long is not None:
+        raise Invalid.at(pointer_of(["settings", too_long]), f"A key has at most {MAX_KEY_LENGTH} characters.")
     return sorted(patch.keys)
 
 
@@ -112,7 +112,7 @@ def _lock(owner: Owner) -> SettingsDocument:
     return documents.select_for_update().get()
 
 
-def _state(document: SettingsDocument) -> Settings:
+def _load(document: SettingsDocument) -> Settings:
     rows = list(Setting.objects.for_owner(document.owner_id).order_by("pk"))
     return Settings(
         document.owner_id,
@@ -123,47 +123,47 @@ def _state(document: SettingsDocument) -> Settings:
     )
 
 
-def _apply(patch: DocumentPatch, now: Settings) -> dict[str, Any]:
-    return patch.apply(now.values, max_copied=settings.SETTINGS_KEY_MAX_BYTES)
+def _apply(patch: DocumentPatch, current: Settings) -> dict[str, Any]:
+    return patch.apply(current.values, max_copied=settings.SETTINGS_KEY_MAX_BYTES)
 
 
 def _json_of(values: dict[str, Any], key: str) -> str | None:
-    """Return the value as JSON, or None without the key. Unlike Python's ==, JSON distinguishes 1 from true."""
+    """Return the value as JSON, or None without the key. Unlike Python's ==, this distinguishes 1 from true."""
     return dump(values[key]) if key in values else None
 
 
-def _is_in_effect(patch: DocumentPatch, now: Settings) -> bool:
-    """Return whether the patch changes nothing, such as a write sent twice."""
+def _has_no_effect(patch: DocumentPatch, current: Settings) -> bool:
+    """Return whether the patch changes nothing, as when a write is sent twice."""
     try:
-        return dump(_apply(patch, now)) == dump(now.values)
+        return dump(_apply(patch, current)) == dump(current.values)
     except (Invalid, PatchTestFailed):
-        # It may have applied to the state that the client knew: that is a conflict, not an error of the patch.
+        # The patch may have been valid for the settings that the client knew: that is a conflict, not an invalid patch.
         return False
 
 
-def _check_rebase(now: Settings, keys: list[str], guard: Guard) -> None:
-    """Raise SettingsConflict if an outdated write to these keys must be refused."""
-    changes = SettingsChange.objects.for_owner(now.owner_id)
-    known = changes.filter(integrity=guard.integrity).first() if guard.integrity else None
-    if known is None:
-        raise SettingsConflict.over(now, (), None)
-    contested = [key for key in keys if now.revs.get(key, 0) > known.rev]
-    if contested or not guard.rebase:
-        raise SettingsConflict.over(now, contested, known.rev)
+def _check_rebase(current: Settings, keys: list[str], guard: Guard) -> None:
+    """Raise SettingsConflict if a write with an outdated integrity can't be applied to these keys."""
+    changes = SettingsChange.objects.for_owner(current.owner_id)
+    base = changes.filter(integrity=guard.integrity).first() if guard.integrity else None
+    if base is None:
+        raise SettingsConflict.for_keys(current, (), None)
+    conflicting = [key for key in keys if current.revs.get(key, 0) > base.rev]
+    if conflicting or not guard.rebase:
+        raise SettingsConflict.for_keys(current, conflicting, base.rev)
 
 
-def _changes_since(now: Settings, rev: int) -> list[dict[str, Any]] | None:
-    """Return the log after ``rev`` with the current values, or None if the log doesn't hold all of it."""
-    entries = list(SettingsChange.objects.for_owner(now.owner_id).filter(rev__gt=rev).order_by("rev"))
-    if len(entries) != now.rev - rev:
+def _changes_since(current: Settings, rev: int) -> list[dict[str, Any]] | None:
+    """Return the changes after ``rev`` with the current values, or None if the log no longer has all of them."""
+    entries = list(SettingsChange.objects.for_owner(current.owner_id).filter(rev__gt=rev).order_by("rev"))
+    if len(entries) != current.rev - rev:
         return None
     return [
         {
             "rev": entry.rev,
             "integrity": str(entry.integrity),
             "at": timestamp(entry.at),
-            "settings": {key: now.values[key] for key in entry.keys if key in now.values},
-            "deleted": [key for key in entry.keys if key not in now.values],
+            "settings": {key: current.values[key] for key in entry.keys if key in current.values},
+            "deleted": [key for key in entry.keys if key not in current.values],
         }
         for entry in entries
     ]

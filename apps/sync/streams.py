@@ -1,7 +1,7 @@
 """Server-sent event streams. One database connection of each server process listens for all of them.
 
-A stream queues only the newest event of each chat and of the settings: the event names a state, and a client that
-reads the changes up to it has missed nothing. So the queue of a slow client is bounded by the user's number of chats.
+A queue holds only the newest event of each chat and of the settings: an event names a rev, and a client that reads
+all changes up to it misses nothing. So the length of a slow client's queue is limited by the user's number of chats.
 """
 
 import asyncio
@@ -27,15 +27,15 @@ logger = logging.getLogger(__name__)
 RETRY = b"retry: 2000\n\n"
 HEARTBEAT = b": beat\n\n"
 RESYNC = b"event: resync\ndata: {}\n\n"
-RECONNECT_AFTER = 1.0  # seconds
-STALLED_AFTER = 30.0  # seconds without the client reading
+RECONNECT_DELAY = 1.0  # seconds
+READ_TIMEOUT = 30.0  # seconds; then a client that does not read is disconnected
 READY_TIMEOUT = 5.0  # seconds; then a stream is opened even if the database can't be reached
 # Detect a dead connection even if the network does not report it.
 KEEPALIVES = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
 
 
-class Stream:
-    """The queue of events for one client. With ``chat_id``, of this chat only."""
+class EventQueue:
+    """The queue of events for one client, limited to one chat if ``chat_id`` is given."""
 
     def __init__(self, chat_id: str | None = None) -> None:
         self.chat_id = chat_id
@@ -48,9 +48,9 @@ class Stream:
         """Queue an event. Drop an older event of the same chat, or of the settings."""
         if self.chat_id is not None and self.chat_id != data.get("chat"):
             return
-        subject = f"{event}/{data.get('chat', '')}"
-        self._pending.pop(subject, None)
-        self._pending[subject] = f"event: {event}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n".encode()
+        key = f"{event}/{data.get('chat', '')}"
+        self._pending.pop(key, None)
+        self._pending[key] = f"event: {event}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n".encode()
         self._wakeup.set()
 
     def resync(self) -> None:
@@ -74,68 +74,68 @@ class Stream:
 
 
 class Hub:
-    """The streams of one event loop by owner, and the database connection that listens while there are any."""
+    """The event queues of one event loop, by owner id, and the database connection that listens while there are any."""
 
     def __init__(self) -> None:
-        self._streams: dict[str, set[Stream]] = defaultdict(set)
+        self._queues: dict[str, set[EventQueue]] = defaultdict(set)
         self._listener: asyncio.Task[None] | None = None
         self._listening = asyncio.Event()
 
-    async def open(self, owner_id: str, stream: Stream) -> None:
-        """Add a stream and wait until the database connection listens. The caller must call ``close``."""
-        self._streams[owner_id].add(stream)
+    async def open(self, owner_id: str, queue: EventQueue) -> None:
+        """Add a queue and wait until the database connection listens. The caller must call ``close``."""
+        self._queues[owner_id].add(queue)
         if self._listener is None or self._listener.done():
             self._listener = asyncio.create_task(self._listen())
         try:
             await asyncio.wait_for(self._listening.wait(), READY_TIMEOUT)
         except TimeoutError:
             logger.warning("the database connection for change notifications is not ready")
-        stream.started = True
+        queue.started = True
 
-    def close(self, owner_id: str, stream: Stream) -> None:
-        self._streams[owner_id].discard(stream)
-        if not self._streams[owner_id]:
-            del self._streams[owner_id]
-        if not self._streams and self._listener is not None:
+    def close(self, owner_id: str, queue: EventQueue) -> None:
+        self._queues[owner_id].discard(queue)
+        if not self._queues[owner_id]:
+            del self._queues[owner_id]
+        if not self._queues and self._listener is not None:
             self._listener.cancel()
             self._listener = None
 
     def end(self) -> None:
-        for stream in self._all():
-            stream.end()
+        for queue in self._all_queues():
+            queue.end()
 
-    def _all(self) -> list[Stream]:
-        return [stream for streams in self._streams.values() for stream in streams]
+    def _all_queues(self) -> list[EventQueue]:
+        return [queue for queues in self._queues.values() for queue in queues]
 
     async def _listen(self) -> None:
-        """Pass notifications on, reconnecting after errors, until cancelled."""
+        """Forward notifications until cancelled. Reconnect after errors."""
         try:
             while True:
                 try:
-                    await self._feed()
+                    await self._forward_notifications()
                 except psycopg.Error as error:
                     logger.warning("change notifications are interrupted: %s", error)
                 self._listening.clear()
-                await asyncio.sleep(RECONNECT_AFTER)
+                await asyncio.sleep(RECONNECT_DELAY)
         finally:
             self._listening.clear()
 
-    async def _feed(self) -> None:
-        """Pass notifications on to streams. Raise psycopg.Error if the connection is lost.
+    async def _forward_notifications(self) -> None:
+        """Forward notifications to the queues. Raise psycopg.Error if the connection is lost.
 
-        Streams opened before the connection may have missed notifications: they get a resync.
+        Queues opened before the connection may have missed notifications, so they get a resync event.
         """
         parameters = _for_async_connection(KEEPALIVES | connection.get_connection_params())
         async with await psycopg.AsyncConnection.connect(**parameters, autocommit=True) as listener:
             await listener.execute(f"LISTEN {CHANNEL}")
-            for stream in self._all():
-                if stream.started:
-                    stream.resync()
+            for queue in self._all_queues():
+                if queue.started:
+                    queue.resync()
             self._listening.set()
             async for notification in listener.notifies():
                 payload = json.loads(notification.payload)
-                for stream in self._streams.get(payload["owner"], ()):
-                    stream.push(payload["event"], payload["data"])
+                for queue in self._queues.get(payload["owner"], ()):
+                    queue.push(payload["event"], payload["data"])
 
 
 def _for_async_connection(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -146,57 +146,57 @@ def _for_async_connection(parameters: dict[str, Any]) -> dict[str, Any]:
 _hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()
 
 
-def hub() -> Hub:
+def current_hub() -> Hub:
     """Return the hub of the running event loop."""
     return _hubs.setdefault(asyncio.get_running_loop(), Hub())
 
 
 def end_all() -> None:
-    """End every stream of this process. The server calls it in the event loop when it stops."""
-    for one in list(_hubs.values()):
-        one.end()
+    """End every stream of this process. The server calls this in the event loop when it stops."""
+    for hub in list(_hubs.values()):
+        hub.end()
 
 
-class Events:
-    """The body of a stream's reply, as an asynchronous iterable of bytes.
+class EventStream:
+    """The body of a streaming response, as an asynchronous iterable of bytes.
 
-    It ends with the stream, or when ``is_allowed``, called at each heartbeat, returns False. It counts towards the
-    user's streams until ``close``, which Django calls however the reply ends.
+    It ends with its queue, or when ``is_allowed``, called at each heartbeat, returns False. It counts towards the
+    user's maximum of streams until ``close``, which Django always calls at the end of a response.
     """
 
-    def __init__(self, owner_id: UUID, stream: Stream, is_allowed: Callable[[], Awaitable[bool]]) -> None:
+    def __init__(self, owner_id: UUID, queue: EventQueue, is_allowed: Callable[[], Awaitable[bool]]) -> None:
         self.owner_id = owner_id
-        self.stream = stream
+        self.queue = queue
         self.is_allowed = is_allowed
-        _acquire_place(owner_id)
+        _count_open(owner_id)
 
     def close(self) -> None:
-        _release_place(self.owner_id)
+        _count_closed(self.owner_id)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
         async with aclosing(self._chunks()) as chunks:
             async for chunk in chunks:
-                # The generator resumes when the client has read the chunk. A client that stops reading is cut off.
-                stalled = loop.call_later(STALLED_AFTER, task.cancel)
+                # The generator resumes when the client has read the chunk. A client that stops reading is disconnected.
+                timeout = loop.call_later(READ_TIMEOUT, task.cancel)
                 try:
                     yield chunk
                 finally:
-                    stalled.cancel()
+                    timeout.cancel()
 
     async def _chunks(self) -> AsyncGenerator[bytes]:
-        streams = hub()
+        hub = current_hub()
         try:
-            await streams.open(str(self.owner_id), self.stream)
+            await hub.open(str(self.owner_id), self.queue)
             yield RETRY
-            while not self.stream.ended:
-                events = await self.stream.next_events(settings.SSE_HEARTBEAT)
+            while not self.queue.ended:
+                events = await self.queue.next_events(settings.SSE_HEARTBEAT)
                 if events is None and not await self.is_allowed():
                     return
                 yield HEARTBEAT if events is None else events
         finally:
-            streams.close(str(self.owner_id), self.stream)
+            hub.close(str(self.owner_id), self.queue)
 
 
 class TooManyStreams(Problem):
@@ -209,20 +209,20 @@ class TooManyStreams(Problem):
 
 
 # Number of open streams of each user in this process.
-_places: Counter[UUID] = Counter()
-_places_lock = threading.Lock()
+_stream_counts: Counter[UUID] = Counter()
+_stream_counts_lock = threading.Lock()
 
 
-def _acquire_place(owner_id: UUID) -> None:
-    """Count a stream of the user. Raise TooManyStreams."""
-    with _places_lock:
-        if _places[owner_id] >= settings.SSE_MAX_PER_USER:
+def _count_open(owner_id: UUID) -> None:
+    """Count an opened stream of the user. Raise TooManyStreams."""
+    with _stream_counts_lock:
+        if _stream_counts[owner_id] >= settings.SSE_MAX_PER_USER:
             raise TooManyStreams(f"You have {settings.SSE_MAX_PER_USER} streams open. Close one first.")
-        _places[owner_id] += 1
+        _stream_counts[owner_id] += 1
 
 
-def _release_place(owner_id: UUID) -> None:
-    with _places_lock:
-        _places[owner_id] -= 1
-        if not _places[owner_id]:
-            del _places[owner_id]
+def _count_closed(owner_id: UUID) -> None:
+    with _stream_counts_lock:
+        _stream_counts[owner_id] -= 1
+        if not _stream_counts[owner_id]:
+            del _stream_counts[owner_id]

@@ -5,14 +5,14 @@ from typing import Any
 from celery import shared_task
 from django.utils import timezone
 
-from apps.sync.idempotency import delete_old_replies
+from apps.sync.idempotency import delete_old_records
 from apps.sync.settings_documents import trim_log
 
 
 @shared_task
-def sweep_replies(**kwargs: Any) -> None:
-    """Delete stored replies that are past the time for retries."""
-    delete_old_replies(timezone.now())
+def sweep_idempotency_records(**kwargs: Any) -> None:
+    """Delete idempotency records that are too old for retries."""
+    delete_old_records(timezone.now())
 
 
 @shared_task

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from apps.common.health import HEARTBEAT_MAX_AGE, note_heartbeat
+from apps.common.health import HEARTBEAT_MAX_AGE, record_heartbeat
 from apps.common.models import Heartbeat
 
 
@@ -25,14 +25,14 @@ def test_not_ready_without_a_worker(client: Client) -> None:
 
 @pytest.mark.django_db
 def test_ready_after_a_heartbeat(client: Client) -> None:
-    note_heartbeat()
+    record_heartbeat()
 
     assert client.get("/readyz/").status_code == 200
 
 
 @pytest.mark.django_db
 def test_an_old_heartbeat_does_not_count(client: Client) -> None:
-    note_heartbeat()
+    record_heartbeat()
     Heartbeat.objects.update(at=Heartbeat.objects.get().at - HEARTBEAT_MAX_AGE * 2)
 
     assert client.get("/readyz/").json()["checks"]["worker"] is False

@@ -16,7 +16,7 @@ from rest_framework.test import APIClient
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.sync.models import IdempotencyRecord
-from apps.sync.tasks import sweep_replies
+from apps.sync.tasks import sweep_idempotency_records
 from tests.contract.conftest import client_of
 
 KEY = {"HTTP_IDEMPOTENCY_KEY": "k1"}
@@ -120,10 +120,10 @@ def test_replies_are_kept_for_a_day(alice: APIClient, settings: Any) -> None:
     with time_machine.travel("2026-05-01T10:00:00Z", tick=False):
         alice.post("/api/v1/chats/", {"title": "A"}, **KEY)
     with time_machine.travel("2026-05-02T09:59:00Z", tick=False):
-        sweep_replies()
+        sweep_idempotency_records()
         assert IdempotencyRecord.objects.for_owner(alice.user).count() == 1
     with time_machine.travel("2026-05-02T10:01:00Z", tick=False):
-        sweep_replies()
+        sweep_idempotency_records()
     assert IdempotencyRecord.objects.for_owner(alice.user).count() == 0
 
 

@@ -1,21 +1,24 @@
 """Test the reasons of a recall."""
 
-from apps.injection.retrieval.reasons import names_in, why
+from apps.injection.retrieval.reasons import names_in, reasons
 
 
 def test_the_order_of_reasons():
-    text = why(names=["Mira"], said="214 messages ago", signals={"vector": 0.712, "lexical": 0.3})
+    text = reasons(names=["Mira"], origin="214 messages ago", signals={"vector": 0.712, "lexical": 0.3})
     assert text == "names Mira · said 214 messages ago · similar .71"
 
 
 def test_pinned_and_shared_words():
-    assert why(names=[], said="", signals={"lexical": 0.4}, pinned=True) == "pinned · shares its words"
-    assert why(names=["A", "B", "C", "D"], said="1 message ago", signals={}) == "names A, B and C · said 1 message ago"
-    assert why(names=[], said="", signals={"vector": 1.0000001}) == "similar 1.00"
+    assert reasons(names=[], origin="", signals={"lexical": 0.4}, pinned=True) == "pinned · shares its words"
+    assert (
+        reasons(names=["A", "B", "C", "D"], origin="1 message ago", signals={})
+        == "names A, B and C · said 1 message ago"
+    )
+    assert reasons(names=[], origin="", signals={"vector": 1.0000001}) == "similar 1.00"
 
 
 def test_without_reasons_it_is_always_included():
-    assert why(names=[], said="", signals={}) == "always included"
+    assert reasons(names=[], origin="", signals={}) == "always included"
 
 
 def test_names_of_several_words_and_with_accents():

@@ -15,8 +15,8 @@ from apps.memories.models import Memory, Passage
 @pytest.fixture
 def short(monkeypatch):
     """Load only the shorter story."""
-    title, path = list(seeding.STORIES.items())[-1]
-    monkeypatch.setattr(seeding, "STORIES", {title: path})
+    title, path = list(seeding.STORY_FILES.items())[-1]
+    monkeypatch.setattr(seeding, "STORY_FILES", {title: path})
     return title
 
 

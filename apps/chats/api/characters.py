@@ -28,7 +28,7 @@ from apps.chats.formats.cards.png import BrokenPNG
 from apps.chats.models import Character, CharacterImage
 from apps.chats.queries import access_character, image_of
 from apps.chats.transfer import cards
-from apps.common.pagination import NewestFirst
+from apps.common.pagination import NewestFirstPagination
 from apps.common.problems import Invalid, Missing, TooLarge
 from apps.common.serializer_fields import JSONObject, Text, read_body
 from apps.common.strict_json import CompactJSONRenderer
@@ -77,7 +77,7 @@ class ImportedCardsSerializer(serializers.Serializer[Any]):
 
 class CharacterListView(generics.ListCreateAPIView[Character]):
     serializer_class = CharacterSerializer
-    pagination_class = NewestFirst
+    pagination_class = NewestFirstPagination
 
     def get_queryset(self) -> Any:
         return Character.objects.for_owner(self.request.user)

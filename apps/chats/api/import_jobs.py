@@ -18,7 +18,7 @@ from apps.chats.serializers import import_document
 from apps.chats.tasks import request_import
 from apps.chats.transfer.import_jobs import access_import_job
 from apps.common import jobs
-from apps.common.pagination import NewestFirst
+from apps.common.pagination import NewestFirstPagination
 from apps.common.serializer_fields import read_body
 
 
@@ -51,7 +51,7 @@ class ImportStartedSerializer(serializers.Serializer[Any]):
 
 class ImportJobListView(generics.ListAPIView[ImportJob]):
     serializer_class = ImportJobSerializer
-    pagination_class = NewestFirst
+    pagination_class = NewestFirstPagination
     parser_classes = [MultiPartParser]
 
     def get_queryset(self) -> Any:

@@ -22,7 +22,7 @@ from apps.chats.models import Lorebook
 from apps.chats.queries import access_lorebook
 from apps.chats.serializers import OwnCharacter
 from apps.chats.transfer import cards
-from apps.common.pagination import NewestFirst
+from apps.common.pagination import NewestFirstPagination
 from apps.common.problems import Invalid
 from apps.common.serializer_fields import Flag, JSONObject, Number, Position, StrictSerializer, Text, read_body
 
@@ -104,7 +104,7 @@ class ImportedLorebooksSerializer(serializers.Serializer[Any]):
 
 class LorebookListView(generics.ListAPIView[Lorebook]):
     serializer_class = LorebookSerializer
-    pagination_class = NewestFirst
+    pagination_class = NewestFirstPagination
 
     def get_queryset(self) -> Any:
         return Lorebook.objects.for_owner(self.request.user)

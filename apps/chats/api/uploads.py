@@ -10,7 +10,7 @@ from rest_framework.request import Request
 
 from apps.chats.formats.cards.pictures import MAX_PICTURE_BYTES
 from apps.common.problems import TooLarge
-from apps.common.request_bodies import ENVELOPE_BYTES
+from apps.common.request_bodies import MULTIPART_OVERHEAD_BYTES
 from apps.common.serializer_fields import StrictSerializer
 from apps.common.strict_json import CompactJSONRenderer
 
@@ -46,7 +46,7 @@ class PictureRenderer(CompactJSONRenderer):
 def check_content_length(request: Request, limit: int) -> None:
     """Raise TooLarge if the declared length of the body exceeds ``limit``, before the body is read."""
     length = request.META.get("CONTENT_LENGTH") or "0"
-    if length.isdecimal() and int(length) > limit + ENVELOPE_BYTES:
+    if length.isdecimal() and int(length) > limit + MULTIPART_OVERHEAD_BYTES:
         raise TooLarge(f"The file is larger than {limit} bytes.")
 
 

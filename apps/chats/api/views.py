@@ -21,11 +21,11 @@ from apps.chats.serializers import (
     chat_document,
     message_document,
 )
-from apps.common.pagination import NewestFirst
+from apps.common.pagination import NewestFirstPagination
 from apps.common.serializer_fields import read_body, read_query
 
 
-class ByActivity(NewestFirst):
+class ByActivity(NewestFirstPagination):
     """Paginate chats by last activity, newest first."""
 
     ordering = ("-last_active", "-id")

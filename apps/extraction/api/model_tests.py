@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.common import jobs
-from apps.common.pagination import NewestFirst
+from apps.common.pagination import NewestFirstPagination
 from apps.common.serializer_fields import read_body
 from apps.extraction.api.serializers import ModelTestCreateSerializer, ModelTestSerializer
 from apps.extraction.models import ModelTest
@@ -20,7 +20,7 @@ class ModelTestViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewset
     """Model tests of the requester, newest first."""
 
     serializer_class = ModelTestSerializer
-    pagination_class = NewestFirst
+    pagination_class = NewestFirstPagination
     lookup_url_kwarg = "test_id"
 
     def get_queryset(self) -> Any:

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from apps.chats.queries import access_chat
 from apps.common import jobs
-from apps.common.pagination import NewestFirst
+from apps.common.pagination import NewestFirstPagination
 from apps.common.serializer_fields import read_body
 from apps.extraction.api.serializers import (
     CallSerializer,
@@ -45,7 +45,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
     """Runs of the requester, newest first."""
 
     serializer_class = RunSerializer
-    pagination_class = NewestFirst
+    pagination_class = NewestFirstPagination
     lookup_url_kwarg = "run_id"
 
     def get_queryset(self) -> Any:

@@ -12,25 +12,25 @@ from apps.injection.graph import graph_of
 from apps.injection.models import Recall
 from apps.injection.queries import entities_by_memory
 
-MAX_TEXT = 100_000  # maximum length of a turn or an edited recall
-MAX_CONTEXT = 10_000_000  # tokens
-DEFAULT_CONTEXT = 8192
+MAX_TEXT_LENGTH = 100_000  # characters of a turn or an edited recall
+MAX_CONTEXT_TOKENS = 10_000_000
+DEFAULT_CONTEXT_TOKENS = 8192
 
 
 class PromptRequestSerializer(StrictSerializer):
     text = Text(
-        max_length=MAX_TEXT,
+        max_length=MAX_TEXT_LENGTH,
         allow_null=True,
         default=None,
         help_text="The user turn about to be sent; null for the last one.",
     )
     character = OwnCharacter(default=None)
-    context_tokens = Integer(min_value=1, max_value=MAX_CONTEXT, default=DEFAULT_CONTEXT)
+    context_tokens = Integer(min_value=1, max_value=MAX_CONTEXT_TOKENS, default=DEFAULT_CONTEXT_TOKENS)
     history = Flag(default=False)
 
 
 class RecallUpdateSerializer(StrictSerializer):
-    text = Text(max_length=MAX_TEXT)
+    text = Text(max_length=MAX_TEXT_LENGTH)
 
 
 class SlotSerializer(serializers.Serializer[Any]):
@@ -40,7 +40,7 @@ class SlotSerializer(serializers.Serializer[Any]):
     depth = serializers.IntegerField(source="slot.depth")
     text = serializers.CharField()
     tokens = serializers.IntegerField(help_text="Number of tokens of the text.")
-    full_tokens = serializers.IntegerField(help_text="Number of tokens if no entry were left out.")
+    full_tokens = serializers.IntegerField(help_text="Number of tokens of all entries, including those left out.")
     trimmed = serializers.IntegerField(help_text="Number of entries left out.")
     budget = serializers.IntegerField()
 
@@ -77,7 +77,7 @@ class GraphSerializer(serializers.Serializer[Any]):
     edges = EdgeSerializer(many=True)
 
     def to_representation(self, instance: Recall) -> dict[str, Any]:
-        """Return the graph of a recall. The context must be ``recall_context`` for it."""
+        """Return the graph of a recall. Requires ``recall_context`` as the serializer's context."""
         entities = self.context["entities"]
         return graph_of({item["id"]: entities[item["id"]] for item in instance.memories if item["id"] in entities})
 
@@ -85,7 +85,7 @@ class GraphSerializer(serializers.Serializer[Any]):
 class RecallSerializer(serializers.Serializer[Any]):
     """The recall of a user message."""
 
-    # The context must be recall_context for all recalls that are serialized.
+    # Pass ``recall_context`` for all serialized recalls as the serializer's context.
 
     id = serializers.UUIDField(source="stored_id", allow_null=True)
     message = serializers.UUIDField(source="message_id", allow_null=True)

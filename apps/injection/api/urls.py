@@ -4,11 +4,11 @@ from django.urls import path
 
 from apps.injection.api import views
 
-RECALL = "chats/<uuid:chat_id>/messages/<uuid:message_id>/recall/"
+RECALL_PATH = "chats/<uuid:chat_id>/messages/<uuid:message_id>/recall/"
 
 urlpatterns = [
     path("chats/<uuid:chat_id>/prompt/", views.PromptView.as_view(), name="api-prompt"),
     path("chats/<uuid:chat_id>/recalls/", views.RecallListView.as_view(), name="api-recalls"),
-    path(RECALL, views.RecallView.as_view(), name="api-recall"),
-    path(f"{RECALL}rerun/", views.RecallRerunView.as_view(), name="api-recall-rerun"),
+    path(RECALL_PATH, views.RecallView.as_view(), name="api-recall"),
+    path(f"{RECALL_PATH}rerun/", views.RecallRerunView.as_view(), name="api-recall-rerun"),
 ]

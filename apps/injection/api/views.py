@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats.queries import access_chat, access_message
-from apps.common.pagination import NewestFirst
+from apps.common.pagination import NewestFirstPagination
 from apps.common.serializer_fields import read_body
 from apps.injection import operations
 from apps.injection.api.serializers import (
@@ -44,7 +44,7 @@ class PromptView(APIView):
 
 class RecallListView(generics.ListAPIView[Recall]):
     serializer_class = RecallSerializer
-    pagination_class = NewestFirst
+    pagination_class = NewestFirstPagination
 
     def get_queryset(self) -> Any:
         return chat_recalls(self.request.user, self.kwargs.get("chat_id"))
@@ -52,8 +52,8 @@ class RecallListView(generics.ListAPIView[Recall]):
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         access_chat(request.user, self.kwargs["chat_id"])
         page = self.paginate_queryset(self.get_queryset()) or []
-        replies = RecallSerializer(page, many=True, context=recall_context(request.user, page))
-        return self.get_paginated_response(replies.data)
+        serializer = RecallSerializer(page, many=True, context=recall_context(request.user, page))
+        return self.get_paginated_response(serializer.data)
 
 
 class RecallView(APIView):
@@ -63,10 +63,10 @@ class RecallView(APIView):
 
     @extend_schema(request=RecallUpdateSerializer, responses=RecallSerializer)
     def patch(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
-        row = access_recall(request.user, chat_id, message_id)
+        recall = access_recall(request.user, chat_id, message_id)
         text = read_body(RecallUpdateSerializer, request)["text"]
         turn_hash = text_hash(access_message(request.user, chat_id, message_id).mes)
-        return _respond(request, operations.edit_recall(row, text, turn_hash=turn_hash))
+        return _respond(request, operations.edit_recall(recall, text, turn_hash=turn_hash))
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
@@ -80,5 +80,5 @@ class RecallRerunView(APIView):
         return _respond(request, operations.rerun_recall(request.user, chat_id, message_id))
 
 
-def _respond(request: Request, row: Recall) -> Response:
-    return Response(RecallSerializer(row, context=recall_context(request.user, [row])).data)
+def _respond(request: Request, recall: Recall) -> Response:
+    return Response(RecallSerializer(recall, context=recall_context(request.user, [recall])).data)

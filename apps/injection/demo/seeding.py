@@ -21,37 +21,37 @@ from apps.injection.operations import recall_turn
 from apps.memories.passages import index_messages
 
 FOLDER = Path(__file__).parent
-CHARACTER = FOLDER / "ione_tarrow.json"
-STORIES = {"The Salt Road": FOLDER / "the_salt_road.jsonl", "The Third Key": FOLDER / "the_third_key.jsonl"}
-RECALLED_TURNS = 20  # user turns from the end of each story that get a recall card
+CHARACTER_FILE = FOLDER / "ione_tarrow.json"
+STORY_FILES = {"The Salt Road": FOLDER / "the_salt_road.jsonl", "The Third Key": FOLDER / "the_third_key.jsonl"}
+RECALLED_TURNS = 20  # number of last user turns of each story that get a recall card
 EXTRACTION_TIMEOUT = 60.0  # seconds, if a worker has claimed the run
 POLL_INTERVAL = 0.2  # seconds
 
 
 class ExtractionFailed(RuntimeError):
-    """Raised when the extraction of a story failed or timed out."""
+    """The extraction of a story failed or timed out."""
 
 
 def seed_demo() -> Iterator[str]:
     """Load the missing parts of the demo. Yield a sentence for each step done.
 
-    It may be interrupted at any point and run again. Raise ExtractionFailed.
+    It can be interrupted at any point and run again. Raise ExtractionFailed.
     """
     owner = ensure_user(settings.DEMO_EMAIL, settings.DEMO_PASSWORD, name="Demo")
-    for title, path in STORIES.items():
+    for title, path in STORY_FILES.items():
         chat = _find_chat(owner, path)
         if chat is None:
             with path.open("rb") as file:
-                result = import_chats(owner, file, filename=path.name, title=title, character=_character(owner))
+                result = import_chats(owner, file, filename=path.name, title=title, character=_ensure_character(owner))
             chat = result.chats[0]
             yield f"Imported {title}, {chat.message_count} messages."
         if not _is_extracted(chat):
             count = _extract(owner, chat)
             yield f"Extracted {count} memories from {title}."
         index_messages(owner, chat)
-        made = _recall_last_turns(owner, chat)
-        if made:
-            yield f"Made {made} recalls for {title}."
+        count = _recall_last_turns(owner, chat)
+        if count:
+            yield f"Made {count} recalls for {title}."
 
 
 def delete_demo() -> None:
@@ -66,19 +66,19 @@ def delete_demo() -> None:
 
 
 def _find_chat(owner: User, path: Path) -> Chat | None:
-    """Return the chat imported from this file, or None. The file's integrity is kept in the chat's metadata."""
+    """Return the chat that was imported from this file, or None. Both have the same integrity in their metadata."""
     with path.open(encoding="utf-8") as file:
         integrity = json.loads(file.readline())["chat_metadata"]["integrity"]
     chats = Chat.objects.for_owner(owner).select_related("character")
     return next((chat for chat in chats if chat.metadata.get("integrity") == integrity), None)
 
 
-def _character(owner: User) -> Character:
-    """Return the demo's character, created if missing."""
-    card: dict[str, Any] = json.loads(CHARACTER.read_text(encoding="utf-8"))
+def _ensure_character(owner: User) -> Character:
+    """Return the demo's character. Create it if it is missing."""
+    card: dict[str, Any] = json.loads(CHARACTER_FILE.read_text(encoding="utf-8"))
     character = Character.objects.for_owner(owner).filter(name=card["name"]).first()
-    known = {field.name for field in Character._meta.concrete_fields}
-    return character or create_character(owner, **{name: value for name, value in card.items() if name in known})
+    field_names = {field.name for field in Character._meta.concrete_fields}
+    return character or create_character(owner, **{name: value for name, value in card.items() if name in field_names})
 
 
 def _is_extracted(chat: Chat) -> bool:
@@ -101,11 +101,11 @@ def _extract(owner: User, chat: Chat) -> int:
 
 
 def _recall_last_turns(owner: User, chat: Chat) -> int:
-    """Make the missing recalls of the story's last user turns. Return how many were made."""
+    """Make the missing recalls of the story's recent user turns. Return how many were made."""
     turns = Message.objects.for_owner(owner).filter(chat=chat, is_user=True).with_swipes().order_by("-index")
-    last = list(turns[:RECALLED_TURNS])
-    present = set(Recall.objects.for_owner(owner).filter(message__in=last).values_list("message_id", flat=True))
-    missing = [message for message in last if message.pk not in present]
+    recent = list(turns[:RECALLED_TURNS])
+    recalled_ids = set(Recall.objects.for_owner(owner).filter(message__in=recent).values_list("message_id", flat=True))
+    missing = [message for message in recent if message.pk not in recalled_ids]
     for message in missing:
         recall_turn(chat, message)
     return len(missing)

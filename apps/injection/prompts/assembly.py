@@ -22,7 +22,7 @@ from apps.llm.tokens import count_tokens
 class Prompt:
     """The parts of a prompt for one call of a model.
 
-    ``recall`` is None if nothing was recalled, ``messages`` is None if the history was not asked for.
+    ``recall`` is None if nothing was recalled, ``messages`` is None if the history was not requested.
     """
 
     slots: list[FilledSlot]
@@ -40,24 +40,24 @@ class Prompt:
 def assemble(
     chat: Chat, *, text: str | None, character: Character | None, context_tokens: int, with_history: bool
 ) -> Prompt:
-    """Return the prompt for a turn of the chat, as ``find_turn`` finds it, and store the recall of a sent turn.
+    """Return the prompt for the turn that ``find_turn`` returns, and store the recall of a sent turn.
 
-    The prompt costs at most ``context_tokens``. Raise Invalid if the turn alone costs more.
+    The prompt has at most ``context_tokens`` tokens. Raise Invalid if the turn alone has more.
     """
     turn = find_turn(chat, text)
     turn_class = classify(turn.text)
     budgets = slot_budgets(turn_class, context_tokens)
-    row, slots = _recalled_slots(turn, character or chat.character, budgets)
-    cost = sum(filled.tokens for filled in slots)
+    recall, slots = _recalled_slots(turn, character or chat.character, budgets)
+    tokens = sum(filled.tokens for filled in slots)
     if not with_history:
-        return Prompt(slots, row, None, cost, turn_class)
-    history = history_within(turn, context_tokens - cost)
-    cost += sum(count_tokens(message["content"]) for message in history)
-    return Prompt(slots, row, insert_slots(slots, history), cost, turn_class)
+        return Prompt(slots, recall, None, tokens, turn_class)
+    history = history_within(turn, context_tokens - tokens)
+    tokens += sum(count_tokens(message["content"]) for message in history)
+    return Prompt(slots, recall, insert_slots(slots, history), tokens, turn_class)
 
 
 def slot_budgets(turn_class: str, context_tokens: int) -> dict[str, int]:
-    """Return the budgets in tokens by slot name. Together they take at most half of the context."""
+    """Return the budgets in tokens by slot name. Their sum is at most half of the context."""
     budgets = adapted_budgets(turn_class, BUDGETS)
     scale = min(1.0, context_tokens / 2 / sum(budgets.values()))
     return {name: int(budget * scale) for name, budget in budgets.items()}
@@ -73,23 +73,23 @@ def _recalled_slots(
     """
     stored = _stored_recall(turn)
     if stored is not None and stored.edited:
-        return _reused(stored, budgets)
+        return _reuse(stored, budgets)
     try:
         retrieved = retrieve(turn, character, budgets)
     except (EmbeddingUnavailable, OperationalError):
-        return _reused(stored, budgets)
-    row = unstored_recall(retrieved) if turn.message is None else store_recall(retrieved)
-    if row.edited:  # the user edited it while the memories were retrieved
-        return _reused(row, budgets)
-    return (row if row.text else None), slots_of_entries(retrieved.fitted, budgets)
+        return _reuse(stored, budgets)
+    recall = unstored_recall(retrieved) if turn.message is None else store_recall(retrieved)
+    if recall.edited:  # the user edited the recall during retrieval
+        return _reuse(recall, budgets)
+    return (recall if recall.text else None), slots_of_entries(retrieved.fitted, budgets)
 
 
 def _stored_recall(turn: UserTurn) -> Recall | None:
-    """Return the recall stored for the turn, if it was made for the turn's present text."""
-    rows = Recall.objects.for_owner(turn.owner_id).filter(turn_hash=turn.hash)
-    return rows.filter(message=turn.message).first() if turn.message else None
+    """Return the recall stored for the turn, if it was made for the turn's current text."""
+    recalls = Recall.objects.for_owner(turn.owner_id).filter(turn_hash=turn.hash)
+    return recalls.filter(message=turn.message).first() if turn.message else None
 
 
-def _reused(row: Recall | None, budgets: Mapping[str, int]) -> tuple[Recall | None, list[FilledSlot]]:
-    slots = slots_of_text(row.text if row else "", budgets)
-    return (mark_reused(row) if row else None), slots
+def _reuse(recall: Recall | None, budgets: Mapping[str, int]) -> tuple[Recall | None, list[FilledSlot]]:
+    slots = slots_of_text(recall.text if recall else "", budgets)
+    return (mark_reused(recall) if recall else None), slots

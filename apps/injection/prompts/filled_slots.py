@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from apps.injection.retrieval.entries import Entry
 from apps.injection.slots.blocks import split_blocks
-from apps.injection.slots.budgets import Fitted, fit
+from apps.injection.slots.budgets import FittedItems, fit
 from apps.injection.slots.definitions import HEADINGS, SLOTS, TRIGGERED, Slot
 from apps.llm.tokens import count_tokens
 
@@ -14,8 +14,8 @@ from apps.llm.tokens import count_tokens
 class FilledSlot:
     """A slot with its text in the prompt.
 
-    ``tokens`` is the cost of the text, ``full_tokens`` the cost with nothing left out, ``trimmed`` the number of
-    entries left out, ``budget`` the most tokens allowed.
+    ``tokens`` is the number of tokens of the text, ``full_tokens`` that of all entries, ``trimmed`` the number of
+    entries left out, ``budget`` the maximum number of tokens.
     """
 
     slot: Slot
@@ -34,21 +34,21 @@ class StoredLine:
     priority: float
 
 
-def slots_of_entries(fitted: Mapping[str, Fitted[Entry]], budgets: Mapping[str, int]) -> list[FilledSlot]:
-    """Return all slots with the entries that ``fitted`` has for them, by slot name."""
-    return [_filled(slot, fitted[slot.name], budgets[slot.name]) for slot in SLOTS]
+def slots_of_entries(fitted: Mapping[str, FittedItems[Entry]], budgets: Mapping[str, int]) -> list[FilledSlot]:
+    """Return all slots, filled with ``fitted``, the entries by slot name."""
+    return [_filled_slot(slot, fitted[slot.name], budgets[slot.name]) for slot in SLOTS]
 
 
 def slots_of_text(text: str, budgets: Mapping[str, int]) -> list[FilledSlot]:
-    """Return all slots with the blocks of a stored text. A block above its budget loses its last lines."""
+    """Return all slots, filled with the blocks of a stored text. Drop the last lines of a block above its budget."""
     blocks = split_blocks(text, HEADINGS, TRIGGERED.name)
     slots = []
     for slot in SLOTS:
         lines = [StoredLine(line, -number) for number, line in enumerate(blocks.get(slot.name, "").splitlines())]
         fitted = fit(lines, budgets[slot.name], "\n".join, count_tokens)
-        slots.append(_filled(slot, fitted, budgets[slot.name]))
+        slots.append(_filled_slot(slot, fitted, budgets[slot.name]))
     return slots
 
 
-def _filled(slot: Slot, fitted: Fitted[Entry] | Fitted[StoredLine], budget: int) -> FilledSlot:
+def _filled_slot(slot: Slot, fitted: FittedItems[Entry] | FittedItems[StoredLine], budget: int) -> FilledSlot:
     return FilledSlot(slot, fitted.text, fitted.tokens, fitted.full_tokens, fitted.trimmed, budget)

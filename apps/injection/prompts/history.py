@@ -10,21 +10,21 @@ from apps.llm.tokens import count_tokens
 
 
 def history_within(turn: UserTurn, budget: int) -> list[dict[str, str]]:
-    """Return the newest visible messages, oldest first, that together cost at most ``budget`` tokens.
+    """Return the newest visible messages, oldest first, with at most ``budget`` tokens together.
 
-    Raise Invalid if the newest message alone costs more.
+    Raise Invalid if the newest message alone has more.
     """
     history: list[dict[str, str]] = []
-    left = budget
+    remaining = budget
     for message in _newest_first(turn):
-        cost = count_tokens(message["content"])
-        if cost > left:
+        tokens = count_tokens(message["content"])
+        if tokens > remaining:
             if not history:
-                detail = f"The last turn alone needs {cost} tokens, and {budget} are left for it."
+                detail = f"The last turn alone has {tokens} tokens, and only {budget} are available."
                 raise Invalid.at("/context_tokens", detail)
             break
         history.append(message)
-        left -= cost
+        remaining -= tokens
     return history[::-1]
 
 
@@ -37,14 +37,14 @@ def _newest_first(turn: UserTurn) -> Iterator[dict[str, str]]:
 
 
 def insert_slots(slots: Sequence[FilledSlot], history: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """Return the history with the non-empty slots before it or, at their depth, within it."""
+    """Return the history with the non-empty slots inserted before it or, at their depth, within it."""
     filled = [slot for slot in slots if slot.text]
     messages = [_slot_message(item) for item in filled if item.slot.position == IN_PROMPT]
-    inside = [item for item in filled if item.slot.position != IN_PROMPT]
-    for place in range(len(history) + 1):
-        following = len(history) - place
-        messages += [_slot_message(item) for item in inside if min(item.slot.depth, len(history)) == following]
-        messages += history[place : place + 1]
+    in_chat = [item for item in filled if item.slot.position != IN_PROMPT]
+    for position in range(len(history) + 1):
+        messages_after = len(history) - position
+        messages += [_slot_message(item) for item in in_chat if min(item.slot.depth, len(history)) == messages_after]
+        messages += history[position : position + 1]
     return messages
 
 

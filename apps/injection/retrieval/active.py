@@ -19,7 +19,7 @@ from apps.memories.witnesses import participant_of
 
 MAX_MEMORIES = 80  # more than fit into any budget; a character may have thousands
 
-# Weights of the priority, relative to the cosine with the turn, which is at most 1.
+# Weights of the terms of the priority. The cosine similarity to the turn, at most 1, has the weight 1.
 IMPORTANCE_WEIGHT = 0.3
 CONFIDENCE_WEIGHT = 0.2
 RECENCY_WEIGHT = 0.2
@@ -28,10 +28,10 @@ PINNED_WEIGHT = 10.0
 
 @dataclass(frozen=True)
 class ActiveMemory:
-    """A memory with its cosine with a turn and its priority in the prompt.
+    """A memory, its cosine similarity to a turn and its priority in the prompt.
 
-    Pinned memories have the highest priority. The others are ranked by cosine, importance and confidence, those of a
-    session also by recency.
+    Pinned memories have the highest priority. The others are ranked by similarity, importance and confidence, those
+    of a session also by recency.
     """
 
     memory: Memory
@@ -46,17 +46,17 @@ def active_memories(
 
     Memories with an id in ``required`` rank before all others.
     """
-    similarity = _similarity(turn.owner_id, turn.text)
-    return {tier: _active_of_tier(turn, tier, character, required, similarity) for tier in tiers}
+    similarity = _similarity_expression(turn.owner_id, turn.text)
+    return {tier: _active_memories_of_tier(turn, tier, character, required, similarity) for tier in tiers}
 
 
-def _active_of_tier(
+def _active_memories_of_tier(
     turn: UserTurn, tier: str, character: Character | None, required: Collection[UUID], similarity: Any
 ) -> list[ActiveMemory]:
-    rows = _as_of(_of_tier(turn, tier, character), turn).annotate(similarity=similarity)
+    rows = _active_as_of(_memories_of_tier(turn, tier, character), turn).annotate(similarity=similarity)
     required_first = Case(When(pk__in=list(required), then=0), default=1)
-    ranked = rows.annotate(priority=_priority(turn, tier)).order_by(required_first, "-priority", "pk")
-    # Entities and source messages take two further queries.
+    ranked = rows.annotate(priority=_priority_expression(turn, tier)).order_by(required_first, "-priority", "pk")
+    # Entities and source messages are read in two more queries.
     chosen = ranked.defer("embedding", "lexemes").prefetch_related(
         Prefetch("entities", queryset=Entity._base_manager.all()),
         Prefetch("sources", queryset=MemorySource._base_manager.select_related("message__chat")),
@@ -67,10 +67,10 @@ def _active_of_tier(
 def active_ids_before(turn: UserTurn, memory_ids: Collection[UUID]) -> set[UUID]:
     """Return the ids of those memories that were active just before the turn."""
     rows = Memory.objects.for_owner(turn.owner_id).present().filter(pk__in=list(memory_ids))
-    return set(_as_of(rows, turn).values_list("pk", flat=True))
+    return set(_active_as_of(rows, turn).values_list("pk", flat=True))
 
 
-def _of_tier(turn: UserTurn, tier: str, character: Character | None) -> Any:
+def _memories_of_tier(turn: UserTurn, tier: str, character: Character | None) -> Any:
     """Return the visible memories of a tier: long-term ones of the character, others of the chat.
 
     Both include the memories that a branch inherited. In a group, leave out those that the character did not witness.
@@ -79,26 +79,26 @@ def _of_tier(turn: UserTurn, tier: str, character: Character | None) -> Any:
     witness = participant_of(turn.chat, character)
     if witness is not None:
         rows = rows.filter(Q(witnessed_by=[]) | Q(witnessed_by__contains=[witness.pk]))
-    inherited = Q(pk__in=_inherited(turn).values("memory_id"))
+    inherited = Q(pk__in=_inheritances(turn).values("memory_id"))
     if tier == Memory.Tier.LONG_TERM and character is not None:
         # Branches of a chat tell different stories: only inherited memories count, not those of other branches.
         return rows.filter(Q(character=character) & ~Q(chat__in=relatives(turn.chat)) | inherited)
     return rows.filter(Q(chat=turn.chat) | inherited)
 
 
-def _inherited(turn: UserTurn) -> Any:
+def _inheritances(turn: UserTurn) -> Any:
     return Inheritance.objects.for_owner(turn.owner_id).filter(chat=turn.chat)
 
 
-def _as_of(rows: Any, turn: UserTurn) -> Any:
-    """Filter memories: known just before the turn, and not superseded then.
+def _active_as_of(rows: Any, turn: UserTurn) -> Any:
+    """Filter the memories that were known and not superseded just before the turn.
 
     Positions count only within the turn's chat: memories of other chats are always known. Inherited memories have
     their state and positions in the branch.
     """
     known = Q(valid_from=None) | ~Q(valid_from__chat=turn.chat) | Q(valid_from__index__lt=turn.index)
     superseded_later = Q(state=Memory.State.SUPERSEDED, valid_to__chat=turn.chat, valid_to__index__gte=turn.index)
-    inherited = _inherited(turn)
+    inherited = _inheritances(turn)
     own = known & (Q(state=Memory.State.ACTIVE) | superseded_later) & ~Q(pk__in=inherited.values("memory_id"))
     active_inherited = inherited.filter(Q(valid_from=None) | Q(valid_from__index__lt=turn.index)).filter(
         Q(state=Memory.State.ACTIVE) | Q(state=Memory.State.SUPERSEDED, valid_to__index__gte=turn.index)
@@ -106,8 +106,8 @@ def _as_of(rows: Any, turn: UserTurn) -> Any:
     return rows.filter(own | Q(pk__in=active_inherited.values("memory_id")))
 
 
-def _similarity(owner_id: UUID, text: str) -> Any:
-    """Return an expression for the cosine of memory and text; 0 for a memory without a vector of the current model."""
+def _similarity_expression(owner_id: UUID, text: str) -> Any:
+    """Return an expression for the cosine similarity to ``text``; 0 without a vector of the current model."""
     try:
         embedder = embedder_for(owner_id)
         vector = embedder.embed([text])[0]
@@ -117,7 +117,7 @@ def _similarity(owner_id: UUID, text: str) -> Any:
     return Case(When(embedding_model=embedder.model, embedding__isnull=False, then=cosine), default=0.0)
 
 
-def _priority(turn: UserTurn, tier: str) -> Any:
+def _priority_expression(turn: UserTurn, tier: str) -> Any:
     value = F("similarity") + IMPORTANCE_WEIGHT * F("importance") / 3.0 + CONFIDENCE_WEIGHT * F("confidence")
     value += Case(When(pinned=True, then=PINNED_WEIGHT), default=0.0)
     if tier == Memory.Tier.SESSION:

@@ -10,8 +10,8 @@ from uuid import UUID
 class Entry:
     """One line of a slot.
 
-    ``triggered`` entries were found by a search for the turn's text: ``score`` and ``signals`` are the search's. For
-    other entries they are the cosine with the turn. ``source_message`` is the id of the message the entry came from.
+    ``triggered`` entries were found by a search for the turn's text and have its ``score`` and ``signals``. Other
+    entries have the cosine similarity to the turn. ``source_message`` is the id of the message they come from.
     """
 
     id: UUID
@@ -26,7 +26,7 @@ class Entry:
     triggered: bool = False
 
     def document(self, slot: str) -> dict[str, Any]:
-        """Return the entry as JSON, for ``Recall.memories``."""
+        """Return the entry as a JSON object for ``Recall.memories``."""
         return {
             "id": str(self.id),
             "score": round(self.score, 4),

@@ -1,4 +1,4 @@
-"""Cut a message down to an excerpt around one of its sentences."""
+"""Shorten a message to an excerpt around one of its sentences."""
 
 import re
 
@@ -16,39 +16,39 @@ def excerpt_around(text: str, sentence: str, limit: int = MAX_EXCERPT_CHARS) -> 
 
     If the sentence is near the end of the text, the excerpt begins with earlier sentences that fit.
     """
-    flat = " ".join(text.split())
-    if len(flat) <= limit:
-        return flat
-    room = limit - 2 * len(f"{ELLIPSIS} ")
-    start = _start(flat, " ".join(sentence.split()), room)
-    shown = _whole_words(flat[start:], room)
+    line = " ".join(text.split())
+    if len(line) <= limit:
+        return line
+    max_length = limit - 2 * len(f"{ELLIPSIS} ")
+    start = _excerpt_start(line, " ".join(sentence.split()), max_length)
+    excerpt = _truncate_to_words(line[start:], max_length)
     before = f"{ELLIPSIS} " if start else ""
-    after = f" {ELLIPSIS}" if start + len(shown) < len(flat) else ""
-    return f"{before}{_UNPAIRED_MARK.sub('', shown) if start else shown}{after}"
+    after = f" {ELLIPSIS}" if start + len(excerpt) < len(line) else ""
+    return f"{before}{_UNPAIRED_MARK.sub('', excerpt) if start else excerpt}{after}"
 
 
-def _start(flat: str, wanted: str, room: int) -> int:
-    """Return where the excerpt begins: at the sentence with ``wanted``, or earlier if all text from there on fits."""
-    starts = _sentence_starts(flat)
-    place = flat.find(wanted) if wanted else 0
-    number = max((n for n, start in enumerate(starts) if start <= place), default=0)
-    while number > 0 and len(flat) - starts[number - 1] <= room:
-        number -= 1
-    return starts[number]
+def _excerpt_start(line: str, sentence: str, max_length: int) -> int:
+    """Return the offset of ``sentence``, or of an earlier sentence if all text from there on fits."""
+    starts = _sentence_starts(line)
+    offset = line.find(sentence) if sentence else 0
+    index = max((i for i, start in enumerate(starts) if start <= offset), default=0)
+    while index > 0 and len(line) - starts[index - 1] <= max_length:
+        index -= 1
+    return starts[index]
 
 
-def _sentence_starts(flat: str) -> list[int]:
+def _sentence_starts(line: str) -> list[int]:
     starts, end = [], 0
-    for part in segment("en", flat):
-        start = flat.find(part.strip(), end)
+    for part in segment("en", line):
+        start = line.find(part.strip(), end)
         if start != -1:
             starts.append(start)
             end = start + len(part.strip())
     return starts or [0]
 
 
-def _whole_words(text: str, room: int) -> str:
-    """Return at most ``room`` characters of ``text``, cut at a space if there is one."""
-    if len(text) <= room:
+def _truncate_to_words(text: str, max_length: int) -> str:
+    """Return at most ``max_length`` characters of ``text``, cut at a space if possible."""
+    if len(text) <= max_length:
         return text
-    return text[: room + 1].rpartition(" ")[0].rstrip() or text[:room]
+    return text[: max_length + 1].rpartition(" ")[0].rstrip() or text[:max_length]

@@ -1,9 +1,9 @@
-"""Detect lines that repeat other lines."""
+"""Detect lines that repeat the content of other lines."""
 
 import re
 
 _WORD = re.compile(r"\w+")
-MIN_COVERED_SHARE = 0.7  # minimum share of a line's words that a repetition has in the other line
+MIN_COVERED_SHARE = 0.7  # minimum share of a line's words that also occur in the other line
 
 
 def words_of(text: str) -> set[str]:

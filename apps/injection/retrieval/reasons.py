@@ -1,4 +1,4 @@
-"""Describe why an entry was recalled, such as "names Mira · said 214 messages ago · similar .71"."""
+"""Describe why an entry was recalled, for example as "names Mira · said 214 messages ago · similar .71"."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,22 +8,22 @@ MAX_NAMES = 3
 
 
 def names_in(text: str, names: Iterable[str]) -> list[str]:
-    """Return those of ``names``, of one or several words, that occur in ``text`` as whole words, in any case."""
+    """Return those of ``names`` that occur in ``text`` as whole words, ignoring case."""
     folded = text.casefold()
     return [name for name in names if name and re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", folded)]
 
 
-def why(*, names: Sequence[str], said: str, signals: Mapping[str, float], pinned: bool = False) -> str:
+def reasons(*, names: Sequence[str], origin: str, signals: Mapping[str, float], pinned: bool = False) -> str:
     """Return the reasons as one text, the most obvious first.
 
-    ``names`` are the names that the entry shares with the turn. ``said`` is a time or place, such as "214 messages
+    ``names`` are the names that the entry shares with the turn. ``origin`` is a time or chat, such as "214 messages
     ago", or empty. ``signals`` are the search's signals by name, or empty.
     """
     parts = ["pinned"] if pinned else []
     if names:
         parts.append(f"names {_join_names(names[:MAX_NAMES])}")
-    if said:
-        parts.append(f"said {said}")
+    if origin:
+        parts.append(f"said {origin}")
     if signals.get("vector", 0) >= MIN_SIMILAR_COSINE:
         similarity = f"{min(signals['vector'], 1.0):.2f}".removeprefix("0")  # ".71"
         parts.append(f"similar {similarity}")

@@ -7,11 +7,11 @@ from apps.injection.turns import UserTurn
 from apps.memories.search import SearchQuery, SearchResponse, SearchResult, search
 from apps.memories.witnesses import participant_of, participants_of, witnesses
 
-MESSAGES = "messages"  # the tier of passages
+MESSAGES_TIER = "messages"  # the tier of passages
 
-VISIBLE_TURNS = 20  # messages this close to the turn are still in the prompt's history
+VISIBLE_MESSAGES = 20  # messages this close to the turn are still in the prompt's history
 SEARCH_LIMIT = 100
-MAX_MEMORIES, MAX_MESSAGES = 6, 4  # results that count as triggered by the turn
+MAX_MEMORIES, MAX_MESSAGES = 6, 4  # maximum numbers of results
 MIN_COSINE = 0.2  # cosines of all-MiniLM-L6-v2 below this are noise
 MIN_SHARE_OF_BEST = 0.6  # minimum share of the best cosine
 MIN_SHARED_WORDS = 0.3  # minimum share of the turn's words, used without vectors
@@ -28,24 +28,24 @@ def search_related(turn: UserTurn, character: Character | None) -> list[SearchRe
         query=turn.text,
         chat=turn.chat.pk,
         character=character.pk if character else None,
-        tiers=(LONG_TERM.name, SESSION.name, MESSAGES),
-        before=max(turn.index - VISIBLE_TURNS, 0),
+        tiers=(LONG_TERM.name, SESSION.name, MESSAGES_TIER),
+        before=max(turn.index - VISIBLE_MESSAGES, 0),
         limit=SEARCH_LIMIT,
     )
-    results = _witnessed(turn, character, _related(search(turn.owner_id, query)))
+    results = _witnessed(turn, character, _above_thresholds(search(turn.owner_id, query)))
     active = active_ids_before(turn, [result.id for result in results if result.memory])
     memories = [result for result in results if result.id in active][:MAX_MEMORIES]
     messages = [result for result in results if result.message][:MAX_MESSAGES]
     return memories + messages
 
 
-def _related(reply: SearchResponse) -> list[SearchResult]:
-    """Return the results above the absolute thresholds: the search scores results only relative to the best one."""
-    signal = "lexical" if reply.method == "text" else "vector"
-    values = [result.signals.get(signal, 0.0) for result in reply.results]
+def _above_thresholds(response: SearchResponse) -> list[SearchResult]:
+    """Return the results above absolute thresholds; the scores of the search are relative to the best result."""
+    signal = "lexical" if response.method == "text" else "vector"
+    values = [result.signals.get(signal, 0.0) for result in response.results]
     best = max(values, default=0.0)
-    least = MIN_SHARED_WORDS if reply.method == "text" else max(MIN_COSINE, MIN_SHARE_OF_BEST * best)
-    return [result for result, value in zip(reply.results, values, strict=True) if value >= least]
+    threshold = MIN_SHARED_WORDS if response.method == "text" else max(MIN_COSINE, MIN_SHARE_OF_BEST * best)
+    return [result for result, value in zip(response.results, values, strict=True) if value >= threshold]
 
 
 def _witnessed(turn: UserTurn, character: Character | None, results: list[SearchResult]) -> list[SearchResult]:

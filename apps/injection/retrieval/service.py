@@ -10,10 +10,10 @@ from apps.injection.retrieval.active import ActiveMemory, active_memories
 from apps.injection.retrieval.entries import Entry
 from apps.injection.retrieval.excerpts import excerpt_around
 from apps.injection.retrieval.overlap import is_covered
-from apps.injection.retrieval.reasons import names_in, why
-from apps.injection.retrieval.related import MESSAGES, search_related
+from apps.injection.retrieval.reasons import names_in, reasons
+from apps.injection.retrieval.related import MESSAGES_TIER, search_related
 from apps.injection.slots.blocks import join_blocks, one_line, render_block
-from apps.injection.slots.budgets import Fitted, fit
+from apps.injection.slots.budgets import FittedItems, fit
 from apps.injection.slots.definitions import LONG_TERM, SESSION, TRIGGERED, Slot
 from apps.injection.turns import UserTurn
 from apps.llm.tokens import count_tokens
@@ -22,50 +22,50 @@ from apps.memories.search import SearchResult
 
 
 @dataclass(frozen=True)
-class Retrieved:
+class RetrievalResult:
     """The entries retrieved for a turn, by slot name."""
 
     turn: UserTurn
-    fitted: Mapping[str, Fitted[Entry]]
+    fitted: Mapping[str, FittedItems[Entry]]
 
     @property
     def text(self) -> str:
         return join_blocks(fitted.text for fitted in self.fitted.values())
 
     def documents(self) -> list[dict[str, Any]]:
-        """Return every entry in the text as JSON: triggered ones first, then by score."""
+        """Return the entries in the text as JSON objects, triggered ones first, then by score."""
         entries = [(entry, name) for name, fitted in self.fitted.items() for entry in fitted.kept]
         entries.sort(key=lambda pair: (not pair[0].triggered, -pair[0].score, str(pair[0].id)))
         return [entry.document(name) for entry, name in entries]
 
 
-def retrieve(turn: UserTurn, character: Character | None, budgets: Mapping[str, int]) -> Retrieved:
-    """Fill the slots for a turn, from the state just before it, within ``budgets`` (tokens by slot name).
+def retrieve(turn: UserTurn, character: Character | None, budgets: Mapping[str, int]) -> RetrievalResult:
+    """Fill the slots with what was known just before a turn, within ``budgets`` (tokens by slot name).
 
     Raise EmbeddingUnavailable, OperationalError.
     """
     results = search_related(turn, character)
-    found = {result.id: result for result in results if result.memory}
-    fitted: dict[str, Fitted[Entry]] = {}
+    results_by_id = {result.id: result for result in results if result.memory}
+    fitted: dict[str, FittedItems[Entry]] = {}
     kept: list[Entry] = []
     left_out: list[Entry] = []
-    memories = active_memories(turn, (LONG_TERM.name, SESSION.name), character, found)
+    memories = active_memories(turn, (LONG_TERM.name, SESSION.name), character, results_by_id)
     for slot in (LONG_TERM, SESSION):
-        entries = [_memory_entry(turn, active, found.get(active.memory.pk)) for active in memories[slot.name]]
+        entries = [_memory_entry(turn, active, results_by_id.get(active.memory.pk)) for active in memories[slot.name]]
         fitted[slot.name] = _fit(slot, _without_repetitions(entries, kept), budgets)
         kept += fitted[slot.name].kept
         left_out += [entry for entry in entries if entry not in kept]
     triggered = _without_repetitions(_triggered_entries(turn, results, left_out), kept)
     fitted[TRIGGERED.name] = _fit(TRIGGERED, triggered, budgets)
-    return Retrieved(turn, fitted)
+    return RetrievalResult(turn, fitted)
 
 
 def _without_repetitions(entries: Iterable[Entry], kept: Sequence[Entry]) -> list[Entry]:
-    """Return the entries that don't repeat an entry kept in another slot."""
+    """Return the entries that don't repeat any of ``kept``, which are in other slots."""
     return [entry for entry in entries if not any(is_covered(entry.line, other.line) for other in kept)]
 
 
-def _fit(slot: Slot, entries: Sequence[Entry], budgets: Mapping[str, int]) -> Fitted[Entry]:
+def _fit(slot: Slot, entries: Sequence[Entry], budgets: Mapping[str, int]) -> FittedItems[Entry]:
     return fit(entries, budgets[slot.name], partial(render_block, slot.heading), count_tokens)
 
 
@@ -81,9 +81,9 @@ def _memory_entry(turn: UserTurn, active: ActiveMemory, result: SearchResult | N
         line=one_line(memory.text),
         priority=active.priority,
         score=result.score if result else signals["vector"],
-        why=why(
+        why=reasons(
             names=names_in(turn.text, [entity.name for entity in memory.entities.all()]),
-            said=_said_when(turn, source),
+            origin=_describe_origin(turn, source),
             signals=signals,
             pinned=memory.pinned,
         ),
@@ -101,14 +101,14 @@ def _source_message(turn: UserTurn, memory: Memory) -> Message | None:
     return max(here or elsewhere, key=lambda message: message.index, default=None)
 
 
-def _said_when(turn: UserTurn, message: Message | None) -> str:
-    """Return a time such as "214 messages ago", or the title of another chat; empty if neither is known."""
+def _describe_origin(turn: UserTurn, message: Message | None) -> str:
+    """Return a text such as "214 messages ago" or "in “Another chat”", or an empty string if neither is known."""
     if message is None or (message.chat_id == turn.chat.pk and message.index >= turn.index):
         return ""
     if message.chat_id != turn.chat.pk:
         return f"in “{message.chat.title}”"
-    ago = turn.index - message.index
-    return f"{ago:,} {'message' if ago == 1 else 'messages'} ago"
+    distance = turn.index - message.index
+    return f"{distance:,} {'message' if distance == 1 else 'messages'} ago"
 
 
 def _triggered_entries(turn: UserTurn, results: Iterable[SearchResult], left_out: Iterable[Entry]) -> list[Entry]:
@@ -121,14 +121,14 @@ def _triggered_entries(turn: UserTurn, results: Iterable[SearchResult], left_out
 def _passage_entry(turn: UserTurn, message: Message, result: SearchResult) -> Entry:
     return Entry(
         id=message.pk,
-        tier=MESSAGES,
+        tier=MESSAGES_TIER,
         kind="said",
         line=f"{message.name}: {excerpt_around(message.mes, result.matched_sentence)}",
         priority=result.score,
         score=result.score,
-        why=why(
+        why=reasons(
             names=names_in(turn.text, [message.name]),
-            said=_said_when(turn, message),
+            origin=_describe_origin(turn, message),
             signals=result.signals,
         ),
         source_message=message.pk,

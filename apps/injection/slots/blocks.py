@@ -1,4 +1,4 @@
-"""Render memories as text blocks of a heading and bullets, and split such blocks. Deterministic."""
+"""Render memories as text blocks of a heading and bullets, and split a text into such blocks."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -11,7 +11,7 @@ def one_line(text: str) -> str:
 
 
 def render_block(heading: str, entries: Sequence[str]) -> str:
-    """Return the heading and one bullet for each entry; an empty string without entries."""
+    """Return the heading and one bullet for each entry, or an empty string if there are no entries."""
     if not entries:
         return ""
     return "\n".join([heading, *(f"- {one_line(entry)}" for entry in entries)])

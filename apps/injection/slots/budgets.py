@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-Render = Callable[[Sequence[str]], str]
-Count = Callable[[str], int]
+RenderFunction = Callable[[Sequence[str]], str]
+CountFunction = Callable[[str], int]
 
 
 class SlotItem(Protocol):
-    """A line of text that competes for a slot. A higher ``priority`` is kept longer."""
+    """A line of text for a slot. Items of lower ``priority`` are left out first."""
 
     @property
     def line(self) -> str: ...
@@ -22,10 +22,10 @@ Item = TypeVar("Item", bound=SlotItem)
 
 
 @dataclass(frozen=True)
-class Fitted(Generic[Item]):
+class FittedItems(Generic[Item]):
     """The items kept, in the given order, and their rendered text.
 
-    ``tokens`` is the cost of ``text``, ``full_tokens`` the cost of all items, ``trimmed`` the number left out.
+    ``tokens`` is the number of tokens of ``text``, ``full_tokens`` that of all items, ``trimmed`` the number left out.
     """
 
     kept: list[Item]
@@ -35,23 +35,23 @@ class Fitted(Generic[Item]):
     trimmed: int
 
 
-def fit(items: Sequence[Item], budget: int, render: Render, count: Count) -> Fitted[Item]:
-    """Return the whole items of highest priority whose rendered text costs at most ``budget`` tokens.
+def fit(items: Sequence[Item], budget: int, render: RenderFunction, count: CountFunction) -> FittedItems[Item]:
+    """Return the items of highest priority whose rendered text has at most ``budget`` tokens.
 
-    Tries the items by priority and keeps each one that still fits: a short item of low priority may use room that a
-    long one leaves. Items of equal priority are tried in the given order.
+    Try the items by priority and keep each one that still fits: a short item of low priority may fit after a longer
+    one did not. Try items of equal priority in the given order.
     """
     full = render([item.line for item in items])
     full_tokens = count(full)
     if full_tokens <= budget:
-        return Fitted(list(items), full, full_tokens, full_tokens, 0)
+        return FittedItems(list(items), full, full_tokens, full_tokens, 0)
     kept: list[int] = []
     text, tokens = "", 0
     for position in sorted(range(len(items)), key=lambda i: -items[i].priority):
         positions = sorted([*kept, position])
-        # The whole text is counted each time: the tokens of lines do not add up to those of their text.
-        attempt = render([items[i].line for i in positions])
-        cost = count(attempt)
-        if cost <= budget:
-            kept, text, tokens = positions, attempt, cost
-    return Fitted([items[i] for i in kept], text, tokens, full_tokens, len(items) - len(kept))
+        # The whole text is counted each time: the token counts of lines don't add up to that of their text.
+        candidate = render([items[i].line for i in positions])
+        candidate_tokens = count(candidate)
+        if candidate_tokens <= budget:
+            kept, text, tokens = positions, candidate, candidate_tokens
+    return FittedItems([items[i] for i in kept], text, tokens, full_tokens, len(items) - len(kept))

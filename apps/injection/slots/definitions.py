@@ -1,4 +1,4 @@
-"""The table of slots: the position of each kind of memory in a prompt, and its token budget."""
+"""Definitions of the slots: their positions in a prompt and their token budgets."""
 
 from dataclasses import dataclass
 
@@ -27,7 +27,7 @@ LONG_TERM = Slot("long_term", "smartmemory-longterm", IN_PROMPT, 2, 500, "What i
 SESSION = Slot("session", "smartmemory-session", IN_CHAT, 3, 400, "What happened earlier in this conversation:")
 TRIGGERED = Slot("triggered", "smartmemory-triggered", IN_CHAT, 4, 250, "What the last words bring to mind:")
 
-# Stable blocks come first, so that a provider's prompt cache stays valid for longer.
+# Blocks that change rarely come first, so that more of the prompt stays in the provider's cache.
 SLOTS = (LONG_TERM, SESSION, TRIGGERED)
 BUDGETS = {slot.name: slot.budget for slot in SLOTS}
 HEADINGS = {slot.name: slot.heading for slot in SLOTS}

@@ -10,13 +10,13 @@ DIALOGUE, ACTION, TRANSITION, INTIMATE = "dialogue", "action", "transition", "in
 _QUOTED_SPEECH = re.compile(r"\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」")
 
 
-def _words(*patterns: str) -> re.Pattern[str]:
+def _word_pattern(*patterns: str) -> re.Pattern[str]:
     """Return a pattern that matches any of ``patterns`` as whole words, in any case."""
     return re.compile(rf"\b(?:{'|'.join(patterns)})\b", re.IGNORECASE)
 
 
-_PATTERNS = {
-    ACTION: _words(
+_PATTERNS_BY_CLASS = {
+    ACTION: _word_pattern(
         r"attack\w*", r"fight\w*|fought", r"str(?:ikes?|uck|iking)", r"slash\w*", r"stab\w*", r"punch\w*",
         r"kick\w*", r"dodg\w+", r"parr(?:y|ies|ied|ying)", r"block(?:s|ed|ing)? (?:the|his|her|a) \w+",
         r"charg(?:es?|ed|ing)", r"lung(?:es?|ed|ing)", r"(?:leap|jump|sprint)\w*",
@@ -26,7 +26,7 @@ _PATTERNS = {
         r"fir(?:es|ed) (?:at|upon)", r"battle", r"ambush\w*", r"scream\w*", r"grabs?|grabbed",
         r"shov(?:es?|ed|ing)", r"draws? (?:his|her|their|my|a|the) (?:sword|blade|bow|gun|knife|weapon)",
     ),
-    TRANSITION: _words(
+    TRANSITION: _word_pattern(
         r"(?:the )?next (?:morning|day|evening|night|week|month|year)", r"meanwhile",
         r"after (?:a|some) (?:while|time)",
         r"(?:hours?|days?|weeks?|months?|years?|minutes?) (?:later|pass\w*|went by|go by)",
@@ -36,7 +36,7 @@ _PATTERNS = {
         r"travel(?:s|led|ed|ling|ing)?", r"sets? (?:out|off)", r"the road to",
         r"(?:reach|reaches|reached) the \w+",
     ),
-    INTIMATE: _words(
+    INTIMATE: _word_pattern(
         r"kiss\w*", r"embrac\w+", r"cuddl\w+", r"snuggl\w+", r"caress\w*", r"whisper\w*", r"tender\w*",
         r"nuzzl\w+", r"strok(?:es?|ed|ing) (?:his|her|their|my)",
         r"hold(?:s|ing)? (?:him|her|them|me|you|hands)", r"lips", r"blush\w*",
@@ -47,7 +47,7 @@ _PATTERNS = {
     ),
 }  # fmt: skip
 
-_MULTIPLIERS = {
+_MULTIPLIERS_BY_CLASS = {
     DIALOGUE: {"long_term": 1.2, "session": 0.8},
     ACTION: {"long_term": 0.8, "session": 1.3},
     TRANSITION: {"long_term": 1.0, "session": 0.9},
@@ -56,21 +56,22 @@ _MULTIPLIERS = {
 
 
 def classify(text: str) -> str:
-    """Return the class with the most distinct matches in the narration of a turn, or "dialogue" without any match.
+    """Return the class with the most distinct matches in the narration of a turn, or "dialogue" if nothing matches.
 
-    If two classes have the same number, the first in the table wins.
+    On a tie, the first class of ``_PATTERNS_BY_CLASS`` wins.
     """
     narration = _QUOTED_SPEECH.sub(" ", text)
-    counts = {name: len({hit.casefold() for hit in pattern.findall(narration)}) for name, pattern in _PATTERNS.items()}
+    matches = {name: pattern.findall(narration) for name, pattern in _PATTERNS_BY_CLASS.items()}
+    counts = {name: len({word.casefold() for word in words}) for name, words in matches.items()}
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] else DIALOGUE
 
 
 def adapted_budgets(turn_class: str, budgets: Mapping[str, int]) -> dict[str, int]:
-    """Return the budgets in tokens, by slot name, for a turn of this class. Their sum does not grow."""
-    multipliers = _MULTIPLIERS[turn_class]
-    wanted = {name: budget * multipliers[name] for name, budget in budgets.items() if name in multipliers}
-    base, total = sum(budgets[name] for name in wanted), sum(wanted.values())
+    """Return the budgets in tokens, by slot name, adapted to the class of a turn. Their sum does not grow."""
+    multipliers = _MULTIPLIERS_BY_CLASS[turn_class]
+    scaled = {name: budget * multipliers[name] for name, budget in budgets.items() if name in multipliers}
+    base, total = sum(budgets[name] for name in scaled), sum(scaled.values())
     scale = min(1.0, base / total) if total else 1.0
     # Without the small addend, rounding errors of floats (3 * 0.1 != 0.3) could cost a token.
-    return {**budgets, **{name: floor(value * scale + 1e-9) for name, value in wanted.items()}}
+    return {**budgets, **{name: floor(value * scale + 1e-9) for name, value in scaled.items()}}

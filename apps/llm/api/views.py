@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.common.pagination import NewestFirst
+from apps.common.pagination import NewestFirstPagination
 from apps.llm import operations
 from apps.llm.api.serializers import (
     ConnectionCheckSerializer,
@@ -29,7 +29,7 @@ class ConnectionListView(generics.GenericAPIView[Connection]):
     """List the connections, newest first, or create one."""
 
     serializer_class = ConnectionSerializer
-    pagination_class = NewestFirst
+    pagination_class = NewestFirstPagination
 
     def get_queryset(self) -> QuerySet[Connection]:
         return Connection.objects.for_owner(self.request.user)

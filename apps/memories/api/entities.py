@@ -8,7 +8,7 @@ from rest_framework import mixins, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.common.pagination import NewestFirst
+from apps.common.pagination import NewestFirstPagination
 from apps.memories.api.base import get_or_missing, read_body
 from apps.memories.api.layer_serializers import EntityMergeSerializer, EntitySerializer, EntityUpdateSerializer
 from apps.memories.models import Entity
@@ -19,7 +19,7 @@ class EntityViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.G
     """The requester's people, places, things and groups that memories name."""
 
     serializer_class = EntitySerializer
-    pagination_class = NewestFirst
+    pagination_class = NewestFirstPagination
 
     def get_queryset(self) -> QuerySet[Entity]:
         return Entity.objects.for_owner(self.request.user)

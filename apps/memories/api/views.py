@@ -8,7 +8,7 @@ from rest_framework import mixins, status, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.common.pagination import NewestFirst
+from apps.common.pagination import NewestFirstPagination
 from apps.memories import operations
 from apps.memories.api.base import get_or_missing, read_body
 from apps.memories.api.filters import MemoryFilter
@@ -30,7 +30,7 @@ class MemoryViewSet(
     """The requester's memories that are not deleted."""
 
     serializer_class = MemorySerializer
-    pagination_class = NewestFirst
+    pagination_class = NewestFirstPagination
     filter_backends = [DjangoFilterBackend]
     filterset_class = MemoryFilter
 

@@ -20,14 +20,14 @@ from apps.accounts.models import ApiToken
 from apps.chats.queries import access_chat
 from apps.common.problems import Missing
 from apps.common.strict_json import CompactJSONRenderer
-from apps.sync.streams import RESYNC, Events, Stream
+from apps.sync.streams import RESYNC, EventQueue, EventStream
 
-# A WSGI server can't hold streams open: this reply makes the client read the changes and reconnect every 15 seconds.
-POLLING_REPLY = (b"retry: 15000\n\n", RESYNC)
+# A WSGI server can't hold streams open. This response makes the client read the changes and reconnect in 15 seconds.
+POLLING_RESPONSE = (b"retry: 15000\n\n", RESYNC)
 
 
 class EventStreamRenderer(CompactJSONRenderer):
-    """Accept ``text/event-stream``. It renders only problems: events are streamed without a renderer."""
+    """Accept ``text/event-stream``. It renders only error responses: events are not rendered."""
 
     media_type = "text/event-stream"
     format = "events"
@@ -41,40 +41,41 @@ class EventsView(APIView):
         responses={(200, "text/event-stream"): OpenApiTypes.STR},
     )
     def get(self, request: Request) -> StreamingHttpResponse:
-        """Stream an event for each write, without its content. Read the changes then, and after opening a stream.
+        """Stream an event for each write, without its content. Read the changes after opening a stream and each event.
 
         `event: chat` has `{"chat", "rev", "integrity", "kind"}`, `event: settings` has `{"rev", "integrity"}`.
         `event: resync` means that events may have been lost. A comment is sent every 15 seconds.
         """
-        chat_id = _chat_of(request)
+        chat_id = _chat_id(request)
         return StreamingHttpResponse(
-            _events(request, chat_id) if isinstance(request._request, ASGIRequest) else POLLING_REPLY,
+            _open_stream(request, chat_id) if isinstance(request._request, ASGIRequest) else POLLING_RESPONSE,
             content_type="text/event-stream",
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )
 
 
-def _chat_of(request: Request) -> str | None:
-    """Return the id of the chat in ``?chat=``, or None. Raise Missing."""
-    given = request.query_params.get("chat")
-    if given is None:
+def _chat_id(request: Request) -> str | None:
+    """Return the id in ``?chat=``, or None without it. Raise Missing if the user has no such chat."""
+    value = request.query_params.get("chat")
+    if value is None:
         return None
     try:
-        return str(access_chat(request.user, UUID(given)).pk)
+        return str(access_chat(request.user, UUID(value)).pk)
     except ValueError:
         raise Missing("There is no such chat.") from None
 
 
-def _events(request: Request, chat_id: str | None) -> Events:
-    """Return the events of a new stream. Raise TooManyStreams."""
-    events = Events(cast(UUID, request.user.pk), Stream(chat_id), partial(sync_to_async(_still_allowed), request))
+def _open_stream(request: Request, chat_id: str | None) -> EventStream:
+    """Return a new stream of events. Raise TooManyStreams."""
+    is_allowed = partial(sync_to_async(_is_authenticated), request)
+    stream = EventStream(cast(UUID, request.user.pk), EventQueue(chat_id), is_allowed)
     # A stream may stay open for hours and must not hold a database connection.
     connections.close_all()
-    return events
+    return stream
 
 
-def _still_allowed(request: Request) -> bool:
-    """Return whether the request would still be authenticated: its token may be revoked, or its session ended."""
+def _is_authenticated(request: Request) -> bool:
+    """Return whether the request's token or session is still valid."""
     try:
         if isinstance(request.auth, ApiToken):
             tokens = ApiToken.objects.for_owner(request.user).usable(timezone.now())

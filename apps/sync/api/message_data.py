@@ -1,4 +1,4 @@
-"""API of the data that programs store with a message, and of its recap."""
+"""API of a message's recap and of the data that programs store with it."""
 
 from dataclasses import asdict
 from typing import Any
@@ -19,12 +19,12 @@ from apps.chats.operations import Patch, patch_messages
 from apps.chats.queries import access_message
 from apps.common.problems import Invalid, Missing
 from apps.common.serializer_fields import JSONObject, Text
-from apps.common.strict_json import unstorable
+from apps.common.strict_json import storage_errors
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
-from apps.sync.api.views import state
+from apps.sync.api.views import chat_state
 
-MAX_NAMESPACE, MAX_KEY = 96, 255  # characters
-SWIPE = OpenApiParameter(
+MAX_NAMESPACE_LENGTH, MAX_KEY_LENGTH = 96, 255  # characters
+SWIPE_PARAMETER = OpenApiParameter(
     "swipe", OpenApiTypes.STR, description="The position of a swipe, or `previous`. Default: the active one."
 )
 
@@ -46,7 +46,7 @@ class DataWrittenSerializer(WrittenSerializer):
     data = JSONObject()  # type: ignore[assignment]
 
 
-class OneValueSerializer(serializers.Serializer[Any]):
+class StoredValueSerializer(serializers.Serializer[Any]):
     value = serializers.JSONField(allow_null=True)
 
 
@@ -70,19 +70,19 @@ class RecapWrittenSerializer(WrittenSerializer):
 
 
 class NamespaceView(APIView):
-    @extend_schema(operation_id="chats_messages_data_list", parameters=[SWIPE], responses=OpenApiTypes.OBJECT)
+    @extend_schema(operation_id="chats_messages_data_list", parameters=[SWIPE_PARAMETER], responses=OpenApiTypes.OBJECT)
     def get(self, request: Request, chat_id: UUID, message_id: UUID, namespace: str) -> Response:
         """Return all keys of the namespace."""
         message = access_message(request.user, chat_id, message_id)
-        return Response(namespace_of(_swipe(request, message).extra, namespace))
+        return Response(namespace_of(_requested_swipe(request, message).extra, namespace))
 
     @extend_schema(request=DataSerializer, responses=DataWrittenSerializer)
     def patch(self, request: Request, chat_id: UUID, message_id: UUID, namespace: str) -> Response:
         """Set keys of the active swipe (null is a value), and delete those in `clear`."""
-        body = _body(DataSerializer, request, chat_id, message_id)
+        body = _read_body(DataSerializer, request, chat_id, message_id)
         change = DataChange(
-            _checked_name(namespace, MAX_NAMESPACE),
-            {_checked_name(key, MAX_KEY): value for key, value in body.validated_data["data"].items()},
+            _checked_name(namespace, MAX_NAMESPACE_LENGTH),
+            {_checked_name(key, MAX_KEY_LENGTH): value for key, value in body.validated_data["data"].items()},
             frozenset(body.validated_data["clear"]),
         )
         written, message = _write(request, chat_id, message_id, change, body.guard(request))
@@ -90,76 +90,76 @@ class NamespaceView(APIView):
 
 
 class KeyView(APIView):
-    @extend_schema(parameters=[SWIPE], responses=OneValueSerializer)
+    @extend_schema(parameters=[SWIPE_PARAMETER], responses=StoredValueSerializer)
     def get(self, request: Request, chat_id: UUID, message_id: UUID, namespace: str, key: str) -> Response:
         """Return one key; 404 if it is not set."""
         message = access_message(request.user, chat_id, message_id)
-        data = namespace_of(_swipe(request, message).extra, namespace)
+        data = namespace_of(_requested_swipe(request, message).extra, namespace)
         if key not in data:
             raise Missing("This key was never set.")
         return Response({"value": data[key]})
 
     @extend_schema(request=ValueSerializer, responses=ValueWrittenSerializer)
     def put(self, request: Request, chat_id: UUID, message_id: UUID, namespace: str, key: str) -> Response:
-        body = _body(ValueSerializer, request, chat_id, message_id)
+        body = _read_body(ValueSerializer, request, chat_id, message_id)
         value = body.validated_data["value"]
-        change = DataChange(_checked_name(namespace, MAX_NAMESPACE), {_checked_name(key, MAX_KEY): value})
+        change = DataChange(_checked_name(namespace, MAX_NAMESPACE_LENGTH), {_checked_name(key, MAX_KEY_LENGTH): value})
         written, _ = _write(request, chat_id, message_id, change, body.guard(request, optional=True))
         return Response(written | {"value": value})
 
     @extend_schema(request=GuardedSerializer, responses=WrittenSerializer)
     def delete(self, request: Request, chat_id: UUID, message_id: UUID, namespace: str, key: str) -> Response:
         """Delete the key."""
-        body = _body(GuardedSerializer, request, chat_id, message_id)
+        body = _read_body(GuardedSerializer, request, chat_id, message_id)
         change = DataChange(namespace, clear=frozenset([key]))
         return Response(_write(request, chat_id, message_id, change, body.guard(request, optional=True))[0])
 
 
 class RecapView(APIView):
-    @extend_schema(parameters=[SWIPE], responses=RecapSerializer)
+    @extend_schema(parameters=[SWIPE_PARAMETER], responses=RecapSerializer)
     def get(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
-        """Return the recap of the message. `text` is prefill and memory together."""
+        """Return the recap of the message. `text` is prefill followed by memory."""
         message = access_message(request.user, chat_id, message_id)
-        return Response(_recap_document(recap_of(_swipe(request, message).extra)))
+        return Response(_recap_document(recap_of(_requested_swipe(request, message).extra)))
 
     @extend_schema(request=RecapTextSerializer, responses=RecapWrittenSerializer)
     def put(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
         """Replace the recap with a user's text and mark it as edited. Clear error, reasoning and prefill."""
-        body = _body(RecapTextSerializer, request, chat_id, message_id)
+        body = _read_body(RecapTextSerializer, request, chat_id, message_id)
         return _write_recap(request, chat_id, message_id, recap_edit(body.validated_data["text"]), body)
 
     @extend_schema(request=GuardedSerializer, responses=RecapWrittenSerializer)
     def delete(self, request: Request, chat_id: UUID, message_id: UUID) -> Response:
         """Clear the recap."""
-        body = _body(GuardedSerializer, request, chat_id, message_id)
+        body = _read_body(GuardedSerializer, request, chat_id, message_id)
         return _write_recap(request, chat_id, message_id, recap_removal(), body)
 
 
-def _body(kind: type[GuardedSerializer], request: Request, chat_id: UUID, message_id: UUID) -> Any:
+def _read_body(serializer_class: type[GuardedSerializer], request: Request, chat_id: UUID, message_id: UUID) -> Any:
     """Return the validated serializer of a request for an existing message. Raise Missing, Invalid."""
     access_message(request.user, chat_id, message_id)
-    body = kind(data=request.data)
+    body = serializer_class(data=request.data)
     body.is_valid(raise_exception=True)
     return body
 
 
-def _checked_name(name: str, longest: int) -> str:
-    """Return a namespace or key. Raise Invalid for one that can't be stored."""
-    wrong = next(unstorable(name), None)
-    if wrong or not 0 < len(name) <= longest:
-        raise Invalid(wrong.detail if wrong else f"It must have 1 to {longest} characters.")
+def _checked_name(name: str, max_length: int) -> str:
+    """Return ``name``, a namespace or key. Raise Invalid if it can't be stored."""
+    error = next(storage_errors(name), None)
+    if error or not 0 < len(name) <= max_length:
+        raise Invalid(error.detail if error else f"It must have 1 to {max_length} characters.")
     return name
 
 
-def _swipe(request: Request, message: Message) -> Swipe:
-    """Return the swipe that ``?swipe=`` names. Raise Invalid, and Missing if there is no such swipe."""
-    asked = request.query_params.get("swipe")
-    if asked is None:
+def _requested_swipe(request: Request, message: Message) -> Swipe:
+    """Return the swipe at the position in ``?swipe=``, by default the active one. Raise Invalid, Missing."""
+    requested = request.query_params.get("swipe")
+    if requested is None:
         return message.active_swipe
-    if asked == "previous":
+    if requested == "previous":
         position = message.swipe_id - 1
-    elif asked.isascii() and asked.isdigit() and len(asked) < 10:
-        position = int(asked)
+    elif requested.isascii() and requested.isdigit() and len(requested) < 10:
+        position = int(requested)
     else:
         raise Invalid.at("/swipe", "It must be the position of a swipe, or previous.")
     if not 0 <= position < len(message.ordered_swipes):
@@ -170,9 +170,9 @@ def _swipe(request: Request, message: Message) -> Swipe:
 def _write(
     request: Request, chat_id: UUID, message_id: UUID, change: DataChange, guard: Guard
 ) -> tuple[dict[str, Any], Message]:
-    """Apply a change. Return the new integrity and rev of the chat, and the message."""
-    done = patch_messages(request.user, chat_id, [Patch(id=message_id, data=change)], guard)
-    return state(done.chat), access_message(request.user, chat_id, message_id)
+    """Apply a change. Return the new integrity and rev of the chat as JSON, and the message."""
+    result = patch_messages(request.user, chat_id, [Patch(id=message_id, data=change)], guard)
+    return chat_state(result.chat), access_message(request.user, chat_id, message_id)
 
 
 def _write_recap(request: Request, chat_id: UUID, message_id: UUID, change: DataChange, body: Any) -> Response:

@@ -12,33 +12,33 @@ from rest_framework.views import APIView
 from apps.chats.operations import patch_metadata
 from apps.chats.queries import access_chat
 from apps.common.document_patches import DocumentPatch
-from apps.common.json_patch import check_form
+from apps.common.json_patch import check_syntax
 from apps.common.serializer_fields import JSONObject
 from apps.common.strict_json import JSON_PATCH, JSONPatchParser, StrictJSONParser, is_json_patch
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
-from apps.sync.api.views import state
+from apps.sync.api.views import chat_state
 
 
 class MetadataMergeSerializer(GuardedSerializer):
     metadata = JSONObject(help_text="An RFC 7396 merge patch.")
 
-    def parsed(self) -> DocumentPatch:
+    def document_patch(self) -> DocumentPatch:
         return DocumentPatch(merge=self.validated_data["metadata"])
 
 
 class MetadataOperationsSerializer(GuardedSerializer):
     operations = serializers.ListField(child=JSONObject(), help_text="The operations of an RFC 6902 patch.")
 
-    def parsed(self) -> DocumentPatch:
+    def document_patch(self) -> DocumentPatch:
         """Return the patch. Raise Invalid."""
-        check_form(self.validated_data["operations"])
+        check_syntax(self.validated_data["operations"])
         return DocumentPatch(operations=self.validated_data["operations"])
 
 
 class MetadataPatchedSerializer(WrittenSerializer):
     metadata = serializers.DictField()
     applied = serializers.IntegerField()
-    skipped = serializers.IntegerField(help_text="1 if the patch was in effect already.")
+    skipped = serializers.IntegerField(help_text="1 if the patch changed nothing.")
 
 
 class MetadataView(APIView):
@@ -51,9 +51,9 @@ class MetadataView(APIView):
     def post(self, request: Request, chat_id: UUID) -> Response:
         """Change the metadata by a merge patch or by the operations of a JSON Patch."""
         chat = access_chat(request.user, chat_id)
-        kind = MetadataOperationsSerializer if is_json_patch(request) else MetadataMergeSerializer
-        body: Any = kind(data=request.data)
+        serializer_class = MetadataOperationsSerializer if is_json_patch(request) else MetadataMergeSerializer
+        body: Any = serializer_class(data=request.data)
         body.is_valid(raise_exception=True)
-        done = patch_metadata(request.user, chat.pk, body.parsed(), body.guard(request))
-        counts = {"applied": int(done.applied), "skipped": int(not done.applied)}
-        return Response(state(done.chat) | {"metadata": done.chat.metadata} | counts)
+        result = patch_metadata(request.user, chat.pk, body.document_patch(), body.guard(request))
+        counts = {"applied": int(result.applied), "skipped": int(not result.applied)}
+        return Response(chat_state(result.chat) | {"metadata": result.chat.metadata} | counts)

@@ -16,9 +16,9 @@ from apps.chats.scenes import Scene, access_scene, scene_break_change, scene_bre
 from apps.common.problems import Missing
 from apps.common.serializer_fields import Flag, JSONObject, Position, Text
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
-from apps.sync.api.views import state
+from apps.sync.api.views import chat_state
 
-GUARD = {"integrity", "on_conflict", "force"}
+GUARD_FIELDS = {"integrity", "on_conflict", "force"}
 
 
 class SceneSerializer(serializers.Serializer[Any]):
@@ -30,7 +30,7 @@ class SceneSerializer(serializers.Serializer[Any]):
     collapsed = serializers.BooleanField()
     recap = serializers.CharField(allow_null=True)
     versions = serializers.ListField(child=serializers.JSONField())
-    current = serializers.IntegerField(allow_null=True, help_text="The position of the version that is the recap.")
+    current = serializers.IntegerField(allow_null=True, help_text="The position of the version used as the recap.")
     hash = serializers.CharField(allow_null=True)
     include = serializers.BooleanField()
     metadata = JSONObject()
@@ -54,12 +54,12 @@ class SceneFieldsSerializer(GuardedSerializer):
     def changes(self) -> dict[str, Any]:
         """Return the fields to change, without those of the guard."""
         data: dict[str, Any] = self.validated_data
-        return {key: value for key, value in data.items() if key not in GUARD}
+        return {key: value for key, value in data.items() if key not in GUARD_FIELDS}
 
 
 class NewSceneSerializer(SceneFieldsSerializer):
     message = serializers.UUIDField(required=False, help_text="The id of the message that ends the scene.")
-    index = Position(required=False, help_text="Its index, instead of the id.")
+    index = Position(required=False, help_text="The index of that message, instead of its id.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("message" in attrs) == ("index" in attrs):
@@ -80,9 +80,9 @@ class SceneUpdateSerializer(SceneFieldsSerializer):
 class SceneListView(APIView):
     @extend_schema(responses=ScenesSerializer)
     def get(self, request: Request, chat_id: UUID) -> Response:
-        """List the ended scenes, by index."""
+        """List the scenes that have ended, in the order of the chat."""
         chat = access_chat(request.user, chat_id)
-        return Response(state(chat) | {"results": [_document(scene) for scene in scenes_of(chat)]})
+        return Response(chat_state(chat) | {"results": [_scene_document(scene) for scene in scenes_of(chat)]})
 
     @extend_schema(request=NewSceneSerializer, responses={201: SceneWrittenSerializer})
     def post(self, request: Request, chat_id: UUID) -> Response:
@@ -93,7 +93,7 @@ class SceneListView(APIView):
         fields = body.changes()
         message_id = _message_id(chat, fields.pop("message", None), fields.pop("index", None))
         patch = Patch(id=message_id, data=scene_break_change(**fields))
-        return _written(request, chat, patch, body, status.HTTP_201_CREATED)
+        return _write_scene(request, chat, patch, body, status.HTTP_201_CREATED)
 
 
 class SceneView(APIView):
@@ -104,34 +104,36 @@ class SceneView(APIView):
         body = SceneUpdateSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         patch = Patch(id=scene_id, data=scene_change(scene, **body.changes()))
-        return _written(request, chat, patch, body, status.HTTP_200_OK)
+        return _write_scene(request, chat, patch, body, status.HTTP_200_OK)
 
     @extend_schema(request=GuardedSerializer, responses=WrittenSerializer)
     def delete(self, request: Request, chat_id: UUID, scene_id: UUID) -> Response:
-        """Remove a scene break. Keep its name and recap for the case that it is set again."""
+        """Remove a scene break. Its name and recap are kept in case it is set again."""
         chat = access_chat(request.user, chat_id)
         access_scene(chat, scene_id)
         body = GuardedSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         patch = Patch(id=scene_id, data=scene_break_removal())
-        return Response(state(patch_messages(request.user, chat.pk, [patch], body.guard(request, optional=True)).chat))
+        result = patch_messages(request.user, chat.pk, [patch], body.guard(request, optional=True))
+        return Response(chat_state(result.chat))
 
 
 def _message_id(chat: Chat, message_id: UUID | None, index: int | None) -> UUID:
-    named = {"index": index} if message_id is None else {"pk": message_id}
-    message = chat.messages.filter(**named).first()
+    lookup = {"index": index} if message_id is None else {"pk": message_id}
+    message = chat.messages.filter(**lookup).first()
     if message is None:
         raise Missing("There is no such message in this chat.")
     return message.pk
 
 
-def _written(request: Request, chat: Chat, patch: Patch, body: SceneFieldsSerializer, code: int) -> Response:
-    done = patch_messages(request.user, chat.pk, [patch], body.guard(request, optional=True))
+def _write_scene(request: Request, chat: Chat, patch: Patch, body: SceneFieldsSerializer, code: int) -> Response:
+    result = patch_messages(request.user, chat.pk, [patch], body.guard(request, optional=True))
     assert patch.id is not None
-    return Response(state(done.chat) | {"scene": _document(access_scene(done.chat, patch.id))}, status=code)
+    scene = access_scene(result.chat, patch.id)
+    return Response(chat_state(result.chat) | {"scene": _scene_document(scene)}, status=code)
 
 
-def _document(scene: Scene) -> dict[str, Any]:
+def _scene_document(scene: Scene) -> dict[str, Any]:
     return {
         "id": str(scene.last.pk),
         "start": scene.start,

@@ -1,4 +1,4 @@
-"""Serializers for guarded writes to a chat, and for their replies."""
+"""Serializers for guarded writes to a chat, and for their responses."""
 
 from dataclasses import replace
 from functools import cache
@@ -17,7 +17,7 @@ from apps.chats.operations.patches import Patch, Splice
 from apps.chats.serializers import MessageInputSerializer, MessageSerializer, SendDate
 from apps.common.problems import Invalid
 from apps.common.serializer_fields import Flag, Identifier, Integer, JSONObject, Position, StrictSerializer, Text
-from apps.sync.idempotency import HEADER
+from apps.sync.idempotency import KEY_HEADER
 
 MAX_BATCH = 1000
 
@@ -35,20 +35,20 @@ class GuardedSerializer(StrictSerializer):
     force = Flag(default=False)
 
     def guard(self, request: Request, *, optional: bool = False) -> Guard:
-        """Return the guard that the request specifies; ``optional`` as in ``Guard``."""
+        """Return the guard that the request specifies; for ``optional``, see ``Guard``."""
         data = self.validated_data
         return Guard(
             data.get("integrity"),
             rebase=data["on_conflict"] == "rebase",
             force=data["force"],
             optional=optional,
-            has_idempotency_key=HEADER in request.headers,
+            has_idempotency_key=KEY_HEADER in request.headers,
         )
 
 
 @cache
-def _fields_of(kind: type[GuardedSerializer]) -> Any:
-    return super(GuardedSerializer, kind()).fields
+def _fields_of(serializer_class: type[GuardedSerializer]) -> Any:
+    return super(GuardedSerializer, serializer_class()).fields
 
 
 class AppendSerializer(GuardedSerializer):
@@ -62,28 +62,28 @@ class AppendSerializer(GuardedSerializer):
             raise serializers.ValidationError({"messages": ["Send either messages or message."]})
         return attrs
 
-    def parsed(self, chat: Chat) -> list[ParsedMessage]:
-        """Return the messages, with default names where they have none. A missing date is None. Raise Invalid."""
+    def parsed_messages(self, chat: Chat) -> list[ParsedMessage]:
+        """Return the messages. A missing name becomes the default one, a missing date None. Raise Invalid."""
         data = self.validated_data
         items = data["messages"] if "messages" in data else [data["message"]]
-        at = "/messages/{}" if "messages" in data else "/message"
-        return [_parse_input(item, chat, at.format(n)) for n, item in enumerate(items)]
+        pointer = "/messages/{}" if "messages" in data else "/message"
+        return [_parse_input(item, chat, pointer.format(n)) for n, item in enumerate(items)]
 
 
-def _parse_input(line: dict[str, Any], chat: Chat, at: str) -> ParsedMessage:
-    given = {"name": _name(line, chat, at), "send_date": ""} | line
-    given.pop("participant", None)
-    # Validation has already refused what the parser would repair and warn of.
-    message = parse_message(given, NO_HEADER, lambda warning: None)
+def _parse_input(line: dict[str, Any], chat: Chat, pointer: str) -> ParsedMessage:
+    fields = {"name": _default_name(line, chat, pointer), "send_date": ""} | line
+    fields.pop("participant", None)
+    # There are no warnings: validation has already refused values that the parser would repair with a warning.
+    message = parse_message(fields, NO_HEADER, lambda warning: None)
     return message if "send_date" in line else replace(message, send_date=None)
 
 
-def _name(line: dict[str, Any], chat: Chat, at: str) -> str:
-    """Return the name of a message that states none. Raise Invalid if its participant is not in the chat."""
+def _default_name(line: dict[str, Any], chat: Chat, pointer: str) -> str:
+    """Return the name for a message without one. Raise Invalid if its participant is not in the chat."""
     if line["is_user"]:
         return chat.user_name
     if line.get("participant") is not None:
-        return _participant(line["participant"], chat, f"{at}/participant").name
+        return _participant(line["participant"], chat, f"{pointer}/participant").name
     return chat.character.name if chat.character else ""
 
 
@@ -134,7 +134,7 @@ class PatchSerializer(StrictSerializer):
         if attrs.get("delete") is False:
             raise serializers.ValidationError({"delete": ["It can only be true."]})
         if "delete" in changes and len(changes) > 1:
-            raise serializers.ValidationError({"delete": ["A patch that deletes its message changes nothing else."]})
+            raise serializers.ValidationError({"delete": ["A patch can't both delete and change its message."]})
         if not changes:
             raise serializers.ValidationError({"set": ["Name at least one change."]})
         return attrs
@@ -143,16 +143,16 @@ class PatchSerializer(StrictSerializer):
 class PatchesSerializer(GuardedSerializer):
     patches = serializers.ListField(child=PatchSerializer(), allow_empty=False, max_length=MAX_BATCH)
 
-    def parsed(self, chat: Chat) -> list[Patch]:
+    def parsed_patches(self, chat: Chat) -> list[Patch]:
         """Return the patches. Raise Invalid."""
         items = self.validated_data["patches"]
         return [_patch(item, chat, f"/patches/{n}") for n, item in enumerate(items)]
 
 
-def _patch(item: dict[str, Any], chat: Chat, at: str) -> Patch:
+def _patch(item: dict[str, Any], chat: Chat, pointer: str) -> Patch:
     new_swipe, splice, message = item.get("add_swipe"), item.get("splice"), item.get("insert_before")
     return Patch(
-        values=_values(item.get("set", {}), chat, at),
+        values=_values(item.get("set", {}), chat, pointer),
         id=item.get("id"),
         index=item.get("index"),
         if_rev=item.get("if_rev"),
@@ -162,27 +162,27 @@ def _patch(item: dict[str, Any], chat: Chat, at: str) -> Patch:
         swipe_id=item.get("swipe_id"),
         extra=item.get("extra"),
         splice=Splice(**splice) if splice else None,
-        insert_before=_parse_input(message, chat, f"{at}/insert_before") if message else None,
+        insert_before=_parse_input(message, chat, f"{pointer}/insert_before") if message else None,
         move_to=item.get("move_to"),
         delete=item.get("delete", False),
     )
 
 
-def _values(given: dict[str, Any], chat: Chat, at: str) -> dict[str, Any]:
-    """Return the values to set. A participant sets the message's name too, unless one is given."""
-    if "participant" not in given:
-        return given
-    values = {key: value for key, value in given.items() if key != "participant"}
-    if given["participant"] is None:
+def _values(fields: dict[str, Any], chat: Chat, pointer: str) -> dict[str, Any]:
+    """Return the values to set. A participant also sets the name, unless the request has one."""
+    if "participant" not in fields:
+        return fields
+    values = {key: value for key, value in fields.items() if key != "participant"}
+    if fields["participant"] is None:
         return values | {"participant_id": None}
-    participant = _participant(given["participant"], chat, f"{at}/set/participant")
+    participant = _participant(fields["participant"], chat, f"{pointer}/set/participant")
     return {"name": participant.name} | values | {"participant_id": participant.pk}
 
 
-def _participant(participant_id: UUID, chat: Chat, at: str) -> Participant:
+def _participant(participant_id: UUID, chat: Chat, pointer: str) -> Participant:
     participant = chat.participants.filter(pk=participant_id).first()
     if participant is None:
-        raise Invalid.at(at, "There is no such participant in this chat.")
+        raise Invalid.at(pointer, "There is no such participant in this chat.")
     return participant
 
 

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.common.document_patches import DocumentPatch
-from apps.common.json_patch import check_form
+from apps.common.json_patch import check_syntax
 from apps.common.serializer_fields import JSONObject
 from apps.common.strict_json import JSON_PATCH, JSONPatchParser, StrictJSONParser, is_json_patch
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
@@ -17,23 +17,23 @@ from apps.sync.settings_documents import Settings, patch_settings, read_settings
 
 
 class SettingsGuardSerializer(GuardedSerializer):
-    # The default differs from that of chats: devices that change different keys must not collide.
+    # The default differs from that of chats: devices that change different keys must not conflict.
     on_conflict = serializers.ChoiceField(choices=["fail", "rebase"], default="rebase")
 
 
 class SettingsMergeSerializer(SettingsGuardSerializer):
     settings = JSONObject(help_text="An RFC 7396 merge patch.")
 
-    def parsed(self) -> DocumentPatch:
+    def document_patch(self) -> DocumentPatch:
         return DocumentPatch(merge=self.validated_data["settings"])
 
 
 class SettingsOperationsSerializer(SettingsGuardSerializer):
     operations = serializers.ListField(child=JSONObject(), help_text="The operations of an RFC 6902 patch.")
 
-    def parsed(self) -> DocumentPatch:
+    def document_patch(self) -> DocumentPatch:
         """Return the patch. Raise Invalid."""
-        check_form(self.validated_data["operations"])
+        check_syntax(self.validated_data["operations"])
         return DocumentPatch(operations=self.validated_data["operations"])
 
 
@@ -55,12 +55,12 @@ class SettingsView(APIView):
     )
     def patch(self, request: Request) -> Response:
         """Change settings by a merge patch or by the operations of a JSON Patch. Other keys are kept."""
-        kind = SettingsOperationsSerializer if is_json_patch(request) else SettingsMergeSerializer
-        body: Any = kind(data=request.data)
+        serializer_class = SettingsOperationsSerializer if is_json_patch(request) else SettingsMergeSerializer
+        body: Any = serializer_class(data=request.data)
         body.is_valid(raise_exception=True)
-        return _respond(patch_settings(request.user, body.parsed(), body.guard(request)))
+        return _respond(patch_settings(request.user, body.document_patch(), body.guard(request)))
 
 
-def _respond(now: Settings) -> Response:
-    revs = {key: now.revs[key] for key in now.values}
-    return Response({"integrity": str(now.integrity), "rev": now.rev, "settings": now.values, "revs": revs})
+def _respond(current: Settings) -> Response:
+    revs = {key: current.revs[key] for key in current.values}
+    return Response({"integrity": str(current.integrity), "rev": current.rev, "settings": current.values, "revs": revs})

@@ -4,7 +4,7 @@ from django.urls import path
 
 from apps.sync.api import events, message_data, metadata, scenes, settings, views
 
-MESSAGE = "chats/<uuid:chat_id>/messages/<uuid:message_id>/"
+MESSAGE_PATH = "chats/<uuid:chat_id>/messages/<uuid:message_id>/"
 
 urlpatterns = [
     path("chats/<uuid:chat_id>/append/", views.AppendView.as_view(), name="api-append"),
@@ -14,9 +14,9 @@ urlpatterns = [
     path("chats/<uuid:chat_id>/changes/", views.ChangesView.as_view(), name="api-changes"),
     path("chats/<uuid:chat_id>/scenes/", scenes.SceneListView.as_view(), name="api-scenes"),
     path("chats/<uuid:chat_id>/scenes/<uuid:scene_id>/", scenes.SceneView.as_view(), name="api-scene"),
-    path(f"{MESSAGE}data/<str:namespace>/", message_data.NamespaceView.as_view(), name="api-message-data"),
-    path(f"{MESSAGE}data/<str:namespace>/<str:key>/", message_data.KeyView.as_view(), name="api-message-key"),
-    path(f"{MESSAGE}recap/", message_data.RecapView.as_view(), name="api-message-recap"),
+    path(f"{MESSAGE_PATH}data/<str:namespace>/", message_data.NamespaceView.as_view(), name="api-message-data"),
+    path(f"{MESSAGE_PATH}data/<str:namespace>/<str:key>/", message_data.KeyView.as_view(), name="api-message-key"),
+    path(f"{MESSAGE_PATH}recap/", message_data.RecapView.as_view(), name="api-message-recap"),
     path("events/", events.EventsView.as_view(), name="api-events"),
     path("settings/", settings.SettingsView.as_view(), name="api-settings"),
 ]

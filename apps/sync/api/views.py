@@ -34,24 +34,24 @@ from apps.sync.api.serializers import (
 Body = TypeVar("Body", bound=GuardedSerializer)
 
 
-def positions(messages: Iterable[Message]) -> list[dict[str, Any]]:
+def message_positions(messages: Iterable[Message]) -> list[dict[str, Any]]:
     """Return index, id and rev of each message as JSON."""
     return [{"index": row.index, "id": str(row.pk), "rev": row.rev} for row in messages]
 
 
-def state(chat: Chat) -> dict[str, Any]:
+def chat_state(chat: Chat) -> dict[str, Any]:
     """Return integrity and rev of the chat as JSON."""
     return {"integrity": str(chat.integrity), "rev": chat.rev}
 
 
-def read_body(request: Request, chat_id: UUID, kind: type[Body]) -> Body:
+def validated_body(request: Request, chat_id: UUID, serializer_class: type[Body]) -> Body:
     """Return the validated body of a write to a chat.
 
-    Raise Missing if the chat doesn't exist, whatever errors the body has. A valid body takes no query: the write
-    itself raises Missing then.
+    Raise Missing if the body is invalid and the chat doesn't exist. For a valid body, the chat isn't read here: the
+    write itself raises Missing.
     """
     try:
-        body = kind(data=request.data)
+        body = serializer_class(data=request.data)
         body.is_valid(raise_exception=True)
     except Exception:
         access_chat(request.user, chat_id)
@@ -65,11 +65,11 @@ class AppendView(APIView):
         chat = access_chat(request.user, chat_id)
         body = AppendSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        done = append_messages(request.user, chat.pk, body.parsed(chat), body.guard(request))
-        document = state(done.chat) | {
-            "message_count": done.chat.message_count,
-            "appended": positions(done.messages),
-            "deduplicated": done.deduplicated,
+        result = append_messages(request.user, chat.pk, body.parsed_messages(chat), body.guard(request))
+        document = chat_state(result.chat) | {
+            "message_count": result.chat.message_count,
+            "appended": message_positions(result.messages),
+            "deduplicated": result.deduplicated,
         }
         return Response(document, status=status.HTTP_201_CREATED)
 
@@ -77,14 +77,14 @@ class AppendView(APIView):
 class PatchView(APIView):
     @extend_schema(request=PatchesSerializer, responses=PatchedSerializer)
     def post(self, request: Request, chat_id: UUID) -> Response:
-        body = read_body(request, chat_id, PatchesSerializer)
+        body = validated_body(request, chat_id, PatchesSerializer)
         # Only patches that name a participant or insert a message need the chat.
         chat = cast(Chat, SimpleLazyObject(partial(access_chat, request.user, chat_id)))
-        done = patch_messages(request.user, chat_id, body.parsed(chat), body.guard(request))
-        document = state(done.chat) | {
-            "applied": done.applied,
-            "skipped": done.skipped,
-            "messages": positions(done.messages),
+        result = patch_messages(request.user, chat_id, body.parsed_patches(chat), body.guard(request))
+        document = chat_state(result.chat) | {
+            "applied": result.applied,
+            "skipped": result.skipped,
+            "messages": message_positions(result.messages),
         }
         return Response(document)
 
@@ -93,15 +93,15 @@ class UndoView(APIView):
     @extend_schema(request=GuardedSerializer, responses=UndoneSerializer)
     def post(self, request: Request, chat_id: UUID) -> Response:
         """Undo the last write to the messages or the metadata. A second undo reverts the write before it."""
-        body = read_body(request, chat_id, GuardedSerializer)
-        done = undo_last_change(request.user, chat_id, body.guard(request))
-        document = state(done.chat) | {
-            "undone": done.change.rev,
-            "kind": done.change.kind,
-            "messages": positions(done.messages),
-            "deleted": [str(pk) for pk in done.undo.deleted_ids],
-            "metadata": done.undo.metadata,
-            "metadata_replaced": done.undo.metadata_replaced,
+        body = validated_body(request, chat_id, GuardedSerializer)
+        result = undo_last_change(request.user, chat_id, body.guard(request))
+        document = chat_state(result.chat) | {
+            "undone": result.change.rev,
+            "kind": result.change.kind,
+            "messages": message_positions(result.messages),
+            "deleted": [str(pk) for pk in result.undo.deleted_ids],
+            "metadata": result.undo.metadata,
+            "metadata_replaced": result.undo.metadata_replaced,
         }
         return Response(document)
 
@@ -113,11 +113,11 @@ class ChangesView(APIView):
         # The lock keeps state, log and messages consistent with each other.
         chat = lock_chat(request.user, chat_id)
         changes = changes_since(chat, _rev_since(chat, request.query_params.get("since", "")))
-        return Response(state(chat) | {"changes": change_documents(changes)})
+        return Response(chat_state(chat) | {"changes": change_documents(changes)})
 
 
 def _rev_since(chat: Chat, since: str) -> int:
-    """Return the rev that ``since``, a rev or an integrity, names. Raise Invalid, HistoryGone."""
+    """Return the rev for ``since``, which is a rev or an integrity. Raise Invalid, HistoryGone."""
     if since.isascii() and since.isdigit() and len(since) < 19:
         if int(since) > chat.rev:
             raise Invalid.at("/since", f"The chat is at rev {chat.rev}.")

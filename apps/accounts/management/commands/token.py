@@ -11,7 +11,7 @@ from apps.accounts.operations import create_token
 class Command(BaseCommand):
     """Create an API token and print it, so that scripts can capture it."""
 
-    help = "Create an API token for a user and print it, and nothing else."
+    help = "Create an API token for a user and print only the token."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("email")
@@ -21,7 +21,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, email: str, create: bool, scope: str, **options: Any) -> None:
         user = User.objects.filter(email__iexact=email).first()
         if user is None and not create:
-            raise CommandError(f"There is no user {email}; add --create to make one.")
+            raise CommandError(f"There is no user {email}; add --create to create one.")
         user = user or User.objects.create_user(email)
         _, secret = create_token(user, name="manage.py token", scope=scope)
         self.stdout.write(secret)

@@ -17,7 +17,7 @@ from django.core.management import call_command, get_commands
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
-from apps.common.health import forget_heartbeat
+from apps.common.health import delete_heartbeat
 from apps.common.static_files import collect_if_changed
 from apps.launcher import embedded_postgres
 from apps.launcher.supervisor import Service, ServiceFailed, StopRequested, keep_running, print_status, spawn, stopping
@@ -56,7 +56,7 @@ def run(services: Sequence[Service]) -> None:
     """Prepare the installation, start the services and keep them running."""
     call_command("migrate", interactive=False, verbosity=0)
     collect_if_changed()
-    forget_heartbeat()
+    delete_heartbeat()
     connections.close_all()
     for service in services:
         service.start()

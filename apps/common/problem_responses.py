@@ -1,4 +1,4 @@
-"""Conversion of exceptions to problem replies: the hook of REST framework, and Django's error handlers."""
+"""Convert exceptions to problem responses: exception handler of REST framework, and error handlers of Django."""
 
 import http
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ def field_errors(detail: Any, path: tuple[str | int, ...] = ()) -> list[FieldErr
     return [FieldError(pointer_of(path), str(detail))]
 
 
-_TYPES = {
+_TYPES_BY_STATUS = {
     400: ProblemType.BAD_REQUEST,
     401: ProblemType.NOT_AUTHENTICATED,
     403: ProblemType.FORBIDDEN,
@@ -44,9 +44,9 @@ _TYPES = {
 
 
 def problem_document(status: int, detail: str) -> dict[str, Any]:
-    """Return the document of a plain HTTP error."""
+    """Return the problem document of an HTTP status."""
     return {
-        "type": _TYPES.get(status, ProblemType.UNSPECIFIED),
+        "type": _TYPES_BY_STATUS.get(status, ProblemType.UNSPECIFIED),
         "title": http.HTTPStatus(status).phrase,
         "status": status,
         "detail": detail,
@@ -54,7 +54,7 @@ def problem_document(status: int, detail: str) -> dict[str, Any]:
 
 
 def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | None:
-    """Return the problem reply for an exception in a view, or None to report it as a server error."""
+    """Return the problem response for an exception in a view, or None to report it as a server error."""
     if isinstance(exc, Problem):
         set_rollback()
         return _respond(exc.document(), exc.headers)
@@ -65,11 +65,11 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | Non
         set_rollback()
         errors = field_errors(exc.detail)
         return _respond(Invalid(errors[0].detail if errors else "Not valid.", errors=errors).document(), {})
-    reply = drf_exception_handler(exc, context)
-    if reply is None:
+    response = drf_exception_handler(exc, context)
+    if response is None:
         return None
-    headers = {name: reply[name] for name in ("WWW-Authenticate", "Retry-After", "Allow") if name in reply}
-    return _respond(problem_document(reply.status_code, _detail_of(exc)), headers)
+    headers = {name: response[name] for name in ("WWW-Authenticate", "Retry-After", "Allow") if name in response}
+    return _respond(problem_document(response.status_code, _detail_of(exc)), headers)
 
 
 def _detail_of(exc: Exception) -> str:
@@ -84,8 +84,8 @@ def _respond(document: dict[str, Any], headers: dict[str, str]) -> Response:
     return Response(document, status=document["status"], headers=headers, content_type=CONTENT_TYPE)
 
 
-def problem_reply(problem: Problem) -> HttpResponse:
-    """Return the reply for a problem that is raised outside REST framework's views."""
+def problem_response(problem: Problem) -> HttpResponse:
+    """Return the response for a problem that is raised outside REST framework's views."""
     return JsonResponse(problem.document(), status=problem.status, headers=problem.headers, content_type=CONTENT_TYPE)
 
 
@@ -93,28 +93,28 @@ def problem_reply(problem: Problem) -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Return the reply for a malformed request."""
-    return _problem(request, 400, "The request is malformed.") or defaults.bad_request(request, exception)
+    """Return the response for a malformed request."""
+    return _api_problem(request, 400, "The request is malformed.") or defaults.bad_request(request, exception)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Return the reply for a forbidden request."""
-    return _problem(request, 403, "You may not do that.") or defaults.permission_denied(request, exception)
+    """Return the response for a forbidden request."""
+    return _api_problem(request, 403, "You may not do that.") or defaults.permission_denied(request, exception)
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Return the reply for an unknown path or resource."""
-    return _problem(request, 404, "This does not exist.") or defaults.page_not_found(request, exception)
+    """Return the response for an unknown path or resource."""
+    return _api_problem(request, 404, "This does not exist.") or defaults.page_not_found(request, exception)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Return the reply for an unhandled exception."""
+    """Return the response for an unhandled exception."""
     detail = "An internal error. Stored data is not affected."
-    return _problem(request, 500, detail) or defaults.server_error(request)
+    return _api_problem(request, 500, detail) or defaults.server_error(request)
 
 
-def _problem(request: HttpRequest, status: int, detail: str) -> HttpResponse | None:
-    """Return a problem reply for a path of the API, else None."""
+def _api_problem(request: HttpRequest, status: int, detail: str) -> HttpResponse | None:
+    """Return a problem response for a path of the API, else None."""
     if not request.path.startswith("/api/"):
         return None
     return JsonResponse(problem_document(status, detail), status=status, content_type=CONTENT_TYPE)
