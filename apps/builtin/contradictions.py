@@ -11,8 +11,8 @@ from apps.english.words import jaccard
 from apps.extraction.parsers.continuity import Contradiction, format_contradiction
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.llm.generation import GenerationRequest
-from apps.memories.verdicts import REPLACES
 
+MIN_SUPERSEDED = 0.6  # minimum likelihood: a false alarm disturbs the writer more than a missed one
 MIN_TOPIC_OVERLAP = 0.2  # Jaccard index below which two statements aren't compared
 MAX_CONTRADICTIONS = 5
 MAX_REPAIRED = 3
@@ -36,7 +36,7 @@ def _superseded(pairs: Sequence[tuple[str, str]]) -> list[bool]:
     """
     kinded = [(old, new, "fact") for old, new in pairs]
     try:
-        return [one.superseded >= REPLACES for one in compare(kinded, get_embedder().embed)]
+        return [comparison.superseded >= MIN_SUPERSEDED for comparison in compare(kinded, get_embedder().embed)]
     except EmbeddingUnavailable:
         return [False] * len(pairs)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from apps.english.clauses import split_speaker
 from apps.english.comparison import Comparison
-from apps.english.differences import contradicts, identifiers_differ, negation_turned
+from apps.english.differences import contradicts, roles_swapped
 from apps.english.words import jaccard
 from apps.memories.candidates import Candidate
 
@@ -43,9 +43,11 @@ JACCARD_B = Thresholds(duplicate=0.68, cross_kind_duplicate=0.78, same_topic=0.3
 Confirm = Callable[[str, str], bool]  # whether the second statement replaces the first, as a model sees it
 Compare = Callable[[Sequence[tuple[str, str, str]]], list[Comparison]]  # of (older, newer, kind) each
 
-# Likelihoods from which a comparison decides; docs/weights.md tells how they were chosen. To lose a contradiction is
-# worse than to keep a repetition: above DOUBTFUL, the likelihood of a change, nothing is a repetition.
-REPEATS, DOUBTFUL, REPLACES = 0.65, 0.12, 0.59
+# Likelihoods at which a comparison decides; docs/weights.md tells how they were chosen. A lost contradiction is worse
+# than a repetition that is kept, so little doubt is allowed in a repetition. A statement that is surely on the same
+# matter and may be a change replaces the older one: if it only repeats it, nothing is lost.
+MIN_DUPLICATE, MAX_SUPERSEDED_IN_DUPLICATE = 0.7, 0.12
+MIN_SUPERSEDED, MAX_PASSED_IN_SUPERSEDED = 0.2, 0.35
 # Jaccard index from which quotations are compared, those of one speaker only: the tables have few quotations, and the
 # vectors of what one person says are all alike.
 QUOTED_TOPIC = 0.3
@@ -268,29 +270,27 @@ def _repeated(batch: _Batch, candidate: Candidate, others: Iterable[_Near]) -> V
 
 
 def _repeats(batch: _Batch, candidate: Candidate, near: _Near) -> bool:
-    alike = near.similarity >= (batch.limits.duplicate if near.same_kind else batch.limits.cross_kind_duplicate)
     if batch.found is None:
+        limits = batch.limits
+        alike = near.similarity >= (limits.duplicate if near.same_kind else limits.cross_kind_duplicate)
         return alike and not contradicts(near.text, candidate.text)
     found = batch.comparison(candidate, near)
-    if found is None or found.superseded > DOUBTFUL:
+    if found is None or roles_swapped(near.text, candidate.text):  # too rare in the tables to be learned
         return False
-    if not alike:
-        return found.duplicate >= REPEATS
-    if negation_turned(near.text, candidate.text) or identifiers_differ(near.text, candidate.text):
-        return False
-    return found.duplicate >= REPEATS or not contradicts(near.text, candidate.text)
+    return found.duplicate >= MIN_DUPLICATE and found.superseded <= MAX_SUPERSEDED_IN_DUPLICATE
 
 
 def _replaced(batch: _Batch, candidate: Candidate, others: Iterable[_Near]) -> Verdict | None:
     """Find the statement of the same kind that the candidate most likely replaces, or that has replaced it already."""
-    likely = [
-        (found.superseded, -place, near)
-        for place, near in enumerate(others)
+    replaced = [
+        (found.superseded, -position, near)
+        for position, near in enumerate(others)
         if near.same_kind and not near.gone and batch.stands(near) and (found := batch.comparison(candidate, near))
+        if found.superseded >= MIN_SUPERSEDED and found.passed <= MAX_PASSED_IN_SUPERSEDED
     ]
-    likelihood, _, near = max(likely, key=lambda one: one[:2], default=(0.0, 0, None))
-    if near is None or likelihood < REPLACES:
+    if not replaced:
         return None
+    near = max(replaced, key=lambda item: item[:2])[2]
     target = near.memory.id if near.memory else None
     if near.said_later:
         return Verdict(candidate, Outcome.REJECTED, target, reason="said before what replaced it")

@@ -23,7 +23,7 @@ UNSEEN = DATA / "supersession_held_out.jsonl"  # by authors whose pairs were nei
 def test_statements_by_others_are_told_apart_and_no_contradiction_is_dropped() -> None:
     results = evaluate(UNSEEN, lambda line: None)
     assert results["pairs"] >= 250
-    assert results["accuracy"] >= 0.83
+    assert results["accuracy"] >= 0.85
     assert results["contradictions_dropped"] <= 0.01 * 110
     assert results["independent_superseding"] <= 0.1 * 95
 
@@ -64,7 +64,7 @@ def fit(*files: Path, out: Path) -> str:
 def test_what_was_learnt_tells_the_pairs_apart_that_it_was_learnt_from(tmp_path: Path) -> None:
     out, file = tmp_path / "weights.json", tmp_path / "pairs.jsonl"
     file.write_text("\n".join(UNSEEN.read_text(encoding="utf-8").splitlines()[:60]), encoding="utf-8")
-    assert "signals, learnt from" in fit(file, out=out)
+    assert "signals, learned from" in fit(file, out=out)
     pairs = [pair_of(value, number) for number, value in read_json_lines(file)]
     found = signals([Pair(one.existing, one.candidate, one.kind) for one in pairs], get_embedder().embed)
     likeliest = [Comparison._fields[number] for number in read(out).likelihoods(found).argmax(axis=1)]

@@ -21,9 +21,10 @@ from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.memories.verdicts import (
     COSINE,
     COSINE_B,
-    DOUBTFUL,
-    REPEATS,
-    REPLACES,
+    MAX_PASSED_IN_SUPERSEDED,
+    MAX_SUPERSEDED_IN_DUPLICATE,
+    MIN_DUPLICATE,
+    MIN_SUPERSEDED,
     Compare,
     Neighbour,
     Outcome,
@@ -200,11 +201,12 @@ def compared(scales: Scales, old: str = OLD, new: str = NEW, similarity: float =
 @pytest.mark.parametrize(
     ("superseded", "duplicate", "outcome"),
     [
-        (REPLACES, 0.0, Outcome.SUPERSEDED),
-        (REPLACES - 0.01, 0.1, Outcome.PASSED),
-        (DOUBTFUL, REPEATS, Outcome.RECONFIRMED),
-        (DOUBTFUL + 0.01, 0.7, Outcome.PASSED),  # it may as well be a change: nothing is lost
-        (0.0, REPEATS - 0.01, Outcome.PASSED),
+        (1 - MAX_PASSED_IN_SUPERSEDED, 0.0, Outcome.SUPERSEDED),
+        (0.99 - MAX_PASSED_IN_SUPERSEDED, 0.0, Outcome.PASSED),
+        (MAX_SUPERSEDED_IN_DUPLICATE, MIN_DUPLICATE, Outcome.RECONFIRMED),
+        (MAX_SUPERSEDED_IN_DUPLICATE + 0.01, 0.8, Outcome.PASSED),  # it may be a change
+        (MIN_SUPERSEDED, 0.9 - MIN_SUPERSEDED, Outcome.SUPERSEDED),  # surely on the same matter
+        (0.0, MIN_DUPLICATE - 0.01, Outcome.PASSED),
     ],
 )
 def test_from_which_likelihood_a_comparison_decides(superseded: float, duplicate: float, outcome: Outcome) -> None:

@@ -12,7 +12,7 @@ register = template.Library()
 
 MIN_SIMILARITY = 0.25  # lower cosines of all-MiniLM-L6-v2 are noise
 MAX_RESULT_LENGTH = 4000  # characters
-SIGNAL_LABELS = {"lexical": "shares its words", "speaker": "said by the subject", "graph": "shares names"}
+SIGNAL_LABELS = {"lexical": "shares its words", "subject": "about the person asked for", "graph": "shares names"}
 
 
 @register.filter

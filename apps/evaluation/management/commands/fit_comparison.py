@@ -31,4 +31,4 @@ class Command(BaseCommand):
             write(model, out)
         except (UnusableDataset, OSError, EmbeddingUnavailable) as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"{len(model.names)} signals, learnt from {len(pairs)} pairs: {out}")
+        self.stdout.write(f"{len(model.names)} signals, learned from {len(pairs)} pairs: {out}")

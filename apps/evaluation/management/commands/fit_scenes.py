@@ -27,4 +27,4 @@ class Command(BaseCommand):
             model.save(out)
         except (UnusableDataset, OSError, EmbeddingUnavailable) as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"{len(model.means)} inputs, learnt from {len(passages)} passages: {out}")
+        self.stdout.write(f"{len(model.means)} inputs, learned from {len(passages)} passages: {out}")
