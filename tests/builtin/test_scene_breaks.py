@@ -89,7 +89,6 @@ def test_a_jump_in_the_story_begins_a_scene(text: str) -> None:
         "...",
     ],
 )
-@pytest.mark.xfail(reason="the detector takes a few steps across a room for another scene")
 def test_speech_plans_and_steps_begin_none(text: str) -> None:
     assert not begins(text)
 

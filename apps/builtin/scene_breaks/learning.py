@@ -1,4 +1,4 @@
-"""Assemble the network's inputs for messages, and learn its weights from labelled passages."""
+"""Compute the network's inputs for messages, and learn its weights from labelled passages."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,14 +6,14 @@ import numpy as np
 
 from apps.builtin.scene_breaks.network import Array, Network, train
 from apps.builtin.scene_breaks.reading import reading_of
-from apps.builtin.scene_breaks.signals import NEAR, nearness, signals
+from apps.builtin.scene_breaks.signals import NEAR, SIMILARITIES, signals, similarities
 from apps.extraction.stages.scene_detection import SceneTurn
 from apps.llm.embeddings import get_embedder
 
-OPENING_AXES, END_AXES = 128, 64  # number of principal components kept of each vector
-VECTOR_SCALE = 20.0  # about the square root of the number of dimensions: brings vectors to the size of signals
-DIMENSIONS = 384
-NEARNESSES = 5
+VECTORS = 4  # number of vectors in a row: of the opening, the first sentence, the message and the one before
+DIMENSIONS = 384  # of a vector
+COMPONENTS = 128  # number of principal components kept of each vector
+VECTOR_SCALE = 20.0  # about the square root of DIMENSIONS: brings vectors to the size of signals
 MIN_SCALE = 1e-6  # minimum standard deviation of an informative signal
 
 
@@ -21,57 +21,64 @@ def inputs_of(turns: Sequence[SceneTurn], first: int = 1) -> Array:
     """Return a row for each message from ``first``, which is at least 1. Raise EmbeddingUnavailable."""
     start = max(first - NEAR - 1, 0)  # earlier messages are needed for comparison
     readings = [reading_of(turn.text) for turn in turns[start:]]
-    texts = list(dict.fromkeys([one.opening for one in readings] + [one.end for one in readings[:-1]]))
-    vectors = _vectors_of(texts)
-    openings = np.array([vectors[one.opening] for one in readings])
-    ends = np.array([vectors[one.end] for one in readings[:-1]])
+    texts = {text: None for item in readings for text in (item.opening, item.first_sentence, item.beginning)}
+    vector_of = _embed_new(list(texts))
+    openings = np.array([vector_of[item.opening] for item in readings])
+    sentences = np.array([vector_of[item.first_sentence] for item in readings])
+    messages = np.array([vector_of[item.beginning] for item in readings])
     rows = []
     for position in range(first, len(turns)):
-        place = position - start
-        near = nearness(openings, ends, turns[start:], place)
-        told = [*signals(turns, position).values(), *near.values()]
-        rows.append(np.concatenate([told, openings[place], ends[place - 1]]))
+        i = position - start
+        numbers = [
+            *signals(turns, position).values(),
+            *similarities(openings, messages, turns[start:], i).values(),
+            openings[i] @ messages[i],
+            sentences[i] @ messages[i],
+            sentences[i] @ messages[i - 1],
+        ]
+        rows.append(np.concatenate([numbers, openings[i], sentences[i], messages[i], messages[i - 1]]))
     return np.array(rows)
 
 
-_recent: dict[str, Array] = {}  # vectors of the last call, since the next window of a chat reuses those at its end
+_latest_vectors: dict[str, Array] = {}  # of the latest call: the next window of a chat begins with the same messages
 
 
-def _vectors_of(texts: Sequence[str]) -> dict[str, Array]:
-    known = {text: _recent[text] for text in texts if text in _recent}
-    if missing := [text for text in texts if text not in known]:
-        known |= dict(zip(missing, get_embedder().embed(missing), strict=True))
-    _recent.clear()
-    _recent.update(known)
-    return known
+def _embed_new(texts: Sequence[str]) -> dict[str, Array]:
+    vectors = {text: _latest_vectors[text] for text in texts if text in _latest_vectors}
+    if missing := [text for text in texts if text not in vectors]:
+        vectors |= dict(zip(missing, get_embedder().embed(missing), strict=True))
+    _latest_vectors.clear()
+    _latest_vectors.update(vectors)
+    return vectors
 
 
 def inputs_without_vectors(turns: Sequence[SceneTurn], first: int = 1) -> Array:
     """Return rows in which the values computed from vectors are unknown (NaN)."""
-    unknown = [np.nan] * (NEARNESSES + 2 * DIMENSIONS)
+    unknown = [np.nan] * (SIMILARITIES + 3 + VECTORS * DIMENSIONS)
     return np.array([[*signals(turns, position).values(), *unknown] for position in range(first, len(turns))])
 
 
 def learn(passages: Iterable[tuple[Sequence[SceneTurn], frozenset[int]]]) -> Network:
     """Learn from passages with the positions at which scenes begin. Raise EmbeddingUnavailable."""
-    told = [(turns, starts) for turns, starts in passages if len(turns) > 1]
-    inputs = np.vstack([inputs_of(turns) for turns, _ in told])
-    wanted = np.array([float(place in starts) for turns, starts in told for place in range(1, len(turns))])
-    return train(inputs, wanted, basis_of(inputs))
+    labelled = [(turns, starts) for turns, starts in passages if len(turns) > 1]
+    inputs = np.vstack([inputs_of(turns) for turns, _ in labelled])
+    labels = np.array([float(i in starts) for turns, starts in labelled for i in range(1, len(turns))])
+    return train(inputs, labels, projection_of(inputs))
 
 
-def basis_of(inputs: Array) -> Array:
-    """Return the matrix that standardises signals and keeps the principal components of both vectors."""
-    signals_end = inputs.shape[1] - 2 * DIMENSIONS
+def projection_of(inputs: Array) -> Array:
+    """Return the matrix that standardises signals and keeps the principal components of each vector."""
+    signals_end = inputs.shape[1] - VECTORS * DIMENSIONS
     scales = inputs[:, :signals_end].std(axis=0)
-    openings, ends = inputs[:, signals_end:-DIMENSIONS], inputs[:, -DIMENSIONS:]
-    basis = np.zeros((inputs.shape[1], signals_end + OPENING_AXES + END_AXES))
-    basis[:signals_end, :signals_end] = np.diag(1 / np.where(scales < MIN_SCALE, 1.0, scales))
-    basis[signals_end:-DIMENSIONS, signals_end : signals_end + OPENING_AXES] = _axes(openings, OPENING_AXES)
-    basis[-DIMENSIONS:, signals_end + OPENING_AXES :] = _axes(ends, END_AXES)
-    return basis
+    projection = np.zeros((inputs.shape[1], signals_end + VECTORS * COMPONENTS))
+    projection[:signals_end, :signals_end] = np.diag(1 / np.where(scales < MIN_SCALE, 1.0, scales))
+    for number in range(VECTORS):
+        start, column = signals_end + number * DIMENSIONS, signals_end + number * COMPONENTS
+        vectors = inputs[:, start : start + DIMENSIONS]
+        projection[start : start + DIMENSIONS, column : column + COMPONENTS] = _principal_components(vectors)
+    return projection
 
 
-def _axes(vectors: Array, count: int) -> Array:
-    _, axes = np.linalg.eigh(np.cov(vectors.T))  # in ascending order
-    return VECTOR_SCALE * axes[:, ::-1][:, :count]
+def _principal_components(vectors: Array) -> Array:
+    _, axes = np.linalg.eigh(np.cov(vectors.T))  # in ascending order of variance
+    return VECTOR_SCALE * axes[:, ::-1][:, :COMPONENTS]

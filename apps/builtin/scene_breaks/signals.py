@@ -13,7 +13,8 @@ from apps.builtin.scene_breaks.words import any_of, words_of
 from apps.extraction.stages.scene_detection import SceneTurn
 
 WINDOW = 8  # earlier messages that are read with a message
-NEAR = 4  # the latest of them, to whose vectors its opening is compared
+NEAR = 4  # the latest of them, whose vectors are compared with that of its opening
+SIMILARITIES = 5  # number of values that ``similarities`` returns
 MIN_CONTENT_LETTERS = 4  # minimum length of a content word
 DETERMINERS = frozenset({"the", "a", "an", *words.PRONOUNS})
 
@@ -24,18 +25,18 @@ _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,}")
 
 
 def signals(turns: Sequence[SceneTurn], position: int) -> dict[str, float]:
-    """Return the signals that need no vectors, for a message that is not the first."""
+    """Return the signals that need no vectors, by name, for a message that is not the first."""
     previous, turn = turns[max(position - WINDOW, 0) : position], turns[position]
     now, before = reading_of(turn.text), reading_of(previous[-1].text)
     first, start, end = words_of(now.first), words_of(now.opening), words_of(before.end)
-    said = words_of(" ".join(now.sentences[:1]))
+    with_speech = words_of(" ".join(now.sentences[:1]))
     earlier = " ".join(one.text for one in previous) + " " + " ".join(one.name for one in previous)
     seen = set(words_of(earlier))
     names = {word for one in (*previous, turn) for word in words_of(one.name)[:1]}
     capitals = _NAME.findall(now.opening)
     pairs = itertools.pairwise(start)
     nouns = [noun for word, noun in pairs if word in DETERMINERS and len(noun) >= MIN_CONTENT_LETTERS]
-    greets, parts = any_of(said[:4], words.GREETINGS), any_of(end, words.PARTINGS)
+    greets, parts = any_of(with_speech[:4], words.GREETINGS), any_of(end, words.PARTINGS)
     timed = any_of(first, words.PARTS_OF_DAY | words.UNITS | words.CALENDAR)
     found: dict[str, float] = {
         "marked": is_marked(previous, turn),
@@ -94,17 +95,19 @@ def _jumps(start: Sequence[str]) -> bool:
     return timed and any_of(start, words.SHIFTS) and not any_of(start, words.UNREAL | words.BRIEF)
 
 
-def nearness(openings: np.ndarray, ends: np.ndarray, turns: Sequence[SceneTurn], position: int) -> dict[str, float]:
-    """Return how near the opening's vector is to those of the earlier messages. ``ends`` may lack the last turn's."""
+def similarities(
+    openings: np.ndarray, messages: np.ndarray, turns: Sequence[SceneTurn], position: int
+) -> dict[str, float]:
+    """Return cosines of an opening and the earlier messages, given the vectors of all openings and messages."""
     opening, span = openings[position], range(max(position - NEAR, 0), position)
-    to_ends = [float(opening @ ends[one]) for one in span]
-    to_openings = [float(opening @ openings[one]) for one in span]
-    own = [near for near, one in zip(to_openings, span, strict=True) if turns[one].name == turns[position].name]
-    usual = [float(openings[one] @ ends[one - 1]) for one in span if one]
+    to_messages = [float(opening @ messages[i]) for i in span]
+    to_openings = [float(opening @ openings[i]) for i in span]
+    to_own = [cosine for cosine, i in zip(to_openings, span, strict=True) if turns[i].name == turns[position].name]
+    usual = [float(openings[i] @ messages[i - 1]) for i in span if i]
     return {
-        "near_end": to_ends[-1],
-        "nearest": max(to_ends + to_openings),
-        "mean_near": float(np.mean(to_ends + to_openings)),
-        "near_own": own[-1] if own else float(np.mean(to_openings)),
-        "nearer_than_usual": to_ends[-1] - (float(np.mean(usual)) if usual else to_ends[-1]),
+        "previous": to_messages[-1],
+        "highest": max(to_messages + to_openings),
+        "mean": float(np.mean(to_messages + to_openings)),
+        "own_previous": to_own[-1] if to_own else float(np.mean(to_openings)),
+        "above_usual": to_messages[-1] - (float(np.mean(usual)) if usual else to_messages[-1]),
     }
