@@ -10,6 +10,7 @@ from sentencex import segment
 from apps.extraction.instructions import is_instruction, without_instructions
 
 MIN_WORDS, MAX_WORDS = 4, 45
+MIN_NAME_LENGTH = 3
 MAX_PIECE_CHARS = 20_000  # characters segmented in one call, whose time grows with their square
 
 _FENCE = re.compile(r"^\s{0,3}(```|~~~)")
@@ -32,6 +33,7 @@ _SAID_BEFORE = re.compile(rf"\b(?P<who>{_WHO}) {_VERB}\b[^.!?]*$")
 _ACTS_BEFORE = re.compile(rf"^\W*(?P<who>{_WHO})(?<!['’]s) (?!(?:and|or|of|with|in|on|at|to|for)\b)[a-z]+")
 _INTRODUCED = re.compile(rf"(?:^|[.,:;!?…—*)\]”\"»]|(?<![\w-]){_VERB})\s*$")
 _INTRODUCTION_WINDOW = 12  # characters before a quotation that may introduce it
+_FIRST_PERSON = re.compile(r"\b(?:I|me|my|mine)\b")
 _NOT_NAMES = frozenset("he she they it we you i the then and but so".split())
 
 
@@ -103,12 +105,17 @@ def _marked_parts(message: str, speaker: str) -> Iterator[tuple[str, bool, str]]
     """Yield (text, spoken, speaker) for the parts of a message.
 
     If it marks speech by quotation marks, the rest is narration; if it marks actions by asterisks, the rest is speech;
-    if it marks nothing, all of it is speech.
+    if it marks nothing, all of it is speech. Once others have spoken, quotations without a name have an empty speaker.
     """
     paragraphs = [_EMPHASIZED.sub(lambda match: match[1] or match[2], line) for line in message.splitlines()]
-    quotes = any(_quotations(paragraph) for paragraph in paragraphs)
-    for paragraph in paragraphs:
-        yield from _quoted_parts(paragraph, speaker) if quotes else _action_parts(paragraph, speaker)
+    if not any(_quotations(paragraph) for paragraph in paragraphs):
+        for paragraph in paragraphs:
+            yield from _action_parts(paragraph, speaker)
+        return
+    others_spoke = False
+    for text, spoken, voice in (part for paragraph in paragraphs for part in _quoted_parts(paragraph, speaker)):
+        others_spoke = others_spoke or voice not in (None, speaker)
+        yield text, spoken, ("" if others_spoke else speaker) if voice is None else voice
 
 
 def _quotations(paragraph: str) -> list[re.Match[str]]:
@@ -121,15 +128,16 @@ def _quotations(paragraph: str) -> list[re.Match[str]]:
     ]
 
 
-def _quoted_parts(paragraph: str, speaker: str) -> Iterator[tuple[str, bool, str]]:
+def _quoted_parts(paragraph: str, speaker: str) -> Iterator[tuple[str, bool, str | None]]:
     """Yield the quotations of a paragraph as speech and the text between them as the speaker's narration.
 
-    Speech belongs to the person in a tag such as ``said Mira``, else to whoever spoke before it in the paragraph, at
-    first ``speaker``. It gets an empty speaker if it is by somebody unnamed or possibly by somebody else.
+    Speech belongs to the person in a tag such as ``said Mira``, else to whoever spoke before it in the paragraph, else
+    to nobody known (None). It gets an empty speaker if it is by somebody unnamed or possibly by somebody else.
     """
     speech = _quotations(paragraph)
     ends = [*(match.start() for match in speech[1:]), len(paragraph)]  # end of the text after each quotation
-    position, voice = 0, speaker
+    position: int = 0
+    voice: str | None = None
     for match, end in zip(speech, ends, strict=False):
         before, after = paragraph[position : match.start()], paragraph[match.end() : end]
         quotation = match[match.lastindex or 0]  # the one group that matched
@@ -164,10 +172,16 @@ def _tagged_speaker(before: str, quotation: str, after: str, speaker: str) -> st
 
 
 def _action_parts(paragraph: str, speaker: str) -> Iterator[tuple[str, bool, str]]:
-    """Yield text between asterisks as narration and the rest as speech."""
-    position = 0
+    """Yield text between asterisks as narration and the rest as speech, or as narration if it names the speaker."""
+    position, spoken = 0, not _names(speaker, _ACTION.sub(" ", paragraph))
     for match in _ACTION.finditer(paragraph):
-        yield paragraph[position : match.start()], True, speaker
+        yield paragraph[position : match.start()], spoken, speaker
         yield match[1], False, speaker
         position = match.end()
-    yield paragraph[position:], True, speaker
+    yield paragraph[position:], spoken, speaker
+
+
+def _names(speaker: str, text: str) -> bool:
+    """Return whether a text without "I" contains a part of the speaker's name: people say "I" of themselves."""
+    names = [re.escape(name) for name in speaker.split() if len(name) >= MIN_NAME_LENGTH]
+    return bool(names) and bool(re.search(rf"\b(?:{'|'.join(names)})\b", text)) and not _FIRST_PERSON.search(text)
