@@ -146,6 +146,16 @@ def test_speech_of_somebody_else_is_not_given_to_the_author() -> None:
     assert kept('"I was born in Oslo in 1980," said the man in the hat.') == []
     assert kept('*Tom Reed stood up.* "I was born in Oslo in 1980."') == []
     assert kept('*Mira stood up.* "I was born in Oslo in 1980."') == ["Mira: “I was born in Oslo in 1980.”"]
+    assert kept('"Good evening," said Tom.\n\n"I was born in Oslo in 1980."') == []
+    assert kept('"I was born in Oslo in 1980."\n\n"Good evening," said Tom.') == ["Mira: “I was born in Oslo in 1980.”"]
+
+
+def test_what_a_writer_says_of_herself_by_name_is_narration() -> None:
+    assert kept("*The wind rose.* Mira sold the blue boat to Anna in May.") == [
+        "Mira sold the blue boat to Anna in May."
+    ]
+    spoken = "Mira: “My name is Mira, and I sold the boat to Anna in May.”"
+    assert kept("*She smiles.* My name is Mira, and I sold the boat to Anna in May.") == [spoken]
 
 
 @pytest.mark.parametrize(
