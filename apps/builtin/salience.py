@@ -102,6 +102,7 @@ _SPOKEN_LOSSES = (
     (0.8, _words("inspir\\w+ amazing incredible impact difference proud appreciate support important matters")),
     (0.6, _starts_with("and but so then because or well")),
     (1.0, re.compile(r"^(?:and |but |so |yeah,? |well,? )?(?:it|that|this|these|those|they|there|he|she)\b", re.I)),
+    (0.6, re.compile(r"^It was\b|\b(?:told|about|of) that [a-z]+")),
 )  # fmt: skip
 _NARRATED_LOSSES = ((0.2, re.compile("")), (0.8, _starts_with("there it that this these those")))
 _VAGUE = _words("it this that these those they them something things? stuff ones? everything lots?")

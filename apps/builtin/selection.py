@@ -22,7 +22,7 @@ MAX_NEW_WORDS = 15  # maximum number of a turn's new words that count
 EXPIRATION = {LONG_TERM: "permanent", SESSION: "session"}
 FALLBACK_KINDS = {LONG_TERM: "fact", SESSION: "detail"}  # used once a kind is full
 _PRONOUN = re.compile(r"(?:he|she|they|it|his|her|their|its)\b", re.IGNORECASE)
-_UNNAMED = re.compile(r"(?:i|we|he|she|they|it|my|our|his|her|their|its)\b", re.IGNORECASE)
+_UNNAMED = re.compile(r"(?:he|she|they|it|his|her|their|its)\b|.*\b(?:I|me|my|we|us|our)\b", re.IGNORECASE)
 _CLOSING = "\"'”’*)] "
 
 
