@@ -12,13 +12,13 @@ from apps.llm.generation import GenerationRequest
 
 MIN_WORDS = 3
 _WORD = re.compile(r"[\w'’-]+")
-_NOT = re.compile(r"\b(?:not|never|no longer|without|nobody|nothing|no|cannot)\b|n['’]t\b", re.IGNORECASE)
+_NEGATION = re.compile(r"\b(?:not|never|no longer|without|nobody|nothing|no|cannot)\b|n['’]t\b", re.IGNORECASE)
 
 
 def consolidate(request: GenerationRequest) -> str:
-    """Return a line for each group of entries that begin like their longest one, whose text is kept."""
+    """Return a line for each group of entries that begin with the same words, with the text of the longest one."""
     groups: list[list[Mapping[str, Any]]] = []
-    for entry in sorted(request.material["entries"], key=lambda one: -len(_words(one["text"]))):
+    for entry in sorted(request.material["entries"], key=lambda entry: -len(_words(entry["text"]))):
         group = next((group for group in groups if begins_with(group[0]["text"], entry["text"])), None)
         if group is None:
             groups.append([entry])
@@ -30,11 +30,11 @@ def consolidate(request: GenerationRequest) -> str:
     return "\n".join(map(format_merge, sorted(lines, key=lambda line: line.numbers))) or "NONE"
 
 
-def begins_with(longer: str, entry: str) -> bool:
-    """Return whether ``longer`` begins with the words of ``entry`` in order, and both or neither are negated."""
-    words = _words(entry)
-    begins = len(words) >= MIN_WORDS and _words(longer)[: len(words)] == words
-    return begins and bool(_NOT.search(entry)) == bool(_NOT.search(longer))
+def begins_with(longer: str, shorter: str) -> bool:
+    """Return whether ``longer`` begins with the words of ``shorter`` and both or neither are negated."""
+    words = _words(shorter)
+    is_prefix = len(words) >= MIN_WORDS and _words(longer)[: len(words)] == words
+    return is_prefix and bool(_NEGATION.search(shorter)) == bool(_NEGATION.search(longer))
 
 
 def _words(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Answer the tasks ``supersession``, ``continuity`` and ``repair``: find and mend contradicting statements."""
+"""Answer the tasks ``supersession``, ``continuity`` and ``repair``: find and correct contradicting statements."""
 
 import re
 from collections.abc import Sequence
@@ -12,12 +12,12 @@ from apps.extraction.parsers.continuity import Contradiction, format_contradicti
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.llm.generation import GenerationRequest
 
-MIN_SUPERSEDED = 0.6  # minimum likelihood: a false alarm disturbs the writer more than a missed one
+MIN_SUPERSEDED = 0.6  # minimum probability; false alarms disturb the writer more than missed contradictions
 MIN_TOPIC_OVERLAP = 0.2  # Jaccard index below which two statements aren't compared
 MAX_CONTRADICTIONS = 5
 MAX_REPAIRED = 3
 # A sentence with one of these words reports a change, or does not claim to be true, so it contradicts nothing.
-_CHANGING = re.compile(
+_CHANGE_OR_FICTION = re.compile(
     r"\b(?:now|no longer|any ?more|bec[ao]m\w*|turned|chang\w+|since|left|quit|just|finally|new|was|were|had|used to|"
     r"once|before|if|would|could|will|might|moved|sold|lied|pretend\w*|false|actually|dream\w*)\b",
     re.IGNORECASE,
@@ -26,44 +26,44 @@ _CHANGING = re.compile(
 
 def supersession(request: GenerationRequest) -> str:
     """Return whether the newer statement replaces the older one."""
-    return "UPDATE" if _superseded([(request.material["old"], request.material["new"])])[0] else "INDEPENDENT"
+    return "UPDATE" if _are_superseded([(request.material["old"], request.material["new"])])[0] else "INDEPENDENT"
 
 
-def _superseded(pairs: Sequence[tuple[str, str]]) -> list[bool]:
+def _are_superseded(pairs: Sequence[tuple[str, str]]) -> list[bool]:
     """Return for each (older, newer) pair whether the newer statement replaces the older one.
 
-    Without the embedding model, no pair is taken for a replacement.
+    If the embedding model is unavailable, no pair counts as replaced.
     """
-    kinded = [(old, new, "fact") for old, new in pairs]
+    facts = [(old, new, "fact") for old, new in pairs]
     try:
-        return [comparison.superseded >= MIN_SUPERSEDED for comparison in compare(kinded, get_embedder().embed)]
+        return [comparison.superseded >= MIN_SUPERSEDED for comparison in compare(facts, get_embedder().embed)]
     except EmbeddingUnavailable:
         return [False] * len(pairs)
 
 
 def continuity(request: GenerationRequest) -> str:
-    """Return the sentences of the newest reply that contradict a fact without reporting a change."""
-    asserted = [one for one in statements_of({"turns": [request.material["turn"]]}) if not one.is_question]
-    unchanged = [one for one in asserted if not _CHANGING.search(one.text)]
+    """Return lines for the sentences of the newest turn that contradict a fact without reporting a change."""
+    claims = [claim for claim in statements_of({"turns": [request.material["turn"]]}) if not claim.is_question]
+    unchanged = [claim for claim in claims if not _CHANGE_OR_FICTION.search(claim.text)]
     facts = [(fact["number"], text) for fact in request.material["facts"] for text in _statement_texts(fact["text"])]
-    pairs = [(number, fact, one) for number, fact in facts for one in unchanged]
+    pairs = [(number, fact, claim) for number, fact in facts for claim in unchanged]
     pairs = [pair for pair in pairs if jaccard(pair[1], pair[2].quoted) >= MIN_TOPIC_OVERLAP]
-    verdicts = _superseded([(fact, one.quoted) for _, fact, one in pairs])
+    verdicts = _are_superseded([(fact, claim.quoted) for _, fact, claim in pairs])
     conflicts = [pair for pair, superseded in zip(pairs, verdicts, strict=True) if superseded]
-    conflicts += [(number, fact, one) for number, fact in facts for one in asserted if _dead_person_speaks(one, fact)]
-    found: dict[int, Contradiction] = {}
-    for number, fact, one in conflicts:
-        found.setdefault(number, Contradiction(f"{as_sentence(one.quoted)} Known: {as_sentence(fact)}", number))
-    return "\n".join(map(format_contradiction, list(found.values())[:MAX_CONTRADICTIONS])) or "NONE"
+    conflicts += [(number, fact, claim) for number, fact in facts for claim in claims if _is_speaker_dead(claim, fact)]
+    lines: dict[int, Contradiction] = {}
+    for number, fact, claim in conflicts:
+        lines.setdefault(number, Contradiction(f"{as_sentence(claim.quoted)} Known: {as_sentence(fact)}", number))
+    return "\n".join(map(format_contradiction, list(lines.values())[:MAX_CONTRADICTIONS])) or "NONE"
 
 
 def _statement_texts(text: str) -> list[str]:
-    """Return the sentences of a card or a summary; a memory is a single one."""
+    """Split a card or a summary into sentences; return a single sentence unchanged."""
     sentences = [sentence.text for sentence in sentences_of(0, "", text)]
     return sentences if len(sentences) > 1 else [text]
 
 
-def _dead_person_speaks(statement: Statement, fact: str) -> bool:
+def _is_speaker_dead(statement: Statement, fact: str) -> bool:
     """Return whether the speaker of a statement is dead according to ``fact``."""
     name = re.escape(statement.sentence.speaker.split()[0]) if statement.sentence.speaker.split() else ""
     dead = rf"(?:[A-Z]\S* )*{name}\b(?: [A-Z]\S*)*,?(?: (?:has|is|was|had|been))* (?:died|dead|killed)\b"
@@ -71,7 +71,7 @@ def _dead_person_speaks(statement: Statement, fact: str) -> bool:
 
 
 def repair(request: GenerationRequest) -> str:
-    """Return a note for the next reply: the facts that the last reply contradicts."""
+    """Return an instruction for the next reply: keep to the facts that the last reply contradicts."""
     facts = list(dict.fromkeys(request.material["facts"])) or list(request.material["issues"])
     if not facts:
         return "NONE"

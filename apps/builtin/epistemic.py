@@ -1,6 +1,6 @@
 """Answer the task ``epistemic``: find who knows, suspects, believes, doesn't know or hides something.
 
-Only explicit statements count; nothing is inferred from who was present.
+Only explicit statements count; nobody is assumed to know a fact because they were present.
 """
 
 import re
@@ -14,18 +14,18 @@ from apps.extraction.parsers.text_cleanup import clean_line, clean_name
 from apps.llm.generation import GenerationRequest
 
 MAX_NEW = 12
-SAME_ENTRY = 0.7  # Jaccard index from which two entries count as the same
-KNOWN_SHARE = 0.5  # share of the shorter entry's words that knowledge must repeat to end ignorance
+MIN_ENTRY_OVERLAP = 0.7  # Jaccard index from which two entries count as the same
+MIN_SHARED = 0.5  # share of the shorter entry's words from which two entries are about the same fact
 MIN_FACT_WORDS = 2  # content words
-MIN_CONFESSION = 5  # words
+MIN_CONFESSION_WORDS = 5
 _WHOM = r"(?P<whom>me|you|him|her|us|[^\W\d_a-z][\w-]*(?: [^\W\d_a-z][\w-]*)?)"
 _FACT = r"(?P<fact>(?:that|about|of|how|why|where|who|what|when)\b[^.!?;]*)"
 _NOT = r"\b(?:do|does|did|is|am|are|was|were|has|have|had)(?: not|n['’]t)(?: yet| even| ever)? "
-_TOLD = re.compile(
+_INFORMS = re.compile(
     rf"\b(?:told|tells|informed|informs|warned|warns|(?:confess|admitt|reveal|explain)(?:ed|s) to) {_WHOM} {_FACT}"
 )
-_WITHHELD = re.compile(rf"(?:\bnever |{_NOT})(?:told|tell|informed|warned|warn) {_WHOM} {_FACT}")
-_LIED = re.compile(rf"\b(?:lied|lies|lying) to {_WHOM} (?P<fact>about\b[^.!?;]*)")
+_WITHHOLDS = re.compile(rf"(?:\bnever |{_NOT})(?:told|tell|informed|warned|warn) {_WHOM} {_FACT}")
+_LIES = re.compile(rf"\b(?:lied|lies|lying) to {_WHOM} (?P<fact>about\b[^.!?;]*)")
 _HIDES = re.compile(
     r"\b(?:hides?|hid|hiding|conceal(?:s|ed|ing)?|keeps?|kept|keeping|withholds|withheld)\s+"
     r"(?P<thing>\w+(?: [\w'’-]+){0,5}?)"
@@ -48,17 +48,17 @@ _CONFESSES = re.compile(
     r"my real name|i(?:['’]ve| have) been (?:lying|hiding)|my secret is)\b",
     re.IGNORECASE,
 )
-_UNSAID = re.compile(r"\b(?:want\w*|going|plan\w*|should|must|need\w*|ha[vsd]e?) to\s*$|\b(?:not|never|n['’]t|if)\s*$")
-_LEAD = re.compile(r"^(?:that|about|of)\s+", re.IGNORECASE)
+_UNREAL = re.compile(r"\b(?:want\w*|going|plan\w*|should|must|need\w*|ha[vsd]e?) to\s*$|\b(?:not|never|n['’]t|if)\s*$")
+_LEADING_WORD = re.compile(r"^(?:that|about|of)\s+", re.IGNORECASE)
 _VAGUE = re.compile(r"^(?:what|how|where|why|who)\b(?: to\b|$)", re.IGNORECASE)
 _PRONOUN = re.compile(r"\b(?:i|me|my|you|your|he|she|him|her|his|they|them|their|it|we|us|our|this)\b", re.IGNORECASE)
 
 
 def epistemic(request: GenerationRequest) -> str:
-    """Return lines for the knowledge that the turns state and for the known entries that it makes obsolete."""
+    """Return lines for the knowledge stated by the turns and for the known entries that it makes obsolete."""
     entries: list[tuple[int | None, KnowledgeLine]] = [
-        (one["number"], KnowledgeLine(one["kind"], one["subject"], one.get("target") or "", one["text"]))
-        for one in request.material.get("known", ())
+        (item["number"], KnowledgeLine(item["kind"], item["subject"], item.get("target") or "", item["text"]))
+        for item in request.material.get("known", ())
     ]
     retired: list[int] = []
     for line in _knowledge_lines(statements_of(request.material)):
@@ -79,14 +79,14 @@ def _knowledge_lines(statements: list[Statement]) -> list[KnowledgeLine]:
         KnowledgeLine(line.kind, clean_name(line.subject), clean_name(line.target), clean_line(line.text))
         for statement in statements
         if not statement.is_question
-        for line in _lines_in(statement)
+        for line in _statement_lines(statement)
     ]
     return [line for line in cleaned if line.subject and len(content_words(line.text)) >= MIN_FACT_WORDS][:MAX_NEW]
 
 
-def _is_same(one: KnowledgeLine, two: KnowledgeLine) -> bool:
-    first, second = ((line.kind, line.subject.casefold(), line.target.casefold()) for line in (one, two))
-    return first == second and jaccard(one.text, two.text) >= SAME_ENTRY
+def _is_same(line: KnowledgeLine, other: KnowledgeLine) -> bool:
+    first, second = ((item.kind, item.subject.casefold(), item.target.casefold()) for item in (line, other))
+    return first == second and jaccard(line.text, other.text) >= MIN_ENTRY_OVERLAP
 
 
 def _ends_ignorance(line: KnowledgeLine, other: KnowledgeLine) -> bool:
@@ -94,50 +94,50 @@ def _ends_ignorance(line: KnowledgeLine, other: KnowledgeLine) -> bool:
     ignorant = other.target if other.kind == HIDING else other.subject
     if line.kind != "knows" or other.kind not in ("unaware", "suspects", HIDING) or not ignorant:
         return False
-    one, two = (content_words(split_speaker(text)[1]) for text in (line.text, other.text))
-    shared = len(one & two) >= max(1, KNOWN_SHARE * min(len(one), len(two)))
-    return line.subject.casefold() == ignorant.casefold() and shared
+    words, other_words = (content_words(split_speaker(text)[1]) for text in (line.text, other.text))
+    is_same_fact = len(words & other_words) >= max(1, MIN_SHARED * min(len(words), len(other_words)))
+    return line.subject.casefold() == ignorant.casefold() and is_same_fact
 
 
-def _lines_in(statement: Statement) -> Iterator[KnowledgeLine]:
-    """Yield the knowledge that a statement reports: secrets, what was told, states of knowledge, confessions."""
+def _statement_lines(statement: Statement) -> Iterator[KnowledgeLine]:
+    """Yield lines for secrets, information given, states of knowledge and confessions in a statement."""
     text = statement.text
-    for match in filter(None, (_WITHHELD.search(text), _LIED.search(text))):
-        yield from _lines_between(HIDING, statement, match, _fact_text(match["fact"], statement))
+    for match in filter(None, (_WITHHOLDS.search(text), _LIES.search(text))):
+        yield from _pair_lines(HIDING, statement, match, _fact_text(match["fact"], statement))
     for match in _HIDES.finditer(text):
-        yield from _lines_between(HIDING, statement, match, _fact_text(match["thing"], statement) or statement.quoted)
-    told = _TOLD.search(text)
-    if told and not _UNSAID.search(text[: told.start()]):
-        yield from _lines_between("knows", statement, told, _fact_text(told["fact"], statement))
+        yield from _pair_lines(HIDING, statement, match, _fact_text(match["thing"], statement) or statement.quoted)
+    informs = _INFORMS.search(text)
+    if informs and not _UNREAL.search(text[: informs.start()]):
+        yield from _pair_lines("knows", statement, informs, _fact_text(informs["fact"], statement))
     yield from _state_lines(statement)
-    confesses = _CONFESSES.search(text) and len(statement.sentence.words) >= MIN_CONFESSION
+    confesses = _CONFESSES.search(text) and len(statement.sentence.words) >= MIN_CONFESSION_WORDS
     if confesses and statement.sentence.spoken and statement.addressee:
         yield KnowledgeLine("knows", statement.addressee, "", statement.quoted)
 
 
 def _state_lines(statement: Statement) -> Iterator[KnowledgeLine]:
-    """Yield who knows or doesn't know a fact, except what speakers say about themselves, which is only an opinion."""
+    """Yield who knows or doesn't know a fact; skip speakers' claims about themselves, which are only opinions."""
     for kind, pattern in _STATES:
         match = pattern.search(statement.text)
         if match and (fact := _fact_text(match["fact"], statement)):
-            for who in subjects(statement, match.start()):
-                if statement.narrated or who != statement.people.full_name(statement.sentence.speaker):
-                    yield KnowledgeLine(kind, who, "", fact)
+            for person in subjects(statement, match.start()):
+                if statement.narrated or person != statement.people.full_name(statement.sentence.speaker):
+                    yield KnowledgeLine(kind, person, "", fact)
             return
 
 
-def _lines_between(kind: str, statement: Statement, match: re.Match[str], fact: str) -> Iterator[KnowledgeLine]:
+def _pair_lines(kind: str, statement: Statement, match: re.Match[str], fact: str) -> Iterator[KnowledgeLine]:
     """Yield a line for each (subject of the verb, other person): they know ``fact``, or it is hidden from them."""
-    for one in subjects(statement, match.start()):
+    for actor in subjects(statement, match.start()):
         for other in resolve_person(match["whom"], statement, match.start()):
-            if fact and one != other:
-                subject, target = (one, other) if kind == HIDING else (other, "")
+            if fact and actor != other:
+                subject, target = (actor, other) if kind == HIDING else (other, "")
                 yield KnowledgeLine(kind, subject, target, fact)
 
 
 def _fact_text(clause: str, statement: Statement) -> str:
     """Return a clause that is clear without context, else the whole sentence; empty if the clause has no content."""
-    clause = _LEAD.sub("", clause.strip(" ,'’*"))
+    clause = _LEADING_WORD.sub("", clause.strip(" ,'’*"))
     words = content_words(clause)
     if _VAGUE.match(clause) or not words:
         return ""

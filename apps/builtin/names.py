@@ -9,8 +9,8 @@ from apps.extraction.parsers.memories import UNKNOWN_KIND, NamedEntity
 _WORD = r"[^\W\d_a-zß-öø-ÿ][\w'’-]*"
 _TITLE = r"(?:(?:Mr|Mrs|Ms|Dr|St)\.\s+)?"
 _NAME = re.compile(rf"{_TITLE}{_WORD}(?:\s+(?:of\s+the\s+|of\s+|the\s+|de\s+|von\s+|van\s+)?{_WORD}){{0,5}}")
-_START = re.compile(r"(?:^|[.!?:;…\"“”«»*\n]\s*|(?<!\w)['‘])$")
-_SENTENCE_START_WINDOW = 8  # characters before a name that may end the previous sentence
+_SENTENCE_START = re.compile(r"(?:^|[.!?:;…\"“”«»*\n]\s*|(?<!\w)['‘])$")
+_SENTENCE_START_WINDOW = 8  # number of characters before a name in which the end of the previous sentence is searched
 
 # Words that English capitalizes without their being names.
 NOT_NAMES = frozenset(
@@ -39,21 +39,21 @@ _PLACE_BEFORE = re.compile(r"\b(?:in|at|to|from|near|outside|inside|towards?|thr
 def names_in(text: str, known: Iterable[str] = ()) -> list[str]:
     """Return the names in ``text``, in order, each once. The first word of a sentence counts only if ``known``."""
     certain = {name.casefold() for name in known}
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for match in _NAME.finditer(text):
-        begins = bool(_START.search(text, max(match.start() - _SENTENCE_START_WINDOW, 0), match.start()))
-        name = _trim(match[0], begins=begins, certain=certain)
+        begins = _SENTENCE_START.search(text, max(match.start() - _SENTENCE_START_WINDOW, 0), match.start())
+        name = _trim_name(match[0], starts_sentence=bool(begins), certain=certain)
         if len(name) > 1:
-            found.setdefault(name.casefold(), name)
-    return list(found.values())
+            names.setdefault(name.casefold(), name)
+    return list(names.values())
 
 
-def _trim(name: str, *, begins: bool, certain: set[str]) -> str:
+def _trim_name(name: str, *, starts_sentence: bool, certain: set[str]) -> str:
     """Return the name without leading and trailing words that are not part of it, and without a possessive."""
     title = re.match(_TITLE, name)
     start = title.end() if title else 0
     words = name[start:].split()
-    if begins and not start and words and not {words[0].casefold(), name.casefold()} & certain:
+    if starts_sentence and not start and words and not {words[0].casefold(), name.casefold()} & certain:
         words = words[1:]
     while words and (_normalized(words[0]) in NOT_NAMES or words[0][0].islower()):
         words = words[1:]
@@ -77,17 +77,17 @@ def known_names(texts: Iterable[str], participants: Iterable[str]) -> set[str]:
 
 def certain_names(names: Iterable[str], text: str, participants: Iterable[str]) -> list[str]:
     """Return the certain names among ``names``; in German, which capitalizes every noun, only the participants'."""
-    people = _parts_of(participants)
+    people = _name_parts(participants)
     german = len(set(_GERMAN.findall(text.lower()))) > 1
     return [name for name in names if not german or name.casefold() in people]
 
 
-def _parts_of(participants: Iterable[str]) -> set[str]:
+def _name_parts(participants: Iterable[str]) -> set[str]:
     return {part.casefold() for person in participants for part in (person, *person.split())}
 
 
-def only_addressed(name: str, text: str) -> bool:
-    """Return whether the text only addresses ``name``, as "Thanks, Mira!" does, and says nothing about them."""
+def is_only_addressed(name: str, text: str) -> bool:
+    """Return whether a text only addresses the person, as in "Thanks, Mira!", and says nothing about them."""
     before, *rest = text.split(name)
     for after in rest:
         word = before.rstrip()
@@ -99,9 +99,9 @@ def only_addressed(name: str, text: str) -> bool:
 
 
 def typed_entity(name: str, text: str, participants: Iterable[str]) -> NamedEntity:
-    """Return ``name`` with its type by its last word or the words before it, else UNKNOWN_KIND."""
+    """Return ``name`` with its type, recognised by its last word or the words before it, else UNKNOWN_KIND."""
     last = name.casefold().split()[-1]
-    if name.casefold() in _parts_of(participants):
+    if name.casefold() in _name_parts(participants):
         return NamedEntity(name, "character")
     if last in _PLACES or _PLACE_BEFORE.search(text[: max(text.find(name), 0)]):
         return NamedEntity(name, "place")

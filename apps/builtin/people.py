@@ -50,7 +50,7 @@ class People:
 
     def addressee_of(self, speaker: str) -> str:
         """Return the other of two speakers; empty unless there are exactly two."""
-        others = [one for one in self.speakers if one != speaker]
+        others = [person for person in self.speakers if person != speaker]
         return others[0] if len(self.speakers) == 2 and len(others) == 1 else ""
 
     def matches_pronoun(self, pronoun: str, person: str) -> bool | None:
@@ -66,8 +66,8 @@ class People:
 
     def people_in(self, text: str) -> list[str]:
         """Return the full names of the people that a text names, in order, each once."""
-        found = (self.full_name(name) for name in names_in(text, self.names))
-        return list(dict.fromkeys(name for name in found if name))
+        full_names = (self.full_name(name) for name in names_in(text, self.names))
+        return list(dict.fromkeys(name for name in full_names if name))
 
 
 def _name_words(name: str) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ def people_of(material: Mapping[str, Any], sentences: Sequence[Sentence]) -> Peo
     """Return the speakers, participants and registered characters, and other people that the sentences name."""
     speakers = tuple(dict.fromkeys(turn["speaker"] for turn in material.get("turns", ()) if turn["speaker"]))
     participants = [*material.get("participants", ()), *material.get("names", ())]
-    kinds = {one["name"]: one["type"] for one in material.get("entities", ())}
+    kinds = {entity["name"]: entity["type"] for entity in material.get("entities", ())}
     certain = [*speakers, *participants, *(name for name, kind in kinds.items() if kind == "character")]
     certain += [sentence.speaker for sentence in sentences if sentence.speaker]
     people = {name: None for name in certain if not is_narrator(name)}
@@ -89,17 +89,17 @@ def people_of(material: Mapping[str, Any], sentences: Sequence[Sentence]) -> Peo
         for name in names_in(sentence.text, known):
             if name not in kinds and _may_be_person(name, sentence.text, participants):
                 people.setdefault(name)
-    # Where one person writes alone, they talk to a participant.
-    talking = speakers if len(speakers) > 1 else tuple(dict.fromkeys([*speakers, *participants]))
+    # If only one person writes, they are assumed to talk to a participant.
+    speaking = speakers if len(speakers) > 1 else tuple(dict.fromkeys([*speakers, *participants]))
     full_names: list[str] = []
     for name in people:
         if not any(set(_name_words(name)) <= set(_name_words(other)) for other in full_names):
             full_names.append(name)
-    return People(frozenset(known), tuple(full_names), tuple(one for one in talking if not is_narrator(one)), kinds)
+    return People(frozenset(known), tuple(full_names), tuple(name for name in speaking if not is_narrator(name)), kinds)
 
 
 def _may_be_person(name: str, text: str, participants: Iterable[str]) -> bool:
-    """Return whether neither the name nor the words before it show that it is not a person's."""
+    """Return False if the name or the words before it show that it is not a person's."""
     match = re.search(rf"(?P<the>\bthe )?(?<!\w){re.escape(name)}", text, re.IGNORECASE)
     if typed_entity(name, name, participants).kind != "unknown" or match is None or match["the"]:
         return False

@@ -27,14 +27,14 @@ _GOALS = re.compile(
 
 
 def profiles(request: GenerationRequest) -> str:
-    """Return the subject's state, the world's state, and a line for each person named in a memory with the subject."""
+    """Return lines on the subject's state and the world's state, and a line for each person named with the subject."""
     subject, memories = request.material["subject"], list(dict.fromkeys(request.material["memories"]))
     statements = statements_of(request.material)
-    own = [text for text in memories if _mentions(text, subject)]
+    subject_memories = [text for text in memories if _mentions(text, subject)]
     profile = Profile(
-        "\n".join(_character_lines(subject, own, statements)),
+        "\n".join(_character_lines(subject, subject_memories, statements)),
         "\n".join(_world_lines(memories, statements)),
-        "\n".join(_relationship_lines(subject, request.material.get("names", ()), own)),
+        "\n".join(_relationship_lines(subject, request.material.get("names", ()), subject_memories)),
     )
     return format_profile(profile) or "NONE"
 
@@ -42,56 +42,56 @@ def profiles(request: GenerationRequest) -> str:
 def _mentions(text: str, name: str) -> bool:
     """Return whether a text contains a name, whole or by its first word."""
     words = name.split()
-    either = f"{re.escape(name)}|{re.escape(words[0])}" if words else ""
-    return bool(either and re.search(rf"(?<!\w)(?:{either})(?!\w)", text, re.IGNORECASE))
+    pattern = f"{re.escape(name)}|{re.escape(words[0])}" if words else ""
+    return bool(pattern and re.search(rf"(?<!\w)(?:{pattern})(?!\w)", text, re.IGNORECASE))
 
 
-def _character_lines(subject: str, own: Sequence[str], statements: Sequence[Statement]) -> Iterable[str]:
-    changes = [change for one in statements for change in people_changes(one) if change.name == subject]
+def _character_lines(subject: str, memories: Sequence[str], statements: Sequence[Statement]) -> Iterable[str]:
+    changes = [change for statement in statements for change in people_changes(statement) if change.name == subject]
     moods = [change.value for change in changes if change.field == "mood" and not change.removes]
-    yield from _labelled_line("Goals", own, _GOALS.search)
+    yield from _labelled_line("Goals", memories, _GOALS.search)
     yield from (f"Mood: {mood}" for mood in moods[-1:])
-    yield from _labelled_line("Fears", own, _FEARS.search)
-    yield from _labelled_line("Loyalties", own, _LOYALTIES.search)
-    yield from _labelled_line("Tastes", own, PREFERENCE.search)
+    yield from _labelled_line("Fears", memories, _FEARS.search)
+    yield from _labelled_line("Loyalties", memories, _LOYALTIES.search)
+    yield from _labelled_line("Tastes", memories, PREFERENCE.search)
 
 
 def _world_lines(memories: Sequence[str], statements: Sequence[Statement]) -> Iterable[str]:
-    asserted = [one for one in statements if not one.is_question and len(one.sentence.words) >= MIN_WORDS]
-    dated = [one.quoted for one in asserted if DATE.search(one.text)]
-    yield from _labelled_line("Location", [one.quoted for one in setting_statements(statements)], bool)
+    asserted = [item for item in statements if not item.is_question and len(item.sentence.words) >= MIN_WORDS]
+    dated = [item.quoted for item in asserted if DATE.search(item.text)]
+    yield from _labelled_line("Location", [item.quoted for item in setting_statements(statements)], bool)
     yield from _labelled_line("Unresolved", memories, parse_thread)
     yield from _labelled_line("Time", dated[-1:], bool)
 
 
-def _labelled_line(label: str, texts: Iterable[str], fits: Callable[[str], object]) -> Iterable[str]:
-    """Yield one line of the first MAX_PER_LABEL texts that ``fits`` accepts; nothing if it accepts none."""
-    found = [as_sentence(text) for text in texts if fits(split_speaker(text)[1])][:MAX_PER_LABEL]
-    if found:
-        yield f"{label}: {' '.join(found)}"
+def _labelled_line(label: str, texts: Iterable[str], accepts: Callable[[str], object]) -> Iterable[str]:
+    """Yield a line of the first MAX_PER_LABEL texts that ``accepts`` returns true for; yield nothing without any."""
+    sentences = [as_sentence(text) for text in texts if accepts(split_speaker(text)[1])][:MAX_PER_LABEL]
+    if sentences:
+        yield f"{label}: {' '.join(sentences)}"
 
 
-def _relationship_lines(subject: str, names: Iterable[str], own: Sequence[str]) -> Iterable[str]:
+def _relationship_lines(subject: str, names: Iterable[str], memories: Sequence[str]) -> Iterable[str]:
     """Yield a line for each other person: the first memory of their relationship, else the first that names both."""
     for name in list(dict.fromkeys(name for name in names if name != subject))[:MAX_PAIRS]:
-        both = [text for text in own if _mentions(text, name)]
+        both = [text for text in memories if _mentions(text, name)]
         chosen = next((text for text in both if RELATIONSHIP.search(text)), both[0] if both else "")
         if chosen:
             yield f"{subject} -> {name}: {as_sentence(chosen)}"
 
 
 def canon(request: GenerationRequest) -> str:
-    """Return up to three paragraphs on the subject: who they are, what happened, and how things stand."""
+    """Return up to three paragraphs on the subject: who they are, past events, and the current situation."""
     memories = list(dict.fromkeys(request.material["memories"]))
-    spoken = {text: split_speaker(text)[1] for text in memories}
-    happened = [text for text in memories if EVENT.search(spoken[text])]
-    about = [text for text in memories if text not in happened and _mentions(text, request.material["subject"])]
-    others = [text for text in memories if text not in happened and text not in about]
-    stands = [text for text in memories if DEVELOPMENT.search(spoken[text]) or parse_thread(text)]
+    contents = {text: split_speaker(text)[1] for text in memories}
+    events = [text for text in memories if EVENT.search(contents[text])]
+    about = [text for text in memories if text not in events and _mentions(text, request.material["subject"])]
+    others = [text for text in memories if text not in events and text not in about]
+    current = [text for text in memories if DEVELOPMENT.search(contents[text]) or parse_thread(text)]
     paragraphs = [
         ("Who", [*about, *others][:MAX_PER_PARAGRAPH]),
-        ("What happened", [*dict.fromkeys(request.material["arcs"]), *happened][:MAX_PER_PARAGRAPH]),
-        ("Where things stand", stands[:MAX_PER_LABEL]),
+        ("What happened", [*dict.fromkeys(request.material["arcs"]), *events][:MAX_PER_PARAGRAPH]),
+        ("Where things stand", current[:MAX_PER_LABEL]),
     ]
     lines = (f"{label}: {' '.join(map(as_sentence, texts))}" for label, texts in paragraphs if texts)
     return "\n\n".join(lines) or "NONE"

@@ -7,7 +7,7 @@ from apps.builtin.statements import Statement, resolve_person, statements_of, su
 from apps.extraction.parsers.relationships import Descriptor, RelationshipLine, format_relationship
 from apps.llm.generation import GenerationRequest
 
-Descriptors = dict[str, str]  # magnitudes by descriptor
+Magnitudes = dict[str, str]  # magnitudes by descriptor
 
 # Patterns by descriptor: verbs, then states, which may follow a form of "to be".
 _VERBS = {
@@ -24,7 +24,7 @@ _STATES = {
     "worried": "worried about", "disappointed": "disappointed (?:in|with|by)", "married": "married to",
     "engaged": "engaged to", "friendly": "(?:best )?friends with",
 }  # fmt: skip
-# Descriptor that holds if another is denied.
+# Descriptors that apply if another one is denied.
 _DENIED = {
     "trusting": "wary", "fond": "cold", "respectful": "contemptuous", "forgiving": "unforgiving",
     "proud": "disappointed", "loyal": "disloyal",
@@ -52,46 +52,46 @@ _PATTERNS = [(word, re.compile(rf"(?<!['’\w]){_NO}{_HOW}(?:{verb}) {_WHOM}")) 
 def relationships(request: GenerationRequest) -> str:
     """Return lines for the descriptors that the turns add or remove between two people."""
     names = {name.casefold(): name for name in request.material.get("names", ())}
-    before: dict[tuple[str, str], Descriptors] = {}
+    before: dict[tuple[str, str], Magnitudes] = {}
     for known in request.material.get("known", ()):
-        words = {one["word"]: one["magnitude"] for one in known["descriptors"]}
-        before[known["subject"].casefold(), known["target"].casefold()] = words
-    after = {pair: dict(words) for pair, words in before.items()}
+        magnitudes = {item["word"]: item["magnitude"] for item in known["descriptors"]}
+        before[known["subject"].casefold(), known["target"].casefold()] = magnitudes
+    after = {pair: dict(magnitudes) for pair, magnitudes in before.items()}
     for statement in statements_of(request.material):
-        for subject, target, word, magnitude in _descriptions(statement):
+        for subject, target, descriptor, magnitude in _descriptions(statement):
             pair = (subject.casefold(), target.casefold())
             if names.keys() >= set(pair):
-                _set_descriptor(after.setdefault(pair, {}), word, magnitude)
+                _set_descriptor(after.setdefault(pair, {}), descriptor, magnitude)
     lines = []
-    for pair, words in after.items():
+    for pair, magnitudes in after.items():
         old = before.get(pair, {})
-        added = tuple(Descriptor(word, magnitude) for word, magnitude in words.items() if old.get(word) != magnitude)
-        removed = tuple(word for word in old if word not in words)
+        added = tuple(Descriptor(*item) for item in magnitudes.items() if old.get(item[0]) != item[1])
+        removed = tuple(descriptor for descriptor in old if descriptor not in magnitudes)
         if added or removed:
             lines.append(RelationshipLine(names[pair[0]], names[pair[1]], added, removed))
     return "\n".join(map(format_relationship, lines)) or "NONE"
 
 
-def _set_descriptor(words: Descriptors, word: str, magnitude: str) -> None:
+def _set_descriptor(magnitudes: Magnitudes, descriptor: str, magnitude: str) -> None:
     """Set a descriptor's magnitude and remove its opposites; an empty magnitude only removes the descriptor."""
-    words.pop(word, None)
+    magnitudes.pop(descriptor, None)
     if magnitude:
-        for other in [one for one in words if {one, word} in _OPPOSITES]:
-            del words[other]
-        words[word] = magnitude
+        for other in [key for key in magnitudes if {key, descriptor} in _OPPOSITES]:
+            del magnitudes[other]
+        magnitudes[descriptor] = magnitude
 
 
 def _descriptions(statement: Statement) -> Iterator[tuple[str, str, str, str]]:
     """Yield (subject, target, descriptor, magnitude) in sentence order; the magnitude is empty if denied."""
-    matches = [(match, word) for word, pattern in _PATTERNS for match in pattern.finditer(statement.text)]
-    for match, word in [] if statement.is_question else sorted(matches, key=lambda item: item[0].start()):
-        denied = match["no"] or re.search(r"\b(?:not|never|no longer)\b", match["how"])
+    matches = [(match, descriptor) for descriptor, pattern in _PATTERNS for match in pattern.finditer(statement.text)]
+    for match, descriptor in [] if statement.is_question else sorted(matches, key=lambda item: item[0].start()):
+        is_denied = match["no"] or re.search(r"\b(?:not|never|no longer)\b", match["how"])
         for subject in subjects(statement, match.start()):
             for target in resolve_person(match["whom"], statement, match.start("whom")):
                 if subject != target:
-                    yield subject, target, word, "" if denied else _magnitude(match, statement.text)
-                    if denied and word in _DENIED and "longer" not in match[0]:
-                        yield subject, target, _DENIED[word], "medium"
+                    yield subject, target, descriptor, "" if is_denied else _magnitude(match, statement.text)
+                    if is_denied and descriptor in _DENIED and "longer" not in match[0]:
+                        yield subject, target, _DENIED[descriptor], "medium"
 
 
 def _magnitude(match: re.Match[str], text: str) -> str:

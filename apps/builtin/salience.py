@@ -1,7 +1,7 @@
 """Score how informative a sentence is without its context, and classify it into a tier and a kind. Pure.
 
-The weights are round numbers, set by ``manage.py evaluate --format extraction``. They rely on grammatical marks of
-English (names, numbers, tense, person) and short closed lists; a list of topics would fit one chat and no other.
+The weights are round numbers, set by ``manage.py evaluate --format extraction``. They rely on English grammar
+(names, numbers, tense, person) and short closed lists, because a list of topics would fit only one chat.
 """
 
 import re
@@ -15,22 +15,22 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     SESSION: ("scene", "revelation", "development", "detail"),
     LONG_TERM: ("fact", "relationship", "preference", "event"),
 }
-MIN_WORDS, ENOUGH_WORDS = 6, 20  # fewer are a mere phrase; more add nothing to the score
+MIN_WORDS, MAX_COUNTED_WORDS = 6, 20  # shorter sentences are penalised; further words add nothing
 MIN_CONTENT_WORDS = 4
-MAX_VAGUE = 3  # vague words that are counted
+MAX_VAGUE_WORDS = 3  # maximum number of vague words that count
 
 
-def _words(alternatives: str) -> re.Pattern[str]:
-    """Return the pattern of a text that contains one of the words, which are patterns separated by spaces."""
+def _any_of(alternatives: str) -> re.Pattern[str]:
+    """Return the pattern of texts that contain one of the words, which are patterns separated by spaces."""
     return re.compile(rf"\b(?:{'|'.join(alternatives.split())})\b", re.IGNORECASE)
 
 
 def _starts_with(alternatives: str) -> re.Pattern[str]:
-    """Return the pattern of a text that begins with one of the words."""
+    """Return the pattern of texts that begin with one of the words."""
     return re.compile(rf"^(?:{'|'.join(alternatives.split())})\b", re.IGNORECASE)
 
 
-DATE = _words(
+DATE = _any_of(
     r"""yesterday today tonight tomorrow ago weekend birthday anniversary morning evening \w+day january february march
     april june july august september october november december spring summer autumn winter years? months? weeks?"""
 )
@@ -39,27 +39,27 @@ PREFERENCE = re.compile(
     r"allergic|fond|can['’]t (?:stand|eat|bear)|(?:i|we|they|you|also|really|n['’]t|not) like)\b",
     re.IGNORECASE,
 )
-RELATIONSHIP = _words(
+RELATIONSHIP = _any_of(
     r"""friends? friendship trusts? trusted marr(?:y|ied) wife husband spouse engaged divorced fianc[eé]e? mother father
     mom mum dad sister brother daughter son aunt uncle cousin grand\w+ niece nephew parents? family girlfriend boyfriend
     partner lover betray\w* all(?:y|ies) enem(?:y|ies) rivals? apprentice mentor boss colleague neighbou?r dating loyal
     owes? owed forg[ai]ve\w*"""
 )
 # Completed events: regular past tenses and the most common irregular ones.
-EVENT = _words(
+EVENT = _any_of(
     r"""[a-z]{2,}[^e\W]ed left went gone came bought sold gave given took taken stole stolen lost found won met began
     broke broken built hid hidden paid made wrote ran sent got saw taught became born dead"""
 )
 # Events that change a life permanently.
-_LASTING = _words(
+_LASTING = _any_of(
     """died dead born killed married engaged divorced pregnant moved graduated hired fired quit resigned retired joined
     founded adopted bought sold lost won promoted named inherited"""
 )
-STATE = _words(
+STATE = _any_of(
     r"""is are was were am has have had \w+['’](?:m|s|re|ve) lives? works? keeps? owns? called named belongs? knows?
     wears? carries holds? means? contains? needs? wants?"""
 )
-REVELATION = _words(
+REVELATION = _any_of(
     r"""secrets? lies? lied lying truth confess\w* admit\w* reveal\w* discover\w* reali[sz]ed actually pretend\w*
     traitor alive"""
 )
@@ -69,44 +69,44 @@ DEVELOPMENT = re.compile(
     r"(?:work|try|look|hop)ing (?:on|to|for)|wants? to)\b|['’]ll\b",
     re.IGNORECASE,
 )
-SCENE = _words(
+SCENE = _any_of(
     r"""arriv\w+ reach\w* enter\w* st[ao][no]d\w* s[ia]ts? door room rain snow fog night dawn dusk morning evening fire
     road bridge window light dark wind sea street house"""
 )
-_NUMBER = _words(
+_NUMBER = _any_of(
     r"""\d[\w.,:]* two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand
     twice half dozen"""
 )
-_GAINS = (
+_BONUSES = (
     (0.5, _NUMBER), (0.6, DATE), (0.5, PREFERENCE), (0.8, RELATIONSHIP), (0.7, EVENT), (0.8, _LASTING),
     (0.5, REVELATION), (0.2, DEVELOPMENT),
 )  # fmt: skip
 # Doubt, small talk, second person, comparisons, feelings, pictures, fragments, exclamations and questions.
-_LOSSES = (
-    (1.0, _words("maybe might perhaps possibly probably guess wonder would could should can let['’]s if unless "
+_PENALTIES = (
+    (1.0, _any_of("maybe might perhaps possibly probably guess wonder would could should can let['’]s if unless "
                  "whether suppose wish hope")),
-    (0.4, _SMALL_TALK := _words("hey hi hello bye thanks? wow awesome cool great amazing congrat\\w+ sorry sure okay "
+    (0.4, _SMALL_TALK := _any_of("hey hi hello bye thanks? wow awesome cool great amazing congrat\\w+ sorry sure okay "
                                 "ok yeah yes welcome glad sounds haha lol please")),
-    (0.5, _words("you your yours yourself")),
+    (0.5, _any_of("you your yours yourself")),
     (0.8, re.compile(r"\b(?:like (?:a|an|the|some\w+|one|two)|as if|as though)\b", re.IGNORECASE)),
     (0.5, re.compile(r"\b(?:feel(?:s|ing)?|felt|ma[kd]es? (?:me|us|you)|seem(?:s|ed)?|reminds?)\b", re.IGNORECASE)),
-    (0.8, _words("here['’]s pics? pictures? photos? shot something")),
+    (0.8, _any_of("here['’]s pics? pictures? photos? shot something")),
     (2.5, re.compile(r"^['‘a-z]")),
     (0.8, re.compile(r"!$")),
     (5.0, re.compile(r"[?？؟][\"'”’*) ]*$")),
 )  # fmt: skip
 # In speech: reactions, orders, praise, and sentences that need the previous one to be understood.
-_SPOKEN_LOSSES = (
+_SPOKEN_PENALTIES = (
     (1.2, re.compile(f"^{_SMALL_TALK.pattern}", re.IGNORECASE)),
     (1.5, _starts_with("please let come go tell look listen wait give take keep don['’]t stop be show")),
-    (0.8, _words("inspir\\w+ amazing incredible impact difference proud appreciate support important matters")),
+    (0.8, _any_of("inspir\\w+ amazing incredible impact difference proud appreciate support important matters")),
     (0.6, _starts_with("and but so then because or well")),
     (1.0, re.compile(r"^(?:and |but |so |yeah,? |well,? )?(?:it|that|this|these|those|they|there|he|she)\b", re.I)),
     (0.6, re.compile(r"^It was\b|\b(?:told|about|of) that [a-z]+")),
 )  # fmt: skip
-_NARRATED_LOSSES = ((0.2, re.compile("")), (0.8, _starts_with("there it that this these those")))
-_VAGUE = _words("it this that these those they them something things? stuff ones? everything lots?")
-_THIRD = _words("he she they him her them his their")
+_NARRATED_PENALTIES = ((0.2, re.compile("")), (0.8, _starts_with("there it that this these those")))
+_VAGUE_WORDS = _any_of("it this that these those they them something things? stuff ones? everything lots?")
+_THIRD_PERSON = _any_of("he she they him her them his their")
 # Chat messages often omit the "I", as in "Just started aerial yoga".
 _PERSONAL = re.compile(
     r"\b(?:i|my|me|mine|we|our|us)\b|^(?:just|been|got|had|went|took|started|finished|finally|still|moved|bought|joined)\b",
@@ -115,18 +115,19 @@ _PERSONAL = re.compile(
 
 
 def salience(sentence: Sentence, names: Sequence[str]) -> float:
-    """Return how informative a sentence is, uninformative below 0. ``names`` are the entities that it is about."""
+    """Return how informative a sentence is; uninformative is below 0. ``names`` are the entities that it is about."""
     text, spoken, length = sentence.text, sentence.spoken, len(sentence.words)
     personal = bool(_PERSONAL.search(text))
-    score = _total(_GAINS, text) - _total(_LOSSES, text) - _total(_SPOKEN_LOSSES if spoken else _NARRATED_LOSSES, text)
+    mode_penalties = _SPOKEN_PENALTIES if spoken else _NARRATED_PENALTIES
+    score = _total(_BONUSES, text) - _total(_PENALTIES, text) - _total(mode_penalties, text)
     if spoken:
-        first = min((place for name in names if (place := text.find(name)) >= 0), default=len(text))
+        first = min((position for name in names if (position := text.find(name)) >= 0), default=len(text))
         score += 0.8 * min(len(names), 3) + 0.7 * personal + 0.3 * bool(STATE.search(text))
-        score -= 0.6 * bool(_THIRD.search(text, 0, first))
+        score -= 0.6 * bool(_THIRD_PERSON.search(text, 0, first))
     else:
         score += 0.4 * min(len(names), 2)  # less, since most narration names people
-    score += 0.04 * min(length, ENOUGH_WORDS) - 1.0 * (length < MIN_WORDS)
-    score -= 2.0 * (not names and not personal) + 0.35 * min(len(_VAGUE.findall(text)), MAX_VAGUE)
+    score += 0.04 * min(length, MAX_COUNTED_WORDS) - 1.0 * (length < MIN_WORDS)
+    score -= 2.0 * (not names and not personal) + 0.35 * min(len(_VAGUE_WORDS.findall(text)), MAX_VAGUE_WORDS)
     content = [word for word in content_words(text) if "'" not in word]  # "I'll" has no meaning of its own
     return score - 0.6 * (not names and len(content) < MIN_CONTENT_WORDS)
 
@@ -154,8 +155,7 @@ _NARRATED_KINDS = (
 def classify(sentence: Sentence) -> tuple[str, str]:
     """Return the tier and kind of a sentence: long-term for lasting facts about people, session for current events.
 
-    The tiers are extracted from the same turns by separate tasks. Only the sentence itself decides, so that none is
-    remembered in both.
+    It depends only on the sentence, so that the separate tasks of the two tiers never both remember a sentence.
     """
     text = sentence.text
     kinds = _SPOKEN_KINDS if sentence.spoken else _NARRATED_KINDS

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 
 from apps.builtin.scene_breaks import likelihoods
-from apps.builtin.scene_breaks import scene_starts as starts_of
+from apps.builtin.scene_breaks import scene_starts as detect_scene_starts
 from apps.extraction.stages.scene_detection import SceneTurn
 
 
 def scene_starts(turns: Sequence[SceneTurn], first: int, min_messages: int, agrees: Callable[[int], bool]) -> list[int]:
     """Return the positions of the turns that begin a scene."""
-    return starts_of(turns, min_messages=min_messages, likely=likelihoods(turns, first), agrees=agrees)
+    return detect_scene_starts(turns, min_messages=min_messages, likely=likelihoods(turns, first), agrees=agrees)

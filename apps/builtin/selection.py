@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apps.builtin.names import certain_names, known_names, names_in, only_addressed, typed_entity
+from apps.builtin.names import certain_names, is_only_addressed, known_names, names_in, typed_entity
 from apps.builtin.salience import LONG_TERM, SESSION, classify, importance, salience
 from apps.builtin.sentences import Sentence, sentences_of
 from apps.english.words import content_words
@@ -14,7 +14,7 @@ from apps.extraction.parsers.memories import Candidate, format_memory
 from apps.llm.generation import GenerationRequest
 
 MIN_SALIENCE = 0.6  # minimum salience of a sentence, which ignores its context
-MIN_SALIENCE_IN_STORY = 2.0  # the same in a story, where every turn has news
+MIN_SALIENCE_IN_STORY = 2.0  # the same in a story, where every turn is informative
 STORY_SHARE = 0.25  # share of narrated turns from which a chat is a story
 MIN_SCORE = 2.3  # minimum score of a sentence in its context
 WORDS_PER_MEMORY = 60  # a turn may give another memory per this many words
@@ -22,13 +22,14 @@ MAX_NEW_WORDS = 15  # maximum number of a turn's new words that count
 EXPIRATION = {LONG_TERM: "permanent", SESSION: "session"}
 FALLBACK_KINDS = {LONG_TERM: "fact", SESSION: "detail"}  # used once a kind is full
 _PRONOUN = re.compile(r"(?:he|she|they|it|his|her|their|its)\b", re.IGNORECASE)
+# Narration with an unnamed person: a leading pronoun, or the writer.
 _UNNAMED = re.compile(r"(?:he|she|they|it|his|her|their|its)\b|.*\b(?:I|me|my|we|us|our)\b", re.IGNORECASE)
 _CLOSING = "\"'”’*)] "
 
 
 @dataclass(frozen=True)
 class _ScoredSentence:
-    """Sentence with its salience and its score in context; the score ranks it, the salience sets its importance."""
+    """Sentence with its salience, which sets its importance, and its score in context, which ranks it."""
 
     score: float
     salience: float
@@ -51,7 +52,7 @@ def _select(material: Mapping[str, Any], tier: str) -> str:
     turns, participants = material["turns"], material["participants"]
     kinds: Counter[str] = Counter()
     chosen: list[Candidate] = []
-    for item in sorted(_best_of_turns(turns, participants), key=lambda item: -item.score):
+    for item in sorted(_best_sentences(turns, participants), key=lambda item: -item.score):
         sentence_tier, kind = classify(item.sentence)
         if kinds[kind] >= material["per_kind"]:
             kind = FALLBACK_KINDS[tier]
@@ -61,13 +62,13 @@ def _select(material: Mapping[str, Any], tier: str) -> str:
     return "\n".join(format_memory(item) for item in sorted(chosen, key=lambda item: item.sources)) or "NONE"
 
 
-def _best_of_turns(turns: Sequence[Mapping[str, Any]], participants: Iterable[str]) -> Iterator[_ScoredSentence]:
-    """Yield the best sentence of each turn, more of a long turn, and the best of each other speaker in it."""
+def _best_sentences(turns: Sequence[Mapping[str, Any]], participants: Iterable[str]) -> Iterator[_ScoredSentence]:
+    """Yield the best sentence of each turn, several if it is long, and the best one by each other speaker in it."""
     known = known_names((turn["text"] for turn in turns), participants)
-    by_turn = [list(sentences_of(turn["number"], turn["speaker"], turn["text"])) for turn in turns]
-    narrated = sum(any(not sentence.spoken for sentence in sentences) for sentences in by_turn)
+    turn_sentences = [list(sentences_of(turn["number"], turn["speaker"], turn["text"])) for turn in turns]
+    narrated = sum(any(not sentence.spoken for sentence in sentences) for sentences in turn_sentences)
     min_salience = MIN_SALIENCE_IN_STORY if narrated > STORY_SHARE * len(turns) else MIN_SALIENCE
-    for turn, sentences, context_score in zip(turns, by_turn, _context_scores(turns), strict=True):
+    for turn, sentences, context_score in zip(turns, turn_sentences, _context_scores(turns), strict=True):
         items = _score_sentences(turn["speaker"], sentences, context_score, known)
         scored = sorted((item for item in items if item.salience >= min_salience), key=lambda item: -item.score)
         quota = Counter({item.sentence.speaker: 1 for item in scored})
@@ -102,7 +103,7 @@ def _score_sentences(
     for sentence in sentences:
         names = names_in(sentence.text, known)
         if sentence.spoken:
-            about = [name for name in names if not only_addressed(name, sentence.text)]
+            about = [name for name in names if not is_only_addressed(name, sentence.text)]
             certain = bool(sentence.speaker)
         else:
             about = names

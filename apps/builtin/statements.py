@@ -1,4 +1,4 @@
-"""Read the turns as sentences with speaker and addressee, and resolve their subjects and pronouns. Pure."""
+"""Split turns into sentences with speaker and addressee, and resolve their subjects and pronouns. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,15 +13,15 @@ MIN_WORDS = 2
 SUBJECT_WINDOW = 90  # characters before a verb in which its subject is searched
 _NAME = r"[^\W\d_a-zß-öø-ÿ][\w'’-]*(?:\s+[^\W\d_a-zß-öø-ÿ][\w'’-]*){0,3}"
 # Words allowed between a subject and its verb. Adverbs such as "nearly" are not: they deny the verb.
-_BETWEEN = (
+_VERB_MODIFIERS = (
     r"(?:(?:['’](?:m|ve|s|re|d))?(?:\s+(?:now|just|still|also|then|already|soon|both|again|has|have|had|is|am|are|was|"
     r"were|been|(?!(?:near|hard|bare|scarce|suppos|alleged|possib|probab|usual|rare|on)\w*ly)\w+ly))*)"
 )
 _SUBJECT = re.compile(
-    rf"(?:^|[\s,;:—–(\"“])(?P<who>(?:I|[Ww]e|[Yy]ou|[Hh]e|[Ss]he|{_NAME}(?:\s+and\s+{_NAME})?)){_BETWEEN}\s*$"
+    rf"(?:^|[\s,;:—–(\"“])(?P<who>(?:I|[Ww]e|[Yy]ou|[Hh]e|[Ss]he|{_NAME}(?:\s+and\s+{_NAME})?)){_VERB_MODIFIERS}\s*$"
 )
-_COORDINATED = re.compile(r"(?:,|\band|\bthen|,\s*then)\s*(?:\w+ly\s+)?$")
-_HEAD = re.compile(rf"^(?:(?:And|But|So|Then|Now|\w+ly)\b,?\s+)?(?P<who>I|We|You|He|She|{_NAME})\b")
+_CONJUNCTION = re.compile(r"(?:,|\band|\bthen|,\s*then)\s*(?:\w+ly\s+)?$")
+_SENTENCE_SUBJECT = re.compile(rf"^(?:(?:And|But|So|Then|Now|\w+ly)\b,?\s+)?(?P<who>I|We|You|He|She|{_NAME})\b")
 _UNCERTAIN = re.compile(
     r"\b(?:if|unless|whether|wish(?:es|ed)?|hop(?:es|ed)|imagin\w+|supposed?|pretend\w*|though|maybe|perhaps|"
     r"dream\w*|would|could|might|should|until|nobody|no one)\b[^,;.]*$",
@@ -56,7 +56,7 @@ class Statement:
 
     @property
     def quoted(self) -> str:
-        """The sentence with its speaker, as it is remembered."""
+        """Return the sentence with its speaker, as memories store it."""
         return with_speaker(self.sentence, self.named)
 
     @property
@@ -70,15 +70,15 @@ def statements_of(material: Mapping[str, Any]) -> list[Statement]:
         (turn["speaker"], list(sentences_of(turn["number"], turn["speaker"], turn["text"], min_words=MIN_WORDS)))
         for turn in material.get("turns", ())
     ]
-    everybody = people_of(material, [sentence for _, sentences in turns for sentence in sentences])
-    named = [[tuple(everybody.people_in(sentence.text)) for sentence in sentences] for _, sentences in turns]
+    all_people = people_of(material, [sentence for _, sentences in turns for sentence in sentences])
+    named = [[tuple(all_people.people_in(sentence.text)) for sentence in sentences] for _, sentences in turns]
     for (_, sentences), people in zip(turns, named, strict=True):
-        for sentence, who in zip(sentences, people, strict=True):
-            everybody.count_pronouns(sentence.text, who)
+        for sentence, names in zip(sentences, people, strict=True):
+            all_people.count_pronouns(sentence.text, names)
     return [
         statement
         for (author, sentences), people in zip(turns, named, strict=True)
-        for statement in _turn_statements(author, sentences, people, everybody)
+        for statement in _turn_statements(author, sentences, people, all_people)
     ]
 
 
@@ -86,29 +86,29 @@ def _turn_statements(
     author: str, sentences: Sequence[Sentence], named: Sequence[tuple[str, ...]], people: People
 ) -> Iterator[Statement]:
     recent: dict[bool, tuple[str, ...]] = {True: (), False: ()}
-    prose = _is_prose(author, sentences)
+    is_narration = _is_narration(author, sentences)
     for sentence, names in zip(sentences, named, strict=True):
-        spoken = sentence.spoken and not prose
+        spoken = sentence.spoken and not is_narration
         addressee = people.addressee_of(author) if sentence.speaker == author or not spoken else ""
         yield Statement(replace(sentence, spoken=spoken), author, addressee, names, recent[spoken], people)
         if names:
             recent[spoken] = names
 
 
-def _is_prose(author: str, sentences: Sequence[Sentence]) -> bool:
-    """Return whether a turn without marks of speech or action is narration: its author narrates or is named in it."""
+def _is_narration(author: str, sentences: Sequence[Sentence]) -> bool:
+    """Return whether a turn without quotes and actions is narration: by a narrator, or about its author by name."""
     if not all(sentence.spoken and sentence.speaker == author for sentence in sentences):
         return False
-    own = re.compile(rf"{re.escape(author.split()[0])}(?:['’]s)? \w") if author.split() else None
-    return is_narrator(author) or bool(own and any(own.match(sentence.text) for sentence in sentences))
+    author_acts = re.compile(rf"{re.escape(author.split()[0])}(?:['’]s)? \w") if author.split() else None
+    return is_narrator(author) or bool(author_acts and any(author_acts.match(sentence.text) for sentence in sentences))
 
 
 def subjects(statement: Statement, end: int) -> tuple[str, ...]:
     """Return the people who are the subject of the verb at ``end``; none if unclear, denied or hypothetical."""
     before = statement.text[:end]
     match = _SUBJECT.search(before, max(end - SUBJECT_WINDOW, 0))
-    if match is None and _COORDINATED.search(before):
-        match = _HEAD.match(before)
+    if match is None and _CONJUNCTION.search(before):
+        match = _SENTENCE_SUBJECT.match(before)
     if match is None or _UNCERTAIN.search(before[: match.end("who")]):
         return ()
     words = re.split(r"\s+and\s+", match["who"])
@@ -125,14 +125,14 @@ def resolve_person(word: str, statement: Statement, position: int) -> tuple[str,
     if key == "we":
         return (speaker, statement.addressee) if speaker and statement.addressee else ()
     if key:
-        found = {"i": speaker, "you": statement.addressee}.get(key)
-        found = _antecedent(key, statement, position) if found is None else found
+        person = {"i": speaker, "you": statement.addressee}.get(key)
+        person = _antecedent(key, statement, position) if person is None else person
     else:
         words = bare.split()
         while words and not statement.people.full_name(" ".join(words)):
             words = words[1:]  # drop the first word of "Then Mira"
-        found = statement.people.full_name(" ".join(words))
-    return (found,) if found else ()
+        person = statement.people.full_name(" ".join(words))
+    return (person,) if person else ()
 
 
 def _antecedent(pronoun: str, statement: Statement, position: int) -> str:

@@ -20,7 +20,7 @@ SCENE_AND_SETTING, PRESENT, EVENTS, RELATIONSHIPS, REVEALED, THREADS, WISHES, MO
 MIN_SALIENCE = 1.5
 MAX_ADDED = {EVENTS: 8, REVEALED: 3, RELATIONSHIPS: 3}  # new sentences per summary
 MAX_CHARS = {EVENTS: 3000, REVEALED: 1200, RELATIONSHIPS: 1200}
-MAX_SENTENCE = 280  # characters
+MAX_SENTENCE_CHARS = 280
 MAX_THREADS, MAX_WISHES, MAX_MOMENT, MAX_NEXT = 6, 2, 3, 2
 PRESENT_TURNS = 6  # last turns whose speakers and names count as present
 MIN_WORDS = 4
@@ -30,7 +30,7 @@ _WISH = re.compile(
     r"have to)|(?:can|could) (?:we|you)|please)\b",
     re.IGNORECASE,
 )
-_AHEAD = re.compile(
+_FUTURE = re.compile(
     r"\b(?:tomorrow|tonight|soon|next \w+|at (?:dawn|dusk|nightfall|first light|midnight)|will|shall|going to|"
     r"plan(?:s|ning)? to|let['’]s|let us)\b|['’]ll\b",
     re.IGNORECASE,
@@ -39,26 +39,26 @@ _AHEAD = re.compile(
 
 def summary(request: GenerationRequest) -> str:
     """Return the nine sections, updated by the turns."""
-    before = _sections(request.material.get("summary", ""))
-    statements = [one for one in statements_of(request.material) if 0 < len(_quote(one)) <= MAX_SENTENCE]
-    asserted = [one for one in statements if not one.is_question]
-    users = {turn["number"] for turn in request.material["turns"] if turn.get("is_user")}
-    wishes = [one for one in asserted if one.sentence.turn in users and _WISH.search(one.text)]
-    shown = [one for one in statements if len(one.sentence.words) >= MIN_WORDS] or statements
-    ahead = [one for one in asserted if _AHEAD.search(one.text)]
+    previous = _sections(request.material.get("summary", ""))
+    statements = [item for item in statements_of(request.material) if 0 < len(_quote(item)) <= MAX_SENTENCE_CHARS]
+    asserted = [item for item in statements if not item.is_question]
+    user_turns = {turn["number"] for turn in request.material["turns"] if turn.get("is_user")}
+    wishes = [item for item in asserted if item.sentence.turn in user_turns and _WISH.search(item.text)]
+    recent = [item for item in statements if len(item.sentence.words) >= MIN_WORDS] or statements
+    upcoming = [item for item in asserted if _FUTURE.search(item.text)]
     current = {
         SCENE_AND_SETTING: list(map(_quote, setting_statements(statements))),
         PRESENT: _people_present(request.material["turns"][-PRESENT_TURNS:], statements),
         WISHES: list(map(_quote, wishes[-MAX_WISHES:])),
-        MOMENT: list(map(_quote, shown[-MAX_MOMENT:])),
-        NEXT: list(map(_quote, ahead[-MAX_NEXT:])),
+        MOMENT: list(map(_quote, recent[-MAX_MOMENT:])),
+        NEXT: list(map(_quote, upcoming[-MAX_NEXT:])),
     }
     added = _salient_sentences(asserted)
     sections = {
-        **before,
+        **previous,
         **{number: items for number, items in current.items() if items},
-        **{number: _extend(before.get(number, []), items, MAX_CHARS[number]) for number, items in added.items()},
-        THREADS: _threads(before.get(THREADS, []), statements),
+        **{number: _extend(previous.get(number, []), items, MAX_CHARS[number]) for number, items in added.items()},
+        THREADS: _threads(previous.get(THREADS, []), statements),
     }
     return format_summary({number: _format_items(items) for number, items in sorted(sections.items()) if items})
 
@@ -89,7 +89,7 @@ def _quote(statement: Statement) -> str:
 def _salient_sentences(statements: Sequence[Statement]) -> Mapping[int, list[str]]:
     """Return the most salient sentences by section, in the order of the chat."""
     chosen: dict[int, list[int]] = {number: [] for number in MAX_ADDED}
-    scores = {index: salience(one.sentence, one.named) for index, one in enumerate(statements)}
+    scores = {index: salience(statement.sentence, statement.named) for index, statement in enumerate(statements)}
     for index in sorted(scores, key=lambda index: -scores[index]):
         text = statements[index].text
         number = REVEALED if REVELATION.search(text) else RELATIONSHIPS if RELATIONSHIP.search(text) else EVENTS
@@ -111,12 +111,12 @@ def _people_present(turns: Sequence[Mapping[str, str]], statements: Sequence[Sta
     """Return, as one item, the names of the turns' speakers and of the people in their narration."""
     numbers = {turn["number"] for turn in turns}
     names = [turn["speaker"] for turn in turns if turn["speaker"] and not is_narrator(turn["speaker"])]
-    names += [name for one in statements if one.sentence.turn in numbers and one.narrated for name in one.named]
+    names += [name for item in statements if item.sentence.turn in numbers and item.narrated for name in item.named]
     return [", ".join(dict.fromkeys(filter(None, map(_clean, names))))] if names else []
 
 
 def _threads(old: Sequence[str], statements: Sequence[Statement]) -> list[str]:
     """Return the last MAX_THREADS of the unresolved old threads and the new ones."""
-    still = [text for text in old if not find_resolution(text, statements)]
-    new = [text for thread in open_threads(statements) if (text := _clean(thread.text)) not in still]
-    return [*still, *new][-MAX_THREADS:]
+    unresolved = [text for text in old if not find_resolution(text, statements)]
+    new = [text for thread in open_threads(statements) if (text := _clean(thread.text)) not in unresolved]
+    return [*unresolved, *new][-MAX_THREADS:]

@@ -28,7 +28,7 @@ _OPENINGS: list[tuple[float, re.Pattern[str]]] = [
         (3.0, rf"\b(?:have|has|(?<!the )needs?|determined){_TO}"),
         (3.0, rf"\b(?:i|we|he|she|you)(?: will| shall|['’]ll) (?P<verb>come back|be back|return|hunt|kill)\b{_OBJECT}"),
         (2.5, rf"\bwho (?:really |has |have )?(?P<verb>killed|murdered|stole|betrayed|poisoned|cursed)\b{_OBJECT}"),
-        (2.5, rf"\b(?:nobody|no one) knows (?P<verb>who|where|why|how|object_text)\b{_OBJECT}"),
+        (2.5, rf"\b(?:nobody|no one) knows (?P<verb>who|where|why|how|what)\b{_OBJECT}"),
         (2.0, r"\b(?P<verb>missing|kidnapped|vanished|disappeared)$(?P<object>)"),
         (2.0, r"\b(?P<verb>owes?|owed) (?P<object>(?:me|you|him|her|us|them|[A-Z][\w-]+)\b[^.!?;]*)"),
         (1.5, rf"\b(?:plan(?:s|ned|ning)?|hoping|trying|going|about|intends?|hopes|wants?|decided|goal is){_TO}"),
@@ -92,8 +92,8 @@ def _thread(quoted: str, text: str) -> Thread | None:
                 words = words or content_words(match["verb"])
             elif _VAGUE.search(object_text):
                 return None
-            enough = MIN_WORDS if weight < 2 else 1
-            return Thread(quoted, match["verb"].casefold(), words, weight) if len(words) >= enough else None
+            min_words = MIN_WORDS if weight < 2 else 1
+            return Thread(quoted, match["verb"].casefold(), words, weight) if len(words) >= min_words else None
     return None
 
 
@@ -115,6 +115,6 @@ def resolves(statement: Statement, thread: Thread) -> bool:
     if statement.is_question or _UNREAL.search(statement.text):
         return False
     words = {word.casefold() for word in statement.sentence.words}
-    done = words & _OUTCOMES or any(word.endswith("ed") and stem(word) == stem(thread.verb) for word in words)
+    outcome = words & _OUTCOMES or any(word.endswith("ed") and stem(word) == stem(thread.verb) for word in words)
     min_shared = max(1, (len(thread.words) + 1) // 2 if len(thread.words) < 4 else 2)
-    return bool(done) and len(thread.words & content_words(statement.text)) >= min_shared
+    return bool(outcome) and len(thread.words & content_words(statement.text)) >= min_shared

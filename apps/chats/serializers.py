@@ -11,7 +11,13 @@ from rest_framework import serializers
 from apps.chats.change_log import Changes
 from apps.chats.dates import parse_date, timestamp
 from apps.chats.models import Character, Chat, ImportJob, Message
-from apps.common.serializer_fields import Flag, Integer, JSONObject, StrictSerializer, Text
+from apps.common.serializer_fields import (
+    JSONObjectField,
+    StrictBooleanField,
+    StrictIntegerField,
+    StrictSerializer,
+    TextField,
+)
 
 
 def chat_document(chat: Chat) -> dict[str, Any]:
@@ -103,7 +109,7 @@ class ChatSerializer(serializers.Serializer[Chat]):
     title = serializers.CharField()
     character = serializers.UUIDField(allow_null=True)
     user_name = serializers.CharField()
-    metadata = JSONObject()
+    metadata = JSONObjectField()
     integrity = serializers.UUIDField()
     rev = serializers.IntegerField()
     message_count = serializers.IntegerField()
@@ -130,16 +136,16 @@ class OwnCharacter(serializers.PrimaryKeyRelatedField[Character]):
 
 
 class ChatUpdateSerializer(StrictSerializer):
-    title = Text(max_length=200, allow_blank=False, required=False)
+    title = TextField(max_length=200, allow_blank=False, required=False)
     character = OwnCharacter(required=False)
-    user_name = Text(max_length=200, required=False)
+    user_name = TextField(max_length=200, required=False)
 
 
 class ChatCreateSerializer(StrictSerializer):
-    title = Text(max_length=200, default="", help_text="Default: the character's name.")
+    title = TextField(max_length=200, default="", help_text="Default: the character's name.")
     character = OwnCharacter(default=None)
-    user_name = Text(max_length=200, default="")
-    metadata = JSONObject(default=dict)
+    user_name = TextField(max_length=200, default="")
+    metadata = JSONObjectField(default=dict)
 
 
 class MessageSerializer(serializers.Serializer[Message]):
@@ -154,10 +160,10 @@ class MessageSerializer(serializers.Serializer[Message]):
     is_system = serializers.BooleanField()
     send_date = serializers.JSONField()
     mes = serializers.CharField()
-    extra = JSONObject()
+    extra = JSONObjectField()
     swipe_id = serializers.IntegerField()
     swipes = serializers.ListField(child=serializers.CharField())
-    swipe_info = serializers.ListField(child=JSONObject())
+    swipe_info = serializers.ListField(child=JSONObjectField())
     hidden = serializers.BooleanField()
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
@@ -193,16 +199,16 @@ class MessageInputSerializer(serializers.Serializer[Any]):
     # Assigned by the server, and ignored in a request, so that a client may send back a copy of a message.
     ASSIGNED = ("id", "index", "rev", "hidden", "created_at", "updated_at")
 
-    name = Text(max_length=200, required=False)
+    name = TextField(max_length=200, required=False)
     participant = serializers.UUIDField(required=False, allow_null=True)
-    is_user = Flag(default=False)
-    is_system = Flag(default=False)
+    is_user = StrictBooleanField(default=False)
+    is_system = StrictBooleanField(default=False)
     send_date = SendDate(required=False)
-    mes = Text()
-    extra = JSONObject(required=False)
-    swipe_id = Integer(min_value=0, required=False)
-    swipes = serializers.ListField(child=Text(), required=False, allow_empty=False)
-    swipe_info = serializers.ListField(child=JSONObject(), required=False)
+    mes = TextField()
+    extra = JSONObjectField(required=False)
+    swipe_id = StrictIntegerField(min_value=0, required=False)
+    swipes = serializers.ListField(child=TextField(), required=False, allow_empty=False)
+    swipe_info = serializers.ListField(child=JSONObjectField(), required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Check that ``swipe_id`` and ``swipe_info`` fit the number of swipes."""

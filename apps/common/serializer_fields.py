@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 
-class Text(serializers.CharField):
+class TextField(serializers.CharField):
     """JSON string, not trimmed; may be empty by default."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -22,7 +22,7 @@ class Text(serializers.CharField):
         return super().to_internal_value(data)
 
 
-class Flag(serializers.BooleanField):
+class StrictBooleanField(serializers.BooleanField):
     """JSON true or false."""
 
     def to_internal_value(self, data: Any) -> bool:
@@ -31,7 +31,7 @@ class Flag(serializers.BooleanField):
         return data
 
 
-class Integer(serializers.IntegerField):
+class StrictIntegerField(serializers.IntegerField):
     """JSON number without a fraction."""
 
     def to_internal_value(self, data: Any) -> int:
@@ -40,7 +40,7 @@ class Integer(serializers.IntegerField):
         return super().to_internal_value(data)
 
 
-class Number(serializers.FloatField):
+class NumberField(serializers.FloatField):
     """JSON number, kept unchanged: 1 does not become 1.0."""
 
     def to_internal_value(self, data: Any) -> int | float:
@@ -52,7 +52,7 @@ class Number(serializers.FloatField):
         return value
 
 
-class Identifier(serializers.UUIDField):
+class StrictUUIDField(serializers.UUIDField):
     """UUID in a JSON string."""
 
     def to_internal_value(self, data: Any) -> UUID:
@@ -61,14 +61,14 @@ class Identifier(serializers.UUIDField):
         return super().to_internal_value(data)
 
 
-class Position(Integer):
+class PositionField(StrictIntegerField):
     """Index in a list or text: an integer from 0 to the maximum of a database integer."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"min_value": 0, "max_value": 2**31 - 1} | kwargs)
 
 
-class JSONObject(serializers.DictField):
+class JSONObjectField(serializers.DictField):
     """JSON object with any content."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:

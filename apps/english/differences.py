@@ -5,30 +5,30 @@ from functools import lru_cache
 from itertools import product
 
 from apps.english.clauses import USER, clauses
-from apps.english.lexicon import alike, opposite, stem
+from apps.english.lexicon import are_antonyms, are_synonyms, stem
 from apps.english.negation import is_negated
 from apps.english.predicates import predicates
-from apps.english.words import NOTHING, Words, meaning, owners, unmatched
+from apps.english.words import NO_WORDS, Words, content_stems, possessives, unmatched
 
 _UNNAMED = frozenset([USER, "her", "his", "their"])
 # Words that add little to what a statement says.
-_LIGHT = _UNNAMED | meaning(
+_LIGHT_WORDS = _UNNAMED | content_stems(
     """have own get be do make go come take keep become use sort one person somebody someone bit lot currently presently
     often usually always age year call name live say tell type located situated work job home during early place trade
     profession""".split()
 )
-# "Tom met Ada" and "Ada met Tom" are the same.
-_SYMMETRIC = frozenset(
+# Of these, subject and object can be exchanged: "Tom met Ada" and "Ada met Tom" mean the same.
+_SYMMETRIC_RELATIONS = frozenset(
     """marry engage date friend enemy rival ally meet near equal argue fight cousin sibling twin divorce partner be
     brother sister neighbour neighbor similar same""".split()
 )
-_TURNING = frozenset("on off in out up down with against without".split())
-_PLACING = frozenset("under above below behind inside outside beneath beside between before after".split())
+_PARTICLES = frozenset("on off in out up down with against without".split())
+_PLACE_PREPOSITIONS = frozenset("under above below behind inside outside beneath beside between before after".split())
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The stems of a statement's content words, those of them that are names, and its numbers."""
+class StatementWords:
+    """Stems of a statement's content words, and those of them that are names or numbers."""
 
     words: Words
     names: Words
@@ -37,84 +37,84 @@ class Reading:
 
 
 @lru_cache(maxsize=4096)
-def reading(text: str) -> Reading:
-    """Return the parts of a statement by which it is compared."""
-    words, names = NOTHING, NOTHING
+def parse_statement(text: str) -> StatementWords:
+    """Return the words by which a statement is compared, and whether it is negated."""
+    words, names = NO_WORDS, NO_WORDS
     for clause in clauses(text):
-        words |= frozenset(stem(word) for word in meaning(clause.words))
-        names |= frozenset(stem(name) for name in clause.names) | {word[:-2] for word in owners(clause.words)}
+        words |= frozenset(stem(word) for word in content_stems(clause.words))
+        names |= frozenset(stem(name) for name in clause.names) | {word[:-2] for word in possessives(clause.words)}
     numbers = frozenset(word for word in words if word[0].isdigit())
     negated = is_negated(" ".join(clause.text for clause in clauses(text)))
-    return Reading(words, (names & words) - _UNNAMED, numbers, negated)
+    return StatementWords(words, (names & words) - _UNNAMED, numbers, negated)
 
 
 def contradicts(old: str, new: str) -> bool:
     """Return whether similarly worded statements may say different things.
 
-    They may where the newer one has another negation, number, name, particle ("on", "off") or single word, or where
-    people have exchanged roles. What the newer one leaves out is no difference.
+    They may if the newer one has another negation, number, name, particle ("on", "off") or single word, or if people
+    have exchanged roles. An omission in the newer one is no difference.
     """
-    one, two = reading(old), reading(new)
-    if two.numbers - one.numbers or unmatched(two.names, one.words):
+    older, newer = parse_statement(old), parse_statement(new)
+    if newer.numbers - older.numbers or unmatched(newer.names, older.words):
         return True
-    return any(check(old, new) for check in (negation_turned, roles_swapped, particles_differ, word_exchanged))
+    return any(check(old, new) for check in (negation_differs, roles_swapped, particles_differ, one_word_differs))
 
 
-def word_exchanged(old: str, new: str) -> bool:
-    """Return whether they differ in one word only. A negation together with an opposite changes nothing."""
-    only_old, only_new = leftovers(old, new)
-    cancelled = reading(old).negated != reading(new).negated and has_opposites(old, new)
+def one_word_differs(old: str, new: str) -> bool:
+    """Return whether two statements differ in one word only, unless it is an antonym and one of them is negated."""
+    only_old, only_new = distinctive_words(old, new)
+    cancelled = parse_statement(old).negated != parse_statement(new).negated and has_antonyms(old, new)
     return len(only_old) == len(only_new) == 1 and not cancelled
 
 
-def negation_turned(old: str, new: str) -> bool:
-    """Return whether only one is negated, without an opposite that cancels it out: not to like is to dislike."""
-    return reading(old).negated != reading(new).negated and not has_opposites(old, new)
+def negation_differs(old: str, new: str) -> bool:
+    """Return whether only one statement is negated, without an antonym to cancel it out: not to like is to dislike."""
+    return parse_statement(old).negated != parse_statement(new).negated and not has_antonyms(old, new)
 
 
-def has_opposites(old: str, new: str) -> bool:
-    """Return whether a word of one statement is the opposite of a word of the other."""
-    return any(opposite(*pair) for pair in product(*leftovers(old, new)))
+def has_antonyms(old: str, new: str) -> bool:
+    """Return whether a word of one statement is an antonym of a word of the other."""
+    return any(are_antonyms(*pair) for pair in product(*distinctive_words(old, new)))
 
 
 def identifiers_differ(old: str, new: str) -> bool:
     """Return whether a number or a name has changed, or two people have exchanged roles."""
-    one, two = reading(old), reading(new)
-    numbers = one.numbers - two.numbers and two.numbers - one.numbers
-    names = unmatched(one.names, two.words) and unmatched(two.names, one.words)
+    older, newer = parse_statement(old), parse_statement(new)
+    numbers = older.numbers - newer.numbers and newer.numbers - older.numbers
+    names = unmatched(older.names, newer.words) and unmatched(newer.names, older.words)
     return bool(numbers or names) or roles_swapped(old, new)
 
 
-def leftovers(old: str, new: str) -> tuple[Words, Words]:
-    """Return the content words of each statement that have no synonym in the other, without light words and names."""
-    one, two = reading(old), reading(new)
+def distinctive_words(old: str, new: str) -> tuple[Words, Words]:
+    """Return each statement's content words without a synonym in the other, except light words and names."""
+    older, newer = parse_statement(old), parse_statement(new)
     return (
-        unmatched(one.words, two.words) - _LIGHT - two.names,
-        unmatched(two.words, one.words) - _LIGHT - one.names,
+        unmatched(older.words, newer.words) - _LIGHT_WORDS - newer.names,
+        unmatched(newer.words, older.words) - _LIGHT_WORDS - older.names,
     )
 
 
 def particles_differ(old: str, new: str) -> bool:
-    """Return whether they differ in a particle or preposition that changes the sense: on and off, under and behind."""
-    one, two = ({word for clause in clauses(text) for word in clause.words} for text in (old, new))
-    turns_one, turns_two = (one - two) & _TURNING, (two - one) & _TURNING
-    places_one, places_two = one & _PLACING, two & _PLACING
-    return bool(turns_one and turns_two) or bool(places_one and places_two and not places_one & places_two)
+    """Return whether two statements differ in a particle or a preposition of place: on and off, under and behind."""
+    older, newer = ({word for clause in clauses(text) for word in clause.words} for text in (old, new))
+    old_particles, new_particles = (older - newer) & _PARTICLES, (newer - older) & _PARTICLES
+    old_places, new_places = older & _PLACE_PREPOSITIONS, newer & _PLACE_PREPOSITIONS
+    return bool(old_particles and new_particles) or bool(old_places and new_places and not old_places & new_places)
 
 
 def roles_swapped(old: str, new: str) -> bool:
     """Return whether two people have exchanged roles: who acts, and on whom."""
-    for one, two in product(predicates(old), predicates(new)):
-        if (one.rest | two.rest | {one.verb, two.verb}) & _SYMMETRIC or one.subject & two.subject:
+    for older, newer in product(predicates(old), predicates(new)):
+        if (older.rest | newer.rest | {older.verb, newer.verb}) & _SYMMETRIC_RELATIONS or older.subject & newer.subject:
             continue
-        swapped = one.subject & two.rest & one.names and two.subject & one.rest & two.names
-        if swapped and alike(one.verb, two.verb):
+        swapped = older.subject & newer.rest & older.names and newer.subject & older.rest & newer.names
+        if swapped and are_synonyms(older.verb, newer.verb):
             return True
     return False
 
 
-def tells_what_became(old: str, new: str) -> bool:
+def event_follows_state(old: str, new: str) -> bool:
     """Return whether the older statement describes a state and the newer one a later event."""
-    _, only_new = leftovers(old, new)
-    happened = (predicate for predicate in predicates(new) if predicate.told or predicate.perfect)
-    return any(event.verb in only_new for event in happened) and not any(state.told for state in predicates(old))
+    _, only_new = distinctive_words(old, new)
+    events = (predicate for predicate in predicates(new) if predicate.is_past or predicate.is_perfect)
+    return any(event.verb in only_new for event in events) and not any(state.is_past for state in predicates(old))

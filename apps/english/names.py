@@ -14,7 +14,7 @@ CALENDAR = frozenset(
     september october november december""".split()
 )
 # Words that may begin a sentence and are not names there.
-_OPENERS = STOP_WORDS | frozenset(
+_SENTENCE_OPENERS = STOP_WORDS | frozenset(
     """during despite inside outside behind beneath beside within among between across along around near above below
     throughout upon once though although peace nobody everybody everyone someone somebody anybody anyone one old
     young people turns hey hi hello thanks monday tuesday wednesday thursday friday saturday sunday""".split()
@@ -22,12 +22,12 @@ _OPENERS = STOP_WORDS | frozenset(
 
 
 def is_name(token: str, *, first: bool) -> bool:
-    """Return whether a word is a name, by its capital; ``first``: it begins a sentence, where any word has one."""
+    """Return whether a token is a name, judged by its capital letter; ``first``: it is the first word of a sentence."""
     word = token.lower().removesuffix("'s")
-    return token[0].isupper() and len(word) > 1 and word not in (_OPENERS if first else STOP_WORDS)
+    return token[0].isupper() and len(word) > 1 and word not in (_SENTENCE_OPENERS if first else STOP_WORDS)
 
 
-def key_of(name: str) -> str:
-    """Return the one word of a name, in lower case, by which a person is known."""
+def name_key(name: str) -> str:
+    """Return the first word of a name after titles, in lower case; it identifies a person."""
     words = [word for word in name.lower().split() if word.strip(".") not in TITLES] or name.lower().split()
     return words[0] if words else ""

@@ -11,7 +11,7 @@ _NEGATION = re.compile(
 
 
 def is_negated(text: str) -> bool:
-    """Return whether a text in lower case, contractions written out, is negated. Two negations cancel each other out,
+    """Return whether a text in lower case, without contractions, is negated. Two negations cancel each other out,
     except that "not without" stays negated."""
-    found = _NEGATION.findall(text)
-    return len([word for word in found if word != "without"]) % 2 == 1 or found == ["without"]
+    negations = _NEGATION.findall(text)
+    return len([word for word in negations if word != "without"]) % 2 == 1 or negations == ["without"]

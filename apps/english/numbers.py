@@ -10,7 +10,7 @@ _CARDINALS = dict(
         strict=True,
     )
 ) | {"dozen": "12"}
-# "First" to "third" are left out: they are seldom a quantity.
+# "First" to "third" are left out because they are seldom a quantity.
 _ORDINALS = {f"{word}th": _CARDINALS[word] for word in "four six seven ten eleven thirteen fourteen".split()} | {
     "fifth": "5", "eighth": "8", "ninth": "9", "twelfth": "12", "twentieth": "20", "thirtieth": "30", "fortieth": "40",
     "fiftieth": "50", "hundredth": "100",
@@ -18,16 +18,16 @@ _ORDINALS = {f"{word}th": _CARDINALS[word] for word in "four six seven ten eleve
 _MULTIPLIERS = ("100", "1000")
 
 
-def digits(word: str) -> str:
-    """Return a number in words as digits, from one to a hundred; return any other word as it is."""
+def to_digits(word: str) -> str:
+    """Return a number word, from one to a thousand, as digits; return any other word unchanged."""
     tens, _, ones = word.partition("-")
     if tens in _CARDINALS and ones in _CARDINALS:
         return str(int(_CARDINALS[tens]) + int(_CARDINALS[ones]))
     return _CARDINALS.get(word) or _ORDINALS.get(word, word)
 
 
-def multiplied(words: Iterable[str]) -> tuple[str, ...]:
-    """Return the words with factors multiplied: "10", "1000" become "10000"."""
+def multiply_factors(words: Iterable[str]) -> tuple[str, ...]:
+    """Multiply numbers by a following hundred or thousand: "10", "1000" become "10000"."""
     result: list[str] = []
     for word in words:
         if result and word in _MULTIPLIERS and result[-1].isdigit():

@@ -17,8 +17,8 @@ Signals = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Regression:
-    """Weights of the signals: a row for each class, a column for each name of a signal; signals are standardised by
-    ``means`` and ``scales``."""
+    """Fitted model. ``weights`` have a row for each class and a column for each signal in ``names``; signals are
+    standardised by ``means`` and ``scales``."""
 
     names: tuple[str, ...]
     means: np.ndarray[Any, Any]
@@ -26,61 +26,61 @@ class Regression:
     weights: np.ndarray[Any, Any]
     biases: np.ndarray[Any, Any]
 
-    def likelihoods(self, found: Sequence[Signals]) -> np.ndarray[Any, Any]:
-        """Return a row for each example and a column for each class. Each row adds up to 1."""
-        values = np.array([[float(one[name]) for name in self.names] for one in found])
+    def probabilities(self, examples: Sequence[Signals]) -> np.ndarray[Any, Any]:
+        """Return a row for each example and a column for each class; each row adds up to 1."""
+        values = np.array([[float(example[name]) for name in self.names] for example in examples])
         return _softmax((values - self.means) / self.scales @ self.weights.T + self.biases)
 
 
 def read(file: Path) -> Regression:
-    kept = json.loads(file.read_text(encoding="utf-8"))
-    arrays = (np.array(kept[name]) for name in ("means", "scales", "weights", "biases"))
-    return Regression(tuple(kept["names"]), *arrays)
+    stored = json.loads(file.read_text(encoding="utf-8"))
+    arrays = (np.array(stored[name]) for name in ("means", "scales", "weights", "biases"))
+    return Regression(tuple(stored["names"]), *arrays)
 
 
 def write(regression: Regression, file: Path) -> None:
-    kept: dict[str, Any] = {"names": list(regression.names)}
+    stored: dict[str, Any] = {"names": list(regression.names)}
     for name in ("means", "scales", "weights", "biases"):
-        kept[name] = _rounded(getattr(regression, name).tolist())
-    file.write_text(json.dumps(kept) + "\n", encoding="utf-8")
+        stored[name] = _rounded(getattr(regression, name).tolist())
+    file.write_text(json.dumps(stored) + "\n", encoding="utf-8")
 
 
 def _rounded(values: Any) -> Any:
     return [_rounded(value) for value in values] if isinstance(values, list) else float(f"{values:.{DIGITS}g}")
 
 
-def fitted(
-    found: Sequence[Signals], classes: Sequence[int], *, shrink: float, shares: Mapping[str, float] | None = None
+def fit(
+    examples: Sequence[Signals], classes: Sequence[int], *, l2: float, factors: Mapping[str, float] | None = None
 ) -> Regression:
-    """Learn from examples of the classes 0, 1, … by gradient descent; the same examples give the same weights.
+    """Fit a model to examples of the classes 0, 1, … by gradient descent; the same examples give the same weights.
 
-    ``shrink`` is the weight of the L2 regularisation, in examples: it limits the weights of rare signals. ``shares``
-    scale some signals down, below 1, so that the regularisation limits them more.
+    ``l2`` is the strength of the L2 regularisation, in examples; it limits the weights of rare signals.
+    ``factors`` below 1 scale signals down, so that the regularisation limits them more.
     """
-    names = tuple(found[0])
-    values = np.array([[float(one[name]) for name in names] for one in found])
+    names = tuple(examples[0])
+    values = np.array([[float(example[name]) for name in names] for example in examples])
     means, scales = values.mean(axis=0), values.std(axis=0)
     scales[scales < MIN_SCALE] = 1.0
-    scales /= [(shares or {}).get(name, 1.0) for name in names]
-    inputs = np.hstack([(values - means) / scales, np.ones((len(found), 1))])
-    learnt = _descend(inputs, np.eye(max(classes) + 1)[list(classes)], shrink / len(found))
-    return Regression(names, means, scales, learnt[:, :-1], learnt[:, -1])
+    scales /= [(factors or {}).get(name, 1.0) for name in names]
+    inputs = np.hstack([(values - means) / scales, np.ones((len(examples), 1))])
+    weights = _descend(inputs, np.eye(max(classes) + 1)[list(classes)], l2 / len(examples))
+    return Regression(names, means, scales, weights[:, :-1], weights[:, -1])
 
 
-def _descend(inputs: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], shrink: float) -> np.ndarray[Any, Any]:
-    """Descend with Nesterov's momentum. The step is the largest that is safe: the loss bends no more than half the
-    largest eigenvalue of the inputs' covariance, and the regularisation."""
-    step = 1 / (np.linalg.eigvalsh(inputs.T @ inputs / len(inputs))[-1] / 2 + shrink)
-    learnt = ahead = np.zeros((wanted.shape[1], inputs.shape[1]))
-    shrinks = np.full(learnt.shape, shrink)
-    shrinks[:, -1] = 0
-    for number in range(STEPS):
-        wrong = _softmax(inputs @ ahead.T) - wanted
-        before, learnt = learnt, ahead - step * (wrong.T @ inputs / len(inputs) + shrinks * ahead)
-        ahead = learnt + number / (number + 3) * (learnt - before)
-    return learnt
+def _descend(inputs: np.ndarray[Any, Any], targets: np.ndarray[Any, Any], l2: float) -> np.ndarray[Any, Any]:
+    """Minimise the loss by gradient descent with Nesterov's momentum."""
+    # The largest step size that is sure to converge: 1 divided by an upper bound of the loss's curvature.
+    step_size = 1 / (np.linalg.eigvalsh(inputs.T @ inputs / len(inputs))[-1] / 2 + l2)
+    weights = lookahead = np.zeros((targets.shape[1], inputs.shape[1]))
+    decay = np.full(weights.shape, l2)
+    decay[:, -1] = 0
+    for iteration in range(STEPS):
+        errors = _softmax(inputs @ lookahead.T) - targets
+        previous, weights = weights, lookahead - step_size * (errors.T @ inputs / len(inputs) + decay * lookahead)
+        lookahead = weights + iteration / (iteration + 3) * (weights - previous)
+    return weights
 
 
 def _softmax(scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    raised = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return raised / raised.sum(axis=1, keepdims=True)
+    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return exponentials / exponentials.sum(axis=1, keepdims=True)

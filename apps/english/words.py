@@ -1,13 +1,13 @@
-"""Find the words of a text that carry meaning, and compare those of two texts. Pure."""
+"""Find the content words of a text, and compare those of two texts. Pure."""
 
 import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from apps.english.lexicon import alike, stem
+from apps.english.lexicon import are_synonyms, stem
 
 Words = frozenset[str]
-NOTHING: Words = frozenset()
+NO_WORDS: Words = frozenset()
 STOP_WORDS = frozenset(
     """a an the and or but so then of in on at to from by for with as is are was were be been being am has have had do
     does did it its this that these those there here he she they we i you his her their our my your him them me us not
@@ -30,24 +30,24 @@ def content_words(text: str) -> Words:
     return frozenset(stem(word) for word in words if word not in STOP_WORDS)
 
 
-def jaccard(first: str, second: str) -> float:
+def jaccard(text: str, other_text: str) -> float:
     """Return the Jaccard index of the content words of two texts: shared words divided by all words."""
-    one, two = content_words(first), content_words(second)
-    return len(one & two) / len(one | two) if one | two else 1.0
+    words, other_words = content_words(text), content_words(other_text)
+    return len(words & other_words) / len(words | other_words) if words | other_words else 1.0
 
 
-def meaning(words: Iterable[str]) -> Words:
-    """Return the stems of words in lower case, without fillers; possessives are kept distinct from names."""
+def content_stems(words: Iterable[str]) -> Words:
+    """Return the stems of lower-case words, without stop words and fillers; possessives keep their "'s"."""
     return frozenset(
         word if word.endswith("'s") else stem(word) for word in words if word not in _FILLERS and word != "'s"
     )
 
 
-def owners(words: Iterable[str]) -> Words:
+def possessives(words: Iterable[str]) -> Words:
     """Return the possessives among the words."""
     return frozenset(word for word in words if word.endswith("'s"))
 
 
 def unmatched(words: Words, others: Words) -> Words:
     """Return the words that have no synonym among the others."""
-    return frozenset(word for word in words if not any(alike(word, other) for other in others)) if words else NOTHING
+    return frozenset(word for word in words if not any(are_synonyms(word, other) for other in others))

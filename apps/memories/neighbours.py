@@ -42,13 +42,13 @@ class Scope:
 # `+ 0` keeps the search exact: it prevents the use of an approximate index on the distance.
 _NEAREST_SQL = """
 SELECT batch.number, nearest.id, nearest.kind, nearest.text, nearest.similarity, nearest.forgotten, source.index,
-       nearest.same_line, nearest.evicted
+       nearest.same_hash, nearest.evicted
 FROM unnest(%(vectors)s::vector[], %(hashes)s::text[]) WITH ORDINALITY AS batch (vector, hash, number)
 CROSS JOIN LATERAL (
     SELECT memory.id, kind, text, coalesce(inherited.valid_from_id, memory.valid_from_id) AS valid_from_id,
            1 - (embedding <=> batch.vector) AS similarity,
            effective.state <> 'active' OR deleted_at IS NOT NULL AS forgotten,
-           candidate_hash = batch.hash AS same_line,
+           candidate_hash = batch.hash AS same_hash,
            effective.reason = 'capacity' AND deleted_at IS NULL AND NOT memory.id = ANY(%(learnt)s) AS evicted
     FROM memories_memory AS memory
     LEFT JOIN memories_inheritance AS inherited
@@ -68,7 +68,7 @@ CROSS JOIN LATERAL (
     LIMIT %(limit)s
 ) AS nearest
 LEFT JOIN chats_message AS source ON source.id = nearest.valid_from_id AND source.chat_id = %(chat)s
-ORDER BY batch.number, nearest.same_line DESC, nearest.similarity DESC
+ORDER BY batch.number, nearest.same_hash DESC, nearest.similarity DESC
 """
 
 
@@ -172,9 +172,9 @@ def _nearest_by_words(
                 text=memory.text,
                 similarity=jaccard(text, memory.text),
                 forgotten=effective.state != Memory.State.ACTIVE or memory.deleted_at is not None,
-                since=valid_from.index if valid_from and valid_from.chat_id == chat.pk else None,
-                same_line=memory.candidate_hash == line_hash,
+                valid_from_index=valid_from.index if valid_from and valid_from.chat_id == chat.pk else None,
+                same_hash=memory.candidate_hash == line_hash,
                 evicted=effective.retired_reason == "capacity" and not memory.deleted_at and memory.pk not in learnt,
             )
         )
-    return sorted(neighbours, key=lambda neighbour: (not neighbour.same_line, -neighbour.similarity))[:MAX_NEIGHBOURS]
+    return sorted(neighbours, key=lambda neighbour: (not neighbour.same_hash, -neighbour.similarity))[:MAX_NEIGHBOURS]

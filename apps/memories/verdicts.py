@@ -1,8 +1,8 @@
-"""Decide what becomes of a candidate: a new memory, the successor of an older one, or a repetition. Pure.
+"""Decide whether a candidate becomes a new memory, replaces an older one, or is a repetition. Pure.
 
-Similarity finds repetitions. What is uncertain is decided by a language model (``confirm``) or, without one, by the
-learned comparison (``compare``). No hand-written rule supersedes a statement; a contradiction only keeps a statement
-from being dropped as a repetition.
+Repetitions are found by similarity. Uncertain cases are decided by a language model (``confirm``) or, without one, by
+the learned comparison (``compare``). No hand-written rule supersedes a statement; a contradiction only keeps a
+statement from being dropped as a repetition.
 """
 
 import re
@@ -33,24 +33,24 @@ class Thresholds:
     same_topic: float
 
 
-# For hardware profiles A (small local models; the built-in backend) and B (hosted models). The learned comparison tells
-# statements of two topics apart by itself, so that A's topic may be wide: docs/weights.md has the figures.
+# For hardware profiles A (small local models; the built-in backend) and B (hosted models). A has a low ``same_topic``
+# because the learned comparison itself recognises statements on different topics (figures in docs/weights.md).
 COSINE = Thresholds(duplicate=0.82, cross_kind_duplicate=0.88, same_topic=0.40)
 COSINE_B = Thresholds(duplicate=0.85, cross_kind_duplicate=0.91, same_topic=0.52)
 JACCARD = Thresholds(duplicate=0.65, cross_kind_duplicate=0.75, same_topic=0.40)
 JACCARD_B = Thresholds(duplicate=0.68, cross_kind_duplicate=0.78, same_topic=0.38)
 
-Confirm = Callable[[str, str], bool]  # whether the second statement replaces the first, as a model sees it
-Compare = Callable[[Sequence[tuple[str, str, str]]], list[Comparison]]  # of (older, newer, kind) each
+Confirm = Callable[[str, str], bool]  # asks a model whether the second statement replaces the first
+Compare = Callable[[Sequence[tuple[str, str, str]]], list[Comparison]]  # compares tuples of (older, newer, kind)
 
-# Likelihoods at which a comparison decides; docs/weights.md tells how they were chosen. A lost contradiction is worse
-# than a repetition that is kept, so little doubt is allowed in a repetition. A statement that is surely on the same
-# matter and may be a change replaces the older one: if it only repeats it, nothing is lost.
+# Probabilities at which a comparison decides, chosen as described in docs/weights.md. Dropping a contradiction is worse
+# than keeping a repetition, so a repetition must be almost certain. A statement that is certainly on the same matter
+# and may be a change replaces the older one: if it only repeats it, nothing is lost.
 MIN_DUPLICATE, MAX_SUPERSEDED_IN_DUPLICATE = 0.7, 0.12
 MIN_SUPERSEDED, MAX_PASSED_IN_SUPERSEDED = 0.2, 0.35
-# Jaccard index from which quotations are compared, those of one speaker only: the tables have few quotations, and the
-# vectors of what one person says are all alike.
-QUOTED_TOPIC = 0.3
+# Minimum Jaccard index of two quotations, which must be by one speaker, to be compared: the comparison was fitted to
+# few quotations, and the vectors of quotations by one speaker are all similar.
+MIN_QUOTATION_OVERLAP = 0.3
 _WORD = re.compile(r"\w+")
 
 
@@ -63,11 +63,11 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A memory near a candidate, and how similar it is, 0 to 1.
+    """A memory similar to a candidate; ``similarity`` is 0 to 1.
 
-    ``forgotten``: a person deleted it, or it is no longer active. ``since`` is the number of the turn that it stems
-    from, where it stems from the candidates' own chat. ``same_line``: it was made from the candidate's very words,
-    whatever a person has made of it since. ``evicted``: it had to make room, but nothing has replaced it.
+    ``forgotten``: a person deleted it, or it is no longer active. ``valid_from_index`` is the index of the message from
+    which it was extracted, if that is in the candidates' chat. ``same_hash``: it was created from the same words as the
+    candidate, even if a person has edited it. ``evicted``: the cap retired it, but nothing has replaced it.
     """
 
     id: UUID
@@ -75,8 +75,8 @@ class Neighbour:
     text: str
     similarity: float
     forgotten: bool = False
-    since: int | None = None
-    same_line: bool = False
+    valid_from_index: int | None = None
+    same_hash: bool = False
     evicted: bool = False
 
 
@@ -84,8 +84,7 @@ class Neighbour:
 class Verdict:
     """The decision on ``candidate``.
 
-    ``target`` is the memory that it replaces or repeats, ``earlier`` the index of the earlier candidate that it
-    replaces.
+    ``target`` is the memory that it replaces or repeats, ``earlier`` the index of the candidate that it replaces.
     """
 
     candidate: Candidate
@@ -96,45 +95,45 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class _Near:
-    """A memory, or an earlier line of the same batch, next to a candidate."""
+class _Statement:
+    """A memory, or an earlier candidate of the batch at ``index``, with which a candidate is compared."""
 
     kind: str
     text: str
     similarity: float
     same_kind: bool
-    said_later: bool  # than the candidate
+    is_later: bool  # than the candidate
     memory: Neighbour | None = None
-    line: int | None = None
+    index: int | None = None
 
     @property
     def key(self) -> UUID | int | None:
-        return self.memory.id if self.memory else self.line
+        return self.memory.id if self.memory else self.index
 
     @property
-    def gone(self) -> bool:
-        """Whether a person deleted it, or something replaced it."""
+    def is_removed(self) -> bool:
+        """Return whether a person deleted the memory, or another one replaced it."""
         return self.memory is not None and self.memory.forgotten and not self.memory.evicted
 
 
 @dataclass
 class _Batch:
-    """The verdicts so far, and what they rest on."""
+    """The verdicts so far, and the data on which they are based."""
 
-    limits: Thresholds
+    thresholds: Thresholds
     confirm: Confirm | None
-    found: dict[tuple[str, str, str], Comparison] | None  # None without the learned comparison
+    comparisons: dict[tuple[str, str, str], Comparison] | None  # None without the learned comparison
     verdicts: list[Verdict] = field(default_factory=list)
-    taken: set[UUID | int | None] = field(default_factory=set)  # replaced by a candidate of the batch
+    replaced_keys: set[UUID | int | None] = field(default_factory=set)
 
-    def comparison(self, candidate: Candidate, near: _Near) -> Comparison | None:
-        return self.found.get(_pair(candidate, near)) if self.found else None
+    def comparison(self, candidate: Candidate, known: _Statement) -> Comparison | None:
+        return self.comparisons.get(_comparison_key(candidate, known)) if self.comparisons else None
 
-    def stands(self, near: _Near) -> bool:
-        """Return whether a memory or line is remembered after the verdicts so far."""
-        if near.key in self.taken:
+    def is_active(self, known: _Statement) -> bool:
+        """Return whether a statement is neither replaced nor dropped by the verdicts so far."""
+        if known.key in self.replaced_keys:
             return False
-        return near.line is None or self.verdicts[near.line].outcome in (Outcome.PASSED, Outcome.SUPERSEDED)
+        return known.index is None or self.verdicts[known.index].outcome in (Outcome.PASSED, Outcome.SUPERSEDED)
 
 
 def judge(
@@ -145,153 +144,159 @@ def judge(
     confirm: Confirm | None = None,
     compare: Compare | None = None,
 ) -> list[Verdict]:
-    """Return a verdict for each candidate, given its neighbours among the memories, nearest first.
+    """Return a verdict for each candidate, given the most similar memories for each, nearest first.
 
-    Candidates stand in the order in which they were said, and are compared with each other too: by ``vectors`` (one
-    row each, unit length) or, without them, by their words; the neighbours' similarities and ``thresholds`` must be of
-    the same sort. ``compare`` is called once for the batch, and not at all where there is ``confirm``.
+    Candidates must be in the order in which they were said, and are also compared with each other: by ``vectors`` (one
+    unit vector per row) or, without them, by their words. The neighbours' similarities and ``thresholds`` must use the
+    same measure. ``compare`` is called once for the batch, or not at all if there is ``confirm``.
     """
-    limits = thresholds or (COSINE if vectors is not None else JACCARD)
-    near = [_near(candidates, neighbours[number], vectors, number) for number in range(len(candidates))]
-    batch = _Batch(limits, confirm, _compared(candidates, near, limits, None if confirm else compare))
-    for candidate, others in zip(candidates, near, strict=True):
+    thresholds = thresholds or (COSINE if vectors is not None else JACCARD)
+    by_candidate = [_known_statements(candidates, neighbours[i], vectors, i) for i in range(len(candidates))]
+    comparisons = _compare_all(candidates, by_candidate, thresholds, None if confirm else compare)
+    batch = _Batch(thresholds, confirm, comparisons)
+    for candidate, statements in zip(candidates, by_candidate, strict=True):
+        removed = [known for known in statements if known.is_removed]
+        active = [known for known in statements if not known.is_removed and batch.is_active(known)]
         verdict = (
-            _same_line(candidate, others)
-            or _repeated(batch, candidate, [one for one in others if one.gone])
-            or _confirmed(batch, candidate, others)
-            or _repeated(batch, candidate, [one for one in others if not one.gone and batch.stands(one)])
-            or _replaced(batch, candidate, others)
+            _same_hash_verdict(candidate, statements)
+            or _repetition_verdict(batch, candidate, removed)
+            or _model_verdict(batch, candidate, statements)
+            or _repetition_verdict(batch, candidate, active)
+            or _replacement_verdict(batch, candidate, statements)
             or Verdict(candidate, Outcome.PASSED)
         )
         if verdict.outcome == Outcome.SUPERSEDED:
-            batch.taken.add(verdict.target if verdict.earlier is None else verdict.earlier)
+            batch.replaced_keys.add(verdict.target if verdict.earlier is None else verdict.earlier)
         batch.verdicts.append(verdict)
     return batch.verdicts
 
 
-def _near(
-    candidates: Sequence[Candidate],
-    neighbours: Iterable[Neighbour],
-    vectors: np.ndarray[Any, Any] | None,
-    number: int,
-) -> list[_Near]:
-    """Return the memories and the earlier lines next to a candidate, nearest first."""
-    candidate = candidates[number]
-    said = max(candidate.sources, default=None)
-    near = [
-        _Near(
-            one.kind,
-            one.text,
-            one.similarity,
-            one.kind == candidate.kind,
-            said_later=said is not None and one.since is not None and said < one.since,
-            memory=one,
+def _known_statements(
+    candidates: Sequence[Candidate], neighbours: Iterable[Neighbour], vectors: np.ndarray[Any, Any] | None, index: int
+) -> list[_Statement]:
+    """Return the neighbours and the earlier candidates with which a candidate is compared, nearest first."""
+    candidate = candidates[index]
+    turn = max(candidate.sources, default=None)
+    statements = [
+        _Statement(
+            neighbour.kind,
+            neighbour.text,
+            neighbour.similarity,
+            neighbour.kind == candidate.kind,
+            is_later=turn is not None and neighbour.valid_from_index is not None and turn < neighbour.valid_from_index,
+            memory=neighbour,
         )
-        for one in neighbours
+        for neighbour in neighbours
     ]
-    for place, line in enumerate(candidates[:number]):
-        likeness = jaccard(line.text, candidate.text) if vectors is None else float(vectors[number] @ vectors[place])
-        near.append(_Near(line.kind, line.text, likeness, line.kind == candidate.kind, said_later=False, line=place))
-    return sorted(near, key=lambda one: -one.similarity)
+    for number, earlier in enumerate(candidates[:index]):
+        cosine = None if vectors is None else float(vectors[index] @ vectors[number])
+        similarity = jaccard(earlier.text, candidate.text) if cosine is None else cosine
+        same_kind = earlier.kind == candidate.kind
+        statements.append(_Statement(earlier.kind, earlier.text, similarity, same_kind, is_later=False, index=number))
+    return sorted(statements, key=lambda statement: -statement.similarity)
 
 
-def _compared(
-    candidates: Sequence[Candidate], near: Sequence[Sequence[_Near]], limits: Thresholds, compare: Compare | None
+def _compare_all(
+    candidates: Sequence[Candidate],
+    by_candidate: Sequence[Sequence[_Statement]],
+    thresholds: Thresholds,
+    compare: Compare | None,
 ) -> dict[tuple[str, str, str], Comparison] | None:
-    """Return the comparison of each candidate with all that is near enough for a verdict."""
+    """Compare each candidate with all known statements that are similar enough for a verdict."""
     if compare is None:
         return None
     pairs = {
-        _pair(candidate, one): None
-        for candidate, others in zip(candidates, near, strict=True)
-        for one in others
-        if one.similarity >= (limits.same_topic if one.same_kind else limits.cross_kind_duplicate)
-        and _comparable(one.text, candidate.text)
+        _comparison_key(candidate, known): None
+        for candidate, statements in zip(candidates, by_candidate, strict=True)
+        for known in statements
+        if known.similarity >= (thresholds.same_topic if known.same_kind else thresholds.cross_kind_duplicate)
+        and _are_comparable(known.text, candidate.text)
     }
     return dict(zip(pairs, compare(list(pairs)), strict=True)) if pairs else {}
 
 
-def _comparable(old: str, new: str) -> bool:
-    (speaker, said), (other_speaker, other_said) = split_speaker(old), split_speaker(new)
+def _are_comparable(old: str, new: str) -> bool:
+    (speaker, speech), (other_speaker, other_speech) = split_speaker(old), split_speaker(new)
     if not speaker and not other_speaker:
         return True
-    return speaker == other_speaker and jaccard(said, other_said) >= QUOTED_TOPIC
+    return speaker == other_speaker and jaccard(speech, other_speech) >= MIN_QUOTATION_OVERLAP
 
 
-def _pair(candidate: Candidate, near: _Near) -> tuple[str, str, str]:
+def _comparison_key(candidate: Candidate, known: _Statement) -> tuple[str, str, str]:
     """Return both texts in the order in which they were said, and the kind."""
-    texts = (candidate.text, near.text) if near.said_later else (near.text, candidate.text)
+    texts = (candidate.text, known.text) if known.is_later else (known.text, candidate.text)
     return (*texts, candidate.kind)
 
 
-def _same_line(candidate: Candidate, others: Iterable[_Near]) -> Verdict | None:
-    for near in others:
-        if near.memory and near.memory.same_line and not near.memory.evicted:
-            return _repetition(candidate, near.memory)
+def _same_hash_verdict(candidate: Candidate, statements: Iterable[_Statement]) -> Verdict | None:
+    for known in statements:
+        if known.memory and known.memory.same_hash and not known.memory.evicted:
+            return _repetition_of(candidate, known.memory)
     return None
 
 
-def _repetition(candidate: Candidate, neighbour: Neighbour) -> Verdict:
+def _repetition_of(candidate: Candidate, neighbour: Neighbour) -> Verdict:
     outcome = Outcome.REJECTED if neighbour.forgotten else Outcome.RECONFIRMED
-    return Verdict(candidate, outcome, neighbour.id, reason="says the same")
+    return Verdict(candidate, outcome, neighbour.id, reason="repeats a memory")
 
 
-def _confirmed(batch: _Batch, candidate: Candidate, others: Iterable[_Near]) -> Verdict | None:
-    """Ask the model about the nearest memory of the same kind and topic, unless it is in the same words."""
+def _model_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[_Statement]) -> Verdict | None:
+    """Ask the model whether a candidate replaces the nearest statement of its kind and topic, if the words differ."""
     if batch.confirm is None:
         return None
-    for near in others:
-        if near.similarity < batch.limits.same_topic:
+    for known in statements:
+        if known.similarity < batch.thresholds.same_topic:
             return None
-        if (near.memory and near.memory.forgotten) or not near.same_kind or not batch.stands(near):
+        if (known.memory and known.memory.forgotten) or not known.same_kind or not batch.is_active(known):
             continue
-        if near.said_later or _same_words(near.text, candidate.text):
+        if known.is_later or _have_same_words(known.text, candidate.text):
             return None
-        replaces = batch.confirm(near.text, candidate.text)
-        target = near.memory.id if near.memory else None
-        return Verdict(candidate, Outcome.SUPERSEDED, target, earlier=near.line, reason="model") if replaces else None
+        replaces = batch.confirm(known.text, candidate.text)
+        target = known.memory.id if known.memory else None
+        return Verdict(candidate, Outcome.SUPERSEDED, target, known.index, reason="model") if replaces else None
     return None
 
 
-def _same_words(old: str, new: str) -> bool:
-    """Return whether two texts differ in case, blanks and punctuation at most."""
+def _have_same_words(old: str, new: str) -> bool:
+    """Return whether two texts differ only in case, whitespace and punctuation."""
     return _WORD.findall(old.casefold()) == _WORD.findall(new.casefold())
 
 
-def _repeated(batch: _Batch, candidate: Candidate, others: Iterable[_Near]) -> Verdict | None:
-    for near in others:
-        evicted = near.memory is not None and near.memory.evicted
-        if evicted or not _repeats(batch, candidate, near):
+def _repetition_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[_Statement]) -> Verdict | None:
+    for known in statements:
+        evicted = known.memory is not None and known.memory.evicted
+        if evicted or not _is_repetition(batch, candidate, known):
             continue
-        if near.memory:
-            return _repetition(candidate, near.memory)
-        return Verdict(candidate, Outcome.REJECTED, reason="repeats another line")
+        if known.memory:
+            return _repetition_of(candidate, known.memory)
+        return Verdict(candidate, Outcome.REJECTED, reason="repeats another candidate")
     return None
 
 
-def _repeats(batch: _Batch, candidate: Candidate, near: _Near) -> bool:
-    if batch.found is None:
-        limits = batch.limits
-        alike = near.similarity >= (limits.duplicate if near.same_kind else limits.cross_kind_duplicate)
-        return alike and not contradicts(near.text, candidate.text)
-    found = batch.comparison(candidate, near)
-    if found is None or roles_swapped(near.text, candidate.text):  # too rare in the tables to be learned
+def _is_repetition(batch: _Batch, candidate: Candidate, known: _Statement) -> bool:
+    if batch.comparisons is None:
+        limits = batch.thresholds
+        is_similar = known.similarity >= (limits.duplicate if known.same_kind else limits.cross_kind_duplicate)
+        return is_similar and not contradicts(known.text, candidate.text)
+    comparison = batch.comparison(candidate, known)
+    if comparison is None or roles_swapped(known.text, candidate.text):  # exchanged roles are too rare to be learned
         return False
-    return found.duplicate >= MIN_DUPLICATE and found.superseded <= MAX_SUPERSEDED_IN_DUPLICATE
+    return comparison.duplicate >= MIN_DUPLICATE and comparison.superseded <= MAX_SUPERSEDED_IN_DUPLICATE
 
 
-def _replaced(batch: _Batch, candidate: Candidate, others: Iterable[_Near]) -> Verdict | None:
-    """Find the statement of the same kind that the candidate most likely replaces, or that has replaced it already."""
+def _replacement_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[_Statement]) -> Verdict | None:
+    """Find the statement of the same kind that the candidate most probably replaces, or that replaces it if later."""
     replaced = [
-        (found.superseded, -position, near)
-        for position, near in enumerate(others)
-        if near.same_kind and not near.gone and batch.stands(near) and (found := batch.comparison(candidate, near))
-        if found.superseded >= MIN_SUPERSEDED and found.passed <= MAX_PASSED_IN_SUPERSEDED
+        (comparison.superseded, -index, known)
+        for index, known in enumerate(statements)
+        if known.same_kind and not known.is_removed and batch.is_active(known)
+        if (comparison := batch.comparison(candidate, known))
+        if comparison.superseded >= MIN_SUPERSEDED and comparison.passed <= MAX_PASSED_IN_SUPERSEDED
     ]
     if not replaced:
         return None
-    near = max(replaced, key=lambda item: item[:2])[2]
-    target = near.memory.id if near.memory else None
-    if near.said_later:
-        return Verdict(candidate, Outcome.REJECTED, target, reason="said before what replaced it")
-    return Verdict(candidate, Outcome.SUPERSEDED, target, earlier=near.line, reason="comparison")
+    known = max(replaced, key=lambda item: item[:2])[2]
+    target = known.memory.id if known.memory else None
+    if known.is_later:
+        return Verdict(candidate, Outcome.REJECTED, target, reason="older than its replacement")
+    return Verdict(candidate, Outcome.SUPERSEDED, target, earlier=known.index, reason="comparison")

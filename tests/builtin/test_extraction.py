@@ -139,7 +139,7 @@ def test_two_people_who_speak_in_one_paragraph_are_not_mixed_up() -> None:
     message = '"I was born in Oslo in 1980," said Tom. "I was born in Rome in 1990," said Anna.'
     assert set(kept(message)) == {"Tom: “I was born in Oslo in 1980”", "Anna: “I was born in Rome in 1990”"}
     message = 'He said: "I moved to Lyon in May." Then Alice replied: "I moved to Rome in June."'
-    assert set(kept(message)) == {"Mira: “I moved to Lyon in May.”", "Alice: “I moved to Rome in June.”"}
+    assert kept(message) == ["Alice: “I moved to Rome in June.”"]
 
 
 def test_speech_of_somebody_else_is_not_given_to_the_author() -> None:
@@ -147,7 +147,7 @@ def test_speech_of_somebody_else_is_not_given_to_the_author() -> None:
     assert kept('*Tom Reed stood up.* "I was born in Oslo in 1980."') == []
     assert kept('*Mira stood up.* "I was born in Oslo in 1980."') == ["Mira: “I was born in Oslo in 1980.”"]
     assert kept('"Good evening," said Tom.\n\n"I was born in Oslo in 1980."') == []
-    assert kept('"I was born in Oslo in 1980."\n\n"Good evening," said Tom.') == ["Mira: “I was born in Oslo in 1980.”"]
+    assert kept('"I was born in Oslo in 1980."\n\n"Good evening," said Tom.') == []
 
 
 def test_what_a_writer_says_of_herself_by_name_is_narration() -> None:

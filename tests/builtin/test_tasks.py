@@ -160,6 +160,7 @@ def threads(*texts: str, opened: Sequence[str] = ()) -> list[tuple[str, str, int
         ("“My brother Aldric is missing.”", "My brother Aldric is missing."),
         ("“Who killed King Aldric?”", "Who killed King Aldric?"),
         ("“Nobody knows who burned the mill.”", "Nobody knows who burned the mill."),
+        ("“Nobody knows what sank the old ferry.”", "Nobody knows what sank the old ferry."),
         ("I need to find a new job this year.", "I need to find a new job this year."),
         ("I'm planning to open a bakery next spring.", "I'm planning to open a bakery next spring."),
     ],

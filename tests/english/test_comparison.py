@@ -67,7 +67,7 @@ def test_what_was_learnt_tells_the_pairs_apart_that_it_was_learnt_from(tmp_path:
     assert "signals, learned from" in fit(file, out=out)
     pairs = [pair_of(value, number) for number, value in read_json_lines(file)]
     found = signals([Pair(one.existing, one.candidate, one.kind) for one in pairs], get_embedder().embed)
-    likeliest = [Comparison._fields[number] for number in read(out).likelihoods(found).argmax(axis=1)]
+    likeliest = [Comparison._fields[number] for number in read(out).probabilities(found).argmax(axis=1)]
     assert sum(told == one.expected for told, one in zip(likeliest, pairs, strict=True)) >= 45
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from apps.english.clauses import clauses
 from apps.english.differences import contradicts
-from apps.english.lexicon import alike, opposite, stem
+from apps.english.lexicon import are_antonyms, are_synonyms, stem
 from apps.english.predicates import predicates
 
 SAME = """
@@ -75,7 +75,7 @@ def test_pronouns_stand_for_whom_they_mean() -> None:
 
 def test_what_is_done_by_somebody_is_what_somebody_does() -> None:
     [passive] = predicates("The wolf was killed by Mira.")
-    assert (passive.subject, passive.verb, passive.told) == (frozenset(["mira"]), "kill", True)
+    assert (passive.subject, passive.verb, passive.is_past) == (frozenset(["mira"]), "kill", True)
     first, second = predicates("Tom sold the boat and Mira bought it.")
     assert (first.subject, second.subject) == (frozenset(["tom"]), frozenset(["mira"]))
 
@@ -100,9 +100,9 @@ def test_stems(word: str, base: str) -> None:
 
 
 def test_words_that_mean_the_same_and_words_that_exclude_each_other() -> None:
-    assert alike("buy", "purchase")
-    assert alike("teach", "teacher")
-    assert alike("birth", "birthplace")
-    assert opposite("open", "shut")
-    assert opposite("loyal", "disloyal")
-    assert not opposite("close", "shut")
+    assert are_synonyms("buy", "purchase")
+    assert are_synonyms("teach", "teacher")
+    assert are_synonyms("birth", "birthplace")
+    assert are_antonyms("open", "shut")
+    assert are_antonyms("loyal", "disloyal")
+    assert not are_antonyms("close", "shut")

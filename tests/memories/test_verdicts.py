@@ -137,7 +137,7 @@ def test_a_model_decides_where_no_rule_does(answer: bool, outcome: Outcome) -> N
         known("Mira sits by the window.", 0.7, "event"),
         known("Mira sits by the window.", 0.7, forgotten=True),
         known("Mira lives in Paris!", 0.9),
-        known("Mira sits by the window.", 0.7, since=9),
+        known("Mira sits by the window.", 0.7, valid_from_index=9),
     ],
 )
 def test_a_model_is_not_asked_of_what_is_settled(neighbour: Neighbour) -> None:
@@ -187,7 +187,7 @@ def test_what_a_person_deleted_is_not_replaced() -> None:
 
 
 def test_the_same_line_is_known_whatever_a_person_made_of_it() -> None:
-    edited = known("Something else.", 0.1, same_line=True)
+    edited = known("Something else.", 0.1, same_hash=True)
     assert verdict_on(line("Mira lives in Paris."), edited).outcome == Outcome.RECONFIRMED
 
 
@@ -260,7 +260,7 @@ def test_a_line_of_the_same_batch_may_be_what_is_replaced_or_repeated() -> None:
 
 
 def test_what_was_said_before_what_replaced_it_is_not_remembered() -> None:
-    later, scales = known("Mira moved to Lyon.", 0.6, since=9), Scales(1.0, 0.0)
+    later, scales = known("Mira moved to Lyon.", 0.6, valid_from_index=9), Scales(1.0, 0.0)
     before = judge([line("Mira lives in Paris.", source=4)], [[later]], unit(0.0), compare=scales)[0]
     assert before.outcome == Outcome.REJECTED
     assert scales.calls == [[("Mira lives in Paris.", "Mira moved to Lyon.", "fact")]]  # in the order of time
@@ -351,7 +351,7 @@ def near(store: Store, candidate: Candidate) -> list[Neighbour]:
         for key, (item, active) in store.items()
         if active or item == candidate
     ]
-    return sorted(found, key=lambda neighbour: (not neighbour.same_line, -neighbour.similarity))
+    return sorted(found, key=lambda neighbour: (not neighbour.same_hash, -neighbour.similarity))
 
 
 def applied(store: Store, candidates: Sequence[Candidate]) -> tuple[Store, list[Verdict]]:

@@ -1,4 +1,4 @@
-"""Answer the task ``ledger``: track the state of people, things, places and factions in the chat's own words."""
+"""Answer the task ``ledger``: track the state of people, things, places and factions in the chat's wording."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,18 +17,18 @@ MAX_VALUE = 120  # characters
 def ledger(request: GenerationRequest) -> str:
     """Return a line for each entity whose fields the turns change."""
     entities = request.material.get("entities", ())
-    known = {(tag_safe_name(one["name"]).casefold(), one["type"]): one["fields"] for one in entities}
+    known = {(tag_safe_name(entity["name"]).casefold(), entity["type"]): entity["fields"] for entity in entities}
     changes: dict[tuple[str, str], list[StateChange]] = {}
     for statement in statements_of(request.material):
         for change in (*people_changes(statement), *thing_changes(statement)):
             if len(change.value) <= MAX_VALUE:
                 changes.setdefault((tag_safe_name(change.name).casefold(), change.kind), []).append(change)
-    lines = (_state_line(found, known.get(key, {})) for key, found in changes.items())
+    lines = (_state_line(entity_changes, known.get(key, {})) for key, entity_changes in changes.items())
     return "\n".join(filter(None, lines)) or "NONE"
 
 
 def _state_line(changes: list[StateChange], fields: Mapping[str, Any]) -> str:
-    """Return the line of the fields that differ after the changes; empty if none does."""
+    """Return a line with the fields that differ after the changes; empty if none do."""
     before = {name: str(value) for name, value in fields.items() if value}
     after = apply_changes(changes, before)
     values = {name: value for name, value in after.items() if not same_value(name, value, before.get(name, ""))}

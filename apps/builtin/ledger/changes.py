@@ -42,8 +42,8 @@ def apply_changes(changes: Iterable[StateChange], fields: Mapping[str, str]) -> 
     return state
 
 
-def same_value(field: str, one: str, two: str) -> bool:
+def same_value(field: str, value: str, other: str) -> bool:
     """Return whether two values of a field are equal, ignoring case and the order of list items."""
     if field in LIST_FIELDS:
-        return set(one.casefold().split(SEPARATOR)) == set(two.casefold().split(SEPARATOR))
-    return one.casefold() == two.casefold()
+        return set(value.casefold().split(SEPARATOR)) == set(other.casefold().split(SEPARATOR))
+    return value.casefold() == other.casefold()

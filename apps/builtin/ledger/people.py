@@ -12,13 +12,13 @@ from apps.builtin.statements import Statement, resolve_person, subjects
 from apps.builtin.threads import find_goal
 from apps.english.lexicon import stem
 
-FieldMatches = Iterator[tuple[int, str, str, bool]]  # start of the verb, field, value, whether it is removed
-_NOT_NOW = re.compile(
+FieldMatches = Iterator[tuple[int, str, str, bool]]  # (start of the verb, field, value, whether the value is removed)
+_NOT_PRESENT = re.compile(
     r"\b(?:usually|often|always|never|every|sometimes|used to|once|ago|last|yesterday|when (?:i|he|she) was|as a child|"
     r"in (?:19|20)\d\d|years?|tomorrow|next|would|will|remember(?:s|ed)?|like (?:a|an))\b",
     re.IGNORECASE,
 )
-_FAILED = re.compile(r"\b(?:not|never|nearly|almost)\b|n['’]t\b")
+_DENIED = re.compile(r"\b(?:not|never|nearly|almost)\b|n['’]t\b")
 _BE = r"(?:\b(?:is|am|are|was|were|has been|have been|got)|['’](?:s|m|re|ve been))"
 _ARRIVES = re.compile(
     r"\b(?:arriv(?:es?|ed)(?: back)? (?:at|in)|reach(?:es|ed)?|enter(?:s|ed)?|(?:walk\w*|goes?|went|gone|came|comes?|"
@@ -72,15 +72,15 @@ _NOT_WORN = re.compile(
 
 
 def people_changes(statement: Statement) -> Iterator[StateChange]:
-    """Yield the changes of people that a sentence reports."""
-    if statement.is_question or _NOT_NOW.search(statement.text):
+    """Yield the changes of people's fields that a sentence reports."""
+    if statement.is_question or _NOT_PRESENT.search(statement.text):
         return
     text = statement.text
     for start, field, value, removes in (*_locations(statement), *_conditions(text), *_outfits(text)):
         for person in subjects(statement, start) if value or removes else ():
             yield StateChange(person, "character", field, value, removes)
     for pattern, removes in ((_PART_IS, False), (_PART_HEALS, True), (_IS_HEALED, True)):
-        for match in () if _FAILED.search(text) else pattern.finditer(text):
+        for match in () if _DENIED.search(text) else pattern.finditer(text):
             part = match["part"] or ""
             value = re.sub(r"(?:wound|injur)\w*", "", part) if removes else f"{match['harm']} {part}".lower()
             for person in resolve_person(match["whose"], statement, match.start("whose")):
@@ -92,7 +92,7 @@ def _locations(statement: Statement) -> FieldMatches:
     for match in _ARRIVES.finditer(text):
         place = noun_phrase(text, match.end())
         name = without_determiner(place)[:1].isupper()
-        # In speech, a past tense is over, unless it is "have arrived" or "just got to".
+        # In speech, the past tense is not the present, except in "have arrived" or "just got to".
         present = statement.narrated or re.match(r"['’]|(?:is|am|are)\b", match[0])
         present = present or re.search(
             r"(?:\b(?:have|has|just|finally|now)|['’]ve)(?: \w+)?\s*$", text[: match.start()]

@@ -8,12 +8,12 @@ from apps.builtin.phrases import noun_phrase, without_determiner
 from apps.builtin.statements import Statement, resolve_person, subjects
 from apps.english.lexicon import stem
 
-_NOT_SO = re.compile(
+_UNREAL = re.compile(
     r"\b(?:not|never|nearly|almost|used to|if|unless|would|will|might|could|should|wish\w*|hop(?:e|es|ed))\b|n['’]t\b|"
     r"['’]ll\b",
     re.IGNORECASE,
 )
-# Only these count as carried: "takes" is also said of a step, a breath or a train.
+# Only these count as carried, because one can also "take" a step, a breath or a train.
 _PORTABLE = frozenset(
     map(
         stem,
@@ -67,12 +67,12 @@ _BEFORE_NAME = {
 
 def thing_changes(statement: Statement) -> Iterator[StateChange]:
     """Yield the changes of carried items and of the registry's entities that a sentence names."""
-    if statement.is_question or _NOT_SO.search(statement.text):
+    if statement.is_question or _UNREAL.search(statement.text):
         return
     yield from _carried_changes(statement)
     for name, kind in statement.people.kinds.items():
-        found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", statement.text, re.IGNORECASE)
-        for field, value in _registry_changes(statement, kind, found) if found else ():
+        match = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", statement.text, re.IGNORECASE)
+        for field, value in _registry_changes(statement, kind, match) if match else ():
             if value:
                 yield StateChange(name, kind, field, value.strip())
 
@@ -81,43 +81,43 @@ def _carried_changes(statement: Statement) -> Iterator[StateChange]:
     """Yield the items that people take, lose or give away, in the order of the verbs."""
     text = statement.text
     verbs = [(match, pattern) for pattern in (_TAKES, _LOSES, _GIVES) for match in pattern.finditer(text)]
-    for match, pattern in sorted(verbs, key=lambda item: item[0].start()):
+    for match, pattern in sorted(verbs, key=lambda pair: pair[0].start()):
         start = match.start()
         gives = pattern is _GIVES
         receiver = _WHOM.match(text, match.end()) if gives else None
         begin = receiver.end() if receiver else match.end()
-        it = _IT.match(text, begin) if gives else None
-        thing = _taken_before(text, start) if it else noun_phrase(text, begin)
-        # In speech, a past tense is over.
+        pronoun = _IT.match(text, begin) if gives else None
+        item = _antecedent(text, start) if pronoun else noun_phrase(text, begin)
+        # In speech, the past tense is not the present.
         past = not statement.narrated and match[0].startswith(("took", "picked", "grabbed"))
-        if past or not any(stem(word) in _PORTABLE for word in thing.casefold().split()[1:]):
+        if past or not any(stem(word) in _PORTABLE for word in item.casefold().split()[1:]):
             continue
-        receiver = receiver or (_TO.match(text, it.end() if it else begin + len(thing)) if gives else None)
+        receiver = receiver or (_TO.match(text, pronoun.end() if pronoun else begin + len(item)) if gives else None)
         for person in subjects(statement, start):
-            yield StateChange(person, "character", "carried", without_determiner(thing), removes=pattern is not _TAKES)
+            yield StateChange(person, "character", "carried", without_determiner(item), removes=pattern is not _TAKES)
             for taker in resolve_person(receiver["who"], statement, start) if receiver else ():
                 if taker != person:
-                    yield StateChange(taker, "character", "carried", without_determiner(thing))
+                    yield StateChange(taker, "character", "carried", without_determiner(item))
 
 
-def _taken_before(text: str, end: int) -> str:
-    """Return the referent of "it": the first thing that somebody takes earlier in the sentence; empty without one."""
+def _antecedent(text: str, end: int) -> str:
+    """Return the referent of "it": the first thing taken earlier in the sentence; empty if there is none."""
     return next((noun_phrase(text, match.end()) for match in _TAKES.finditer(text, 0, end)), "")
 
 
-def _registry_changes(statement: Statement, kind: str, found: re.Match[str]) -> Iterator[tuple[str, str]]:
-    """Yield (field, value) from the words before and after the match ``found`` of an entity's name."""
-    before, rest = statement.text[: found.start()], statement.text[found.end() :]
+def _registry_changes(statement: Statement, kind: str, named: re.Match[str]) -> Iterator[tuple[str, str]]:
+    """Yield (field, value) from the words before and after the match of an entity's name."""
+    before, rest = statement.text[: named.start()], statement.text[named.end() :]
     for entity_kind, field, pattern in _AFTER_NAME:
         match = pattern.match(rest) if entity_kind == kind else None
         if match:
             groups, phrase = match.groupdict(), noun_phrase(rest, match.end())
             if field == "owner":
-                phrase = next(iter(resolve_person(phrase.split()[0], statement, found.end())), "") if phrase else ""
+                phrase = next(iter(resolve_person(phrase.split()[0], statement, named.end())), "") if phrase else ""
             yield field, groups.get("value") or (f"{groups['where']} {phrase}" if groups.get("where") else phrase)
-    put = _WHERE.match(rest) if kind == "object" and _PUTS.search(before) else None
-    if put and (where := noun_phrase(rest, put.end())):
-        yield "location", f"{put['where']} {where}"
+    put_match = _WHERE.match(rest) if kind == "object" and _PUTS.search(before) else None
+    if put_match and (where := noun_phrase(rest, put_match.end())):
+        yield "location", f"{put_match['where']} {where}"
     field, pattern = _BEFORE_NAME.get(kind, ("", _PUTS))
     match = pattern.search(before) if field else None
     for person in subjects(statement, match.start())[:1] if match else ():

@@ -11,13 +11,13 @@ from rest_framework.views import APIView
 from apps.chats import operations
 from apps.chats.queries import access_chat
 from apps.chats.serializers import ChatSerializer, chat_document
-from apps.common.serializer_fields import Flag, Position, StrictSerializer, Text, read_body
+from apps.common.serializer_fields import PositionField, StrictBooleanField, StrictSerializer, TextField, read_body
 
 
 class BranchSerializer(StrictSerializer):
-    at = Position(help_text="The index of the last message to copy.")
-    title = Text(max_length=200, default="", help_text="Default: the chat's title with a number.")
-    checkpoint = Flag(default=False)
+    at = PositionField(help_text="The index of the last message to copy.")
+    title = TextField(max_length=200, default="", help_text="Default: the chat's title with a number.")
+    checkpoint = StrictBooleanField(default=False)
 
 
 class BranchView(APIView):

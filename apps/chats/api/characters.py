@@ -30,7 +30,7 @@ from apps.chats.queries import access_character, image_of
 from apps.chats.transfer import cards
 from apps.common.pagination import NewestFirstPagination
 from apps.common.problems import Invalid, Missing, TooLarge
-from apps.common.serializer_fields import JSONObject, Text, read_body
+from apps.common.serializer_fields import JSONObjectField, TextField, read_body
 from apps.common.strict_json import CompactJSONRenderer
 
 # The most items in each list of a character.
@@ -38,26 +38,26 @@ MAX_LIST_ITEMS = 1000
 
 
 class CharacterSerializer(serializers.ModelSerializer[Character]):
-    name = Text(max_length=200, allow_blank=False)
-    description = Text(required=False)
-    personality = Text(required=False)
-    scenario = Text(required=False)
-    first_mes = Text(required=False)
-    mes_example = Text(required=False)
-    system_prompt = Text(required=False)
-    post_history_instructions = Text(required=False)
-    creator_notes = Text(required=False)
-    alternate_greetings = serializers.ListField(child=Text(), required=False, max_length=MAX_LIST_ITEMS)
-    group_only_greetings = serializers.ListField(child=Text(), required=False, max_length=MAX_LIST_ITEMS)
-    tags = serializers.ListField(child=Text(), required=False, max_length=MAX_LIST_ITEMS)
-    creator = Text(required=False)
-    character_version = Text(required=False)
-    nickname = Text(required=False)
-    creator_notes_multilingual = JSONObject(required=False)
+    name = TextField(max_length=200, allow_blank=False)
+    description = TextField(required=False)
+    personality = TextField(required=False)
+    scenario = TextField(required=False)
+    first_mes = TextField(required=False)
+    mes_example = TextField(required=False)
+    system_prompt = TextField(required=False)
+    post_history_instructions = TextField(required=False)
+    creator_notes = TextField(required=False)
+    alternate_greetings = serializers.ListField(child=TextField(), required=False, max_length=MAX_LIST_ITEMS)
+    group_only_greetings = serializers.ListField(child=TextField(), required=False, max_length=MAX_LIST_ITEMS)
+    tags = serializers.ListField(child=TextField(), required=False, max_length=MAX_LIST_ITEMS)
+    creator = TextField(required=False)
+    character_version = TextField(required=False)
+    nickname = TextField(required=False)
+    creator_notes_multilingual = JSONObjectField(required=False)
     source = serializers.ListField(  # type: ignore[assignment]
-        child=Text(), required=False, max_length=MAX_LIST_ITEMS, help_text="The sources of the card."
+        child=TextField(), required=False, max_length=MAX_LIST_ITEMS, help_text="The sources of the card."
     )
-    extensions = JSONObject(required=False)
+    extensions = JSONObjectField(required=False)
 
     class Meta:
         model = Character

@@ -13,12 +13,12 @@ from rest_framework.views import APIView
 from apps.chats.api.uploads import check_content_length
 from apps.chats.serializers import ChatSerializer, OwnCharacter, chat_document
 from apps.chats.transfer.imports import import_chats
-from apps.common.serializer_fields import StrictSerializer, Text, read_body
+from apps.common.serializer_fields import StrictSerializer, TextField, read_body
 
 
 class ImportSerializer(StrictSerializer):
     file = serializers.FileField(allow_empty_file=True)
-    title = Text(max_length=200, default="", help_text="Default: the name of the file.")
+    title = TextField(max_length=200, default="", help_text="Default: the name of the file.")
     character = OwnCharacter(default=None, help_text="Default: the character named in the file.")
 
 

@@ -24,27 +24,35 @@ from apps.chats.serializers import OwnCharacter
 from apps.chats.transfer import cards
 from apps.common.pagination import NewestFirstPagination
 from apps.common.problems import Invalid
-from apps.common.serializer_fields import Flag, JSONObject, Number, Position, StrictSerializer, Text, read_body
+from apps.common.serializer_fields import (
+    JSONObjectField,
+    NumberField,
+    PositionField,
+    StrictBooleanField,
+    StrictSerializer,
+    TextField,
+    read_body,
+)
 
 
 class EntrySerializer(serializers.Serializer[Any]):
     """An entry in the format of cards, version 3. Unknown fields are kept."""
 
     id = serializers.JSONField(required=False)
-    keys = serializers.ListField(child=Text(), required=False)
-    secondary_keys = serializers.ListField(child=Text(), required=False)
-    name = Text(required=False)
-    comment = Text(required=False)
-    content = Text(required=False)
-    enabled = Flag(required=False)
-    constant = Flag(required=False)
-    selective = Flag(required=False)
-    insertion_order = Number(required=False)
-    priority = Number(required=False, allow_null=True)
+    keys = serializers.ListField(child=TextField(), required=False)
+    secondary_keys = serializers.ListField(child=TextField(), required=False)
+    name = TextField(required=False)
+    comment = TextField(required=False)
+    content = TextField(required=False)
+    enabled = StrictBooleanField(required=False)
+    constant = StrictBooleanField(required=False)
+    selective = StrictBooleanField(required=False)
+    insertion_order = NumberField(required=False)
+    priority = NumberField(required=False, allow_null=True)
     position = serializers.ChoiceField([BEFORE, AFTER], required=False)
-    case_sensitive = Flag(required=False, allow_null=True)
-    use_regex = Flag(required=False)
-    extensions = JSONObject(required=False)
+    case_sensitive = StrictBooleanField(required=False, allow_null=True)
+    use_regex = StrictBooleanField(required=False)
+    extensions = JSONObjectField(required=False)
 
     def to_internal_value(self, data: Any) -> Any:
         return (
@@ -58,13 +66,13 @@ class EntrySerializer(serializers.Serializer[Any]):
 class BookSerializer(StrictSerializer):
     """A lorebook in a request. `entries` are replaced as a whole."""
 
-    name = Text(max_length=200, allow_blank=False)
+    name = TextField(max_length=200, allow_blank=False)
     character = OwnCharacter(required=False)
-    description = Text(required=False)
-    scan_depth = Position(required=False, allow_null=True)
-    token_budget = Position(required=False, allow_null=True)
-    recursive_scanning = Flag(required=False)
-    extensions = JSONObject(required=False)
+    description = TextField(required=False)
+    scan_depth = PositionField(required=False, allow_null=True)
+    token_budget = PositionField(required=False, allow_null=True)
+    recursive_scanning = StrictBooleanField(required=False)
+    extensions = JSONObjectField(required=False)
     entries = serializers.ListField(child=EntrySerializer(), required=False, max_length=MAX_ENTRIES)
 
 
@@ -79,7 +87,7 @@ class LorebookSerializer(serializers.Serializer[Lorebook]):
     scan_depth = serializers.IntegerField(allow_null=True)
     token_budget = serializers.IntegerField(allow_null=True)
     recursive_scanning = serializers.BooleanField()
-    extensions = JSONObject()
+    extensions = JSONObjectField()
     entries = EntrySerializer(many=True)
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()

@@ -14,7 +14,14 @@ from apps.chats import operations
 from apps.chats.models import Participant
 from apps.chats.queries import MAX_ROUNDS, access_chat, rounds_of
 from apps.chats.serializers import OwnCharacter
-from apps.common.serializer_fields import Flag, Position, StrictSerializer, Text, read_body, read_query
+from apps.common.serializer_fields import (
+    PositionField,
+    StrictBooleanField,
+    StrictSerializer,
+    TextField,
+    read_body,
+    read_query,
+)
 
 
 class ParticipantSerializer(serializers.Serializer[Participant]):
@@ -32,9 +39,9 @@ class ParticipantsSerializer(serializers.Serializer[Any]):
 
 
 class NewParticipantSerializer(StrictSerializer):
-    name = Text(max_length=200, allow_blank=False, required=False, help_text="Default: the character's name.")
+    name = TextField(max_length=200, allow_blank=False, required=False, help_text="Default: the character's name.")
     character = OwnCharacter(default=None)
-    muted = Flag(default=False)
+    muted = StrictBooleanField(default=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if "name" not in attrs:
@@ -45,10 +52,10 @@ class NewParticipantSerializer(StrictSerializer):
 
 
 class ParticipantUpdateSerializer(StrictSerializer):
-    name = Text(max_length=200, allow_blank=False, required=False)
+    name = TextField(max_length=200, allow_blank=False, required=False)
     character = OwnCharacter(required=False)
-    position = Position(required=False)
-    muted = Flag(required=False)
+    position = PositionField(required=False)
+    muted = StrictBooleanField(required=False)
 
 
 class RoundQuery(serializers.Serializer[Any]):

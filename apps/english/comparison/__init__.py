@@ -1,7 +1,7 @@
-"""A learned comparison of two statements about the same. No language model is asked.
+"""A learned comparison of two statements on the same topic, without a language model.
 
-``signals`` says in what two statements are alike and in what they differ; how much each of these tells was learnt from
-pairs that people judged (``manage.py fit_comparison``), and is kept in ``weights.json``.
+``signals`` measures similarities and differences; their weights in ``weights.json`` were fitted to labelled pairs
+(``manage.py fit_comparison``).
 """
 
 from apps.english.comparison.weighing import Comparison, compare

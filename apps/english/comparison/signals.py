@@ -1,4 +1,4 @@
-"""In what two statements are alike, and in what they differ, as numbers. Pure."""
+"""Measure the similarities and differences of two statements as numbers. Pure."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -9,32 +9,32 @@ import numpy as np
 
 from apps.english.clauses import clauses
 from apps.english.differences import (
-    has_opposites,
+    distinctive_words,
+    event_follows_state,
+    has_antonyms,
     identifiers_differ,
-    leftovers,
-    negation_turned,
+    negation_differs,
+    parse_statement,
     particles_differ,
-    reading,
-    tells_what_became,
 )
-from apps.english.lexicon import alike, stem
+from apps.english.lexicon import are_synonyms, stem
 from apps.english.predicates import predicates
-from apps.english.words import STOP_WORDS, Words, jaccard, meaning, unmatched
+from apps.english.words import STOP_WORDS, Words, content_stems, jaccard, unmatched
 
-Embed = Callable[[Sequence[str]], np.ndarray]  # unit vectors, one a row
+Embed = Callable[[Sequence[str]], np.ndarray]  # returns a unit vector per text, as rows
 _KIN = re.compile(r"brother|sister|mother|father|cousin|uncle|aunt|friend|neighbour|son|daughter|grandm|grandf", re.I)
-_ALL = re.compile(r"\b(?:all|every|entire|whole|only|last)\b", re.I)
-_NEWS = re.compile(r"\b(?:now|no longer|anymore|has become|became|instead|since|finally)\b", re.I)
-_MORE = re.compile(r"\b(?:also|too|as well|another|other|second|again|besides|both)\b", re.I)
-# Begin the names of the signals that are vectors: of the newer statement, of what it says beyond the older one, and of
-# what the older one says beyond it. BOTH stands in the names of products of two other signals.
-MEANING, NEWS, LOST, BOTH = "meaning_", "news_", "lost_", " and "
-_WORDS = 10  # signals that count words do so in tens, so that they are of the size of the others
+_UNIVERSAL = re.compile(r"\b(?:all|every|entire|whole|only|last)\b", re.I)
+_CHANGE = re.compile(r"\b(?:now|no longer|anymore|has become|became|instead|since|finally)\b", re.I)
+_ADDITION = re.compile(r"\b(?:also|too|as well|another|other|second|again|besides|both)\b", re.I)
+# Prefixes of signals that are components of a vector: of the newer statement, of its remainder, and of the older one's
+# remainder. The sign joins the names of two signals to that of their product.
+NEW_PREFIX, ADDED_PREFIX, REMOVED_PREFIX, PRODUCT_SIGN = "new_vector_", "added_vector_", "removed_vector_", " and "
+_WORD_SCALE = 10  # divisor of word counts, which makes them about as large as the other signals
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two statements of a kind, the second said later."""
+    """Two statements of the same kind; ``new`` was said later."""
 
     old: str
     new: str
@@ -42,12 +42,14 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Rest:
-    """The content words of a statement that have no synonym in the other, in order; ``begins``: where the first of them
-    stands, from 0 at the start of the statement to 1."""
+class Remainder:
+    """Content words of a statement that have no synonym in the other, in order.
+
+    ``start`` is the relative position of the first one, from 0 at the start of the statement to 1.
+    """
 
     words: tuple[str, ...]
-    begins: float
+    start: float
 
     @property
     def text(self) -> str:
@@ -56,115 +58,115 @@ class Rest:
 
 def signals(pairs: Sequence[Pair], embed: Embed) -> list[dict[str, float]]:
     """Return the signals of each pair, by name. All texts are embedded in one call."""
-    rests = [(_rest(pair.old, pair.new), _rest(pair.new, pair.old)) for pair in pairs]
+    remainders = [(_remainder(pair.old, pair.new), _remainder(pair.new, pair.old)) for pair in pairs]
     texts = [
         text
-        for pair, (old, new) in zip(pairs, rests, strict=True)
+        for pair, (old, new) in zip(pairs, remainders, strict=True)
         for text in (pair.old, pair.new, old.text or pair.old, new.text or pair.new)
     ]
     vectors = embed(texts).reshape(len(pairs), 4, -1) if pairs else np.zeros((0, 4, 0))
-    return [_of_pair(pair, vectors[number], *rests[number]) for number, pair in enumerate(pairs)]
+    return [_pair_signals(pair, vectors[number], *remainders[number]) for number, pair in enumerate(pairs)]
 
 
-def _of_pair(pair: Pair, vectors: np.ndarray, left_old: Rest, left_new: Rest) -> dict[str, float]:
-    """``vectors`` are those of both statements and of both rests."""
-    found = _in_meaning(vectors, left_old, left_new) | _in_words(pair, left_old, left_new)
-    found |= _in_what_is_said(pair) | _in_who_and_when(pair)
-    products = {f"{one}{BOTH}{two}": found[one] * found[two] for one, two in combinations(found, 2)}
-    _, new, rest_old, rest_new = vectors
-    numbers = {
+def _pair_signals(pair: Pair, vectors: np.ndarray, old_rest: Remainder, new_rest: Remainder) -> dict[str, float]:
+    """Return the signals of a pair. ``vectors`` has four rows: old, new, and the remainder of each."""
+    scalars = _meaning_signals(vectors, old_rest, new_rest) | _word_signals(pair, old_rest, new_rest)
+    scalars |= _content_signals(pair) | _subject_and_tense_signals(pair)
+    products = {f"{a}{PRODUCT_SIGN}{b}": scalars[a] * scalars[b] for a, b in combinations(scalars, 2)}
+    _, new, old_rest_vector, new_rest_vector = vectors
+    components = {
         f"{prefix}{number}": value
-        for prefix, vector in ((MEANING, new), (NEWS, rest_new), (LOST, rest_old))
+        for prefix, vector in ((NEW_PREFIX, new), (ADDED_PREFIX, new_rest_vector), (REMOVED_PREFIX, old_rest_vector))
         for number, value in enumerate(vector.tolist())
     }
-    return found | products | numbers
+    return scalars | products | components
 
 
-def _rest(text: str, other: str) -> Rest:
+def _remainder(text: str, other: str) -> Remainder:
     words = [word for clause in clauses(text) for word in clause.words]
-    others = {stem(word) for clause in clauses(other) for word in clause.words}
-    left = [
-        (place, word)
-        for place, word in enumerate(words)
-        if word not in STOP_WORDS and meaning([word]) and not any(alike(stem(word), one) for one in others)
+    other_stems = frozenset(stem(word) for clause in clauses(other) for word in clause.words)
+    rest = [
+        (index, word)
+        for index, word in enumerate(words)
+        if word not in STOP_WORDS and content_stems([word]) and unmatched(frozenset([stem(word)]), other_stems)
     ]
-    return Rest(tuple(word for _, word in left), left[0][0] / len(words) if left else 1.0)
+    return Remainder(tuple(word for _, word in rest), rest[0][0] / len(words) if rest else 1.0)
 
 
-def _in_meaning(vectors: np.ndarray, left_old: Rest, left_new: Rest) -> dict[str, float]:
-    """Return cosines, 1 where there is no rest."""
-    old, new, rest_old, rest_new = vectors
+def _meaning_signals(vectors: np.ndarray, old_rest: Remainder, new_rest: Remainder) -> dict[str, float]:
+    """Return cosine similarities, 1 if there is no remainder."""
+    old_vector, new_vector, old_rest_vector, new_rest_vector = vectors
     return {
-        "similarity": float(old @ new),
-        "rests_alike": float(rest_old @ rest_new) if left_old.words and left_new.words else 1.0,
-        "old_rest_like_new": float(rest_old @ new) if left_old.words else 1.0,
-        "new_rest_like_old": float(rest_new @ old) if left_new.words else 1.0,
+        "similarity": float(old_vector @ new_vector),
+        "remainder_similarity": float(old_rest_vector @ new_rest_vector) if old_rest.words and new_rest.words else 1.0,
+        "old_remainder_similarity": float(old_rest_vector @ new_vector) if old_rest.words else 1.0,
+        "new_remainder_similarity": float(new_rest_vector @ old_vector) if new_rest.words else 1.0,
     }
 
 
-def _in_words(pair: Pair, left_old: Rest, left_new: Rest) -> dict[str, float]:
-    one, two = reading(pair.old), reading(pair.new)
-    shared = len(one.words & two.words)
-    first, second = pair.old.split(), pair.new.split()
+def _word_signals(pair: Pair, old_rest: Remainder, new_rest: Remainder) -> dict[str, float]:
+    older, newer = parse_statement(pair.old), parse_statement(pair.new)
+    shared = len(older.words & newer.words)
+    old_tokens, new_tokens = pair.old.split(), pair.new.split()
     return {
         "overlap": jaccard(pair.old, pair.new),
-        "old_covered": shared / max(1, len(one.words)),
-        "new_covered": shared / max(1, len(two.words)),
-        "old_words": len(one.words) / _WORDS,
-        "new_words": len(two.words) / _WORDS,
-        "old_rest": len(left_old.words) / _WORDS,
-        "new_rest": len(left_new.words) / _WORDS,
-        "no_old_rest": not left_old.words,
-        "no_new_rest": not left_new.words,
-        "old_rest_begins": left_old.begins,
-        "same_first_word": first[:1] == second[:1],
-        "same_first_words": first[:2] == second[:2],
+        "old_covered": shared / max(1, len(older.words)),
+        "new_covered": shared / max(1, len(newer.words)),
+        "old_words": len(older.words) / _WORD_SCALE,
+        "new_words": len(newer.words) / _WORD_SCALE,
+        "old_remainder_words": len(old_rest.words) / _WORD_SCALE,
+        "new_remainder_words": len(new_rest.words) / _WORD_SCALE,
+        "no_old_remainder": not old_rest.words,
+        "no_new_remainder": not new_rest.words,
+        "old_remainder_start": old_rest.start,
+        "same_first_word": old_tokens[:1] == new_tokens[:1],
+        "same_first_words": old_tokens[:2] == new_tokens[:2],
     }
 
 
-def _in_what_is_said(pair: Pair) -> dict[str, float]:
-    one, two = reading(pair.old), reading(pair.new)
-    only_old, only_new = leftovers(pair.old, pair.new)
+def _content_signals(pair: Pair) -> dict[str, float]:
+    older, newer = parse_statement(pair.old), parse_statement(pair.new)
+    only_old, only_new = distinctive_words(pair.old, pair.new)
     return {
         "identifiers_differ": identifiers_differ(pair.old, pair.new),
         "particles_differ": particles_differ(pair.old, pair.new),
-        "opposites": has_opposites(pair.old, pair.new),
-        "tells_what_became": tells_what_became(pair.old, pair.new),
-        "old_only": len(only_old) / _WORDS,
-        "new_only": len(only_new) / _WORDS,
-        "one_swapped": len(only_old) == len(only_new) == 1,
-        "only_adds": not only_old and bool(only_new),
-        "negation_turned": negation_turned(pair.old, pair.new),
-        "one_negated": one.negated != two.negated,
-        "new_negated": two.negated,
-        "numbers_gone": bool(one.numbers - two.numbers),
-        "numbers_new": bool(two.numbers - one.numbers),
-        "numbers_shared": bool(one.numbers & two.numbers),
+        "antonyms": has_antonyms(pair.old, pair.new),
+        "event_follows_state": event_follows_state(pair.old, pair.new),
+        "old_distinctive_words": len(only_old) / _WORD_SCALE,
+        "new_distinctive_words": len(only_new) / _WORD_SCALE,
+        "one_word_differs": len(only_old) == len(only_new) == 1,
+        "only_additions": not only_old and bool(only_new),
+        "negation_differs": negation_differs(pair.old, pair.new),
+        "one_negated": older.negated != newer.negated,
+        "new_negated": newer.negated,
+        "numbers_removed": bool(older.numbers - newer.numbers),
+        "numbers_added": bool(newer.numbers - older.numbers),
+        "numbers_shared": bool(older.numbers & newer.numbers),
         "is_event": pair.kind == "event",
     }
 
 
-def _in_who_and_when(pair: Pair) -> dict[str, float]:
-    one, two = reading(pair.old), reading(pair.new)
-    before, after = predicates(pair.old), predicates(pair.new)
-    first, second = next(iter(before), None), next(iter(after), None)
+def _subject_and_tense_signals(pair: Pair) -> dict[str, float]:
+    older, newer = parse_statement(pair.old), parse_statement(pair.new)
+    old_predicates, new_predicates = predicates(pair.old), predicates(pair.new)
+    old, new = next(iter(old_predicates), None), next(iter(new_predicates), None)
     return {
-        "names_new": len(unmatched(two.names, one.words)),
-        "names_gone": len(unmatched(one.names, two.words)),
-        "names_shared": len(one.names & two.names),
-        "same_names": one.names == two.names,
-        "same_verb": bool(first and second and alike(first.verb, second.verb)),
-        "same_subject": bool(first and second and first.subject & second.subject),
-        "other_subject": bool(first and second and _apart(first.subject, second.subject)),
-        "old_told": any(predicate.told for predicate in before),
-        "new_told": any(predicate.told for predicate in after),
-        "new_perfect": any(predicate.perfect for predicate in after),
-        "new_of_kin": bool(_KIN.search(pair.new)),
-        "new_of_all": bool(_ALL.search(pair.new)),
-        "new_is_news": bool(_NEWS.search(pair.new)),
-        "new_is_more": bool(_MORE.search(pair.new)),
+        "names_added": len(unmatched(newer.names, older.words)),
+        "names_removed": len(unmatched(older.names, newer.words)),
+        "names_shared": len(older.names & newer.names),
+        "same_names": older.names == newer.names,
+        "same_verb": bool(old and new and are_synonyms(old.verb, new.verb)),
+        "same_subject": bool(old and new and old.subject & new.subject),
+        "subjects_differ": bool(old and new and _are_distinct(old.subject, new.subject)),
+        "old_past": any(predicate.is_past for predicate in old_predicates),
+        "new_past": any(predicate.is_past for predicate in new_predicates),
+        "new_perfect": any(predicate.is_perfect for predicate in new_predicates),
+        "new_kinship": bool(_KIN.search(pair.new)),
+        "new_universal": bool(_UNIVERSAL.search(pair.new)),
+        "new_change": bool(_CHANGE.search(pair.new)),
+        "new_addition": bool(_ADDITION.search(pair.new)),
     }
 
 
-def _apart(one: Words, two: Words) -> bool:
-    return bool(one - two) and bool(two - one)
+def _are_distinct(first: Words, second: Words) -> bool:
+    return bool(first - second) and bool(second - first)

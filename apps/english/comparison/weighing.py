@@ -1,22 +1,22 @@
-"""How likely the newer of two statements replaces the older one, repeats it, or neither."""
+"""Estimate the probability that the newer of two statements replaces the older one, repeats it, or does neither."""
 
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from apps.english.comparison.signals import BOTH, LOST, MEANING, NEWS, Embed, Pair, signals
-from apps.english.regression import Regression, fitted, read
+from apps.english.comparison.signals import ADDED_PREFIX, NEW_PREFIX, PRODUCT_SIGN, REMOVED_PREFIX, Embed, Pair, signals
+from apps.english.regression import Regression, fit, read
 
-FILE = Path(__file__).with_name("weights.json")
-# By cross-validation (docs/weights.md). Vectors and products have many numbers, and the pairs are few: they are scaled
-# down, so that the regularisation holds them back more than the other signals.
-SHRINK = 10.0  # pairs
-SHARES = {MEANING: 0.12, NEWS: 0.12, LOST: 0.08, BOTH: 0.08}
+WEIGHTS = Path(__file__).with_name("weights.json")
+# Chosen by cross-validation (docs/weights.md). Vectors and products give many signals for few pairs; scaled down, they
+# are limited more by the regularisation than the others. The keys are parts of signal names.
+L2_STRENGTH = 10.0  # in pairs
+SCALE_FACTORS = {NEW_PREFIX: 0.12, ADDED_PREFIX: 0.12, REMOVED_PREFIX: 0.08, PRODUCT_SIGN: 0.08}
 
 
 class Comparison(NamedTuple):
-    """Likelihoods, 0 to 1, that add up to 1."""
+    """Probabilities of the three possible verdicts, which add up to 1."""
 
     superseded: float
     duplicate: float
@@ -27,17 +27,17 @@ def compare(pairs: Sequence[tuple[str, str, str]], embed: Embed) -> list[Compari
     """Compare each (older statement, newer one, kind). ``embed`` must be the model that the weights were fitted to."""
     if not pairs:
         return []
-    found = signals([Pair(*pair) for pair in pairs], embed)
-    return [Comparison(*map(float, row)) for row in _weights().likelihoods(found)]
+    examples = signals([Pair(*pair) for pair in pairs], embed)
+    return [Comparison(*map(float, row)) for row in _weights().probabilities(examples)]
 
 
 @cache
 def _weights() -> Regression:
-    return read(FILE)
+    return read(WEIGHTS)
 
 
-def learn(pairs: Sequence[tuple[str, str, str]], verdicts: Sequence[str], embed: Embed) -> Regression:
-    """Learn how much each signal tells; ``verdicts`` name fields of Comparison."""
-    found = signals([Pair(*pair) for pair in pairs], embed)
-    shares = {name: share for part, share in SHARES.items() for name in found[0] if part in name}
-    return fitted(found, [Comparison._fields.index(verdict) for verdict in verdicts], shrink=SHRINK, shares=shares)
+def fit_weights(pairs: Sequence[tuple[str, str, str]], verdicts: Sequence[str], embed: Embed) -> Regression:
+    """Fit the weights of the signals to labelled pairs; ``verdicts`` are names of Comparison's fields."""
+    examples = signals([Pair(*pair) for pair in pairs], embed)
+    factors = {name: factor for prefix, factor in SCALE_FACTORS.items() for name in examples[0] if prefix in name}
+    return fit(examples, [Comparison._fields.index(verdict) for verdict in verdicts], l2=L2_STRENGTH, factors=factors)

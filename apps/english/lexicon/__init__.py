@@ -1,6 +1,6 @@
-"""English words: stems, classes, synonyms and opposites. Pure."""
+"""English words: stems, classes, synonyms and antonyms. Pure."""
 
 from apps.english.lexicon.forms import stem
-from apps.english.lexicon.relations import alike, members, opposite
+from apps.english.lexicon.relations import are_antonyms, are_synonyms, word_class
 
-__all__ = ["alike", "members", "opposite", "stem"]
+__all__ = ["are_antonyms", "are_synonyms", "stem", "word_class"]

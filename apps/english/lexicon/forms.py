@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from apps.english.lexicon.wordnet import vocabulary
 
-# The irregular verbs of English: base, past, participle (where it differs).
+# Irregular verbs: base, past, participle (if it differs).
 _IRREGULAR = """
 be was were been|bear bore borne|beat beat beaten|become became become|begin began begun|bend bent|bet bet|bind bound
 bite bit bitten|bleed bled|blow blew blown|break broke broken|breed bred|bring brought|build built|burn burnt
@@ -25,7 +25,7 @@ weave wove woven|weep wept|win won|withdraw withdrew withdrawn|write wrote writt
 overcome overcame overcome|foresee foresaw foreseen|retake retook retaken|regrow regrew regrown|knit knit
 """.replace("\n", "|")
 _VERBS = {words[0]: words[1:] for words in map(str.split, _IRREGULAR.split("|")) if words}
-# Forms that are more often another word, and so stay as they are.
+# Verb forms that are more often another word, and so have no base.
 _NOT_VERBS = frozenset("left wound ground bound spring rose saw bore".split())
 _BASES = {form: base for base, forms in _VERBS.items() for form in forms if form not in _NOT_VERBS} | {
     "died": "die", "dies": "die", "dying": "die", "lied": "lie", "lies": "lie", "lying": "lie", "tied": "tie",
@@ -35,45 +35,45 @@ _BASES = {form: base for base, forms in _VERBS.items() for form in forms if form
     "news": "news", "is": "be", "are": "be", "am": "be", "were": "be", "has": "have",
 }  # fmt: skip
 _ENDINGS = ("ing", "ied", "ies", "ed", "es", "s")
-_UNTOUCHED = ("ss", "us", "is", "thing", "evening", "morning", "wedding", "sibling", "ceiling", "during")
+_UNINFLECTED_ENDINGS = ("ss", "us", "is", "thing", "evening", "morning", "wedding", "sibling", "ceiling", "during")
 _VOWELS = "aeiou"
 
 
 @lru_cache(maxsize=16384)
 def stem(word: str) -> str:
-    """Return a word without its commonest English endings; for an irregular verb, return its base."""
+    """Return a word without its inflectional ending, or the base of an irregular form."""
     word = word.removesuffix("'s")
     if word in _BASES:
         return _BASES[word]
     for ending in _ENDINGS:
-        bare = word.removesuffix(ending)
-        if bare != word and _is_word(bare) and not word.endswith(_UNTOUCHED):
-            return _bare(bare, ending)
+        root = word.removesuffix(ending)
+        if root != word and _may_be_root(root) and not word.endswith(_UNINFLECTED_ENDINGS):
+            return _base_form(root, ending)
     return word
 
 
-def _is_word(bare: str) -> bool:
-    return len(bare) >= 2 and any(letter in "aeiouy" for letter in bare)
+def _may_be_root(root: str) -> bool:
+    return len(root) >= 2 and any(letter in "aeiouy" for letter in root)
 
 
-def _bare(bare: str, ending: str) -> str:
-    """Return the base to which an ending was added: "plan" for "plann", "move" for "mov"."""
-    known = vocabulary()
+def _base_form(root: str, ending: str) -> str:
+    """Restore the base of a word without its ending: "plan" from "plann", "move" from "mov"."""
+    words = vocabulary()
     if ending in ("ied", "ies"):
-        return f"{bare}ie" if f"{bare}ie" in known and f"{bare}y" not in known else f"{bare}y"
+        return f"{root}ie" if f"{root}ie" in words and f"{root}y" not in words else f"{root}y"
     if ending == "s":
-        return bare
+        return root
     if ending == "es":
-        is_sibilant = bare.endswith(("s", "x", "z", "ch", "sh", "o"))
-        return bare if is_sibilant and f"{bare}e" not in known else f"{bare}e"
-    single = bare[:-1] if len(bare) > 2 and bare[-1] == bare[-2] and bare[-1] not in "lszeo" else ""
+        is_sibilant = root.endswith(("s", "x", "z", "ch", "sh", "o"))
+        return root if is_sibilant and f"{root}e" not in words else f"{root}e"
+    single = root[:-1] if len(root) > 2 and root[-1] == root[-2] and root[-1] not in "lszeo" else ""
     if single:
         return single
-    if bare.endswith(("c", "v", "rs", "u")) or (f"{bare}e" in known and (bare not in known or _is_short(bare))):
-        return f"{bare}e"
-    return bare[:-1] if bare.endswith("ll") and bare not in known and bare[:-1] in known else bare
+    if root.endswith(("c", "v", "rs", "u")) or (f"{root}e" in words and (root not in words or _is_short(root))):
+        return f"{root}e"
+    return root[:-1] if root.endswith("ll") and root not in words and root[:-1] in words else root
 
 
-def _is_short(bare: str) -> bool:
-    """Return whether one vowel stands before one last consonant, which is doubled before an ending."""
-    return len(bare) <= 4 and bare[-1] not in f"{_VOWELS}wxy" and bare[-2] in _VOWELS and bare[-3:-2] not in _VOWELS
+def _is_short(root: str) -> bool:
+    """Return whether a word ends in one vowel and one consonant, which would be doubled before an ending."""
+    return len(root) <= 4 and root[-1] not in f"{_VOWELS}wxy" and root[-2] in _VOWELS and root[-3:-2] not in _VOWELS

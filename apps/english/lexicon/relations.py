@@ -1,4 +1,4 @@
-"""Synonyms, opposites and classes of words. Pure."""
+"""Synonyms, antonyms and classes of words. Pure."""
 
 from collections import defaultdict
 from functools import cache, lru_cache
@@ -23,7 +23,7 @@ situated located lie stand | bastard illegitimate | flee escape | title champion
 throne king | throne queen | crown king | crown queen | badge sheriff | office mayor | alcohol drink booze liquor |
 confess admit reveal disclose | terrify scare frighten | shut close | craft forge make build
 """
-# The first word of each group is the opposite of all the others.
+# The first word of each group is an antonym of all the others.
 _OPPOSITES = """
 friend enemy rival foe | ally enemy rival foe | trust distrust betray suspect mistrust | stranger friend lover |
 love hate despise loathe detest dislike | like hate dislike loathe detest despise | open close shut lock seal bar |
@@ -40,73 +40,74 @@ fertile barren | public private | temporary permanent | tame wild feral | shallo
 fresh stale | stranger sister brother member | saint fraud villain | hero villain coward traitor | sheathe draw |
 winner loser | optimist pessimist | novice expert | ahead behind | victory defeat | profit loss
 """
-# Each word of a group is the opposite of all the others.
+# Each word of a group excludes all the others.
 _EXCLUSIVE = """
 dawn noon dusk midnight | morning afternoon evening night | spring summer autumn winter | north south east west |
 human vampire werewolf demon elf ghost | first second third last
 """
 
 MIN_NEGATED_LETTERS = 4  # minimum length of a stem to which "un" and the like are added
-MIN_ROOT_LETTERS = 5  # minimum length of a stem that gives its meaning to longer words
+MIN_ROOT_LETTERS = 5  # minimum length of a stem to which longer words are related
 
 
 @lru_cache(maxsize=16384)
-def alike(one: str, two: str) -> bool:
-    """Return whether two stems mean nearly the same, or one is derived from the other."""
-    return one == two or two in _pairs()["alike"].get(one, ()) or _extends(one, two) or _extends(two, one)
+def are_synonyms(first: str, second: str) -> bool:
+    """Return whether two stems are near-synonyms, or one is derived from the other."""
+    synonyms = _related_stems()["alike"].get(first, ())
+    return first == second or second in synonyms or _extends(first, second) or _extends(second, first)
 
 
-def _extends(one: str, two: str) -> bool:
-    """Return whether ``two`` begins with ``one``, as birthplace begins with birth."""
-    return len(one) >= MIN_ROOT_LETTERS and two.startswith(one)
+def _extends(root: str, word: str) -> bool:
+    """Return whether ``word`` begins with ``root``, as birthplace begins with birth."""
+    return len(root) >= MIN_ROOT_LETTERS and word.startswith(root)
 
 
 _NEGATING = ("un", "in", "im", "ir", "il", "dis", "mis", "non")
 
 
 @lru_cache(maxsize=16384)
-def opposite(one: str, two: str) -> bool:
-    """Return whether two stems exclude each other."""
-    return two in _pairs()["opposite"].get(one, ()) or _negates(one, two) or _negates(two, one)
+def are_antonyms(first: str, second: str) -> bool:
+    """Return whether two stems are antonyms or exclude each other."""
+    return second in _related_stems()["opposite"].get(first, ()) or _negates(first, second) or _negates(second, first)
 
 
-def _negates(one: str, two: str) -> bool:
-    """Return whether ``one`` is ``two`` with a negating prefix or suffix: disloyal, useless."""
-    if len(two) >= MIN_NEGATED_LETTERS and one.endswith(two) and one.removesuffix(two) in _NEGATING:
+def _negates(negated: str, word: str) -> bool:
+    """Return whether ``negated`` negates ``word`` by a prefix or suffix: disloyal and loyal, useless and useful."""
+    if len(word) >= MIN_NEGATED_LETTERS and negated.endswith(word) and negated.removesuffix(word) in _NEGATING:
         return True
-    return one.endswith("less") and two.endswith("ful") and one[:-4] == two[:-3]
+    return negated.endswith("less") and word.endswith("ful") and negated[:-4] == word[:-3]
 
 
-def members(name: str) -> frozenset[str]:
+def word_class(name: str) -> frozenset[str]:
     """Return the stems of a class: occupation, person, kin, body, illness, animal, verb, noun_or_verb, transition."""
     return _classes()[name]
 
 
 @cache
-def _pairs() -> dict[str, dict[str, set[str]]]:
-    found: dict[str, dict[str, set[str]]] = {"alike": defaultdict(set), "opposite": defaultdict(set)}
+def _related_stems() -> dict[str, dict[str, set[str]]]:
+    related: dict[str, dict[str, set[str]]] = {"alike": defaultdict(set), "opposite": defaultdict(set)}
     for relation, first, *others in entries():
-        if relation in found:
-            _relate(found[relation], first, others)
+        if relation in related:
+            _add_pairs(related[relation], first, others)
     for group in _groups(_OPPOSITES):
-        _relate(found["opposite"], group[0], group[1:])
+        _add_pairs(related["opposite"], group[0], group[1:])
     for relation, groups in (("alike", _SYNONYMS), ("opposite", _EXCLUSIVE)):
         for group in _groups(groups):
-            for place, word in enumerate(group):
-                _relate(found[relation], word, group[place + 1 :])
-    return found
+            for position, word in enumerate(group):
+                _add_pairs(related[relation], word, group[position + 1 :])
+    return related
 
 
 def _groups(text: str) -> list[list[str]]:
     return [group.split() for group in text.split("|")]
 
 
-def _relate(pairs: dict[str, set[str]], first: str, others: list[str]) -> None:
+def _add_pairs(pairs: dict[str, set[str]], first: str, others: list[str]) -> None:
     for other in others:
-        one, two = stem(first), stem(other)
-        if one != two:
-            pairs[one].add(two)
-            pairs[two].add(one)
+        first_stem, other_stem = stem(first), stem(other)
+        if first_stem != other_stem:
+            pairs[first_stem].add(other_stem)
+            pairs[other_stem].add(first_stem)
 
 
 @cache

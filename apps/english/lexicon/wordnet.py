@@ -1,7 +1,7 @@
-"""``wordnet.txt``: word relations taken from WordNet 3.1 (its licence is in the same folder).
+"""Read ``wordnet.txt``: relations of common words, taken from WordNet 3.1 (its licence is in the same folder).
 
-Of common words, those that share one of their three main senses or are derived from each other (``alike``), antonyms
-(``opposite``), and the hyponyms of a few nouns (``class``): one group per line, separated by spaces.
+Each line is a relation and its words, separated by spaces: words that share one of their three main senses or are
+derived from each other (``alike``), antonyms (``opposite``), and the hyponyms of a noun (``class``).
 """
 
 from functools import cache

@@ -10,13 +10,13 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats.queries import access_chat
-from apps.common.serializer_fields import JSONObject
+from apps.common.serializer_fields import JSONObjectField
 from apps.extraction.settings.queries import settings_document
 from apps.memories.exports import memory_export
 
 
 def _object_list() -> serializers.ListField:
-    return serializers.ListField(child=JSONObject())
+    return serializers.ListField(child=JSONObjectField())
 
 
 class MemoryExportSerializer(serializers.Serializer[Any]):
@@ -24,10 +24,10 @@ class MemoryExportSerializer(serializers.Serializer[Any]):
 
     schema_version = serializers.IntegerField()
     exported_at = serializers.DateTimeField()
-    chat = JSONObject()
-    character = JSONObject(allow_null=True)
-    settings = JSONObject(help_text="Effective settings, and those of the user, the character and the chat.")
-    mode = JSONObject()
+    chat = JSONObjectField()
+    character = JSONObjectField(allow_null=True)
+    settings = JSONObjectField(help_text="Effective settings, and those of the user, the character and the chat.")
+    mode = JSONObjectField()
     entities = _object_list()
     memories = _object_list()
     inherited = _object_list()

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.common.serializer_fields import Integer, JSONObject, StrictSerializer, Text
+from apps.common.serializer_fields import JSONObjectField, StrictIntegerField, StrictSerializer, TextField
 from apps.extraction.models import ExtractionRun, ModelCall
 from apps.extraction.settings.schema import TIERS
 from apps.llm.models import Connection
@@ -20,7 +20,7 @@ class ExtractSerializer(StrictSerializer):
 
     def get_fields(self) -> dict[str, Any]:
         # "from" is a keyword of Python and can't be declared as an attribute.
-        field = Integer(min_value=0, max_value=2**31 - 1, required=False, source="from_index")
+        field = StrictIntegerField(min_value=0, max_value=2**31 - 1, required=False, source="from_index")
         return super().get_fields() | {"from": field}
 
 
@@ -95,7 +95,7 @@ class ModelTestSerializer(JobSerializer):
     connection = serializers.UUIDField(source="connection_id", allow_null=True)
     backend = serializers.CharField()
     model = serializers.CharField()
-    results = JSONObject()
+    results = JSONObjectField()
 
 
 class OwnConnection(serializers.PrimaryKeyRelatedField[Connection]):
@@ -156,4 +156,4 @@ class PromptTemplatesSerializer(serializers.Serializer[Any]):
 class TemplateUpdateSerializer(StrictSerializer):
     """New text of a prompt template."""
 
-    text = Text()
+    text = TextField()

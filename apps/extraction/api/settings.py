@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from apps.chats.models import Character, Chat
 from apps.chats.queries import access_chat
 from apps.common.problems import FieldError, Invalid
-from apps.common.serializer_fields import Flag, JSONObject, StrictSerializer, read_body
+from apps.common.serializer_fields import JSONObjectField, StrictBooleanField, StrictSerializer, read_body
 from apps.extraction import modes
 from apps.extraction.settings.operations import change_settings
 from apps.extraction.settings.queries import settings_of, settings_of_owner, stored_settings
@@ -26,8 +26,8 @@ ANY_OBJECT = {"type": "object", "additionalProperties": True}
 class MemorySettingsSerializer(serializers.Serializer[Any]):
     """``effective`` are the settings that apply; ``own`` those set here, without inherited ones."""
 
-    effective = JSONObject()
-    own = JSONObject()
+    effective = JSONObjectField()
+    own = JSONObjectField()
 
 
 class MemorySettingsView(APIView):
@@ -83,7 +83,9 @@ class ModeUpdateSerializer(StrictSerializer):
     """New memory mode of a chat."""
 
     mode = serializers.ChoiceField(ChatMemory.Mode.choices)
-    learn = Flag(default=True, help_text="When read-only mode ends: whether to extract memories from its messages too.")
+    learn = StrictBooleanField(
+        default=True, help_text="When read-only mode ends: whether to extract memories from its messages too."
+    )
 
 
 def mode_response(memory: ChatMemory) -> Response:

@@ -7,7 +7,13 @@ from rest_framework import serializers
 
 from apps.chats.serializers import OwnCharacter
 from apps.common.scoping import Owner
-from apps.common.serializer_fields import Flag, Integer, JSONObject, StrictSerializer, Text
+from apps.common.serializer_fields import (
+    JSONObjectField,
+    StrictBooleanField,
+    StrictIntegerField,
+    StrictSerializer,
+    TextField,
+)
 from apps.injection.graph import graph_of
 from apps.injection.models import Recall
 from apps.injection.queries import entities_by_memory
@@ -18,19 +24,19 @@ DEFAULT_CONTEXT_TOKENS = 8192
 
 
 class PromptRequestSerializer(StrictSerializer):
-    text = Text(
+    text = TextField(
         max_length=MAX_TEXT_LENGTH,
         allow_null=True,
         default=None,
         help_text="The user turn about to be sent; null for the last one.",
     )
     character = OwnCharacter(default=None)
-    context_tokens = Integer(min_value=1, max_value=MAX_CONTEXT_TOKENS, default=DEFAULT_CONTEXT_TOKENS)
-    history = Flag(default=False)
+    context_tokens = StrictIntegerField(min_value=1, max_value=MAX_CONTEXT_TOKENS, default=DEFAULT_CONTEXT_TOKENS)
+    history = StrictBooleanField(default=False)
 
 
 class RecallUpdateSerializer(StrictSerializer):
-    text = Text(max_length=MAX_TEXT_LENGTH)
+    text = TextField(max_length=MAX_TEXT_LENGTH)
 
 
 class SlotSerializer(serializers.Serializer[Any]):
@@ -103,9 +109,9 @@ class RecallSerializer(serializers.Serializer[Any]):
 class PromptSerializer(serializers.Serializer[Any]):
     slots = SlotSerializer(many=True)
     unified = serializers.CharField(allow_null=True)
-    macros = JSONObject()
+    macros = JSONObjectField()
     recall = RecallSerializer(allow_null=True)
-    messages = serializers.ListField(child=JSONObject(), allow_null=True)
+    messages = serializers.ListField(child=JSONObjectField(), allow_null=True)
     total_tokens = serializers.IntegerField()
     turn_class = serializers.ChoiceField(choices=["dialogue", "action", "transition", "intimate"])
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.common.serializer_fields import Flag, Integer, StrictSerializer, Text
+from apps.common.serializer_fields import StrictBooleanField, StrictIntegerField, StrictSerializer, TextField
 from apps.llm.models import Connection
 
 PURPOSES = ("for_generation", "for_embeddings")
@@ -44,17 +44,19 @@ class ConnectionSerializer(serializers.ModelSerializer[Connection]):
 class ConnectionUpdateSerializer(StrictSerializer):
     """Changes to a connection. Without ``api_key`` the key is kept; "" removes it."""
 
-    name = Text(max_length=100, allow_blank=False, validators=[validate_not_blank], required=False)
+    name = TextField(max_length=100, allow_blank=False, validators=[validate_not_blank], required=False)
     backend = serializers.ChoiceField(Connection.Backend.choices, required=False)
-    base_url = Text(max_length=500, allow_blank=False, required=False)
-    api_key = Text(max_length=1000, required=False, write_only=True)
-    model = Text(max_length=200, required=False)
-    embedding_model = Text(max_length=200, required=False)
-    context_tokens = Integer(min_value=1024, max_value=10_000_000, required=False)
-    timeout = Integer(min_value=1, max_value=600, required=False, help_text="Seconds without data from the server.")
-    stream = Flag(required=False)
-    for_generation = Flag(required=False, help_text="At most one connection can have this set.")
-    for_embeddings = Flag(required=False, help_text="At most one connection can have this set.")
+    base_url = TextField(max_length=500, allow_blank=False, required=False)
+    api_key = TextField(max_length=1000, required=False, write_only=True)
+    model = TextField(max_length=200, required=False)
+    embedding_model = TextField(max_length=200, required=False)
+    context_tokens = StrictIntegerField(min_value=1024, max_value=10_000_000, required=False)
+    timeout = StrictIntegerField(
+        min_value=1, max_value=600, required=False, help_text="Seconds without data from the server."
+    )
+    stream = StrictBooleanField(required=False)
+    for_generation = StrictBooleanField(required=False, help_text="At most one connection can have this set.")
+    for_embeddings = StrictBooleanField(required=False, help_text="At most one connection can have this set.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse an empty change."""
@@ -74,9 +76,9 @@ class ConnectionUpdateSerializer(StrictSerializer):
 class ConnectionCreateSerializer(ConnectionUpdateSerializer):
     """A new connection."""
 
-    name = Text(max_length=100, allow_blank=False, validators=[validate_not_blank])
+    name = TextField(max_length=100, allow_blank=False, validators=[validate_not_blank])
     backend = serializers.ChoiceField(Connection.Backend.choices)
-    base_url = Text(max_length=500, allow_blank=False)
+    base_url = TextField(max_length=500, allow_blank=False)
 
 
 class ConnectionCheckSerializer(serializers.Serializer[Any]):

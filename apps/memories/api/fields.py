@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import QuerySet
 from rest_framework import serializers
 
-from apps.common.serializer_fields import Text
+from apps.common.serializer_fields import TextField
 
 
 class RoundedFloat(serializers.FloatField):
@@ -16,7 +16,7 @@ class RoundedFloat(serializers.FloatField):
         return round(float(value), 4)
 
 
-class NonBlankText(Text):
+class NonBlankTextField(TextField):
     """A JSON string that contains more than white space."""
 
     def __init__(self, **kwargs: Any) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.chats.serializers import OwnCharacter
-from apps.common.serializer_fields import Flag, JSONObject, StrictSerializer, Text
-from apps.memories.api.fields import NonBlankText, OwnRow
+from apps.common.serializer_fields import JSONObjectField, StrictBooleanField, StrictSerializer, TextField
+from apps.memories.api.fields import NonBlankTextField, OwnRow
 from apps.memories.candidates import LEDGER_FIELDS
 from apps.memories.models import Arc, Entity, Knowledge, Relationship, VersionedText
 
@@ -35,12 +35,12 @@ class TextVersionSerializer(LayerEntrySerializer):
     kind = serializers.CharField()
     character = serializers.UUIDField(source="character_id", allow_null=True)
     text = serializers.CharField()
-    sections = JSONObject(required=False, help_text="For a summary: its nine sections by number.")
+    sections = JSONObjectField(required=False, help_text="For a summary: its nine sections by number.")
     messages = serializers.IntegerField(required=False, help_text="For a summary: how many messages it covers.")
     character_state = serializers.CharField(required=False)
     world_state = serializers.CharField(required=False)
     relationship_matrix = serializers.CharField(required=False)
-    issues = serializers.ListField(child=JSONObject(), required=False, help_text="For a check: [{text, fact}].")
+    issues = serializers.ListField(child=JSONObjectField(), required=False, help_text="For a check: [{text, fact}].")
     message = serializers.UUIDField(required=False, help_text="For a check: the reply that was checked.")
 
     def to_representation(self, instance: VersionedText) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class TextVersionsSerializer(serializers.Serializer[Any]):
 
 
 class TextSerializer(StrictSerializer):
-    text = NonBlankText(max_length=MAX_TEXT)
+    text = NonBlankTextField(max_length=MAX_TEXT)
 
 
 class CharacterTextSerializer(TextSerializer):
@@ -66,9 +66,9 @@ class ProfileUpdateSerializer(StrictSerializer):
     """Sections of a profile; those that are missing are not changed."""
 
     character = OwnCharacter(default=None)
-    character_state = Text(max_length=MAX_TEXT, required=False)
-    world_state = Text(max_length=MAX_TEXT, required=False)
-    relationship_matrix = Text(max_length=MAX_TEXT, required=False)
+    character_state = TextField(max_length=MAX_TEXT, required=False)
+    world_state = TextField(max_length=MAX_TEXT, required=False)
+    relationship_matrix = TextField(max_length=MAX_TEXT, required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if not attrs.keys() - {"character"}:
@@ -84,15 +84,15 @@ class ArcSerializer(LayerEntrySerializer):
 
 
 class ArcCreateSerializer(StrictSerializer):
-    text = NonBlankText(max_length=MAX_LINE)
-    persistent = Flag(default=False)
+    text = NonBlankTextField(max_length=MAX_LINE)
+    persistent = StrictBooleanField(default=False)
 
 
 class ArcUpdateSerializer(StrictSerializer):
-    text = NonBlankText(max_length=MAX_LINE, required=False)
+    text = NonBlankTextField(max_length=MAX_LINE, required=False)
     state = serializers.ChoiceField([Arc.State.OPEN.value, Arc.State.RESOLVED.value], required=False)
-    summary = Text(max_length=MAX_TEXT, required=False)
-    persistent = Flag(required=False)
+    summary = TextField(max_length=MAX_TEXT, required=False)
+    persistent = StrictBooleanField(required=False)
 
 
 class EntitySerializer(serializers.Serializer[Any]):
@@ -105,9 +105,11 @@ class EntitySerializer(serializers.Serializer[Any]):
 
 
 class EntityUpdateSerializer(StrictSerializer):
-    name = NonBlankText(max_length=MAX_NAME, required=False)
+    name = NonBlankTextField(max_length=MAX_NAME, required=False)
     kind = serializers.ChoiceField(Entity.Kind.choices, required=False)
-    aliases = serializers.ListField(child=Text(max_length=MAX_NAME, allow_blank=False), max_length=50, required=False)
+    aliases = serializers.ListField(
+        child=TextField(max_length=MAX_NAME, allow_blank=False), max_length=50, required=False
+    )
 
 
 class EntityMergeSerializer(StrictSerializer):
@@ -123,7 +125,7 @@ class StateSerializer(serializers.Serializer[Any]):
     """The ledger of one entity."""
 
     entity = EntitySerializer()
-    fields = JSONObject(source="current_values", help_text="The current values by field.")  # type: ignore[assignment]
+    fields = JSONObjectField(source="current_values", help_text="The current values by field.")  # type: ignore[assignment]
     entries = LedgerEntrySerializer(many=True, help_text="Every value that a field had, newest first.")
 
 
@@ -134,10 +136,10 @@ class LedgerSerializer(serializers.Serializer[Any]):
 class LedgerUpdateSerializer(StrictSerializer):
     """A new value of an entity's field; null clears the field."""
 
-    entity = NonBlankText(max_length=MAX_NAME)
+    entity = NonBlankTextField(max_length=MAX_NAME)
     type = serializers.ChoiceField(sorted(LEDGER_FIELDS))
-    field = Text(max_length=32, allow_blank=False)
-    value = Text(max_length=MAX_LINE, allow_blank=False, allow_null=True)
+    field = TextField(max_length=32, allow_blank=False)
+    value = TextField(max_length=MAX_LINE, allow_blank=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         known = LEDGER_FIELDS[attrs["type"]]
@@ -155,13 +157,13 @@ class KnowledgeSerializer(LayerEntrySerializer):
 
 class KnowledgeCreateSerializer(StrictSerializer):
     kind = serializers.ChoiceField(Knowledge.Kind.choices)
-    subject = NonBlankText(max_length=MAX_NAME)
-    target = Text(max_length=MAX_NAME, default="")
-    text = NonBlankText(max_length=MAX_LINE)
+    subject = NonBlankTextField(max_length=MAX_NAME)
+    target = TextField(max_length=MAX_NAME, default="")
+    text = NonBlankTextField(max_length=MAX_LINE)
 
 
 class KnowledgeUpdateSerializer(StrictSerializer):
-    text = NonBlankText(max_length=MAX_LINE)
+    text = NonBlankTextField(max_length=MAX_LINE)
 
 
 class DescriptorSerializer(LayerEntrySerializer):
@@ -183,9 +185,9 @@ class RelationshipsSerializer(serializers.Serializer[Any]):
 
 
 class RelationshipUpdateSerializer(StrictSerializer):
-    subject = NonBlankText(max_length=MAX_NAME)
-    target = NonBlankText(max_length=MAX_NAME)
-    word = NonBlankText(max_length=60)
+    subject = NonBlankTextField(max_length=MAX_NAME)
+    target = NonBlankTextField(max_length=MAX_NAME)
+    word = NonBlankTextField(max_length=60)
     magnitude = serializers.ChoiceField(
         Relationship.Magnitude.choices, allow_null=True, help_text="Null removes the descriptor."
     )

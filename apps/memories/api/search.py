@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 from apps.chats.models import Character, Message
 from apps.chats.queries import access_chat
 from apps.chats.serializers import MessageSerializer
-from apps.common.serializer_fields import Integer, Number, StrictSerializer, Text
+from apps.common.serializer_fields import NumberField, StrictIntegerField, StrictSerializer, TextField
 from apps.memories.api.base import get_or_missing
 from apps.memories.api.fields import RoundedFloat
 from apps.memories.api.serializers import MemorySerializer
@@ -32,16 +32,16 @@ class FoundMessageSerializer(MessageSerializer):
 
 
 class SearchSerializer(StrictSerializer):
-    query = Text(max_length=MAX_QUERY_LENGTH, allow_blank=False)
+    query = TextField(max_length=MAX_QUERY_LENGTH, allow_blank=False)
     chat = serializers.UUIDField(allow_null=True, default=None)
     character = serializers.UUIDField(allow_null=True, default=None)
-    instance = Text(max_length=100, allow_null=True, default=None)
+    instance = TextField(max_length=100, allow_null=True, default=None)
     # The contract also names the tiers "journal" and "scenes". They aren't indexed yet, so they have no results.
     tiers = serializers.ListField(
         child=serializers.ChoiceField([*TIERS, "journal", "scenes"]), default=list(TIERS), allow_empty=False
     )
-    limit = Integer(min_value=1, max_value=MAX_RESULTS, default=10)
-    min_score = Number(min_value=0, max_value=1, default=0.0)
+    limit = StrictIntegerField(min_value=1, max_value=MAX_RESULTS, default=10)
+    min_score = NumberField(min_value=0, max_value=1, default=0.0)
     preset = serializers.ChoiceField(sorted(PRESETS), default="default")
 
     def validate_query(self, query: str) -> str:

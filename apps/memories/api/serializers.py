@@ -6,8 +6,8 @@ from rest_framework import serializers
 
 from apps.chats.models import Chat, Message
 from apps.chats.serializers import OwnCharacter
-from apps.common.serializer_fields import Flag, Integer, StrictSerializer
-from apps.memories.api.fields import NonBlankText, OwnRow
+from apps.common.serializer_fields import StrictBooleanField, StrictIntegerField, StrictSerializer
+from apps.memories.api.fields import NonBlankTextField, OwnRow
 from apps.memories.models import Memory, MemorySource
 
 MAX_TEXT_LENGTH = 4000
@@ -72,11 +72,11 @@ class ExportedMemorySerializer(MemorySerializer):
 class MemoryUpdateSerializer(StrictSerializer):
     """A person's correction of a memory."""
 
-    text = NonBlankText(max_length=MAX_TEXT_LENGTH, required=False)
+    text = NonBlankTextField(max_length=MAX_TEXT_LENGTH, required=False)
     kind = serializers.ChoiceField(Memory.Kind.choices, required=False)
-    importance = Integer(min_value=1, max_value=3, required=False)
-    pinned = Flag(required=False)
-    hidden = Flag(required=False)
+    importance = StrictIntegerField(min_value=1, max_value=3, required=False)
+    pinned = StrictBooleanField(required=False)
+    hidden = StrictBooleanField(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if not attrs:
@@ -87,10 +87,10 @@ class MemoryUpdateSerializer(StrictSerializer):
 class MemoryCreateSerializer(StrictSerializer):
     """A memory that a person writes."""
 
-    text = NonBlankText(max_length=MAX_TEXT_LENGTH)
+    text = NonBlankTextField(max_length=MAX_TEXT_LENGTH)
     tier = serializers.ChoiceField(Memory.Tier.choices, default=Memory.Tier.LONG_TERM)
     kind = serializers.ChoiceField(Memory.Kind.choices, default=Memory.Kind.FACT)
-    importance = Integer(min_value=1, max_value=3, default=2)
+    importance = StrictIntegerField(min_value=1, max_value=3, default=2)
     chat = OwnRow(
         lambda owner: Chat.objects.for_owner(owner).select_related("character"), allow_null=True, default=None
     )
@@ -114,7 +114,7 @@ class MergeSerializer(StrictSerializer):
     memories = serializers.ListField(
         child=OwnRow(lambda owner: Memory.objects.for_owner(owner).active()), min_length=2, max_length=50
     )
-    text = NonBlankText(max_length=MAX_TEXT_LENGTH)
+    text = NonBlankTextField(max_length=MAX_TEXT_LENGTH)
 
     def validate_memories(self, memories: list[Memory]) -> list[Memory]:
         if len({memory.pk for memory in memories}) < len(memories):
@@ -127,4 +127,4 @@ class MergeSerializer(StrictSerializer):
 class SplitSerializer(StrictSerializer):
     """The texts that a memory is split into."""
 
-    texts = serializers.ListField(child=NonBlankText(max_length=MAX_TEXT_LENGTH), min_length=2, max_length=20)
+    texts = serializers.ListField(child=NonBlankTextField(max_length=MAX_TEXT_LENGTH), min_length=2, max_length=20)

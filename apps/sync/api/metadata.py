@@ -13,21 +13,21 @@ from apps.chats.operations import patch_metadata
 from apps.chats.queries import access_chat
 from apps.common.document_patches import DocumentPatch
 from apps.common.json_patch import check_syntax
-from apps.common.serializer_fields import JSONObject
+from apps.common.serializer_fields import JSONObjectField
 from apps.common.strict_json import JSON_PATCH, JSONPatchParser, StrictJSONParser, is_json_patch
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
 from apps.sync.api.views import chat_state
 
 
 class MetadataMergeSerializer(GuardedSerializer):
-    metadata = JSONObject(help_text="An RFC 7396 merge patch.")
+    metadata = JSONObjectField(help_text="An RFC 7396 merge patch.")
 
     def document_patch(self) -> DocumentPatch:
         return DocumentPatch(merge=self.validated_data["metadata"])
 
 
 class MetadataOperationsSerializer(GuardedSerializer):
-    operations = serializers.ListField(child=JSONObject(), help_text="The operations of an RFC 6902 patch.")
+    operations = serializers.ListField(child=JSONObjectField(), help_text="The operations of an RFC 6902 patch.")
 
     def document_patch(self) -> DocumentPatch:
         """Return the patch. Raise Invalid."""

@@ -14,7 +14,7 @@ from apps.chats.operations import Patch, patch_messages
 from apps.chats.queries import access_chat
 from apps.chats.scenes import Scene, access_scene, scene_break_change, scene_break_removal, scene_change, scenes_of
 from apps.common.problems import Missing
-from apps.common.serializer_fields import Flag, JSONObject, Position, Text
+from apps.common.serializer_fields import JSONObjectField, PositionField, StrictBooleanField, TextField
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
 from apps.sync.api.views import chat_state
 
@@ -33,7 +33,7 @@ class SceneSerializer(serializers.Serializer[Any]):
     current = serializers.IntegerField(allow_null=True, help_text="The position of the version used as the recap.")
     hash = serializers.CharField(allow_null=True)
     include = serializers.BooleanField()
-    metadata = JSONObject()
+    metadata = JSONObjectField()
 
 
 class ScenesSerializer(WrittenSerializer):
@@ -45,11 +45,11 @@ class SceneWrittenSerializer(WrittenSerializer):
 
 
 class SceneFieldsSerializer(GuardedSerializer):
-    name = Text(max_length=200, allow_null=True, required=False)
-    visible = Flag(required=False)
-    collapsed = Flag(required=False)
-    include = Flag(required=False, help_text="Whether the recap may go into the prompt.")
-    metadata = JSONObject(required=False)
+    name = TextField(max_length=200, allow_null=True, required=False)
+    visible = StrictBooleanField(required=False)
+    collapsed = StrictBooleanField(required=False)
+    include = StrictBooleanField(required=False, help_text="Whether the recap may go into the prompt.")
+    metadata = JSONObjectField(required=False)
 
     def changes(self) -> dict[str, Any]:
         """Return the fields to change, without those of the guard."""
@@ -59,7 +59,7 @@ class SceneFieldsSerializer(GuardedSerializer):
 
 class NewSceneSerializer(SceneFieldsSerializer):
     message = serializers.UUIDField(required=False, help_text="The id of the message that ends the scene.")
-    index = Position(required=False, help_text="The index of that message, instead of its id.")
+    index = PositionField(required=False, help_text="The index of that message, instead of its id.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("message" in attrs) == ("index" in attrs):
@@ -68,8 +68,8 @@ class NewSceneSerializer(SceneFieldsSerializer):
 
 
 class SceneUpdateSerializer(SceneFieldsSerializer):
-    recap = Text(required=False, help_text="A new version of the recap, which becomes the current one.")
-    current = Position(required=False, help_text="The position of the version to make current.")
+    recap = TextField(required=False, help_text="A new version of the recap, which becomes the current one.")
+    current = PositionField(required=False, help_text="The position of the version to make current.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if "recap" in attrs and "current" in attrs:

@@ -16,7 +16,15 @@ from apps.chats.models import Chat, Participant
 from apps.chats.operations.patches import Patch, Splice
 from apps.chats.serializers import MessageInputSerializer, MessageSerializer, SendDate
 from apps.common.problems import Invalid
-from apps.common.serializer_fields import Flag, Identifier, Integer, JSONObject, Position, StrictSerializer, Text
+from apps.common.serializer_fields import (
+    JSONObjectField,
+    PositionField,
+    StrictBooleanField,
+    StrictIntegerField,
+    StrictSerializer,
+    StrictUUIDField,
+    TextField,
+)
 from apps.sync.idempotency import KEY_HEADER
 
 MAX_BATCH = 1000
@@ -30,9 +38,9 @@ class GuardedSerializer(StrictSerializer):
         """Return fields built once for the class: copying them for each request takes longer than the write itself."""
         return _fields_of(type(self))
 
-    integrity = Identifier(required=False, allow_null=True)
+    integrity = StrictUUIDField(required=False, allow_null=True)
     on_conflict = serializers.ChoiceField(choices=["fail", "rebase"], default="fail")
-    force = Flag(default=False)
+    force = StrictBooleanField(default=False)
 
     def guard(self, request: Request, *, optional: bool = False) -> Guard:
         """Return the guard that the request specifies; for ``optional``, see ``Guard``."""
@@ -88,22 +96,22 @@ def _default_name(line: dict[str, Any], chat: Chat, pointer: str) -> str:
 
 
 class PatchSetSerializer(StrictSerializer):
-    mes = Text(required=False)
-    name = Text(max_length=200, required=False)
-    participant = Identifier(required=False, allow_null=True)
-    is_system = Flag(required=False)
+    mes = TextField(required=False)
+    name = TextField(max_length=200, required=False)
+    participant = StrictUUIDField(required=False, allow_null=True)
+    is_system = StrictBooleanField(required=False)
     send_date = SendDate(required=False)
 
 
 class NewSwipeSerializer(StrictSerializer):
-    mes = Text()
-    extra = JSONObject(required=False)
+    mes = TextField()
+    extra = JSONObjectField(required=False)
 
 
 class SpliceSerializer(StrictSerializer):
-    at = Position(help_text="Offset in Unicode code points.")
-    delete = Position(default=0)
-    insert = Text(default="")
+    at = PositionField(help_text="Offset in Unicode code points.")
+    delete = PositionField(default=0)
+    insert = TextField(default="")
 
 
 class PatchSerializer(StrictSerializer):
@@ -111,19 +119,19 @@ class PatchSerializer(StrictSerializer):
 
     IDENTIFYING_FIELDS = {"id", "index", "if_rev"}
 
-    id = Identifier(required=False)
-    index = Position(required=False)
-    if_rev = Integer(min_value=1, required=False)
+    id = StrictUUIDField(required=False)
+    index = PositionField(required=False)
+    if_rev = StrictIntegerField(min_value=1, required=False)
     add_swipe = NewSwipeSerializer(required=False)
-    delete_swipe = Position(required=False)
-    swipe_order = serializers.ListField(child=Position(), required=False, max_length=MAX_SWIPES)
-    swipe_id = Position(required=False)
+    delete_swipe = PositionField(required=False)
+    swipe_order = serializers.ListField(child=PositionField(), required=False, max_length=MAX_SWIPES)
+    swipe_id = PositionField(required=False)
     set = PatchSetSerializer(required=False)
-    extra = JSONObject(required=False)
+    extra = JSONObjectField(required=False)
     splice = SpliceSerializer(required=False)
     insert_before = MessageInputSerializer(required=False)
-    move_to = Position(required=False)
-    delete = Flag(required=False)
+    move_to = PositionField(required=False)
+    delete = StrictBooleanField(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if "id" not in attrs and "index" not in attrs:

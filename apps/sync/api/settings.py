@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 
 from apps.common.document_patches import DocumentPatch
 from apps.common.json_patch import check_syntax
-from apps.common.serializer_fields import JSONObject
+from apps.common.serializer_fields import JSONObjectField
 from apps.common.strict_json import JSON_PATCH, JSONPatchParser, StrictJSONParser, is_json_patch
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
 from apps.sync.settings_documents import Settings, patch_settings, read_settings
@@ -22,14 +22,14 @@ class SettingsGuardSerializer(GuardedSerializer):
 
 
 class SettingsMergeSerializer(SettingsGuardSerializer):
-    settings = JSONObject(help_text="An RFC 7396 merge patch.")
+    settings = JSONObjectField(help_text="An RFC 7396 merge patch.")
 
     def document_patch(self) -> DocumentPatch:
         return DocumentPatch(merge=self.validated_data["settings"])
 
 
 class SettingsOperationsSerializer(SettingsGuardSerializer):
-    operations = serializers.ListField(child=JSONObject(), help_text="The operations of an RFC 6902 patch.")
+    operations = serializers.ListField(child=JSONObjectField(), help_text="The operations of an RFC 6902 patch.")
 
     def document_patch(self) -> DocumentPatch:
         """Return the patch. Raise Invalid."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.english.comparison.weighing import FILE, learn
+from apps.english.comparison.weighing import WEIGHTS, fit_weights
 from apps.english.regression import write
 from apps.evaluation.datasets import UnusableDataset
 from apps.evaluation.json_lines import read_json_lines
@@ -18,12 +18,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("files", metavar="FILE", nargs="+", type=Path)
-        parser.add_argument("--out", metavar="FILE", type=Path, default=FILE, help="default: the weights in use")
+        parser.add_argument("--out", metavar="FILE", type=Path, default=WEIGHTS, help="default: the weights in use")
 
     def handle(self, *args: Any, files: list[Path], out: Path, **options: Any) -> None:
         try:
             pairs = [pair_of(value, line) for file in files for line, value in read_json_lines(file)]
-            model = learn(
+            model = fit_weights(
                 [(pair.existing, pair.candidate, pair.kind) for pair in pairs],
                 [pair.expected for pair in pairs],
                 get_embedder().embed,
