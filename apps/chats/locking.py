@@ -131,12 +131,7 @@ def lock_chat(owner: Owner, chat_id: UUID, guard: Guard = UNGUARDED) -> Chat:
 
 
 def record_change(
-    chat: Chat,
-    kind: str,
-    *,
-    messages: Sequence[Message] = (),
-    deleted_ids: Sequence[UUID] = (),
-    **columns: Any,
+    chat: Chat, kind: str, *, messages: Sequence[Message] = (), deleted_ids: Sequence[UUID] = (), **columns: Any
 ) -> ChatChange:
     """End a write to a locked chat: give it a new rev and integrity, log the change, notify receivers.
 

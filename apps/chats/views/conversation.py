@@ -164,13 +164,7 @@ def _conflict(request: HttpRequest, chat_id: UUID, message_id: UUID, form: EditF
 
 
 def _editor(
-    request: HttpRequest,
-    chat: Chat,
-    row: Message,
-    form: EditForm,
-    *,
-    theirs: str | None = None,
-    status: int = 200,
+    request: HttpRequest, chat: Chat, row: Message, form: EditForm, *, theirs: str | None = None, status: int = 200
 ) -> HttpResponse:
     template = "chats/_edit.html" if wants_partial(request) else "chats/edit.html"
     context = {"chat": chat, "message": row, "form": form, "theirs": theirs}

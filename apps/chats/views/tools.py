@@ -109,11 +109,7 @@ def branch(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespons
     form = BranchForm(request.POST)
     fields = form.cleaned_data if form.is_valid() else {}
     created = branch_chat(
-        request.user,
-        chat_id,
-        row.index,
-        title=fields.get("title", ""),
-        is_checkpoint=fields.get("checkpoint", False),
+        request.user, chat_id, row.index, title=fields.get("title", ""), is_checkpoint=fields.get("checkpoint", False)
     )
     messages.success(request, f"“{created.title}” was created, with {created.message_count} messages.")
     # A checkpoint is only saved: the user stays in the chat.

@@ -26,12 +26,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     end = context.last_index
     latest = Window(messages_between(context.chat, end - MAX_MESSAGES + 1, end)).turns
     turns = within_budget(context.witnessed(latest), context.token_budget)
-    material = {
-        "subject": subject,
-        "names": context.participants,
-        "memories": memories,
-        "turns": turns_material(turns),
-    }
+    material = {"subject": subject, "names": context.participants, "memories": memories, "turns": turns_material(turns)}
     profile = parse_profiles(context.ask("profiles", material, max_tokens=MAX_TOKENS))
     if profile is None:
         return StageOutcome(unused=["The reply contained no profile."])

@@ -7,13 +7,7 @@ from django.utils import timezone
 
 from apps.chats.models import Character, Chat, Message
 from apps.memories.models import Arc, RetiredReason
-from apps.memories.operations.layer_entries import (
-    edit_entry,
-    line_hash,
-    newest_message,
-    source_fields,
-    until_fields,
-)
+from apps.memories.operations.layer_entries import edit_entry, line_hash, newest_message, source_fields, until_fields
 
 
 def open_arc(

@@ -40,13 +40,7 @@ def set_field(chat: Chat, entity: Entity, field: str, value: str, message: Messa
     if current is not None:
         end_entry(current, LedgerEntry.State.REPLACED, message)
     LedgerEntry.objects.create(
-        owner_id=chat.owner_id,
-        chat=chat,
-        entity=entity,
-        field=field,
-        value=value,
-        **source_fields(message),
-        **columns,
+        owner_id=chat.owner_id, chat=chat, entity=entity, field=field, value=value, **source_fields(message), **columns
     )
     return True
 

@@ -101,12 +101,7 @@ def _replace(
 
 
 def _successor(
-    members: list[Memory],
-    text: str,
-    *,
-    editor: str,
-    run_id: UUID | None = None,
-    split_from: Memory | None = None,
+    members: list[Memory], text: str, *, editor: str, run_id: UUID | None = None, split_from: Memory | None = None
 ) -> Memory:
     """Create a memory with the sources, entities, triggers and flags of ``members``."""
     newest = members[-1]

@@ -14,14 +14,7 @@ from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.lexemes import lexemes_of
 from apps.memories.models import Memory
 from apps.memories.search.excerpts import best_sentence, excerpt
-from apps.memories.search.hits import (
-    MESSAGES,
-    QueryTerms,
-    SearchScope,
-    find_memories,
-    find_messages,
-    speakers_in,
-)
+from apps.memories.search.hits import MESSAGES, QueryTerms, SearchScope, find_memories, find_messages, speakers_in
 from apps.memories.search.presets import PRESETS, Preset
 from apps.memories.search.questions import ParsedQuery, parse_query, vector_preference
 from apps.memories.search.ranking import RankedHit, rank
