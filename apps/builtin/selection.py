@@ -3,12 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from apps.builtin.names import certain_names, is_only_addressed, known_names, names_in, typed_entity
 from apps.builtin.salience import LONG_TERM, SESSION, classify, importance, salience
-from apps.builtin.sentences import Sentence, sentences_of
+from apps.builtin.sentences import MAX_WORDS, Sentence, sentences_of
 from apps.english.words import content_words
 from apps.extraction.parsers.memories import Candidate, format_memory
 from apps.llm.generation import GenerationRequest
@@ -24,6 +24,8 @@ FALLBACK_KINDS = {LONG_TERM: "fact", SESSION: "detail"}  # used once a kind is f
 _PRONOUN = re.compile(r"(?:he|she|they|it|his|her|their|its)\b", re.IGNORECASE)
 # Narration with an unnamed person: a leading pronoun, or the writer.
 _UNNAMED = re.compile(r"(?:he|she|they|it|his|her|their|its)\b|.*\b(?:I|me|my|we|us|our)\b", re.IGNORECASE)
+_REFERS_BACK = re.compile(r"^(?:it|that|those|these|he|she|they)\b|\b(?:they|them|the cause)\b", re.IGNORECASE)
+_SMALL_TALK = re.compile(r"\b(?:you|your|hey|hi|hello)\b", re.IGNORECASE)
 _CLOSING = "\"'”’*)] "
 
 
@@ -73,9 +75,11 @@ def _best_sentences(turns: Sequence[Mapping[str, Any]], participants: Iterable[s
         scored = sorted((item for item in items if item.salience >= min_salience), key=lambda item: -item.score)
         quota = Counter({item.sentence.speaker: 1 for item in scored})
         quota[turn["speaker"]] += sum(len(item.sentence.words) for item in scored) // WORDS_PER_MEMORY
+        chosen = ""
         for item in scored:
-            if quota[item.sentence.speaker] > 0:
+            if quota[item.sentence.speaker] > 0 and not any(text in chosen for text in item.sentence.text.split(". ")):
                 quota[item.sentence.speaker] -= 1
+                chosen += f" {item.sentence.text}"
                 yield item
 
 
@@ -100,7 +104,7 @@ def _score_sentences(
 ) -> Iterator[_ScoredSentence]:
     """Yield the spoken sentences with a certain speaker and the narrated ones with a certain subject."""
     others: list[str] = []
-    for sentence in sentences:
+    for previous, sentence in zip([None, *sentences], sentences, strict=False):
         names = names_in(sentence.text, known)
         if sentence.spoken:
             about = [name for name in names if not is_only_addressed(name, sentence.text)]
@@ -111,7 +115,17 @@ def _score_sentences(
             others += [name for name in names if not set(name.split()) & set(author.split())]
         value = salience(sentence, about)
         if certain and value + context_score >= MIN_SCORE:
-            yield _ScoredSentence(value + context_score, value, sentence, names)
+            joined = _with_antecedent(sentence, previous) if not names else sentence
+            yield _ScoredSentence(value + context_score, value, joined, names_in(joined.text, known))
+
+
+def _with_antecedent(sentence: Sentence, previous: Sentence | None) -> Sentence:
+    """Return a spoken sentence together with the one before by the same speaker, if it refers back to it."""
+    if not previous or not sentence.spoken or not previous.spoken or previous.speaker != sentence.speaker:
+        return sentence
+    joined = replace(sentence, text=f"{previous.text} {sentence.text}")
+    fits = len(joined.words) <= MAX_WORDS and previous.text.endswith(".") and not _SMALL_TALK.search(previous.text)
+    return joined if fits and _REFERS_BACK.search(sentence.text) else sentence
 
 
 def _candidate(item: _ScoredSentence, kind: str, participants: Iterable[str], expiration: str) -> Candidate:

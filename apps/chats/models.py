@@ -138,9 +138,7 @@ class Participant(OwnedModel):
         constraints = [
             models.UniqueConstraint(fields=["chat", "name"], name="participant_chat_name"),
             models.UniqueConstraint(
-                fields=["chat", "position"],
-                name="participant_chat_position",
-                deferrable=models.Deferrable.DEFERRED,
+                fields=["chat", "position"], name="participant_chat_position", deferrable=models.Deferrable.DEFERRED
             ),
         ]
         indexes = [models.Index("owner", "chat", name="participant_owner_chat")]  # counts and scopes by owner
@@ -173,7 +171,7 @@ class Message(OwnedModel):
             # Deferred, so that a shift of many messages passes through states with equal indexes.
             models.UniqueConstraint(
                 fields=["chat", "index"], name="message_chat_index", deferrable=models.Deferrable.DEFERRED
-            ),
+            )
         ]
         indexes = [
             models.Index("owner", "chat", name="message_owner_chat"),  # counts and scopes by owner
@@ -213,10 +211,8 @@ class Swipe(OwnedModel):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["message", "position"],
-                name="swipe_message_position",
-                deferrable=models.Deferrable.DEFERRED,
-            ),
+                fields=["message", "position"], name="swipe_message_position", deferrable=models.Deferrable.DEFERRED
+            )
         ]
         indexes = [models.Index("owner", "message", name="swipe_owner_message")]  # search within the owner
 

@@ -31,12 +31,7 @@ class SystemUser:
     def run(self, command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
         """Run a program as this user, in ``/``, since it may have no access to the working directory."""
         return subprocess.run(  # noqa: S603
-            command,
-            cwd="/",
-            text=True,
-            stdin=subprocess.DEVNULL,
-            **self.subprocess_options,
-            **options,
+            command, cwd="/", text=True, stdin=subprocess.DEVNULL, **self.subprocess_options, **options
         )
 
     def can_access(self, path: Path) -> bool:

@@ -320,3 +320,10 @@ def test_german_nouns_are_not_taken_for_names() -> None:
 def test_a_thousand_lines_give_no_more_than_the_kinds_allow() -> None:
     text = "\n".join(f"I have lived in house {n} in Oslo with my sister Anna." for n in range(1000))
     assert 0 < len(pick(long_term, text)) <= DEFAULTS.new_per_kind * 2 * len(KINDS["long_term"])
+
+
+def test_a_sentence_that_refers_back_is_kept_with_the_one_before() -> None:
+    message = "I know the veterans of the town. They sold my family the house two years ago."
+    assert kept(message) == [f"Mira: “{message}”"]
+    greeting = "Hey, how nice to see you. They sold my family the house two years ago."
+    assert kept(greeting) == ["Mira: “They sold my family the house two years ago.”"]

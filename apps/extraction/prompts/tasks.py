@@ -53,7 +53,7 @@ PLACEHOLDER_MEANINGS: Mapping[str, str] = {
     "new": "the newer memory",
     "summary": "the summary so far",
     "number": "the number of the message in question",
-    "open": "the open arcs, numbered",
+    "open": "the open threads, numbered",
     "arc": "the arc that was resolved",
     "scenes": "recaps of scenes, the oldest first",
     "entities": "the entities, with their known state",
