@@ -40,16 +40,7 @@ class AccountAdmin(UserAdmin):
 class ApiTokenAdmin(OwnedAdmin):
     """Read-only admin page of tokens, with the action to revoke them."""
 
-    list_display = (
-        "name",
-        "owner",
-        "hint",
-        "scope",
-        "created_at",
-        "last_used_at",
-        "expires_at",
-        "revoked_at",
-    )
+    list_display = ("name", "owner", "hint", "scope", "created_at", "last_used_at", "expires_at", "revoked_at")
     list_filter = ("scope",)
     search_fields = ("name", "owner__email")
     fields = readonly_fields = ("owner", *("name", "hint", "scope"), *list_display[4:])

@@ -104,7 +104,10 @@ _SPOKEN_PENALTIES = (
     (1.0, re.compile(r"^(?:and |but |so |yeah,? |well,? )?(?:it|that|this|these|those|they|there|he|she)\b", re.I)),
     (0.6, re.compile(r"^It was\b|\b(?:told|about|of) that [a-z]+")),
 )  # fmt: skip
-_NARRATED_PENALTIES = ((0.2, re.compile("")), (0.8, _starts_with("there it that this these those")))
+_NARRATED_PENALTIES = (
+    (0.2, re.compile("")), (0.8, _starts_with("there it that this these those")),
+    (0.8, re.compile(r"\b(?:was|were) \w+ing\b|\b(?:look|smil|laugh|cri|listen|nodd)ed\b")),  # what passes in a moment
+)  # fmt: skip
 _VAGUE_WORDS = _any_of("it this that these those they them something things? stuff ones? everything lots?")
 _THIRD_PERSON = _any_of("he she they him her them his their")
 # Chat messages often omit the "I", as in "Just started aerial yoga".

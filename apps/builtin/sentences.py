@@ -10,6 +10,7 @@ from sentencex import segment
 from apps.extraction.instructions import is_instruction, without_instructions
 
 MIN_WORDS, MAX_WORDS = 4, 45
+MAX_TAG_CHARS = 200  # characters before a quotation that are searched for its speaker
 MAX_PIECE_CHARS = 20_000  # maximum length per call of the segmenter, whose running time is quadratic
 MIN_NAME_CHARS = 3
 
@@ -157,7 +158,7 @@ def _tagged_speaker(before: str, quotation: str, after: str, speaker: str) -> st
     tag = _TAG_AFTER.search(after)
     if tag and tag["subject"] and quotation.endswith(".") and after.rstrip().endswith((",", ":")):
         tag = None  # it introduces the next quotation
-    match = tag or _TAG_BEFORE.search(before)
+    match = tag or _TAG_BEFORE.search(before[-MAX_TAG_CHARS:])
     name = (match["who"] or match["subject"]) if tag and match else match["who"] if match else ""
     if name[:1].islower():
         return ""

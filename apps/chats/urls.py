@@ -2,16 +2,7 @@
 
 from django.urls import include, path
 
-from apps.chats.views import (
-    characters,
-    chat_list,
-    conversation,
-    importing,
-    lorebooks,
-    participants,
-    scenes,
-    tools,
-)
+from apps.chats.views import characters, chat_list, conversation, importing, lorebooks, participants, scenes, tools
 
 CHAT = "chats/<uuid:chat_id>/"
 MESSAGE = f"{CHAT}messages/<uuid:message_id>/"
@@ -63,7 +54,4 @@ character_urls = [
     path(f"{LOREBOOK}delete/", lorebooks.delete, name="lorebook-delete"),
 ]
 
-urlpatterns = [
-    path("", include((character_urls, "characters"))),
-    path("", include((chat_urls, "chats"))),
-]
+urlpatterns = [path("", include((character_urls, "characters"))), path("", include((chat_urls, "chats")))]

@@ -1,5 +1,6 @@
 """Find the differences between two statements. Pure."""
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -21,6 +22,9 @@ _LIGHT_WORDS = _UNNAMED | content_stems(
 _SYMMETRIC_RELATIONS = frozenset(
     """marry engage date friend enemy rival ally meet near equal argue fight cousin sibling twin divorce partner be
     brother sister neighbour neighbor similar same""".split()
+)
+_NOT_ACTUAL = re.compile(
+    r"\b(?:used to|almost|nearly|former(?:ly)?|once|pretend\w*|claim\w*|think\w*|believ\w*|suspect\w*|dream\w*)\b", re.I
 )
 _PARTICLES = frozenset("on off in out up down with against without".split())
 _PLACE_PREPOSITIONS = frozenset("under above below behind inside outside beneath beside between before after".split())
@@ -57,7 +61,8 @@ def contradicts(old: str, new: str) -> bool:
     older, newer = parse_statement(old), parse_statement(new)
     if newer.numbers - older.numbers or unmatched(newer.names, older.words):
         return True
-    return any(check(old, new) for check in (negation_differs, roles_swapped, particles_differ, one_word_differs))
+    checks = negation_differs, actuality_differs, roles_swapped, particles_differ, one_word_differs
+    return any(check(old, new) for check in checks)
 
 
 def one_word_differs(old: str, new: str) -> bool:
@@ -118,3 +123,8 @@ def event_follows_state(old: str, new: str) -> bool:
     _, only_new = distinctive_words(old, new)
     events = (predicate for predicate in predicates(new) if predicate.is_past or predicate.is_perfect)
     return any(event.verb in only_new for event in events) and not any(state.is_past for state in predicates(old))
+
+
+def actuality_differs(old: str, new: str) -> bool:
+    """Return whether only one of them says that something is no longer, nearly, or only supposedly so."""
+    return bool(_NOT_ACTUAL.search(old)) != bool(_NOT_ACTUAL.search(new))

@@ -30,7 +30,7 @@ def multiply_factors(words: Iterable[str]) -> tuple[str, ...]:
     """Multiply numbers by a following hundred or thousand: "10", "1000" become "10000"."""
     result: list[str] = []
     for word in words:
-        if result and word in _MULTIPLIERS and result[-1].isdigit():
+        if result and word in _MULTIPLIERS and result[-1].isdecimal():
             result[-1] = str(int(result[-1]) * int(word))
         else:
             result.append(word)

@@ -16,7 +16,7 @@ import numpy as np
 
 from apps.english.clauses import split_speaker
 from apps.english.comparison import Comparison
-from apps.english.differences import contradicts, roles_swapped
+from apps.english.differences import actuality_differs, contradicts, roles_swapped
 from apps.english.words import jaccard
 from apps.memories.candidates import Candidate
 
@@ -84,7 +84,8 @@ class Neighbour:
 class Verdict:
     """The decision on ``candidate``.
 
-    ``target`` is the memory that it replaces or repeats, ``earlier`` the index of the candidate that it replaces.
+    ``target`` is the memory that it replaces or repeats, ``earlier`` the index of the candidate that it replaces,
+    ``replaced_by`` the memory from a later message by which it is replaced.
     """
 
     candidate: Candidate
@@ -92,6 +93,7 @@ class Verdict:
     target: UUID | None = None
     earlier: int | None = None
     reason: str = ""
+    replaced_by: UUID | None = None
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,9 @@ class _Batch:
         """Return whether a statement is neither replaced nor dropped by the verdicts so far."""
         if known.key in self.replaced_keys:
             return False
-        return known.index is None or self.verdicts[known.index].outcome in (Outcome.PASSED, Outcome.SUPERSEDED)
+        verdict = None if known.index is None else self.verdicts[known.index]
+        added = (Outcome.PASSED, Outcome.SUPERSEDED)
+        return verdict is None or (verdict.outcome in added and verdict.replaced_by is None)
 
 
 def judge(
@@ -249,12 +253,20 @@ def _model_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[_St
             return None
         if (known.memory and known.memory.forgotten) or not known.same_kind or not batch.is_active(known):
             continue
-        if known.is_later or _have_same_words(known.text, candidate.text):
+        if _have_same_words(known.text, candidate.text):
             return None
-        replaces = batch.confirm(known.text, candidate.text)
-        target = known.memory.id if known.memory else None
-        return Verdict(candidate, Outcome.SUPERSEDED, target, known.index, reason="model") if replaces else None
+        return (
+            _replacement(candidate, known, "model") if batch.confirm(*_comparison_key(candidate, known)[:2]) else None
+        )
     return None
+
+
+def _replacement(candidate: Candidate, known: _Statement, reason: str) -> Verdict:
+    """Return the verdict that the earlier one of two statements is replaced."""
+    target = known.memory.id if known.memory else None
+    if known.is_later:
+        return Verdict(candidate, Outcome.PASSED, reason="older than its replacement", replaced_by=target)
+    return Verdict(candidate, Outcome.SUPERSEDED, target, known.index, reason)
 
 
 def _have_same_words(old: str, new: str) -> bool:
@@ -279,7 +291,9 @@ def _is_repetition(batch: _Batch, candidate: Candidate, known: _Statement) -> bo
         is_similar = known.similarity >= (limits.duplicate if known.same_kind else limits.cross_kind_duplicate)
         return is_similar and not contradicts(known.text, candidate.text)
     comparison = batch.comparison(candidate, known)
-    if comparison is None or roles_swapped(known.text, candidate.text):  # exchanged roles are too rare to be learned
+    # The tables have too few exchanged roles and statements of what is not or no longer so to learn them.
+    pair = known.text, candidate.text
+    if comparison is None or roles_swapped(*pair) or actuality_differs(*pair):
         return False
     return comparison.duplicate >= MIN_DUPLICATE and comparison.superseded <= MAX_SUPERSEDED_IN_DUPLICATE
 
@@ -295,8 +309,4 @@ def _replacement_verdict(batch: _Batch, candidate: Candidate, statements: Iterab
     ]
     if not replaced:
         return None
-    known = max(replaced, key=lambda item: item[:2])[2]
-    target = known.memory.id if known.memory else None
-    if known.is_later:
-        return Verdict(candidate, Outcome.REJECTED, target, reason="older than its replacement")
-    return Verdict(candidate, Outcome.SUPERSEDED, target, earlier=known.index, reason="comparison")
+    return _replacement(candidate, max(replaced, key=lambda item: item[:2])[2], "comparison")

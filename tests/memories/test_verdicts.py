@@ -137,7 +137,6 @@ def test_a_model_decides_where_no_rule_does(answer: bool, outcome: Outcome) -> N
         known("Mira sits by the window.", 0.7, "event"),
         known("Mira sits by the window.", 0.7, forgotten=True),
         known("Mira lives in Paris!", 0.9),
-        known("Mira sits by the window.", 0.7, valid_from_index=9),
     ],
 )
 def test_a_model_is_not_asked_of_what_is_settled(neighbour: Neighbour) -> None:
@@ -259,10 +258,40 @@ def test_a_line_of_the_same_batch_may_be_what_is_replaced_or_repeated() -> None:
     assert repeated.outcome == Outcome.REJECTED
 
 
-def test_what_was_said_before_what_replaced_it_is_not_remembered() -> None:
+def test_a_model_is_asked_in_the_order_of_time() -> None:
+    later, model = known("Mira lives in Lyon.", 0.7, valid_from_index=9), Model(True)
+    verdict = judge([line("Mira lives in Paris.", source=4)], [[later]], unit(0.0), confirm=model)[0]
+    assert model.asked == [("Mira lives in Paris.", "Mira lives in Lyon.")]
+    assert (verdict.outcome, verdict.replaced_by) == (Outcome.PASSED, later.id)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Mira used to live in Paris.", "Mira lives in Paris."),
+        ("Tom almost sold the ferry.", "Tom sold the ferry."),
+        ("Mira thinks that Tom is the murderer.", "Tom is the murderer."),
+        ("Anna is Tom's former wife.", "Anna is Tom's wife."),
+    ],
+)
+@pytest.mark.parametrize("compare", [None, here], ids=["by likeness", "compared"])
+def test_what_is_so_does_not_repeat_what_was_nearly_or_no_longer_so(
+    old: str, new: str, compare: Compare | None
+) -> None:
+    for first, second in ((old, new), (new, old)):
+        verdict = judge([line(second)], [[known(first, 0.97)]], unit(0.0), compare=compare)[0]
+        assert verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED)
+
+
+def test_digits_of_any_script_are_read() -> None:
+    pair = "Mira paid ① 100 gold coins and ² thousand pearls.", "Mira paid ① 300 gold coins and ² thousand pearls."
+    assert judge([line(pair[1])], [[known(pair[0], 0.97)]], unit(0.0), compare=here)
+
+
+def test_what_was_said_before_what_replaced_it_is_remembered_as_replaced() -> None:
     later, scales = known("Mira moved to Lyon.", 0.6, valid_from_index=9), Scales(1.0, 0.0)
     before = judge([line("Mira lives in Paris.", source=4)], [[later]], unit(0.0), compare=scales)[0]
-    assert before.outcome == Outcome.REJECTED
+    assert (before.outcome, before.replaced_by) == (Outcome.PASSED, later.id)
     assert scales.calls == [[("Mira lives in Paris.", "Mira moved to Lyon.", "fact")]]  # in the order of time
     after = judge([line("Mira lives in Paris.", source=12)], [[later]], unit(0.0), compare=scales)[0]
     assert (after.outcome, after.target) == (Outcome.SUPERSEDED, later.id)

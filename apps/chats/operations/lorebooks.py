@@ -37,6 +37,7 @@ def store_book(owner: Owner, parsed: ParsedLorebook, name: str, character: Chara
 @transaction.atomic
 def update_lorebook(lorebook: Lorebook, **fields: Any) -> Lorebook:
     """Change ``name``, ``character`` and fields of the document. Raise Invalid if a new character already has one."""
+    lorebook = Lorebook.objects.for_owner(lorebook.owner_id).select_for_update(of=("self",)).get(pk=lorebook.pk)
     if "character" in fields and fields["character"] != lorebook.character:
         _check_no_lorebook(fields["character"])
         lorebook.character = fields["character"]

@@ -18,11 +18,7 @@ urlpatterns = [
         settings.CharacterSettingsView.as_view(),
         name="api-character-memory-settings",
     ),
-    path(
-        "chats/<uuid:chat_id>/memory-settings/",
-        settings.ChatSettingsView.as_view(),
-        name="api-chat-memory-settings",
-    ),
+    path("chats/<uuid:chat_id>/memory-settings/", settings.ChatSettingsView.as_view(), name="api-chat-memory-settings"),
     path("chats/<uuid:chat_id>/memory-mode/", settings.ModeView.as_view(), name="api-memory-mode"),
     path("chats/<uuid:chat_id>/fresh-start/", settings.FreshStartView.as_view(), name="api-fresh-start"),
     path("chats/<uuid:chat_id>/memory-export/", exports.MemoryExportView.as_view(), name="api-memory-export"),
@@ -35,9 +31,7 @@ urlpatterns = [
     path("model-tests/", ModelTestViewSet.as_view({"get": "list", "post": "create"}), name="api-model-tests"),
     path("model-tests/<uuid:test_id>/", ModelTestViewSet.as_view({"get": "retrieve"}), name="api-model-test"),
     path(
-        "model-tests/<uuid:test_id>/cancel/",
-        ModelTestViewSet.as_view({"post": "cancel"}),
-        name="api-model-test-cancel",
+        "model-tests/<uuid:test_id>/cancel/", ModelTestViewSet.as_view({"post": "cancel"}), name="api-model-test-cancel"
     ),
     path("reembedding/", ReembeddingViewSet.as_view({"get": "retrieve", "post": "create"}), name="api-reembedding"),
     path("reembedding/cancel/", ReembeddingViewSet.as_view({"post": "cancel"}), name="api-reembedding-cancel"),

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
+from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, Message
 from apps.memories.candidates import StateLine
 from apps.memories.models import Entity, LedgerEntry, RetiredReason
@@ -73,6 +74,7 @@ def _entries(chat: Chat, entity: Entity, field: str) -> QuerySet[LedgerEntry]:
 @transaction.atomic
 def set_state(chat: Chat, name: str, kind: str, field: str, value: str | None, *, editor: str) -> None:
     """Set a field by hand from the newest message on, or clear it if ``value`` is None."""
+    lock_chat(chat.owner_id, chat.pk)
     entity = get_or_create_entity(chat, name, kind)
     newest = newest_message(chat)
     if value is None:

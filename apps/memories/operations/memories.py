@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from apps.chats.models import Character, Chat, Message
@@ -58,8 +59,9 @@ def edit_memory(memory: Memory, *, editor: str, **changes: Any) -> Memory:
     for name, value in changes.items():
         setattr(memory, name, value)
     memory.edited_by = editor
-    memory.version += 1
+    memory.version = F("version") + 1
     memory.save(update_fields=changed)
+    memory.refresh_from_db(fields=["version"])
     return memory
 
 
@@ -98,10 +100,10 @@ def supersede(chat: Chat, target: UUID, successor: Memory, reason: str = "", *, 
         "superseded_by": successor,
         "valid_to": successor.valid_from,
     }
-    inherited = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, memory=target)
-    if not inherited.update(**fields):
-        own = Memory.objects.for_owner(chat.owner_id).filter(pk=target, superseded_by=None)
-        own = own.filter(pinned=False) if keep_pinned else own
+    own = Memory.objects.for_owner(chat.owner_id).filter(pk=target, superseded_by=None)
+    if keep_pinned and own.filter(pinned=True).exists():
+        return
+    if not Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, memory=target).update(**fields):
         own.update(**fields, updated_at=timezone.now())
 
 
@@ -128,7 +130,7 @@ def link_sources(owner_id: UUID, memory_id: UUID, messages: Iterable[Message]) -
     MemorySource.objects.bulk_create(
         (
             MemorySource(owner_id=owner_id, memory_id=memory_id, message=message, swipe=message.active_swipe)
-            for message in messages
+            for message in {message.pk: message for message in messages}.values()
         ),
         update_conflicts=True,
         unique_fields=["memory", "swipe"],

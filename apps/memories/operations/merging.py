@@ -31,15 +31,18 @@ def merge_memories(members: Sequence[Memory], text: str, *, run_id: UUID) -> int
 
 @transaction.atomic
 def merge_by_hand(memories: Sequence[Memory], text: str, *, editor: str) -> Memory:
-    """Merge memories for a person. Raise Invalid if their witnesses differ."""
+    """Merge memories for a person. Raise Invalid if their witnesses differ, Conflict if one is no longer active."""
     if len({tuple(memory.witnessed_by) for memory in memories}) > 1:
         raise Invalid.at("/memories", "They were not witnessed by the same people.")
+    for memory in sorted(memories, key=lambda memory: memory.pk):
+        _lock_active(memory)
     return _replace(list(memories), text, RetiredReason.MERGED, editor=editor)
 
 
 @transaction.atomic
 def split_memory(memory: Memory, texts: Sequence[str], *, editor: str) -> list[Memory]:
-    """Split a memory into one for each text. The first of them supersedes it."""
+    """Split a memory into one for each text. The first of them supersedes it. Raise Conflict if it is not active."""
+    _lock_active(memory)
     first, *others = (_successor([memory], text, editor=editor, split_from=memory) for text in texts)
     supersede(memory.chat or Chat(owner_id=memory.owner_id), memory.pk, first, RetiredReason.SPLIT)
     return [first, *others]

@@ -7,6 +7,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat, Message
 from apps.common.problems import Invalid
 from apps.memories.candidates import MAGNITUDES, Descriptor, RelationshipLine
@@ -103,6 +104,7 @@ def set_relationship(
 
     Raise Invalid if subject and target are the same entity.
     """
+    lock_chat(chat.owner_id, chat.pk)
     from_entity, to_entity = (get_or_create_entity(chat, name, Entity.Kind.CHARACTER) for name in (subject, target))
     if from_entity == to_entity:
         raise Invalid.at("/target", "It must be somebody else.")

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
+from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat, Message
 from apps.memories.models import VersionedText
 
@@ -29,6 +30,8 @@ def write_version(
 
     ``last`` is the last message that it covers; ``editor`` is empty for a run's version.
     """
+    if character is not None:  # runs of the character's other chats may write this version too
+        Character.objects.for_owner(owner_id).select_for_update().get(pk=character.pk)
     versions = VersionedText.objects.for_owner(owner_id).filter(kind=kind, chat=chat, character=character)
     latest = versions.order_by("-version").first()
     versions.filter(state=VersionedText.State.CURRENT).update(
@@ -58,6 +61,7 @@ def edit_text(
     Parts that are not given, and the last message covered, are those of the current version. The text of a profile
     is made from its sections.
     """
+    lock_chat(chat.owner_id, chat.pk)
     # The canon of a character applies to all of their chats.
     of_character = kind == VersionedText.Kind.CANON and character is not None
     scope: dict[str, Any] = {"chat": None if of_character else chat, "character": character}

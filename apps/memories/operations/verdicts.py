@@ -92,6 +92,8 @@ def write_verdicts(batch: VerdictBatch) -> Counter[str]:
             target = verdict.target if verdict.earlier is None else created[verdict.earlier]
             if target:
                 supersede(batch.chat, target, memory, keep_pinned=True)
+            if verdict.replaced_by:
+                supersede(batch.chat, memory.pk, Memory.objects.for_owner(memory.owner_id).get(pk=verdict.replaced_by))
         elif verdict.outcome == Outcome.RECONFIRMED and verdict.target:
             _confirm(batch, verdict.target, verdict.candidate, already_touched=verdict.target in touched)
             touched.add(verdict.target)
