@@ -1,6 +1,7 @@
 """A person brings a chat, reads it, writes to it and corrects it, in a real browser."""
 
 import json
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -158,11 +159,13 @@ def test_keys_and_their_help(signed_in: Page, chat: Chat):
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_nothing_is_wider_than_the_window(signed_in: Page, chat: Chat, width: int):
+def test_nothing_is_wider_than_the_window(signed_in: Page, alice: User, chat: Chat, width: int, tmp_path: Path):
     page = signed_in
+    long = make_chat(alice, "Hm_" * 40, title="Megumin_1673323621108_2023-01_" * 3, character=make_character(alice))
     page.set_viewport_size({"width": width, "height": 800})
-    for path in ("/", "/chats/new/", f"/chats/{chat.pk}/", f"/chats/{chat.pk}/delete/"):
+    for path in ("/", "/chats/new/", f"/chats/{chat.pk}/", f"/chats/{long.pk}/", f"/chats/{long.pk}/delete/"):
         page.goto(path)
+        page.screenshot(path=tmp_path / f"{width}{path.replace('/', '_')}.png")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
 
 
