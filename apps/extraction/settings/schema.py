@@ -32,7 +32,7 @@ SIMILARITY = Group(
     "Similarity", "Minimum for entries that say the same or share a topic. 1 is identical.", is_advanced=True
 )
 CONFIDENCE = Group(
-    "Confidence", "Confirmed memories gain confidence; unconfirmed ones lose it and are retired.", is_advanced=True
+    "Confidence", "Confirmed memories gain confidence; unconfirmed ones lose it, but are kept.", is_advanced=True
 )
 WINDOWS = Group("Windows", "How much text a model is given at once.", is_advanced=True)
 GROUPS = (READING, KEPT, LIMITS, STORY, MERGING, SIMILARITY, CONFIDENCE, WINDOWS)
@@ -108,7 +108,7 @@ class Settings:
     confirmation: float = _number(0.05, 0, 1, CONFIDENCE, "Gain", "Each time a memory is extracted again.")
     decay_after: int = _number(10, 1, 1000, CONFIDENCE, "Decays after", "Extractions that don't confirm a memory.")
     decay: float = _number(0.02, 0, 1, CONFIDENCE, "Loss", "For each further extraction without it.")
-    decay_floor: float = _number(0.3, 0, 1, CONFIDENCE, "Retired at", "Confidence at which a memory is retired.")
+    decay_floor: float = _number(0.3, 0, 1, CONFIDENCE, "Lowest", "Confidence below which a memory does not fall.")
 
     chunk_share: float = _number(0.35, 0.05, 0.9, WINDOWS, "Share of the context", "Maximum share filled by messages.")
     arcs_window: int = _number(100, 10, 1000, WINDOWS, "Window for arcs", "Messages in which arcs are looked for.")

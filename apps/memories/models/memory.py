@@ -19,7 +19,6 @@ class RetiredReason(models.TextChoices):
     """Why an entry is no longer active. Merged and split memories are superseded; all others are retired."""
 
     CAPACITY = "capacity"
-    DECAYED = "decayed"
     MERGED = "merged"
     SPLIT = "split"
     UNDONE = "undone"  # the merge or split that created it was undone

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.db.models import Case, F, FloatField, Q, Value, When
+from django.db.models import F, FloatField, Q, Value
 from django.db.models.functions import Greatest, Least
 from django.utils import timezone
 
@@ -150,18 +150,14 @@ def _confirm(batch: VerdictBatch, target: UUID, candidate: Candidate, *, already
 def _decay(batch: VerdictBatch, touched: set[UUID]) -> None:
     """Count the pass for memories that it did not touch, and lower the confidence of long unconfirmed ones.
 
-    Memories already at the floor are retired, unless a person pinned or edited them.
+    Confidence orders memories. It never retires one: a model is asked not to repeat what is known.
     """
     limits = batch.limits
     untouched = active_memories(batch.chat, batch.tier, batch.character_id).exclude(pk__in=touched)
     untouched.update(unconfirmed=F("unconfirmed") + 1)
     unconfirmed = untouched.filter(unconfirmed__gt=limits.decay_after).exclude(Q(pinned=True) | ~Q(edited_by=""))
-    # Repeated subtraction of floats ends slightly above the floor.
-    unconfirmed.filter(confidence__lte=limits.decay_floor + 1e-9).update(
-        state=Memory.State.RETIRED, retired_reason=RetiredReason.DECAYED, updated_at=timezone.now()
-    )
     lowered = Greatest(F("confidence") - limits.decay, Value(limits.decay_floor), output_field=FloatField())
-    unconfirmed.update(confidence=Case(When(confidence__gt=limits.decay_floor, then=lowered), default=F("confidence")))
+    unconfirmed.filter(confidence__gt=limits.decay_floor).update(confidence=lowered)
 
 
 def _retire_beyond_caps(batch: VerdictBatch) -> None:

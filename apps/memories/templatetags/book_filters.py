@@ -14,7 +14,6 @@ QUOTE_LENGTH = 400  # characters of a message
 
 RETIRED_REASON_LABELS = {
     "capacity": "made room for others",
-    "decayed": "not repeated for a long time",
     "merged": "merged with others",
     "split": "split into several",
     "undone": "undone by you",
