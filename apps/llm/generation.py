@@ -33,12 +33,13 @@ class GenerationRequest:
 
 @dataclass(frozen=True)
 class Completion:
-    """A model's reply. ``text`` is without ``reasoning``."""
+    """A model's reply. ``text`` is without ``reasoning``. ``cut_off``: a token limit or a filter ended it early."""
 
     text: str
     prompt_tokens: int = 0
     completion_tokens: int = 0
     reasoning: str = ""
+    cut_off: bool = False
 
 
 def unwatched() -> None:

@@ -76,8 +76,9 @@ class Reply:
     """Reply to a request.
 
     ``raw`` is sent unchanged as the body. Otherwise ``text`` is sent in the API's format; ``stream`` overrides whether
-    it is streamed. ``delay`` is the seconds before the reply, ``pace`` those between chunks of ``piece`` characters.
-    After ``stall_after`` chunks the server sends nothing more, after ``break_after`` it closes the connection.
+    it is streamed, ``finish_reason`` is why it ended. ``delay`` is the seconds before the reply, ``pace`` those between
+    chunks of ``piece`` characters. After ``stall_after`` chunks the server sends nothing more, after ``break_after`` it
+    closes the connection.
     """
 
     text: str = ""
@@ -90,6 +91,7 @@ class Reply:
     stream: bool | None = None
     usage: tuple[int, int] | None = (11, 7)
     finish: bool = True
+    finish_reason: str = "stop"
     delay: float = 0
     pace: float = 0
     piece: int = 12
@@ -304,7 +306,7 @@ def _openai_whole(reply: Reply) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": reply.text}
     if reply.reasoning:
         message[reply.reasoning_field] = reply.reasoning
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    choice = {"index": 0, "message": message, "finish_reason": reply.finish_reason}
     return {"id": "chatcmpl-1", "object": "chat.completion", "choices": [choice], **_usage(reply)}
 
 
@@ -317,7 +319,7 @@ def _events(reply: Reply) -> Iterator[bytes]:
         yield _event({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
     if not reply.finish:
         return
-    yield _event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    yield _event({"choices": [{"index": 0, "delta": {}, "finish_reason": reply.finish_reason}]})
     if reply.usage is not None:
         yield _event({"choices": [], **_usage(reply)})
     yield b"data: [DONE]\n\n"
@@ -337,7 +339,7 @@ def _ollama_whole(reply: Reply) -> dict[str, Any]:
     message = {"role": "assistant", "content": reply.text}
     if reply.reasoning:
         message["thinking"] = reply.reasoning
-    return {"message": message, "done": True, "done_reason": "stop", **_ollama_counts(reply)}
+    return {"message": message, "done": True, "done_reason": reply.finish_reason, **_ollama_counts(reply)}
 
 
 def _ollama_stream(reply: Reply) -> Iterator[dict[str, Any]]:
@@ -346,4 +348,9 @@ def _ollama_stream(reply: Reply) -> Iterator[dict[str, Any]]:
     for part in _cut(reply.text, reply.piece):
         yield {"message": {"role": "assistant", "content": part}, "done": False}
     if reply.finish:
-        yield {"message": {"role": "assistant", "content": ""}, "done": True, **_ollama_counts(reply)}
+        yield {
+            "message": {"role": "assistant", "content": ""},
+            "done": True,
+            "done_reason": reply.finish_reason,
+            **_ollama_counts(reply),
+        }

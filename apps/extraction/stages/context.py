@@ -27,6 +27,7 @@ from apps.memories.models import Memory
 from apps.memories.witnesses import participant_of, participants_of, witnessed_turns
 
 MAX_STORED_REPLY = 200_000  # characters of a reply that are stored
+MIN_RETRY_TOKENS = 2048  # room for the thoughts of a reasoning model, which count towards the limit
 MIN_TOKEN_BUDGET = 500  # minimum tokens for messages, however small the context
 
 
@@ -124,9 +125,20 @@ class Context:
         return resolved
 
     def ask(self, task: str, material: Mapping[str, Any], *, max_tokens: int = 800) -> str:
-        """Return the model's reply, and store it unchanged. Raise GenerationFailed, ClaimLost."""
+        """Return the model's reply, and store it unchanged. Raise GenerationFailed, ClaimLost.
+
+        A reply that is cut off is requested once more with a higher limit: half a reply is not "nothing to remember".
+        """
         messages = render(task, material, template_of(self.owner_id, task))
-        request = GenerationRequest(task, messages, material, max_tokens)
+        completion = self._generate(GenerationRequest(task, messages, material, max_tokens))
+        if completion.cut_off:
+            max_tokens = max(2 * max_tokens, MIN_RETRY_TOKENS)
+            completion = self._generate(GenerationRequest(task, messages, material, max_tokens))
+        if completion.cut_off:
+            raise GenerationFailed(f"The reply was cut off twice, the second time within {max_tokens} tokens.")
+        return completion.text
+
+    def _generate(self, request: GenerationRequest) -> Completion:
         heartbeat = partial(jobs.heartbeat, self.run)
         heartbeat()
         start = time.monotonic()
@@ -134,10 +146,10 @@ class Context:
             completion = self.backend.generate(request, heartbeat)
         except GenerationFailed as error:
             partial_reply = Completion(error.partial, error.prompt_tokens, error.completion_tokens, error.reasoning)
-            self._record_call(task, start, partial_reply, error.detail)
+            self._record_call(request.task, start, partial_reply, error.detail)
             raise
-        self._record_call(task, start, completion, "")
-        return completion.text
+        self._record_call(request.task, start, completion, "The reply was cut off." if completion.cut_off else "")
+        return completion
 
     def _record_call(self, task: str, start: float, completion: Completion, error: str) -> None:
         call = ModelCall(

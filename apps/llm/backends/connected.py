@@ -107,7 +107,7 @@ def last_with_total_tokens(completions: Sequence[Completion]) -> Completion:
     last = completions[-1]
     prompt_tokens = sum(completion.prompt_tokens for completion in completions)
     completion_tokens = sum(completion.completion_tokens for completion in completions)
-    return Completion(last.text, prompt_tokens, completion_tokens, last.reasoning)
+    return Completion(last.text, prompt_tokens, completion_tokens, last.reasoning, last.cut_off)
 
 
 def attach_partial_reply(failure: GenerationFailed, completions: Sequence[Completion]) -> None:

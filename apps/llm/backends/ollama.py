@@ -52,6 +52,7 @@ class Ollama:
             finished=document.get("done") is True,
             prompt_tokens=token_count(document, "prompt_eval_count"),
             completion_tokens=token_count(document, "eval_count"),
+            cut_off=document.get("done_reason") == "length",
         )
 
     def models(self, client: httpx2.Client) -> list[str]:

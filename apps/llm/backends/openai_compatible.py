@@ -89,6 +89,7 @@ class OpenAICompatible:
             finished=part is message is not None or bool(choice.get("finish_reason")),
             prompt_tokens=token_count(usage, "prompt_tokens"),
             completion_tokens=token_count(usage, "completion_tokens"),
+            cut_off=choice.get("finish_reason") in ("length", "content_filter"),
         )
 
     def models(self, client: httpx2.Client) -> list[str]:

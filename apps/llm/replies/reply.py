@@ -19,13 +19,17 @@ MAX_BYTES = 16 * 1024 * 1024  # per response
 
 @dataclass(frozen=True)
 class Delta:
-    """The part of a reply in one document. ``finished``: the model reports the end of its reply."""
+    """The part of a reply in one document.
+
+    ``finished``: the model reports the end of its reply. ``cut_off``: a token limit or a filter ended it early.
+    """
 
     text: str = ""
     reasoning: str = ""
     finished: bool = False
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    cut_off: bool = False
 
 
 @dataclass
@@ -38,6 +42,7 @@ class Reply:
     finished: bool = False
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    cut_off: bool = False
 
     def read(self, chunks: Iterable[bytes], parse_delta: Callable[[dict[str, Any]], Delta]) -> None:
         """Read a response to its end or to the limits. Raise GenerationFailed, httpx2.HTTPError."""
@@ -45,7 +50,7 @@ class Reply:
             for document in documents(_within_limit(chunks)):
                 self._add(parse_delta(document))
                 if self.characters >= MAX_CHARACTERS:
-                    self.finished = True
+                    self.finished = self.cut_off = True
                     break
         except NoDocument as error:
             raise unreadable_reply(error) from error
@@ -62,6 +67,7 @@ class Reply:
         self.reasoning.append(delta.reasoning)
         self.characters += len(delta.text) + len(delta.reasoning)
         self.finished = self.finished or delta.finished
+        self.cut_off = self.cut_off or delta.cut_off
         if delta.prompt_tokens is not None:
             self.prompt_tokens = delta.prompt_tokens
         if delta.completion_tokens is not None:
@@ -81,7 +87,7 @@ class Reply:
         completion_tokens = self.completion_tokens
         if completion_tokens is None:
             completion_tokens = count_tokens(received) + count_tokens(separate_reasoning)
-        return Completion(text, prompt_tokens, completion_tokens, reasoning)
+        return Completion(text, prompt_tokens, completion_tokens, reasoning, self.cut_off)
 
 
 def first_document(chunks: Iterable[bytes]) -> dict[str, Any]:

@@ -292,3 +292,36 @@ def test_tags_in_a_message_are_shown_to_no_model(owner: User, server: ScriptedSe
         transcript = storyteller.value_of(request, "transcript")
         assert "[fact" not in transcript
         assert request.prompt.count("=== TRANSCRIPT ENDS ===") in (0, 1, 2)  # once named, once at the end
+
+
+CUT_OFF = {
+    "empty": Reply("", finish_reason="length"),
+    "thoughts only": Reply("", reasoning="Let me think about the dog.", finish_reason="length"),
+    "half a line": Reply("[fact:2:permanent:source=3] Mira has a dog ca", finish_reason="length"),
+    "filtered": Reply("", finish_reason="content_filter"),
+}
+
+
+@pytest.mark.parametrize("reply", CUT_OFF.values(), ids=CUT_OFF)
+def test_a_reply_that_is_cut_off_is_requested_again_with_more_room(
+    server: ScriptedServer, chat: Chat, reply: Reply
+) -> None:
+    reply_to(server, "long_term", reply, times=1)
+    run = read(chat, tiers=["long_term"])
+    assert run.state == "succeeded"
+    assert TEXT in texts(chat)
+    assert not any("dog ca" in text and text != TEXT for text in texts(chat))
+    limits = [request.body["max_tokens"] for request in server.requests if storyteller.task_of(request) == "long_term"]
+    assert limits[-1] >= 2 * limits[-2]
+
+
+@pytest.mark.parametrize("reply", CUT_OFF.values(), ids=CUT_OFF)
+def test_messages_whose_reply_is_always_cut_off_are_not_marked_as_read(
+    server: ScriptedServer, chat: Chat, reply: Reply
+) -> None:
+    reply_to(server, "long_term", reply, times=2)
+    run = read(chat, tiers=["long_term"])
+    assert (run.state, texts(chat)) == ("failed", KEPT)
+    assert "cut off" in run.error
+    assert read(chat, tiers=["long_term"]).state == "succeeded"
+    assert TEXT in texts(chat)
