@@ -1,4 +1,4 @@
-"""Find names in a text and the types of the entities they name. Pure."""
+"""Find names in a text and the types of the entities they name. Without database access."""
 
 import re
 from collections import Counter

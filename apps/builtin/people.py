@@ -1,4 +1,4 @@
-"""Find the people in the turns and resolve names and pronouns to them where that is certain. Pure."""
+"""Find the people in the turns, and resolve names and pronouns to them where certain. Without database access."""
 
 import re
 from collections import Counter
@@ -32,14 +32,14 @@ class People:
     """People of the turns.
 
     ``names`` are all names in the turns, ``people`` the full names of characters, ``speakers`` the authors of turns in
-    order, ``kinds`` the types of the registry's entities by name, ``genders`` counts of "he" and "she" by full name.
+    order, ``kinds`` the types of the known entities by name, ``pronoun_counts`` counts of "he" and "she" by full name.
     """
 
     names: frozenset[str]
     people: tuple[str, ...]
     speakers: tuple[str, ...]
     kinds: Mapping[str, str]
-    genders: dict[str, Counter[str]] = field(default_factory=dict)
+    pronoun_counts: dict[str, Counter[str]] = field(default_factory=dict)
 
     def full_name(self, name: str) -> str:
         """Return the full name of the only person that ``name`` fits; empty if it fits none or several."""
@@ -55,13 +55,13 @@ class People:
 
     def matches_pronoun(self, pronoun: str, person: str) -> bool | None:
         """Return whether the turns call ``person`` by ``pronoun`` ("he" or "she"); None if they use neither."""
-        counts = self.genders.get(person)
+        counts = self.pronoun_counts.get(person)
         return None if not counts else counts[pronoun] >= max(counts.values())
 
     def count_pronouns(self, text: str, people: Sequence[str]) -> None:
         """Count the pronouns of a sentence for its person, if it names exactly one."""
         if len(people) == 1:
-            counts = self.genders.setdefault(people[0], Counter())
+            counts = self.pronoun_counts.setdefault(people[0], Counter())
             counts.update(word for word, pattern in _GENDERED.items() if pattern.search(text))
 
     def people_in(self, text: str) -> list[str]:
@@ -71,13 +71,13 @@ class People:
 
 
 def _name_words(name: str) -> tuple[str, ...]:
-    """Return the words of a name that distinguish people, in lower case, without titles if any other remains."""
+    """Return a name's words in lower case without titles, 'the' and 'of'; all words if nothing else is left."""
     words = re.findall(r"[\w'’-]+", name.casefold())
     return tuple(word for word in words if word not in TITLES and word not in ("the", "of")) or tuple(words)
 
 
 def people_of(material: Mapping[str, Any], sentences: Sequence[Sentence]) -> People:
-    """Return the speakers, participants and registered characters, and other people that the sentences name."""
+    """Return the speakers, participants and known characters, and other people that the sentences name."""
     speakers = tuple(dict.fromkeys(turn["speaker"] for turn in material.get("turns", ()) if turn["speaker"]))
     participants = [*material.get("participants", ()), *material.get("names", ())]
     kinds = {entity["name"]: entity["type"] for entity in material.get("entities", ())}

@@ -1,4 +1,4 @@
-"""Extract noun phrases and clauses from a sentence. Pure."""
+"""Extract noun phrases and clauses from a sentence. Without database access."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Score how informative a sentence is without its context, and classify it into a tier and a kind. Pure.
+"""Score how informative a sentence is out of context, and classify it by tier and kind. Without database access.
 
 The weights are round numbers, set by ``manage.py evaluate --format extraction``. They rely on English grammar
 (names, numbers, tense, person) and short closed lists, because a list of topics would fit only one chat.

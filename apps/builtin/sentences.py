@@ -1,4 +1,4 @@
-"""Split a message into sentences, each with its speaker. Pure."""
+"""Split a message into sentences, each with its speaker. Without database access."""
 
 import re
 from collections.abc import Iterator

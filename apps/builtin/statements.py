@@ -1,4 +1,4 @@
-"""Split turns into sentences with speaker and addressee, and resolve their subjects and pronouns. Pure."""
+"""Split turns into sentences with speaker and addressee, and resolve subjects and pronouns. Without database access."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Find the open threads of a story (a quest, a promise, a debt, a mystery) and what resolves them. Pure."""
+"""Find the open threads of a story (quest, promise, debt, mystery) and what resolves them. Without database access."""
 
 import re
 from dataclasses import dataclass

@@ -40,7 +40,7 @@ def chat_document(chat: Chat) -> dict[str, Any]:
     }
 
 
-def import_document(job: ImportJob) -> dict[str, Any]:
+def import_job_document(job: ImportJob) -> dict[str, Any]:
     return {
         "id": str(job.pk),
         "filename": job.filename,
@@ -125,7 +125,7 @@ class ChatSerializer(serializers.Serializer[Chat]):
         return chat_document(instance)
 
 
-class OwnCharacter(serializers.PrimaryKeyRelatedField[Character]):
+class OwnedCharacterField(serializers.PrimaryKeyRelatedField[Character]):
     """The id of one of the user's characters, or null."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -137,13 +137,13 @@ class OwnCharacter(serializers.PrimaryKeyRelatedField[Character]):
 
 class ChatUpdateSerializer(StrictSerializer):
     title = TextField(max_length=200, allow_blank=False, required=False)
-    character = OwnCharacter(required=False)
+    character = OwnedCharacterField(required=False)
     user_name = TextField(max_length=200, required=False)
 
 
 class ChatCreateSerializer(StrictSerializer):
     title = TextField(max_length=200, default="", help_text="Default: the character's name.")
-    character = OwnCharacter(default=None)
+    character = OwnedCharacterField(default=None)
     user_name = TextField(max_length=200, default="")
     metadata = JSONObjectField(default=dict)
 
@@ -182,7 +182,7 @@ class WindowSerializer(serializers.Serializer[Any]):
         return super().get_fields() | {"from": serializers.IntegerField()}
 
 
-class SendDate(serializers.JSONField):
+class SendDateField(serializers.JSONField):
     """A string or number that ``parse_date`` can read."""
 
     def to_internal_value(self, data: Any) -> Any:
@@ -203,7 +203,7 @@ class MessageInputSerializer(serializers.Serializer[Any]):
     participant = serializers.UUIDField(required=False, allow_null=True)
     is_user = StrictBooleanField(default=False)
     is_system = StrictBooleanField(default=False)
-    send_date = SendDate(required=False)
+    send_date = SendDateField(required=False)
     mes = TextField()
     extra = JSONObjectField(required=False)
     swipe_id = StrictIntegerField(min_value=0, required=False)

@@ -1,4 +1,4 @@
-"""Split a statement into clauses, with uniform spelling and resolved pronouns. Pure.
+"""Split a statement into clauses, with uniform spelling and resolved pronouns. Without database access.
 
 Pronouns of the first and third person are replaced by the person they refer to if that is certain: ``Mira: “I live in
 Paris.”`` equals ``Mira lives in Paris.``. ``The user``, ``{{user}}`` and ``I`` without a speaker are one person.

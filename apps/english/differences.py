@@ -1,4 +1,4 @@
-"""Find the differences between two statements. Pure."""
+"""Find the differences between two statements. Without database access."""
 
 import re
 from dataclasses import dataclass

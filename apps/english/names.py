@@ -1,4 +1,4 @@
-"""Recognise proper names and titles. Pure."""
+"""Recognise proper names and titles. Without database access."""
 
 from apps.english.words import STOP_WORDS
 

@@ -1,4 +1,4 @@
-"""Detect negated statements. Pure."""
+"""Detect negated statements. Without database access."""
 
 import re
 

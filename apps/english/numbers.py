@@ -1,4 +1,4 @@
-"""Read numbers written as words. Pure."""
+"""Read numbers written as words. Without database access."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Find the predicate of each clause of a statement: its subject, its verb and the words after it. Pure."""
+"""Find the predicate of each clause of a statement: subject, verb and the words after it. Without database access."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Softmax regression on named signals: fit, keep as JSON, and predict. Pure except for its files."""
+"""Softmax regression on named signals: fit, keep as JSON, and predict. Without database access."""
 
 import json
 from collections.abc import Mapping, Sequence

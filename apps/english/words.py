@@ -1,4 +1,4 @@
-"""Find the content words of a text, and compare those of two texts. Pure."""
+"""Find the content words of a text, and compare those of two texts. Without database access."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Read LoCoMo's sessions and the turns that its annotators cited in observations. Pure."""
+"""Read LoCoMo's sessions and the turns that its annotators cited in observations. Without database access."""
 
 import re
 from collections.abc import Iterator, Mapping

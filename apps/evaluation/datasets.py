@@ -1,4 +1,4 @@
-"""Read evaluation data into stores of documents, with queries and the documents that answer them. Pure."""
+"""Read evaluation data as stores of documents, with queries and documents answering them. Without database access."""
 
 import datetime as dt
 import json

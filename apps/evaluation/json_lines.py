@@ -1,4 +1,4 @@
-"""Read JSON Lines. Pure."""
+"""Read JSON Lines. Without database access."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Measure a ranking for a query. ``gold`` holds the items that answer it. Pure."""
+"""Measure a ranking for a query. ``gold`` holds the items that answer it. Without database access."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import log2

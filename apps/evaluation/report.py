@@ -1,4 +1,4 @@
-"""Format the results of an evaluation as a JSON document or as a table. Pure."""
+"""Format the results of an evaluation as a JSON document or as a table. Without database access."""
 
 from collections.abc import Sequence
 from typing import Any

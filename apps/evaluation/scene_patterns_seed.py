@@ -1,4 +1,4 @@
-"""Find scene breaks with patterns like those of the original, Smart Memory 1.7.9, for comparison. Pure.
+"""Find scene breaks with patterns like the original's (Smart Memory 1.7.9), for comparison. Without database access.
 
 The patterns are our own. They match, and fail to match, the same cases as the original's are described to.
 

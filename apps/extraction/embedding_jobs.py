@@ -43,7 +43,7 @@ def current_model(owner: Owner) -> str:
 
 
 @transaction.atomic
-def start_reembedding(owner: Owner) -> EmbeddingJob | None:
+def start_embedding_job(owner: Owner) -> EmbeddingJob | None:
     """Return a queued job, or the active one for the same model; None if there is nothing to do.
 
     An active job for another model is cancelled. Raise Conflict if no model is available.

@@ -1,4 +1,4 @@
-"""Detect prompt injection in messages: commands to a model, out-of-character notes, tags of the reply formats. Pure.
+"""Detect prompt injection: commands to a model, out-of-character notes, tags of replies. Without database access.
 
 Messages are data: a message must not be able to dictate a memory. The rules are narrow on purpose, since people in
 stories remember, ignore and record things too.

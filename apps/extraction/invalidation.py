@@ -7,18 +7,18 @@ from django.db import transaction
 from apps.chats.locking import lock_chat
 from apps.chats.models import Chat
 from apps.common.scoping import Owner
-from apps.extraction.progress import changed_message_ids, copy_progress, mark_unread
+from apps.extraction.progress import changed_message_ids, copy_progress, mark_not_extracted
 from apps.memories.operations.branching import inherit
 from apps.memories.operations.invalidation import invalidate
 
 
 @transaction.atomic
 def invalidate_chat(owner: Owner, chat_id: UUID) -> int:
-    """Retire the memories of a chat whose sources changed. Return how many messages became unread. Raise Missing."""
+    """Retire memories whose sources changed. Return how many messages must be extracted again. Raise Missing."""
     chat = lock_chat(owner, chat_id)
     changed = changed_message_ids(chat)
     invalidate(chat, changed)
-    mark_unread(chat, changed)
+    mark_not_extracted(chat, changed)
     return len(changed)
 
 

@@ -16,7 +16,7 @@ from apps.common.scoping import Owner, owner_id_of
 from apps.extraction.models import ModelTest
 from apps.extraction.prompts.overrides import templates_of
 from apps.extraction.suitability.running import Report, question_count, run
-from apps.extraction.suitability.scoring import TierResult
+from apps.extraction.suitability.scoring import TrialResult
 from apps.llm.backends.connected import ConnectedBackend
 from apps.llm.generation import GenerationBackend, get_backend
 from apps.llm.models import Connection
@@ -60,9 +60,9 @@ def execute(test_id: UUID) -> None:
         # ``connection`` is null for a deleted connection and for the built-in backend; the names differ.
         if test.connection is None and test.backend != get_backend().name:
             raise Conflict(CONNECTION_DELETED)
-        results: list[TierResult] = []
+        results: list[TrialResult] = []
 
-        def store(result: TierResult) -> None:
+        def store(result: TrialResult) -> None:
             results.append(result)
             jobs.heartbeat(test, done=len(results), results=_document(Report(results)))
 

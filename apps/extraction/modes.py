@@ -9,7 +9,7 @@ from django.utils import timezone
 from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, Message
 from apps.common.scoping import Owner
-from apps.extraction.runs import mark_all_read
+from apps.extraction.runs import mark_all_extracted
 from apps.memories.models import (
     Arc,
     ChatMemory,
@@ -39,12 +39,12 @@ def set_read_only(owner: Owner, chat: Chat) -> ChatMemory:
 
 @transaction.atomic
 def end_read_only(owner: Owner, chat: Chat, *, learn: bool) -> ChatMemory:
-    """End read-only mode. With ``learn``, messages sent in the meantime are read too. Raise Missing."""
+    """End read-only mode. With ``learn``, also extract memories from messages sent in the meantime. Raise Missing."""
     chat = lock_chat(owner, chat.pk)
     memory = ChatMemory.of_chat(chat)
     if memory.mode == ChatMemory.Mode.READ_ONLY:
         if not learn:
-            mark_all_read(chat)
+            mark_all_extracted(chat)
         memory.mode, memory.read_only_since = ChatMemory.Mode.FULL, None
         memory.save()
     return memory
@@ -63,7 +63,7 @@ def start_fresh(owner: Owner, chat: Chat) -> ChatMemory:
     for model in _LAYER_MODELS:
         rows = model.objects.for_owner(owner).filter(chat=chat).exclude(state="retired")
         rows.update(**retired, state_before=F("state"), updated_at=timezone.now())
-    mark_all_read(chat)
+    mark_all_extracted(chat)
     memory = ChatMemory.of_chat(chat)
     memory.fresh_start = _newest_message(chat)
     memory.save()

@@ -114,7 +114,7 @@ def _read_windows(context: Context, members: Sequence[Character | None]) -> Iter
             yield from _run_stages(context, READING_STAGES, window, members)
             with transaction.atomic():
                 _check_unchanged(context.run, window.messages)
-                progress.mark_read(context.chat, window.messages, _reading_tiers(context))
+                progress.mark_extracted(context.chat, window.messages, _reading_tiers(context))
         except MessagesChanged:
             attempts += 1
             if attempts == MAX_ATTEMPTS:
@@ -169,7 +169,7 @@ def _run_step(context: Context, stage: Stage, window: Window, member: Character 
             rows = Character.objects.for_owner(context.owner_id).filter(pk=context.character.pk)
             list(rows.select_for_update().values_list("pk"))
         # No tier has read them yet, but this stores their fingerprints, so that an edit after this step is noticed.
-        progress.mark_read(context.chat, window.messages, [])
+        progress.mark_extracted(context.chat, window.messages, [])
         counts = outcome.write()
         result = runs.StepResult(stage.name, window.key, window.messages, member, outcome.unused, dict(counts))
         runs.finish_step(context.run, result)
@@ -185,9 +185,9 @@ def _next_window(context: Context) -> Window | None:
     if not tiers:
         return None
     start, end = _bounds(context.run)
-    new = progress.unread_messages(context.chat, tiers, max(start, context.position), end)
+    new = progress.messages_to_extract(context.chat, tiers, max(start, context.position), end)
     if context.position > start and not new.exists():
-        new = progress.unread_messages(context.chat, tiers, start, end)  # earlier messages that have changed
+        new = progress.messages_to_extract(context.chat, tiers, start, end)  # earlier messages that have changed
     if context.position == 0 and (count := new.count()):
         _estimate_total(context, count)
     messages: list[Message] = []
@@ -215,7 +215,7 @@ def _bounds(run: ExtractionRun) -> tuple[int, int]:
 
 
 def _estimate_total(context: Context, new: int) -> None:
-    """Store the expected number of steps for ``new`` unread messages."""
+    """Store the expected number of steps for ``new`` messages to extract."""
     members = len(learners(context.chat))
     reading, closing = (
         sum(members if stage.per_member else 1 for stage in stages if stage.tier in context.run.tiers)

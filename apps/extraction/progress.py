@@ -33,13 +33,13 @@ def window_key(messages: Sequence[Message]) -> str:
     return hashlib.blake2b(parts.encode(), digest_size=32).hexdigest()
 
 
-def unread_messages(chat: Chat, tiers: Sequence[str], start: int, end: int) -> Any:
+def messages_to_extract(chat: Chat, tiers: Sequence[str], start: int, end: int) -> Any:
     """Return the messages from index ``start`` to ``end``, exclusive, that one of the tiers has not read."""
     window = Message.objects.for_owner(chat.owner_id).filter(chat=chat, index__gte=start, index__lt=end)
     return window.filter(Q(progress=None) | ~Q(progress__tiers__contains=list(tiers))).order_by("index")
 
 
-def mark_read(chat: Chat, messages: Iterable[Message], tiers: Sequence[str]) -> None:
+def mark_extracted(chat: Chat, messages: Iterable[Message], tiers: Sequence[str]) -> None:
     """Record that the tiers have read the given versions of the messages."""
     rows = [(message.pk, fingerprint_of(message)) for message in messages]
     with connection.cursor() as cursor:
@@ -63,8 +63,8 @@ def mark_read(chat: Chat, messages: Iterable[Message], tiers: Sequence[str]) -> 
         )
 
 
-def mark_unread_from(chat: Chat, tiers: Sequence[str], start: int) -> None:
-    """Mark the messages from index ``start`` on as unread by the tiers."""
+def mark_not_extracted_from(chat: Chat, tiers: Sequence[str], start: int) -> None:
+    """Mark the messages from index ``start`` on as not extracted by the tiers."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -94,8 +94,8 @@ def changed_message_ids(chat: Chat) -> list[UUID]:
         return [row[0] for row in cursor.fetchall()]
 
 
-def mark_unread(chat: Chat, message_ids: Sequence[UUID]) -> None:
-    """Mark the messages as unread by every tier."""
+def mark_not_extracted(chat: Chat, message_ids: Sequence[UUID]) -> None:
+    """Mark the messages as not extracted by any tier."""
     ExtractionProgress.objects.for_owner(chat.owner_id).filter(chat=chat, message__in=message_ids).delete()
 
 
@@ -103,7 +103,7 @@ def copy_progress(parent: Chat, branch: Chat, last_index: int) -> None:
     """Mark a branch's messages as read by the tiers that have read the parent's.
 
     ``last_index`` is the index of the last message copied from the parent. Messages that have changed since they were
-    read stay unread.
+    read must be extracted again.
     """
     with connection.cursor() as cursor:
         cursor.execute(

@@ -17,7 +17,7 @@ from apps.chats.pages.plugins import Activity
 from apps.common import jobs
 from apps.common.scoping import Owner
 from apps.extraction.models import ExtractionRun, ModelCall, RunStep
-from apps.extraction.progress import mark_read, mark_unread_from, unread_messages
+from apps.extraction.progress import mark_extracted, mark_not_extracted_from, messages_to_extract
 from apps.extraction.settings.queries import settings_of
 from apps.extraction.settings.schema import TIERS
 from apps.memories.models import ChatMemory
@@ -54,9 +54,9 @@ def start_run(
     selected = [tier for tier in TIERS if (tier in tiers if tiers else getattr(settings_of(chat), tier))]
     reading = [tier for tier in selected if tier in READING_TIERS]
     if from_index is not None:
-        mark_unread_from(chat, reading, from_index)
+        mark_not_extracted_from(chat, reading, from_index)
     end = 0 if is_read_only(chat) else end_of_window(chat)
-    new = unread_messages(chat, reading, from_index or 0, end)
+    new = messages_to_extract(chat, reading, from_index or 0, end)
     run = ExtractionRun.objects.create(
         owner_id=chat.owner_id,
         chat=chat,
@@ -77,16 +77,16 @@ def is_read_only(chat: Chat) -> bool:
 def is_due(chat: Chat, *, since: int = 0) -> bool:
     """Return whether a run is due, looking at messages from index ``since`` on.
 
-    A run is due if enough messages are unread, or if an unread message precedes one that was read, because of an edit.
+    A run is due if enough messages are not extracted, or if one of them precedes one that was, because of an edit.
     """
     settings, end = settings_of(chat), end_of_window(chat)
     tiers = [tier for tier in READING_TIERS if getattr(settings, tier)]
     if not tiers or is_read_only(chat):
         return False
-    new = list(unread_messages(chat, tiers, since, end).values_list("index", flat=True)[: settings.extract_every])
+    new = list(messages_to_extract(chat, tiers, since, end).values_list("index", flat=True)[: settings.extract_every])
     if len(new) >= settings.extract_every:
         return True
-    # New messages have the last indexes without a gap; an unread one before the gap has been edited.
+    # New messages have the last indexes without a gap; one before the gap has been edited.
     return any(index + len(new) - position < end for position, index in enumerate(new))
 
 
@@ -134,10 +134,10 @@ def record_call(run: ExtractionRun, call: ModelCall) -> None:
     locked.save(update_fields=["llm"])
 
 
-def mark_all_read(chat: Chat) -> None:
-    """Mark every message of the chat as read without extracting anything from it."""
-    while batch := list(unread_messages(chat, READING_TIERS, 0, chat.message_count).with_swipes()[:1000]):
-        mark_read(chat, batch, READING_TIERS)
+def mark_all_extracted(chat: Chat) -> None:
+    """Mark every message of the chat as extracted, without extracting anything from it."""
+    while batch := list(messages_to_extract(chat, READING_TIERS, 0, chat.message_count).with_swipes()[:1000]):
+        mark_extracted(chat, batch, READING_TIERS)
 
 
 def latest_run(owner: Owner, chat: Chat) -> ExtractionRun | None:

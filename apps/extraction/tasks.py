@@ -24,7 +24,7 @@ from apps.llm.models import Connection
 from apps.memories.passages import index_batches
 
 EDIT_KINDS = (ChatChange.Kind.PATCH, ChatChange.Kind.UNDO)  # the kinds of change that alter existing messages
-MAX_SEARCHED = 500  # newest messages searched for unread ones if no existing message was altered
+MAX_SEARCHED = 500  # newest messages searched for ones to extract if no existing message was altered
 SWEEP_PERIOD = dt.timedelta(hours=2)  # a sweep looks at chats changed within this time
 TEST_TIME_LIMIT = 3600  # seconds; a model on a slow machine takes a quarter of an hour
 INDEXING_SECONDS = 20.0  # time after which indexing goes back to the queue to let other tasks run
@@ -146,10 +146,10 @@ def run_model_test(*, test_id: str, **kwargs: Any) -> None:
     model_tests.execute(UUID(test_id))
 
 
-def request_reembedding(owner: Owner) -> EmbeddingJob | None:
-    """Start a job as ``embedding_jobs.start_reembedding`` does, and queue it on commit."""
+def request_embedding_job(owner: Owner) -> EmbeddingJob | None:
+    """Start a job as ``embedding_jobs.start_embedding_job`` does, and queue it on commit."""
     with transaction.atomic():
-        job = embedding_jobs.start_reembedding(owner)
+        job = embedding_jobs.start_embedding_job(owner)
         if job and job.claim is None:
             transaction.on_commit(partial(run_reembedding.delay, job_id=str(job.pk)))
     return job
@@ -158,7 +158,7 @@ def request_reembedding(owner: Owner) -> EmbeddingJob | None:
 def on_embedding_changed(owner_id: UUID, **kwargs: Any) -> None:
     """Start a job that recomputes the owner's embeddings; do nothing if no model is available."""
     with suppress(Conflict):
-        request_reembedding(owner_id)
+        request_embedding_job(owner_id)
 
 
 @shared_task

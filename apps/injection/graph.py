@@ -1,4 +1,4 @@
-"""Build the entity graph of a recall: the entities that its memories name, linked if one memory names both. Pure."""
+"""Build a recall's entity graph: entities that its memories name, linked if one names both. Without database access."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -11,9 +11,9 @@ from django.conf import settings
 from django.db import models
 
 if TYPE_CHECKING:
-    TextField = models.Field[str, str]
+    _BaseField = models.Field[str, str]
 else:
-    TextField = models.Field
+    _BaseField = models.Field
 
 HKDF_INFO = b"loci.llm.connection-keys"  # other uses of the same SECRET_KEY derive other keys
 
@@ -38,7 +38,7 @@ class Undecryptable(str):
         return True
 
 
-class EncryptedTextField(TextField):
+class EncryptedTextField(_BaseField):
     """Text that is encrypted in the database (``bytea``) and plain on the model; an empty text is stored empty.
 
     Can't be used in filters, since each encryption of a text gives another ciphertext.

@@ -74,7 +74,7 @@ def use_for(connection: Connection, generation: bool | None = None, embeddings: 
         if used is None:
             continue
         if used and not getattr(connection, model):
-            raise Invalid.at(f"/{model}", "Name a model first.")
+            raise Invalid.at(f"/{model}", "Enter a model first.")
         if used:
             own.exclude(pk=connection.pk).filter(**{purpose: True}).update(**{purpose: False})
         _update(connection, **{purpose: used})
@@ -89,7 +89,7 @@ def delete_connection(connection: Connection) -> None:
 
 
 def record_check(connection: Connection, error: str) -> None:
-    """Record the time and the error, or "", of a test."""
+    """Record the time of a connection test and its error, "" if it passed."""
     _update(connection, checked_at=timezone.now(), check_error=error)
 
 

@@ -1,4 +1,4 @@
-"""Parsed proposals of an extractor: candidates for memories, and lines for the layers. Pure."""
+"""Parsed proposals of an extractor: candidates for memories, and lines for the layers. Without database access."""
 
 import hashlib
 from collections.abc import Iterable

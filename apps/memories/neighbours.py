@@ -49,7 +49,7 @@ CROSS JOIN LATERAL (
            1 - (embedding <=> batch.vector) AS similarity,
            effective.state <> 'active' OR deleted_at IS NOT NULL AS forgotten,
            candidate_hash = batch.hash AS same_hash,
-           effective.reason = 'capacity' AND deleted_at IS NULL AND NOT memory.id = ANY(%(learnt)s) AS evicted
+           effective.reason = 'capacity' AND deleted_at IS NULL AND NOT memory.id = ANY(%(previous)s) AS evicted
     FROM memories_memory AS memory
     LEFT JOIN memories_inheritance AS inherited
         ON inherited.memory_id = memory.id AND inherited.chat_id = %(chat)s
@@ -63,7 +63,7 @@ CROSS JOIN LATERAL (
                 AND (memory.chat_id IS NULL OR NOT memory.chat_id = ANY(%(relatives)s)) END)
       AND NOT effective.reason = ANY(%(lost)s)
       AND (effective.state = 'active' OR effective.reason = 'capacity'
-           OR deleted_at IS NOT NULL OR candidate_hash = batch.hash OR memory.id = ANY(%(learnt)s))
+           OR deleted_at IS NOT NULL OR candidate_hash = batch.hash OR memory.id = ANY(%(previous)s))
     ORDER BY candidate_hash = batch.hash DESC, (embedding <=> batch.vector) + 0
     LIMIT %(limit)s
 ) AS nearest
@@ -73,13 +73,13 @@ ORDER BY batch.number, nearest.same_hash DESC, nearest.similarity DESC
 
 
 def find_neighbours(
-    scope: Scope, hashes: Sequence[str], learnt: Sequence[UUID], vectors: np.ndarray[Any, Any], model: str
+    scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID], vectors: np.ndarray[Any, Any], model: str
 ) -> list[list[Neighbour]]:
     """Return the nearest memories of the scope for each candidate, nearest first, in one query for the whole batch.
 
-    A candidate is given by its hash and its vector. Included are memories that a person deleted, those ``learnt`` from
-    the same messages before (so that reading a text again adds nothing), and those evicted by the cap, which can still
-    be replaced. Memories that lost their source are excluded.
+    A candidate is given by its hash and its vector. Included are memories that a person deleted, those from the
+    same messages (``previous_ids``, so that reading a text again adds nothing), and those evicted by the cap, which can
+    still be replaced. Memories that lost their source are excluded.
     """
     neighbours: list[list[Neighbour]] = [[] for _ in vectors]
     if not len(vectors):
@@ -95,7 +95,7 @@ def find_neighbours(
                 "relatives": relatives(scope.chat),
                 "tier": scope.tier,
                 "hashes": list(hashes),
-                "learnt": list(learnt),
+                "previous": list(previous_ids),
                 "lost": list(LOST_REASONS),
                 "model": model,
                 "limit": MAX_NEIGHBOURS,
@@ -106,7 +106,7 @@ def find_neighbours(
     return neighbours
 
 
-def learnt_from(chat: Chat, messages: Iterable[Message]) -> list[UUID]:
+def memory_ids_from(chat: Chat, messages: Iterable[Message]) -> list[UUID]:
     """Return the ids of the memories that were created from or confirmed by any of the messages."""
     ids = [message.pk for message in messages]
     sources = MemorySource.objects.for_owner(chat.owner_id).filter(message__in=ids, lost=False)
@@ -115,7 +115,7 @@ def learnt_from(chat: Chat, messages: Iterable[Message]) -> list[UUID]:
 
 
 def neighbours_by_words(
-    scope: Scope, hashes: Sequence[str], learnt: Sequence[UUID], texts: Sequence[str]
+    scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID], texts: Sequence[str]
 ) -> list[list[Neighbour]]:
     """Find neighbours as ``find_neighbours`` does, but by common words, for when there are no vectors."""
     chat = scope.chat
@@ -123,19 +123,19 @@ def neighbours_by_words(
         row.memory_id: row
         for row in Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat).select_related("valid_from")
     }
-    memories = list(_comparable(scope, hashes, learnt, list(inherited)).select_related("valid_from"))
-    learnt_ids = set(learnt)
+    memories = list(_comparable(scope, hashes, previous_ids, list(inherited)).select_related("valid_from"))
+    previous = set(previous_ids)
     return [
-        _nearest_by_words(chat, hash_, text, memories, inherited, learnt_ids)
+        _nearest_by_words(chat, hash_, text, memories, inherited, previous)
         for hash_, text in zip(hashes, texts, strict=True)
     ]
 
 
-def _comparable(scope: Scope, hashes: Sequence[str], learnt: Sequence[UUID], inherited: Sequence[UUID]) -> Any:
+def _comparable(scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID], inherited: Sequence[UUID]) -> Any:
     """Return the memories of the scope with which candidates with these hashes are compared."""
     chat = scope.chat
     in_scope = Q(chat=chat) if scope.character_id is None else Q(character_id=scope.character_id)
-    memories = Memory.objects.for_owner(chat.owner_id).comparable(hashes, [*learnt, *inherited])
+    memories = Memory.objects.for_owner(chat.owner_id).comparable(hashes, [*previous_ids, *inherited])
     memories = memories.filter(in_scope & ~Q(chat__in=relatives(chat)) | Q(pk__in=inherited), tier=scope.tier)
     inheritances = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat)
     lost_here = inheritances.filter(retired_reason__in=LOST_REASONS).values("memory_id")
@@ -143,13 +143,13 @@ def _comparable(scope: Scope, hashes: Sequence[str], learnt: Sequence[UUID], inh
     return memories.exclude(is_lost)
 
 
-def memories_without_vector(
-    scope: Scope, hashes: Sequence[str], learnt: Sequence[UUID], model: str, limit: int
+def unembedded_memories(
+    scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID], model: str, limit: int
 ) -> list[tuple[UUID, str]]:
     """Return id and text of up to ``limit`` memories not embedded with ``model``, which ``find_neighbours`` misses."""
     inheritances = Inheritance.objects.for_owner(scope.chat.owner_id).filter(chat=scope.chat)
     inherited_ids = list(inheritances.values_list("memory_id", flat=True))
-    missing = _comparable(scope, hashes, learnt, inherited_ids).exclude(embedding_model=model)
+    missing = _comparable(scope, hashes, previous_ids, inherited_ids).exclude(embedding_model=model)
     return list(missing.order_by("-pk").values_list("pk", "text")[:limit])
 
 
@@ -159,7 +159,7 @@ def _nearest_by_words(
     text: str,
     memories: Sequence[Memory],
     inherited: dict[UUID, Inheritance],
-    learnt: Set[UUID],
+    previous: Set[UUID],
 ) -> list[Neighbour]:
     neighbours = []
     for memory in memories:
@@ -174,7 +174,7 @@ def _nearest_by_words(
                 forgotten=effective.state != Memory.State.ACTIVE or memory.deleted_at is not None,
                 valid_from_index=valid_from.index if valid_from and valid_from.chat_id == chat.pk else None,
                 same_hash=memory.candidate_hash == line_hash,
-                evicted=effective.retired_reason == "capacity" and not memory.deleted_at and memory.pk not in learnt,
+                evicted=effective.retired_reason == "capacity" and not memory.deleted_at and memory.pk not in previous,
             )
         )
     return sorted(neighbours, key=lambda neighbour: (not neighbour.same_hash, -neighbour.similarity))[:MAX_NEIGHBOURS]

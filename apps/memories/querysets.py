@@ -20,13 +20,13 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         """Exclude superseded, retired and deleted memories."""
         return self.present().filter(state="active")
 
-    def comparable(self, hashes: Sequence[str], learnt: Sequence[UUID]) -> Self:
+    def comparable(self, hashes: Sequence[str], previous_ids: Sequence[UUID]) -> Self:
         """Return the memories that new candidates are compared with.
 
         These are active memories, tombstones, memories retired for capacity, those made from the same lines
-        (``hashes``), and those with the ids ``learnt``, which were learnt from the same messages before.
+        (``hashes``), and those from the same messages (``previous_ids``).
         """
-        also = models.Q(candidate_hash__in=hashes) | models.Q(pk__in=learnt) | models.Q(retired_reason="capacity")
+        also = models.Q(candidate_hash__in=hashes) | models.Q(pk__in=previous_ids) | models.Q(retired_reason="capacity")
         return self.filter(models.Q(state="active") | models.Q(deleted_at__isnull=False) | also)
 
     def valid_at(self, index: int) -> Self:

@@ -1,4 +1,4 @@
-"""Lay out the relationship graph: people on an ellipse, curved arrows between them. Pure."""
+"""Lay out the relationship graph: people on an ellipse, curved arrows between them. Without database access."""
 
 import math
 from collections.abc import Sequence

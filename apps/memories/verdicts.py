@@ -1,4 +1,4 @@
-"""Decide whether a candidate becomes a new memory, replaces an older one, or is a repetition. Pure.
+"""Decide whether a candidate becomes a new memory, replaces an older one, or is a repetition. Without database access.
 
 Repetitions are found by similarity. Uncertain cases are decided by a language model (``confirm``) or, without one, by
 the learned comparison (``compare``). No hand-written rule supersedes a statement; a contradiction only keeps a

@@ -9,7 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.memories.operations.knowledge import create_knowledge
-from apps.memories.operations.ledger import set_state
+from apps.memories.operations.ledger import set_field_by_hand
 from apps.memories.operations.relationships import set_relationship
 from tests.factories import make_character, make_chat, make_memory
 
@@ -30,7 +30,7 @@ def chat(transactional_db: None) -> Chat:
     create_knowledge(chat, "knows", "Mira", "Which tea Tom likes, and that he drinks it cold.", editor="a")
     create_knowledge(chat, "hiding", "Tom", "That there is none left.", editor="a", target="Mira")
     set_relationship(chat, "Mira", "Tom", "fond", "high", editor="a")
-    set_state(chat, "Mira", "character", "location", "the kitchen of a very long house", editor="a")
+    set_field_by_hand(chat, "Mira", "character", "location", "the kitchen of a very long house", editor="a")
     return chat
 
 

@@ -19,7 +19,7 @@ from apps.extraction.prompts.rendering import TASKS, default_template
 from apps.extraction.suitability.expectations import Expectation, Statement
 from apps.extraction.suitability.running import Report, question_count, run
 from apps.extraction.suitability.scenarios import trials
-from apps.extraction.suitability.scoring import TierResult, score_reply
+from apps.extraction.suitability.scoring import TrialResult, score_reply
 from apps.llm.backends.builtin import BuiltinBackend
 from apps.llm.generation import Completion, GenerationFailed, GenerationRequest, Watch, unwatched
 from apps.llm.models import Connection
@@ -139,7 +139,7 @@ def run_all(backend: Any, **options: Any) -> Report:
 def test_a_good_reply_scores_high(task: str) -> None:
     result = score_reply(TRIALS[task], GOOD_REPLIES[task])
     assert result.wrong == []
-    assert result.unused == []
+    assert result.unused_lines == []
     assert (result.score, result.verdict) == (100, "good"), result.missing
     assert result.raw == GOOD_REPLIES[task]
 
@@ -304,7 +304,7 @@ def test_results_are_reported_at_once_and_a_failure_does_not_stop_the_test() -> 
     failure = GenerationFailed("The server is on fire.")
     failure.partial = "[arc] Ilka wants"
     failure.completion_tokens = 3
-    seen: list[TierResult] = []
+    seen: list[TrialResult] = []
     report = run(Scripted(GOOD_REPLIES | {"arcs": failure}), unwatched, seen.append)
     assert seen == report.tiers
     arcs = next(tier for tier in seen if tier.task == "arcs")

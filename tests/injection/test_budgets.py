@@ -9,7 +9,7 @@ from apps.injection.slots.blocks import render_block
 from apps.injection.slots.budgets import fit
 from apps.llm.tokens import count_tokens
 
-HEADING = "What is known from before:"
+HEADING = "Known from earlier conversations:"
 
 
 @dataclass(frozen=True)

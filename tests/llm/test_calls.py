@@ -131,8 +131,8 @@ def test_a_silent_server_times_out(connect: Connect, server: ScriptedServer, bac
 
 
 def test_a_slow_stream_ends_at_the_total_time(connect: Connect, server: ScriptedServer, monkeypatch):
-    original = connected.endpoint_of
-    monkeypatch.setattr(connected, "endpoint_of", lambda connection: original(connection).with_time_limit(1))
+    original = connected.call_policy_of
+    monkeypatch.setattr(connected, "call_policy_of", lambda connection: original(connection).with_time_limit(1))
     server.reply_with(Reply("Hello, Alice. " * 100, piece=2, pace=0.05))
     failure = failing(connect(), GenerationFailed, "not complete after")
     assert failure.partial.startswith("Hello")
@@ -181,7 +181,8 @@ def test_a_key_that_a_server_repeats_is_redacted(connect: Connect, server: Scrip
     )
     connection = connect(backend=backend)
     failure = failing(connection, Misconfigured, "refuses the key.*Wrong: Bearer •••")
-    assert KEY not in f"{failure!r} {failure} {failure.document()} {connected.endpoint_of(connection)!r} {connection!r}"
+    policy = connected.call_policy_of(connection)
+    assert KEY not in f"{failure!r} {failure} {failure.document()} {policy!r} {connection!r}"
 
 
 def test_a_redirect_is_not_followed(connect: Connect, server: ScriptedServer):

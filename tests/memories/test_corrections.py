@@ -7,7 +7,7 @@ from apps.extraction.modes import start_fresh
 from apps.memories.models import Arc, LedgerEntry, Scene
 from apps.memories.operations.arcs import close_arc, create_arc
 from apps.memories.operations.layer_entries import edit_entry, end_entry, retire_entry
-from apps.memories.operations.ledger import set_state
+from apps.memories.operations.ledger import set_field_by_hand
 from apps.memories.operations.scenes import dismiss_scene
 from tests.factories import make_character, make_chat
 
@@ -47,7 +47,7 @@ def test_a_scene_from_before_a_fresh_start_can_be_dismissed_and_brought_back(cha
 
 
 def test_a_run_does_not_end_an_entry_that_a_person_takes_out_meanwhile(chat) -> None:
-    set_state(chat, "Mira", "character", "location", "the harbour", editor="alice")
+    set_field_by_hand(chat, "Mira", "character", "location", "the harbour", editor="alice")
     loaded = LedgerEntry.objects.for_owner(chat.owner).get()
     retire_entry(LedgerEntry.objects.for_owner(chat.owner).get(), editor="alice")
     end_entry(loaded, LedgerEntry.State.REPLACED, None)

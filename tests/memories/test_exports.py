@@ -13,7 +13,7 @@ from apps.memories.exports import SCHEMA_VERSION
 from apps.memories.models import MemorySource, VersionedText
 from apps.memories.operations.arcs import create_arc
 from apps.memories.operations.knowledge import create_knowledge
-from apps.memories.operations.ledger import set_state
+from apps.memories.operations.ledger import set_field_by_hand
 from apps.memories.operations.relationships import set_relationship
 from apps.memories.operations.texts import edit_text
 from tests.factories import make_character, make_chat, make_memory
@@ -43,8 +43,8 @@ def test_an_export_holds_every_layer(alice: APIClient, chat: Chat) -> None:
     MemorySource.objects.create(owner=chat.owner, memory=old, message=message, swipe=message.active_swipe)
     editor = {"editor": "alice"}
     create_arc(chat, "Why did she move?", persistent=False, **editor)
-    set_state(chat, name="Alice", kind="character", field="location", value="Paris", **editor)
-    set_state(chat, name="Alice", kind="character", field="location", value="Lyon", **editor)
+    set_field_by_hand(chat, name="Alice", kind="character", field="location", value="Paris", **editor)
+    set_field_by_hand(chat, name="Alice", kind="character", field="location", value="Lyon", **editor)
     create_knowledge(chat, kind="hiding", subject="Tom", target="Alice", text="He has a dog.", **editor)
     set_relationship(chat, subject="Tom", target="Alice", word="loyal", magnitude="high", **editor)
     edit_text(chat, VersionedText.Kind.SUMMARY, character=None, text="She moved.", **editor)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.memories.search.excerpts import MAX_EXCERPT_LENGTH, best_sentence, excerpt
-from apps.memories.search.presets import ARMS, PRESETS
+from apps.memories.search.presets import PRESETS, RETRIEVERS
 from apps.memories.search.questions import Speaker, parse_query, sentences_of, subjects_of, vector_preference
 from apps.memories.search.ranking import SIGNALS, Hit, TurnPosition, rank, recency, relative_length
 
@@ -16,10 +16,10 @@ MIRA = Speaker("Mira Holt", is_user=False, turns=10, words=100)
 TOM = Speaker("Tom", is_user=True, turns=10, words=100)
 
 
-def message(number=0, *, session=0, speaker="Tom", is_question=False, subject=0.0, **arms):
+def message(number=0, *, session=0, speaker="Tom", is_question=False, subject=0.0, **retrievers):
     traits = {"subject": subject, "question": float(is_question)}
     turn = TurnPosition(CHAT, session, number, speaker, is_question)
-    return Hit(uuid.UUID(int=number), "messages", arms, traits, turn)
+    return Hit(uuid.UUID(int=number), "messages", retrievers, traits, turn)
 
 
 def order(candidates, preset="default", **options):
@@ -32,12 +32,12 @@ turns = st.tuples(
     st.sampled_from(["Tom", "Mira"]),
     st.booleans(),
     st.sampled_from([0.0, 1.0]),
-    st.fixed_dictionaries(dict.fromkeys(ARMS, units)),
+    st.fixed_dictionaries(dict.fromkeys(RETRIEVERS, units)),
 )
 candidates = st.lists(turns, max_size=20).map(
     lambda rows: [
-        message(number, session=session, speaker=speaker, is_question=asks, subject=subject, **arms)
-        for number, (session, speaker, asks, subject, arms) in enumerate(rows)
+        message(number, session=session, speaker=speaker, is_question=asks, subject=subject, **retrievers)
+        for number, (session, speaker, asks, subject, retrievers) in enumerate(rows)
     ]
 )
 

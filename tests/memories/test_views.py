@@ -304,11 +304,11 @@ def test_progress_is_followed_to_the_end_and_then_the_rail_is_read_anew(
     assert "hx-get" not in page(site, url)
     run, _ = runs.start_run(chat.owner_id, chat)
     reply = site.get(url, **HTMX)
-    assert f'hx-get="{url}?watching"' in reply.content.decode()
+    assert f'hx-get="{url}?was_active"' in reply.content.decode()
     assert "Waiting" in reply.content.decode()
-    assert "HX-Trigger" not in site.get(f"{url}?watching", **HTMX)
+    assert "HX-Trigger" not in site.get(f"{url}?was_active", **HTMX)
     pipeline.execute(run.pk)
-    done = site.get(f"{url}?watching", **HTMX)
+    done = site.get(f"{url}?was_active", **HTMX)
     assert done["HX-Trigger"] == "remembered"
     assert "kept" in done.content.decode()
     assert "hx-get" not in done.content.decode()
@@ -320,7 +320,7 @@ def test_a_run_that_failed_says_why(site: Client, chat: Chat) -> None:
     claimed = jobs.claim(ExtractionRun, run.pk)
     assert claimed is not None
     jobs.end(claimed, "failed", "The model did not answer.")
-    html = page(site, f"/memories/chats/{chat.pk}/progress/?watching")
+    html = page(site, f"/memories/chats/{chat.pk}/progress/?was_active")
     assert "The model did not answer." in html
     assert "Your chat is safe" in html
 

@@ -1,4 +1,4 @@
-"""Represent changes of the state ledger and apply them to an entity's fields. Pure."""
+"""Represent changes of the state ledger and apply them to an entity's fields. Without database access."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Find changes of people's location, mood, injuries, goal and outfit in a sentence. Pure.
+"""Find changes of people's location, mood, injuries, goal and outfit in a sentence. Without database access.
 
 Only the present counts: past, planned, denied and hypothetical events change nothing.
 """

@@ -1,4 +1,4 @@
-"""Find changes of carried items and of known objects, places and factions in a sentence. Pure."""
+"""Find changes of carried items and of known objects, places and factions in a sentence. Without database access."""
 
 import re
 from collections.abc import Iterator
@@ -66,13 +66,13 @@ _BEFORE_NAME = {
 
 
 def thing_changes(statement: Statement) -> Iterator[StateChange]:
-    """Yield the changes of carried items and of the registry's entities that a sentence names."""
+    """Yield the changes of carried items and of known entities that a sentence names."""
     if statement.is_question or _UNREAL.search(statement.text):
         return
     yield from _carried_changes(statement)
     for name, kind in statement.people.kinds.items():
         match = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", statement.text, re.IGNORECASE)
-        for field, value in _registry_changes(statement, kind, match) if match else ():
+        for field, value in _known_entity_changes(statement, kind, match) if match else ():
             if value:
                 yield StateChange(name, kind, field, value.strip())
 
@@ -105,7 +105,7 @@ def _antecedent(text: str, end: int) -> str:
     return next((noun_phrase(text, match.end()) for match in _TAKES.finditer(text, 0, end)), "")
 
 
-def _registry_changes(statement: Statement, kind: str, named: re.Match[str]) -> Iterator[tuple[str, str]]:
+def _known_entity_changes(statement: Statement, kind: str, named: re.Match[str]) -> Iterator[tuple[str, str]]:
     """Yield (field, value) from the words before and after the match of an entity's name."""
     before, rest = statement.text[: named.start()], statement.text[named.end() :]
     for entity_kind, field, pattern in _AFTER_NAME:

@@ -15,22 +15,22 @@ WEIGHTS = Path(__file__).with_name("weights.npz")
 MIN_LIKELIHOOD = 0.3  # gives the best F1 on tables left out of training
 
 
-def likelihoods(turns: Sequence[SceneTurn], first: int = 1) -> list[float]:
-    """Return how likely each message from ``first`` begins a scene; 0 for earlier ones and the first of all.
+def likelihoods(turns: Sequence[SceneTurn], first_new: int = 1) -> list[float]:
+    """Return how likely each message from ``first_new`` begins a scene; 0 for earlier ones and the first of all.
 
     Without an embedding model, words alone decide.
     """
-    first = max(first, 1)
-    if first >= len(turns):
+    first_new = max(first_new, 1)
+    if first_new >= len(turns):
         return [0.0] * len(turns)
     try:
-        inputs = inputs_of(turns, first)
+        inputs = inputs_of(turns, first_new)
     except EmbeddingUnavailable:
-        inputs = inputs_without_vectors(turns, first)
+        inputs = inputs_without_vectors(turns, first_new)
     likely = _network().likelihoods(inputs)
     # The training tables have too few of these for the network to learn them.
-    begins = (not stays_in_scene(turn) for turn in turns[first:])
-    return [0.0] * first + [float(one) if may else 0.0 for one, may in zip(likely, begins, strict=True)]
+    begins = (not stays_in_scene(turn) for turn in turns[first_new:])
+    return [0.0] * first_new + [float(one) if may else 0.0 for one, may in zip(likely, begins, strict=True)]
 
 
 def scene_starts(
@@ -38,13 +38,13 @@ def scene_starts(
     *,
     min_messages: int = 3,
     likely: Sequence[float] = (),
-    agrees: Callable[[int], bool] = lambda position: True,
+    accept: Callable[[int], bool] = lambda position: True,
 ) -> list[int]:
     """Return the positions of the turns that begin a scene, in order, without the first turn.
 
     A scene has at least ``min_messages``; a start that would make it shorter is ignored. ``likely`` are the turns'
     likelihoods; right after a beginning, only a mark begins another scene, since the reply to a new setting resembles
-    one. ``agrees`` is called for each candidate position, and decides.
+    one. ``accept`` is called for each candidate position, and decides.
     """
     starts: list[int] = []
     for position in range(1, len(turns)):
@@ -53,7 +53,7 @@ def scene_starts(
             continue
         follows = bool(starts) and last == position - 1
         begins = not follows and bool(likely) and likely[position] >= MIN_LIKELIHOOD
-        if (begins or is_marked(turns[max(position - WINDOW, 0) : position], turns[position])) and agrees(position):
+        if (begins or is_marked(turns[max(position - WINDOW, 0) : position], turns[position])) and accept(position):
             starts.append(position)
     return starts
 

@@ -1,4 +1,4 @@
-"""Split a message into lines and recognise separators, headings and status fields. Pure."""
+"""Split a message into lines and recognise separators, headings and status fields. Without database access."""
 
 import re
 

@@ -17,9 +17,9 @@ VECTOR_SCALE = 20.0  # about the square root of DIMENSIONS: brings vectors to th
 MIN_SCALE = 1e-6  # minimum standard deviation of an informative signal
 
 
-def inputs_of(turns: Sequence[SceneTurn], first: int = 1) -> Array:
-    """Return a row for each message from ``first``, which is at least 1. Raise EmbeddingUnavailable."""
-    start = max(first - NEAR - 1, 0)  # earlier messages are needed for comparison
+def inputs_of(turns: Sequence[SceneTurn], first_new: int = 1) -> Array:
+    """Return a row for each message from ``first_new``, which is at least 1. Raise EmbeddingUnavailable."""
+    start = max(first_new - NEAR - 1, 0)  # earlier messages are needed for comparison
     readings = [reading_of(turn.text) for turn in turns[start:]]
     texts = {text: None for item in readings for text in (item.opening, item.first_sentence, item.beginning)}
     vector_of = _embed_new(list(texts))
@@ -27,7 +27,7 @@ def inputs_of(turns: Sequence[SceneTurn], first: int = 1) -> Array:
     sentences = np.array([vector_of[item.first_sentence] for item in readings])
     messages = np.array([vector_of[item.beginning] for item in readings])
     rows = []
-    for position in range(first, len(turns)):
+    for position in range(first_new, len(turns)):
         i = position - start
         numbers = [
             *signals(turns, position).values(),
@@ -52,10 +52,10 @@ def _embed_new(texts: Sequence[str]) -> dict[str, Array]:
     return vectors
 
 
-def inputs_without_vectors(turns: Sequence[SceneTurn], first: int = 1) -> Array:
+def inputs_without_vectors(turns: Sequence[SceneTurn], first_new: int = 1) -> Array:
     """Return rows in which the values computed from vectors are unknown (NaN)."""
     unknown = [np.nan] * (SIMILARITIES + 3 + VECTORS * DIMENSIONS)
-    return np.array([[*signals(turns, position).values(), *unknown] for position in range(first, len(turns))])
+    return np.array([[*signals(turns, position).values(), *unknown] for position in range(first_new, len(turns))])
 
 
 def learn(passages: Iterable[tuple[Sequence[SceneTurn], frozenset[int]]]) -> Network:

@@ -1,4 +1,4 @@
-"""Recognise scene breaks marked outside the story: by a separator, a heading, a new place field, a long pause. Pure."""
+"""Find scene breaks marked by a separator, a heading, a new place field, a long pause. Without database access."""
 
 import datetime as dt
 from collections.abc import Sequence

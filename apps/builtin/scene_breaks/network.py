@@ -1,4 +1,4 @@
-"""Train and evaluate a small neural network with numpy: one hidden layer, and a linear path around it. Pure."""
+"""Small neural network in numpy, with one hidden layer and a linear path around it. Without database access."""
 
 from dataclasses import dataclass
 from pathlib import Path

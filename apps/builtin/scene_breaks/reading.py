@@ -1,4 +1,4 @@
-"""Read a message: its sentences with and without speech, its opening and its end. Pure."""
+"""Read a message: its sentences with and without speech, its opening and its end. Without database access."""
 
 import re
 from dataclasses import dataclass

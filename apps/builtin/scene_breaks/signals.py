@@ -1,4 +1,4 @@
-"""Compute numbers from a message and those before it that may show whether it begins a scene. Pure."""
+"""Compute numbers from a message and earlier ones that may show whether it begins a scene. Without database access."""
 
 import itertools
 import re

@@ -1,4 +1,4 @@
-"""List the words counted by signals: time, calendar, plans, partings, greetings, persons. Pure."""
+"""List the words counted by signals: time, calendar, plans, partings, greetings, persons. Without database access."""
 
 import re
 from collections.abc import Collection, Iterable

@@ -117,10 +117,7 @@ class CharacterExportView(APIView):
 
     @extend_schema(
         parameters=[OpenApiParameter("format", OpenApiTypes.STR, enum=["json", "png"], default="json")],
-        responses={
-            (200, "application/json"): OpenApiTypes.OBJECT,
-            (200, "image/png"): OpenApiTypes.BINARY,
-        },
+        responses={(200, "application/json"): OpenApiTypes.OBJECT, (200, "image/png"): OpenApiTypes.BINARY},
     )
     def get(self, request: Request, pk: UUID) -> HttpResponse:
         """Export the card as imported, with later changes. A PNG contains the card in versions 2 and 3."""

@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from apps.chats.api.imports import ImportSerializer, ReportSerializer
 from apps.chats.api.uploads import check_content_length
 from apps.chats.models import ImportJob
-from apps.chats.serializers import import_document
+from apps.chats.serializers import import_job_document
 from apps.chats.tasks import request_import
 from apps.chats.transfer.import_jobs import access_import_job
 from apps.common import jobs
@@ -39,7 +39,7 @@ class ImportJobSerializer(serializers.Serializer[ImportJob]):
     finished_at = serializers.DateTimeField(allow_null=True)
 
     def to_representation(self, instance: ImportJob) -> dict[str, Any]:
-        return import_document(instance)
+        return import_job_document(instance)
 
 
 class ImportStartedSerializer(serializers.Serializer[Any]):
@@ -63,17 +63,17 @@ class ImportJobListView(generics.ListAPIView[ImportJob]):
         check_content_length(request, settings.IMPORT_MAX_BYTES)
         fields = read_body(ImportSerializer, request)
         job = request_import(request.user, fields.pop("file"), **fields)
-        return Response({"import": import_document(job)}, status=status.HTTP_202_ACCEPTED)
+        return Response({"import": import_job_document(job)}, status=status.HTTP_202_ACCEPTED)
 
 
 class ImportJobView(APIView):
     @extend_schema(responses=ImportJobSerializer)
     def get(self, request: Request, job_id: UUID) -> Response:
-        return Response(import_document(access_import_job(request.user, job_id)))
+        return Response(import_job_document(access_import_job(request.user, job_id)))
 
 
 class ImportJobCancelView(APIView):
     @extend_schema(request=None, responses=ImportJobSerializer)
     def post(self, request: Request, job_id: UUID) -> Response:
         """Cancel the import. An import that has ended is not changed."""
-        return Response(import_document(jobs.cancel(access_import_job(request.user, job_id))))
+        return Response(import_job_document(jobs.cancel(access_import_job(request.user, job_id))))

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats.api.uploads import check_content_length
-from apps.chats.serializers import ChatSerializer, OwnCharacter, chat_document
+from apps.chats.serializers import ChatSerializer, OwnedCharacterField, chat_document
 from apps.chats.transfer.imports import import_chats
 from apps.common.serializer_fields import StrictSerializer, TextField, read_body
 
@@ -19,7 +19,7 @@ from apps.common.serializer_fields import StrictSerializer, TextField, read_body
 class ImportSerializer(StrictSerializer):
     file = serializers.FileField(allow_empty_file=True)
     title = TextField(max_length=200, default="", help_text="Default: the name of the file.")
-    character = OwnCharacter(default=None, help_text="Default: the character named in the file.")
+    character = OwnedCharacterField(default=None, help_text="Default: the character named in the file.")
 
 
 class SkippedLineSerializer(serializers.Serializer[Any]):
@@ -49,8 +49,5 @@ class ChatImportView(APIView):
         fields = read_body(ImportSerializer, request)
         file = fields.pop("file")
         result = import_chats(request.user, file, filename=file.name, **fields)
-        document = {
-            "chats": [chat_document(chat) for chat in result.chats],
-            "report": result.report.as_dict(),
-        }
+        document = {"chats": [chat_document(chat) for chat in result.chats], "report": result.report.as_dict()}
         return Response(document, status=status.HTTP_201_CREATED)

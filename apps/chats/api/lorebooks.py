@@ -20,7 +20,7 @@ from apps.chats.formats.layout import dump
 from apps.chats.formats.lorebooks.entries import AFTER, BEFORE, MAX_ENTRIES
 from apps.chats.models import Lorebook
 from apps.chats.queries import access_lorebook
-from apps.chats.serializers import OwnCharacter
+from apps.chats.serializers import OwnedCharacterField
 from apps.chats.transfer import cards
 from apps.common.pagination import NewestFirstPagination
 from apps.common.problems import Invalid
@@ -67,7 +67,7 @@ class BookSerializer(StrictSerializer):
     """A lorebook in a request. `entries` are replaced as a whole."""
 
     name = TextField(max_length=200, allow_blank=False)
-    character = OwnCharacter(required=False)
+    character = OwnedCharacterField(required=False)
     description = TextField(required=False)
     scan_depth = PositionField(required=False, allow_null=True)
     token_budget = PositionField(required=False, allow_null=True)
@@ -157,9 +157,7 @@ class LorebookImportView(APIView):
 
 class LorebookExportView(APIView):
     @extend_schema(
-        parameters=[
-            OpenApiParameter("format", OpenApiTypes.STR, enum=list(lorebooks.FORMATS), default="sillytavern"),
-        ],
+        parameters=[OpenApiParameter("format", OpenApiTypes.STR, enum=list(lorebooks.FORMATS), default="sillytavern")],
         responses={(200, "application/json"): OpenApiTypes.OBJECT},
     )
     def get(self, request: Request, lorebook_id: UUID) -> HttpResponse:

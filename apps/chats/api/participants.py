@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from apps.chats import operations
 from apps.chats.models import Participant
 from apps.chats.queries import MAX_ROUNDS, access_chat, rounds_of
-from apps.chats.serializers import OwnCharacter
+from apps.chats.serializers import OwnedCharacterField
 from apps.common.serializer_fields import (
     PositionField,
     StrictBooleanField,
@@ -40,7 +40,7 @@ class ParticipantsSerializer(serializers.Serializer[Any]):
 
 class NewParticipantSerializer(StrictSerializer):
     name = TextField(max_length=200, allow_blank=False, required=False, help_text="Default: the character's name.")
-    character = OwnCharacter(default=None)
+    character = OwnedCharacterField(default=None)
     muted = StrictBooleanField(default=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class NewParticipantSerializer(StrictSerializer):
 
 class ParticipantUpdateSerializer(StrictSerializer):
     name = TextField(max_length=200, allow_blank=False, required=False)
-    character = OwnCharacter(required=False)
+    character = OwnedCharacterField(required=False)
     position = PositionField(required=False)
     muted = StrictBooleanField(required=False)
 

@@ -126,10 +126,7 @@ def _save_swipes(message: Message, state: dict[str, Any]) -> None:
     kept = [swipe.pk for swipe in swipes]
     Swipe.objects.for_owner(message.owner_id).filter(message=message).exclude(pk__in=kept).delete()
     Swipe.objects.bulk_create(
-        swipes,
-        update_conflicts=True,
-        unique_fields=["id"],
-        update_fields=["position", "mes", "extra", "info"],
+        swipes, update_conflicts=True, unique_fields=["id"], update_fields=["position", "mes", "extra", "info"]
     )
 
 

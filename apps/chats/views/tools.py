@@ -23,7 +23,7 @@ from apps.chats.views.access import own_chat, own_message, redirect_page, wants_
 from apps.chats.views.conversation import turn_response
 from apps.common.problems import Problem
 
-# An action sets the state of one message regardless of the current one, so it can't conflict with other writes.
+# An action overwrites one message's state, whatever it is, so it can't conflict with other writes.
 UNCHECKED = Guard(optional=True)
 
 
@@ -104,7 +104,7 @@ def insert(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespons
 @login_required
 @require_POST
 def branch(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
-    """Create a chat that begins as this one, up to the message."""
+    """Create a branch of the chat that ends with this message."""
     row = own_message(request, chat_id, message_id)
     form = BranchForm(request.POST)
     fields = form.cleaned_data if form.is_valid() else {}

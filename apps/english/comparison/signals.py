@@ -1,4 +1,4 @@
-"""Measure the similarities and differences of two statements as numbers. Pure."""
+"""Measure the similarities and differences of two statements as numbers. Without database access."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Stems of inflected English words. Pure."""
+"""Stems of inflected English words. Without database access."""
 
 from functools import lru_cache
 

@@ -1,4 +1,4 @@
-"""Synonyms, antonyms and classes of words. Pure."""
+"""Synonyms, antonyms and classes of words. Without database access."""
 
 from collections import defaultdict
 from functools import cache, lru_cache

@@ -6,26 +6,26 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.common import jobs
-from apps.extraction.api.serializers import ReembeddingSerializer
+from apps.extraction.api.serializers import EmbeddingJobStateSerializer
 from apps.extraction.embedding_jobs import count_stale, current_model
 from apps.extraction.models import EmbeddingJob
-from apps.extraction.tasks import request_reembedding
+from apps.extraction.tasks import request_embedding_job
 
 
-class ReembeddingViewSet(viewsets.ViewSet):
+class EmbeddingJobViewSet(viewsets.ViewSet):
     """State of the requester's embeddings, with their latest job."""
 
-    @extend_schema(responses=ReembeddingSerializer)
+    @extend_schema(responses=EmbeddingJobStateSerializer)
     def retrieve(self, request: Request) -> Response:
         return self._response(request)
 
-    @extend_schema(request=None, responses={202: ReembeddingSerializer, 200: ReembeddingSerializer})
+    @extend_schema(request=None, responses={202: EmbeddingJobStateSerializer, 200: EmbeddingJobStateSerializer})
     def create(self, request: Request) -> Response:
         """Embed all texts that are not yet embedded with the current model. Return 200 if there are none."""
-        job = request_reembedding(request.user)
+        job = request_embedding_job(request.user)
         return self._response(request, status.HTTP_202_ACCEPTED if job else status.HTTP_200_OK)
 
-    @extend_schema(request=None, responses=ReembeddingSerializer)
+    @extend_schema(request=None, responses=EmbeddingJobStateSerializer)
     def cancel(self, request: Request) -> Response:
         """Cancel the active job, if any. Embeddings that it has computed stay."""
         if job := EmbeddingJob.objects.for_owner(request.user).active().first():
@@ -36,4 +36,4 @@ class ReembeddingViewSet(viewsets.ViewSet):
         model = current_model(request.user)
         job = EmbeddingJob.objects.for_owner(request.user).order_by("-pk").first()
         state = {"model": model, "waiting": count_stale(request.user, model), "job": job}
-        return Response(ReembeddingSerializer(state).data, status=status_code)
+        return Response(EmbeddingJobStateSerializer(state).data, status=status_code)

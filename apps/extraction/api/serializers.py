@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
 from apps.common.serializer_fields import JSONObjectField, StrictIntegerField, StrictSerializer, TextField
@@ -98,7 +99,7 @@ class ModelTestSerializer(JobSerializer):
     results = JSONObjectField()
 
 
-class OwnConnection(serializers.PrimaryKeyRelatedField[Connection]):
+class OwnedConnectionField(serializers.PrimaryKeyRelatedField[Connection]):
     """Id of one of the requester's connections; null is the built-in extractor."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -111,7 +112,7 @@ class OwnConnection(serializers.PrimaryKeyRelatedField[Connection]):
 class ModelTestCreateSerializer(StrictSerializer):
     """Connection to test."""
 
-    connection = OwnConnection(allow_null=True)
+    connection = OwnedConnectionField(allow_null=True)
 
 
 class EmbeddingJobSerializer(JobSerializer):
@@ -120,7 +121,8 @@ class EmbeddingJobSerializer(JobSerializer):
     model = serializers.CharField()
 
 
-class ReembeddingSerializer(serializers.Serializer[Any]):
+@extend_schema_serializer(component_name="Reembedding")
+class EmbeddingJobStateSerializer(serializers.Serializer[Any]):
     """Embedding model in use, number of texts not yet embedded with it, and the latest embedding job."""
 
     model = serializers.CharField()

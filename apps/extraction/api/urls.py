@@ -3,7 +3,7 @@
 from django.urls import path
 
 from apps.extraction.api import exports, runs, settings
-from apps.extraction.api.embedding_jobs import ReembeddingViewSet
+from apps.extraction.api.embedding_jobs import EmbeddingJobViewSet
 from apps.extraction.api.model_tests import ModelTestViewSet
 from apps.extraction.api.prompts import PromptViewSet
 
@@ -33,8 +33,8 @@ urlpatterns = [
     path(
         "model-tests/<uuid:test_id>/cancel/", ModelTestViewSet.as_view({"post": "cancel"}), name="api-model-test-cancel"
     ),
-    path("reembedding/", ReembeddingViewSet.as_view({"get": "retrieve", "post": "create"}), name="api-reembedding"),
-    path("reembedding/cancel/", ReembeddingViewSet.as_view({"post": "cancel"}), name="api-reembedding-cancel"),
+    path("reembedding/", EmbeddingJobViewSet.as_view({"get": "retrieve", "post": "create"}), name="api-reembedding"),
+    path("reembedding/cancel/", EmbeddingJobViewSet.as_view({"post": "cancel"}), name="api-reembedding-cancel"),
     path("runs/", runs.RunViewSet.as_view({"get": "list"}), name="api-runs"),
     path("runs/<uuid:run_id>/", runs.RunViewSet.as_view({"get": "retrieve"}), name="api-run"),
     path("runs/<uuid:run_id>/calls/", runs.RunViewSet.as_view({"get": "calls"}), name="api-run-calls"),

@@ -92,4 +92,4 @@ class ExtractionProgress(OwnedModel):
     tiers = ArrayField(models.CharField(max_length=16), default=list)
 
     class Meta:
-        indexes = [models.Index("owner", "chat", name="progress_owner_chat")]  # for the unread messages of a chat
+        indexes = [models.Index("owner", "chat", name="progress_owner_chat")]  # for the messages to extract

@@ -1,1 +1,1 @@
-"""Parse and format model replies, one module per kind of entry. Pure."""
+"""Parse and format model replies, one module per kind of entry. Without database access."""

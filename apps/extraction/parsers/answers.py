@@ -1,4 +1,4 @@
-"""Parse one-word answers. Pure."""
+"""Parse one-word answers. Without database access."""
 
 import re
 from re import Pattern

@@ -1,4 +1,4 @@
-"""Parse and format story arcs: ``[arc] text`` and ``[resolved] text``. Pure."""
+"""Parse and format story arcs: ``[arc] text`` and ``[resolved] text``. Without database access."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Parse and format contradictions of facts: ``[contradiction:2] text``, or one per line without tags. Pure."""
+"""Parse and format contradictions of facts: ``[contradiction:2] text``, or untagged lines. Without database access."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Parse and format lines about who knows what. Pure.
+"""Parse and format lines about who knows what. Without database access.
 
 ``[knows] Name | fact``, ``[hiding] Name from Target | fact``, ``[retire] 1, 3``
 """

@@ -1,4 +1,4 @@
-"""Parse replies in free text, such as recaps. Pure."""
+"""Parse replies in free text, such as recaps. Without database access."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Extract objects from a reply in JSON, which some models write instead of lines. Pure."""
+"""Extract objects from a reply in JSON, which some models write instead of lines. Without database access."""
 
 import json
 from collections.abc import Iterator

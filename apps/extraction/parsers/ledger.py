@@ -1,4 +1,4 @@
-"""Parse and format lines of the state ledger: ``[state:Name:type] field=value | field=value``. Pure."""
+"""Parse and format state ledger lines: ``[state:Name:type] field=value | field=value``. Without database access."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Parse and format memories, one per line. Pure.
+"""Parse and format memories, one per line. Without database access.
 
 ``[kind:importance:expiration:source=3,4:entity=Mira/character,Port Salt/place] text``
 """

@@ -1,4 +1,4 @@
-"""Parse and format merges of memories: ``[merge:1,4] text``. Pure."""
+"""Parse and format merges of memories: ``[merge:1,4] text``. Without database access."""
 
 import re
 from dataclasses import dataclass

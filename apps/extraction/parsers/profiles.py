@@ -1,4 +1,4 @@
-"""Parse and format a profile: three sections between tags such as ``<character_state>``. Pure."""
+"""Parse and format a profile: three sections between tags such as ``<character_state>``. Without database access."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Split a reply into records: tagged lines, each with the lines that continue it. Pure.
+"""Split a reply into records: tagged lines, each with the lines that continue it. Without database access.
 
 Models add bullets, numbers, quotes, indentation, bold, code fences and line wraps to the lines they are asked for, and
 put headings and remarks around them. Records contain none of these.

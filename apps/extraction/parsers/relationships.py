@@ -1,4 +1,4 @@
-"""Parse and format relationships between people: ``Subject -> Target: warm(medium), !wary``. Pure."""
+"""Parse and format relationships of people: ``Subject -> Target: warm(medium), !wary``. Without database access."""
 
 import re
 
@@ -25,10 +25,7 @@ _EDGES = " \t*_`~\"“”'‘’[].!+-–—("
 def parse_relationships(reply: str) -> ParsedLines[RelationshipLine]:
     """Parse changes of relationships. Never raise. The caller checks the names."""
     return parse_lines(
-        reply,
-        _relationship,
-        starts=lambda line: bool(_ARROW.search(halfwidth(line.text[: 2 * MAX_NAME]))),
-        bullet=", ",
+        reply, _relationship, starts=lambda line: bool(_ARROW.search(halfwidth(line.text[: 2 * MAX_NAME]))), bullet=", "
     )
 
 

@@ -1,4 +1,4 @@
-"""Parse and format the rolling summary: nine numbered sections between ``[SUMMARY]`` and ``[/SUMMARY]``. Pure."""
+"""Parse and format the rolling summary: nine numbered sections between ``[SUMMARY]`` tags. Without database access."""
 
 import re
 from collections.abc import Mapping

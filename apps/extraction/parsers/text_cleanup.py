@@ -1,4 +1,4 @@
-"""Clean the texts of a reply: remove control characters, line ends and stray marks. Pure."""
+"""Clean the texts of a reply: remove control characters, line ends and stray marks. Without database access."""
 
 import re
 

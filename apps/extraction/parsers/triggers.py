@@ -1,4 +1,4 @@
-"""Parse and format trigger words of memories: ``3: rope, lantern``. Pure."""
+"""Parse and format trigger words of memories: ``3: rope, lantern``. Without database access."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Example material for every task, with invented people: previews of templates are rendered with it. Pure."""
+"""Example material for every task, with invented people, for previews of templates. Without database access."""
 
 from collections.abc import Mapping
 from typing import Any

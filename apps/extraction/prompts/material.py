@@ -1,4 +1,4 @@
-"""Render the material of a task (turns, known memories, names …) as the values of its placeholders. Pure."""
+"""Render a task's material (turns, known memories, names …) as values of its placeholders. Without database access."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -8,10 +8,10 @@ from apps.extraction.prompts.transcript import MAX_TURN, neutral_line, neutraliz
 EMPTY = "(nothing)"
 EVERYBODY = "everybody in the conversation"
 MAX_SCENE_BREAK_TURN = 1200  # characters of a message: its beginning and end tell whether a scene begins
-Material = Mapping[str, Any]
+PromptContext = Mapping[str, Any]
 
 
-def placeholder_values(task: str, material: Material, *, max_chars: int = MAX_TURN) -> dict[str, str]:
+def placeholder_values(task: str, material: PromptContext, *, max_chars: int = MAX_TURN) -> dict[str, str]:
     """Return the text of every placeholder for which there is material."""
     values = {name: render(material[name]) for name, render in _RENDERERS.items() if name in material}
     if task == "scene_break":
@@ -27,72 +27,72 @@ def _join_lines(lines: Iterable[str]) -> str:
     return "\n".join(lines) or EMPTY
 
 
-def _names(names: Iterable[str]) -> str:
+def _render_names(names: Iterable[str]) -> str:
     return ", ".join(filter(None, map(neutral_line, names))) or EMPTY
 
 
-def _entries(entries: Iterable[Mapping[str, Any] | str]) -> str:
+def _render_entries(entries: Iterable[Mapping[str, Any] | str]) -> str:
     """Return a line for each entry: ``3. (fact) text``, or ``- text`` for a text without number and kind."""
-    return _join_lines(_entry(entry) for entry in entries)
+    return _join_lines(_render_entry(entry) for entry in entries)
 
 
-def _entry(entry: Mapping[str, Any] | str) -> str:
+def _render_entry(entry: Mapping[str, Any] | str) -> str:
     if isinstance(entry, str):
         return f"- {neutral_line(entry)}"
-    return f"{entry['number']}. {_subject_and_kind(entry)}{neutral_line(entry['text'])}"
+    return f"{entry['number']}. {_render_subject_and_kind(entry)}{neutral_line(entry['text'])}"
 
 
-def _subject_and_kind(entry: Mapping[str, Any]) -> str:
+def _render_subject_and_kind(entry: Mapping[str, Any]) -> str:
     """Return subject, kind and target of an entry.
 
-    They stand in round brackets: models would copy square ones into their replies, where they are tags.
+    Use parentheses: models copy square brackets into their replies, where the parser takes them for tags.
     """
     words = [entry.get("subject", ""), entry.get("kind", ""), "from" if entry.get("target") else ""]
     about = " ".join(filter(None, map(neutral_line, [*words, entry.get("target", "")])))
     return f"({about}) " if about else ""
 
 
-def _known(known: Iterable[Mapping[str, Any] | str]) -> str:
+def _render_known(known: Iterable[Mapping[str, Any] | str]) -> str:
     known = list(known)
     pairs = [entry for entry in known if not isinstance(entry, str) and "descriptors" in entry]
-    return _join_lines(map(_relationship, pairs)) if pairs else _entries(known)
+    return _join_lines(map(_render_relationship, pairs)) if pairs else _render_entries(known)
 
 
-def _relationship(pair: Mapping[str, Any]) -> str:
+def _render_relationship(pair: Mapping[str, Any]) -> str:
     words = ", ".join(f"{neutral_line(item['word'])}({item['magnitude']})" for item in pair["descriptors"])
     return f"{neutral_line(pair['subject'])} -> {neutral_line(pair['target'])}: {words}"
 
 
-def _entities(entities: Iterable[Mapping[str, Any]]) -> str:
-    return _join_lines(map(_entity, entities))
+def _render_entities(entities: Iterable[Mapping[str, Any]]) -> str:
+    return _join_lines(map(_render_entity, entities))
 
 
-def _entity(entity: Mapping[str, Any]) -> str:
+def _render_entity(entity: Mapping[str, Any]) -> str:
     fields = " | ".join(f"{name}={neutral_line(value)}" for name, value in entity.get("fields", {}).items())
     return f"- {neutral_line(entity['name'])} ({entity['type']}): {fields or 'nothing known'}"
 
 
-def _text(text: str) -> str:
+def _render_text(text: str) -> str:
     return neutralize(text).strip() or EMPTY
 
 
 _RENDERERS: Mapping[str, Callable[[Any], str]] = {
-    "participants": _names,
-    "names": _names,
+    "participants": _render_names,
+    "names": _render_names,
     "subject": lambda subject: neutral_line(subject) or EVERYBODY,
     "per_kind": str,
     "kind": neutral_line,
-    "known": _known,
-    "memories": _entries,
-    "entries": _entries,
-    "open": _entries,
-    "facts": _entries,
-    "scenes": _entries,
-    "arcs": _entries,
-    "issues": _entries,
-    "entities": _entities,
+    "known": _render_known,
+    "memories": _render_entries,
+    "entries": _render_entries,
+    "open": _render_entries,
+    "facts": _render_entries,
+    "scenes": _render_entries,
+    "arcs": _render_entries,
+    "issues": _render_entries,
+    "entities": _render_entities,
     "old": neutral_line,
     "new": neutral_line,
     "arc": neutral_line,
-    "summary": _text,
+    "summary": _render_text,
 }

@@ -1,4 +1,4 @@
-"""Prompt templates: their placeholders, checks, and rendering into messages for a language model. Pure."""
+"""Prompt templates: placeholders, checks, and rendering into messages for a language model. Without database access."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Tasks of language models, and the placeholders of their templates. Pure."""
+"""Tasks of language models, and the placeholders of their templates. Without database access."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

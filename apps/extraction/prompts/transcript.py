@@ -1,4 +1,4 @@
-"""Render messages for a prompt: numbered, between marks, with everything that imitates a tag neutralized. Pure."""
+"""Render messages for a prompt: numbered, between marks, imitations of tags neutralized. Without database access."""
 
 import re
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Find the value of each setting, its origin, and the value it would inherit. Pure."""
+"""Find the value of each setting, its origin, and the value it would inherit. Without database access."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Every limit, threshold and interval of the memory engine, with its default, range, label and help. Pure.
+"""Every limit, threshold and interval of the memory engine: default, range, label and help. Without database access.
 
 A document holds only the settings that differ from the defaults. A character's document overrides the user's, and a
 chat's overrides both. Some defaults depend on the hardware profile: A for small local models and the built-in

@@ -17,7 +17,7 @@ from apps.extraction.stages.provenance import attribute
 from apps.extraction.stages.relationships import find_relationship_changes
 from apps.extraction.stages.triggers import find_triggers
 from apps.memories.models import Memory
-from apps.memories.neighbours import Scope, find_neighbours, learnt_from, memories_without_vector, neighbours_by_words
+from apps.memories.neighbours import Scope, find_neighbours, memory_ids_from, neighbours_by_words, unembedded_memories
 from apps.memories.operations.verdicts import Limits, VerdictBatch, hash_of, write_verdicts
 from apps.memories.queries.memories import active_memories
 from apps.memories.verdicts import Outcome, Verdict, judge
@@ -28,9 +28,9 @@ KINDS = {
     Memory.Tier.LONG_TERM.value: ("fact", "relationship", "preference", "event"),
 }
 EXPIRATION = {Memory.Tier.SESSION.value: "session", Memory.Tier.LONG_TERM.value: "permanent"}
-KNOWN_LONG_TERM = 15  # long-term memories shown in the prompt for session memories
-MAX_STALE = 200  # memories re-embedded per step after a change of the model; a job does the rest
-LINE_TOKENS = 60  # maximum tokens of a line
+MAX_KNOWN_LONG_TERM = 15  # long-term memories shown in the prompt for session memories
+MAX_REEMBEDDED_PER_STEP = 200  # memories re-embedded per step after a change of the model; a job does the rest
+MAX_LINE_TOKENS = 60  # maximum tokens of a line
 
 
 def run_session(context: Context, window: Window) -> StageOutcome:
@@ -62,7 +62,7 @@ def _run(context: Context, turns: Mapping[int, Message], tier: str) -> StageOutc
 
 def _ask_for_candidates(context: Context, turns: Mapping[int, Message], tier: str) -> ParsedLines[Candidate]:
     """Ask the model for candidates. Return those that are usable, and the unusable lines."""
-    known = _known(context, tier)
+    known = _known_memories(context, tier)
     per_kind = context.settings.new_per_kind
     reply = context.ask(
         tier,
@@ -73,31 +73,32 @@ def _ask_for_candidates(context: Context, turns: Mapping[int, Message], tier: st
             "known": known,
             "subject": context.character.name if context.character and tier == Memory.Tier.LONG_TERM else "",
         },
-        max_tokens=LINE_TOKENS * per_kind * len(KINDS[tier]) * 2,
+        max_tokens=MAX_LINE_TOKENS * per_kind * len(KINDS[tier]) * 2,
     )
-    return _usable(parse_memories(reply, KINDS[tier], expiration=EXPIRATION[tier]), turns)
+    return _drop_unusable(parse_memories(reply, KINDS[tier], expiration=EXPIRATION[tier]), turns)
 
 
-def _known(context: Context, tier: str) -> list[dict[str, Any]]:
+def _known_memories(context: Context, tier: str) -> list[dict[str, Any]]:
     """Return active memories as template values, so that the model does not repeat them."""
-    rows = list(_active(context, tier))
+    rows = list(_active_memories(context, tier))
     if tier == Memory.Tier.SESSION and not context.chat.is_group:
-        rows += _active(context, Memory.Tier.LONG_TERM)[:KNOWN_LONG_TERM]
+        rows += _active_memories(context, Memory.Tier.LONG_TERM)[:MAX_KNOWN_LONG_TERM]
     return [
         {"number": number, "kind": row.kind, "text": row.text, "tier": row.tier} for number, row in enumerate(rows, 1)
     ]
 
 
-def _active(context: Context, tier: str) -> Any:
+def _active_memories(context: Context, tier: str) -> Any:
     character_id = context.character.pk if context.character else None
     rows = active_memories(context.chat, tier, character_id).defer("embedding", "lexemes")
     return rows.order_by("-pinned", "-importance", "-pk")
 
 
-def _usable(parsed: ParsedLines[Candidate], turns: Mapping[int, Message]) -> ParsedLines[Candidate]:
-    """Drop candidates that cite unknown turns or repeat a line that a message dictates.
+def _drop_unusable(parsed: ParsedLines[Candidate], turns: Mapping[int, Message]) -> ParsedLines[Candidate]:
+    """Drop unusable candidates, and add a source to those that cite none: the turn that shares most words.
 
-    A candidate that cites no turn gets the one that shares most words with it as its source.
+    Unusable candidates cite unknown turns, or repeat text that an instruction in a message told the model to write
+    (prompt injection).
     """
     texts = {number: turn.mes for number, turn in turns.items()}
     echoes = PromptEchoes(texts.values())
@@ -130,7 +131,7 @@ def _judge(context: Context, turns: Mapping[int, Message], tier: str, candidates
         limits=limits_from(context.settings),
         participants=participants_of(context.chat),
     )
-    # A model that loops repeats a line: only the first one counts.
+    # A looping model repeats lines. Keep the first of each.
     lines: dict[str, Candidate] = {}
     for candidate in candidates:
         lines.setdefault(hash_of(batch, candidate), candidate)
@@ -139,26 +140,26 @@ def _judge(context: Context, turns: Mapping[int, Message], tier: str, candidates
     hashes = [hash_of(batch, candidate) for candidate in ordered]
     vectors, model = context.vectors(texts)
     batch = replace(batch, vectors=vectors, model=model)
-    learnt_ids = learnt_from(context.chat, turns.values())
+    previous_ids = memory_ids_from(context.chat, turns.values())
     scope = Scope(context.chat, tier, character)
     if vectors is None:
-        neighbours = neighbours_by_words(scope, hashes, learnt_ids, texts)
+        neighbours = neighbours_by_words(scope, hashes, previous_ids, texts)
     else:
-        context.embed_memories(memories_without_vector(scope, hashes, learnt_ids, model, MAX_STALE))
-        neighbours = find_neighbours(scope, hashes, learnt_ids, vectors, model)
+        context.embed_memories(unembedded_memories(scope, hashes, previous_ids, model, MAX_REEMBEDDED_PER_STEP))
+        neighbours = find_neighbours(scope, hashes, previous_ids, vectors, model)
     thresholds = thresholds_of(context.settings, by_words=vectors is None)
     verdicts = judge(ordered, neighbours, vectors, thresholds, confirmation_for(context, tier), comparison_for(context))
-    return replace(batch, verdicts=_limited(verdicts, context.settings.new_per_kind, set(learnt_ids)))
+    return replace(batch, verdicts=_reject_excess(verdicts, context.settings.new_per_kind, set(previous_ids)))
 
 
-def _limited(verdicts: Sequence[Verdict], per_kind: int, learnt_ids: Set[UUID]) -> list[Verdict]:
+def _reject_excess(verdicts: Sequence[Verdict], per_kind: int, previous_ids: Set[UUID]) -> list[Verdict]:
     """Reject new memories beyond ``per_kind`` of a kind, the least important first.
 
-    Memories that supersede others don't count. Those in ``learnt_ids``, extracted from the same messages before, do, so
-    that reading messages again adds no more.
+    Memories that supersede others don't count. Memories in ``previous_ids``, which an earlier run extracted from the
+    same messages, count towards the limit, so that a repeated run adds none beyond it.
     """
     by_rank = sorted(range(len(verdicts)), key=lambda number: (-verdicts[number].candidate.importance, number))
-    kept = Counter(verdict.candidate.kind for verdict in verdicts if verdict.target in learnt_ids)
+    kept = Counter(verdict.candidate.kind for verdict in verdicts if verdict.target in previous_ids)
     excess: set[int] = set()
     for number in by_rank:
         verdict = verdicts[number]

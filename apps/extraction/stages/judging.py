@@ -25,9 +25,7 @@ def thresholds_of(settings: Settings, *, by_words: bool) -> Thresholds:
             same_topic=settings.word_same_topic,
         )
     return Thresholds(
-        duplicate=settings.duplicate,
-        cross_kind_duplicate=settings.cross_kind_duplicate,
-        same_topic=settings.same_topic,
+        duplicate=settings.duplicate, cross_kind_duplicate=settings.cross_kind_duplicate, same_topic=settings.same_topic
     )
 
 

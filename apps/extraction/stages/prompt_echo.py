@@ -1,4 +1,4 @@
-"""Recognise lines that a model repeats because a message dictates them: prompt injection. Pure."""
+"""Recognise lines that a model repeats because a message dictates them: prompt injection. Without database access."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Find the source turn of a line that names none. Pure."""
+"""Find the source turn of a line that names none. Without database access."""
 
 from collections.abc import Mapping
 

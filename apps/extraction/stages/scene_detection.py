@@ -15,9 +15,10 @@ class SceneTurn:
     sent_at: dt.datetime | None = None
 
 
+Accept = Callable[[int], bool]  # decides whether a position begins a scene
 # Called with the turns, the position of the first new one, the minimum length of a scene, and a function that
 # accepts a position. Returns the positions of the turns that begin a scene.
-Detector = Callable[[Sequence[SceneTurn], int, int, Callable[[int], bool]], list[int]]
+Detector = Callable[[Sequence[SceneTurn], int, int, Accept], list[int]]
 
 _detectors: list[Detector] = []
 
@@ -27,6 +28,6 @@ def register_detector(detector: Detector) -> None:
     _detectors[:] = [detector]
 
 
-def scene_starts(turns: Sequence[SceneTurn], first: int, min_messages: int, accept: Callable[[int], bool]) -> list[int]:
+def scene_starts(turns: Sequence[SceneTurn], first_new: int, min_messages: int, accept: Accept) -> list[int]:
     """Return the positions of the turns that begin a scene; none if no detector is registered."""
-    return _detectors[0](turns, first, min_messages, accept) if _detectors else []
+    return _detectors[0](turns, first_new, min_messages, accept) if _detectors else []

@@ -1,4 +1,4 @@
-"""Facts that a reply should or must not contain, matched by word stems. Pure."""
+"""Facts that a reply should or must not contain, matched by word stems. Without database access."""
 
 import re
 from collections.abc import Collection, Iterable

@@ -1,9 +1,8 @@
-"""Parse replies of the suitability test into statements, with the parsers of the pipeline. Pure."""
+"""Parse replies of the suitability test into statements, with the parsers of the pipeline. Without database access."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from apps.extraction.parsers.arcs import RESOLVED, ArcLine, parse_arcs
 from apps.extraction.parsers.continuity import parse_contradictions
@@ -16,14 +15,14 @@ from apps.extraction.parsers.profiles import parse_profiles
 from apps.extraction.parsers.relationships import parse_relationships
 from apps.extraction.parsers.summary import SECTIONS as SUMMARY_SECTIONS
 from apps.extraction.parsers.summary import parse_summary
+from apps.extraction.prompts.material import PromptContext
 from apps.extraction.suitability.expectations import Statement
 
-Material = Mapping[str, Any]
 SESSION_KINDS = ("scene", "revelation", "development", "detail")
 LONG_TERM_KINDS = ("fact", "relationship", "preference", "event")
 MAX_PROSE = 6000  # characters
 MAX_RECAP = 900  # characters; three sentences have about 600 at most
-_PLACEHOLDER = re.compile(
+_UNKNOWN_VALUE = re.compile(
     r"=\s*(?:unknown|not (?:mentioned|specified)|none mentioned|unspecified|n/?a)\b", re.IGNORECASE
 )
 
@@ -43,18 +42,20 @@ class ParsedReply:
     remarks: list[str] = field(default_factory=list)
 
 
-def parse_reply(task: str, reply: str, material: Material) -> ParsedReply:
+def parse_reply(task: str, reply: str, material: PromptContext) -> ParsedReply:
     """Parse the reply to a task. Raise KeyError for an unknown task. A malformed reply raises nothing."""
-    return _PARSERS[task](reply, material)
+    return _CONVERTERS[task](reply, material)
 
 
-def _parsed(statements: list[Statement], count: int, unused: Sequence[str], remarks: Sequence[str] = ()) -> ParsedReply:
+def _build_reply(
+    statements: list[Statement], count: int, unused: Sequence[str], remarks: Sequence[str] = ()
+) -> ParsedReply:
     total = count + len(unused)
     return ParsedReply(statements, list(unused), count / total if total else 0.0, count, list(remarks))
 
 
-def _memories(kinds: tuple[str, ...]) -> Callable[[str, Material], ParsedReply]:
-    def parse(reply: str, material: Material) -> ParsedReply:
+def _make_memory_converter(kinds: tuple[str, ...]) -> Callable[[str, PromptContext], ParsedReply]:
+    def convert(reply: str, material: PromptContext) -> ParsedReply:
         parsed = parse_memories(reply, kinds)
         numbers = {turn["number"] for turn in material["turns"]}
         valid = [item for item in parsed.items if set(item.sources) <= numbers]
@@ -66,24 +67,24 @@ def _memories(kinds: tuple[str, ...]) -> Callable[[str, Material], ParsedReply]:
         if len(valid) > 2 * material["per_kind"] * len(kinds):
             remarks.append("It writes far more than requested.")
         unused = [*parsed.unused, *(item.text for item in parsed.items if item not in valid)]
-        return _parsed([Statement(item.text, item.kind) for item in valid], len(valid), unused, remarks)
+        return _build_reply([Statement(item.text, item.kind) for item in valid], len(valid), unused, remarks)
 
-    return parse
+    return convert
 
 
-def _arcs(reply: str, material: Material) -> ParsedReply:
+def _convert_arcs(reply: str, material: PromptContext) -> ParsedReply:
     parsed = parse_arcs(reply)
     known = {arc["number"]: arc["text"] for arc in material["open"]}
-    return _parsed([_arc(item, known) for item in parsed.items], len(parsed.items), parsed.unused)
+    return _build_reply([_convert_arc(item, known) for item in parsed.items], len(parsed.items), parsed.unused)
 
 
-def _arc(item: ArcLine, known: Mapping[int, str]) -> Statement:
-    """Return an arc as a statement; a resolution is preceded by the text of the arc with its number."""
+def _convert_arc(item: ArcLine, known: Mapping[int, str]) -> Statement:
+    """Return an arc line as a statement. The text of a resolution starts with the text of the arc that it resolves."""
     resolved = known.get(item.number or 0, "") if item.kind == RESOLVED else ""
     return Statement(f"{resolved} {item.text}", item.kind)
 
 
-def _epistemic(reply: str, material: Material) -> ParsedReply:
+def _convert_epistemic(reply: str, material: PromptContext) -> ParsedReply:
     parsed = parse_knowledge(reply)
     statements = [
         Statement(f"{item.text} from {item.target}" if item.target else item.text, item.kind, item.subject)
@@ -93,22 +94,22 @@ def _epistemic(reply: str, material: Material) -> ParsedReply:
     used = {line.kind for line in statements}
     missing = [f"[{kind}]" for kind in ("knows", "suspects", "believes", "unaware", "hiding") if kind not in used]
     remarks = [f"It never used {', '.join(missing)}."] if statements and missing else []
-    return _parsed(statements, len(statements), parsed.unused, remarks)
+    return _build_reply(statements, len(statements), parsed.unused, remarks)
 
 
-def _ledger(reply: str, material: Material) -> ParsedReply:
+def _convert_ledger(reply: str, material: PromptContext) -> ParsedReply:
     parsed = parse_states(reply)
     statements = [
         Statement(f"{item.name} {item.type} {name} {value}", name, item.name)
         for item in parsed.items
         for name, value in [*item.fields.items(), *((cleared, "cleared") for cleared in item.cleared)]
     ]
-    placeholders = _PLACEHOLDER.findall(reply)
-    remarks = ["It writes “unknown” instead of leaving a field out."] if len(placeholders) > 1 else []
-    return _parsed(statements, len(statements), [*parsed.unused, *placeholders], remarks)
+    unknown_values = _UNKNOWN_VALUE.findall(reply)
+    remarks = ["It writes “unknown” instead of leaving a field out."] if len(unknown_values) > 1 else []
+    return _build_reply(statements, len(statements), [*parsed.unused, *unknown_values], remarks)
 
 
-def _relationships(reply: str, material: Material) -> ParsedReply:
+def _convert_relationships(reply: str, material: PromptContext) -> ParsedReply:
     parsed = parse_relationships(reply)
     names = {name.casefold() for name in material["names"]}
     valid = [item for item in parsed.items if {item.subject.casefold(), item.target.casefold()} <= names]
@@ -119,10 +120,10 @@ def _relationships(reply: str, material: Material) -> ParsedReply:
         for word in words
     ]
     unknown = [f"{item.subject} -> {item.target}" for item in parsed.items if item not in valid]
-    return _parsed(statements, len(valid), [*parsed.unused, *unknown])
+    return _build_reply(statements, len(valid), [*parsed.unused, *unknown])
 
 
-def _summary(reply: str, material: Material) -> ParsedReply:
+def _convert_summary(reply: str, material: PromptContext) -> ParsedReply:
     sections = parse_summary(reply).sections
     statements = [Statement(text, str(number)) for number, text in sections.items()]
     missing = [f"{number}. {title}" for number, title in SUMMARY_SECTIONS.items() if number not in sections]
@@ -132,46 +133,46 @@ def _summary(reply: str, material: Material) -> ParsedReply:
     )
 
 
-def _profiles(reply: str, material: Material) -> ParsedReply:
+def _convert_profiles(reply: str, material: PromptContext) -> ParsedReply:
     profile = parse_profiles(reply)
     statements = [Statement(text, name) for name in PROFILE_SECTIONS if profile and (text := getattr(profile, name))]
     return ParsedReply(statements, [], len(statements) / len(PROFILE_SECTIONS), len(statements))
 
 
-def _canon(reply: str, material: Material) -> ParsedReply:
+def _convert_canon(reply: str, material: PromptContext) -> ParsedReply:
     text = parse_free_text(reply, MAX_PROSE)
     plain = re.sub(r"[*_#]", "", text.casefold())
     labels = [label for label in ("who:", "what happened:", "where things stand:") if label in plain]
-    return _free_text(text, (1 + len(labels)) / 4)
+    return _build_text_reply(text, (1 + len(labels)) / 4)
 
 
-def _recap(reply: str, material: Material) -> ParsedReply:
+def _convert_recap(reply: str, material: PromptContext) -> ParsedReply:
     text = parse_free_text(reply, MAX_PROSE)
     if len(text) <= MAX_RECAP:
-        return _free_text(text, 1.0)
-    return _free_text(text, 0.5, "It was asked for two or three sentences and wrote many more.")
+        return _build_text_reply(text, 1.0)
+    return _build_text_reply(text, 0.5, "It was asked for two or three sentences and wrote many more.")
 
 
-def _free_text(text: str, format_score: float, *remarks: str) -> ParsedReply:
+def _build_text_reply(text: str, format_score: float, *remarks: str) -> ParsedReply:
     return ParsedReply([Statement(text)], [], format_score, 1, list(remarks)) if text else ParsedReply()
 
 
-def _continuity(reply: str, material: Material) -> ParsedReply:
+def _convert_continuity(reply: str, material: PromptContext) -> ParsedReply:
     parsed = parse_contradictions(reply)
     statements = [Statement(item.text, "" if item.number is None else str(item.number)) for item in parsed.items]
-    return _parsed(statements, len(statements), parsed.unused)
+    return _build_reply(statements, len(statements), parsed.unused)
 
 
-_PARSERS: Mapping[str, Callable[[str, Material], ParsedReply]] = {
-    "session": _memories(SESSION_KINDS),
-    "long_term": _memories(LONG_TERM_KINDS),
-    "arcs": _arcs,
-    "epistemic": _epistemic,
-    "ledger": _ledger,
-    "relationships": _relationships,
-    "summary": _summary,
-    "profiles": _profiles,
-    "canon": _canon,
-    "scene_recap": _recap,
-    "continuity": _continuity,
+_CONVERTERS: Mapping[str, Callable[[str, PromptContext], ParsedReply]] = {
+    "session": _make_memory_converter(SESSION_KINDS),
+    "long_term": _make_memory_converter(LONG_TERM_KINDS),
+    "arcs": _convert_arcs,
+    "epistemic": _convert_epistemic,
+    "ledger": _convert_ledger,
+    "relationships": _convert_relationships,
+    "summary": _convert_summary,
+    "profiles": _convert_profiles,
+    "canon": _convert_canon,
+    "scene_recap": _convert_recap,
+    "continuity": _convert_continuity,
 }

@@ -1,12 +1,12 @@
-"""Format a report of the suitability test as text. Pure."""
+"""Format a report of the suitability test as text. Without database access."""
 
 from apps.extraction.suitability.running import Report
-from apps.extraction.suitability.scoring import TierResult, verdict_of
+from apps.extraction.suitability.scoring import TrialResult, verdict_of
 
 WIDTH = 78
 
 
-def format_progress(tier: TierResult) -> str:
+def format_progress(tier: TrialResult) -> str:
     """Return a line with the score of a tier."""
     return f"{tier.task:<14} {tier.score:>3}  {tier.verdict:<10} {tier.seconds:>7.1f} s"
 
@@ -19,17 +19,17 @@ def format_report(report: Report) -> str:
     return "\n\n".join([*parts, "\n".join(rows)])
 
 
-def _tier(tier: TierResult) -> str:
+def _tier(tier: TrialResult) -> str:
     lines = [f"== {tier.task} ({tier.scene}) ".ljust(WIDTH, "="), tier.raw.strip() or "(no reply)", ""]
     lines += [f"- {hint}" for hint in tier.hints]
     lines += [f"- Not found: {'; '.join(tier.missing)}."] if tier.missing else []
-    lines += [f"- Not used: {line}" for line in tier.unused[:10]]
+    lines += [f"- Not used: {line}" for line in tier.unused_lines[:10]]
     return "\n".join(lines)
 
 
-def _row(tier: TierResult) -> str:
+def _row(tier: TrialResult) -> str:
     found = f"{len(tier.found)}/{len(tier.found) + len(tier.missing)}"
     return (
-        f"{tier.task:<14} {tier.score:>5}  {found:>7}  {len(tier.wrong):>5}  {len(tier.unused):>6}  "
+        f"{tier.task:<14} {tier.score:>5}  {found:>7}  {len(tier.wrong):>5}  {len(tier.unused_lines):>6}  "
         f"{tier.completion_tokens:>6}  {tier.seconds:>7.1f}"
     )

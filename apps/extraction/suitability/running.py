@@ -7,7 +7,7 @@ from typing import Any
 
 from apps.extraction.prompts.rendering import render
 from apps.extraction.suitability.scenarios import MAX_TOKENS, Trial, trials
-from apps.extraction.suitability.scoring import TierResult, failed_result, score_reply, verdict_of
+from apps.extraction.suitability.scoring import TrialResult, failed_result, score_reply, verdict_of
 from apps.llm.generation import Completion, GenerationBackend, GenerationFailed, GenerationRequest, Watch
 
 
@@ -15,7 +15,7 @@ from apps.llm.generation import Completion, GenerationBackend, GenerationFailed,
 class Report:
     """Results of all tiers."""
 
-    tiers: list[TierResult] = field(default_factory=list)
+    tiers: list[TrialResult] = field(default_factory=list)
 
     @property
     def score(self) -> int:
@@ -24,7 +24,9 @@ class Report:
 
     def document(self) -> dict[str, Any]:
         """Return the report as JSON values."""
-        return {"score": self.score, "verdict": verdict_of(self.score), "tiers": [asdict(tier) for tier in self.tiers]}
+        keys = {"used_count": "used", "unused_lines": "unused"}
+        tiers = [{keys.get(name, name): value for name, value in asdict(tier).items()} for tier in self.tiers]
+        return {"score": self.score, "verdict": verdict_of(self.score), "tiers": tiers}
 
 
 def question_count() -> int:
@@ -35,7 +37,7 @@ def question_count() -> int:
 def run(
     backend: GenerationBackend,
     watch: Watch,
-    on_progress: Callable[[TierResult], None],
+    on_progress: Callable[[TrialResult], None],
     templates: Mapping[str, str] | None = None,
 ) -> Report:
     """Ask the backend every question; ``templates`` by task override the built-in prompts.
@@ -43,7 +45,7 @@ def run(
     ``watch`` is called during each call; an exception in it or in ``on_progress`` ends the test. A failed call is
     recorded in the report, and the test continues.
     """
-    results: list[TierResult] = []
+    results: list[TrialResult] = []
     for trial in trials():
         watch()
         result = _ask(backend, watch, trial, (templates or {}).get(trial.task))
@@ -52,7 +54,7 @@ def run(
     return Report(results)
 
 
-def _ask(backend: GenerationBackend, watch: Watch, trial: Trial, template: str | None) -> TierResult:
+def _ask(backend: GenerationBackend, watch: Watch, trial: Trial, template: str | None) -> TrialResult:
     messages = render(trial.task, trial.material, template)
     request = GenerationRequest(trial.task, messages, trial.material, MAX_TOKENS)
     start = time.monotonic()

@@ -1,4 +1,4 @@
-"""Score a reply, with hints for the user. Pure."""
+"""Score a reply, with hints for the user. Without database access."""
 
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ GOOD, USABLE = 70, 40  # lowest scores of these verdicts
 
 
 @dataclass(frozen=True)
-class TierResult:
+class TrialResult:
     """Result of one question. ``score`` is from 0 to 100."""
 
     task: str
@@ -24,8 +24,8 @@ class TierResult:
     found: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
-    used: int = 0
-    unused: list[str] = field(default_factory=list)
+    used_count: int = 0
+    unused_lines: list[str] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
     raw: str = ""
     error: str = ""
@@ -34,13 +34,13 @@ class TierResult:
     completion_tokens: int = 0
 
 
-def score_reply(trial: Trial, reply: str) -> TierResult:
+def score_reply(trial: Trial, reply: str) -> TrialResult:
     """Score a reply by the expectations of a trial. Never raise."""
     parsed = parse_reply(trial.task, reply, trial.material)
     met = met_expectations(trial.expected, parsed.statements)
     wrong = [item.description for item in met_expectations(trial.forbidden, parsed.statements)]
     score = _score(trial, len(met), len(wrong), parsed.format_score)
-    return TierResult(
+    return TrialResult(
         task=trial.task,
         scene=trial.scene,
         score=score,
@@ -48,16 +48,16 @@ def score_reply(trial: Trial, reply: str) -> TierResult:
         found=[item.description for item in met],
         missing=[item.description for item in trial.expected if item not in met],
         wrong=wrong,
-        used=parsed.count,
-        unused=parsed.unused,
+        used_count=parsed.count,
+        unused_lines=parsed.unused,
         hints=_hints(trial, parsed, reply, len(met), wrong),
         raw=reply,
     )
 
 
-def failed_result(trial: Trial, error: str, raw: str = "") -> TierResult:
+def failed_result(trial: Trial, error: str, raw: str = "") -> TrialResult:
     """Return the result of a call that failed."""
-    return TierResult(task=trial.task, scene=trial.scene, raw=raw, error=error, hints=[f"No reply: {error}"])
+    return TrialResult(task=trial.task, scene=trial.scene, raw=raw, error=error, hints=[f"No reply: {error}"])
 
 
 def verdict_of(score: int) -> str:

@@ -13,7 +13,7 @@ from apps.common import jobs
 from apps.common.problems import Conflict
 from apps.extraction.embedding_jobs import count_stale, current_model
 from apps.extraction.models import EmbeddingJob
-from apps.extraction.tasks import request_reembedding
+from apps.extraction.tasks import request_embedding_job
 
 
 @login_required
@@ -28,7 +28,7 @@ def index(request: HttpRequest) -> HttpResponse:
 def start(request: HttpRequest) -> HttpResponse:
     """Start a job, unless one is active."""
     try:
-        request_reembedding(request.user)
+        request_embedding_job(request.user)
     except Conflict as problem:
         messages.error(request, problem.detail)
     return _after_change(request)

@@ -35,7 +35,7 @@ def edit(request: HttpRequest, task: str) -> HttpResponse:
     context: dict[str, Any] = {"text": own or default, "is_own": own is not None}
     if request.method == "POST":
         action = request.POST.get("action")
-        # Cut above the maximum only, so that a text that is too long is refused and shown again.
+        # Truncate only well above the maximum: a slightly too long text must fail validation and be shown again.
         text = request.POST.get("text", "").replace("\r\n", "\n").replace("\x00", "")[: MAX_TEMPLATE + 1000]
         context["text"] = text
         if action == "preview":

@@ -33,7 +33,7 @@ def own_run(request: HttpRequest, run_id: UUID) -> ExtractionRun:
 @require_safe
 def progress(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """Show the latest run of a chat. The partial reloads itself while the run is active."""
-    return _render_progress(request, own_chat(request, chat_id), was_active="watching" in request.GET)
+    return _render_progress(request, own_chat(request, chat_id), was_active="was_active" in request.GET)
 
 
 def _render_progress(request: HttpRequest, chat: Chat, *, was_active: bool = False) -> HttpResponse:

@@ -5,7 +5,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.chats.serializers import OwnCharacter
+from apps.chats.serializers import OwnedCharacterField
 from apps.common.scoping import Owner
 from apps.common.serializer_fields import (
     JSONObjectField,
@@ -30,7 +30,7 @@ class PromptRequestSerializer(StrictSerializer):
         default=None,
         help_text="The user turn about to be sent; null for the last one.",
     )
-    character = OwnCharacter(default=None)
+    character = OwnedCharacterField(default=None)
     context_tokens = StrictIntegerField(min_value=1, max_value=MAX_CONTEXT_TOKENS, default=DEFAULT_CONTEXT_TOKENS)
     history = StrictBooleanField(default=False)
 

@@ -127,9 +127,7 @@ def _passage_entry(turn: UserTurn, message: Message, result: SearchResult) -> En
         priority=result.score,
         score=result.score,
         why=reasons(
-            names=names_in(turn.text, [message.name]),
-            origin=_describe_origin(turn, message),
-            signals=result.signals,
+            names=names_in(turn.text, [message.name]), origin=_describe_origin(turn, message), signals=result.signals
         ),
         source_message=message.pk,
         signals=result.signals,

@@ -23,9 +23,9 @@ class Slot:
     role: str = "system"
 
 
-LONG_TERM = Slot("long_term", "smartmemory-longterm", IN_PROMPT, 2, 500, "What is known from before:")
+LONG_TERM = Slot("long_term", "smartmemory-longterm", IN_PROMPT, 2, 500, "Known from earlier conversations:")
 SESSION = Slot("session", "smartmemory-session", IN_CHAT, 3, 400, "What happened earlier in this conversation:")
-TRIGGERED = Slot("triggered", "smartmemory-triggered", IN_CHAT, 4, 250, "What the last words bring to mind:")
+TRIGGERED = Slot("triggered", "smartmemory-triggered", IN_CHAT, 4, 250, "Related to the latest message:")
 
 # Blocks that change rarely come first, so that more of the prompt stays in the provider's cache.
 SLOTS = (LONG_TERM, SESSION, TRIGGERED)

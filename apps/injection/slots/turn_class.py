@@ -1,4 +1,4 @@
-"""Classify a user turn by its words, and adapt the token budgets to the class. Pure."""
+"""Classify a user turn by its words, and adapt the token budgets to the class. Without database access."""
 
 import re
 from collections.abc import Mapping

@@ -20,7 +20,7 @@ from apps.llm.generation import (
     unwatched,
 )
 from apps.llm.http.addresses import AddressNotAllowed
-from apps.llm.http.endpoint import MAX_ATTEMPTS, Endpoint
+from apps.llm.http.endpoint import MAX_ATTEMPTS, CallPolicy
 from apps.llm.models import Connection
 from apps.llm.operations import address_policy, record_usage
 from apps.llm.replies.reply import Reply
@@ -34,7 +34,7 @@ QUERY_TIMEOUT = 10  # total seconds for such a call
 MAX_EMBEDDED_CHARACTERS = 6_000  # per text; common embedding models refuse texts above about 8,000 tokens
 
 
-def endpoint_of(connection: Connection) -> Endpoint:
+def call_policy_of(connection: Connection) -> CallPolicy:
     """Return the connection's server with its key. Raise Misconfigured."""
     policy = address_policy()
     try:
@@ -43,7 +43,7 @@ def endpoint_of(connection: Connection) -> Endpoint:
         raise Misconfigured(str(error)) from error
     if isinstance(connection.api_key, Undecryptable):
         raise Misconfigured("The stored key was encrypted with another SECRET_KEY. Enter it again.")
-    return Endpoint(connection.timeout, policy, connection.api_key)
+    return CallPolicy(connection.timeout, policy, connection.api_key)
 
 
 def api_client_of(connection: Connection) -> OpenAICompatible | Ollama:
@@ -81,7 +81,7 @@ class ConnectedBackend:
 
     def _call(self, request: GenerationRequest, watch: Watch, attempts: list[Reply]) -> None:
         """Call the server. Append the reply of each attempt, also of failed ones, to ``attempts``."""
-        endpoint = endpoint_of(self._connection)
+        policy = call_policy_of(self._connection)
         api_client = self._api_client = self._api_client or api_client_of(self._connection)
 
         def work(client: httpx2.Client) -> None:
@@ -92,7 +92,7 @@ class ConnectedBackend:
                 client, self.model, request, stream, lambda chunks: reply.read(chunks, api_client.parse_delta)
             )
 
-        endpoint.call(work, watch, self._attempts)
+        policy.call(work, watch, self._attempts)
 
     def _record_usage(self, completions: Sequence[Completion]) -> None:
         """Count the tokens of all attempts. Attempts that failed before the model replied used none."""
@@ -146,11 +146,11 @@ class ConnectedEmbedder:
 
     def _request_vectors(self, texts: list[str], is_query: bool) -> tuple[list[Any], int | None]:
         """Return the server's vectors and its token count or None. Raise GenerationFailed."""
-        endpoint = endpoint_of(self._connection)
+        policy = call_policy_of(self._connection)
         if is_query:
-            endpoint = endpoint.with_time_limit(QUERY_TIMEOUT)
+            policy = policy.with_time_limit(QUERY_TIMEOUT)
         api_client = self._api_client = self._api_client or api_client_of(self._connection)
-        return endpoint.call(
+        return policy.call(
             lambda client: api_client.vectors(client, self._connection.embedding_model, texts),
             unwatched,
             attempts=1 if is_query else MAX_ATTEMPTS,

@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass, field
 
-from apps.llm.backends.connected import ConnectedBackend, ConnectedEmbedder, api_client_of, endpoint_of
+from apps.llm.backends.connected import ConnectedBackend, ConnectedEmbedder, api_client_of, call_policy_of
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.generation import GenerationFailed, GenerationRequest, unwatched
 from apps.llm.models import Connection
@@ -17,7 +17,7 @@ MAX_REPLY_LENGTH = 200  # characters of the test's reply
 
 
 @dataclass(frozen=True)
-class Check:
+class ConnectionTestResult:
     """Result of a test. ``seconds`` is the time that ``reply`` took, ``dimensions`` the length of a vector, or 0."""
 
     ok: bool
@@ -30,10 +30,10 @@ class Check:
 
 def list_models(connection: Connection) -> list[str]:
     """Return the names of the server's models. The connection need not be saved. Raise GenerationFailed."""
-    return endpoint_of(connection).call(api_client_of(connection).models, unwatched, attempts=1)[:MAX_MODELS]
+    return call_policy_of(connection).call(api_client_of(connection).models, unwatched, attempts=1)[:MAX_MODELS]
 
 
-def check_connection(connection: Connection) -> Check:
+def check_connection(connection: Connection) -> ConnectionTestResult:
     """Request the list of models and, if models are set, a short reply and a vector. Store and return the result."""
     models: list[str] = []
     reply, seconds, dimensions = "", 0.0, 0
@@ -52,7 +52,7 @@ def check_connection(connection: Connection) -> Check:
     else:
         error = ""
     record_check(connection, error)
-    return Check(not error, error, models, reply, seconds, dimensions)
+    return ConnectionTestResult(not error, error, models, reply, seconds, dimensions)
 
 
 def _models_if_listed(connection: Connection) -> list[str]:

@@ -130,7 +130,7 @@ class OpenAICompatible:
 
 @contextmanager
 def _sdk(client: httpx2.Client, base: str) -> Iterator["OpenAI"]:
-    """Open the SDK at ``base``. ``Endpoint`` adds the key, retries and classifies errors, so the SDK does not."""
+    """Open the SDK at ``base``. ``CallPolicy`` adds the key, retries and classifies errors, so the SDK does not."""
     # Imported at the first call, since the import takes longer than all others together, and few processes need it.
     from openai import APIConnectionError, OpenAI
 

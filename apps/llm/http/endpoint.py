@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from apps.llm.generation import GenerationFailed, Misconfigured, TransientFailure, Watch
 from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy
-from apps.llm.http.transport import CONNECT_TIMEOUT, CheckedTransport, Watcher
+from apps.llm.http.transport import CONNECT_TIMEOUT, CancellationChecker, CheckedTransport
 from apps.llm.replies.documents import excerpt_of, message_of, parsed_json
 
 MAX_SECONDS = 600.0  # total time of a call, including retries and waits
@@ -24,11 +24,11 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Endpoint:
-    """Server to call: its key, and the read timeout and total time of a call in seconds."""
+class CallPolicy:
+    """Settings for calls to one server: API key, address policy, read timeout and total time limit in seconds."""
 
     timeout: float
-    policy: AddressPolicy
+    address_policy: AddressPolicy
     key: str = field(default="", repr=False)
     max_seconds: float = MAX_SECONDS
 
@@ -41,55 +41,55 @@ class Endpoint:
 
         Raise GenerationFailed, and any exception of ``watch``.
         """
-        watcher = Watcher(watch, self.max_seconds)
+        checker = CancellationChecker(watch, self.max_seconds)
         for attempt in range(1, attempts):
             try:
-                return self._attempt(work, watcher)
+                return self._attempt(work, checker)
             except TransientFailure as failure:
                 wait = retry_delay(attempt, failure.retry_after)
-                if watcher.exception is not None or wait > min(MAX_WAIT, watcher.remaining):
+                if checker.exception is not None or wait > min(MAX_WAIT, checker.remaining):
                     raise
-                watcher.sleep(wait)
-        return self._attempt(work, watcher)
+                checker.sleep(wait)
+        return self._attempt(work, checker)
 
-    def _attempt(self, work: Callable[[httpx2.Client], T], watcher: Watcher) -> T:
+    def _attempt(self, work: Callable[[httpx2.Client], T], checker: CancellationChecker) -> T:
         try:
-            with self._client(watcher) as client:
+            with self._client(checker) as client:
                 return work(client)
         except (GenerationFailed, AddressNotAllowed, httpx2.HTTPError) as error:
-            if watcher.exception is not None:
-                raise watcher.exception from None
-            failure = error if isinstance(error, GenerationFailed) else self._failure_of(error, watcher)
+            if checker.exception is not None:
+                raise checker.exception from None
+            failure = error if isinstance(error, GenerationFailed) else self._connection_failure(error, checker)
             failure.detail = self.redacted(failure.detail)
             failure.args = (failure.detail,)
             raise failure from error.__cause__
 
-    def _client(self, watcher: Watcher) -> httpx2.Client:
+    def _client(self, checker: CancellationChecker) -> httpx2.Client:
         """Return a client for one attempt. It follows no redirects, since the key is for this server only."""
         return httpx2.Client(
-            transport=CheckedTransport(self.policy, watcher, self.key),
+            transport=CheckedTransport(self.address_policy, checker, self.key),
             timeout=httpx2.Timeout(self.timeout, connect=min(CONNECT_TIMEOUT, self.timeout)),
-            event_hooks={"response": [self._refuse_errors]},
+            event_hooks={"response": [self._raise_for_status]},
             follow_redirects=False,
             trust_env=False,
         )
 
-    def _refuse_errors(self, response: httpx2.Response) -> None:
+    def _raise_for_status(self, response: httpx2.Response) -> None:
         """Raise GenerationFailed if the response has an error status."""
         if response.is_success:
             return
         received = b"".join(islice(response.iter_bytes(4096), MAX_ERROR_BYTES // 4096)).decode("utf-8", "replace")
-        failure = failure_of(response.status_code, message_of(received), is_quota_exceeded(received))
+        failure = http_failure(response.status_code, message_of(received), is_quota_exceeded(received))
         if isinstance(failure, TransientFailure):
             failure.retry_after = retry_after_seconds(response.headers.get("retry-after", ""))
         raise failure
 
-    def _failure_of(self, error: Exception, watcher: Watcher) -> GenerationFailed:
+    def _connection_failure(self, error: Exception, checker: CancellationChecker) -> GenerationFailed:
         """Return the failure for an error in the connection."""
         if isinstance(error, AddressNotAllowed):
             return Misconfigured(str(error))
         if isinstance(error, httpx2.TimeoutException):
-            if not watcher.remaining:
+            if not checker.remaining:
                 return GenerationFailed(f"The reply was not complete after {self.max_seconds:g} seconds.")
             if isinstance(error, httpx2.ConnectTimeout):
                 return TransientFailure("The server can't be reached: no connection within the time limit.")
@@ -105,7 +105,7 @@ class Endpoint:
         return text.replace(self.key, "•••") if self.key else text
 
 
-def failure_of(status: int, message: str, quota_exceeded: bool = False) -> GenerationFailed:
+def http_failure(status: int, message: str, quota_exceeded: bool = False) -> GenerationFailed:
     """Return the failure for an HTTP error status, worded for the connection's owner."""
     failure = _classify(status, message, quota_exceeded)
     failure.server_status = status
@@ -139,7 +139,7 @@ def is_quota_exceeded(body: str) -> bool:
 
 
 def retry_after_seconds(header: str) -> float | None:
-    """Return the delay that a Retry-After header states, in seconds or as a date; None if it is neither."""
+    """Parse a Retry-After header (seconds or an HTTP date). Return the delay in seconds, or None if it is invalid."""
     try:
         return max(float(header), 0.0)
     except ValueError:

@@ -25,8 +25,8 @@ ALLOWED_HEADERS = {"host", "accept", "connection", "content-type", "content-leng
 T = TypeVar("T")
 
 
-class Watcher:
-    """Call ``watch`` once a tick during a call, and keep the call's deadline."""
+class CancellationChecker:
+    """Call ``watch`` about once a second during a call, and track the call's deadline."""
 
     def __init__(self, watch: Watch, seconds: float) -> None:
         self._watch = watch
@@ -81,29 +81,29 @@ def _run(work: Callable[[], Any], outcome: list[tuple[bool, Any]]) -> None:
         outcome.append((False, error))
 
 
-class WatchedStream(httpcore2.NetworkStream):
+class CancellableStream(httpcore2.NetworkStream):
     """Connection that calls the watch during reads and writes."""
 
-    def __init__(self, stream: httpcore2.NetworkStream, watcher: Watcher) -> None:
+    def __init__(self, stream: httpcore2.NetworkStream, checker: CancellationChecker) -> None:
         self._stream = stream
-        self._watcher = watcher
+        self._checker = checker
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Read, waiting at most ``timeout`` seconds and never beyond the call's deadline."""
-        deadline = min(time.monotonic() + (timeout or CONNECT_TIMEOUT), self._watcher.deadline)
+        deadline = min(time.monotonic() + (timeout or CONNECT_TIMEOUT), self._checker.deadline)
         while True:
             try:
                 received = self._stream.read(max_bytes, max(min(TICK, deadline - time.monotonic()), 0.001))
-                self._watcher.tick()
+                self._checker.tick()
                 return received
             except httpcore2.ReadTimeout:
-                self._watcher.tick()
+                self._checker.tick()
                 if time.monotonic() >= deadline:
                     raise
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Write all of ``buffer``."""
-        self._watcher.wait_for(lambda: self._stream.write(buffer, timeout))
+        self._checker.wait_for(lambda: self._stream.write(buffer, timeout))
 
     def close(self) -> None:
         """Close the connection."""
@@ -113,8 +113,8 @@ class WatchedStream(httpcore2.NetworkStream):
         self, ssl_context: SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.NetworkStream:
         """Return the connection after a TLS handshake."""
-        stream = self._watcher.wait_for(lambda: self._stream.start_tls(ssl_context, server_hostname, timeout))
-        return WatchedStream(stream, self._watcher)
+        stream = self._checker.wait_for(lambda: self._stream.start_tls(ssl_context, server_hostname, timeout))
+        return CancellableStream(stream, self._checker)
 
     def get_extra_info(self, info: str) -> Any:
         """Return the wrapped connection's information."""
@@ -124,10 +124,10 @@ class WatchedStream(httpcore2.NetworkStream):
 class CheckedBackend(httpcore2.NetworkBackend):
     """Network backend that connects only to addresses that the policy permits."""
 
-    def __init__(self, policy: AddressPolicy, watcher: Watcher) -> None:
+    def __init__(self, policy: AddressPolicy, checker: CancellationChecker) -> None:
         self._policy = policy
-        self._watcher = watcher
-        self._sockets = httpcore2.SyncBackend()
+        self._checker = checker
+        self._backend = httpcore2.SyncBackend()
 
     def connect_tcp(
         self,
@@ -138,20 +138,20 @@ class CheckedBackend(httpcore2.NetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
         """Connect to a host. Raise AddressNotAllowed, httpcore2.ConnectError, httpcore2.ConnectTimeout."""
-        return WatchedStream(self._watcher.wait_for(lambda: self._connect(host, port, timeout)), self._watcher)
+        return CancellableStream(self._checker.wait_for(lambda: self._connect(host, port, timeout)), self._checker)
 
     def _connect(self, host: str, port: int, timeout: float | None) -> httpcore2.NetworkStream:
         """Connect to the first of the host's addresses that answers."""
         failure: Exception | None = None
         for address in self._addresses(host, port):
             try:
-                return self._sockets.connect_tcp(address, port, timeout, None, ())
+                return self._backend.connect_tcp(address, port, timeout, None, ())
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 failure = error
         raise failure or httpcore2.ConnectError(f"{host} has no address.")
 
     def _addresses(self, host: str, port: int) -> list[str]:
-        """Resolve a host. Raise AddressNotAllowed if any of its addresses is not allowed, even among allowed ones."""
+        """Resolve a host. Raise AddressNotAllowed if any of its addresses is not allowed, even if others are."""
         try:
             results = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
@@ -163,14 +163,14 @@ class CheckedBackend(httpcore2.NetworkBackend):
 
 
 class CheckedTransport(httpx2.HTTPTransport):
-    """HTTPX transport over checked, watched connections; ignores proxies named in the environment."""
+    """HTTPX transport over checked, cancellable connections; ignores proxies named in the environment."""
 
-    def __init__(self, policy: AddressPolicy, watcher: Watcher, key: str = "") -> None:
+    def __init__(self, policy: AddressPolicy, checker: CancellationChecker, key: str = "") -> None:
         super().__init__(verify=tls_context(), trust_env=False)
         self._policy = policy
         self._key = key
         self._pool = httpcore2.ConnectionPool(
-            ssl_context=tls_context(), network_backend=CheckedBackend(policy, watcher), max_keepalive_connections=0
+            ssl_context=tls_context(), network_backend=CheckedBackend(policy, checker), max_keepalive_connections=0
         )
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:

@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 
 from apps.llm.generation import Completion, GenerationFailed, GenerationRequest, Misconfigured, TransientFailure
-from apps.llm.http.endpoint import failure_of
+from apps.llm.http.endpoint import http_failure
 from apps.llm.replies.documents import NoDocument, documents, excerpt_of
 from apps.llm.replies.thinking import split_thinking
 from apps.llm.replies.values import storable_text
@@ -115,7 +115,7 @@ def failure_in_document(document: dict[str, Any], message: str) -> GenerationFai
     error = document.get("error")
     code = error.get("code") if isinstance(error, dict) else document.get("code")
     if type(code) is int and 400 <= code < 600:
-        return failure_of(code, excerpt_of(message))
+        return http_failure(code, excerpt_of(message))
     return TransientFailure(f"The server failed. It says: {excerpt_of(message)}")
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.chats.serializers import OwnCharacter
+from apps.chats.serializers import OwnedCharacterField
 from apps.common.serializer_fields import JSONObjectField, StrictBooleanField, StrictSerializer, TextField
 from apps.memories.api.fields import NonBlankTextField, OwnRow
 from apps.memories.candidates import LEDGER_FIELDS
@@ -59,13 +59,13 @@ class TextSerializer(StrictSerializer):
 
 
 class CharacterTextSerializer(TextSerializer):
-    character = OwnCharacter(default=None)
+    character = OwnedCharacterField(default=None)
 
 
 class ProfileUpdateSerializer(StrictSerializer):
     """Sections of a profile; those that are missing are not changed."""
 
-    character = OwnCharacter(default=None)
+    character = OwnedCharacterField(default=None)
     character_state = TextField(max_length=MAX_TEXT, required=False)
     world_state = TextField(max_length=MAX_TEXT, required=False)
     relationship_matrix = TextField(max_length=MAX_TEXT, required=False)

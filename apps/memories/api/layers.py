@@ -15,7 +15,7 @@ from apps.memories.models import Arc, Knowledge, VersionedText
 from apps.memories.operations.arcs import close_arc, create_arc, reopen_arc
 from apps.memories.operations.knowledge import create_knowledge
 from apps.memories.operations.layer_entries import edit_entry, retire_entry
-from apps.memories.operations.ledger import set_state
+from apps.memories.operations.ledger import set_field_by_hand
 from apps.memories.operations.relationships import set_relationship
 from apps.memories.operations.texts import edit_text
 from apps.memories.queries.arcs import arcs_in
@@ -51,7 +51,7 @@ class SummaryView(TextView):
 
 
 class CharacterTextView(TextView):
-    """Base of texts about a character: the one named in the request body, else the chat's."""
+    """Base view for a character's texts. The character is the one in the request body, or the chat's by default."""
 
     def edit(self, body: dict[str, Any]) -> Response:
         character = body.pop("character") or self.chat.character
@@ -115,7 +115,7 @@ class ArcViewSet(ChatLayerView, mixins.ListModelMixin, mixins.DestroyModelMixin,
 
 
 class KnowledgeViewSet(ChatLayerView, mixins.ListModelMixin, viewsets.GenericViewSet[Knowledge]):
-    """Who knows, suspects, believes, is unaware of, or hides what."""
+    """Knowledge entries: what each character knows, suspects, believes, is unaware of or hides."""
 
     serializer_class = serializers.KnowledgeSerializer
     pagination_class = AllResults
@@ -153,7 +153,7 @@ class LedgerView(ChatLayerView):
     def patch(self, request: Request, chat_id: UUID) -> Response:
         """Set a field's current value; null clears it."""
         body = read_body(serializers.LedgerUpdateSerializer, request)
-        set_state(self.chat, body["entity"], body["type"], body["field"], body["value"], editor=self.editor)
+        set_field_by_hand(self.chat, body["entity"], body["type"], body["field"], body["value"], editor=self.editor)
         return self.get(request, chat_id)
 
 

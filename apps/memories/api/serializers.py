@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.chats.models import Chat, Message
-from apps.chats.serializers import OwnCharacter
+from apps.chats.serializers import OwnedCharacterField
 from apps.common.serializer_fields import StrictBooleanField, StrictIntegerField, StrictSerializer
 from apps.memories.api.fields import NonBlankTextField, OwnRow
 from apps.memories.models import Memory, MemorySource
@@ -94,7 +94,7 @@ class MemoryCreateSerializer(StrictSerializer):
     chat = OwnRow(
         lambda owner: Chat.objects.for_owner(owner).select_related("character"), allow_null=True, default=None
     )
-    character = OwnCharacter(default=None)
+    character = OwnedCharacterField(default=None)
     source_messages = serializers.ListField(
         source="sources",
         child=OwnRow(lambda owner: Message.objects.for_owner(owner).with_swipes()),

@@ -34,7 +34,7 @@ class StateForm(forms.Form):
     value = forms.CharField(required=False, max_length=1000, help_text="Leave this empty to clear the field.")
 
     def operation_arguments(self) -> dict[str, Any]:
-        """Return the arguments of ``set_state``."""
+        """Return the arguments of ``set_field_by_hand``."""
         kind, _, name = self.cleaned_data["field"].partition(":")
         value = self.cleaned_data["value"].strip() or None
         return {"name": self.cleaned_data["entity"], "kind": kind, "field": name, "value": value}

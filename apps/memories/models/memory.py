@@ -57,7 +57,7 @@ class Entity(OwnedModel):
                 models.functions.Lower("name"),
                 name="entity_name_unique",
                 nulls_distinct=False,
-            ),
+            )
         ]
 
 
@@ -145,15 +145,12 @@ class Memory(OwnedModel):
         verbose_name_plural = "memories"
         constraints = [
             models.UniqueConstraint(
-                fields=["run", "tier", "candidate_hash"],
-                condition=~Q(candidate_hash=""),
-                name="memory_once_a_run",
+                fields=["run", "tier", "candidate_hash"], condition=~Q(candidate_hash=""), name="memory_once_a_run"
             ),
             models.CheckConstraint(condition=Q(importance__range=(1, 3)), name="memory_importance"),
             models.CheckConstraint(condition=Q(confidence__range=(0, 1)), name="memory_confidence"),
             models.CheckConstraint(
-                condition=Q(superseded_by=None) | ~Q(superseded_by=models.F("id")),
-                name="memory_not_its_own_successor",
+                condition=Q(superseded_by=None) | ~Q(superseded_by=models.F("id")), name="memory_not_its_own_successor"
             ),
             models.CheckConstraint(
                 condition=Q(split_from=None) | ~Q(split_from=models.F("id")), name="memory_not_its_own_part"

@@ -16,7 +16,7 @@ from apps.memories.operations.layer_entries import end_entry, is_before, newest_
 
 
 def write_states(chat: Chat, lines: Iterable[tuple[StateLine, Message]], run_id: UUID | None) -> int:
-    """Set and clear fields as the lines of a run say. Return how many changed."""
+    """Apply the state lines that a run extracted. Return how many fields changed."""
     changed = 0
     for line, message in lines:
         entity = get_or_create_entity(chat, line.name, line.type)
@@ -36,7 +36,7 @@ def set_field(chat: Chat, entity: Entity, field: str, value: str, message: Messa
     current = entries.filter(state=LedgerEntry.State.CURRENT).select_related("source").first()
     if current is not None and current.value.casefold() == value.casefold():
         return False
-    if message is not None and entries.filter(_outdates(value, message)).exists():
+    if message is not None and entries.filter(_outdated_by_filter(value, message)).exists():
         return False
     if current is not None:
         end_entry(current, LedgerEntry.State.REPLACED, message)
@@ -46,10 +46,10 @@ def set_field(chat: Chat, entity: Entity, field: str, value: str, message: Messa
     return True
 
 
-def _outdates(value: str, message: Message) -> Q:
-    """Return the condition of a field's entries that make a value from ``message`` outdated.
+def _outdated_by_filter(value: str, message: Message) -> Q:
+    """Return a filter for entries because of which ``value`` must not be set.
 
-    The message gave the field that value before, or a later message has set or ended the field.
+    Such an entry shows that ``message`` already set it before, or that a later message set or ended the field.
     """
     by_hand = Q(state=LedgerEntry.State.RETIRED, retired_reason=RetiredReason.BY_HAND)
     not_retired = ~Q(state=LedgerEntry.State.RETIRED)
@@ -72,14 +72,14 @@ def _entries(chat: Chat, entity: Entity, field: str) -> QuerySet[LedgerEntry]:
 
 
 @transaction.atomic
-def set_state(chat: Chat, name: str, kind: str, field: str, value: str | None, *, editor: str) -> None:
+def set_field_by_hand(chat: Chat, name: str, kind: str, field: str, value: str | None, *, editor: str) -> None:
     """Set a field by hand from the newest message on, or clear it if ``value`` is None."""
     lock_chat(chat.owner_id, chat.pk)
     entity = get_or_create_entity(chat, name, kind)
     newest = newest_message(chat)
     if value is None:
         clear_field(chat, entity, field, newest)
-        # Mark entries that a run had cleared as well, so that a change of its text doesn't restore them.
+        # Also mark entries that a run cleared, so that they are not restored when the source message changes.
         cleared = _entries(chat, entity, field).filter(state=LedgerEntry.State.CLEARED)
         cleared.update(retired_by=editor)
     else:

@@ -1,4 +1,4 @@
-"""Excerpts of long texts. Pure."""
+"""Excerpts of long texts. Without database access."""
 
 import re
 

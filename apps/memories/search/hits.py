@@ -43,9 +43,9 @@ MEMORIES = SearchTable(
 
 @dataclass(frozen=True)
 class SearchScope:
-    """Which rows are searched: an owner's, a chat's, a character's, or a chat's and its character's long-term memories.
+    """Scope of a search: all rows of an owner, a chat, a character, or a chat plus its character's long-term memories.
 
-    ``before`` excludes messages from this index on.
+    ``instance`` is the client whose memories rank higher. ``before`` excludes messages from this index on.
     """
 
     owner_id: UUID
@@ -69,7 +69,7 @@ class SearchScope:
 
 
 @dataclass(frozen=True)
-class QueryTerms:
+class EncodedQuery:
     """The query's lexemes, and the unit vectors of the whole query and of each sentence, by ``model``."""
 
     lexemes: Sequence[str]
@@ -97,9 +97,9 @@ def speakers_in(scope: SearchScope) -> list[Speaker]:
 
 
 def find_messages(
-    scope: SearchScope, terms: QueryTerms, preset: Preset, parsed: ParsedQuery, speakers: Sequence[Speaker]
+    scope: SearchScope, terms: EncodedQuery, preset: Preset, parsed: ParsedQuery, speakers: Sequence[Speaker]
 ) -> list[Hit]:
-    """Return the messages of the scope that any arm finds."""
+    """Return the messages of the scope that any retriever finds."""
     if MESSAGES not in scope.tiers:
         return []
     mean_lengths = _mean_turn_lengths(speakers)
@@ -126,24 +126,24 @@ def _message_hit(row: dict[str, Any], parsed: ParsedQuery, mean_lengths: dict[bo
         "recency": recency(_age_in_days(row["at"])),
     }
     turn = TurnPosition(row["chat_id"], row["session"], row["index"], row["speaker"], row["is_question"])
-    return Hit(row["id"], MESSAGES, row["arms"], traits, turn)
+    return Hit(row["id"], MESSAGES, row["retrievers"], traits, turn)
 
 
-def find_memories(scope: SearchScope, terms: QueryTerms, preset: Preset, parsed: ParsedQuery, query: str) -> list[Hit]:
-    """Return the memories of the scope that any arm finds.
+def find_memories(scope: SearchScope, terms: EncodedQuery, preset: Preset, parsed: ParsedQuery, text: str) -> list[Hit]:
+    """Return the memories of the scope that any retriever finds.
 
     A memory has no turns around it, so the signals of its window are those of its text.
     """
     if not set(scope.tiers) & set(Memory.Tier.values):
         return []
     rows = _fetch_rows(MEMORIES, _memories_condition(scope), terms, preset, scope)
-    entity_shares = _entity_shares(scope, query, [row["id"] for row in rows])
+    entity_shares = _entity_shares(scope, text, [row["id"] for row in rows])
     return [_memory_hit(row, parsed, entity_shares.get(row["id"], 0.0), scope.instance) for row in rows]
 
 
 def _memory_hit(row: dict[str, Any], parsed: ParsedQuery, entity_share: float, instance: str | None) -> Hit:
     instances = {row["source_instance"], *row["participating_instances"]}
-    window_arms = {f"window_{arm}": value for arm, value in row["arms"].items()}
+    window_retrievers = {f"window_{name}": value for name, value in row["retrievers"].items()}
     traits = {
         "subject": float(any(mentions(row["text"], name) for name in parsed.subjects)),
         "recency": recency(_age_in_days(row["at"])),
@@ -152,7 +152,7 @@ def _memory_hit(row: dict[str, Any], parsed: ParsedQuery, entity_share: float, i
         "importance": (row["importance"] - 1) / 2,
         "pinned": float(row["pinned"]),
     }
-    return Hit(row["id"], row["tier"], row["arms"] | window_arms, traits)
+    return Hit(row["id"], row["tier"], row["retrievers"] | window_retrievers, traits)
 
 
 def _entity_shares(scope: SearchScope, query: str, memory_ids: Sequence[UUID]) -> dict[UUID, float]:
@@ -192,8 +192,8 @@ _IS_LONG_TERM = "p.character_id = %(character)s AND p.tier = 'long_term'"
 def _memories_condition(scope: SearchScope) -> str:
     """Return the condition of memories in the scope.
 
-    The state of an inherited memory is the branch's. What the character learnt in other branches of the same story
-    is excluded.
+    Inherited memories use the state stored for the branch. Long-term memories from other branches of the same story
+    are excluded.
     """
     conditions = ["p.owner_id = %(owner)s AND p.tier = ANY(%(tiers)s) AND NOT p.hidden AND p.deleted_at IS NULL"]
     is_active = "p.state = 'active'"
@@ -210,9 +210,9 @@ def _memories_condition(scope: SearchScope) -> str:
 
 
 def _fetch_rows(
-    table: SearchTable, where: str, terms: QueryTerms, preset: Preset, scope: SearchScope
+    table: SearchTable, where: str, terms: EncodedQuery, preset: Preset, scope: SearchScope
 ) -> list[dict[str, Any]]:
-    """Run the statement. Return its rows by column, with the arms' values also under ``arms``."""
+    """Run the statement. Return its rows by column, with the retrievers' values also under ``retrievers``."""
     sentences = len(terms.vectors) - 1
     sql = search_sql(table, where, preset, vectors=bool(terms.vectors), words=bool(terms.lexemes), sentences=sentences)
     if not sql:
@@ -221,5 +221,5 @@ def _fetch_rows(
         cursor.execute(sql, scope.parameters | terms.parameters)
         names = [column.name for column in cursor.description]
         rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-    arms = [name for name in names if name in preset.arms]
-    return [row | {"arms": {arm: float(row[arm]) for arm in arms}} for row in rows]
+    retrievers = [name for name in names if name in preset.retrievers]
+    return [row | {"retrievers": {name: float(row[name]) for name in retrievers}} for row in rows]

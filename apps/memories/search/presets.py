@@ -1,4 +1,4 @@
-"""Presets of the search: weights of signals and options. An arm is one way to find hits.
+"""Presets of the search: weights of signals and options. A retriever is one way to find hits.
 
 The default was measured on long conversations between people, and on conversations with an assistant whose replies
 are ten times as long as the questions.
@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-ARMS = ("vector", "window_vector", "lexical", "window_lexical")  # by vectors or words, of a text or its window
+RETRIEVERS = ("vector", "window_vector", "lexical", "window_lexical")  # by vectors or words, of a text or its window
 
 
 @dataclass(frozen=True)
 class Preset:
-    """``weights`` of the signals (see ``ranking``), and options of the arms that find hits.
+    """``weights`` of the signals (see ``ranking``), and options of the retrievers that find hits.
 
-    ``relative``: each arm is divided by its best hit. ``separate_names``: speakers' names are removed from the query
-    and matched as its subject. ``adaptive``: weight moves from words to vectors by ``vector_preference``.
+    ``relative``: each retriever is divided by its best hit. ``separate_names``: speakers' names are removed from the
+    query and matched as its subject. ``adaptive``: weight moves from words to vectors by ``vector_preference``.
     ``whole_query_share``: weight of the whole query's similarity; the rest is that of its best sentence.
     ``word_score``: how words are scored. ``b``: how strongly BM25 discounts long texts.
     """
@@ -30,9 +30,9 @@ class Preset:
     b: float = 0.3
 
     @property
-    def arms(self) -> list[str]:
-        """Return the names of the arms with a weight."""
-        return [arm for arm in ARMS if self.weights.get(arm)]
+    def retrievers(self) -> list[str]:
+        """Return the names of the retrievers with a weight."""
+        return [name for name in RETRIEVERS if self.weights.get(name)]
 
 
 PRESETS = {
@@ -60,10 +60,7 @@ PRESETS = {
         b=0.75,
     ),
     # The published formula of entity-core, with the best of up to five sentences.
-    "seed": Preset(
-        weights={"vector": 0.8, "recency": 0.05, "graph": 0.05, "instance": 0.1},
-        whole_query_share=0.0,
-    ),
+    "seed": Preset(weights={"vector": 0.8, "recency": 0.05, "graph": 0.05, "instance": 0.1}, whole_query_share=0.0),
     "dense": Preset(weights={"vector": 1.0}),
     "bm25": Preset(weights={"lexical": 1.0}),
     "ts_rank": Preset(weights={"lexical": 1.0}, word_score="ts_rank"),

@@ -1,4 +1,4 @@
-"""Parse a query: who it asks about, and the text to search for. Pure."""
+"""Parse a query: who it asks about, and the text to search for. Without database access."""
 
 import re
 from collections.abc import Iterable, Sequence

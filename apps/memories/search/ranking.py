@@ -1,4 +1,4 @@
-"""Rank the hits of all arms in one list. Pure.
+"""Rank the hits of all retrievers in one list. Without database access.
 
 The signals of a hit:
 
@@ -17,13 +17,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from apps.memories.search.presets import ARMS, Preset
+from apps.memories.search.presets import RETRIEVERS, Preset
 
 RECENCY_DECAY = 0.007  # per day; from entity-core: half after about 143 days
 MAX_WEIGHT_SHIFT = 0.2  # share of the words' weight that moves to the vectors at a preference of 1
-LEXICAL_ARMS = ("lexical", "window_lexical")
+LEXICAL_RETRIEVERS = ("lexical", "window_lexical")
 TRAITS = ("subject", "length", "question", "recency", "graph", "instance", "importance", "pinned")
-SIGNALS = (*ARMS, *TRAITS, "answer", "session")
+SIGNALS = (*RETRIEVERS, *TRAITS, "answer", "session")
 NO_SIGNALS = dict.fromkeys(SIGNALS, 0.0)
 
 
@@ -40,11 +40,11 @@ class TurnPosition:
 
 @dataclass(frozen=True)
 class Hit:
-    """A message or memory that an arm found, with its signals. ``turn`` is None for a memory."""
+    """A message or memory that a retriever found, with its signals. ``turn`` is None for a memory."""
 
     id: UUID
     tier: str
-    arms: dict[str, float]
+    retrievers: dict[str, float]
     traits: dict[str, float] = field(default_factory=dict)
     turn: TurnPosition | None = None
 
@@ -85,7 +85,7 @@ def rank(hits: Sequence[Hit], preset: Preset, vector_preference: float = 0.0) ->
         RankedHit(
             hit,
             min(max((score + weights.get("session", 0) * session) / max_score, 0.0), 1.0),
-            NO_SIGNALS | hit.arms | signals | {"session": session},
+            NO_SIGNALS | hit.retrievers | signals | {"session": session},
         )
         for hit, score, session, signals in zip(hits, scores, sessions, traits, strict=True)
     ]
@@ -95,15 +95,16 @@ def rank(hits: Sequence[Hit], preset: Preset, vector_preference: float = 0.0) ->
 def _shift_weights(weights: Mapping[str, float], vector_preference: float) -> dict[str, float]:
     """Return the weights with a share of the words' weight moved to the vectors."""
     shift = MAX_WEIGHT_SHIFT * vector_preference
-    factors = {arm: 1 - shift if arm in LEXICAL_ARMS else 1 + shift for arm in ARMS}
+    factors = {name: 1 - shift if name in LEXICAL_RETRIEVERS else 1 + shift for name in RETRIEVERS}
     return {name: weight * factors.get(name, 1) for name, weight in weights.items()}
 
 
 def _match_scores(hits: Sequence[Hit], weights: Mapping[str, float], relative: bool) -> list[float]:
-    """Return the weighted sum of each hit's arms. With ``relative`` each arm is divided by its best value."""
-    best = {arm: max((hit.arms.get(arm, 0) for hit in hits), default=0) for arm in ARMS}
-    scale = {arm: best[arm] if relative and best[arm] > 0 else 1 for arm in ARMS}
-    return [sum(weights.get(arm, 0) * max(value, 0) / scale[arm] for arm, value in hit.arms.items()) for hit in hits]
+    """Return the weighted sum of each hit's retrievers. With ``relative``, each is divided by its best value."""
+    best = {name: max((hit.retrievers.get(name, 0) for hit in hits), default=0) for name in RETRIEVERS}
+    scale = {name: best[name] if relative and best[name] > 0 else 1 for name in RETRIEVERS}
+    values = [hit.retrievers.items() for hit in hits]
+    return [sum(weights.get(name, 0) * max(value, 0) / scale[name] for name, value in items) for items in values]
 
 
 def _answer_scores(hits: Sequence[Hit], matches: Sequence[float]) -> list[float]:

@@ -14,7 +14,7 @@ from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.lexemes import lexemes_of
 from apps.memories.models import Memory
 from apps.memories.search.excerpts import best_sentence, excerpt
-from apps.memories.search.hits import MESSAGES, QueryTerms, SearchScope, find_memories, find_messages, speakers_in
+from apps.memories.search.hits import MESSAGES, EncodedQuery, SearchScope, find_memories, find_messages, speakers_in
 from apps.memories.search.presets import PRESETS, Preset
 from apps.memories.search.questions import ParsedQuery, parse_query, vector_preference
 from apps.memories.search.ranking import RankedHit, rank
@@ -91,7 +91,7 @@ def find(owner_id: UUID, query: SearchQuery) -> tuple[str, list[RankedHit]]:
     if not vectors.rows and not _uses(preset, "lexical"):
         preset = PRESETS["bm25"]
     lexemes = lexemes_of(parsed.text) if _uses(preset, "lexical") else []
-    terms = QueryTerms(lexemes, vectors.model, vectors.rows)
+    terms = EncodedQuery(lexemes, vectors.model, vectors.rows)
     hits = [
         *find_messages(scope, terms, preset, parsed, speakers),
         *find_memories(scope, terms, preset, parsed, query.query),
@@ -100,8 +100,8 @@ def find(owner_id: UUID, query: SearchQuery) -> tuple[str, list[RankedHit]]:
     return method, rank(hits, preset, vector_preference(speakers))
 
 
-def _uses(preset: Preset, arm: str) -> bool:
-    return any(arm in name for name in preset.arms)
+def _uses(preset: Preset, retriever: str) -> bool:
+    return any(retriever in name for name in preset.retrievers)
 
 
 def _vectors(owner_id: UUID, parsed: ParsedQuery, preset: Preset) -> QueryVectors:

@@ -23,7 +23,7 @@ from apps.memories.memory_book import MemoryBook
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Relationship, Scene
 from apps.memories.operations.arcs import create_arc
 from apps.memories.operations.knowledge import create_knowledge
-from apps.memories.operations.ledger import set_state
+from apps.memories.operations.ledger import set_field_by_hand
 from apps.memories.operations.relationships import set_relationship
 from apps.memories.queries.memories import add_witness_names, memories_between
 from apps.memories.queries.scenes import finished_scenes
@@ -136,7 +136,7 @@ class LedgerView(LayerView):
     saved_message = "The ledger was saved."
 
     def write(self, chat: Chat, form: forms.StateForm, editor: str) -> None:
-        set_state(chat, editor=editor, **form.operation_arguments())
+        set_field_by_hand(chat, editor=editor, **form.operation_arguments())
 
     def context(self, at: int | None) -> dict[str, Any]:
         return {

@@ -14,7 +14,7 @@ from apps.chats.formats.sillytavern_lines import parse_message
 from apps.chats.locking import Guard
 from apps.chats.models import Chat, Participant
 from apps.chats.operations.patches import Patch, Splice
-from apps.chats.serializers import MessageInputSerializer, MessageSerializer, SendDate
+from apps.chats.serializers import MessageInputSerializer, MessageSerializer, SendDateField
 from apps.common.problems import Invalid
 from apps.common.serializer_fields import (
     JSONObjectField,
@@ -100,7 +100,7 @@ class PatchSetSerializer(StrictSerializer):
     name = TextField(max_length=200, required=False)
     participant = StrictUUIDField(required=False, allow_null=True)
     is_system = StrictBooleanField(required=False)
-    send_date = SendDate(required=False)
+    send_date = SendDateField(required=False)
 
 
 class NewSwipeSerializer(StrictSerializer):

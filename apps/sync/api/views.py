@@ -34,7 +34,7 @@ from apps.sync.api.serializers import (
 Body = TypeVar("Body", bound=GuardedSerializer)
 
 
-def message_positions(messages: Iterable[Message]) -> list[dict[str, Any]]:
+def message_refs(messages: Iterable[Message]) -> list[dict[str, Any]]:
     """Return index, id and rev of each message as JSON."""
     return [{"index": row.index, "id": str(row.pk), "rev": row.rev} for row in messages]
 
@@ -68,7 +68,7 @@ class AppendView(APIView):
         result = append_messages(request.user, chat.pk, body.parsed_messages(chat), body.guard(request))
         document = chat_state(result.chat) | {
             "message_count": result.chat.message_count,
-            "appended": message_positions(result.messages),
+            "appended": message_refs(result.messages),
             "deduplicated": result.deduplicated,
         }
         return Response(document, status=status.HTTP_201_CREATED)
@@ -84,7 +84,7 @@ class PatchView(APIView):
         document = chat_state(result.chat) | {
             "applied": result.applied,
             "skipped": result.skipped,
-            "messages": message_positions(result.messages),
+            "messages": message_refs(result.messages),
         }
         return Response(document)
 
@@ -98,7 +98,7 @@ class UndoView(APIView):
         document = chat_state(result.chat) | {
             "undone": result.change.rev,
             "kind": result.change.kind,
-            "messages": message_positions(result.messages),
+            "messages": message_refs(result.messages),
             "deleted": [str(pk) for pk in result.undo.deleted_ids],
             "metadata": result.undo.metadata,
             "metadata_replaced": result.undo.metadata_replaced,
@@ -127,6 +127,6 @@ def _rev_since(chat: Chat, since: str) -> int:
     except ValueError:
         raise Invalid.at("/since", "It must be a rev or an integrity.") from None
     if rev is None:
-        detail = "The log does not know this integrity. Read the whole chat again."
+        detail = "This integrity is not in the change log. Read the whole chat again."
         raise HistoryGone(detail, current_integrity=str(chat.integrity), current_rev=chat.rev)
     return rev

@@ -1,4 +1,4 @@
-"""Read and write lorebooks of several programs. All are converted to the form of card version 3. Pure: no Django."""
+"""Read and write lorebooks of several programs. All are converted to the form of card version 3. Without Django."""
 
 from apps.chats.formats.lorebooks.entries import normalise_book, normalise_entry
 from apps.chats.formats.lorebooks.reading import ParsedLorebook, read, read_card_book
