@@ -47,7 +47,7 @@ class Guard:
     optional: bool = False
     has_idempotency_key: bool = False
 
-    def check(self) -> None:
+    def require_integrity(self) -> None:
         """Raise IntegrityRequired if the integrity is missing."""
         if self.integrity is None and not self.force and not self.optional:
             raise IntegrityRequired
@@ -57,7 +57,7 @@ class Guard:
         return not self.force and self.integrity is not None and self.integrity != chat.integrity
 
 
-UNGUARDED = Guard()
+NO_INTEGRITY = Guard()
 
 
 class IntegrityRequired(Problem):
@@ -117,7 +117,7 @@ def _current_state(chat: Chat, guard: Guard) -> dict[str, Any]:
     return state
 
 
-def lock_chat(owner: Owner, chat_id: UUID, guard: Guard = UNGUARDED) -> Chat:
+def lock_chat(owner: Owner, chat_id: UUID, guard: Guard = NO_INTEGRITY) -> Chat:
     """Return the owner's chat, its row locked until the transaction ends. Raise Missing if there is none.
 
     Send ``before_forced_write`` if the guard forces the write.

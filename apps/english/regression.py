@@ -1,4 +1,4 @@
-"""Softmax regression on named signals: fit, keep as JSON, and predict. Without database access."""
+"""Softmax regression on named features: fit, keep as JSON, and predict. Without database access."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,14 +10,14 @@ import numpy as np
 
 STEPS = 150
 DIGITS = 4  # significant digits of stored weights
-MIN_SCALE = 1e-6  # minimum standard deviation of an informative signal
+MIN_SCALE = 1e-6  # minimum standard deviation of an informative feature
 
-Signals = Mapping[str, float]
+Features = Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class Regression:
-    """Fitted model. ``weights`` have a row for each class and a column for each signal in ``names``; signals are
+    """Fitted model. ``weights`` have a row for each class and a column for each feature in ``names``; features are
     standardised by ``means`` and ``scales``."""
 
     names: tuple[str, ...]
@@ -26,7 +26,7 @@ class Regression:
     weights: np.ndarray[Any, Any]
     biases: np.ndarray[Any, Any]
 
-    def probabilities(self, examples: Sequence[Signals]) -> np.ndarray[Any, Any]:
+    def probabilities(self, examples: Sequence[Features]) -> np.ndarray[Any, Any]:
         """Return a row for each example and a column for each class; each row adds up to 1."""
         values = np.array([[float(example[name]) for name in self.names] for example in examples])
         return _softmax((values - self.means) / self.scales @ self.weights.T + self.biases)
@@ -50,12 +50,12 @@ def _rounded(values: Any) -> Any:
 
 
 def fit(
-    examples: Sequence[Signals], classes: Sequence[int], *, l2: float, factors: Mapping[str, float] | None = None
+    examples: Sequence[Features], classes: Sequence[int], *, l2: float, factors: Mapping[str, float] | None = None
 ) -> Regression:
     """Fit a model to examples of the classes 0, 1, … by gradient descent; the same examples give the same weights.
 
-    ``l2`` is the strength of the L2 regularisation, in examples; it limits the weights of rare signals.
-    ``factors`` below 1 scale signals down, so that the regularisation limits them more.
+    ``l2`` is the strength of the L2 regularisation, in examples; it limits the weights of rare features.
+    ``factors`` below 1 scale features down, so that the regularisation limits them more.
     """
     names = tuple(examples[0])
     values = np.array([[float(example[name]) for name in names] for example in examples])

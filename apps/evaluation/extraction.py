@@ -109,8 +109,8 @@ def _figures(results: dict[str, list[list[Sample]]], conversation: str | None = 
 def _measured(sessions: Sequence[Sequence[Sample]]) -> dict[str, float]:
     """Return the MEASURES of a method, each a mean over its samples.
 
-    ``coverage`` and ``same turns`` are shares of the annotated turns, ``precision`` is a share of the memories,
-    ``turns`` is the number of turns in a session that memories come from.
+    ``coverage`` and ``same turns``, which is the coverage at an equal number of turns, are shares of the annotated
+    turns, ``precision`` is a share of the memories, ``turns`` the number of turns of a session that they come from.
     """
     annotated = sum(len(samples[0].session.annotated) for samples in sessions)
     memories = sum(len(samples[0].sources) for samples in sessions)

@@ -12,7 +12,7 @@ from typing import Any
 from apps.builtin.scene_breaks import SceneTurn, likelihoods, scene_starts
 from apps.evaluation.datasets import UnusableDataset, required
 from apps.evaluation.json_lines import read_json_lines
-from apps.evaluation.scene_patterns_seed import seed_scene_starts
+from apps.evaluation.original_scene_patterns import original_scene_starts
 
 EXCERPT_CHARS = 90  # maximum length of the excerpt shown with a mistake
 
@@ -38,7 +38,7 @@ class Mistake:
 
 METHODS: dict[str, Callable[[Sequence[SceneTurn]], list[int]]] = {
     "built-in": lambda turns: scene_starts(turns, min_messages=1, likely=likelihoods(turns)),
-    "original": seed_scene_starts,
+    "original": original_scene_starts,
 }
 
 

@@ -41,7 +41,7 @@ class Scope:
 
 # `+ 0` keeps the search exact: it prevents the use of an approximate index on the distance.
 _NEAREST_SQL = """
-SELECT batch.number, nearest.id, nearest.kind, nearest.text, nearest.similarity, nearest.forgotten, source.index,
+SELECT batch.number, nearest.id, nearest.kind, nearest.text, nearest.similarity, nearest.inactive, source.index,
        nearest.same_hash, nearest.evicted
 FROM unnest(%(vectors)s::vector[], %(hashes)s::text[]) WITH ORDINALITY AS batch (vector, hash, number)
 CROSS JOIN LATERAL (
@@ -171,7 +171,7 @@ def _nearest_by_words(
                 kind=memory.kind,
                 text=memory.text,
                 similarity=jaccard(text, memory.text),
-                forgotten=effective.state != Memory.State.ACTIVE or memory.deleted_at is not None,
+                inactive=effective.state != Memory.State.ACTIVE or memory.deleted_at is not None,
                 valid_from_index=valid_from.index if valid_from and valid_from.chat_id == chat.pk else None,
                 same_hash=memory.candidate_hash == line_hash,
                 evicted=effective.retired_reason == "capacity" and not memory.deleted_at and memory.pk not in previous,

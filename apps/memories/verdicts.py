@@ -65,7 +65,7 @@ class Outcome(StrEnum):
 class Neighbour:
     """A memory similar to a candidate; ``similarity`` is 0 to 1.
 
-    ``forgotten``: a person deleted it, or it is no longer active. ``valid_from_index`` is the index of the message from
+    ``inactive``: a person deleted it, or it is no longer active. ``valid_from_index`` is the index of the message from
     which it was extracted, if that is in the candidates' chat. ``same_hash``: it was created from the same words as the
     candidate, even if a person has edited it. ``evicted``: the cap retired it, but nothing has replaced it.
     """
@@ -74,7 +74,7 @@ class Neighbour:
     kind: str
     text: str
     similarity: float
-    forgotten: bool = False
+    inactive: bool = False
     valid_from_index: int | None = None
     same_hash: bool = False
     evicted: bool = False
@@ -115,7 +115,7 @@ class _Statement:
     @property
     def is_removed(self) -> bool:
         """Return whether a person deleted the memory, or another one replaced it."""
-        return self.memory is not None and self.memory.forgotten and not self.memory.evicted
+        return self.memory is not None and self.memory.inactive and not self.memory.evicted
 
 
 @dataclass
@@ -240,7 +240,7 @@ def _same_hash_verdict(candidate: Candidate, statements: Iterable[_Statement]) -
 
 
 def _repetition_of(candidate: Candidate, neighbour: Neighbour) -> Verdict:
-    outcome = Outcome.REJECTED if neighbour.forgotten else Outcome.RECONFIRMED
+    outcome = Outcome.REJECTED if neighbour.inactive else Outcome.RECONFIRMED
     return Verdict(candidate, outcome, neighbour.id, reason="repeats a memory")
 
 
@@ -251,7 +251,7 @@ def _model_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[_St
     for known in statements:
         if known.similarity < batch.thresholds.same_topic:
             return None
-        if (known.memory and known.memory.forgotten) or not known.same_kind or not batch.is_active(known):
+        if (known.memory and known.memory.inactive) or not known.same_kind or not batch.is_active(known):
             continue
         if _have_same_words(known.text, candidate.text):
             return None
@@ -291,7 +291,7 @@ def _is_repetition(batch: _Batch, candidate: Candidate, known: _Statement) -> bo
         is_similar = known.similarity >= (limits.duplicate if known.same_kind else limits.cross_kind_duplicate)
         return is_similar and not contradicts(known.text, candidate.text)
     comparison = batch.comparison(candidate, known)
-    # The tables have too few exchanged roles and statements of what is not or no longer so to learn them.
+    # The training pairs have too few exchanged roles and ended or merely supposed states to learn them.
     pair = known.text, candidate.text
     if comparison is None or roles_swapped(*pair) or actuality_differs(*pair):
         return False

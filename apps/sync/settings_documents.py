@@ -68,7 +68,7 @@ def patch_settings(owner: Owner, patch: DocumentPatch, guard: Guard) -> Settings
 
     Raise IntegrityRequired, SettingsConflict, TooLarge, PatchTestFailed, and Invalid if an operation doesn't apply.
     """
-    guard.check()
+    guard.require_integrity()
     keys = _keys(patch)
     document = _lock(owner)
     before = _load(document)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from apps.builtin.scene_breaks import SceneTurn, begins_scene, learning, likelihoods, scene_starts
 from apps.builtin.scene_breaks.detection import MIN_LIKELIHOOD
 from apps.builtin.scene_breaks.network import Network
-from apps.evaluation.scene_patterns_seed import seed_scene_starts
+from apps.evaluation.original_scene_patterns import original_scene_starts
 from apps.llm.embeddings import EmbeddingUnavailable
 
 DATA = Path(__file__).parents[1] / "data"
@@ -185,13 +185,13 @@ def test_without_an_embedding_model_words_decide(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("text", ["She stayed for a week.", "He walked to the door.", '"See you the next day."',
                                   "***shouts***", "**Bold** *nods*", "*nods* **Yes**"])  # fmt: skip
 def test_the_original_takes_these_for_beginnings(text: str) -> None:
-    assert seed_scene_starts([BEFORE[0], SceneTurn("Mira", False, text)]) == [1]
+    assert original_scene_starts([BEFORE[0], SceneTurn("Mira", False, text)]) == [1]
 
 
 @pytest.mark.parametrize("text", ["They arrived in Paris.", "They returned to Paris.", "She walked to her desk.",
                                   "He entered the room.", "*a* *b*", "- - -", "==="])  # fmt: skip
 def test_the_original_does_not_see_these(text: str) -> None:
-    assert seed_scene_starts([BEFORE[0], SceneTurn("Mira", False, text)]) == []
+    assert original_scene_starts([BEFORE[0], SceneTurn("Mira", False, text)]) == []
 
 
 WORDS = st.sampled_from(

@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from apps.accounts.models import User
-from apps.chats.locking import UNGUARDED, Guard
+from apps.chats.locking import NO_INTEGRITY, Guard
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, append_messages, patch_messages
 from apps.chats.queries import access_chat, message_window
@@ -305,7 +305,7 @@ def test_a_place_that_is_none_opens_the_end(long_chat, site, at):
 def test_a_date_leads_to_its_first_message(alice, site):
     chat = make_chat(alice, title="Dated")
     dates = [NOON, NOON + HOUR, NOON + 24 * HOUR, NOON + 48 * HOUR]
-    append_messages(alice, chat.pk, [parsed(f"At {date}", send_date=date) for date in dates], UNGUARDED)
+    append_messages(alice, chat.pk, [parsed(f"At {date}", send_date=date) for date in dates], NO_INTEGRITY)
     html = site.get(f"/chats/{chat.pk}/?on=2023-11-16").content.decode()
     assert re.search(r'found"\s+id="m-2"', html)
     for on, index in (("2023-11-01", 0), ("2030-01-01", 3), ("0001-01-01", 0)):
@@ -316,7 +316,7 @@ def test_a_date_leads_to_its_first_message(alice, site):
 def test_sittings_are_divided(alice, site):
     chat = make_chat(alice, title="Dated")
     dates = [NOON, NOON + HOUR, NOON + 6 * HOUR, NOON + 24 * HOUR, ""]
-    append_messages(alice, chat.pk, [parsed("Here", send_date=date) for date in dates], UNGUARDED)
+    append_messages(alice, chat.pk, [parsed("Here", send_date=date) for date in dates], NO_INTEGRITY)
     html = site.get(f"/chats/{chat.pk}/").content.decode()
     dividers = [" ".join(found.split()) for found in re.findall(r'<li class="day">.*?>([^<>]+)</time>', html, re.S)]
     assert dividers == ["Wednesday, 15 November 2023", "Later that day, 18:00", "Thursday, 16 November 2023"]
@@ -328,7 +328,7 @@ def test_hidden_messages_are_folded_and_swipes_counted(alice, site):
         alice,
         chat.pk,
         [parsed("A note", is_system=True), parsed("Two", swipes=["One", "Two", "Three"], swipe_id=1)],
-        UNGUARDED,
+        NO_INTEGRITY,
     )
     html = site.get(f"/chats/{chat.pk}/").content.decode()
     assert "Hidden from the prompt" in html
@@ -366,7 +366,7 @@ def test_the_first_message(alice, site):
 
 
 def test_what_came_meanwhile_is_shown_too(alice, chat, site):
-    append_messages(alice, chat.pk, [parsed("From elsewhere")], UNGUARDED)
+    append_messages(alice, chat.pk, [parsed("From elsewhere")], NO_INTEGRITY)
     html = site.post(f"/chats/{chat.pk}/write/", {"text": "Mine", "next": "2"}, **HTMX).content.decode()
     assert indexes(html) == [2, 3]
 
@@ -401,7 +401,7 @@ def test_a_message_is_edited_in_place(alice, chat, site):
 
 
 def test_an_edit_survives_a_message_that_came_meanwhile(alice, chat, site):
-    append_messages(alice, chat.pk, [parsed("From elsewhere")], UNGUARDED)
+    append_messages(alice, chat.pk, [parsed("From elsewhere")], NO_INTEGRITY)
     data = {"text": "Under the red stone.", "integrity": chat.integrity}
     reply = site.post(url_of(chat.messages.get(index=1), "edit/"), data)
     assert reply["Location"] == f"/chats/{chat.pk}/?at=1#m-1"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from apps.english import comparison
 from apps.english.comparison import Comparison
-from apps.english.comparison.signals import Pair, signals
+from apps.english.comparison.features import Pair, features
 from apps.english.regression import read
 from apps.evaluation.json_lines import read_json_lines
 from apps.evaluation.supersession import evaluate, pair_of
@@ -64,9 +64,9 @@ def fit(*files: Path, out: Path) -> str:
 def test_what_was_learnt_tells_the_pairs_apart_that_it_was_learnt_from(tmp_path: Path) -> None:
     out, file = tmp_path / "weights.json", tmp_path / "pairs.jsonl"
     file.write_text("\n".join(UNSEEN.read_text(encoding="utf-8").splitlines()[:60]), encoding="utf-8")
-    assert "signals, learned from" in fit(file, out=out)
+    assert "features, learned from" in fit(file, out=out)
     pairs = [pair_of(value, number) for number, value in read_json_lines(file)]
-    found = signals([Pair(one.existing, one.candidate, one.kind) for one in pairs], get_embedder().embed)
+    found = features([Pair(one.existing, one.candidate, one.kind) for one in pairs], get_embedder().embed)
     likeliest = [Comparison._fields[number] for number in read(out).probabilities(found).argmax(axis=1)]
     assert sum(told == one.expected for told, one in zip(likeliest, pairs, strict=True)) >= 45
 

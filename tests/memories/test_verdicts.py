@@ -135,7 +135,7 @@ def test_a_model_decides_where_no_rule_does(answer: bool, outcome: Outcome) -> N
     [
         known("Mira sits by the window.", COSINE.same_topic - 0.01),
         known("Mira sits by the window.", 0.7, "event"),
-        known("Mira sits by the window.", 0.7, forgotten=True),
+        known("Mira sits by the window.", 0.7, inactive=True),
         known("Mira lives in Paris!", 0.9),
     ],
 )
@@ -173,7 +173,7 @@ def test_a_near_duplicate_that_a_model_calls_independent_repeats() -> None:
 
 @pytest.mark.parametrize("way", [{}, {"confirm": Model(True)}, {"compare": Scales(0.0, 1.0)}])
 def test_what_a_person_deleted_is_looked_at_first(way: dict[str, Any]) -> None:
-    gone, active = known("Mira likes tea.", 0.95, forgotten=True), known("Mira drinks a lot.", 0.96)
+    gone, active = known("Mira likes tea.", 0.95, inactive=True), known("Mira drinks a lot.", 0.96)
     verdict = judge([line("Mira likes tea very much.")], [[active, gone]], unit(0.0), **way)[0]
     assert (verdict.outcome, verdict.target) == (Outcome.REJECTED, gone.id)
     if "confirm" in way:
@@ -181,7 +181,7 @@ def test_what_a_person_deleted_is_looked_at_first(way: dict[str, Any]) -> None:
 
 
 def test_what_a_person_deleted_is_not_replaced() -> None:
-    gone = known("Mira likes tea.", 0.95, forgotten=True)
+    gone = known("Mira likes tea.", 0.95, inactive=True)
     assert judge([line("Mira hates it.")], [[gone]], unit(0.0), compare=Scales(1.0, 0.0))[0].outcome == Outcome.PASSED
 
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
+from apps.builtin.scene_breaks.features import WINDOW, stays_in_scene
 from apps.builtin.scene_breaks.learning import inputs_of, inputs_without_vectors
 from apps.builtin.scene_breaks.marks import is_marked
 from apps.builtin.scene_breaks.network import Network
-from apps.builtin.scene_breaks.signals import WINDOW, stays_in_scene
 from apps.extraction.stages.scene_detection import SceneTurn
 from apps.llm.embeddings import EmbeddingUnavailable
 

@@ -4,22 +4,22 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from apps.builtin.scene_breaks.features import COMPARED_MESSAGES, SIMILARITY_COUNT, features, similarities
 from apps.builtin.scene_breaks.network import Array, Network, train
 from apps.builtin.scene_breaks.reading import reading_of
-from apps.builtin.scene_breaks.signals import NEAR, SIMILARITIES, signals, similarities
 from apps.extraction.stages.scene_detection import SceneTurn
 from apps.llm.embeddings import get_embedder
 
 VECTORS = 4  # number of vectors in a row: of the opening, the first sentence, the message and the one before
 DIMENSIONS = 384  # of a vector
 COMPONENTS = 128  # number of principal components kept of each vector
-VECTOR_SCALE = 20.0  # about the square root of DIMENSIONS: brings vectors to the size of signals
-MIN_SCALE = 1e-6  # minimum standard deviation of an informative signal
+VECTOR_SCALE = 20.0  # about the square root of DIMENSIONS: brings vectors to the size of features
+MIN_SCALE = 1e-6  # minimum standard deviation of an informative feature
 
 
 def inputs_of(turns: Sequence[SceneTurn], first_new: int = 1) -> Array:
     """Return a row for each message from ``first_new``, which is at least 1. Raise EmbeddingUnavailable."""
-    start = max(first_new - NEAR - 1, 0)  # earlier messages are needed for comparison
+    start = max(first_new - COMPARED_MESSAGES - 1, 0)  # earlier messages are needed for comparison
     readings = [reading_of(turn.text) for turn in turns[start:]]
     texts = {text: None for item in readings for text in (item.opening, item.first_sentence, item.beginning)}
     vector_of = _embed_new(list(texts))
@@ -30,7 +30,7 @@ def inputs_of(turns: Sequence[SceneTurn], first_new: int = 1) -> Array:
     for position in range(first_new, len(turns)):
         i = position - start
         numbers = [
-            *signals(turns, position).values(),
+            *features(turns, position).values(),
             *similarities(openings, messages, turns[start:], i).values(),
             openings[i] @ messages[i],
             sentences[i] @ messages[i],
@@ -54,8 +54,8 @@ def _embed_new(texts: Sequence[str]) -> dict[str, Array]:
 
 def inputs_without_vectors(turns: Sequence[SceneTurn], first_new: int = 1) -> Array:
     """Return rows in which the values computed from vectors are unknown (NaN)."""
-    unknown = [np.nan] * (SIMILARITIES + 3 + VECTORS * DIMENSIONS)
-    return np.array([[*signals(turns, position).values(), *unknown] for position in range(first_new, len(turns))])
+    unknown = [np.nan] * (SIMILARITY_COUNT + 3 + VECTORS * DIMENSIONS)
+    return np.array([[*features(turns, position).values(), *unknown] for position in range(first_new, len(turns))])
 
 
 def learn(passages: Iterable[tuple[Sequence[SceneTurn], frozenset[int]]]) -> Network:
@@ -67,13 +67,13 @@ def learn(passages: Iterable[tuple[Sequence[SceneTurn], frozenset[int]]]) -> Net
 
 
 def projection_of(inputs: Array) -> Array:
-    """Return the matrix that standardises signals and keeps the principal components of each vector."""
-    signals_end = inputs.shape[1] - VECTORS * DIMENSIONS
-    scales = inputs[:, :signals_end].std(axis=0)
-    projection = np.zeros((inputs.shape[1], signals_end + VECTORS * COMPONENTS))
-    projection[:signals_end, :signals_end] = np.diag(1 / np.where(scales < MIN_SCALE, 1.0, scales))
+    """Return the matrix that standardises features and keeps the principal components of each vector."""
+    features_end = inputs.shape[1] - VECTORS * DIMENSIONS
+    scales = inputs[:, :features_end].std(axis=0)
+    projection = np.zeros((inputs.shape[1], features_end + VECTORS * COMPONENTS))
+    projection[:features_end, :features_end] = np.diag(1 / np.where(scales < MIN_SCALE, 1.0, scales))
     for number in range(VECTORS):
-        start, column = signals_end + number * DIMENSIONS, signals_end + number * COMPONENTS
+        start, column = features_end + number * DIMENSIONS, features_end + number * COMPONENTS
         vectors = inputs[:, start : start + DIMENSIONS]
         projection[start : start + DIMENSIONS, column : column + COMPONENTS] = _principal_components(vectors)
     return projection

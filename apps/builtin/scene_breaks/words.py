@@ -1,4 +1,4 @@
-"""List the words counted by signals: time, calendar, plans, partings, greetings, persons. Without database access."""
+"""List the words counted by features: time, calendar, plans, partings, greetings, persons. Without database access."""
 
 import re
 from collections.abc import Collection, Iterable

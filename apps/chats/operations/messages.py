@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.chats.change_log import Changes, changes_since, rev_of
 from apps.chats.formats.parsed import ParsedMessage
 from apps.chats.locking import (
-    UNGUARDED,
+    NO_INTEGRITY,
     Guard,
     IntegrityConflict,
     PatchConflict,
@@ -59,7 +59,7 @@ class PatchResult:
 
 @transaction.atomic
 def append_messages(
-    owner: Owner, chat_id: UUID, parsed: Sequence[ParsedMessage], guard: Guard = UNGUARDED
+    owner: Owner, chat_id: UUID, parsed: Sequence[ParsedMessage], guard: Guard = NO_INTEGRITY
 ) -> AppendResult:
     """Add messages at the end.
 
@@ -130,7 +130,7 @@ def patch_messages(owner: Owner, chat_id: UUID, patches: Sequence[Patch], guard:
     IntegrityConflict, PatchConflict, Missing, and Invalid if a patch names no message or doesn't fit it.
     """
     chat = lock_chat(owner, chat_id, guard)
-    guard.check()
+    guard.require_integrity()
     fingerprint = fingerprint_of(ChatChange.Kind.PATCH, patches)
     if guard.is_stale(chat):
         if repeated := find_repeated_change(chat, guard, fingerprint):

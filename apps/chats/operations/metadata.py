@@ -43,7 +43,7 @@ def patch_metadata(owner: Owner, chat_id: UUID, patch: DocumentPatch, guard: Gua
     TooLarge, PatchTestFailed, and Invalid if an operation doesn't fit.
     """
     chat = lock_chat(owner, chat_id, guard)
-    guard.check()
+    guard.require_integrity()
     fingerprint = fingerprint_of(ChatChange.Kind.METADATA, [patch])
     if guard.is_stale(chat):
         if find_repeated_change(chat, guard, fingerprint) or _is_in_effect(patch, chat):

@@ -53,7 +53,7 @@ def undo_last_change(owner: Owner, chat_id: UUID, guard: Guard) -> UndoResult:
     The undo is recorded as a separate change. Raise IntegrityRequired, IntegrityConflict, NothingToUndo, Missing.
     """
     chat = lock_chat(owner, chat_id, guard)
-    guard.check()
+    guard.require_integrity()
     if guard.is_stale(chat):
         return _find_repeated_undo(chat, guard)
     change = chat.changes.filter(kind__in=UNDOABLE_KINDS, undone=False, before__isnull=False).order_by("-rev").first()

@@ -1,6 +1,6 @@
 """A learned comparison of two statements on the same topic, without a language model.
 
-``signals`` measures similarities and differences; their weights in ``weights.json`` were fitted to labelled pairs
+``features`` measures similarities and differences; their weights in ``weights.json`` were fitted to labelled pairs
 (``manage.py fit_comparison``).
 """
 

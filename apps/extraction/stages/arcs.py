@@ -13,7 +13,7 @@ from apps.extraction.parsers.arcs import ArcLine, parse_arcs
 from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.prompt_echo import PromptEchoes
-from apps.extraction.stages.provenance import attribute
+from apps.extraction.stages.provenance import find_source_turn
 from apps.extraction.stages.turns import messages_between, within_budget
 from apps.memories.models import Arc, Memory, Scene
 from apps.memories.neighbours import LOST_REASONS
@@ -108,7 +108,7 @@ def _open_new(
         if _is_similar(line.text, vector, others, *SAME_ARC) or _is_similar(line.text, vector, memories, *SAME_MEMORY):
             continue
         others.append((line.text, vector))
-        source = attribute(line.text, texts)
+        source = find_source_turn(line.text, texts)
         assert source is not None
         changes.opened.append((line.text, turns[source], vector))
 
@@ -138,7 +138,7 @@ def _resolve(
         resolved_arcs = [arc for arc in numbered.values() if jaccard(arc.text, line.text) >= MIN_RESOLUTION_OVERLAP]
     for arc in resolved_arcs:
         if arc.pk not in changes.resolved:
-            source = attribute(line.text, texts)
+            source = find_source_turn(line.text, texts)
             assert source is not None
             changes.resolved[arc.pk] = (arc, turns[source], _summary(context, arc, line.text))
 

@@ -12,7 +12,7 @@ from apps.extraction.models import ExtractionProgress
 from apps.extraction.parsers.epistemic import KnowledgeLine, parse_knowledge
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.prompt_echo import PromptEchoes
-from apps.extraction.stages.provenance import attribute
+from apps.extraction.stages.provenance import find_source_turn
 from apps.extraction.stages.turns import messages_between, within_budget
 from apps.memories.models import Entity, Knowledge, Scene
 from apps.memories.operations.knowledge import write_knowledge
@@ -100,7 +100,7 @@ def _ask(
         if line.subject.casefold() not in people or line.text in echoes:
             unused.append(f"{line.subject} | {line.text}")
         elif not _is_known(line, [*known.values()], [other for other, _ in lines]):
-            number = attribute(f"{line.subject} {line.text}", texts)
+            number = find_source_turn(f"{line.subject} {line.text}", texts)
             assert number is not None
             lines.append((line, turns[number]))
     retired = [known[number].pk for number in parsed.retired if number in known]

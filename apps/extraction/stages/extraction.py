@@ -13,7 +13,7 @@ from apps.extraction.settings.schema import Settings
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.judging import comparison_for, confirmation_for, thresholds_of
 from apps.extraction.stages.prompt_echo import PromptEchoes
-from apps.extraction.stages.provenance import attribute
+from apps.extraction.stages.provenance import find_source_turn
 from apps.extraction.stages.relationships import find_relationship_changes
 from apps.extraction.stages.triggers import find_triggers
 from apps.memories.models import Memory
@@ -108,7 +108,7 @@ def _drop_unusable(parsed: ParsedLines[Candidate], turns: Mapping[int, Message])
         if not set(candidate.sources) <= turns.keys() or candidate.text in echoes:
             unusable.append(candidate.text)
             continue
-        source = attribute(candidate.text, texts)
+        source = find_source_turn(candidate.text, texts)
         usable.append(candidate if candidate.sources or source is None else replace(candidate, sources=(source,)))
     return ParsedLines(usable, [*parsed.unused, *unusable])
 

@@ -9,7 +9,7 @@ from django.db.models import Q
 from apps.extraction.parsers.ledger import parse_states
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.prompt_echo import PromptEchoes
-from apps.extraction.stages.provenance import attribute
+from apps.extraction.stages.provenance import find_source_turn
 from apps.memories.models import Entity, LedgerEntry
 from apps.memories.operations.ledger import write_states
 
@@ -36,7 +36,7 @@ def run(context: Context, window: Window) -> StageOutcome:
         if unknown or text in echoes:
             unused.append(text)
             continue
-        number = attribute(text, texts)
+        number = find_source_turn(text, texts)
         assert number is not None
         lines.append((line, window.turns[number]))
     return StageOutcome(lambda: Counter(ledger=write_states(context.chat, lines, context.run.pk)), unused)

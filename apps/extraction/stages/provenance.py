@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from apps.english.words import content_words
 
 
-def attribute(text: str, turns: Mapping[int, str]) -> int | None:
+def find_source_turn(text: str, turns: Mapping[int, str]) -> int | None:
     """Return the number of the turn that shares most words with ``text``, the latest of several; None without turns."""
     words = content_words(text)
     scores = {number: len(words & content_words(turn)) for number, turn in turns.items()}

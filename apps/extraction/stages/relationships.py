@@ -7,7 +7,7 @@ from typing import Any
 from apps.chats.models import Character, Chat, Message
 from apps.extraction.parsers.relationships import RelationshipLine, parse_relationships
 from apps.extraction.stages.context import Context, turns_material
-from apps.extraction.stages.provenance import attribute
+from apps.extraction.stages.provenance import find_source_turn
 from apps.llm.generation import GenerationFailed
 from apps.memories.models import Entity, Relationship
 from apps.memories.operations.relationships import write_relationships
@@ -59,7 +59,7 @@ def _was_invalidated(context: Context, batch: VerdictBatch) -> bool:
 def _source_of(line: RelationshipLine, texts: Mapping[int, str]) -> int:
     """Return the number of the turn that a line most likely comes from."""
     text = " ".join([line.subject, line.target, *(descriptor.word for descriptor in line.added), *line.removed])
-    number = attribute(text, texts)
+    number = find_source_turn(text, texts)
     assert number is not None
     return number
 

@@ -105,7 +105,7 @@ def write_verdicts(batch: VerdictBatch) -> Counter[str]:
 def _create(batch: VerdictBatch, number: int, candidate: Candidate) -> Memory:
     sources = [batch.turns[n] for n in candidate.sources]
     hash_ = hash_of(batch, candidate)
-    # The run may have made a memory of this line before that is retired by now. Clear its hash, which must be unique.
+    # The run may have created a memory from this line that is retired by now: clear its hash, which must be unique.
     of_run = Memory.objects.for_owner(batch.chat.owner_id).filter(run_id=batch.run_id, tier=batch.tier)
     of_run.filter(candidate_hash=hash_, deleted_at=None).exclude(state=Memory.State.ACTIVE).update(candidate_hash="")
     memory: Memory = Memory.objects.create(

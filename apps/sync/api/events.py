@@ -41,8 +41,9 @@ class EventsView(APIView):
         responses={(200, "text/event-stream"): OpenApiTypes.STR},
     )
     def get(self, request: Request) -> StreamingHttpResponse:
-        """Stream an event for each write, without its content. Read the changes after opening a stream and each event.
+        """Stream an event for each write, without its content.
 
+        Clients must fetch the changes after opening a stream, and again after each event.
         `event: chat` has `{"chat", "rev", "integrity", "kind"}`, `event: settings` has `{"rev", "integrity"}`.
         `event: resync` means that events may have been lost. A comment is sent every 15 seconds.
         """

@@ -1,4 +1,4 @@
-"""``manage.py fit_comparison FILE …``: learn the weight of each signal from labelled pairs."""
+"""``manage.py fit_comparison FILE …``: learn the weight of each feature from labelled pairs."""
 
 from pathlib import Path
 from typing import Any
@@ -31,4 +31,4 @@ class Command(BaseCommand):
             write(model, out)
         except (UnusableDataset, OSError, EmbeddingUnavailable) as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"{len(model.names)} signals, learned from {len(pairs)} pairs: {out}")
+        self.stdout.write(f"{len(model.names)} features, learned from {len(pairs)} pairs: {out}")

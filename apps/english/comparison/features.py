@@ -26,10 +26,10 @@ _KIN = re.compile(r"brother|sister|mother|father|cousin|uncle|aunt|friend|neighb
 _UNIVERSAL = re.compile(r"\b(?:all|every|entire|whole|only|last)\b", re.I)
 _CHANGE = re.compile(r"\b(?:now|no longer|anymore|has become|became|instead|since|finally)\b", re.I)
 _ADDITION = re.compile(r"\b(?:also|too|as well|another|other|second|again|besides|both)\b", re.I)
-# Prefixes of signals that are components of a vector: of the newer statement, of its remainder, and of the older one's
-# remainder. The sign joins the names of two signals to that of their product.
-NEW_PREFIX, ADDED_PREFIX, REMOVED_PREFIX, PRODUCT_SIGN = "new_vector_", "added_vector_", "removed_vector_", " and "
-_WORD_SCALE = 10  # divisor of word counts, which makes them about as large as the other signals
+# Prefixes of features that are components of a vector: of the newer statement, of its remainder, and of the older one's
+# remainder. The sign joins the names of two features to that of their product.
+NEW_PREFIX, ADDED_PREFIX, REMOVED_PREFIX, PRODUCT = "new_vector_", "added_vector_", "removed_vector_", " and "
+_WORD_SCALE = 10  # divisor of word counts, which makes them about as large as the other features
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class Remainder:
         return " ".join(self.words)
 
 
-def signals(pairs: Sequence[Pair], embed: Embed) -> list[dict[str, float]]:
-    """Return the signals of each pair, by name. All texts are embedded in one call."""
+def features(pairs: Sequence[Pair], embed: Embed) -> list[dict[str, float]]:
+    """Return the features of each pair, by name. All texts are embedded in one call."""
     remainders = [(_remainder(pair.old, pair.new), _remainder(pair.new, pair.old)) for pair in pairs]
     texts = [
         text
@@ -65,14 +65,14 @@ def signals(pairs: Sequence[Pair], embed: Embed) -> list[dict[str, float]]:
         for text in (pair.old, pair.new, old.text or pair.old, new.text or pair.new)
     ]
     vectors = embed(texts).reshape(len(pairs), 4, -1) if pairs else np.zeros((0, 4, 0))
-    return [_pair_signals(pair, vectors[number], *remainders[number]) for number, pair in enumerate(pairs)]
+    return [_pair_features(pair, vectors[number], *remainders[number]) for number, pair in enumerate(pairs)]
 
 
-def _pair_signals(pair: Pair, vectors: np.ndarray, old_rest: Remainder, new_rest: Remainder) -> dict[str, float]:
-    """Return the signals of a pair. ``vectors`` has four rows: old, new, and the remainder of each."""
-    scalars = _meaning_signals(vectors, old_rest, new_rest) | _word_signals(pair, old_rest, new_rest)
-    scalars |= _content_signals(pair) | _subject_and_tense_signals(pair)
-    products = {f"{a}{PRODUCT_SIGN}{b}": scalars[a] * scalars[b] for a, b in combinations(scalars, 2)}
+def _pair_features(pair: Pair, vectors: np.ndarray, old_rest: Remainder, new_rest: Remainder) -> dict[str, float]:
+    """Return the features of a pair. ``vectors`` has four rows: old, new, and the remainder of each."""
+    scalars = _meaning_features(vectors, old_rest, new_rest) | _word_features(pair, old_rest, new_rest)
+    scalars |= _content_features(pair) | _subject_and_tense_features(pair)
+    products = {f"{a}{PRODUCT}{b}": scalars[a] * scalars[b] for a, b in combinations(scalars, 2)}
     _, new, old_rest_vector, new_rest_vector = vectors
     components = {
         f"{prefix}{number}": value
@@ -93,7 +93,7 @@ def _remainder(text: str, other: str) -> Remainder:
     return Remainder(tuple(word for _, word in rest), rest[0][0] / len(words) if rest else 1.0)
 
 
-def _meaning_signals(vectors: np.ndarray, old_rest: Remainder, new_rest: Remainder) -> dict[str, float]:
+def _meaning_features(vectors: np.ndarray, old_rest: Remainder, new_rest: Remainder) -> dict[str, float]:
     """Return cosine similarities, 1 if there is no remainder."""
     old_vector, new_vector, old_rest_vector, new_rest_vector = vectors
     return {
@@ -104,7 +104,7 @@ def _meaning_signals(vectors: np.ndarray, old_rest: Remainder, new_rest: Remaind
     }
 
 
-def _word_signals(pair: Pair, old_rest: Remainder, new_rest: Remainder) -> dict[str, float]:
+def _word_features(pair: Pair, old_rest: Remainder, new_rest: Remainder) -> dict[str, float]:
     older, newer = parse_statement(pair.old), parse_statement(pair.new)
     shared = len(older.words & newer.words)
     old_tokens, new_tokens = pair.old.split(), pair.new.split()
@@ -124,7 +124,7 @@ def _word_signals(pair: Pair, old_rest: Remainder, new_rest: Remainder) -> dict[
     }
 
 
-def _content_signals(pair: Pair) -> dict[str, float]:
+def _content_features(pair: Pair) -> dict[str, float]:
     older, newer = parse_statement(pair.old), parse_statement(pair.new)
     only_old, only_new = distinctive_words(pair.old, pair.new)
     return {
@@ -146,7 +146,7 @@ def _content_signals(pair: Pair) -> dict[str, float]:
     }
 
 
-def _subject_and_tense_signals(pair: Pair) -> dict[str, float]:
+def _subject_and_tense_features(pair: Pair) -> dict[str, float]:
     older, newer = parse_statement(pair.old), parse_statement(pair.new)
     old_predicates, new_predicates = predicates(pair.old), predicates(pair.new)
     old, new = next(iter(old_predicates), None), next(iter(new_predicates), None)

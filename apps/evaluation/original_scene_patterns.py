@@ -1,6 +1,6 @@
 """Find scene breaks with patterns like the original's (Smart Memory 1.7.9), for comparison. Without database access.
 
-The patterns are our own. They match, and fail to match, the same cases as the original's are described to.
+The patterns are our own, written from a description of which cases the original's match and miss.
 
 They are searched in the whole message, including speech, and don't distinguish plans and memories from events: "a week"
 in any sentence matches, as do a walk to the door and bold next to italics; a destination without an article does not.
@@ -34,7 +34,7 @@ _HORIZONTAL_RULE = re.compile(r"^[ \t]*[-*~]{3,}[ \t]*$", re.MULTILINE)
 _ASTERISKS = re.compile(r"\*\s*\*\s*\*")  # anywhere in the message, as in the original
 
 
-def seed_scene_starts(turns: Sequence[SceneTurn]) -> list[int]:
+def original_scene_starts(turns: Sequence[SceneTurn]) -> list[int]:
     """Return the positions of the turns, except the first, whose text matches a pattern.
 
     The original assigns such a message to the previous scene; here it begins a scene, as it usually does.

@@ -13,8 +13,8 @@ from apps.builtin.scene_breaks.words import any_of, words_of
 from apps.extraction.stages.scene_detection import SceneTurn
 
 WINDOW = 8  # earlier messages that are read with a message
-NEAR = 4  # the latest of them, whose vectors are compared with that of its opening
-SIMILARITIES = 5  # number of values that ``similarities`` returns
+COMPARED_MESSAGES = 4  # number of preceding messages whose vectors are compared with that of the opening
+SIMILARITY_COUNT = 5  # number of values that ``similarities`` returns
 MIN_CONTENT_LETTERS = 4  # minimum length of a content word
 DETERMINERS = frozenset({"the", "a", "an", *words.PRONOUNS})
 
@@ -24,8 +24,8 @@ _PRESENT = re.compile(r"\b(?:is|are|has|does|goes|lies|\w{3,}s)\b", re.IGNORECAS
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,}")
 
 
-def signals(turns: Sequence[SceneTurn], position: int) -> dict[str, float]:
-    """Return the signals that need no vectors, by name, for a message that is not the first."""
+def features(turns: Sequence[SceneTurn], position: int) -> dict[str, float]:
+    """Return the features that need no vectors, by name, for a message that is not the first."""
     previous, turn = turns[max(position - WINDOW, 0) : position], turns[position]
     now, before = reading_of(turn.text), reading_of(previous[-1].text)
     first, start, end = words_of(now.first), words_of(now.opening), words_of(before.end)
@@ -99,7 +99,7 @@ def similarities(
     openings: np.ndarray, messages: np.ndarray, turns: Sequence[SceneTurn], position: int
 ) -> dict[str, float]:
     """Return cosines of an opening and the earlier messages, given the vectors of all openings and messages."""
-    opening, span = openings[position], range(max(position - NEAR, 0), position)
+    opening, span = openings[position], range(max(position - COMPARED_MESSAGES, 0), position)
     to_messages = [float(opening @ messages[i]) for i in span]
     to_openings = [float(opening @ openings[i]) for i in span]
     to_own = [cosine for cosine, i in zip(to_openings, span, strict=True) if turns[i].name == turns[position].name]
