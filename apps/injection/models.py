@@ -24,7 +24,7 @@ class Recall(OwnedModel):
     text = models.TextField()
     edited = models.BooleanField(default=False)
     source = models.CharField(max_length=16, choices=Source.choices, default=Source.FRESH)
-    memories = models.JSONField(default=list, help_text="Entries as of Entry.document, best first.")
+    memories = models.JSONField(default=list, help_text="Entries in the form that Entry.document returns, best first.")
     tokens = models.PositiveIntegerField(default=0)
     turn_hash = models.CharField(max_length=64, help_text="SHA-256 of the turn's text that the recall was made for.")
     created_at = models.DateTimeField(default=timezone.now, editable=False)

@@ -21,8 +21,8 @@ HKDF_INFO = b"loci.llm.connection-keys"  # other uses of the same SECRET_KEY der
 class Undecryptable(str):
     """Placeholder for a stored text that neither SECRET_KEY nor its fallbacks decrypt.
 
-    It is an empty string, but true, since something is stored. Saving it writes the ciphertext back, so that the text
-    can be read again once the operator restores the secret.
+    It is an empty string that is truthy, since something is stored. Saving it writes the ciphertext back, so that the
+    text can be read again once the operator restores the secret.
     """
 
     ciphertext: bytes

@@ -47,7 +47,7 @@ FROM unnest(%(vectors)s::vector[], %(hashes)s::text[]) WITH ORDINALITY AS batch 
 CROSS JOIN LATERAL (
     SELECT memory.id, kind, text, coalesce(inherited.valid_from_id, memory.valid_from_id) AS valid_from_id,
            1 - (embedding <=> batch.vector) AS similarity,
-           effective.state <> 'active' OR deleted_at IS NOT NULL AS forgotten,
+           effective.state <> 'active' OR deleted_at IS NOT NULL AS inactive,
            candidate_hash = batch.hash AS same_hash,
            effective.reason = 'capacity' AND deleted_at IS NULL AND NOT memory.id = ANY(%(previous)s) AS evicted
     FROM memories_memory AS memory

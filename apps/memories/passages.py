@@ -143,7 +143,7 @@ def _write_passages(owner: Owner, chat: Chat, windows: Sequence[TurnWindow], mod
     windows = [window for window in windows if all(turn.message_id in texts for turn in window.turns)]
     try:
         vectors = _vectors(owner, turns, texts, model) if model else {}
-    except EmbeddingUnavailable:  # only words find the messages until the server is back and they are indexed again
+    except EmbeddingUnavailable:  # lexical search only, until the server is back and they are indexed again
         vectors, model = {}, ""
     rows = [_passage(chat, window, texts, vectors, model) for window in windows]
     with transaction.atomic():

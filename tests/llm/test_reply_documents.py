@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.llm.replies.documents import DONE, NoDocument, documents, excerpt_of, message_of
+from apps.llm.replies.documents import DONE, NoDocument, documents, error_message_from_text, excerpt_of
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 DOCUMENTS = st.lists(
@@ -67,7 +67,7 @@ def test_a_document_is_yielded_as_soon_as_it_is_complete():
     ],
 )
 def test_messages_of_error_replies(body, message):
-    assert message_of(body) == message
+    assert error_message_from_text(body) == message
 
 
 @given(st.text())

@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
                 ('text', models.TextField()),
                 ('edited', models.BooleanField(default=False)),
                 ('source', models.CharField(choices=[('fresh', 'Fresh'), ('persistent', 'Persistent')], default='fresh', max_length=16)),
-                ('memories', models.JSONField(default=list, help_text='Entries as of Entry.document, best first.')),
+                ('memories', models.JSONField(default=list, help_text='Entries in the form that Entry.document returns, best first.')),
                 ('tokens', models.PositiveIntegerField(default=0)),
                 ('turn_hash', models.CharField(help_text="SHA-256 of the turn's text that the recall was made for.", max_length=64)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),

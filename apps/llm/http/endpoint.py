@@ -13,7 +13,7 @@ from django.utils import timezone
 from apps.llm.generation import GenerationFailed, Misconfigured, TransientFailure, Watch
 from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy
 from apps.llm.http.transport import CONNECT_TIMEOUT, CancellationChecker, CheckedTransport
-from apps.llm.replies.documents import excerpt_of, message_of, parsed_json
+from apps.llm.replies.documents import error_message_from_text, excerpt_of, parsed_json
 
 MAX_SECONDS = 600.0  # total time of a call, including retries and waits
 MAX_ATTEMPTS = 3
@@ -79,7 +79,7 @@ class CallPolicy:
         if response.is_success:
             return
         received = b"".join(islice(response.iter_bytes(4096), MAX_ERROR_BYTES // 4096)).decode("utf-8", "replace")
-        failure = http_failure(response.status_code, message_of(received), is_quota_exceeded(received))
+        failure = http_failure(response.status_code, error_message_from_text(received), is_quota_exceeded(received))
         if isinstance(failure, TransientFailure):
             failure.retry_after = retry_after_seconds(response.headers.get("retry-after", ""))
         raise failure

@@ -78,7 +78,7 @@ def parsed_json(text: str) -> Any:
         return None
 
 
-def message_of(text: str) -> str:
+def error_message_from_text(text: str) -> str:
     """Return the message of an error response of any form, as one line."""
     parsed = parsed_json(text)
     if isinstance(parsed, list) and parsed:

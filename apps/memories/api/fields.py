@@ -9,7 +9,7 @@ from rest_framework import serializers
 from apps.common.serializer_fields import TextField
 
 
-class RoundedFloat(serializers.FloatField):
+class RoundedFloatField(serializers.FloatField):
     """A number that is rounded to four decimal places in responses."""
 
     def to_representation(self, value: Any) -> Any:
@@ -29,12 +29,12 @@ def _validate_not_blank(text: str) -> None:
         raise serializers.ValidationError("It must contain more than white space.")
 
 
-class OwnRow(serializers.PrimaryKeyRelatedField[Any]):
-    """The id of one of the requester's rows. ``rows`` is a function that returns the rows of a user."""
+class OwnedRelatedField(serializers.PrimaryKeyRelatedField[Any]):
+    """The id of one of the requester's rows. ``queryset_of`` is a function that returns the rows of a user."""
 
-    def __init__(self, rows: Callable[[Any], QuerySet[Any]], **kwargs: Any) -> None:
-        self.rows = rows
+    def __init__(self, queryset_of: Callable[[Any], QuerySet[Any]], **kwargs: Any) -> None:
+        self.queryset_of = queryset_of
         super().__init__(pk_field=serializers.UUIDField(), **kwargs)
 
     def get_queryset(self) -> QuerySet[Any]:
-        return self.rows(self.context["request"].user)
+        return self.queryset_of(self.context["request"].user)

@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from apps.chats.serializers import OwnedCharacterField
 from apps.common.serializer_fields import JSONObjectField, StrictBooleanField, StrictSerializer, TextField
-from apps.memories.api.fields import NonBlankTextField, OwnRow
+from apps.memories.api.fields import NonBlankTextField, OwnedRelatedField
 from apps.memories.candidates import LEDGER_FIELDS
 from apps.memories.models import Arc, Entity, Knowledge, Relationship, VersionedText
 
@@ -113,7 +113,7 @@ class EntityUpdateSerializer(StrictSerializer):
 
 
 class EntityMergeSerializer(StrictSerializer):
-    into = OwnRow(Entity.objects.for_owner)
+    into = OwnedRelatedField(Entity.objects.for_owner)
 
 
 class LedgerEntrySerializer(LayerEntrySerializer):

@@ -13,7 +13,7 @@ from apps.chats.queries import access_chat
 from apps.chats.serializers import MessageSerializer
 from apps.common.serializer_fields import NumberField, StrictIntegerField, StrictSerializer, TextField
 from apps.memories.api.base import get_or_missing
-from apps.memories.api.fields import RoundedFloat
+from apps.memories.api.fields import RoundedFloatField
 from apps.memories.api.serializers import MemorySerializer
 from apps.memories.search import PRESETS, SearchQuery, SearchResponse, SearchResult, search
 from apps.memories.search.service import TIERS
@@ -59,8 +59,8 @@ class ResultSerializer(serializers.Serializer[SearchResult]):
     tier = serializers.CharField()
     memory = MemorySerializer(allow_null=True)
     message = FoundMessageSerializer(allow_null=True)
-    score = RoundedFloat(help_text="0 to 1, unless the preset uses a published formula with another range.")
-    signals = serializers.DictField(child=RoundedFloat())
+    score = RoundedFloatField(help_text="0 to 1, unless the preset uses a published formula with another range.")
+    signals = serializers.DictField(child=RoundedFloatField())
     matched_sentence = serializers.CharField(help_text="The sentence of the text that shares most with the query.")
     excerpt = serializers.CharField()
 

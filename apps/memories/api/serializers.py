@@ -7,7 +7,7 @@ from rest_framework import serializers
 from apps.chats.models import Chat, Message
 from apps.chats.serializers import OwnedCharacterField
 from apps.common.serializer_fields import StrictBooleanField, StrictIntegerField, StrictSerializer
-from apps.memories.api.fields import NonBlankTextField, OwnRow
+from apps.memories.api.fields import NonBlankTextField, OwnedRelatedField
 from apps.memories.models import Memory, MemorySource
 
 MAX_TEXT_LENGTH = 4000
@@ -91,13 +91,13 @@ class MemoryCreateSerializer(StrictSerializer):
     tier = serializers.ChoiceField(Memory.Tier.choices, default=Memory.Tier.LONG_TERM)
     kind = serializers.ChoiceField(Memory.Kind.choices, default=Memory.Kind.FACT)
     importance = StrictIntegerField(min_value=1, max_value=3, default=2)
-    chat = OwnRow(
+    chat = OwnedRelatedField(
         lambda owner: Chat.objects.for_owner(owner).select_related("character"), allow_null=True, default=None
     )
     character = OwnedCharacterField(default=None)
     source_messages = serializers.ListField(
         source="sources",
-        child=OwnRow(lambda owner: Message.objects.for_owner(owner).with_swipes()),
+        child=OwnedRelatedField(lambda owner: Message.objects.for_owner(owner).with_swipes()),
         default=list,
         max_length=100,
     )
@@ -112,7 +112,7 @@ class MergeSerializer(StrictSerializer):
     """Memories of one tier and character, and the text that they are merged into."""
 
     memories = serializers.ListField(
-        child=OwnRow(lambda owner: Memory.objects.for_owner(owner).active()), min_length=2, max_length=50
+        child=OwnedRelatedField(lambda owner: Memory.objects.for_owner(owner).active()), min_length=2, max_length=50
     )
     text = NonBlankTextField(max_length=MAX_TEXT_LENGTH)
 

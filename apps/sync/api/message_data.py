@@ -96,7 +96,7 @@ class KeyView(APIView):
         message = access_message(request.user, chat_id, message_id)
         data = namespace_of(_requested_swipe(request, message).extra, namespace)
         if key not in data:
-            raise Missing("This key was never set.")
+            raise Missing("This key is not set.")
         return Response({"value": data[key]})
 
     @extend_schema(request=ValueSerializer, responses=ValueWrittenSerializer)
