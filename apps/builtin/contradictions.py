@@ -1,4 +1,4 @@
-"""Answer the tasks ``supersession``, ``continuity`` and ``repair``: find and correct contradicting statements."""
+"""Answer the tasks ``pairs``, ``continuity`` and ``repair``: find and correct contradicting statements."""
 
 import re
 from collections.abc import Sequence
@@ -8,9 +8,11 @@ from apps.builtin.sentences import sentences_of
 from apps.builtin.statements import Statement, statements_of
 from apps.english.comparison import compare
 from apps.english.words import jaccard
+from apps.extraction.parsers.answers import format_relation
 from apps.extraction.parsers.continuity import Contradiction, format_contradiction
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.llm.generation import GenerationRequest
+from apps.memories.verdicts import Relation
 
 MIN_SUPERSEDED = 0.6  # minimum probability; false alarms disturb the writer more than missed contradictions
 MIN_TOPIC_OVERLAP = 0.2  # Jaccard index below which two statements aren't compared
@@ -24,9 +26,12 @@ _CHANGE_OR_FICTION = re.compile(
 )
 
 
-def supersession(request: GenerationRequest) -> str:
-    """Return whether the newer statement replaces the older one."""
-    return "UPDATE" if _are_superseded([(request.material["old"], request.material["new"])])[0] else "INDEPENDENT"
+def pairs(request: GenerationRequest) -> str:
+    """Return for each pair whether its newer statement replaces the older one."""
+    asked = request.material["pairs"]
+    superseded = _are_superseded([(pair["old"], pair["new"]) for pair in asked])
+    relations = [Relation.UPDATE if is_update else Relation.INDEPENDENT for is_update in superseded]
+    return "\n".join(format_relation(pair["number"], one) for pair, one in zip(asked, relations, strict=True))
 
 
 def _are_superseded(pairs: Sequence[tuple[str, str]]) -> list[bool]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from apps.builtin.arcs import arc_summary, arcs
 from apps.builtin.consolidation import consolidate
-from apps.builtin.contradictions import continuity, repair, supersession
+from apps.builtin.contradictions import continuity, pairs, repair
 from apps.builtin.epistemic import epistemic
 from apps.builtin.ledger import ledger
 from apps.builtin.profiles import canon, profiles
@@ -17,6 +17,6 @@ from apps.llm.backends.builtin import TaskFunction
 
 _FUNCTIONS: tuple[TaskFunction, ...] = (
     long_term, session, summary, scene_recap, scene_break, arcs, arc_summary, ledger, epistemic, relationships,
-    consolidate, supersession, profiles, canon, continuity, repair, triggers,
+    consolidate, pairs, profiles, canon, continuity, repair, triggers,
 )  # fmt: skip
 TASKS: Mapping[str, TaskFunction] = {function.__name__: function for function in _FUNCTIONS}

@@ -6,13 +6,16 @@
 | ``claim``       | queued; running without a heartbeat         | running              |
 | ``claim``       | the same, already claimed MAX_CLAIMS times  | failed               |
 | ``requeue``     | running, by the worker that owns it         | queued               |
+| ``postpone``    | running, by the worker that owns it         | queued, paused       |
 | ``end``         | running, by the worker that owns it         | succeeded, failed    |
 | ``fail_orphans``| running without a heartbeat                 | failed               |
 | ``pause``       | queued, running                             | paused               |
-| ``resume``      | paused                                      | queued               |
+| ``resume``      | paused, queued                              | queued               |
 | ``cancel``      | queued, running, paused                     | cancelled            |
 
 No transition leaves a terminal state; from any other state than those listed, a transition does nothing.
+
+A queued job with ``wait_until`` can't be claimed before that time; ``resume`` ends the wait.
 
 A worker owns a job while the job is running and ``claim`` in its row is the one that the worker received. If
 the job is cancelled, paused or claimed by another worker, the worker's next heartbeat raises ClaimLost. A job
@@ -85,6 +88,7 @@ class Job(OwnedModel):
     claim = models.UUIDField(null=True, blank=True, help_text="Identifies the worker that owns the job.")
     claims = models.PositiveIntegerField(default=0, help_text="Workers that claimed it since it last made progress.")
     heartbeat_at = models.DateTimeField(null=True, blank=True)
+    wait_until = models.DateTimeField(null=True, blank=True, help_text="A queued job is not claimed before.")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -102,6 +106,11 @@ class Job(OwnedModel):
     def is_open(self) -> bool:
         return self.state in OPEN_STATES
 
+    @property
+    def is_waiting(self) -> bool:
+        """Return whether the job is queued for a later time."""
+        return self.state == self.State.QUEUED and self.wait_until is not None and self.wait_until > timezone.now()
+
 
 def lock_owner(owner: Owner) -> None:
     """Lock the user's row until the transaction ends, so that their jobs are created one at a time."""
@@ -111,7 +120,7 @@ def lock_owner(owner: Owner) -> None:
 def claim(model: type[J], job_id: UUID, **fields: Any) -> J | None:
     """Claim a job for this worker and update ``fields``. Return None if there is no such job to claim."""
     now = timezone.now()
-    claimable = Q(state=Job.State.QUEUED)
+    claimable = Q(state=Job.State.QUEUED) & _may_start(now)
     if model.revivable:
         claimable |= Q(state=Job.State.RUNNING) & _without_heartbeat(now)
     with system_scope():
@@ -128,6 +137,8 @@ def claim(model: type[J], job_id: UUID, **fields: Any) -> J | None:
             claim=uuid.uuid4(),
             claims=F("claims") + 1,
             heartbeat_at=now,
+            wait_until=None,
+            error="",
             started_at=Coalesce("started_at", now),
             **fields,
         )
@@ -150,6 +161,15 @@ def heartbeat(job: Job, **fields: Any) -> None:
 def requeue(job: Job) -> None:
     """Put a job that this worker owns back into the queue, so that other jobs can run."""
     owned(job).update(state=Job.State.QUEUED, claim=None, claims=0, heartbeat_at=timezone.now())
+
+
+def postpone(job: Job, error: str, until: dt.datetime | None, **fields: Any) -> None:
+    """Put a job that this worker owns back into the queue until a time, or pause it if ``until`` is None."""
+    state = Job.State.PAUSED if until is None else Job.State.QUEUED
+    fields = type(job).idle_fields | fields
+    owned(job).update(
+        state=state, error=error, wait_until=until, claim=None, claims=0, heartbeat_at=timezone.now(), **fields
+    )
 
 
 def end(job: Job, state: str, error: str = "", **fields: Any) -> bool:
@@ -189,8 +209,10 @@ def pause(job: J) -> J:
 
 
 def resume(job: J) -> J:
-    """Put a paused job back into the queue."""
-    return _transition(job, ("paused",), state=Job.State.QUEUED, claims=0, heartbeat_at=timezone.now())
+    """Put a paused job back into the queue, and end the wait of a queued one."""
+    return _transition(
+        job, ("paused", "queued"), state=Job.State.QUEUED, claims=0, heartbeat_at=timezone.now(), wait_until=None
+    )
 
 
 def _transition(job: J, states: tuple[str, ...], **fields: Any) -> J:
@@ -216,10 +238,15 @@ def jobs_to_revive(model: type[Job]) -> list[UUID]:
     """
     now = timezone.now()
     overdue = Q(heartbeat_at=None, created_at__lt=now - _timeout()) | Q(heartbeat_at__lt=now - _timeout())
+    overdue = (overdue & Q(wait_until=None)) | Q(wait_until__lte=now)
     with system_scope():
         ids = list(model.objects.filter(overdue).active().values_list("pk", flat=True))
-        model.objects.filter(pk__in=ids, state=Job.State.QUEUED).update(heartbeat_at=now)
+        model.objects.filter(pk__in=ids, state=Job.State.QUEUED).update(heartbeat_at=now, wait_until=None)
     return ids
+
+
+def _may_start(now: dt.datetime) -> Q:
+    return Q(wait_until=None) | Q(wait_until__lte=now)
 
 
 def _without_heartbeat(now: dt.datetime) -> Q:

@@ -30,12 +30,15 @@ from apps.extraction.stages import (
     extraction,
     ledger,
     profiles,
+    reading,
     scenes,
     summary,
 )
 from apps.extraction.stages.context import Context, StageOutcome, Window
+from apps.extraction.stages.turns import parts_of
+from apps.extraction.waiting import wait_on_failure
 from apps.llm.backends import backend_for
-from apps.llm.generation import GenerationFailed
+from apps.llm.generation import Refused
 from apps.llm.tokens import count_tokens
 from apps.memories.witnesses import learners
 
@@ -45,29 +48,40 @@ MAX_SECONDS = 240.0  # time after which a run goes back to the queue to let othe
 
 @dataclass(frozen=True)
 class Stage:
-    """Stage of the pipeline. If ``per_member``, it runs for each member of a group chat, else once."""
+    """Stage of the pipeline, which runs if one of its ``tiers`` does.
+
+    ``reads``: a window counts as read for the tiers after this stage. If ``per_member``, the stage runs for each member
+    of a group chat, else once.
+    """
 
     name: str
-    tier: str
+    tiers: tuple[str, ...]
     run: Callable[[Context, Window], StageOutcome]
+    reads: bool = True
     per_member: bool = False
 
 
-READING_STAGES = (
-    Stage("summary", "summary", summary.run),
-    Stage("scenes", "scenes", scenes.run),
-    Stage("epistemic", "epistemic", epistemic.run),
-    Stage("session", "session", extraction.run_session),
-    Stage("session_consolidation", "session", consolidation.run_session),
-    Stage("long_term", "long_term", extraction.run_long_term, per_member=True),
-    Stage("long_term_consolidation", "long_term", consolidation.run_long_term, per_member=True),
-    Stage("arcs", "arcs", arcs.run),
-    Stage("ledger", "ledger", ledger.run),
+SUMMARY = Stage("summary", ("summary",), summary.run)
+CONSOLIDATION = (
+    Stage("session_consolidation", ("session",), consolidation.run_session, reads=False),
+    Stage("long_term_consolidation", ("long_term",), consolidation.run_long_term, reads=False, per_member=True),
+)
+# A window is read by one stage for all tiers, or by a stage for each.
+READING_STAGES = (SUMMARY, Stage("reading", reading.TIERS, reading.run), *CONSOLIDATION)
+SEPARATE_STAGES = (
+    SUMMARY,
+    Stage("scenes", ("scenes",), scenes.run),
+    Stage("epistemic", ("epistemic",), epistemic.run),
+    Stage("session", ("session",), extraction.run_session),
+    Stage("long_term", ("long_term",), extraction.run_long_term, per_member=True),
+    *CONSOLIDATION,
+    Stage("arcs", ("arcs",), arcs.run),
+    Stage("ledger", ("ledger",), ledger.run),
 )
 CLOSING_STAGES = (
-    Stage("profiles", "profiles", profiles.run, per_member=True),
-    Stage("canon", "canon", canon.run, per_member=True),
-    Stage("continuity", "continuity", continuity.run),
+    Stage("profiles", ("profiles",), profiles.run, per_member=True),
+    Stage("canon", ("canon",), canon.run, per_member=True),
+    Stage("continuity", ("continuity",), continuity.run),
 )
 
 
@@ -78,12 +92,12 @@ class MessagesChanged(Exception):
 def execute(run_id: UUID) -> bool:
     """Run or resume a run from its first unfinished step. Return True if it must be re-queued.
 
-    Do nothing if the run can't be claimed.
+    Do nothing if the run can't be claimed. If the model can't be called, the run waits and keeps its finished steps.
     """
-    run = jobs.claim(ExtractionRun, run_id)
+    run = jobs.claim(ExtractionRun, run_id, waits_for="")
     if run is None:
         return False
-    with jobs.fail_on_error(run, GenerationFailed, MessagesChanged, Missing):
+    with jobs.fail_on_error(run, MessagesChanged, Missing), wait_on_failure(run):
         deadline = time.monotonic() + MAX_SECONDS
         backend = backend_for(run.owner)
         context = Context(run, settings_of(run.chat), backend)
@@ -99,7 +113,7 @@ def execute(run_id: UUID) -> bool:
 def _run_steps(context: Context) -> Iterator[None]:
     """Run every unfinished step, and yield after each."""
     invalidate_chat(context.owner_id, context.chat.pk)  # the task that follows an edit may not have run yet
-    if _reading_tiers(context) and not context.run.done and _next_window(context) is None:
+    if _reading_tiers(context) and not context.run.done and not _next_windows(context):
         return
     members = learners(context.chat)
     yield from _read_windows(context, members)
@@ -108,20 +122,19 @@ def _run_steps(context: Context) -> Iterator[None]:
 
 def _read_windows(context: Context, members: Sequence[Character | None]) -> Iterator[None]:
     """Read windows until no message is new. Read a window again if it changes in the meantime."""
+    stages = READING_STAGES if context.reads_at_once else SEPARATE_STAGES
     attempts = 0
-    while window := _next_window(context):
+    while windows := _next_windows(context):
         try:
-            yield from _run_stages(context, READING_STAGES, window, members)
-            with transaction.atomic():
-                _check_unchanged(context.run, window.messages)
-                progress.mark_extracted(context.chat, window.messages, _reading_tiers(context))
+            for window in windows:
+                yield from _run_stages(context, stages, window, members)
         except MessagesChanged:
             attempts += 1
             if attempts == MAX_ATTEMPTS:
                 raise
             # Retire the memories of the old text, and start the window from its first step.
             invalidate_chat(context.owner_id, context.chat.pk)
-            context.run.steps.filter(window=window.key).delete()
+            context.run.steps.filter(window__in=[window.key for window in windows]).delete()
         else:
             attempts = 0
 
@@ -134,15 +147,21 @@ def _run_stages(
     steps = [
         (stage, member)
         for stage in stages
-        if stage.tier in tiers
+        if tiers.intersection(stage.tiers)
         for member in (members if stage.per_member else [None])
     ]
     rows = RunStep.objects.for_owner(context.owner_id).filter(run=context.run, window=window.key)
-    finished = set(rows.values_list("stage", "character_id"))
-    for stage, member in steps:
-        if (stage.name, member.pk if member else None) not in finished:
-            _run_step(context, stage, window, member)
+    finished = {(row.stage, row.character_id): row.error for row in rows}
+    context.tiers = tiers
+    errors: dict[str, bool] = {}  # whether the model refused to read the window, by stage
+    for number, (stage, member) in enumerate(steps):
+        key = stage.name, member.pk if member else None
+        # A stage has read the window after its last member.
+        ends = stage.reads and window.is_last and stage not in [later for later, _ in steps[number + 1 :]]
+        if key not in finished:
+            finished[key] = _run_step(context, stage, window, member, errors.get(stage.name, False), ends)
             yield
+        errors[stage.name] = errors.get(stage.name, False) or bool(finished[key])
 
 
 def _pending_tiers(context: Context, window: Window) -> set[str]:
@@ -152,38 +171,59 @@ def _pending_tiers(context: Context, window: Window) -> set[str]:
     rows = ExtractionProgress.objects.for_owner(context.owner_id).filter(
         message__in=[message.pk for message in window.messages]
     )
-    read = [set(tiers) for tiers in rows.values_list("tiers", flat=True)]
+    read = [{*row.tiers, *row.refused} for row in rows]
     read_by_all = set.intersection(*read) if len(read) == len(window.messages) else set()
     return set(context.run.tiers) - read_by_all
 
 
-def _run_step(context: Context, stage: Stage, window: Window, member: Character | None) -> None:
-    """Run a stage and write its result. Raise MessagesChanged, Missing, GenerationFailed, ClaimLost."""
+def _run_step(
+    context: Context, stage: Stage, window: Window, member: Character | None, was_refused: bool, ends: bool
+) -> str:
+    """Run a stage and write its result. Return why the model refused, or "".
+
+    If ``ends``, the window counts as read, or as refused if it was refused here or (``was_refused``) for another
+    member. Raise MessagesChanged, Missing, GenerationFailed, ClaimLost.
+    """
     jobs.heartbeat(context.run, stage=stage.name)
     context.stage, context.character = stage.name, member or context.chat.character
-    outcome = stage.run(context, window)
+    try:
+        outcome = stage.run(context, window)
+    except Refused as failure:
+        outcome = StageOutcome(error=failure.detail)
     with transaction.atomic():
         _check_unchanged(context.run, window.messages)
         if context.character is not None:
             # Runs of other chats of the character may write about the same entities.
             rows = Character.objects.for_owner(context.owner_id).filter(pk=context.character.pk)
             list(rows.select_for_update().values_list("pk"))
-        # No tier has read them yet, but this stores their fingerprints, so that an edit after this step is noticed.
-        progress.mark_extracted(context.chat, window.messages, [])
+        tiers = [tier for tier in stage.tiers if tier in context.tiers] if ends else []
+        is_refused = was_refused or bool(outcome.error)
+        # The fingerprints of the messages are stored even if no tier has read them, so that an edit is noticed.
+        progress.mark_extracted(
+            context.chat, window.messages, [] if is_refused else tiers, refused=tiers if is_refused else []
+        )
         counts = outcome.write()
-        result = runs.StepResult(stage.name, window.key, window.messages, member, outcome.unused, dict(counts))
+        if outcome.error and stage.reads:
+            counts["refused"] += 1
+        result = runs.StepResult(
+            stage.name, window.key, window.messages, member, outcome.unused, outcome.error, dict(counts)
+        )
         runs.finish_step(context.run, result)
+    return outcome.error
 
 
 def _reading_tiers(context: Context) -> list[str]:
     return [tier for tier in context.run.tiers if tier in runs.READING_TIERS]
 
 
-def _next_window(context: Context) -> Window | None:
-    """Return the next consecutive messages that one of the run's tiers has not read, or None."""
+def _next_windows(context: Context) -> list[Window]:
+    """Return the next consecutive messages that one of the run's tiers has not read, as a window.
+
+    Return several windows for a message that is too long for one prompt, none if there are no such messages.
+    """
     tiers = _reading_tiers(context)
     if not tiers:
-        return None
+        return []
     start, end = _bounds(context.run)
     new = progress.messages_to_extract(context.chat, tiers, max(start, context.position), end)
     if context.position > start and not new.exists():
@@ -198,7 +238,10 @@ def _next_window(context: Context) -> Window | None:
             break
         messages.append(message)
     context.position = messages[0].index if messages else 0
-    return Window(messages) if messages else None
+    if len(messages) == 1 and budget < 0:
+        parts = parts_of(messages[0].mes, context.token_budget)
+        return [Window(messages, part, number, part is parts[-1]) for number, part in enumerate(parts)]
+    return [Window(messages)] if messages else []
 
 
 def _bounds(run: ExtractionRun) -> tuple[int, int]:
@@ -217,12 +260,12 @@ def _bounds(run: ExtractionRun) -> tuple[int, int]:
 def _estimate_total(context: Context, new: int) -> None:
     """Store the expected number of steps for ``new`` messages to extract."""
     members = len(learners(context.chat))
-    reading, closing = (
-        sum(members if stage.per_member else 1 for stage in stages if stage.tier in context.run.tiers)
-        for stages in (READING_STAGES, CLOSING_STAGES)
+    each_window, closing = (
+        sum(members if stage.per_member else 1 for stage in stages if set(stage.tiers) & set(context.run.tiers))
+        for stages in (READING_STAGES if context.reads_at_once else SEPARATE_STAGES, CLOSING_STAGES)
     )
     done = context.run.steps.count()
-    jobs.heartbeat(context.run, total=done + ceil(new / context.settings.chunk) * reading + closing)
+    jobs.heartbeat(context.run, total=done + ceil(new / context.settings.chunk) * each_window + closing)
 
 
 def _check_unchanged(run: ExtractionRun, messages: Sequence[Message]) -> None:

@@ -1,7 +1,7 @@
 """Track which messages each tier has read, and find those that have changed in the meantime.
 
-A message is stored as read together with a fingerprint of its active swipe, text, speaker and visibility. If the
-fingerprint differs now, the message has to be read again.
+A message is stored as read together with a fingerprint of its active swipe, text and speaker. If the fingerprint
+differs now, the message has to be read again. Hidden messages are read like others.
 """
 
 import hashlib
@@ -9,21 +9,23 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import connection
-from django.db.models import Q
+from django.db.models import CharField, F, Func, Q
 
 from apps.chats.models import Chat, Message
 from apps.extraction.models import ExtractionProgress
 
 # The fingerprint as SQL. Must give the same value as ``fingerprint_of``.
-FINGERPRINT = "md5(concat_ws('|', swipe.id, message.is_system, message.is_user, message.name, swipe.mes))"
+FINGERPRINT = "md5(concat_ws('|', swipe.id, message.is_user, message.name, swipe.mes))"
+_TIERS = ArrayField(CharField(max_length=16))
 _ORIGINAL_FINGERPRINT = FINGERPRINT.replace("message.", "original.").replace("swipe.", "original_swipe.")
 
 
 def fingerprint_of(message: Message) -> str:
-    """Return the MD5 hash, in hex, of a message's active swipe, text, speaker and visibility."""
+    """Return the MD5 hash, in hex, of a message's active swipe, text and speaker."""
     swipe = message.active_swipe
-    parts = (str(swipe.pk), "ft"[message.is_system], "ft"[message.is_user], message.name, swipe.mes)
+    parts = (str(swipe.pk), "ft"[message.is_user], message.name, swipe.mes)
     return hashlib.md5("|".join(parts).encode(), usedforsecurity=False).hexdigest()
 
 
@@ -34,29 +36,45 @@ def window_key(messages: Sequence[Message]) -> str:
 
 
 def messages_to_extract(chat: Chat, tiers: Sequence[str], start: int, end: int) -> Any:
-    """Return the messages from index ``start`` to ``end``, exclusive, that one of the tiers has not read."""
+    """Return the messages from index ``start`` to ``end``, exclusive, that one of the tiers has not read.
+
+    Messages that the model refused to read for a tier do not count as new.
+    """
     window = Message.objects.for_owner(chat.owner_id).filter(chat=chat, index__gte=start, index__lt=end)
-    return window.filter(Q(progress=None) | ~Q(progress__tiers__contains=list(tiers))).order_by("index")
+    handled = Func(F("progress__tiers"), F("progress__refused"), function="array_cat", output_field=_TIERS)
+    return (
+        window.annotate(handled=handled).filter(Q(progress=None) | ~Q(handled__contains=list(tiers))).order_by("index")
+    )
 
 
-def mark_extracted(chat: Chat, messages: Iterable[Message], tiers: Sequence[str]) -> None:
-    """Record that the tiers have read the given versions of the messages."""
+def mark_extracted(
+    chat: Chat, messages: Iterable[Message], tiers: Sequence[str], *, refused: Sequence[str] = ()
+) -> None:
+    """Record that the tiers have read the given versions of the messages, and for which the model refused to."""
     rows = [(message.pk, fingerprint_of(message)) for message in messages]
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            INSERT INTO extraction_extractionprogress AS reading (id, owner_id, chat_id, message_id, fingerprint, tiers)
-            SELECT gen_random_uuid(), %(owner)s, %(chat)s, new.id, new.fingerprint, %(tiers)s::varchar[]
+            INSERT INTO extraction_extractionprogress AS reading (
+                id, owner_id, chat_id, message_id, fingerprint, tiers, refused
+            )
+            SELECT gen_random_uuid(), %(owner)s, %(chat)s, new.id, new.fingerprint, %(tiers)s::varchar[],
+                %(refused)s::varchar[]
             FROM unnest(%(ids)s::uuid[], %(fingerprints)s::text[]) AS new (id, fingerprint)
             ON CONFLICT (message_id) DO UPDATE SET
                 fingerprint = excluded.fingerprint,
                 tiers = CASE WHEN reading.fingerprint = excluded.fingerprint
-                    THEN ARRAY(SELECT DISTINCT unnest(reading.tiers || excluded.tiers)) ELSE excluded.tiers END
+                    THEN ARRAY(SELECT DISTINCT unnest(reading.tiers || excluded.tiers)) ELSE excluded.tiers END,
+                refused = CASE WHEN reading.fingerprint = excluded.fingerprint
+                    THEN ARRAY(
+                        SELECT unnest(reading.refused || excluded.refused) EXCEPT SELECT unnest(excluded.tiers)
+                    ) ELSE excluded.refused END
             """,
             {
                 "owner": chat.owner_id,
                 "chat": chat.pk,
                 "tiers": list(tiers),
+                "refused": list(refused),
                 "ids": [pk for pk, _ in rows],
                 "fingerprints": [fingerprint for _, fingerprint in rows],
             },
@@ -69,7 +87,8 @@ def mark_not_extracted_from(chat: Chat, tiers: Sequence[str], start: int) -> Non
         cursor.execute(
             """
             UPDATE extraction_extractionprogress AS reading
-            SET tiers = ARRAY(SELECT unnest(reading.tiers) EXCEPT SELECT unnest(%(tiers)s::varchar[]))
+            SET tiers = ARRAY(SELECT unnest(reading.tiers) EXCEPT SELECT unnest(%(tiers)s::varchar[])),
+                refused = ARRAY(SELECT unnest(reading.refused) EXCEPT SELECT unnest(%(tiers)s::varchar[]))
             FROM chats_message AS message
             WHERE message.id = reading.message_id AND message.chat_id = %(chat)s AND message.index >= %(start)s
             """,
@@ -99,6 +118,18 @@ def mark_not_extracted(chat: Chat, message_ids: Sequence[UUID]) -> None:
     ExtractionProgress.objects.for_owner(chat.owner_id).filter(chat=chat, message__in=message_ids).delete()
 
 
+def refused_messages(chat: Chat) -> Any:
+    """Return the messages that the model refused to read for a tier."""
+    rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat)
+    return rows.filter(progress__refused__len__gt=0).order_by("index")
+
+
+def retry_refused(chat: Chat) -> int:
+    """Let the messages that the model refused to read count as new. Return their number."""
+    rows = ExtractionProgress.objects.for_owner(chat.owner_id).filter(chat=chat, refused__len__gt=0)
+    return rows.update(refused=[])
+
+
 def copy_progress(parent: Chat, branch: Chat, last_index: int) -> None:
     """Mark a branch's messages as read by the tiers that have read the parent's.
 
@@ -108,8 +139,11 @@ def copy_progress(parent: Chat, branch: Chat, last_index: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
-            INSERT INTO extraction_extractionprogress (id, owner_id, chat_id, message_id, fingerprint, tiers)
-            SELECT gen_random_uuid(), message.owner_id, message.chat_id, message.id, {FINGERPRINT}, reading.tiers
+            INSERT INTO extraction_extractionprogress (
+                id, owner_id, chat_id, message_id, fingerprint, tiers, refused
+            )
+            SELECT gen_random_uuid(), message.owner_id, message.chat_id, message.id, {FINGERPRINT}, reading.tiers,
+                reading.refused
             FROM extraction_extractionprogress AS reading
             JOIN chats_message AS original ON original.id = reading.message_id AND original.index <= %(last_index)s
             JOIN chats_swipe AS original_swipe

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from apps.chats.locking import lock_chat
@@ -28,13 +29,17 @@ READING_TIERS = ("summary", "scenes", "epistemic", "session", "long_term", "arcs
 
 @dataclass(frozen=True)
 class StepResult:
-    """Result of a stage over one window: its counts, and the reply's lines that could not be used."""
+    """Result of a stage over one window: its counts, and the reply's lines that could not be used.
+
+    ``error`` says why the model refused to read the window.
+    """
 
     stage: str
     window: str
     messages: Sequence[Message] = ()
     character: Character | None = None
     unused_lines: Sequence[str] = ()
+    error: str = ""
     counts: dict[str, int] = field(default_factory=dict)
 
 
@@ -112,14 +117,27 @@ def finish_step(run: ExtractionRun, result: StepResult) -> None:
         first=result.messages[0] if result.messages else None,
         last=result.messages[-1] if result.messages else None,
         unused_lines=list(result.unused_lines),
+        error=result.error,
         counts=result.counts,
     )
     locked.done += 1
     locked.total = max(locked.total, locked.done)
     locked.counts = dict(Counter(locked.counts) + Counter(result.counts))
-    locked.claims = 0
+    locked.claims = locked.waits = 0
     locked.heartbeat_at = timezone.now()
-    locked.save(update_fields=["done", "total", "counts", "claims", "heartbeat_at"])
+    locked.save(update_fields=["done", "total", "counts", "claims", "waits", "heartbeat_at"])
+
+
+def stored_reply(run: ExtractionRun, key: str) -> ModelCall | None:
+    """Return an earlier call with the same key whose reply may be used again, or None.
+
+    It is a call of this run or, unless this one reads messages again, of the chat's runs that did not succeed.
+    """
+    calls = ModelCall.objects.for_owner(run.owner_id).filter(key=key, error="")
+    reusable = Q(run=run)
+    if not run.again:
+        reusable |= Q(run__chat=run.chat_id, run__state__in=(jobs.Job.State.FAILED, jobs.Job.State.CANCELLED))
+    return calls.filter(reusable).order_by("-pk").first()
 
 
 @transaction.atomic

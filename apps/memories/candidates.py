@@ -27,7 +27,11 @@ class NamedEntity:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A proposed memory. ``sources`` are the numbers of the turns that it cites."""
+    """A proposed memory.
+
+    ``sources`` are the numbers of the turns that it cites, ``known_to`` the names of those who learnt it (empty: all),
+    ``triggers`` words that recall it.
+    """
 
     kind: str
     text: str
@@ -35,6 +39,8 @@ class Candidate:
     expiration: str = "permanent"
     sources: tuple[int, ...] = ()
     entities: tuple[NamedEntity, ...] = ()
+    known_to: tuple[str, ...] = ()
+    triggers: tuple[str, ...] = ()
 
 
 def candidate_hash(candidate: Candidate, source_ids: Iterable[object]) -> str:

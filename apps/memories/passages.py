@@ -64,7 +64,7 @@ class TurnWindow:
 
 
 def index_messages(owner: Owner, chat: Chat) -> int:
-    """Index new and changed messages of ``chat``, and remove hidden ones. Return how many passages were written.
+    """Index new and changed messages of ``chat``, hidden ones too. Return how many passages were written.
 
     Idempotent. Messages that change in the meantime are indexed by the next call.
     """
@@ -74,7 +74,6 @@ def index_messages(owner: Owner, chat: Chat) -> int:
 def index_batches(owner: Owner, chat: Chat) -> Iterator[int]:
     """Index like ``index_messages``, yielding after each batch. A later call continues where this one stopped."""
     passages = Passage.objects.for_owner(owner).filter(chat=chat)
-    passages.filter(message__is_system=True).delete()
     model = _current_model(owner)
     windows = _windows(_turns(owner, chat))
     while batch := list(islice(windows, COMPARE_BATCH_SIZE)):
@@ -97,7 +96,7 @@ def _current_model(owner: Owner) -> str:
 
 
 def _turns(owner: Owner, chat: Chat) -> Iterator[IndexedTurn]:
-    """Yield the chat's visible messages in order.
+    """Yield the chat's messages in order.
 
     A session ends with a gap longer than SESSION_GAP, or where ``extra.session`` changes.
     """
@@ -115,9 +114,7 @@ def _turns(owner: Owner, chat: Chat) -> Iterator[IndexedTurn]:
 
 
 def _active_swipes(owner: Owner, chat: Chat) -> Any:
-    return Swipe.objects.for_owner(owner).filter(
-        message__chat=chat, message__is_system=False, position=F("message__swipe_id")
-    )
+    return Swipe.objects.for_owner(owner).filter(message__chat=chat, position=F("message__swipe_id"))
 
 
 def _windows(turns: Iterable[IndexedTurn]) -> Iterator[TurnWindow]:

@@ -1,12 +1,12 @@
 """Decide whether a candidate becomes a new memory, replaces an older one, or is a repetition. Without database access.
 
-Repetitions are found by similarity. Uncertain cases are decided by a language model (``confirm``) or, without one, by
+Repetitions are found by similarity. Uncertain cases are decided by a language model (``answers``) or, without one, by
 the learned comparison (``compare``). No hand-written rule supersedes a statement; a contradiction only keeps a
 statement from being dropped as a repetition.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -33,14 +33,12 @@ class Thresholds:
     same_topic: float
 
 
-# For hardware profiles A (small local models; the built-in backend) and B (hosted models). A has a low ``same_topic``
-# because the learned comparison itself recognises statements on different topics (figures in docs/weights.md).
+# For hardware profile A (small local models; the built-in backend). ``same_topic`` is low because the learned
+# comparison itself recognises statements on different topics (figures in docs/weights.md).
 COSINE = Thresholds(duplicate=0.82, cross_kind_duplicate=0.88, same_topic=0.40)
-COSINE_B = Thresholds(duplicate=0.85, cross_kind_duplicate=0.91, same_topic=0.52)
 JACCARD = Thresholds(duplicate=0.65, cross_kind_duplicate=0.75, same_topic=0.40)
-JACCARD_B = Thresholds(duplicate=0.68, cross_kind_duplicate=0.78, same_topic=0.38)
 
-Confirm = Callable[[str, str], bool]  # asks a model whether the second statement replaces the first
+Pair = tuple[str, str]  # an older and a newer statement
 Compare = Callable[[Sequence[tuple[str, str, str]]], list[Comparison]]  # compares tuples of (older, newer, kind)
 
 # Probabilities at which a comparison decides, chosen as described in docs/weights.md. Dropping a contradiction is worse
@@ -52,6 +50,18 @@ MIN_SUPERSEDED, MAX_PASSED_IN_SUPERSEDED = 0.2, 0.35
 # few quotations, and the vectors of quotations by one speaker are all similar.
 MIN_QUOTATION_OVERLAP = 0.3
 _WORD = re.compile(r"\w+")
+
+
+# Pairs that a model is asked about for each candidate: those with the most similar statements.
+MAX_PAIRS_PER_CANDIDATE = 3
+
+
+class Relation(StrEnum):
+    """How a newer statement relates to an older one, as a model answers."""
+
+    UPDATE = "update"
+    SAME = "same"
+    INDEPENDENT = "independent"
 
 
 class Outcome(StrEnum):
@@ -123,7 +133,7 @@ class _Batch:
     """The verdicts so far, and the data on which they are based."""
 
     thresholds: Thresholds
-    confirm: Confirm | None
+    answers: Mapping[Pair, Relation]
     comparisons: dict[tuple[str, str, str], Comparison] | None  # None without the learned comparison
     verdicts: list[Verdict] = field(default_factory=list)
     replaced_keys: set[UUID | int | None] = field(default_factory=set)
@@ -145,26 +155,27 @@ def judge(
     neighbours: Sequence[Sequence[Neighbour]],
     vectors: np.ndarray[Any, Any] | None = None,
     thresholds: Thresholds | None = None,
-    confirm: Confirm | None = None,
+    answers: Mapping[Pair, Relation] | None = None,
     compare: Compare | None = None,
 ) -> list[Verdict]:
     """Return a verdict for each candidate, given the most similar memories for each, nearest first.
 
     Candidates must be in the order in which they were said, and are also compared with each other: by ``vectors`` (one
     unit vector per row) or, without them, by their words. The neighbours' similarities and ``thresholds`` must use the
-    same measure. ``compare`` is called once for the batch, or not at all if there is ``confirm``.
+    same measure. ``answers`` are those of a model to pairs of ``uncertain_pairs``. Without them, ``compare`` is called
+    once for the batch.
     """
     thresholds = thresholds or (COSINE if vectors is not None else JACCARD)
     by_candidate = [_known_statements(candidates, neighbours[i], vectors, i) for i in range(len(candidates))]
-    comparisons = _compare_all(candidates, by_candidate, thresholds, None if confirm else compare)
-    batch = _Batch(thresholds, confirm, comparisons)
+    comparisons = _compare_all(candidates, by_candidate, thresholds, compare if answers is None else None)
+    batch = _Batch(thresholds, answers or {}, comparisons)
     for candidate, statements in zip(candidates, by_candidate, strict=True):
         removed = [known for known in statements if known.is_removed]
         active = [known for known in statements if not known.is_removed and batch.is_active(known)]
         verdict = (
             _same_hash_verdict(candidate, statements)
             or _repetition_verdict(batch, candidate, removed)
-            or _model_verdict(batch, candidate, statements)
+            or _model_verdict(batch, candidate, [*removed, *active])
             or _repetition_verdict(batch, candidate, active)
             or _replacement_verdict(batch, candidate, statements)
             or Verdict(candidate, Outcome.PASSED)
@@ -173,6 +184,29 @@ def judge(
             batch.replaced_keys.add(verdict.target if verdict.earlier is None else verdict.earlier)
         batch.verdicts.append(verdict)
     return batch.verdicts
+
+
+def uncertain_pairs(
+    candidates: Sequence[Candidate],
+    neighbours: Sequence[Sequence[Neighbour]],
+    vectors: np.ndarray[Any, Any] | None = None,
+    thresholds: Thresholds | None = None,
+) -> list[Pair]:
+    """Return the pairs of statements on one topic about which a model should be asked, each once."""
+    thresholds = thresholds or (COSINE if vectors is not None else JACCARD)
+    pairs: dict[Pair, None] = {}
+    for index, candidate in enumerate(candidates):
+        statements = _known_statements(candidates, neighbours[index], vectors, index)
+        if _same_hash_verdict(candidate, statements):
+            continue
+        asked = [
+            _comparison_key(candidate, known)[:2]
+            for known in statements
+            if known.similarity >= (thresholds.same_topic if known.same_kind else thresholds.cross_kind_duplicate)
+            and not _have_same_words(known.text, candidate.text)
+        ]
+        pairs |= dict.fromkeys(asked[:MAX_PAIRS_PER_CANDIDATE])
+    return list(pairs)
 
 
 def _known_statements(
@@ -245,19 +279,13 @@ def _repetition_of(candidate: Candidate, neighbour: Neighbour) -> Verdict:
 
 
 def _model_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[_Statement]) -> Verdict | None:
-    """Ask the model whether a candidate replaces the nearest statement of its kind and topic, if the words differ."""
-    if batch.confirm is None:
-        return None
+    """Return the verdict that a model's answer about the first of the statements gives, if there is one."""
     for known in statements:
-        if known.similarity < batch.thresholds.same_topic:
-            return None
-        if (known.memory and known.memory.inactive) or not known.same_kind or not batch.is_active(known):
-            continue
-        if _have_same_words(known.text, candidate.text):
-            return None
-        return (
-            _replacement(candidate, known, "model") if batch.confirm(*_comparison_key(candidate, known)[:2]) else None
-        )
+        answer = batch.answers.get(_comparison_key(candidate, known)[:2])
+        if answer == Relation.SAME:
+            return _repetition(candidate, known)
+        if answer == Relation.UPDATE and not known.is_removed:
+            return _replacement(candidate, known, "model")
     return None
 
 
@@ -277,15 +305,21 @@ def _have_same_words(old: str, new: str) -> bool:
 def _repetition_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[_Statement]) -> Verdict | None:
     for known in statements:
         evicted = known.memory is not None and known.memory.evicted
-        if evicted or not _is_repetition(batch, candidate, known):
-            continue
-        if known.memory:
-            return _repetition_of(candidate, known.memory)
-        return Verdict(candidate, Outcome.REJECTED, reason="repeats another candidate")
+        if not evicted and _is_repetition(batch, candidate, known):
+            return _repetition(candidate, known)
     return None
 
 
+def _repetition(candidate: Candidate, known: _Statement) -> Verdict:
+    if known.memory:
+        return _repetition_of(candidate, known.memory)
+    return Verdict(candidate, Outcome.REJECTED, reason="repeats another candidate")
+
+
 def _is_repetition(batch: _Batch, candidate: Candidate, known: _Statement) -> bool:
+    answer = batch.answers.get(_comparison_key(candidate, known)[:2])
+    if answer == Relation.INDEPENDENT or (answer == Relation.UPDATE and not known.is_removed):
+        return False  # a new version of what a person deleted is not wanted either
     if batch.comparisons is None:
         limits = batch.thresholds
         is_similar = known.similarity >= (limits.duplicate if known.same_kind else limits.cross_kind_duplicate)

@@ -14,7 +14,7 @@ from apps.builtin.tasks import TASKS
 from apps.english.clauses import split_speaker
 from apps.english.comparison import Comparison
 from apps.english.words import content_words
-from apps.extraction.parsers.answers import parse_update, parse_yes_no
+from apps.extraction.parsers.answers import parse_relations, parse_yes_no
 from apps.extraction.parsers.arcs import parse_arcs
 from apps.extraction.parsers.continuity import parse_contradictions
 from apps.extraction.parsers.epistemic import parse_knowledge
@@ -27,6 +27,7 @@ from apps.extraction.parsers.triggers import parse_triggers
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.generation import GenerationRequest
 from apps.memories.candidates import LEDGER_FIELDS
+from apps.memories.verdicts import Relation
 
 Fields = dict[str, str]
 PEOPLE = ("Mira", "Tom")
@@ -380,8 +381,11 @@ def incompatible(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("incompatible")
 def test_a_change_is_an_update() -> None:
-    assert parse_update(ask("supersession", old="Mira lives in Oslo.", new="Mira lives in Rome.")) is True
-    assert parse_update(ask("supersession", old="Mira lives in Oslo.", new="Mira: “I live in Oslo.”")) is False
+    pairs = [
+        {"number": 1, "old": "Mira lives in Oslo.", "new": "Mira lives in Rome."},
+        {"number": 2, "old": "Mira lives in Oslo.", "new": "Mira: “I live in Oslo.”"},
+    ]
+    assert parse_relations(ask("pairs", pairs=pairs)).items == [(1, Relation.UPDATE), (2, Relation.INDEPENDENT)]
 
 
 def test_nothing_is_replaced_without_the_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -389,7 +393,8 @@ def test_nothing_is_replaced_without_the_embedding_model(monkeypatch: pytest.Mon
         raise EmbeddingUnavailable("no model")
 
     monkeypatch.setattr(contradicting, "compare", unavailable)
-    assert parse_update(ask("supersession", old="Mira lives in Oslo.", new="Mira lives in Rome.")) is False
+    pair = {"number": 1, "old": "Mira lives in Oslo.", "new": "Mira lives in Rome."}
+    assert parse_relations(ask("pairs", pairs=[pair])).items == [(1, Relation.INDEPENDENT)]
     assert contradictions("I live in Rome.", "Mira lives in Port Salt.") == []
 
 

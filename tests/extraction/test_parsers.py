@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from apps.extraction.parsers.answers import parse_update, parse_yes_no
+from apps.extraction.parsers.answers import parse_relations, parse_yes_no
 from apps.extraction.parsers.arcs import ArcLine, format_arc, parse_arcs
 from apps.extraction.parsers.continuity import Contradiction, format_contradiction, parse_contradictions
 from apps.extraction.parsers.epistemic import KINDS, KnowledgeLine, format_knowledge, parse_knowledge
@@ -134,7 +134,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "triggers": lambda reply: parse_triggers(reply, [3, 4]),
     "triggers of one": lambda reply: parse_triggers(reply, [3]),
     "yes or no": parse_yes_no,
-    "update": parse_update,
+    "relations": parse_relations,
     "prose": lambda reply: parse_free_text(reply, 500),
 }
 each_format = pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)

@@ -2,12 +2,13 @@
 
 import pytest
 
-from apps.extraction.parsers.answers import parse_update, parse_yes_no
+from apps.extraction.parsers.answers import parse_relations, parse_yes_no
 from apps.extraction.parsers.continuity import Contradiction, is_all_clear, parse_contradictions
 from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.parsers.profiles import Profile, parse_profiles
 from apps.extraction.parsers.summary import parse_summary
 from apps.extraction.parsers.triggers import parse_triggers
+from apps.memories.verdicts import Relation
 
 BODY = "1. Scene and setting: an inn at night.\n2. Who is present: Mira and Tom."
 PARTS = {1: "an inn at night.", 2: "Mira and Tom."}
@@ -220,19 +221,24 @@ def test_yes_or_no(reply: str, answer: bool | None) -> None:
     assert parse_yes_no(reply) is answer
 
 
+UPDATE, SAME, INDEPENDENT = Relation.UPDATE, Relation.SAME, Relation.INDEPENDENT
+
+
 @pytest.mark.parametrize(
-    ("reply", "answer"),
+    ("reply", "relations", "unused"),
     [
-        ("UPDATE", True),
-        ("Independent.", False),
-        ("The second statement is an update of the first.", True),
-        ("INDEPENDENT – it is not an update.", False),
-        ("This is not an update but INDEPENDENT", False),
-        ("It's not independent, so: UPDATE", True),
-        ("UPDATE or INDEPENDENT", None),
-        ("It isn't an update.", None),
-        ("I don't know.", None),
+        ("[1] UPDATE\n[2] SAME", [(1, UPDATE), (2, SAME)], 0),
+        ("1. UPDATE\n2. Independent.", [(1, UPDATE), (2, INDEPENDENT)], 0),
+        ("- **[pair:3]** same", [(3, SAME)], 0),
+        ("Pair 2: UPDATE, since she moved.", [(2, UPDATE)], 0),
+        ("2 -> not UPDATE but INDEPENDENT", [(2, INDEPENDENT)], 0),
+        ("Here are the answers:\n\n(12) UPDATED", [(12, UPDATE)], 1),
+        ("[1] UPDATE or INDEPENDENT", [], 1),
+        ("UPDATE", [], 1),
+        ("I don't know.", [], 1),
+        ("", [], 0),
     ],
 )
-def test_update_or_independent(reply: str, answer: bool | None) -> None:
-    assert parse_update(reply) is answer
+def test_relations_of_pairs(reply: str, relations: list[tuple[int, Relation]], unused: int) -> None:
+    parsed = parse_relations(reply)
+    assert (parsed.items, len(parsed.unused)) == (relations, unused)

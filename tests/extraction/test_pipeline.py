@@ -8,7 +8,9 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.chats import operations as chat_operations
+from apps.chats.locking import Guard
 from apps.chats.models import Chat, Message
+from apps.chats.operations.patches import Patch
 from apps.common import jobs
 from apps.extraction import pipeline, runs, tasks
 from apps.extraction.models import ExtractionRun
@@ -113,12 +115,18 @@ def test_the_newest_reply_waits_since_it_may_be_swiped(owner: User) -> None:
     assert any("Oslo" in memory.text for memory in memories(chat))
 
 
-def test_hidden_messages_are_not_read(owner: User) -> None:
+def test_hidden_messages_are_read_and_hiding_them_forgets_nothing(owner: User) -> None:
     chat = make_chat(owner)
     hidden = parsed("I live in Oslo with my sister Anna.", is_user=True, is_system=True)
     chat_operations.append_messages(owner, chat.pk, [hidden, parsed("All right.", is_user=True)])
     extract(chat)
-    assert memories(chat) == []
+    assert memories(chat, state="active")
+    before = [memory.pk for memory in memories(chat, state="active")]
+    shown = Patch(index=0, values={"is_system": False})
+    chat_operations.patch_messages(owner, chat.pk, [shown], Guard(force=True))
+    tasks.invalidate_if_exists(chat)
+    assert not runs.is_due(chat)
+    assert [memory.pk for memory in memories(chat, state="active")] == before
 
 
 def test_a_run_begins_where_the_last_one_ended(owner: User) -> None:
@@ -235,7 +243,9 @@ def test_a_line_that_cites_nothing_comes_from_the_turn_that_says_most_of_it(
     assert memory.valid_from.index == 1
 
 
-def test_a_failing_backend_fails_the_run_and_keeps_what_was_done(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_backend_lets_the_run_wait_and_keeps_what_was_done(
+    owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from apps.llm.generation import GenerationFailed
 
     def fail(request: GenerationRequest) -> str:
@@ -244,10 +254,13 @@ def test_a_failing_backend_fails_the_run_and_keeps_what_was_done(owner: User, mo
     monkeypatch.setitem(builtin._tasks, "long_term", fail)
     chat = make_chat(owner, *STORY)
     run = extract(chat)
-    assert (run.state, run.error, run.done) == ("failed", "The model did not answer.", 2)
+    assert (run.state, run.error, run.done) == ("queued", "The model did not answer.", 2)
+    assert run.is_waiting
     assert memories(chat, tier="session")
     monkeypatch.undo()
-    assert extract(chat).state == "succeeded"
+    pipeline.execute(jobs.resume(run).pk)
+    run.refresh_from_db()
+    assert (run.state, run.error) == ("succeeded", "")
     assert memories(chat, tier="long_term")
 
 

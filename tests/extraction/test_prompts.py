@@ -13,6 +13,7 @@ from apps.common.problems import Invalid, Missing
 from apps.extraction.parsers.arcs import parse_arcs
 from apps.extraction.parsers.epistemic import parse_knowledge
 from apps.extraction.parsers.memories import parse_memories
+from apps.extraction.prompts.examples import EXAMPLES
 from apps.extraction.prompts.overrides import reset_template, set_template, template_of, templates_of
 from apps.extraction.prompts.rendering import TASKS, check_template, default_template, render
 from apps.extraction.prompts.tasks import PLACEHOLDER_MEANINGS
@@ -37,7 +38,9 @@ MATERIAL: dict[str, dict[str, Any]] = {
         "kind": "fact",
         "entries": [{"number": 4, "text": "Mira owns a mill.", "consolidated": True}],
     },
-    "supersession": {"old": "Mira owns the mill.", "new": "Bob owns the mill."},
+    "pairs": {"pairs": [{"number": 1, "old": "Mira owns the mill.", "new": "Bob owns the mill."}]},
+    "reading": EXAMPLES["reading"] | {"turns": TURNS},
+    "review": EXAMPLES["review"],
     "summary": {"summary": "1. Scene: the mill", "turns": TURNS, "known": ["Mira owns the mill."]},
     "scene_break": {"previous": TURNS[0], "turn": TURNS[1]},
     "scene_recap": {"turns": TURNS},

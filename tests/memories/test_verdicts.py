@@ -20,7 +20,6 @@ from apps.extraction.stages.judging import comparison_for
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.memories.verdicts import (
     COSINE,
-    COSINE_B,
     MAX_PASSED_IN_SUPERSEDED,
     MAX_SUPERSEDED_IN_DUPLICATE,
     MIN_DUPLICATE,
@@ -28,8 +27,11 @@ from apps.memories.verdicts import (
     Compare,
     Neighbour,
     Outcome,
+    Relation,
+    Thresholds,
     Verdict,
     judge,
+    uncertain_pairs,
 )
 
 
@@ -107,27 +109,43 @@ def test_the_thresholds_of_profile_b_ask_for_more() -> None:
     old = known("Mira is fond of long walks by the sea.", 0.84)
     candidate = line("Mira enjoys walking along the shore.")
     assert judge([candidate], [[old]], unit(0.0))[0].outcome == Outcome.RECONFIRMED
-    assert judge([candidate], [[old]], unit(0.0), COSINE_B)[0].outcome == Outcome.PASSED
+    stricter = Thresholds(duplicate=0.85, cross_kind_duplicate=0.91, same_topic=0.52)
+    assert judge([candidate], [[old]], unit(0.0), stricter)[0].outcome == Outcome.PASSED
 
 
-class Model:
-    """Answers as told, and remembers what it was asked."""
-
-    def __init__(self, answer: bool) -> None:
-        self.answer = answer
-        self.asked: list[tuple[str, str]] = []
-
-    def __call__(self, old: str, new: str) -> bool:
-        self.asked.append((old, new))
-        return self.answer
+def answered(relation: Relation, candidate: Candidate, *neighbours: Neighbour, **options: Any) -> Verdict:
+    """Verdict with a model that gives one answer about every pair it is asked about."""
+    answers = dict.fromkeys(uncertain_pairs([candidate], [neighbours], unit(0.0)), relation)
+    return judge([candidate], [neighbours], unit(0.0), answers=answers, **options)[0]
 
 
-@pytest.mark.parametrize(("answer", "outcome"), [(True, Outcome.SUPERSEDED), (False, Outcome.PASSED)])
-def test_a_model_decides_where_no_rule_does(answer: bool, outcome: Outcome) -> None:
-    model = Model(answer)
+@pytest.mark.parametrize(
+    ("relation", "outcome"),
+    [
+        (Relation.UPDATE, Outcome.SUPERSEDED),
+        (Relation.SAME, Outcome.RECONFIRMED),
+        (Relation.INDEPENDENT, Outcome.PASSED),
+    ],
+)
+@pytest.mark.parametrize("similarity", [0.5, 0.95])
+def test_a_model_decides_whatever_the_similarity(relation: Relation, outcome: Outcome, similarity: float) -> None:
+    old, farther = known("Mira sits by the window.", similarity), known("Mira reads a letter.", 0.45)
+    verdict = answered(relation, line("Mira paces the hall."), old, farther)
+    assert (verdict.outcome, verdict.target) == (outcome, None if outcome == Outcome.PASSED else old.id)
+
+
+def test_a_model_is_asked_about_every_pair_on_a_topic_once() -> None:
     old, farther = known("Mira sits by the window.", 0.7), known("Mira reads a letter.", 0.6)
-    verdict = judge([line("Mira paces the hall.")], [[old, farther]], unit(0.0), confirm=model)[0]
-    assert (verdict.outcome, model.asked) == (outcome, [("Mira sits by the window.", "Mira paces the hall.")])
+    lines = [line("Mira paces the hall."), line("Mira leaves the hall.")]
+    pairs = uncertain_pairs(lines, [[old, farther], [old]], unit(0.0, 0.5))
+    assert sorted(pairs) == sorted(
+        [
+            (old.text, lines[0].text),
+            (farther.text, lines[0].text),
+            (old.text, lines[1].text),
+            (lines[0].text, lines[1].text),
+        ]
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,14 +153,12 @@ def test_a_model_decides_where_no_rule_does(answer: bool, outcome: Outcome) -> N
     [
         known("Mira sits by the window.", COSINE.same_topic - 0.01),
         known("Mira sits by the window.", 0.7, "event"),
-        known("Mira sits by the window.", 0.7, inactive=True),
         known("Mira lives in Paris!", 0.9),
+        known("Mira sits by the window.", 0.7, same_hash=True),
     ],
 )
 def test_a_model_is_not_asked_of_what_is_settled(neighbour: Neighbour) -> None:
-    model = Model(True)
-    judge([line("Mira lives in Paris.")], [[neighbour]], unit(0.0), confirm=model)
-    assert model.asked == []
+    assert uncertain_pairs([line("Mira lives in Paris.")], [[neighbour]], unit(0.0)) == []
 
 
 @pytest.mark.parametrize(
@@ -159,25 +175,32 @@ def test_a_model_is_not_asked_of_what_is_settled(neighbour: Neighbour) -> None:
 def test_with_a_model_connected_nothing_else_replaces(old: str, new: str, similarity: float) -> None:
     scales = Scales(1.0, 0.0)
     neighbour = known(old, similarity)
-    verdict = judge([line(new)], [[neighbour]], unit(0.0), confirm=Model(False), compare=scales)[0]
+    verdict = answered(Relation.INDEPENDENT, line(new), neighbour, compare=scales)
     assert (verdict.outcome, scales.calls) == (Outcome.PASSED, [])
-    replaced = judge([line(new)], [[neighbour]], unit(0.0), confirm=Model(True), compare=scales)[0]
+    replaced = answered(Relation.UPDATE, line(new), neighbour, compare=scales)
     assert (replaced.outcome == Outcome.SUPERSEDED) == (similarity >= COSINE.same_topic)
 
 
-def test_a_near_duplicate_that_a_model_calls_independent_repeats() -> None:
+def test_without_an_answer_of_the_model_a_near_duplicate_repeats_and_nothing_is_replaced() -> None:
     old = known("Mira is fond of long walks by the sea.", 0.9)
-    verdict = judge([line("Mira enjoys walking along the shore.")], [[old]], unit(0.0), confirm=Model(False))[0]
+    verdict = judge([line("Mira enjoys walking along the shore.")], [[old]], unit(0.0), answers={})[0]
     assert verdict.outcome == Outcome.RECONFIRMED
+    old = known("Mira lives in Paris.", 0.7)
+    assert judge([line("Mira moved to Lyon.")], [[old]], unit(0.0), answers={})[0].outcome == Outcome.PASSED
 
 
-@pytest.mark.parametrize("way", [{}, {"confirm": Model(True)}, {"compare": Scales(0.0, 1.0)}])
-def test_what_a_person_deleted_is_looked_at_first(way: dict[str, Any]) -> None:
+@pytest.mark.parametrize("relation", [None, *Relation])
+def test_what_a_person_deleted_is_looked_at_first(relation: Relation | None) -> None:
     gone, active = known("Mira likes tea.", 0.95, inactive=True), known("Mira drinks a lot.", 0.96)
-    verdict = judge([line("Mira likes tea very much.")], [[active, gone]], unit(0.0), **way)[0]
+    new = line("Mira likes tea very much.")
+    if relation is None:
+        verdict = judge([new], [[active, gone]], unit(0.0), compare=Scales(0.0, 1.0))[0]
+    elif relation == Relation.INDEPENDENT:
+        assert answered(relation, new, active, gone).outcome == Outcome.PASSED  # the model tells the two apart
+        return
+    else:
+        verdict = answered(relation, new, active, gone)
     assert (verdict.outcome, verdict.target) == (Outcome.REJECTED, gone.id)
-    if "confirm" in way:
-        assert way["confirm"].asked == []
 
 
 def test_what_a_person_deleted_is_not_replaced() -> None:
@@ -259,9 +282,9 @@ def test_a_line_of_the_same_batch_may_be_what_is_replaced_or_repeated() -> None:
 
 
 def test_a_model_is_asked_in_the_order_of_time() -> None:
-    later, model = known("Mira lives in Lyon.", 0.7, valid_from_index=9), Model(True)
-    verdict = judge([line("Mira lives in Paris.", source=4)], [[later]], unit(0.0), confirm=model)[0]
-    assert model.asked == [("Mira lives in Paris.", "Mira lives in Lyon.")]
+    later, candidate = known("Mira lives in Lyon.", 0.7, valid_from_index=9), line("Mira lives in Paris.", source=4)
+    assert uncertain_pairs([candidate], [[later]], unit(0.0)) == [(candidate.text, later.text)]
+    verdict = answered(Relation.UPDATE, candidate, later)
     assert (verdict.outcome, verdict.replaced_by) == (Outcome.PASSED, later.id)
 
 

@@ -15,6 +15,12 @@ from apps.common.scoping import OwnedModel
 class ExtractionRun(Job):
     """One pass of the pipeline over the new messages of a chat. ``done`` and ``total`` are steps."""
 
+    class WaitReason(models.TextChoices):
+        SERVER = "server", "The model's server did not answer."
+        LIMIT = "limit", "The daily token limit is reached."
+        CONNECTION = "connection", "The connection to the model must be corrected."
+        AGREEMENT = "agreement", "The cost must be agreed to."
+
     idle_fields: ClassVar = {"stage": ""}
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="runs", db_index=False)
@@ -28,6 +34,11 @@ class ExtractionRun(Job):
     chat_rev = models.PositiveBigIntegerField(default=0, help_text="The chat's rev when the window was fixed.")
     counts = models.JSONField(default=dict)
     llm = models.JSONField(default=dict, help_text="Number of model calls, and their tokens.")
+    waits_for = models.CharField(
+        max_length=16, choices=WaitReason.choices, blank=True, default="", help_text="Why it waits or is paused."
+    )
+    waits = models.PositiveSmallIntegerField(default=0, help_text="Waits for the server since the last finished step.")
+    estimate = models.JSONField(default=dict, help_text="Expected model calls and tokens, where a person must agree.")
 
     class Meta:
         constraints = [
@@ -54,6 +65,7 @@ class RunStep(OwnedModel):
     first = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, related_name="+")
     last = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, related_name="+")
     unused_lines = ArrayField(models.TextField(), default=list)
+    error = models.TextField(blank=True, default="", help_text="Why the model refused to read the messages.")
     counts = models.JSONField(default=dict)
     finished_at = models.DateTimeField(default=timezone.now)
 
@@ -71,6 +83,8 @@ class ModelCall(OwnedModel):
     run = models.ForeignKey(ExtractionRun, on_delete=models.CASCADE, related_name="calls", db_index=False)
     stage = models.CharField(max_length=32)
     task = models.CharField(max_length=32)
+    key = models.CharField(max_length=64, blank=True, default="", help_text="Hash of what the model was asked.")
+    offered = models.JSONField(default=dict, help_text="Ids by the numbers that the prompt showed.")
     reply = models.TextField(blank=True, default="")
     reasoning = models.TextField(blank=True, default="")
     error = models.TextField(blank=True, default="")
@@ -80,7 +94,10 @@ class ModelCall(OwnedModel):
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        indexes = [models.Index("run", "id", name="call_run")]  # for the calls on the run's page
+        indexes = [
+            models.Index("run", "id", name="call_run"),  # for the calls on the run's page
+            models.Index("owner", "key", condition=~Q(key=""), name="call_key"),  # for replies that can be used again
+        ]
 
 
 class ExtractionProgress(OwnedModel):
@@ -90,6 +107,9 @@ class ExtractionProgress(OwnedModel):
     message = models.OneToOneField(Message, on_delete=models.CASCADE, related_name="progress")
     fingerprint = models.CharField(max_length=32)
     tiers = ArrayField(models.CharField(max_length=16), default=list)
+    refused = ArrayField(
+        models.CharField(max_length=16), default=list, help_text="Tiers for which the model refused to read it."
+    )
 
     class Meta:
         indexes = [models.Index("owner", "chat", name="progress_owner_chat")]  # for the messages to extract

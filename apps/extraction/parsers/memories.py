@@ -1,6 +1,6 @@
 """Parse and format memories, one per line. Without database access.
 
-``[kind:importance:expiration:source=3,4:entity=Mira/character,Port Salt/place] text``
+``[kind:importance:expiration:source=3,4:entity=Mira/character,Port Salt/place:for=Mira:triggers=salt] text``
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,6 +9,7 @@ from typing import Any
 from apps.extraction.parsers.json_objects import extract_objects
 from apps.extraction.parsers.records import ParsedLines, normalize_word, parse_lines, parse_numbers, unused_report
 from apps.extraction.parsers.text_cleanup import clean_line, tag_safe_name
+from apps.extraction.parsers.triggers import MAX_WORDS, trigger_words
 from apps.memories.candidates import DEFAULT_IMPORTANCE, ENTITY_KINDS, UNKNOWN_KIND, Candidate, NamedEntity
 
 EXPIRATIONS = ("scene", "session", "permanent")
@@ -46,6 +47,8 @@ def _candidate(tag: str | None, text: str, kinds: Sequence[str], expiration: str
         expiration=next((word for word in map(normalize_word, modifiers) if word in EXPIRATIONS), expiration),
         sources=parse_numbers(_value_of(modifiers, "source", "sources"))[:MAX_SOURCES],
         entities=_entities(modifiers),
+        known_to=tuple(filter(None, map(tag_safe_name, _value_of(modifiers, "for").split(","))))[:MAX_ENTITIES],
+        triggers=tuple(trigger_words(_value_of(modifiers, "triggers", "trigger")))[:MAX_WORDS],
     )
 
 
@@ -106,4 +109,8 @@ def format_memory(candidate: Candidate) -> str:
         tag.append("source=" + ",".join(map(str, candidate.sources)))
     if candidate.entities:
         tag.append("entity=" + ",".join(f"{tag_safe_name(entity.name)}/{entity.kind}" for entity in candidate.entities))
+    if candidate.known_to:
+        tag.append("for=" + ",".join(map(tag_safe_name, candidate.known_to)))
+    if candidate.triggers:
+        tag.append("triggers=" + ",".join(candidate.triggers))
     return f"[{':'.join(tag)}] {clean_line(candidate.text)}"

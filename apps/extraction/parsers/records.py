@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from apps.extraction.parsers.json_objects import extract_objects
 from apps.extraction.parsers.text_cleanup import MAX_REPLY, clean_line, clean_reply, halfwidth, one_line
 
 MAX_ITEMS = 200  # items parsed from one reply
@@ -28,7 +29,7 @@ _FENCE_OR_TAG = re.compile(r"[\s>]*(?:(?:```|~~~)\w*|</?\w{1,40}>)\s*$")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|(\*\*|__)[^*_]{1,80}\1:?\s*$)")
 _LABEL = re.compile(r"\w[^.!?]{0,60}:$")
 _NONE_REMARK = re.compile(r"[\W_]*none(?:\s+(?:found|identified|detected|noted|to report))?[\W_]*$", re.IGNORECASE)
-_NONE_WITH_REASON = re.compile(r"[\W_]*NONE\s*[.:;,(–—-]")
+_NONE_WITH_REASON = re.compile(r"[\W_]*NONE[*_`\s]*[.:;,(–—-]")
 _TAG = re.compile(r"\[([^\[\]]*)\]")
 _NUMBERS = re.compile(r"(\d{1,9})(?:\s*[-–]\s*(\d{1,9}))?", re.ASCII)
 MAX_RANGE = 50
@@ -140,6 +141,13 @@ def says_none(record: Record) -> bool:
     if _NONE_REMARK.match(record.line) or _NONE_WITH_REASON.match(record.line):
         return True
     return record.tag is not None and bool(_NONE_REMARK.match(record.text))
+
+
+def has_lines(reply: str) -> bool:
+    """Return whether a reply has a tagged line, a JSON object, or says that there is nothing to report."""
+    if any(record.tag is not None or says_none(record) for record in iter_records(reply)):
+        return True
+    return bool(extract_objects(reply))
 
 
 def _make_record(lead: str, text: str) -> Record:

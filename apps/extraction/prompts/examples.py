@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from apps.extraction.prompts.rendering import join_blocks
+
 _DIALOGUE = (
     ("Alice", True, "The harbour is shut. Did you bring the chart, Mira?"),
     ("Mira", False, "I had it. Tom took it from my bag, and he thinks that I haven't noticed."),
@@ -18,6 +20,8 @@ KNOWN_MEMORIES = [
     {"number": 1, "kind": "fact", "text": "Mira draws the charts of the harbour."},
     {"number": 2, "kind": "relationship", "text": "Mira trusts Tom, her brother."},
 ]
+PAIRS = [{"number": 1, "old": "Mira has the chart.", "new": "Tom took the chart from Mira's bag."}]
+FORMS = ("scenes", "session", "long_term", "relationships", "arcs", "ledger", "epistemic")
 _MEMORY_TEXTS = ["Mira draws the charts of the harbour.", "Tom lives at the mill."]
 _BASE_MATERIAL = {"turns": TURNS, "participants": NAMES, "per_kind": 2, "known": KNOWN_MEMORIES}
 
@@ -38,7 +42,21 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
             {"number": 2, "text": "Mira is the one who makes the harbour's charts.", "consolidated": False},
         ],
     },
-    "supersession": {"old": "Mira has the chart.", "new": "Tom took the chart from Mira's bag."},
+    "pairs": {"pairs": PAIRS},
+    "reading": {
+        "forms": "\n\n".join(join_blocks("forms", [(form, {"subject": "Mira", "per_kind": 4})]) for form in FORMS),
+        "turns": TURNS[2:],
+        "earlier": TURNS[:2],
+        "participants": NAMES,
+        "memories": KNOWN_MEMORIES,
+        "open": [{"number": 1, "text": "Who shut the harbour?"}],
+        "entities": [{"name": "Mira", "type": "character", "fields": {"location": "the quay"}}],
+        "knowledge": [{"number": 1, "kind": "knows", "subject": "Tom", "target": "", "text": "The harbour is shut."}],
+        "relationships": [
+            {"subject": "Mira", "target": "Tom", "descriptors": [{"word": "trusting", "magnitude": "high"}]}
+        ],
+    },
+    "review": {"questions": join_blocks("questions", [("pairs", {"pairs": PAIRS})])},
     "summary": {"summary": "1. Scene and setting: the quay, at dusk", "turns": TURNS, "known": _MEMORY_TEXTS},
     "scene_break": {"previous": TURNS[2], "turn": TURNS[3]},
     "scene_recap": {"turns": TURNS},

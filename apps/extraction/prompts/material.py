@@ -8,6 +8,7 @@ from apps.extraction.prompts.transcript import MAX_TURN, neutral_line, neutraliz
 EMPTY = "(nothing)"
 EVERYBODY = "everybody in the conversation"
 MAX_SCENE_BREAK_TURN = 1200  # characters of a message: its beginning and end tell whether a scene begins
+MAX_EARLIER_TURN = 2000  # characters of a message that has been read before
 PromptContext = Mapping[str, Any]
 
 
@@ -20,6 +21,8 @@ def placeholder_values(task: str, material: PromptContext, *, max_chars: int = M
         values["number"] = str(material["turn"]["number"])
     else:
         turns = [material["turn"]] if "turn" in material else material.get("turns", [])
+    if "earlier" in material:
+        values["earlier"] = transcript(material["earlier"], max_chars=MAX_EARLIER_TURN)
     return values | {"transcript": transcript(turns, max_chars=max_chars)}
 
 
@@ -63,6 +66,10 @@ def _render_relationship(pair: Mapping[str, Any]) -> str:
     return f"{neutral_line(pair['subject'])} -> {neutral_line(pair['target'])}: {words}"
 
 
+def _render_pair(pair: Mapping[str, Any]) -> str:
+    return f"{pair['number']}. older: {neutral_line(pair['old'])}\n   newer: {neutral_line(pair['new'])}"
+
+
 def _render_entities(entities: Iterable[Mapping[str, Any]]) -> str:
     return _join_lines(map(_render_entity, entities))
 
@@ -91,8 +98,12 @@ _RENDERERS: Mapping[str, Callable[[Any], str]] = {
     "arcs": _render_entries,
     "issues": _render_entries,
     "entities": _render_entities,
-    "old": neutral_line,
-    "new": neutral_line,
+    "pairs": lambda pairs: _join_lines(map(_render_pair, pairs)),
+    "knowledge": _render_entries,
+    "relationships": lambda pairs: _join_lines(map(_render_relationship, pairs)),
+    "forms": str,
+    "questions": str,
+    "groups": lambda groups: "\n--\n".join(map(_render_entries, groups)) or EMPTY,
     "arc": neutral_line,
     "summary": _render_text,
 }

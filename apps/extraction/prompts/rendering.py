@@ -1,7 +1,7 @@
 """Prompt templates: placeholders, checks, and rendering into messages for a language model. Without database access."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from apps.llm.generation import PromptMessage
 
 __all__ = ["TASKS", "check_template", "default_template", "placeholders", "prompt_template", "render"]
 
+TEMPLATES = Path(__file__).parent / "templates"
 MAX_TEMPLATE = 20_000  # characters; the built-in ones have about 2,000
 SYSTEM = (
     "You keep the records of a conversation. You are not part of it: write no dialogue and no story, only what is "
@@ -34,8 +35,7 @@ def render(
     values = dict.fromkeys([*TASKS[task].required, *TASKS[task].optional], EMPTY)
     values |= placeholder_values(task, material, max_chars=max_chars)
     text = default_template(task) if template is None else template
-    filled = _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
-    return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": filled.strip()}]
+    return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": _fill(text, values)}]
 
 
 @cache
@@ -43,7 +43,21 @@ def default_template(task: str) -> str:
     """Return the built-in template. Raise KeyError for an unknown task."""
     if task not in TASKS:
         raise KeyError(task)
-    return (Path(__file__).parent / f"{task}.md").read_text(encoding="utf-8")
+    return (TEMPLATES / f"{task}.md").read_text(encoding="utf-8")
+
+
+def join_blocks(folder: str, blocks: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
+    """Return blocks of a prompt, each a file of a folder of templates filled with its material."""
+    return "\n\n".join(_fill(_block(folder, name), placeholder_values(name, material)) for name, material in blocks)
+
+
+@cache
+def _block(folder: str, name: str) -> str:
+    return (TEMPLATES / folder / f"{name}.md").read_text(encoding="utf-8")
+
+
+def _fill(text: str, values: Mapping[str, str]) -> str:
+    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text).strip()
 
 
 def check_template(task: str, text: str) -> list[str]:

@@ -14,6 +14,12 @@ class Task:
 
 
 TASKS: Mapping[str, Task] = {
+    "reading": Task(
+        "All that new messages tell, in one call.",
+        ("forms", "transcript"),
+        ("participants", "memories", "open", "entities", "knowledge", "relationships", "earlier"),
+    ),
+    "review": Task("All that is uncertain or due after a reading, in one call.", ("questions",)),
     "session": Task("Memories of what happens in one chat.", ("transcript",), ("known", "participants", "per_kind")),
     "long_term": Task(
         "Memories that a character keeps beyond one chat.",
@@ -23,7 +29,7 @@ TASKS: Mapping[str, Task] = {
     "triggers": Task("Words that recall a memory.", ("memories",)),
     "relationships": Task("How relationships between people change.", ("transcript", "names"), ("known",)),
     "consolidate": Task("Merges of memories that say the same.", ("entries",), ("kind",)),
-    "supersession": Task("Whether a new memory replaces an old one.", ("old", "new")),
+    "pairs": Task("Whether new memories replace or repeat old ones.", ("pairs",)),
     "summary": Task("The story so far, in nine sections.", ("summary", "transcript"), ("known",)),
     "scene_break": Task("Whether a message begins a new scene.", ("transcript",), ("number",)),
     "scene_recap": Task("A scene in two or three sentences.", ("transcript",)),
@@ -49,8 +55,12 @@ PLACEHOLDER_MEANINGS: Mapping[str, str] = {
     "memories": "the memories",
     "entries": "the memories that may be merged, numbered",
     "kind": "the kind of these memories",
-    "old": "the older memory",
-    "new": "the newer memory",
+    "pairs": "pairs of an older and a newer memory, numbered",
+    "forms": "the forms of lines that the tiers ask for",
+    "knowledge": "entries about who knows what, numbered",
+    "relationships": "how people stand to each other",
+    "earlier": "messages before the new ones, which have been read already",
+    "questions": "the questions, each with what it is about",
     "summary": "the summary so far",
     "number": "the number of the message in question",
     "open": "the open threads, numbered",

@@ -6,7 +6,7 @@ from typing import Any
 
 OPENING = "=== TRANSCRIPT BEGINS ==="
 CLOSING = "=== TRANSCRIPT ENDS ==="
-MAX_TURN = 6000  # characters of a message
+MAX_TURN = 60_000  # characters of a message; longer ones are read in parts
 MAX_NAME = 80
 CUT = " (… cut …) "
 _INDENT = "    "

@@ -60,7 +60,14 @@ class Settings:
         choices={"auto": "Detected from the model", "A": "A: small, local models", "B": "B: large, hosted models"},
     )
     extract_every: int = _number(3, 1, 200, READING, "Read every", "New messages after which memories are extracted.")
-    chunk: int = _number(20, 2, 200, READING, "Messages at a time", "Messages that a model reads in one call.")
+    reading: str = _setting(
+        "auto",
+        READING,
+        "Calls of the model",
+        "One call reads new messages for everything that is kept, or a call for each kind.",
+        choices={"auto": "As suits the model", "one": "One call", "separate": "A call for each kind"},
+    )
+    chunk: int = _number(20, 2, 200, READING, "Messages at a time", "Messages that a model reads in one call.", b=30)
     index_messages: bool = _setting(True, READING, "Index messages", "Make the text of messages searchable.")
     witnesses_only: bool = _setting(True, READING, "Only what was witnessed", "Group members learn only what they saw.")
 
@@ -82,7 +89,12 @@ class Settings:
     arcs_cap: int = _number(10, 1, 500, LIMITS, "Open arcs", "Arcs that are open at the same time.")
 
     scene_check: str = _setting(
-        "rules", STORY, "Ends of scenes", "How they are found.", choices={"rules": "By rules", "model": "By the model"}
+        "rules",
+        STORY,
+        "Ends of scenes",
+        "How they are found.",
+        choices={"rules": "By rules", "model": "By the model"},
+        b="model",
     )
     scene_min_messages: int = _number(3, 1, 100, STORY, "Shortest scene", "Minimum number of messages.")
     summary_share: float = _number(0.8, 0.1, 1, STORY, "Summarise at", "Share of the context filled by messages.")

@@ -11,6 +11,7 @@ from apps.chats.models import Message
 from apps.english.words import content_words, jaccard
 from apps.extraction.parsers.arcs import ArcLine, parse_arcs
 from apps.extraction.parsers.free_text import parse_free_text
+from apps.extraction.parsers.records import has_lines
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import find_source_turn
@@ -41,26 +42,44 @@ def run(context: Context, window: Window) -> StageOutcome:
     if not window.turns:
         return NO_OUTCOME
     last = window.messages[-1].index
-    shown = messages_between(context.chat, last - context.settings.arcs_window + 1, last)
-    turns = within_budget(Window(shown).turns, context.token_budget)
-    arcs = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Arc.State.OPEN)
-    open_arcs = list(arcs.order_by("pk"))
-    numbered = dict(enumerate(open_arcs, 1))
+    shown = messages_between(context.chat, last - context.settings.arcs_window + 1, window.messages[0].index - 1)
+    turns = within_budget(Window(shown).turns | window.turns, context.token_budget)
+    material = arcs_material(open_arcs(context))
     reply = context.ask(
-        "arcs",
-        {
-            "turns": turns_material(turns),
-            "open": [{"number": number, "text": arc.text} for number, arc in numbered.items()],
-        },
-        max_tokens=MAX_TOKENS,
+        "arcs", {"turns": turns_material(turns), "open": material}, max_tokens=MAX_TOKENS, is_usable=has_lines
     )
+    return _outcome_of(context, window, reply, turns, {str(entry["number"]): entry["id"] for entry in material})
+
+
+def outcome_of(context: Context, window: Window, offered: Mapping[str, str]) -> StageOutcome:
+    """Return the outcome of a reading; ``offered`` are the ids of open arcs by the numbers that the prompt showed."""
+    return _outcome_of(context, window, context.replies["arcs"], window.turns, offered)
+
+
+def open_arcs(context: Context) -> list[Arc]:
+    """Return the chat's open arcs, oldest first."""
+    arcs = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Arc.State.OPEN)
+    return list(arcs.order_by("pk"))
+
+
+def arcs_material(arcs: Sequence[Arc]) -> list[dict[str, Any]]:
+    """Return arcs as the template values of prompts, with their ids."""
+    return [{"number": number, "text": arc.text, "id": str(arc.pk)} for number, arc in enumerate(arcs, 1)]
+
+
+def _outcome_of(
+    context: Context, window: Window, reply: str, shown: Mapping[int, Message], offered: Mapping[str, str]
+) -> StageOutcome:
     parsed = parse_arcs(reply)
-    echoes = PromptEchoes(turn.mes for turn in turns.values())
+    known = open_arcs(context)
+    by_id = {str(arc.pk): arc for arc in known}
+    numbered = {int(number): by_id[pk] for number, pk in offered.items() if pk in by_id}
+    echoes = PromptEchoes(turn.mes for turn in shown.values())
     lines = [line for line in parsed.items if line.text not in echoes]
     unused = [*parsed.unused, *(line.text for line in parsed.items if line.text in echoes)]
-    texts = {number: turn.mes for number, turn in turns.items() if number in window.turns}
+    texts = {number: turn.mes for number, turn in window.turns.items()}
     changes = _Changes()
-    _open_new(context, [line for line in lines if line.kind == "arc"], open_arcs, window.turns, texts, changes)
+    _open_new(context, [line for line in lines if line.kind == "arc"], known, window.turns, texts, changes)
     for line in lines:
         if line.kind == "resolved":
             _resolve(context, line, numbered, window.turns, texts, changes)
@@ -144,7 +163,9 @@ def _resolve(
 
 
 def _summary(context: Context, arc: Arc, resolution: str) -> str:
-    """Ask for a summary of an arc. Return the resolution itself if the reply is empty."""
+    """Ask for a summary of an arc. Return the resolution itself after a reading, or if there is no summary."""
+    if context.replies:
+        return resolution
     scenes = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
     recaps = scenes.exclude(recap="").order_by("-source__index").values_list("recap", flat=True)[:MAX_SCENES]
     words = content_words(arc.text)

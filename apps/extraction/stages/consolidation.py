@@ -2,13 +2,15 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from apps.english.words import content_words, jaccard
 from apps.extraction.parsers.merges import MergeLine, parse_merges
+from apps.extraction.parsers.reading import KINDS
+from apps.extraction.parsers.records import has_lines
 from apps.extraction.settings.schema import Settings
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window
-from apps.extraction.stages.extraction import KINDS
-from apps.llm.generation import GenerationFailed
+from apps.llm.generation import Refused
 from apps.memories.models import Memory
 from apps.memories.operations.merging import mark_consolidated, merge_memories
 from apps.memories.queries.memories import active_memories
@@ -16,6 +18,7 @@ from apps.memories.queries.memories import active_memories
 MAX_ENTRIES = 40  # entries of a kind shown to the model together
 MIN_TOKENS, TOKENS_PER_ENTRY = 400, 60
 MIN_MEMBER_OVERLAP = 0.2  # minimum Jaccard index of a merged text with one of its members
+Merge = tuple[list[Memory], str]  # the members and their merged text
 
 
 def run_session(context: Context, window: Window) -> StageOutcome:
@@ -29,25 +32,40 @@ def run_long_term(context: Context, window: Window) -> StageOutcome:
 
 
 def _run(context: Context, tier: str) -> StageOutcome:
-    merges: list[tuple[list[Memory], str]] = []
-    shown: list[Memory] = []
+    groups = due_entries(context, tier)
+    merges: list[Merge] = []
     unused: list[str] = []
-    for kind in KINDS[tier]:
-        entries = _entries(context, tier, kind)
-        if sum(not entry.consolidated for entry in entries) >= threshold(context.settings, kind):
-            groups, lines = _ask_for_merges(context, tier, kind, entries)
-            merges += groups
-            unused += lines
-            shown += entries
-    if not shown:
+    for entries in groups:
+        reply = _ask_for_merges(context, tier, entries)
+        found, lines = merges_from(reply, entries, [entries])
+        merges += found
+        unused += lines
+    return outcome_of(context, merges, groups, unused)
+
+
+def outcome_of(
+    context: Context, merges: Sequence[Merge], groups: Sequence[Sequence[Memory]], unused: Sequence[str]
+) -> StageOutcome:
+    """Return the outcome of asking for merges of groups of entries."""
+    if not groups:
         return NO_OUTCOME
 
     def write() -> Counter[str]:
         count = sum(merge_memories(members, text, run_id=context.run.pk) for members, text in merges)
-        mark_consolidated(context.owner_id, shown)
+        mark_consolidated(context.owner_id, [entry for entries in groups for entry in entries])
         return Counter(merged=count)
 
     return StageOutcome(write, unused)
+
+
+def due_entries(context: Context, tier: str) -> list[list[Memory]]:
+    """Return the entries of each kind of which enough are new to be merged."""
+    groups = [_entries(context, tier, kind) for kind in KINDS[tier]]
+    return [
+        entries
+        for entries in groups
+        if entries and sum(not entry.consolidated for entry in entries) >= threshold(context.settings, entries[0].kind)
+    ]
 
 
 def threshold(settings: Settings, kind: str) -> int:
@@ -63,34 +81,48 @@ def _entries(context: Context, tier: str, kind: str) -> list[Memory]:
     return list(rows.defer("embedding", "lexemes").order_by("consolidated", "-pk")[:MAX_ENTRIES])[::-1]
 
 
-def _ask_for_merges(
-    context: Context, tier: str, kind: str, entries: Sequence[Memory]
-) -> tuple[list[tuple[list[Memory], str]], list[str]]:
-    """Ask for merges. Return groups of entries with their merged text, and the unusable lines of the reply."""
-    numbered = dict(enumerate(entries, 1))
-    material = {
-        "tier": tier,
-        "kind": kind,
-        "entries": [
-            {"number": number, "text": entry.text, "consolidated": entry.consolidated}
-            for number, entry in numbered.items()
-        ],
-    }
+def _ask_for_merges(context: Context, tier: str, entries: Sequence[Memory]) -> str:
+    """Ask for merges of entries of a kind. Return "" if the model refuses: it is asked again about later entries."""
+    material = {"tier": tier, "kind": entries[0].kind, "entries": entries_material(entries)}
     try:
-        reply = context.ask("consolidate", material, max_tokens=max(MIN_TOKENS, TOKENS_PER_ENTRY * len(entries)))
-    except GenerationFailed:
-        return [], []  # tried again once there are more new entries
+        return context.ask(
+            "consolidate",
+            material,
+            max_tokens=max(MIN_TOKENS, TOKENS_PER_ENTRY * len(entries)),
+            is_usable=has_lines,
+        )
+    except Refused:
+        return ""
+
+
+def entries_material(entries: Sequence[Memory], first: int = 1) -> list[dict[str, Any]]:
+    """Return entries as the template values of prompts, numbered from ``first`` on."""
+    return [
+        {"number": number, "text": entry.text, "consolidated": entry.consolidated}
+        for number, entry in enumerate(entries, first)
+    ]
+
+
+def merges_from(
+    reply: str, entries: Sequence[Memory], groups: Sequence[Sequence[Memory]]
+) -> tuple[list[Merge], list[str]]:
+    """Return the merges of a reply about ``entries``, numbered from 1, and its unusable lines.
+
+    Entries of different ``groups`` are never merged.
+    """
+    numbered = dict(enumerate(entries, 1))
+    group_of = {entry.pk: number for number, group in enumerate(groups) for entry in group}
     parsed = parse_merges(reply)
-    groups: list[tuple[list[Memory], str]] = []
+    merges: list[Merge] = []
     merged: set[int] = set()
     unused = list(parsed.unused)
     for line in parsed.items:
-        if _is_usable(line, numbered, merged):
+        if _is_usable(line, numbered, merged) and len({group_of[numbered[n].pk] for n in line.numbers}) == 1:
             merged |= set(line.numbers)
-            groups.append(([numbered[number] for number in line.numbers], line.text))
+            merges.append(([numbered[number] for number in line.numbers], line.text))
         else:
             unused.append(line.text)
-    return groups, unused
+    return merges, unused
 
 
 def _is_usable(line: MergeLine, entries: Mapping[int, Memory], merged: set[int]) -> bool:

@@ -1,51 +1,58 @@
 """Context of a stage: the run, its settings and model, and the window of messages that it reads."""
 
-import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 
 from apps.chats.models import Character, Chat, Message, Participant
-from apps.common import jobs
 from apps.extraction import runs
 from apps.extraction.embedding_jobs import embed_texts
-from apps.extraction.models import ExtractionRun, ModelCall
+from apps.extraction.models import ExtractionRun
 from apps.extraction.progress import window_key
 from apps.extraction.prompts.overrides import template_of
 from apps.extraction.prompts.rendering import render
 from apps.extraction.settings.schema import Settings
+from apps.extraction.stages import calls
+from apps.extraction.stages.turns import with_text
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
-from apps.llm.generation import Completion, GenerationBackend, GenerationFailed, GenerationRequest
+from apps.llm.generation import GenerationBackend, GenerationRequest
 from apps.memories.models import Memory
 from apps.memories.witnesses import participant_of, participants_of, witnessed_turns
 
-MAX_STORED_REPLY = 200_000  # characters of a reply that are stored
-MIN_RETRY_TOKENS = 2048  # room for the thoughts of a reasoning model, which count towards the limit
 MIN_TOKEN_BUDGET = 500  # minimum tokens for messages, however small the context
 
 
 @dataclass(frozen=True)
 class Window:
-    """Consecutive messages that a step reads. Hidden and empty ones count as read but have no turn."""
+    """Consecutive messages that a step reads. Empty ones count as read but have no turn.
+
+    Of a message that is too long for one prompt, the only one in its window, ``part`` is the text that the step reads
+    and ``number`` the number of that part. ``is_last``: the messages are read to their end after this window.
+    """
 
     messages: Sequence[Message]
+    part: str | None = None
+    number: int = 0
+    is_last: bool = True
 
     @cached_property
     def key(self) -> str:
-        """Return a hash of the messages' ids and fingerprints."""
-        return window_key(self.messages)
+        """Return a hash of the messages' ids and fingerprints, with the number of the part."""
+        key = window_key(self.messages)
+        return key if self.number == 0 else f"{key[:58]}.{self.number}"
 
     @cached_property
     def turns(self) -> dict[int, Message]:
-        """Return the visible messages by index, which is the number that the model sees."""
-        return {message.index: message for message in self.messages if not message.is_system and message.mes.strip()}
+        """Return the messages by index, which is the number that the model sees."""
+        turns = {message.index: message for message in self.messages if message.mes.strip()}
+        return turns if self.part is None else {n: with_text(turn, self.part) for n, turn in turns.items()}
 
 
 def turns_material(turns: Mapping[int, Message]) -> list[dict[str, Any]]:
@@ -60,11 +67,12 @@ def turns_material(turns: Mapping[int, Message]) -> list[dict[str, Any]]:
 class StageOutcome:
     """Result of a stage. ``write`` stores it, in the transaction that ends the step, and returns counts of its rows.
 
-    ``unused`` are lines of the reply that could not be used.
+    ``unused`` are lines of the reply that could not be used. ``error`` says why the model refused to read the window.
     """
 
     write: Callable[[], Counter[str]] = Counter
     unused: Sequence[str] = ()
+    error: str = ""
 
 
 NO_OUTCOME = StageOutcome()
@@ -80,6 +88,9 @@ class Context:
     stage: str = ""
     character: Character | None = None  # the character whose memories the stage writes
     position: int = 0  # index at which the current window begins; earlier messages that change are read last
+    tiers: Set[str] = frozenset()  # those of the run that have not read the window
+    # Replies to tasks that one call has answered together, by task; ``ask`` returns them without another call.
+    replies: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def chat(self) -> Chat:
@@ -114,6 +125,17 @@ class Context:
         return max(self.settings.chunk_share * self.backend.context_tokens, MIN_TOKEN_BUDGET)
 
     @property
+    def has_model(self) -> bool:
+        """Return whether a language model is connected, in place of the built-in extractor."""
+        return self.backend.name != "builtin"
+
+    @property
+    def reads_at_once(self) -> bool:
+        """Return whether one call reads a window for all tiers."""
+        setting = self.settings.reading
+        return self.has_model and (setting == "one" or (setting == "auto" and self.settings.profile == "B"))
+
+    @property
     def last_index(self) -> int:
         """Return the index of the last message that the run may read."""
         return runs.end_of_window(self.chat) - 1
@@ -124,47 +146,19 @@ class Context:
         resolved: int = ExtractionRun.objects.for_owner(self.owner_id).get(pk=self.run.pk).counts.get("resolved", 0)
         return resolved
 
-    def ask(self, task: str, material: Mapping[str, Any], *, max_tokens: int = 800) -> str:
-        """Return the model's reply, and store it unchanged. Raise GenerationFailed, ClaimLost.
+    def ask(
+        self, task: str, material: Mapping[str, Any], *, max_tokens: int = 800, is_usable: calls.IsUsable = bool
+    ) -> str:
+        """Return the model's reply to a task, which is stored unchanged. Raise GenerationFailed, ClaimLost."""
+        if task in self.replies:
+            return self.replies[task]
+        return self.ask_question(task, material, max_tokens=max_tokens, is_usable=is_usable).text
 
-        A reply that is cut off is requested once more with a higher limit: half a reply is not "nothing to remember".
-        """
+    def ask_question(self, task: str, material: Mapping[str, Any], *, max_tokens: int, **options: Any) -> calls.Answer:
+        """Return the model's reply, with ``options`` of ``calls.Question``. Raise GenerationFailed, ClaimLost."""
         messages = render(task, material, template_of(self.owner_id, task))
-        completion = self._generate(GenerationRequest(task, messages, material, max_tokens))
-        if completion.cut_off:
-            max_tokens = max(2 * max_tokens, MIN_RETRY_TOKENS)
-            completion = self._generate(GenerationRequest(task, messages, material, max_tokens))
-        if completion.cut_off:
-            raise GenerationFailed(f"The reply was cut off twice, the second time within {max_tokens} tokens.")
-        return completion.text
-
-    def _generate(self, request: GenerationRequest) -> Completion:
-        heartbeat = partial(jobs.heartbeat, self.run)
-        heartbeat()
-        start = time.monotonic()
-        try:
-            completion = self.backend.generate(request, heartbeat)
-        except GenerationFailed as error:
-            partial_reply = Completion(error.partial, error.prompt_tokens, error.completion_tokens, error.reasoning)
-            self._record_call(request.task, start, partial_reply, error.detail)
-            raise
-        self._record_call(request.task, start, completion, "The reply was cut off." if completion.cut_off else "")
-        return completion
-
-    def _record_call(self, task: str, start: float, completion: Completion, error: str) -> None:
-        call = ModelCall(
-            owner_id=self.owner_id,
-            run=self.run,
-            stage=self.stage,
-            task=task,
-            reply=completion.text[:MAX_STORED_REPLY],
-            reasoning=completion.reasoning[:MAX_STORED_REPLY],
-            error=error,
-            prompt_tokens=completion.prompt_tokens,
-            completion_tokens=completion.completion_tokens,
-            seconds=time.monotonic() - start,
-        )
-        runs.record_call(self.run, call)
+        request = GenerationRequest(task, messages, material, max_tokens)
+        return calls.ask(self.run, self.stage, self.backend, calls.Question(request, **options))
 
     def vectors(self, texts: Sequence[str]) -> tuple[np.ndarray | None, str]:
         """Return the texts' vectors and the name of their model; None and "" if embeddings are unavailable."""

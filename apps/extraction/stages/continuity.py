@@ -1,6 +1,9 @@
 """Continuity: contradictions between the newest reply and known facts, and a note that repairs them."""
 
+import math
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from apps.chats.models import Message
@@ -8,6 +11,8 @@ from apps.extraction.parsers.continuity import parse_contradictions
 from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.summary import current_summary
+from apps.extraction.stages.turns import parts_of
+from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory, VersionedText
 from apps.memories.operations.texts import write_version
 from apps.memories.queries.memories import active_memories
@@ -18,25 +23,74 @@ MAX_CARD = 4000  # characters of each field of the card
 MAX_FACTS = 80
 
 
+@dataclass(frozen=True)
+class Check:
+    """A reply to compare with facts, which are numbered from 1."""
+
+    reply: Message
+    facts: Sequence[str]
+
+    @property
+    def material(self) -> dict[str, Any]:
+        """Return the template values of prompts."""
+        return {
+            "turn": turns_material({self.reply.index: self.reply})[0],
+            "facts": [{"number": number, "text": text} for number, text in enumerate(self.facts, 1)],
+        }
+
+
 def run(context: Context, window: Window) -> StageOutcome:
-    """Compare the newest reply with the card, the memories and the summary."""
+    """Compare the newest reply with the card, the memories and the summary, unless a reading has done so."""
+    check = due_check(context)
+    if check is None:
+        return NO_OUTCOME
+    answer = context.ask("continuity", check.material, max_tokens=MAX_TOKENS)
+    return outcome_of(context, check, answer)
+
+
+def due_check(context: Context, max_tokens: float = math.inf) -> Check | None:
+    """Return what to compare the newest reply with, in at most ``max_tokens``; None if nothing is to be compared."""
     replies = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, is_user=False, is_system=False)
     reply = replies.with_swipes().order_by("-index").first()
-    facts = _facts(context, reply)
-    if reply is None or not facts:
-        return NO_OUTCOME
-    numbered = dict(enumerate(facts, 1))
-    material: dict[str, Any] = {
-        "turn": turns_material({reply.index: reply})[0],
-        "facts": [{"number": number, "text": text} for number, text in numbered.items()],
-    }
-    parsed = parse_contradictions(context.ask("continuity", material, max_tokens=MAX_TOKENS))
+    if reply is None or (context.run.tiers != ["continuity"] and _is_checked(context, reply)):
+        return None
+    facts = _within(_facts(context, reply), max_tokens)
+    return Check(reply, facts) if facts else None
+
+
+def _is_checked(context: Context, reply: Message) -> bool:
+    """Return whether the reply, as it is now, has been compared already."""
+    rows = VersionedText.objects.for_owner(context.owner_id).filter(
+        chat=context.chat, kind=VersionedText.Kind.CONTINUITY, state=VersionedText.State.CURRENT
+    )
+    return rows.filter(source=reply, swipe=reply.active_swipe.pk, created_at__gte=reply.updated_at).exists()
+
+
+def _within(facts: Sequence[str], max_tokens: float) -> list[str]:
+    """Return facts that have at most ``max_tokens`` together. One that has more than a third of them is cut."""
+    if math.isinf(max_tokens):
+        return list(facts)
+    kept: list[str] = []
+    left = max_tokens
+    for fact in facts:
+        shortened = parts_of(fact, max_tokens / 3)[0]
+        tokens = count_tokens(shortened)
+        if tokens <= left:
+            left -= tokens
+            kept.append(shortened)
+    return kept
+
+
+def outcome_of(context: Context, check: Check, answer: str) -> StageOutcome:
+    """Return the outcome of a check from the model's answer."""
+    parsed = parse_contradictions(answer)
+    numbered = dict(enumerate(check.facts, 1))
     issues = [{"text": item.text, "fact": numbered.get(item.number or 0, "")} for item in parsed.items]
     note = _repair(context, issues) if issues and context.settings.continuity_repair else ""
 
     def write() -> Counter[str]:
-        parts = {"issues": issues, "message": str(reply.pk)}
-        common: dict[str, Any] = {"chat": context.chat, "last": reply, "run_id": context.run.pk}
+        parts = {"issues": issues, "message": str(check.reply.pk)}
+        common: dict[str, Any] = {"chat": context.chat, "last": check.reply, "run_id": context.run.pk}
         text = "\n".join(issue["text"] for issue in issues)
         write_version(context.owner_id, VersionedText.Kind.CONTINUITY, text=text, parts=parts, **common)
         if note:
@@ -55,10 +109,8 @@ def _repair(context: Context, issues: list[dict[str, str]]) -> str:
     return parse_free_text(context.ask("repair", material, max_tokens=REPAIR_TOKENS), MAX_NOTE)
 
 
-def _facts(context: Context, reply: Message | None) -> list[str]:
+def _facts(context: Context, reply: Message) -> list[str]:
     """Return the texts to check against: card, memories and summary, without memories learnt from the reply."""
-    if reply is None:
-        return []
     character = context.character
     card = [character.description, character.personality, character.scenario] if character else []
     memories: list[str] = []

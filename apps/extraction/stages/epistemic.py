@@ -10,6 +10,7 @@ from apps.chats.models import Message
 from apps.english.words import jaccard
 from apps.extraction.models import ExtractionProgress
 from apps.extraction.parsers.epistemic import KnowledgeLine, parse_knowledge
+from apps.extraction.parsers.records import has_lines
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import find_source_turn
@@ -26,22 +27,24 @@ def run(context: Context, window: Window) -> StageOutcome:
     """Ask about each scene that ended just before a message of the window, or that such a message belongs to."""
     if not window.turns:
         return NO_OUTCOME
-    writes = []
-    unused: list[str] = []
+    outcomes = []
     for scene in _ended_scenes(context, window):
         turns = within_budget(Window(scene).turns, context.token_budget)
         if turns:
-            lines, retired, unused_lines = _ask(context, turns)
-            writes.append((lines, retired, scene[-1]))
-            unused += unused_lines
+            material = knowledge_material(known_entries(context))
+            reply = _ask(context, turns, material)
+            offered = {str(entry["number"]): entry["id"] for entry in material}
+            outcomes.append(_outcome_of(context, turns, scene[-1], reply, offered))
 
     def write() -> Counter[str]:
-        changed = sum(
-            write_knowledge(context.chat, lines, retired, last, context.run.pk) for lines, retired, last in writes
-        )
-        return Counter(knowledge=changed)
+        return Counter(knowledge=sum(outcome.write()["knowledge"] for outcome in outcomes))
 
-    return StageOutcome(write, unused)
+    return StageOutcome(write, [line for outcome in outcomes for line in outcome.unused])
+
+
+def outcome_of(context: Context, window: Window, offered: Mapping[str, str]) -> StageOutcome:
+    """Return the outcome of a reading; ``offered`` are the ids of entries by the numbers that the prompt showed."""
+    return _outcome_of(context, window.turns, window.messages[-1], context.replies["epistemic"], offered)
 
 
 def _ended_scenes(context: Context, window: Window) -> list[list[Message]]:
@@ -72,26 +75,38 @@ def _last_read(context: Context) -> int:
     return -1 if last is None else last
 
 
-def _ask(
-    context: Context, turns: Mapping[int, Message]
-) -> tuple[list[tuple[KnowledgeLine, Message]], list[Any], list[str]]:
-    """Return new entries, each with its source message, ids of entries to retire, and unusable lines."""
-    known = _known(context)
-    material = {
-        "turns": turns_material(turns),
-        "participants": context.participants,
-        "known": [
-            {
-                "number": number,
-                "kind": row.kind,
-                "subject": row.subject.name,
-                "target": row.target.name if row.target else "",
-                "text": row.text,
-            }
-            for number, row in known.items()
-        ],
-    }
-    parsed = parse_knowledge(context.ask("epistemic", material, max_tokens=MAX_TOKENS))
+def _ask(context: Context, turns: Mapping[int, Message], known: Sequence[Mapping[str, Any]]) -> str:
+    material = {"turns": turns_material(turns), "participants": context.participants, "known": known}
+    return context.ask("epistemic", material, max_tokens=MAX_TOKENS, is_usable=has_lines)
+
+
+def known_entries(context: Context) -> list[Knowledge]:
+    """Return the latest active entries, newest first."""
+    rows = Knowledge.objects.for_owner(context.owner_id).filter(chat=context.chat, state="active")
+    return list(rows.select_related("subject", "target").order_by("-pk")[:MAX_KNOWN_ENTRIES])
+
+
+def knowledge_material(rows: Sequence[Knowledge]) -> list[dict[str, Any]]:
+    """Return entries as the template values of prompts, with their ids."""
+    return [
+        {
+            "number": number,
+            "kind": row.kind,
+            "subject": row.subject.name,
+            "target": row.target.name if row.target else "",
+            "text": row.text,
+            "id": str(row.pk),
+        }
+        for number, row in enumerate(rows, 1)
+    ]
+
+
+def _outcome_of(
+    context: Context, turns: Mapping[int, Message], last: Message, reply: str, offered: Mapping[str, str]
+) -> StageOutcome:
+    """Return the outcome of a reply about ``turns``, of which ``last`` is the last message."""
+    parsed = parse_knowledge(reply)
+    known = known_entries(context)
     people, echoes = _people(context), PromptEchoes(turn.mes for turn in turns.values())
     texts = {number: f"{turn.name}: {turn.mes}" for number, turn in turns.items()}
     lines: list[tuple[KnowledgeLine, Message]] = []
@@ -99,18 +114,17 @@ def _ask(
     for line in parsed.items:
         if line.subject.casefold() not in people or line.text in echoes:
             unused.append(f"{line.subject} | {line.text}")
-        elif not _is_known(line, [*known.values()], [other for other, _ in lines]):
+        elif not _is_known(line, known, [other for other, _ in lines]):
             number = find_source_turn(f"{line.subject} {line.text}", texts)
             assert number is not None
             lines.append((line, turns[number]))
-    retired = [known[number].pk for number in parsed.retired if number in known]
-    return lines, retired, unused
+    by_id = {str(row.pk): row.pk for row in known}
+    retired = [by_id[pk] for number in parsed.retired if (pk := offered.get(str(number))) in by_id]
 
+    def write() -> Counter[str]:
+        return Counter(knowledge=write_knowledge(context.chat, lines, retired, last, context.run.pk))
 
-def _known(context: Context) -> dict[int, Knowledge]:
-    """Return the latest active entries by the number under which the model is shown each."""
-    rows = Knowledge.objects.for_owner(context.owner_id).filter(chat=context.chat, state="active")
-    return dict(enumerate(rows.select_related("subject", "target").order_by("-pk")[:MAX_KNOWN_ENTRIES], 1))
+    return StageOutcome(write, unused)
 
 
 def _people(context: Context) -> set[str]:

@@ -2,16 +2,17 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 from uuid import UUID
 
-from apps.chats.models import Message
+from apps.chats.models import Character, Message
 from apps.extraction.parsers.memories import Candidate, parse_memories
-from apps.extraction.parsers.records import ParsedLines
+from apps.extraction.parsers.reading import KINDS
+from apps.extraction.parsers.records import ParsedLines, has_lines
 from apps.extraction.settings.schema import Settings
+from apps.extraction.stages import judging
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
-from apps.extraction.stages.judging import comparison_for, confirmation_for, thresholds_of
 from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import find_source_turn
 from apps.extraction.stages.relationships import find_relationship_changes
@@ -20,13 +21,9 @@ from apps.memories.models import Memory
 from apps.memories.neighbours import Scope, find_neighbours, memory_ids_from, neighbours_by_words, unembedded_memories
 from apps.memories.operations.verdicts import Limits, VerdictBatch, hash_of, write_verdicts
 from apps.memories.queries.memories import active_memories
-from apps.memories.verdicts import Outcome, Verdict, judge
+from apps.memories.verdicts import Neighbour, Outcome, Pair, Relation, Thresholds, Verdict, judge, uncertain_pairs
 from apps.memories.witnesses import participants_of
 
-KINDS = {
-    Memory.Tier.SESSION.value: ("scene", "revelation", "development", "detail"),
-    Memory.Tier.LONG_TERM.value: ("fact", "relationship", "preference", "event"),
-}
 EXPIRATION = {Memory.Tier.SESSION.value: "session", Memory.Tier.LONG_TERM.value: "permanent"}
 MAX_KNOWN_LONG_TERM = 15  # long-term memories shown in the prompt for session memories
 MAX_REEMBEDDED_PER_STEP = 200  # memories re-embedded per step after a change of the model; a job does the rest
@@ -43,13 +40,48 @@ def run_long_term(context: Context, window: Window) -> StageOutcome:
     return _run(context, context.witnessed(window.turns), Memory.Tier.LONG_TERM)
 
 
+@dataclass(frozen=True)
+class Proposals:
+    """Candidates of one tier, and the memories that each is compared with.
+
+    ``batch`` has no verdicts yet. ``previous_ids`` are memories that were made from the same messages.
+    """
+
+    batch: VerdictBatch
+    candidates: Sequence[Candidate]
+    neighbours: Sequence[Sequence[Neighbour]]
+    thresholds: Thresholds
+    previous_ids: Set[UUID]
+    unused: Sequence[str]
+
+    @property
+    def uncertain_pairs(self) -> list[Pair]:
+        """Return the pairs of statements that a model should be asked about."""
+        return uncertain_pairs(self.candidates, self.neighbours, self.batch.vectors, self.thresholds)
+
+
 def _run(context: Context, turns: Mapping[int, Message], tier: str) -> StageOutcome:
     if not turns:
         return NO_OUTCOME
-    parsed = _ask_for_candidates(context, turns, tier)
-    batch = _judge(context, turns, tier, parsed.items)
+    reply = _ask_for_candidates(context, turns, tier)
+    proposals = propose(context, turns, tier, reply)
+    return outcome_of(context, proposals, judging.ask_about(context, proposals.uncertain_pairs))
+
+
+def outcome_of(context: Context, proposals: Proposals, answers: Mapping[Pair, Relation] | None) -> StageOutcome:
+    """Return the outcome of a tier's proposals; ``answers`` are a model's, None if none is connected."""
+    verdicts = judge(
+        proposals.candidates,
+        proposals.neighbours,
+        proposals.batch.vectors,
+        proposals.thresholds,
+        answers,
+        judging.comparison_for(context),
+    )
+    verdicts = _reject_excess(verdicts, context.settings.new_per_kind, proposals.previous_ids)
+    batch = replace(proposals.batch, verdicts=verdicts)
     batch = replace(batch, triggers=find_triggers(context, batch))
-    relationships = find_relationship_changes(context, batch) if tier == Memory.Tier.LONG_TERM else None
+    relationships = find_relationship_changes(context, batch) if batch.tier == Memory.Tier.LONG_TERM else None
 
     def write() -> Counter[str]:
         counts = write_verdicts(batch)
@@ -57,25 +89,23 @@ def _run(context: Context, turns: Mapping[int, Message], tier: str) -> StageOutc
             counts["relationships"] = relationships.write()
         return counts
 
-    return StageOutcome(write, parsed.unused)
+    return StageOutcome(write, proposals.unused)
 
 
-def _ask_for_candidates(context: Context, turns: Mapping[int, Message], tier: str) -> ParsedLines[Candidate]:
-    """Ask the model for candidates. Return those that are usable, and the unusable lines."""
-    known = _known_memories(context, tier)
+def _ask_for_candidates(context: Context, turns: Mapping[int, Message], tier: str) -> str:
     per_kind = context.settings.new_per_kind
-    reply = context.ask(
+    return context.ask(
         tier,
         {
             "turns": turns_material(turns),
             "participants": context.participants,
             "per_kind": per_kind,
-            "known": known,
+            "known": _known_memories(context, tier),
             "subject": context.character.name if context.character and tier == Memory.Tier.LONG_TERM else "",
         },
         max_tokens=MAX_LINE_TOKENS * per_kind * len(KINDS[tier]) * 2,
+        is_usable=has_lines,
     )
-    return _drop_unusable(parse_memories(reply, KINDS[tier], expiration=EXPIRATION[tier]), turns)
 
 
 def _known_memories(context: Context, tier: str) -> list[dict[str, Any]]:
@@ -118,18 +148,28 @@ def limits_from(settings: Settings) -> Limits:
     return Limits(**{field.name: getattr(settings, field.name) for field in fields(Limits)})
 
 
-def _judge(context: Context, turns: Mapping[int, Message], tier: str, candidates: Sequence[Candidate]) -> VerdictBatch:
-    """Compare candidates with the tier's memories and with each other, and return their verdicts."""
-    character = context.character if context.chat.is_group and tier == Memory.Tier.LONG_TERM else None
+def propose(
+    context: Context, turns: Mapping[int, Message], tier: str, reply: str, witnessed: Set[int] | None = None
+) -> Proposals:
+    """Return the usable candidates of a reply about ``turns``, with the memories that they are compared with.
+
+    With ``witnessed``, the numbers of turns that the context's character witnessed, leave out what others learnt.
+    """
+    parsed = _drop_unusable(parse_memories(reply, KINDS[tier], expiration=EXPIRATION[tier]), turns)
+    candidates = parsed.items
+    participants = participants_of(context.chat)
+    if witnessed is not None and context.character:
+        names = {member.name.casefold() for member in participants} | {context.character.name.casefold()}
+        candidates = [one for one in candidates if _is_learnt(one, context.character, names, witnessed)]
     batch = VerdictBatch(
         chat=context.chat,
         tier=tier,
         turns=turns,
         verdicts=(),
         run_id=context.run.pk,
-        character=character,
+        character=context.character if context.chat.is_group and tier == Memory.Tier.LONG_TERM else None,
         limits=limits_from(context.settings),
-        participants=participants_of(context.chat),
+        participants=participants,
     )
     # A looping model repeats lines. Keep the first of each.
     lines: dict[str, Candidate] = {}
@@ -141,15 +181,23 @@ def _judge(context: Context, turns: Mapping[int, Message], tier: str, candidates
     vectors, model = context.vectors(texts)
     batch = replace(batch, vectors=vectors, model=model)
     previous_ids = memory_ids_from(context.chat, turns.values())
-    scope = Scope(context.chat, tier, character)
+    scope = Scope(context.chat, tier, batch.character)
     if vectors is None:
         neighbours = neighbours_by_words(scope, hashes, previous_ids, texts)
     else:
         context.embed_memories(unembedded_memories(scope, hashes, previous_ids, model, MAX_REEMBEDDED_PER_STEP))
         neighbours = find_neighbours(scope, hashes, previous_ids, vectors, model)
-    thresholds = thresholds_of(context.settings, by_words=vectors is None)
-    verdicts = judge(ordered, neighbours, vectors, thresholds, confirmation_for(context, tier), comparison_for(context))
-    return replace(batch, verdicts=_reject_excess(verdicts, context.settings.new_per_kind, set(previous_ids)))
+    thresholds = judging.thresholds_of(context.settings, by_words=vectors is None)
+    return Proposals(batch, ordered, neighbours, thresholds, set(previous_ids), parsed.unused)
+
+
+def _is_learnt(candidate: Candidate, character: Character, names: Set[str], witnessed: Set[int]) -> bool:
+    """Return whether a character witnessed a candidate's sources and is among those who learnt it.
+
+    ``names`` are those of all participants; a line that names nobody of them says nothing about who learnt it.
+    """
+    known_to = {name.casefold() for name in candidate.known_to} & names
+    return set(candidate.sources) <= witnessed and (not known_to or character.name.casefold() in known_to)
 
 
 def _reject_excess(verdicts: Sequence[Verdict], per_kind: int, previous_ids: Set[UUID]) -> list[Verdict]:

@@ -1,18 +1,19 @@
 """Choose the thresholds of verdicts, and whether the model or the learned comparison decides uncertain ones."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from apps.english.comparison import Comparison, compare
-from apps.extraction.parsers.answers import parse_update
+from apps.extraction.parsers.answers import parse_relations
+from apps.extraction.parsers.records import has_lines
 from apps.extraction.settings.schema import Settings
 from apps.extraction.stages.context import Context
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
-from apps.llm.generation import GenerationFailed
-from apps.memories.models import Memory
-from apps.memories.verdicts import Compare, Confirm, Thresholds
+from apps.llm.generation import Refused
+from apps.memories.verdicts import Compare, Pair, Relation, Thresholds
 
 ANSWER_TOKENS = 20
-MAX_QUESTIONS = 12  # per step
+MAX_PAIRS = 16  # in one question
 UNRELATED = Comparison(superseded=0, duplicate=0, passed=1)
 
 
@@ -29,22 +30,33 @@ def thresholds_of(settings: Settings, *, by_words: bool) -> Thresholds:
     )
 
 
-def confirmation_for(context: Context, tier: str) -> Confirm | None:
-    """Return a function that asks the model whether a statement replaces another; None for the built-in extractor.
+def ask_about(context: Context, pairs: Sequence[Pair]) -> Mapping[Pair, Relation] | None:
+    """Return the model's answers about pairs of statements; None for the built-in extractor.
 
-    Return None also for session memories, which are many and short-lived. The function returns False if the model
-    fails, or after MAX_QUESTIONS.
+    Return no answers if the model refuses to answer.
     """
-    if context.backend.name == "builtin" or tier != Memory.Tier.LONG_TERM:
+    if not context.has_model:
         return None
-    answers: dict[tuple[str, str], bool] = {}
+    pairs = pairs[:MAX_PAIRS]
+    if not pairs:
+        return {}
+    material = {"pairs": pairs_material(pairs)}
+    try:
+        reply = context.ask("pairs", material, max_tokens=ANSWER_TOKENS * len(pairs), is_usable=has_lines)
+    except Refused:
+        return {}
+    return answers_from(reply, pairs)
 
-    def confirm(old: str, new: str) -> bool:
-        if (old, new) not in answers and len(answers) < MAX_QUESTIONS:
-            answers[old, new] = _is_replaced(context, old, new)
-        return answers.get((old, new), False)
 
-    return confirm
+def pairs_material(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
+    """Return pairs as the template values of prompts."""
+    return [{"number": number, "old": old, "new": new} for number, (old, new) in enumerate(pairs, 1)]
+
+
+def answers_from(reply: str, pairs: Sequence[Pair]) -> dict[Pair, Relation]:
+    """Return the answers of a reply by pair."""
+    relations = parse_relations(reply).items
+    return {pairs[number - 1]: relation for number, relation in relations if 1 <= number <= len(pairs)}
 
 
 def comparison_for(context: Context) -> Compare | None:
@@ -58,11 +70,3 @@ def _compare_locally(pairs: Sequence[tuple[str, str, str]]) -> list[Comparison]:
         return compare(pairs, get_embedder().embed)
     except EmbeddingUnavailable:
         return [UNRELATED] * len(pairs)
-
-
-def _is_replaced(context: Context, old: str, new: str) -> bool:
-    try:
-        reply = context.ask("supersession", {"old": old, "new": new}, max_tokens=ANSWER_TOKENS)
-    except GenerationFailed:
-        return False
-    return parse_update(reply) is True

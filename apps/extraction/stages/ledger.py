@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import Q
 
 from apps.extraction.parsers.ledger import parse_states
+from apps.extraction.parsers.records import has_lines
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import find_source_turn
@@ -23,8 +24,9 @@ def run(context: Context, window: Window) -> StageOutcome:
     if not window.turns:
         return NO_OUTCOME
     transcript = "\n".join(f"{turn.name}: {turn.mes}" for turn in window.turns.values()).casefold()
-    entities = _entities(context, transcript)
-    reply = context.ask("ledger", {"turns": turns_material(window.turns), "entities": entities}, max_tokens=MAX_TOKENS)
+    entities = entities_of(context, transcript)
+    material = {"turns": turns_material(window.turns), "entities": entities}
+    reply = context.ask("ledger", material, max_tokens=MAX_TOKENS, is_usable=has_lines)
     parsed = parse_states(reply)
     shown_names = {entity["name"].casefold() for entity in entities}
     texts = {number: f"{turn.name}: {turn.mes}" for number, turn in window.turns.items()}
@@ -42,7 +44,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     return StageOutcome(lambda: Counter(ledger=write_states(context.chat, lines, context.run.pk)), unused)
 
 
-def _entities(context: Context, text: str) -> list[dict[str, Any]]:
+def entities_of(context: Context, text: str) -> list[dict[str, Any]]:
     """Return the speakers, and the known entities that ``text`` names, with their current fields."""
     scope = Q(chat=context.chat)
     if context.chat.character_id:

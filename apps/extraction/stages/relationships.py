@@ -8,7 +8,7 @@ from apps.chats.models import Character, Chat, Message
 from apps.extraction.parsers.relationships import RelationshipLine, parse_relationships
 from apps.extraction.stages.context import Context, turns_material
 from apps.extraction.stages.provenance import find_source_turn
-from apps.llm.generation import GenerationFailed
+from apps.llm.generation import Refused
 from apps.memories.models import Entity, Relationship
 from apps.memories.operations.relationships import write_relationships
 from apps.memories.operations.verdicts import VerdictBatch
@@ -31,13 +31,13 @@ class RelationshipChanges:
 
 def find_relationship_changes(context: Context, batch: VerdictBatch) -> RelationshipChanges | None:
     """Ask for changes in the turns. Return None if nothing in them is new (without asking), or if the model fails."""
-    if not batch.verdicts and not _was_invalidated(context, batch):
+    if not context.replies and not batch.verdicts and not _was_invalidated(context, batch):
         return None
     names = _names(context, batch)
-    material = {"turns": turns_material(batch.turns), "names": names, "known": _known(context)}
+    material = {"turns": turns_material(batch.turns), "names": names, "known": known_relationships(context)}
     try:
         parsed = parse_relationships(context.ask("relationships", material, max_tokens=MAX_TOKENS))
-    except GenerationFailed:
+    except Refused:
         return None  # the memories are stored without relationships
     known = {name.casefold() for name in names}
     texts = {number: f"{turn.name}: {turn.mes}" for number, turn in batch.turns.items()}
@@ -72,7 +72,7 @@ def _names(context: Context, batch: VerdictBatch) -> list[str]:
     return list(dict.fromkeys([*context.participants, *people.order_by("pk").values_list("name", flat=True)[:40]]))
 
 
-def _known(context: Context) -> list[dict[str, Any]]:
+def known_relationships(context: Context) -> list[dict[str, Any]]:
     """Return the current relationships as template values, grouped by pair."""
     rows = Relationship.objects.for_owner(context.owner_id).filter(chat=context.chat, state="current")
     by_pair: dict[tuple[str, str], list[dict[str, str]]] = {}

@@ -1,17 +1,19 @@
 """Scenes: find where one ends and the next begins, and write a recap of the ended one."""
 
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 
 from apps.chats.models import Message
 from apps.extraction.parsers.answers import parse_yes_no
 from apps.extraction.parsers.free_text import parse_free_text
+from apps.extraction.parsers.reading import SceneBreak
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.scene_detection import SceneTurn, scene_starts
 from apps.extraction.stages.turns import messages_between, within_budget
 from apps.memories.models import Scene
 from apps.memories.operations.scenes import write_recap, write_scene
 
+MIN_EARLIER = 6  # messages before the window that a reading shows for reference
 MAX_BEFORE = 60  # messages of the current scene that a detector reads before the new ones
 RECAP_TOKENS, ANSWER_TOKENS = 200, 5
 MAX_RECAP, MAX_REASON = 1200, 160  # characters
@@ -21,18 +23,47 @@ def run(context: Context, window: Window) -> StageOutcome:
     """Find the scenes that end just before a message of the window."""
     if not window.turns:
         return NO_OUTCOME
+    by_rules = context.settings.scene_check == "rules" or not context.has_model
+    return _outcome_of(context, window, lambda previous, message: by_rules or _is_confirmed(context, previous, message))
+
+
+def outcome_of(context: Context, window: Window, breaks: Sequence[SceneBreak]) -> StageOutcome:
+    """Return the outcome of a reading, whose breaks count unless the setting says that rules decide.
+
+    A recap of the reading is used for a scene of which the prompt showed at least half.
+    """
+    recaps = {item.number: item.recap for item in breaks}
+    if context.settings.scene_check == "rules":
+        return _outcome_of(context, window, lambda previous, message: True, recaps)
+    starts = [message for number, message in window.turns.items() if number in recaps]
+    return _outcome_of(context, window, lambda previous, message: False, recaps, starts)
+
+
+def _outcome_of(
+    context: Context,
+    window: Window,
+    accept: Callable[[Message, Message], bool],
+    recaps: Mapping[int, str] | None = None,
+    starts: Sequence[Message] = (),
+) -> StageOutcome:
+    """Return the outcome for the detector's scene starts that are accepted, and for the given ``starts``.
+
+    ``recaps`` are those of the scenes before messages, by index.
+    """
     start = _start_of_scene(context, window.messages[0].index)
     before = messages_between(context.chat, start, window.messages[0].index - 1, MAX_BEFORE)
     after = _read_after(context, window)
-    around = [*before, *window.messages, *after]
-    shown = [message for message in around if not message.is_system and message.mes.strip()]
+    shown = [message for message in [*before, *window.messages, *after] if message.mes.strip()]
+    new = {*window.turns, *(message.index for message in after)}
+    positions = _starts(context, shown, new, accept) if not starts else _far_enough(context, shown, starts)
     ended: list[tuple[Message, str, str]] = []
-    for position in _starts(context, shown, {*window.turns, *(message.index for message in after)}):
+    for position in positions:
         last = shown[position - 1]
         if last.ends_scene:
             continue  # already marked by the user
+        recap = _given_recap(context, window, last, ended, recaps or {}, shown[position].index)
         # The reason why a scene ends is the beginning of the message after it.
-        ended.append((last, " ".join(shown[position].mes.split())[:MAX_REASON], _recap(context, last, ended)))
+        ended.append((last, " ".join(shown[position].mes.split())[:MAX_REASON], recap or _recap(context, last, ended)))
     missing_recaps = [(scene, _recap(context, last, ended)) for scene, last in _without_recap(context, window)]
 
     def write() -> Counter[str]:
@@ -47,24 +78,52 @@ def run(context: Context, window: Window) -> StageOutcome:
     return StageOutcome(write)
 
 
+def _far_enough(context: Context, shown: Sequence[Message], starts: Sequence[Message]) -> list[int]:
+    """Return the positions of ``starts`` that leave no scene shorter than the minimum."""
+    indexes = {message.index for message in starts}
+    positions: list[int] = []
+    for position, message in enumerate(shown):
+        since = position - (positions[-1] if positions else 0)
+        if position and message.index in indexes and since >= context.settings.scene_min_messages:
+            positions.append(position)
+    return positions
+
+
+def _given_recap(
+    context: Context,
+    window: Window,
+    last: Message,
+    ended: Sequence[tuple[Message, str, str]],
+    recaps: Mapping[int, str],
+    number: int,
+) -> str:
+    """Return the reading's recap of the scene that ends with ``last``, or "" if it showed too little of the scene."""
+    start = _start_of_scene(context, last.index, ended)
+    seen = last.index + 1 - max(start, window.messages[0].index - MIN_EARLIER)
+    return recaps.get(number, "")[:MAX_RECAP] if 2 * seen >= last.index + 1 - start else ""
+
+
 def _read_after(context: Context, window: Window) -> list[Message]:
     """Return the message after the window if it was read before; an edit may decide whether it begins a scene."""
     rows = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, index=window.messages[-1].index + 1)
     return list(rows.filter(progress__tiers__contains=["scenes"]).with_swipes())
 
 
-def _starts(context: Context, shown: Sequence[Message], new: Set[int]) -> list[int]:
-    """Return the positions in ``shown`` of messages that begin a scene and whose index is in ``new``."""
+def _starts(
+    context: Context, shown: Sequence[Message], new: Set[int], accept: Callable[[Message, Message], bool]
+) -> list[int]:
+    """Return the positions in ``shown`` of messages whose index is in ``new`` and that begin a scene.
+
+    ``accept`` decides about a message that the detector finds, given the one before it.
+    """
     turns = [SceneTurn(name=row.name, is_user=row.is_user, text=row.mes, sent_at=row.sent_at) for row in shown]
     first = min((position for position, row in enumerate(shown) if row.index in new), default=0)
-    by_rules = context.settings.scene_check == "rules" or context.backend.name == "builtin"
 
-    def accept(position: int) -> bool:
-        if shown[position].index not in new:
-            return False  # already read, and found to continue the scene
-        return by_rules or _is_confirmed(context, shown[position - 1], shown[position])
+    def is_accepted(position: int) -> bool:
+        # Those that have been read already were found to continue the scene.
+        return shown[position].index in new and accept(shown[position - 1], shown[position])
 
-    return scene_starts(turns, first, context.settings.scene_min_messages, accept)
+    return scene_starts(turns, first, context.settings.scene_min_messages, is_accepted)
 
 
 def _without_recap(context: Context, window: Window) -> list[tuple[Scene, Message]]:

@@ -72,9 +72,7 @@ def current_summary(context: Context) -> VersionedText | None:
 def _unsummarised(context: Context, current: VersionedText | None, last: int) -> dict[int, Message]:
     """Return the turns after those in the summary, up to index ``last``."""
     first = current.source.index + 1 if current and current.source else 0
-    rows = Message.objects.for_owner(context.owner_id).filter(
-        chat=context.chat, index__gte=first, index__lte=last, is_system=False
-    )
+    rows = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, index__gte=first, index__lte=last)
     return Window(list(rows.with_swipes().order_by("index"))).turns
 
 

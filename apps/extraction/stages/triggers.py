@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from apps.english.words import STOP_WORDS
 from apps.extraction.parsers.triggers import parse_triggers, trigger_words
 from apps.extraction.stages.context import Context
-from apps.llm.generation import GenerationFailed
+from apps.llm.generation import Refused
 from apps.memories.models import Memory
 from apps.memories.operations.verdicts import VerdictBatch
 from apps.memories.verdicts import Outcome
@@ -18,7 +18,7 @@ MIN_LETTERS = 4  # minimum length of a word from the text
 def find_triggers(context: Context, batch: VerdictBatch) -> Mapping[int, Sequence[str]]:
     """Return trigger words of the new memories by the position of their verdict.
 
-    They come from the text; for long-term memories also from the model, if the setting is on.
+    They come from the text; for long-term memories also from the model, after a reading or if the setting is on.
     """
     new = {
         number: verdict.candidate.text
@@ -26,11 +26,13 @@ def find_triggers(context: Context, batch: VerdictBatch) -> Mapping[int, Sequenc
         if verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED)
     }
     words = {number: longest_words(text) for number, text in new.items()}
-    if not new or batch.tier != Memory.Tier.LONG_TERM or not context.settings.model_triggers:
-        return words
-    return words | {
-        number: tuple(dict.fromkeys([*words[number], *added]))[:MAX_WORDS] for number, added in _suggested(context, new)
-    }
+    if context.replies:
+        suggested = [(number, batch.verdicts[number].candidate.triggers) for number in new]
+    elif new and batch.tier == Memory.Tier.LONG_TERM and context.settings.model_triggers:
+        suggested = _suggested(context, new)
+    else:
+        suggested = []
+    return words | {number: tuple(dict.fromkeys([*words[number], *added]))[:MAX_WORDS] for number, added in suggested}
 
 
 def longest_words(text: str) -> tuple[str, ...]:
@@ -44,7 +46,7 @@ def _suggested(context: Context, new: Mapping[int, str]) -> list[tuple[int, tupl
     material = {"memories": [{"number": number, "text": text} for number, text in new.items()]}
     try:
         reply = context.ask("triggers", material, max_tokens=TOKENS_PER_MEMORY * len(new))
-    except GenerationFailed:
+    except Refused:
         return []
     found = parse_triggers(reply, list(new)).words
     return [(number, added) for number, added in found.items() if number in new]

@@ -1,6 +1,7 @@
-"""Select messages around a window, as many as fit into a prompt."""
+"""Select messages around a window, as many as fit into a prompt, and divide those that don't fit."""
 
 from collections.abc import Mapping
+from copy import copy
 
 from apps.chats.models import Chat, Message
 from apps.llm.tokens import count_tokens
@@ -13,11 +14,40 @@ def messages_between(chat: Chat, first: int, last: int, limit: int = 400) -> lis
 
 
 def within_budget(turns: Mapping[int, Message], budget: float) -> dict[int, Message]:
-    """Return the newest turns that have at most ``budget`` tokens together, in order; at least one."""
+    """Return the newest turns that have at most ``budget`` tokens together, in order; at least one, if need be cut."""
     kept: dict[int, Message] = {}
+    left = budget
     for number, turn in reversed(list(turns.items())):
-        budget -= count_tokens(turn.mes)
-        if kept and budget < 0:
+        left -= count_tokens(turn.mes)
+        if kept and left < 0:
             break
-        kept[number] = turn
+        kept[number] = turn if left >= 0 else with_text(turn, parts_of(turn.mes, budget)[-1])
     return dict(reversed(list(kept.items())))
+
+
+def parts_of(text: str, budget: float) -> list[str]:
+    """Divide a text into parts of about ``budget`` tokens, where possible at the end of a line or a sentence."""
+    tokens = count_tokens(text)
+    if tokens <= budget:
+        return [text]
+    length = max(int(len(text) * budget / tokens), 1)
+    parts: list[str] = []
+    start = 0
+    while start < len(text):
+        end = min(start + length, len(text))
+        if end < len(text):
+            ends = [text.rfind(mark, start + length // 2, end) + len(mark) for mark in ("\n", ". ", " ")]
+            end = next((found for found in ends if found > start + length // 2), end)
+        parts.append(text[start:end])
+        start = end
+    return parts
+
+
+def with_text(message: Message, text: str) -> Message:
+    """Return a copy of a message, not to be saved, whose active swipe has another text."""
+    copied, swipe = copy(message), copy(message.active_swipe)
+    swipe.mes = text
+    swipes = message.swipes.all()._chain()  # type: ignore[attr-defined]
+    swipes._result_cache = [swipe]
+    copied._prefetched_objects_cache = {"swipes": swipes}  # type: ignore[attr-defined]
+    return copied

@@ -29,7 +29,7 @@ PASSAGES = SearchTable(
     words={"lexical": ("lexemes", "p.length"), "window_lexical": ("window_lexemes", "p.window_length")},
     columns="m.id, p.chat_id, p.session, m.index, p.speaker, p.is_user, p.is_question, p.length,"
     " coalesce(m.sent_at, m.created_at) AS at",
-    joins="JOIN chats_message m ON m.id = p.message_id AND NOT m.is_system",
+    joins="JOIN chats_message m ON m.id = p.message_id",
 )
 MEMORIES = SearchTable(
     table="memories_memory",

@@ -18,7 +18,7 @@ from tests.llm.scripted_server import Answer, ScriptedServer
 
 # What is searched isn't looked at here. The storyteller says whether a scene begins, so that it tells them apart alike
 # whatever stands around.
-QUIET = {"index_messages": False, "extract_every": 1, "scene_check": "model"}
+QUIET = {"index_messages": False, "extract_every": 1, "scene_check": "model", "reading": "separate"}
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ _JUMP = re.compile(r"\b(?:weeks|days) later\b|\bnext morning\b", re.IGNORECASE)
 _TURN = re.compile(r"^#(\d+) ([^:]+): ?(.*)$")
 _ENTRY = re.compile(r"^(\d+)\. (?:\([^)]*\) )?(.+)$", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\\\{\\\{([\w-]+)\\\}\\\}")
+_PAIR = re.compile(r"^(\d+)\. older: .*\n +newer: (.*)$", re.MULTILINE)
 _COLLECTS = re.compile(r"(\w+) collects ([\w ,]+)\.")
 
 
@@ -93,9 +94,9 @@ def _pattern(task: str) -> re.Pattern[str]:
     return re.compile(_PLACEHOLDER.sub(group, re.escape(default_template(task).strip())), re.DOTALL)
 
 
-def _turns(values: Values) -> Iterator[tuple[int, str, str]]:
-    """Number, speaker and text of each turn of the transcript."""
-    text = values.get("transcript", "").partition(OPENING)[2].rpartition(CLOSING)[0]
+def _turns(values: Values, name: str = "transcript") -> Iterator[tuple[int, str, str]]:
+    """Number, speaker and text of each turn of the transcript, or of another placeholder with turns."""
+    text = values.get(name, "").partition(OPENING)[2].rpartition(CLOSING)[0]
     turn: tuple[int, str, str] | None = None
     for line in text.strip("\n").split("\n"):
         match = _TURN.match(line)
@@ -148,8 +149,45 @@ def _consolidate(values: Values) -> Iterator[str]:
             yield f"[merge:{numbers}] {name} collects {' and '.join(thing for _, thing in members)}."
 
 
-def _supersession(values: Values) -> Iterator[str]:
-    yield "UPDATE" if re.search(r"\bnow\b", values["new"]) else "INDEPENDENT"
+def _pairs(values: Values) -> Iterator[str]:
+    """Relations of pairs: a newer statement with "now" replaces the older one."""
+    for number, new in _PAIR.findall(values["pairs"]):
+        relation = "UPDATE" if re.search(r"\bnow\b", new) else "INDEPENDENT"
+        yield f"[pair:{number}] {relation}"
+
+
+def _reading(values: Values) -> Iterator[str]:
+    """Lines of every form that is asked for."""
+    forms = values["forms"]
+    if "[break:" in forms:
+        turns = list(_turns(values))
+        earlier = {number for number, _, _ in _turns(values, "earlier")}
+        for number, _, text in turns:
+            if _JUMP.search(text) and (earlier or number > turns[0][0]):
+                yield f"[break:{number}] They talked until turn {number - 1}, and then they left."
+    if "[kind:importance:source=numbers] text" in forms:
+        yield from _memories(values, SESSION, "session")
+    if ":triggers=" in forms:
+        for line in _memories(values, LONG_TERM, "permanent"):
+            yield line.replace("] ", ":triggers=keepsake,voyage] ", 1)
+    if "[feels]" in forms:
+        yield from (f"[feels] {line}" for line in _relationships(values))
+    if "[arc]" in forms:
+        yield from _arcs(values)
+    if "[state:" in forms:
+        yield from _ledger(values)
+    if "[knows]" in forms:
+        yield from _epistemic({**values, "known": values["knowledge"]})
+
+
+def _review(values: Values) -> Iterator[str]:
+    """Answers to every question of a review."""
+    questions = values["questions"]
+    yield from _pairs({"pairs": questions})
+    if "[merge:" in questions:
+        yield from _consolidate({"entries": questions.partition("[merge:")[2]})
+    if "[contradiction:" in questions:
+        yield from _continuity({"transcript": questions})
 
 
 def _summary(values: Values) -> Iterator[str]:
@@ -219,7 +257,9 @@ _TASKS: Mapping[str, Callable[[Values], Iterator[str]]] = {
     "triggers": _triggers,
     "relationships": _relationships,
     "consolidate": _consolidate,
-    "supersession": _supersession,
+    "pairs": _pairs,
+    "reading": _reading,
+    "review": _review,
     "summary": _summary,
     "scene_break": _scene_break,
     "scene_recap": _scene_recap,

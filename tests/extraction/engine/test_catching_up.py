@@ -62,7 +62,7 @@ def test_a_long_chat_is_read_in_windows_with_progress(owner: User, server: Scrip
     assert texts(chat) == everything()
     windows = [storyteller.turns_in(one) for one in server.requests if storyteller.task_of(one) == "session"]
     assert [number for window in windows for number in window] == [*range(MESSAGES + 1)]
-    assert len(windows) == 7
+    assert len(windows) == 5
     assert settle(chat) == []
 
 

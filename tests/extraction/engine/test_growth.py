@@ -30,7 +30,7 @@ def test_the_model_says_what_replaces_what_where_no_rule_does(owner: User, serve
     assert texts(chat) == ["Mira grew up in Marrow.", "Mira grew up in Port Salt."]  # INDEPENDENT
     append(chat, "FACT(2): Mira grew up in Selby, she now says.", "Good.", is_user=True)
     read(chat, **LONG_TERM)
-    [question, *others] = asked(server, "supersession")[::-1]
+    [question, *others] = asked(server, "pairs")[::-1]
     assert others
     new = memory(owner, "Mira grew up in Selby, she now says.")
     [old] = Memory.objects.for_owner(owner).filter(superseded_by=new)

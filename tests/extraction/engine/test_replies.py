@@ -4,15 +4,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
+from apps.common import jobs
+from apps.extraction import pipeline, runs, tasks
 from apps.extraction.models import ExtractionRun, ModelCall
+from apps.extraction.progress import refused_messages, retry_refused
 from apps.llm.models import TokenLimit
 from apps.memories.models import Memory
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.layers import state_hash, texts, told
-from tests.extraction.engine.story import append, read, tell
+from tests.extraction.engine.story import append, message, read, taken, tell
 from tests.llm.scripted_server import Answer, Reply, ScriptedServer, html
 
 TIERS = ["session", "long_term", "arcs", "ledger"]
@@ -83,14 +87,8 @@ def test_what_can_be_read_is_read_and_the_rest_is_kept_as_it_came(
 
 
 NOTHING: dict[str, str] = {
-    "nothing": "",
     "NONE": "NONE",
     "NONE in words": "**NONE** — there is nothing to note.",
-    "prose": "The conversation is about a lighthouse. I think that Mira is a very interesting character.",
-    "another language": "Mira hat einen Hund namens Rex, und sie trägt einen grünen Schal.",
-    "a refusal": "I'm sorry, but I can't help with that.",
-    "broken JSON": '{"memories": [{"type": "fact", "text": ',
-    "thoughts alone": "<think>[fact:3:permanent:source=3] The moon is cheese.",
     "the prompt again": "Write one line for each memory and nothing else, in this form:\n"
     "[kind:importance:expiration:source=numbers:entity=Name/type,Name/type] text",
 }
@@ -100,16 +98,41 @@ NOTHING: dict[str, str] = {
 def test_what_says_nothing_teaches_nothing_and_loses_nothing(case: str, chat: Chat, server: ScriptedServer) -> None:
     reply_to(server, "long_term", NOTHING[case])
     run = read(chat, tiers=TIERS)
+    assert (run.state, run.counts.get("refused")) == ("succeeded", None)
     assert texts(chat, tier="long_term") == [KEPT[0]]
-    assert "Mira wears a green scarf." in texts(chat, tier="session") or run.state == "failed"
-    call = call_of(run, "long_term")
-    if case == "thoughts alone":
-        assert "moon" in call.reasoning
-    else:
-        assert call.reply == NOTHING[case]
-        assert run.state == "succeeded"
-    if case in ("prose", "another language", "a refusal"):
-        assert unused(run, "long_term")
+    assert "Mira wears a green scarf." in texts(chat, tier="session")
+    assert call_of(run, "long_term").reply == NOTHING[case]
+
+
+UNREADABLE: dict[str, str] = {
+    "nothing": "",
+    "prose": "The conversation is about a lighthouse. I think that Mira is a very interesting character.",
+    "another language": "Mira hat einen Hund namens Rex, und sie trägt einen grünen Schal.",
+    "a refusal": "I'm sorry, but I can't help with that.",
+    "broken JSON": '{"memories": [{"type": "fact", "text": ',
+    "thoughts alone": "<think>[fact:3:permanent:source=3] The moon is cheese.",
+}
+
+
+@pytest.mark.parametrize("case", UNREADABLE)
+def test_messages_with_no_usable_reply_are_not_read_and_cost_no_other_tier(
+    case: str, chat: Chat, server: ScriptedServer
+) -> None:
+    reply_to(server, "long_term", UNREADABLE[case], times=2)
+    run = read(chat, tiers=TIERS)
+    assert (run.state, run.counts["refused"]) == ("succeeded", 1)
+    assert texts(chat, tier="long_term") == [KEPT[0]]
+    assert "Mira wears a green scarf." in texts(chat, tier="session")
+    assert run.steps.get(stage="long_term").error
+    assert all(call.error for call in run.calls.filter(task="long_term"))
+    assert [message.index for message in refused_messages(chat)] == [3]
+    assert "long_term" not in message(chat, 3).progress.tiers
+    assert not runs.is_due(chat)  # the model is not asked again at every new message
+    retry_refused(chat)
+    assert runs.is_due(chat)
+    assert read(chat, tiers=TIERS).state == "succeeded"
+    assert texts(chat, tier="long_term") == [TEXT, KEPT[0]]
+    assert not refused_messages(chat)
 
 
 def test_another_language_is_remembered_as_it_is(chat: Chat, server: ScriptedServer) -> None:
@@ -154,34 +177,75 @@ FAILING: dict[str, tuple[Answer, str]] = {
     "a stall": (Reply(LINE, stall_after=6, stream=True), "silent for 1 second"),
     "500": (Reply("out of memory", status=500), "out of memory"),
     "503 in HTML": (html("Bad gateway", 503), "503"),
+    "429 for hours": (Reply(status=429, headers={"Retry-After": "7200"}), "429"),
+    "no choices": (Reply(raw=b'{"choices": []}', content_type="application/json"), ""),
+}
+WRONG: dict[str, tuple[Answer, str]] = {
     "a page": (html("Log in"), ""),
     "401": (Reply("Invalid key.", status=401), "Invalid key."),
-    "no choices": (Reply(raw=b'{"choices": []}', content_type="application/json"), ""),
+    "no credit": (Reply("Pay first.", status=402), "Pay first."),
 }
 
 
-@pytest.mark.parametrize("case", FAILING)
-def test_a_call_that_fails_says_why_and_keeps_what_is_stored(
+@pytest.mark.parametrize("case", FAILING | WRONG)
+def test_a_run_whose_call_fails_waits_says_why_and_pays_nothing_twice(
     case: str, chat: Chat, server: ScriptedServer, connect: Callable[..., Any], owner: User
 ) -> None:
     connect(owner, name="Hasty", timeout=1)
-    answer, reason = FAILING[case]
+    answer, reason = (FAILING | WRONG)[case]
     reply_to(server, "long_term", answer)
     run = read(chat, tiers=TIERS)
     call = call_of(run, "long_term")
-    assert run.state == "failed"
     assert reason in run.error
     assert run.error
     assert call.error == run.error
+    if case in WRONG:
+        assert (run.state, run.waits_for) == ("paused", "connection")
+    else:
+        assert (run.state, run.waits_for, run.is_waiting) == ("queued", "server", True)
+        assert (run.wait_until - timezone.now()).total_seconds() > (7000 if "hours" in case else 50)
     assert texts(chat, tier="long_term") == [KEPT[0]]
     assert texts(chat, tier="session") == ["Mira lost a glove.", "Mira wears a green scarf."]
     if case.startswith("half") or case == "a stall":
         assert call.reply
         assert LINE.startswith(call.reply)
+    tasks.sweep_runs()
+    assert pipeline.execute(run.pk) is False  # not before its time
     server.reply_to(lambda request: request.kind == "generation", storyteller.answer)
-    assert read(chat, tiers=TIERS).state == "succeeded"
+    server.requests.clear()
+    assert taken(jobs.resume(run)).state == "succeeded"
+    assert "session" not in [storyteller.task_of(request) for request in server.requests]
     assert texts(chat, tier="long_term") == [TEXT, KEPT[0]]
     assert texts(chat, tier="session") == ["Mira lost a glove.", "Mira wears a green scarf."]
+
+
+def test_waits_double_up_to_hours_and_begin_anew_after_a_finished_step(chat: Chat, server: ScriptedServer) -> None:
+    reply_to(server, "session", Reply(status=500))
+    run = read(chat, tiers=TIERS)
+    minutes = []
+    for _ in range(10):
+        minutes.append(round((run.wait_until - timezone.now()).total_seconds() / 60))
+        run = taken(jobs.resume(run))
+    assert minutes == [1, 2, 4, 8, 16, 32, 64, 128, 240, 240]
+    server.reply_to(lambda request: storyteller.task_of(request) == "session", storyteller.answer)
+    reply_to(server, "long_term", Reply(status=500))
+    run = taken(jobs.resume(run))
+    assert round((run.wait_until - timezone.now()).total_seconds() / 60) == 1
+
+
+def test_a_window_that_is_refused_blocks_no_later_one(chat: Chat, server: ScriptedServer) -> None:
+    server.reply_to(
+        lambda request: storyteller.task_of(request) == "long_term" and "green scarf" in request.prompt,
+        Reply("This content is not allowed.", status=400),
+    )
+    run = read(chat, tiers=TIERS)
+    assert (run.state, run.counts["refused"]) == ("succeeded", 1)
+    assert "not allowed" in run.steps.get(stage="long_term").error
+    append(chat, "FACT(2): Mira owns a boat.", "Good.", is_user=True)
+    run = read(chat, tiers=["long_term"])
+    assert (run.state, run.counts.get("refused")) == ("succeeded", None)
+    assert texts(chat, tier="long_term") == ["Mira keeps a lighthouse.", "Mira owns a boat."]
+    assert [message.index for message in refused_messages(chat)] == [3]
 
 
 @pytest.mark.parametrize(
@@ -197,7 +261,7 @@ def test_a_call_that_fails_once_is_tried_again(first: Reply, chat: Chat, server:
     assert run.calls.filter(task="long_term").count() == 1
 
 
-@pytest.mark.parametrize("task", ["triggers", "relationships", "supersession", "consolidate"])
+@pytest.mark.parametrize("task", ["triggers", "relationships", "pairs", "consolidate"])
 def test_what_is_only_an_addition_fails_no_run(task: str, owner: User, server: ScriptedServer) -> None:
     from apps.extraction.settings.operations import change_settings
 
@@ -223,12 +287,15 @@ def test_the_daily_limit_ends_a_run_in_its_middle_and_nothing_is_lost(
     TokenLimit.objects.create(owner_id=owner.pk, own_daily_tokens=usage_today(owner) + 1)
     server.requests.clear()
     run = read(chat, tiers=TIERS)
-    assert run.state == "failed"
+    assert (run.state, run.waits_for) == ("queued", "limit")
     assert "tokens a day" in run.error
+    assert run.wait_until is not None
+    assert (run.wait_until.hour, run.wait_until.minute) == (0, 0)
+    assert 0 < (run.wait_until - timezone.now()).total_seconds() <= 86_400
     assert len(server.of_kind("generation")) == 1
     assert texts(chat) == sorted([*KEPT, "Mira wears a green scarf."])
     TokenLimit.objects.for_owner(owner).delete()
-    assert read(chat, tiers=TIERS).state == "succeeded"
+    assert taken(jobs.resume(run)).state == "succeeded"
     assert texts(chat) == sorted([*KEPT, "Mira wears a green scarf.", TEXT])
     assert state_hash(chat) != before
 
@@ -321,7 +388,9 @@ def test_messages_whose_reply_is_always_cut_off_are_not_marked_as_read(
 ) -> None:
     reply_to(server, "long_term", reply, times=2)
     run = read(chat, tiers=["long_term"])
-    assert (run.state, texts(chat)) == ("failed", KEPT)
-    assert "cut off" in run.error
+    assert (run.state, run.counts["refused"], texts(chat)) == ("succeeded", 1, KEPT)
+    assert "cut off" in run.steps.get(stage="long_term").error
+    assert "long_term" not in message(chat, 3).progress.tiers
+    retry_refused(chat)
     assert read(chat, tiers=["long_term"]).state == "succeeded"
     assert TEXT in texts(chat)

@@ -1,0 +1,150 @@
+"""Divide replies that have the lines of several tasks in any order. Without database access."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from apps.extraction.parsers.epistemic import KINDS as KNOWLEDGE_KINDS
+from apps.extraction.parsers.epistemic import RETIRE
+from apps.extraction.parsers.json_objects import extract_objects
+from apps.extraction.parsers.records import (
+    Line,
+    Record,
+    is_tagged,
+    iter_records,
+    normalize_word,
+    parse_numbers,
+    says_none,
+    unused_report,
+)
+from apps.extraction.parsers.text_cleanup import clean_line, halfwidth
+
+KINDS = {
+    "session": ("scene", "revelation", "development", "detail"),
+    "long_term": ("fact", "relationship", "preference", "event"),
+}
+MAX_RECORDS = 500
+_WORDS = {
+    **{word: task for task, kinds in KINDS.items() for kind in kinds for word in (kind, f"{kind}s")},
+    **dict.fromkeys(("arc", "arcs", "resolved", "closed", "thread", "open"), "arcs"),
+    **dict.fromkeys(("state", "states"), "ledger"),
+    **dict.fromkeys((*KNOWLEDGE_KINDS, "know", "suspect", "believe", "hides", "hide", RETIRE, "retired"), "epistemic"),
+    **dict.fromkeys(("feels", "feel"), "relationships"),
+    **dict.fromkeys(("break", "scene break", "scene_break", "breaks"), "scenes"),
+}
+_REVIEW_WORDS = {
+    **dict.fromkeys(("pair", "pairs"), "pairs"),
+    **dict.fromkeys(("merge", "merged", "merges"), "consolidate"),
+    **dict.fromkeys(("contradiction", "contradictions", "conflict"), "continuity"),
+}
+_HEAD = re.compile(r"[^:=#(/\d]+")
+_ARROW = re.compile(r"^[^|\[\]:]{1,100}\s(?:[-–—=]{1,3}>|→)\s[^|\[\]:]{1,100}:")
+
+
+@dataclass(frozen=True)
+class SceneBreak:
+    """A message, by its number, that begins a scene, and a recap of the scene before it."""
+
+    number: int
+    recap: str
+
+
+@dataclass(frozen=True)
+class DividedReply:
+    """Lines by task, scene breaks, and the lines that belong to none."""
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    breaks: list[SceneBreak] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)
+
+
+def divide_reply(reply: str) -> DividedReply:
+    """Divide a reply by task. Never raise. JSON objects are read as lines if there are no lines."""
+    divided = _divide(iter_records(reply, _starts), reply)
+    if not divided.texts and not divided.breaks and "{" in reply:
+        lines = "\n".join(filter(None, map(_line_of, extract_objects(reply))))
+        from_objects = _divide(iter_records(lines, _starts), reply)
+        return from_objects if from_objects.texts or from_objects.breaks else divided
+    return divided
+
+
+def is_reading(reply: str) -> bool:
+    """Return whether a reply has a line of any task, or says that there is nothing to note."""
+    divided = divide_reply(reply)
+    return bool(divided.texts or divided.breaks) or any(map(says_none, iter_records(reply, _starts)))
+
+
+def divide_review(reply: str) -> dict[str, str]:
+    """Return the lines of a reply to a review by task. Lines without a tag are answers about pairs."""
+    lines: dict[str, list[str]] = {}
+    for record in iter_records(reply):
+        match = _HEAD.match(record.tag or "")
+        task = _REVIEW_WORDS.get(normalize_word(match[0])) if match else "pairs"
+        if task:
+            lines.setdefault(task, []).append(record.line)
+    return {task: "\n".join(found) for task, found in lines.items()}
+
+
+def _divide(records: Iterator[Record], reply: str) -> DividedReply:
+    lines: dict[str, list[str]] = {}
+    breaks: list[SceneBreak] = []
+    unused: list[str] = []
+    for count, record in enumerate(records):
+        task = _task_of(record) if count < MAX_RECORDS else None
+        if task == "scenes":
+            numbers = parse_numbers(record.tag or "") or parse_numbers(record.text[:20])
+            breaks += [SceneBreak(numbers[0], clean_line(record.text))] if numbers else []
+        elif task == "relationships":
+            lines.setdefault(task, []).append(record.line if record.tag is None else record.text)
+        elif task:
+            lines.setdefault(task, []).append(f"[{record.tag}] {record.text}")
+        elif not says_none(record):
+            unused.append(record.line)
+    texts = {task: "\n".join(found) for task, found in lines.items()}
+    return DividedReply(texts, breaks, unused_report(unused, 0, reply))
+
+
+def _starts(line: Line) -> bool:
+    return is_tagged(line) or bool(_ARROW.match(halfwidth(line.text)))
+
+
+def _task_of(record: Record) -> str | None:
+    if record.tag is None:
+        return "relationships" if _ARROW.match(halfwidth(record.line)) else None
+    match = _HEAD.match(record.tag)
+    return _WORDS.get(normalize_word(match[0])) if match else None
+
+
+def _line_of(item: Mapping[str, Any]) -> str:
+    """Return a JSON object as the line that it stands for, or "" if its kind is unknown."""
+    fields = {key.lower(): value for key, value in item.items()}
+    word = normalize_word(
+        str(next((fields[name] for name in ("kind", "type", "tag", "category") if fields.get(name)), ""))
+    )
+    text = next((fields[name] for name in ("text", "content", "fact", "memory", "description") if fields.get(name)), "")
+    task = _WORDS.get(word)
+    if task in KINDS:
+        tag = [word, *(f"{name}={_joined(fields[name])}" for name in ("source", "triggers", "for") if fields.get(name))]
+        importance = fields.get("importance")
+        tag += [str(importance)] if importance in (1, 2, 3, "1", "2", "3") else []
+        entities = fields.get("entity") or fields.get("entities")
+        tag += [f"entity={_joined(entities)}"] if isinstance(entities, str | list) else []
+        return f"[{':'.join(tag)}] {text}"
+    if task == "ledger":
+        values = fields.get("fields") or fields.get("values")
+        pairs = " | ".join(f"{name}={value}" for name, value in values.items()) if isinstance(values, dict) else text
+        return f"[state:{fields.get('name', '')}:{fields.get('entity_type', 'character')}] {pairs}"
+    if task == "epistemic":
+        name = fields.get("name") or fields.get("subject") or ""
+        return f"[{word}] {name} | {text}" if name else ""
+    number = f":{fields['number']}" if fields.get("number") else ""
+    return f"[{word}{number}] {text}" if task else ""
+
+
+def _joined(value: Any) -> str:
+    """Return a list, or a value, as it stands in a tag."""
+    if isinstance(value, list):
+        return ",".join(item if isinstance(item, str) else json.dumps(item) for item in value)
+    return str(value)

@@ -1,0 +1,133 @@
+"""Call the model of a run: store each reply at once, use stored ones again, and tell usable replies from others."""
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from apps.common import jobs
+from apps.extraction import runs
+from apps.extraction.models import ExtractionRun, ModelCall
+from apps.llm.generation import (
+    Completion,
+    GenerationBackend,
+    GenerationFailed,
+    GenerationRequest,
+    PromptMessage,
+    Refused,
+)
+
+MAX_STORED_REPLY = 200_000  # characters of a reply that are stored
+# A reasoning model's thoughts count towards the limit of tokens, so that a small one leaves no room for the reply.
+MIN_TOKENS, MIN_RETRY_TOKENS = 1024, 4096
+REMINDER = "Your reply has none of the lines that were asked for. Write them now and nothing else, or only NONE."
+CUT_OFF = "The model's reply was cut off or empty twice, the second time within {} tokens."
+NOT_IN_FORM = "The model twice wrote no line in the form that it was asked for."
+IsUsable = Callable[[str], bool]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A request to a model.
+
+    ``key`` says which requests are the same, by default those with the same prompt. ``offered`` are ids by the numbers
+    that the prompt shows. ``is_usable`` tells whether a reply has the form that was asked for.
+    """
+
+    request: GenerationRequest
+    key: str = ""
+    offered: Mapping[str, Any] = field(default_factory=dict)
+    is_usable: IsUsable = bool
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A model's reply, and the ids by the numbers that its prompt showed."""
+
+    text: str
+    offered: Mapping[str, Any] = field(default_factory=dict)
+
+
+def ask(run: ExtractionRun, stage: str, backend: GenerationBackend, question: Question) -> Answer:
+    """Return the backend's reply. Raise GenerationFailed, ClaimLost.
+
+    A reply of a model that an interrupted run has stored is used again. One that is cut off or empty is requested once
+    more with a higher limit, one in another form with a reminder. If that fails too, raise Refused: half a reply is not
+    "nothing to remember".
+    """
+    request = question.request
+    call = partial(ModelCall, owner_id=run.owner_id, run=run, stage=stage, task=request.task)
+    if backend.name == "builtin":
+        return Answer(_call(run, backend, request, call(), None).text, question.offered)
+    request = replace(request, max_tokens=max(request.max_tokens, MIN_TOKENS))
+    key = _key_of(backend.model, request.task, question.key or str(request.messages))
+    if stored := runs.stored_reply(run, key):
+        return Answer(stored.reply, stored.offered)
+    call = partial(call, key=key, offered=dict(question.offered))
+    first = call()
+    completion = _call(run, backend, request, first, question.is_usable)
+    if first.error:
+        second = call()
+        completion = _call(run, backend, _corrected(request, completion, first.error), second, question.is_usable)
+        if second.error:
+            raise Refused(second.error)
+    return Answer(completion.text, question.offered)
+
+
+def _corrected(request: GenerationRequest, completion: Completion, error: str) -> GenerationRequest:
+    """Return the request to send after a reply that can't be used."""
+    if error != NOT_IN_FORM:
+        return replace(request, max_tokens=max(2 * request.max_tokens, MIN_RETRY_TOKENS))
+    answer: list[PromptMessage] = [
+        {"role": "assistant", "content": completion.text},
+        {"role": "user", "content": REMINDER},
+    ]
+    return replace(request, messages=[*request.messages, *answer])
+
+
+def _key_of(*parts: str) -> str:
+    return hashlib.blake2b("\n".join(parts).encode("utf-8", "surrogatepass"), digest_size=32).hexdigest()
+
+
+def _call(
+    run: ExtractionRun,
+    backend: GenerationBackend,
+    request: GenerationRequest,
+    call: ModelCall,
+    is_usable: IsUsable | None,
+) -> Completion:
+    """Make a call and store its reply, with an error if it can't be used. Raise GenerationFailed, ClaimLost.
+
+    Any reply can be used if ``is_usable`` is None.
+    """
+    heartbeat = partial(jobs.heartbeat, run)
+    heartbeat()
+    start = time.monotonic()
+    try:
+        completion = backend.generate(request, heartbeat)
+    except GenerationFailed as failure:
+        completion = Completion(failure.partial, failure.prompt_tokens, failure.completion_tokens, failure.reasoning)
+        _store(run, call, completion, failure.detail, start)
+        raise
+    _store(run, call, completion, _problem_of(completion, request, is_usable), start)
+    return completion
+
+
+def _problem_of(completion: Completion, request: GenerationRequest, is_usable: IsUsable | None) -> str:
+    """Return why a reply can't be used, or ""."""
+    if is_usable is None:
+        return ""
+    if completion.cut_off or not completion.text.strip():
+        return CUT_OFF.format(request.max_tokens)
+    return "" if is_usable(completion.text) else NOT_IN_FORM
+
+
+def _store(run: ExtractionRun, call: ModelCall, completion: Completion, error: str, start: float) -> None:
+    call.reply = completion.text[:MAX_STORED_REPLY]
+    call.reasoning = completion.reasoning[:MAX_STORED_REPLY]
+    call.error = error
+    call.prompt_tokens, call.completion_tokens = completion.prompt_tokens, completion.completion_tokens
+    call.seconds = time.monotonic() - start
+    runs.record_call(run, call)
