@@ -62,19 +62,16 @@ class Stage:
 
 
 SUMMARY = Stage("summary", ("summary",), summary.run)
-CONSOLIDATION = (
-    Stage("session_consolidation", ("session",), consolidation.run_session, reads=False),
-    Stage("long_term_consolidation", ("long_term",), consolidation.run_long_term, reads=False, per_member=True),
-)
 # A window is read by one stage for all tiers, or by a stage for each.
-READING_STAGES = (SUMMARY, Stage("reading", reading.TIERS, reading.run), *CONSOLIDATION)
+READING_STAGES = (SUMMARY, Stage("reading", reading.TIERS, reading.run))
 SEPARATE_STAGES = (
     SUMMARY,
     Stage("scenes", ("scenes",), scenes.run),
     Stage("epistemic", ("epistemic",), epistemic.run),
     Stage("session", ("session",), extraction.run_session),
+    Stage("session_consolidation", ("session",), consolidation.run_session, reads=False),
     Stage("long_term", ("long_term",), extraction.run_long_term, per_member=True),
-    *CONSOLIDATION,
+    Stage("long_term_consolidation", ("long_term",), consolidation.run_long_term, reads=False, per_member=True),
     Stage("arcs", ("arcs",), arcs.run),
     Stage("ledger", ("ledger",), ledger.run),
 )

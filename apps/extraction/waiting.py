@@ -29,6 +29,7 @@ def wait_on_failure(run: ExtractionRun) -> Iterator[None]:
     except Misconfigured as failure:
         jobs.postpone(run, failure.detail, None, waits_for=_Reason.CONNECTION)
     except GenerationFailed as failure:
+        run.refresh_from_db(fields=["waits"])  # a finished step has reset it
         wait = min(FIRST_WAIT * 2 ** min(run.waits, 10), MAX_WAIT)
         if isinstance(failure, TransientFailure) and failure.retry_after is not None:
             wait = dt.timedelta(seconds=min(failure.retry_after, dt.timedelta(days=1).total_seconds()))

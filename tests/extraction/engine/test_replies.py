@@ -125,7 +125,7 @@ def test_messages_with_no_usable_reply_are_not_read_and_cost_no_other_tier(
     assert "Mira wears a green scarf." in texts(chat, tier="session")
     assert run.steps.get(stage="long_term").error
     assert all(call.error for call in run.calls.filter(task="long_term"))
-    assert [message.index for message in refused_messages(chat)] == [3]
+    assert [message.index for message in refused_messages(chat)] == [3, 4]
     assert "long_term" not in message(chat, 3).progress.tiers
     assert not runs.is_due(chat)  # the model is not asked again at every new message
     retry_refused(chat)
@@ -245,7 +245,7 @@ def test_a_window_that_is_refused_blocks_no_later_one(chat: Chat, server: Script
     run = read(chat, tiers=["long_term"])
     assert (run.state, run.counts.get("refused")) == ("succeeded", None)
     assert texts(chat, tier="long_term") == ["Mira keeps a lighthouse.", "Mira owns a boat."]
-    assert [message.index for message in refused_messages(chat)] == [3]
+    assert [message.index for message in refused_messages(chat)] == [3, 4]
 
 
 @pytest.mark.parametrize(
