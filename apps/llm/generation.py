@@ -33,13 +33,18 @@ class GenerationRequest:
 
 @dataclass(frozen=True)
 class Completion:
-    """A model's reply. ``text`` is without ``reasoning``. ``cut_off``: a token limit or a filter ended it early."""
+    """A model's reply. ``text`` is without ``reasoning``.
+
+    ``cut_off``: a token limit or a filter ended it early. ``filtered``: it was the server's content filter, so that
+    the same request with a higher limit would end in the same way.
+    """
 
     text: str
     prompt_tokens: int = 0
     completion_tokens: int = 0
     reasoning: str = ""
     cut_off: bool = False
+    filtered: bool = False
 
 
 def unwatched() -> None:
@@ -73,7 +78,8 @@ class GenerationBackend(Protocol):
 class GenerationFailed(Problem):
     """The backend returned no usable reply; ``detail`` says why.
 
-    ``kind`` says what helps: a later retry (``recoverable``), another ``configuration``, or the next day (``limit``).
+    ``kind`` says what helps: a later retry (``recoverable``), another request (``refused``), another ``configuration``,
+    or the next day (``limit``).
     ``partial`` and ``reasoning`` hold the text received before the failure; the token counts are those used for it.
     ``server_status`` is the HTTP status of the server's response, or None.
     """
@@ -81,7 +87,7 @@ class GenerationFailed(Problem):
     status = 502
     type = ProblemType.GENERATION_FAILED
     title = "The language model gave no reply"
-    kind: Literal["recoverable", "configuration", "limit"] = "recoverable"
+    kind: Literal["recoverable", "refused", "configuration", "limit"] = "recoverable"
 
     def __init__(self, detail: str, **extra: Any) -> None:
         super().__init__(detail, **extra)
@@ -93,13 +99,25 @@ class GenerationFailed(Problem):
 
 
 class TransientFailure(GenerationFailed):
-    """The same call may succeed soon. ``retry_after`` is the wait in seconds that the server asks for, or None."""
+    """The same call may succeed later: rate limit, error of the server, time-out, no connection.
+
+    ``retry_after`` is the wait in seconds that the server asks for, or None. It may be hours.
+    """
 
     retry_after: float | None = None
 
 
+class Refused(GenerationFailed):
+    """The server refuses this request, for instance because it is too long or by a content filter.
+
+    The same request fails again; others may succeed.
+    """
+
+    kind = "refused"
+
+
 class Misconfigured(GenerationFailed):
-    """The call fails until the connection or the installation's settings change.
+    """Every call fails until the connection, the account or the installation's settings change.
 
     ``wrong_address``: the server is not an API, or has no such path.
     """

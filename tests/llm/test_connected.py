@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from apps.llm.backends import backend_for
-from apps.llm.generation import GenerationFailed, GenerationRequest, Misconfigured, TransientFailure
+from apps.llm.generation import GenerationFailed, GenerationRequest, Misconfigured, Refused, TransientFailure
 from apps.llm.models import Connection
 from apps.llm.usage.limits import usage_today
 from tests.llm.conftest import KEY
@@ -178,7 +178,6 @@ def test_a_call_fails_after_three_attempts(connect: Connect, server, backend):
         (Reply("Incorrect key", status=401), "refuses the key.*Incorrect key"),
         (Reply("Not yours", status=403), "refuses the key"),
         (Reply("model 'x' not found", status=404), "no such address or model.*model 'x' not found"),
-        (Reply("Too long", status=400), "refuses the request.*Too long"),
         (Reply("Pay first", status=402), "no credit left"),
         (Reply(status=302, headers={"Location": "http://127.0.0.1:1/"}), "redirects elsewhere"),
         (html("Welcome to the router"), "a web page, “Welcome to the router”.*Is the address right"),
@@ -186,7 +185,16 @@ def test_a_call_fails_after_three_attempts(connect: Connect, server, backend):
             document({"error": {"message": "You exceeded", "code": "insufficient_quota"}}, 429),
             "no credit left.*exceeded",
         ),
+        (
+            document({"error": {"message": "Not active", "type": "billing_not_active"}}, 429),
+            "no credit left.*Not active",
+        ),
         (document({"error": {"message": "No such key", "code": 401}}), "refuses the key.*No such key"),
+        (
+            document([{"error": {"message": "Not valid", "details": [{"reason": "API_KEY_INVALID"}]}}], 400),
+            "refuses the key or the model.*Not valid",
+        ),
+        (document({"error": {"message": "None such", "code": "model_not_found"}}, 400), "the key or the model.*None"),
     ],
 )
 @both
@@ -196,6 +204,45 @@ def test_configuration_errors_are_not_retried(connect: Connect, server, backend,
     assert failure.kind == "configuration"
     assert "secret words" not in failure.detail
     assert len({request.path for request in server.requests}) == len(server.requests)
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (Reply("Too long", status=400), "refuses the request.*Too long"),
+        (Reply("Too large", status=413), "refuses the request.*Too large"),
+        (Reply("Not so", status=422), "refuses the request.*Not so"),
+        (document({"error": {"message": "Too long", "code": "context_length_exceeded"}}, 400), "Too long"),
+        (document({"error": {"message": "exceeds the context", "code": 400}}), "exceeds the context"),
+        (document({"error": {"message": "No", "code": "content_filter"}}, 400), "content filter refuses.*No"),
+        (document({"error": {"message": "No", "metadata": {"flagged_input": "x"}}}, 403), "content filter refuses"),
+    ],
+)
+@both
+def test_a_request_that_the_server_refuses_is_told_apart_from_a_wrong_connection(
+    connect: Connect, server, backend, reply, words
+):
+    server.reply_to(lambda request: True, reply)
+    failure = failing(connect(backend=backend), Refused, words)
+    assert failure.kind == "refused"
+    assert len(server.requests) == 1
+
+
+@streaming
+@pytest.mark.parametrize(
+    ("backend", "finish_reason", "cut_off", "filtered"),
+    [
+        ("openai", "stop", False, False),
+        ("openai", "length", True, False),
+        ("openai", "content_filter", True, True),
+        ("ollama", "stop", False, False),
+        ("ollama", "length", True, False),
+    ],
+)
+def test_a_reply_tells_what_cut_it_off(connect: Connect, server, backend, stream, finish_reason, cut_off, filtered):
+    server.reply_with(Reply("Hello.", finish_reason=finish_reason))
+    completion = generate(connect(backend=backend, stream=stream))
+    assert (completion.cut_off, completion.filtered) == (cut_off, filtered)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Generation and embedding backends on a user's connection, within the daily limit. Each call is counted as usage."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -107,7 +108,7 @@ def last_with_total_tokens(completions: Sequence[Completion]) -> Completion:
     last = completions[-1]
     prompt_tokens = sum(completion.prompt_tokens for completion in completions)
     completion_tokens = sum(completion.completion_tokens for completion in completions)
-    return Completion(last.text, prompt_tokens, completion_tokens, last.reasoning, last.cut_off)
+    return replace(last, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
 
 
 def attach_partial_reply(failure: GenerationFailed, completions: Sequence[Completion]) -> None:

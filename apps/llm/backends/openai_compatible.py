@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx2
 
-from apps.llm.generation import GenerationRequest, Misconfigured
+from apps.llm.generation import GenerationRequest, Misconfigured, Refused
 from apps.llm.replies.documents import error_message
 from apps.llm.replies.reply import Delta, failure_in_document, first_document
 from apps.llm.replies.values import first_text, model_names, storable_text, token_count
@@ -50,7 +50,7 @@ class OpenAICompatible:
         while True:
             try:
                 return self._try_base_urls(client, work)
-            except Misconfigured as failure:
+            except Refused as failure:
                 if not self._record_refused_fields(failure):
                     raise
 
@@ -64,7 +64,7 @@ class OpenAICompatible:
             body["stream_options"] = {"include_usage": True}
         return body
 
-    def _record_refused_fields(self, failure: Misconfigured) -> bool:
+    def _record_refused_fields(self, failure: Refused) -> bool:
         """Record optional fields that the server refuses. Return whether there are new ones, so a retry may succeed."""
         if failure.server_status not in (400, 422):
             return False
@@ -83,13 +83,15 @@ class OpenAICompatible:
         message = choice.get("message")
         part = message if isinstance(message, dict) else choice.get("delta")
         usage = document.get("usage")
+        finish_reason = first_text(choice, "finish_reason")
         return Delta(
             text=_content(part) or first_text(choice, "text"),
             reasoning=first_text(part, "reasoning_content", "reasoning", "thinking"),
-            finished=part is message is not None or bool(choice.get("finish_reason")),
+            finished=part is message is not None or bool(finish_reason),
             prompt_tokens=token_count(usage, "prompt_tokens"),
             completion_tokens=token_count(usage, "completion_tokens"),
-            cut_off=choice.get("finish_reason") in ("length", "content_filter"),
+            cut_off=finish_reason == "length",
+            filtered=finish_reason.startswith("content_filter"),  # Gemini adds its reason: "content_filter: OTHER"
         )
 
     def models(self, client: httpx2.Client) -> list[str]:

@@ -2,7 +2,7 @@
 
 import email.utils
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Self, TypeVar
@@ -10,16 +10,20 @@ from typing import Self, TypeVar
 import httpx2
 from django.utils import timezone
 
-from apps.llm.generation import GenerationFailed, Misconfigured, TransientFailure, Watch
+from apps.llm.generation import GenerationFailed, Misconfigured, Refused, TransientFailure, Watch
 from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy
 from apps.llm.http.transport import CONNECT_TIMEOUT, CancellationChecker, CheckedTransport
-from apps.llm.replies.documents import error_message_from_text, excerpt_of, parsed_json
+from apps.llm.replies.documents import error_codes, error_document, error_message_from_text, excerpt_of
 
 MAX_SECONDS = 600.0  # total time of a call, including retries and waits
 MAX_ATTEMPTS = 3
 BACKOFF = 0.5  # seconds before the first retry; doubled for each further one
 MAX_WAIT = 60.0  # longest delay before a retry, in seconds; a longer Retry-After fails the call
 MAX_ERROR_BYTES = 65_536  # bytes read from an error response
+# Codes of errors whose HTTP status is ambiguous: OpenAI's, and those of Gemini and OpenRouter where they differ.
+NO_CREDIT_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
+CONNECTION_CODES = {"invalid_api_key", "API_KEY_INVALID", "model_not_found"}
+FILTER_CODES = {"content_filter", "content_policy_violation", "flagged_input"}
 T = TypeVar("T")
 
 
@@ -79,7 +83,8 @@ class CallPolicy:
         if response.is_success:
             return
         received = b"".join(islice(response.iter_bytes(4096), MAX_ERROR_BYTES // 4096)).decode("utf-8", "replace")
-        failure = http_failure(response.status_code, error_message_from_text(received), is_quota_exceeded(received))
+        codes = error_codes(error_document(received))
+        failure = http_failure(response.status_code, error_message_from_text(received), codes)
         if isinstance(failure, TransientFailure):
             failure.retry_after = retry_after_seconds(response.headers.get("retry-after", ""))
         raise failure
@@ -90,7 +95,7 @@ class CallPolicy:
             return Misconfigured(str(error))
         if isinstance(error, httpx2.TimeoutException):
             if not checker.remaining:
-                return GenerationFailed(f"The reply was not complete after {self.max_seconds:g} seconds.")
+                return TransientFailure(f"The reply was not complete after {self.max_seconds:g} seconds.")
             if isinstance(error, httpx2.ConnectTimeout):
                 return TransientFailure("The server can't be reached: no connection within the time limit.")
             return TransientFailure(f"The server was silent for {self.timeout:g} seconds.")
@@ -105,22 +110,26 @@ class CallPolicy:
         return text.replace(self.key, "•••") if self.key else text
 
 
-def http_failure(status: int, message: str, quota_exceeded: bool = False) -> GenerationFailed:
-    """Return the failure for an HTTP error status, worded for the connection's owner."""
-    failure = _classify(status, message, quota_exceeded)
+def http_failure(status: int, message: str, codes: Set[str] = frozenset()) -> GenerationFailed:
+    """Return the failure for an HTTP error status and the codes in its body, worded for the connection's owner."""
+    failure = _classify(status, message, codes)
     failure.server_status = status
     if isinstance(failure, Misconfigured):
         failure.wrong_address = status in (404, 405)
     return failure
 
 
-def _classify(status: int, message: str, quota_exceeded: bool) -> GenerationFailed:
+def _classify(status: int, message: str, codes: Set[str]) -> GenerationFailed:
     quoted = f" It says: {message}" if message else ""
+    if codes & FILTER_CODES:
+        return Refused(f"The server's content filter refuses the request ({status}).{quoted}")
+    if codes & CONNECTION_CODES:
+        return Misconfigured(f"The server refuses the key or the model ({status}).{quoted}")
     if status in (401, 403):
         return Misconfigured(f"The server refuses the key, or the key lacks a permission ({status}).{quoted}")
     if status in (404, 405):
         return Misconfigured(f"The server knows no such address or model ({status}).{quoted}")
-    if status == 402 or quota_exceeded:
+    if status == 402 or codes & NO_CREDIT_CODES:
         return Misconfigured(f"The account at the server has no credit left ({status}).{quoted}")
     if status == 429:
         return TransientFailure(f"The server is overloaded, or limits the rate of calls (429).{quoted}")
@@ -128,14 +137,7 @@ def _classify(status: int, message: str, quota_exceeded: bool) -> GenerationFail
         return TransientFailure(f"The server failed ({status}).{quoted}")
     if 300 <= status < 400:
         return Misconfigured(f"The server redirects elsewhere ({status}). Enter the address that it redirects to.")
-    return Misconfigured(f"The server refuses the request ({status}).{quoted}")
-
-
-def is_quota_exceeded(body: str) -> bool:
-    """Return whether an error body says that the account's credit is used up, so that a retry is useless."""
-    parsed = parsed_json(body)
-    error = parsed.get("error") if isinstance(parsed, dict) else None
-    return isinstance(error, dict) and "insufficient_quota" in (error.get("code"), error.get("type"))
+    return Refused(f"The server refuses the request ({status}).{quoted}")
 
 
 def retry_after_seconds(header: str) -> float | None:

@@ -80,11 +80,7 @@ def parsed_json(text: str) -> Any:
 
 def error_message_from_text(text: str) -> str:
     """Return the message of an error response of any form, as one line."""
-    parsed = parsed_json(text)
-    if isinstance(parsed, list) and parsed:
-        parsed = parsed[0]
-    message = error_message(parsed) if isinstance(parsed, dict) else ""
-    return excerpt_of(message or text)
+    return excerpt_of(error_message(error_document(text)) or text)
 
 
 def error_message(document: dict[str, Any]) -> str:
@@ -96,6 +92,27 @@ def error_message(document: dict[str, Any]) -> str:
         message = document.get("message") if isinstance(document.get("message"), str) else ""
         error = message or document.get("detail")
     return error if isinstance(error, str) else json.dumps(error) if error else ""
+
+
+def error_document(text: str) -> dict[str, Any]:
+    """Return the JSON object of an error response, or {} if it is none. Gemini sends a list with one object."""
+    parsed = parsed_json(text)
+    if isinstance(parsed, list) and parsed:
+        parsed = parsed[0]
+    return parsed if isinstance(parsed, dict) else {}
+
+
+def error_codes(document: dict[str, Any]) -> frozenset[str]:
+    """Return the machine-readable codes in an error: codes, types, reasons, and names of metadata."""
+    error = document.get("error")
+    if not isinstance(error, dict):
+        return frozenset()
+    details = error.get("details")
+    reasons = [item.get("reason") for item in details if isinstance(item, dict)] if isinstance(details, list) else []
+    metadata = error.get("metadata")
+    names = list(metadata) if isinstance(metadata, dict) else []
+    codes = [error.get("code"), error.get("type"), *reasons, *names]
+    return frozenset(code for code in codes if isinstance(code, str))
 
 
 def excerpt_of(text: str) -> str:

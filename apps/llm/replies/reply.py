@@ -6,9 +6,16 @@ from typing import Any
 
 import httpx2
 
-from apps.llm.generation import Completion, GenerationFailed, GenerationRequest, Misconfigured, TransientFailure
+from apps.llm.generation import (
+    Completion,
+    GenerationFailed,
+    GenerationRequest,
+    Misconfigured,
+    Refused,
+    TransientFailure,
+)
 from apps.llm.http.endpoint import http_failure
-from apps.llm.replies.documents import NoDocument, documents, excerpt_of
+from apps.llm.replies.documents import NoDocument, documents, error_codes, excerpt_of
 from apps.llm.replies.thinking import split_thinking
 from apps.llm.replies.values import storable_text
 from apps.llm.tokens import count_tokens
@@ -21,7 +28,8 @@ MAX_BYTES = 16 * 1024 * 1024  # per response
 class Delta:
     """The part of a reply in one document.
 
-    ``finished``: the model reports the end of its reply. ``cut_off``: a token limit or a filter ended it early.
+    ``finished``: the model reports the end of its reply. ``cut_off``: a token limit ended it early, ``filtered``: a
+    content filter.
     """
 
     text: str = ""
@@ -30,6 +38,7 @@ class Delta:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cut_off: bool = False
+    filtered: bool = False
 
 
 @dataclass
@@ -43,6 +52,7 @@ class Reply:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cut_off: bool = False
+    filtered: bool = False
 
     def read(self, chunks: Iterable[bytes], parse_delta: Callable[[dict[str, Any]], Delta]) -> None:
         """Read a response to its end or to the limits. Raise GenerationFailed, httpx2.HTTPError."""
@@ -67,7 +77,8 @@ class Reply:
         self.reasoning.append(delta.reasoning)
         self.characters += len(delta.text) + len(delta.reasoning)
         self.finished = self.finished or delta.finished
-        self.cut_off = self.cut_off or delta.cut_off
+        self.filtered = self.filtered or delta.filtered
+        self.cut_off = self.cut_off or delta.cut_off or delta.filtered
         if delta.prompt_tokens is not None:
             self.prompt_tokens = delta.prompt_tokens
         if delta.completion_tokens is not None:
@@ -87,7 +98,7 @@ class Reply:
         completion_tokens = self.completion_tokens
         if completion_tokens is None:
             completion_tokens = count_tokens(received) + count_tokens(separate_reasoning)
-        return Completion(text, prompt_tokens, completion_tokens, reasoning, self.cut_off)
+        return Completion(text, prompt_tokens, completion_tokens, reasoning, self.cut_off, self.filtered)
 
 
 def first_document(chunks: Iterable[bytes]) -> dict[str, Any]:
@@ -115,7 +126,7 @@ def failure_in_document(document: dict[str, Any], message: str) -> GenerationFai
     error = document.get("error")
     code = error.get("code") if isinstance(error, dict) else document.get("code")
     if type(code) is int and 400 <= code < 600:
-        return http_failure(code, excerpt_of(message))
+        return http_failure(code, excerpt_of(message), error_codes(document))
     return TransientFailure(f"The server failed. It says: {excerpt_of(message)}")
 
 
@@ -125,5 +136,5 @@ def _within_limit(chunks: Iterable[bytes]) -> Iterable[bytes]:
     for chunk in chunks:
         received += len(chunk)
         if received > MAX_BYTES:
-            raise GenerationFailed(f"The server's reply is larger than {MAX_BYTES // 2**20} MiB.")
+            raise Refused(f"The server's reply is larger than {MAX_BYTES // 2**20} MiB.")
         yield chunk
