@@ -3,6 +3,7 @@
 import django.utils.timezone
 import apps.common.ids
 import apps.llm.encryption
+import apps.llm.models
 import django.core.validators
 import django.db.models.deletion
 from django.conf import settings
@@ -32,6 +33,14 @@ class Migration(migrations.Migration):
                 ('context_tokens', models.PositiveIntegerField(default=8192, validators=[django.core.validators.MinValueValidator(1024), django.core.validators.MaxValueValidator(10000000)])),
                 ('timeout', models.PositiveIntegerField(default=120, help_text='Seconds without data from the server after which a call fails.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(600)])),
                 ('stream', models.BooleanField(default=True, help_text='Whether replies are streamed.')),
+                ('parallel_calls', models.PositiveSmallIntegerField(default=1, help_text='Completions requested at the same time; further calls wait.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(16)])),
+                ('reasoning_effort', models.CharField(blank=True, choices=[('none', 'None'), ('low', 'Low'), ('medium', 'Medium'), ('high', 'High')], default='', help_text="Blank: the server's default.", max_length=8)),
+                ('extra_body', models.JSONField(blank=True, default=dict, help_text='JSON merge patch (RFC 7396) of the body of each request for a completion.', validators=[apps.llm.models.validate_extra_body])),
+                ('prompt_price', models.DecimalField(blank=True, decimal_places=6, help_text='Price of a million tokens sent.', max_digits=12, null=True, validators=[django.core.validators.MinValueValidator(0)])),
+                ('completion_price', models.DecimalField(blank=True, decimal_places=6, help_text='Price of a million tokens received.', max_digits=12, null=True, validators=[django.core.validators.MinValueValidator(0)])),
+                ('currency', models.CharField(default='USD', max_length=3, validators=[django.core.validators.RegexValidator('^[A-Z]{3}\\Z', 'Enter three capital letters.')])),
+                ('embedding_space', models.CharField(default=apps.llm.models.new_embedding_space, editable=False, help_text='Changes with the server, the embedding model and the length of its vectors.', max_length=8)),
+                ('embedding_dimensions', models.PositiveIntegerField(editable=False, help_text='Length of the vectors; null until the first one is received.', null=True)),
                 ('for_generation', models.BooleanField(default=False)),
                 ('for_embeddings', models.BooleanField(default=False)),
                 ('checked_at', models.DateTimeField(blank=True, help_text='When it was last tested.', null=True)),
@@ -42,7 +51,20 @@ class Migration(migrations.Migration):
             ],
             options={
                 'indexes': [models.Index(fields=['owner', '-id'], name='connection_owner')],
-                'constraints': [models.UniqueConstraint(condition=models.Q(('for_generation', True)), fields=('owner',), name='connection_one_for_generation'), models.UniqueConstraint(condition=models.Q(('for_embeddings', True)), fields=('owner',), name='connection_one_for_embeddings'), models.CheckConstraint(condition=models.Q(('backend__in', ['openai', 'ollama'])), name='connection_backend'), models.CheckConstraint(condition=models.Q(('for_generation', False), models.Q(('model', ''), _negated=True), _connector='OR'), name='connection_generation_needs_model'), models.CheckConstraint(condition=models.Q(('for_embeddings', False), models.Q(('embedding_model', ''), _negated=True), _connector='OR'), name='connection_embeddings_need_model')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('for_generation', True)), fields=('owner',), name='connection_one_for_generation'), models.UniqueConstraint(condition=models.Q(('for_embeddings', True)), fields=('owner',), name='connection_one_for_embeddings'), models.CheckConstraint(condition=models.Q(('backend__in', ['openai', 'ollama'])), name='connection_backend'), models.CheckConstraint(condition=models.Q(('for_generation', False), models.Q(('model', ''), _negated=True), _connector='OR'), name='connection_generation_needs_model'), models.CheckConstraint(condition=models.Q(('for_embeddings', False), models.Q(('embedding_model', ''), _negated=True), _connector='OR'), name='connection_embeddings_need_model'), models.CheckConstraint(condition=models.Q(('parallel_calls__range', (1, 16))), name='connection_parallel_calls'), models.CheckConstraint(condition=models.Q(('reasoning_effort__in', ['', 'none', 'low', 'medium', 'high'])), name='connection_reasoning_effort')],
+            },
+        ),
+        migrations.CreateModel(
+            name='QueuedCall',
+            fields=[
+                ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('is_sent', models.BooleanField(default=False, help_text='Whether it holds a place.')),
+                ('renewed_at', models.DateTimeField(help_text='Last heartbeat. Without a recent one, the call has ended.')),
+                ('connection', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='queued_calls', to='llm.connection')),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'abstract': False,
             },
         ),
         migrations.CreateModel(
