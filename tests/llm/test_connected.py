@@ -221,6 +221,7 @@ def test_a_call_fails_after_three_attempts(connect: Connect, server, backend):
         (Reply("Incorrect key", status=401), "refuses the key.*Incorrect key"),
         (Reply("Not yours", status=403), "refuses the key"),
         (Reply("model 'x' not found", status=404), "no such address or model.*model 'x' not found"),
+        (Reply("Start it with --embeddings", status=501), "no such address or model.*--embeddings"),
         (Reply("Pay first", status=402), "no credit left"),
         (Reply(status=302, headers={"Location": "http://127.0.0.1:1/"}), "redirects elsewhere"),
         (html("Welcome to the router"), "a web page, “Welcome to the router”.*Is the address right"),
