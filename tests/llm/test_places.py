@@ -83,7 +83,7 @@ def call_in_thread(connection: Connection, *texts: str) -> threading.Thread:
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.01)
