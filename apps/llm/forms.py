@@ -1,15 +1,17 @@
 """Forms of the settings page “Models”."""
 
+import json
 from typing import Any
 
 from django import forms
 from django.utils.html import format_html
 
+from apps.common import strict_json
 from apps.common.problems import Problem
 from apps.common.scoping import Owner, owner_id_of
 from apps.llm import operations
 from apps.llm.http.addresses import AddressNotAllowed
-from apps.llm.models import Connection
+from apps.llm.models import Connection, validate_extra_body
 
 
 class ConnectionForm(forms.Form):
@@ -63,11 +65,55 @@ class ConnectionForm(forms.Form):
         help_text="Seconds without data from the server after which a call fails.",
     )
     stream = forms.BooleanField(required=False, initial=True, label="Stream replies")
+    parallel_calls = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=16,
+        label="Calls at a time",
+        help_text="Replies requested at the same time; further calls wait. Empty: 1 for a local server, else 4.",
+    )
+    reasoning_effort = forms.ChoiceField(
+        required=False,
+        choices=[("", "The server's default"), *Connection.ReasoningEffort.choices],
+        help_text="How much a reasoning model thinks before it replies. Its thoughts take time and tokens.",
+    )
+    extra_body = forms.CharField(
+        required=False,
+        max_length=10_000,
+        label="Further parameters",
+        help_text="JSON object that is merged into each request for a reply: <code>{&quot;top_p&quot;: 0.9}</code>;"
+        " <code>null</code> leaves a parameter out. It can't set messages, model and stream.",
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "autocapitalize": "off"}),
+    )
+    prompt_price = forms.DecimalField(
+        required=False,
+        min_value=0,
+        max_digits=12,
+        decimal_places=6,
+        label="Price of tokens sent",
+        help_text="For a million. Costs are shown where both prices are set.",
+    )
+    completion_price = forms.DecimalField(
+        required=False,
+        min_value=0,
+        max_digits=12,
+        decimal_places=6,
+        label="Price of tokens received",
+        help_text="For a million.",
+    )
+    currency = forms.RegexField(
+        r"^\s*[A-Za-z]{3}\s*$",
+        required=False,
+        initial="USD",
+        help_text="Three letters, such as EUR.",
+        error_messages={"invalid": "Enter three letters."},
+    )
 
     def __init__(self, *args: Any, connection: Connection | None = None, **kwargs: Any) -> None:
         self.connection = connection
         if connection:
             kwargs["initial"] = {name: getattr(connection, name) for name in self.stored_fields()}
+            kwargs["initial"]["extra_body"] = json.dumps(connection.extra_body) if connection.extra_body else ""
         super().__init__(*args, **kwargs)
         if connection and connection.api_key:
             self.fields["api_key"].help_text = format_html(
@@ -81,6 +127,19 @@ class ConnectionForm(forms.Form):
     def stored_fields(cls) -> list[str]:
         """Return the names of the fields filled from the connection, which are all except those of the key."""
         return [name for name in cls.base_fields if name not in ("api_key", "remove_key")]
+
+    def clean_extra_body(self) -> dict[str, Any]:
+        """Parse the further parameters. Raise ValidationError."""
+        try:
+            value = strict_json.loads(self.cleaned_data["extra_body"] or "{}")
+        except strict_json.JSONError as error:
+            raise forms.ValidationError(f"This is not valid JSON. {error}") from error
+        validate_extra_body(value)
+        return dict(value)
+
+    def clean_currency(self) -> str:
+        """Return the currency in capital letters."""
+        return str(self.cleaned_data["currency"]).strip().upper() or "USD"
 
     def clean(self) -> dict[str, Any]:
         """Refuse a new key together with the removal of the stored one."""

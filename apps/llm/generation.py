@@ -22,13 +22,14 @@ class GenerationRequest:
     """One call of a model.
 
     ``messages`` is the prompt. ``task`` and ``material``, the data that the prompt was rendered from, are for
-    backends that work without a language model.
+    backends that work without a language model. ``temperature`` is 0 where replies are parsed: the likeliest one.
     """
 
     task: str
     messages: Sequence[PromptMessage]
     material: Mapping[str, Any] = field(default_factory=dict)
     max_tokens: int = 1000
+    temperature: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,41 @@
-"""Connections to model servers, their token usage, and limits on it."""
+"""Connections to model servers, the calls under way on them, their token usage, and limits on it."""
 
-from django.core.validators import MaxValueValidator, MinValueValidator
+import secrets
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
 from apps.common.scoping import OwnedModel
+from apps.common.strict_json import storage_errors
 from apps.llm.encryption import EncryptedTextField
+
+RESERVED_FIELDS = ("messages", "model", "stream")  # of a request's body; ``extra_body`` may not set them
+PRICE_OPTIONS: dict[str, Any] = {
+    "max_digits": 12,
+    "decimal_places": 6,
+    "null": True,
+    "blank": True,
+    "validators": [MinValueValidator(0)],
+}
+
+
+def validate_extra_body(value: Any) -> None:
+    """Raise ValidationError unless the value is a JSON object without RESERVED_FIELDS."""
+    if not isinstance(value, dict):
+        raise ValidationError("It must be a JSON object.")
+    if reserved := [name for name in RESERVED_FIELDS if name in value]:
+        raise ValidationError(f"It may not set {', '.join(reserved)}.")
+    for error in storage_errors(value):
+        raise ValidationError(error.detail)
+
+
+def new_embedding_space() -> str:
+    """Return a name for the vector space of an embedding model on a server."""
+    return secrets.token_hex(4)
 
 
 class Connection(OwnedModel):
@@ -19,6 +48,12 @@ class Connection(OwnedModel):
     class Backend(models.TextChoices):
         OPENAI = "openai", "OpenAI-compatible"
         OLLAMA = "ollama", "Ollama"
+
+    class ReasoningEffort(models.TextChoices):
+        NONE = "none", "None"
+        LOW = "low", "Low"
+        MEDIUM = "medium", "Medium"
+        HIGH = "high", "High"
 
     name = models.CharField(max_length=100)
     backend = models.CharField(max_length=16, choices=Backend.choices, default=Backend.OPENAI)
@@ -36,6 +71,38 @@ class Connection(OwnedModel):
         help_text="Seconds without data from the server after which a call fails.",
     )
     stream = models.BooleanField(default=True, help_text="Whether replies are streamed.")
+    parallel_calls = models.PositiveSmallIntegerField(
+        default=1,
+        validators=[MinValueValidator(1), MaxValueValidator(16)],
+        help_text="Completions requested at the same time; further calls wait.",
+    )
+    reasoning_effort = models.CharField(
+        max_length=8,
+        choices=ReasoningEffort.choices,
+        blank=True,
+        default="",
+        help_text="Blank: the server's default.",
+    )
+    extra_body = models.JSONField(
+        default=dict,
+        blank=True,
+        validators=[validate_extra_body],
+        help_text="JSON merge patch (RFC 7396) of the body of each request for a completion.",
+    )
+    prompt_price = models.DecimalField(**PRICE_OPTIONS, help_text="Price of a million tokens sent.")
+    completion_price = models.DecimalField(**PRICE_OPTIONS, help_text="Price of a million tokens received.")
+    currency = models.CharField(
+        max_length=3, default="USD", validators=[RegexValidator(r"^[A-Z]{3}\Z", "Enter three capital letters.")]
+    )
+    embedding_space = models.CharField(
+        max_length=8,
+        default=new_embedding_space,
+        editable=False,
+        help_text="Changes with the server, the embedding model and the length of its vectors.",
+    )
+    embedding_dimensions = models.PositiveIntegerField(
+        null=True, editable=False, help_text="Length of the vectors; null until the first one is received."
+    )
     for_generation = models.BooleanField(default=False)
     for_embeddings = models.BooleanField(default=False)
     checked_at = models.DateTimeField(null=True, blank=True, help_text="When it was last tested.")
@@ -58,8 +125,29 @@ class Connection(OwnedModel):
             models.CheckConstraint(
                 condition=Q(for_embeddings=False) | ~Q(embedding_model=""), name="connection_embeddings_need_model"
             ),
+            models.CheckConstraint(condition=Q(parallel_calls__range=(1, 16)), name="connection_parallel_calls"),
+            models.CheckConstraint(
+                condition=Q(reasoning_effort__in=["", "none", "low", "medium", "high"]),
+                name="connection_reasoning_effort",
+            ),
         ]
         indexes = [models.Index(fields=["owner", "-id"], name="connection_owner")]  # the list
+
+    @property
+    def vector_space(self) -> str:
+        """Return the name that is stored with vectors. Vectors can be compared only if it is the same."""
+        return f"{self.backend}:{self.embedding_model}#{self.embedding_space}"
+
+
+class QueuedCall(OwnedModel):
+    """Call that waits for a place on its connection or holds one. Deleted when the call ends.
+
+    Calls get places in the order of their ids, which is that of their creation.
+    """
+
+    connection = models.ForeignKey(Connection, on_delete=models.CASCADE, related_name="queued_calls")
+    is_sent = models.BooleanField(default=False, help_text="Whether it holds a place.")
+    renewed_at = models.DateTimeField(help_text="Last heartbeat. Without a recent one, the call has ended.")
 
 
 class Usage(OwnedModel):

@@ -13,9 +13,11 @@ from django.utils import timezone
 from apps.common.problems import FieldError, Invalid, Missing
 from apps.common.scoping import Owner, owner_id_of
 from apps.llm.events import announce_embedding_change
-from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy, host_of
-from apps.llm.models import Connection, TokenLimit, Usage
+from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy, host_of, is_local_url
+from apps.llm.models import Connection, TokenLimit, Usage, new_embedding_space
 
+LOCAL_PARALLEL_CALLS = 1
+HOSTED_PARALLEL_CALLS = 4
 KEY_PATTERN = re.compile(r"[\x21-\x7e]{1,1000}")
 MIN_KEY_LENGTH_FOR_HINT = 12  # characters of a key; a hint would reveal too much of a shorter one
 
@@ -26,9 +28,9 @@ def address_policy() -> AddressPolicy:
 
 
 def create_connection(owner: Owner, *, api_key: str = "", **fields: Any) -> Connection:
-    """Create a connection that is not yet in use. Raise Invalid."""
+    """Create a connection that is not yet in use. ``parallel_calls`` None is chosen by the server. Raise Invalid."""
     connection = Connection(owner_id=owner_id_of(owner))
-    _assign(connection, fields)
+    _assign(connection, {"parallel_calls": None} | fields)
     set_key(connection, api_key)
     connection.save(force_insert=True)
     return connection
@@ -44,8 +46,10 @@ def update_connection(connection: Connection, *, api_key: str | None = None, **c
     stored = Connection.objects.for_owner(connection.owner_id).select_for_update().filter(pk=connection.pk).first()
     if stored is None:
         raise Missing("There is no such connection.")
-    old_url = stored.base_url
+    old_url, old_source = stored.base_url, _source_of_vectors(stored)
     _assign(stored, changes)
+    if _source_of_vectors(stored) != old_source:
+        stored.embedding_space, stored.embedding_dimensions = new_embedding_space(), None
     if api_key is not None:
         set_key(stored, api_key)
     elif stored.api_key and origin_of(old_url) != origin_of(stored.base_url):
@@ -102,6 +106,26 @@ def set_key(connection: Connection, key: str) -> None:
     connection.api_key_hint = key[-4:] if len(key) >= MIN_KEY_LENGTH_FOR_HINT else ""
 
 
+def record_dimensions(connection: Connection, dimensions: int) -> bool:
+    """Record the length of the vectors that the server sends. Return False if it has changed.
+
+    Vectors of another length begin a new vector space, so that the old ones are recomputed.
+    """
+    stored = Connection.objects.for_owner(connection.owner_id).filter(
+        pk=connection.pk, embedding_space=connection.embedding_space
+    )
+    if stored.filter(embedding_dimensions=None).update(embedding_dimensions=dimensions):
+        connection.embedding_dimensions = dimensions
+    elif connection.embedding_dimensions is None:
+        known = stored.values_list("embedding_dimensions", flat=True).first()  # another process has recorded it
+        connection.embedding_dimensions = known or dimensions
+    if connection.embedding_dimensions == dimensions:
+        return True
+    if stored.update(embedding_space=new_embedding_space(), embedding_dimensions=dimensions):
+        announce_embedding_change(connection.owner_id)
+    return False
+
+
 def record_usage(owner: Owner, model: str, prompt_tokens: int, completion_tokens: int) -> None:
     """Add a call to the owner's usage of today."""
     added = {"calls": 1, "prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
@@ -132,6 +156,8 @@ def _assign(connection: Connection, fields: dict[str, Any]) -> None:
     """Set and validate fields without saving. Raise Invalid."""
     for name, value in fields.items():
         setattr(connection, name, value.strip() if isinstance(value, str) else value)
+    if connection.parallel_calls is None:
+        connection.parallel_calls = default_parallel_calls(connection.backend, connection.base_url)
     try:
         connection.clean_fields(exclude={"owner"})
     except ValidationError as error:
@@ -141,6 +167,16 @@ def _assign(connection: Connection, fields: dict[str, Any]) -> None:
         address_policy().checked_url(connection.base_url)
     except AddressNotAllowed as error:
         raise Invalid.at("/base_url", str(error)) from error
+
+
+def default_parallel_calls(backend: str, url: str) -> int:
+    """Return how many calls at a time a server gets: one if it is local, since its calls share one processor."""
+    is_local = backend == Connection.Backend.OLLAMA or is_local_url(url)
+    return LOCAL_PARALLEL_CALLS if is_local else HOSTED_PARALLEL_CALLS
+
+
+def _source_of_vectors(connection: Connection) -> tuple[str, str, str]:
+    return connection.backend, connection.base_url, connection.embedding_model
 
 
 def origin_of(url: str) -> tuple[str, str, int | None]:

@@ -17,18 +17,9 @@ from apps.llm import operations
 from apps.llm.backends.connection_check import check_connection, list_models
 from apps.llm.forms import ConnectionForm, LimitForm, UseForm
 from apps.llm.models import Connection
+from apps.llm.presets import PRESETS
 from apps.llm.queries import access_connection
 from apps.llm.usage.panel import usage_panel
-
-SUGGESTED_ADDRESSES = (  # suggestions in the address field
-    ("https://api.openai.com/v1", "OpenAI"),
-    ("https://openrouter.ai/api/v1", "OpenRouter"),
-    ("https://api.mistral.ai/v1", "Mistral"),
-    ("https://api.deepseek.com/v1", "DeepSeek"),
-    ("http://localhost:11434", "Ollama on this server"),
-    ("http://localhost:1234/v1", "LM Studio on this server"),
-    ("http://localhost:8080/v1", "llama.cpp on this server"),
-)
 
 
 def own_connection(request: HttpRequest, connection_id: UUID) -> Connection:
@@ -106,7 +97,8 @@ def render_form(request: HttpRequest, form: ConnectionForm, **models: Any) -> Ht
     ids = [form.connection.pk] if form.connection else []
     context = {
         "form": form,
-        "addresses": SUGGESTED_ADDRESSES,
+        "presets": PRESETS,
+        "preset_values": {preset.name: {"note": preset.note, "fields": preset.fields()} for preset in PRESETS},
         "save_url": reverse("llm:edit" if ids else "llm:add", args=ids),
         "models_url": reverse("llm:offered-by" if ids else "llm:offered", args=ids),
     }

@@ -171,7 +171,13 @@ def _lock_and_get_revs(owner: Owner, chat: Chat, turns: Mapping[UUID, IndexedTur
 def _vectors(
     owner: Owner, turns: Mapping[UUID, IndexedTurn], texts: Mapping[UUID, str], model: str
 ) -> dict[UUID, np.ndarray]:
-    """Return vectors of texts by message id. Stored ones of the same rev are reused, the others computed."""
+    """Return vectors of texts by message id. Stored ones of the same rev are reused, the others computed.
+
+    Raise EmbeddingUnavailable, also if ``model`` is no longer the owner's.
+    """
+    embedder = embedder_for(owner)
+    if embedder.model != model:  # the vectors of two models must not be mixed in a window
+        raise EmbeddingUnavailable("The embedding model was changed.")
     stored = Passage.objects.for_owner(owner).filter(message_id__in=turns, embedding_model=model)
     vectors = {
         message_id: np.array(embedding, dtype=np.float32)
@@ -179,7 +185,7 @@ def _vectors(
         if rev == turns[message_id].rev and embedding is not None
     }
     missing = [message_id for message_id in texts if message_id not in vectors]
-    embedded = embedder_for(owner).embed([texts[message_id] for message_id in missing])
+    embedded = embedder.embed([texts[message_id] for message_id in missing])
     return vectors | dict(zip(missing, embedded, strict=True))
 
 

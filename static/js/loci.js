@@ -8,3 +8,4 @@ import "./drop.js";
 import "./conversation.js";
 import "./live.js";
 import "./progress.js";
+import "./presets.js";

@@ -50,6 +50,19 @@ def test_a_connection_is_made_read_changed_and_deleted(alice: APIClient) -> None
     assert alice.get(url).status_code == 404
 
 
+def test_how_a_connection_calls_and_what_it_costs_are_kept(alice: APIClient) -> None:
+    made = create(alice)
+    defaults = {"parallel_calls": 4, "reasoning_effort": "", "extra_body": {}, "currency": "USD"}
+    assert made | defaults | {"prompt_price": None, "completion_price": None} == made
+    given = {"parallel_calls": 2, "reasoning_effort": "low", "extra_body": {"top_p": 0.9, "seed": None}}
+    prices = {"prompt_price": "0.150000", "completion_price": "0.600000", "currency": "EUR"}
+    url = f"{URL}{made['id']}/"
+    changed = alice.patch(url, given | {"prompt_price": 0.15, "completion_price": "0.60", "currency": "EUR"}).json()
+    assert changed | given | prices == changed
+    assert alice.get(url).json() == changed
+    assert alice.patch(url, {"parallel_calls": None, "prompt_price": None}).json()["parallel_calls"] == 4
+
+
 def test_the_list_comes_by_cursor_newest_first(alice: APIClient) -> None:
     names = [create(alice, name=name)["name"] for name in ("a", "b", "c")]
     page = alice.get(URL, {"limit": 2}).json()
@@ -130,6 +143,16 @@ def test_an_address_that_may_never_be_called_is_refused_at_once(alice: APIClient
         ({"model": "m" * 201}, "/model"),
         ({"api_key_hint": "abcd"}, "/api_key_hint"),
         ({"unknown": 1}, "/unknown"),
+        ({"parallel_calls": 0}, "/parallel_calls"),
+        ({"parallel_calls": 17}, "/parallel_calls"),
+        ({"reasoning_effort": "much"}, "/reasoning_effort"),
+        ({"extra_body": []}, "/extra_body"),
+        ({"extra_body": {"messages": []}}, "/extra_body"),
+        ({"extra_body": {"model": None}}, "/extra_body"),
+        ({"prompt_price": -1}, "/prompt_price"),
+        ({"completion_price": 0.0000001}, "/completion_price"),
+        ({"currency": "eur"}, "/currency"),
+        ({"currency": ""}, "/currency"),
     ],
 )
 def test_what_is_wrong_is_named(alice: APIClient, fields: dict[str, Any], pointer: str) -> None:

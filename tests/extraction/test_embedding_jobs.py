@@ -27,10 +27,9 @@ from apps.memories.operations import edit_memory
 from apps.memories.passages import index_messages
 from apps.memories.search import SearchQuery, search
 from tests.factories import UserFactory, make_character, make_chat, make_memory
-from tests.llm.scripted_server import DIMENSIONS, Reply, ScriptedServer
+from tests.llm.scripted_server import DIMENSIONS, Reply, Request, ScriptedServer, document
 
 LOCAL = "all-MiniLM-L6-v2"
-SCRIPTED = "openai:scripted-vectors"
 TEXTS = [f"The {animal} sleeps in the {place}." for animal in ("zebra", "owl", "fox") for place in ("barn", "loft")]
 BEFORE = "of-before"
 
@@ -92,6 +91,10 @@ def started(owner: User) -> EmbeddingJob:
     return job
 
 
+def short_vectors(request: Request) -> Reply:
+    return document({"data": [{"index": n, "embedding": [1.0, n]} for n, _ in enumerate(request.body["input"])]})
+
+
 def done(job: EmbeddingJob) -> EmbeddingJob:
     while embedding_jobs.execute(job.pk):
         pass
@@ -123,13 +126,14 @@ def test_another_connection_for_embeddings_starts_a_job(
         use_for(connection, embeddings=True)
     [job] = EmbeddingJob.objects.for_owner(owner)
     assert sent == [str(job.pk)]
-    assert job.model == SCRIPTED
+    assert job.model == connection.vector_space
+    assert (job.model_name, job.state) == ("openai:scripted-vectors", "queued")
     assert done(job).state == "succeeded"
-    assert models_of(owner) == {SCRIPTED}
+    assert models_of(owner) == {connection.vector_space}
     assert len(Passage.objects.for_owner(owner).first().embedding) == DIMENSIONS
     with django_capture_on_commit_callbacks(execute=True):
         update_connection(connection, embedding_model="others")
-    assert EmbeddingJob.objects.for_owner(owner).active().get().model == "openai:others"
+    assert EmbeddingJob.objects.for_owner(owner).active().get().model_name == "openai:others"
     with django_capture_on_commit_callbacks(execute=True):
         delete_connection(connection)
     assert done(EmbeddingJob.objects.for_owner(owner).active().get()).state == "succeeded"
@@ -153,7 +157,7 @@ def test_a_further_change_replaces_the_job_that_goes_on(owner: User, chat: Chat,
     use_for(connection, embeddings=True)
     second = started(owner)
     first.refresh_from_db()
-    assert (first.state, second.model) == ("cancelled", SCRIPTED)
+    assert (first.state, second.model) == ("cancelled", connection.vector_space)
     assert embedding_jobs.execute(first.pk) is False
     assert models_of(owner) == {BEFORE}
     assert done(second).state == "succeeded"
@@ -217,8 +221,8 @@ def test_a_server_that_is_gone_fails_the_job_and_it_goes_on_later(
     use_for(connection, embeddings=True)
     if at == "passages":
         with system_scope():
-            Memory.objects.update(embedding_model=SCRIPTED)
-            Arc.objects.update(embedding_model=SCRIPTED)
+            Memory.objects.update(embedding_model=connection.vector_space)
+            Arc.objects.update(embedding_model=connection.vector_space)
     job = started(owner)
     broken = [True]
     server.reply_to(lambda request: request.kind == "embeddings" and broken[0], Reply(status=503))
@@ -226,7 +230,65 @@ def test_a_server_that_is_gone_fails_the_job_and_it_goes_on_later(
     assert job.error
     broken[0] = False
     assert done(started(owner)).state == "succeeded"
-    assert models_of(owner) == {SCRIPTED}
+    assert models_of(owner) == {connection.vector_space}
+
+
+def test_another_server_with_a_model_of_the_same_name_starts_a_job(
+    owner: User, chat: Chat, connection: Connection, sent: list[str], django_capture_on_commit_callbacks: Any
+) -> None:
+    use_for(connection, embeddings=True)
+    done(started(owner))
+    before = models_of(owner)
+    with ScriptedServer("NONE") as other:
+        with django_capture_on_commit_callbacks(execute=True):
+            update_connection(connection, base_url=f"{other.url}/v1")
+        [job] = EmbeddingJob.objects.for_owner(owner).active()
+        assert sent == [str(job.pk)]
+        assert done(job).state == "succeeded"
+        assert other.of_kind("embeddings")
+    assert models_of(owner) == {connection.vector_space}
+    assert models_of(owner).isdisjoint(before)
+
+
+def test_vectors_of_another_length_are_never_mixed_with_the_old_ones_and_replace_them(
+    owner: User,
+    chat: Chat,
+    connection: Connection,
+    server: ScriptedServer,
+    sent: list[str],
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    use_for(connection, embeddings=True)
+    done(started(owner))
+    server.reply_to(lambda request: request.kind == "embeddings", short_vectors)
+    with django_capture_on_commit_callbacks(execute=True):
+        assert search(owner, SearchQuery(TEXTS[0])).method == "text"
+    [job] = EmbeddingJob.objects.for_owner(owner).active()
+    assert sent == [str(job.pk)]
+    assert search(owner, SearchQuery(TEXTS[0])).results, "the old vectors are not compared with the new ones"
+    assert done(job).state == "succeeded"
+    assert models_of(owner) == {job.model}
+    assert {len(memory.embedding) for memory in Memory.objects.for_owner(owner)} == {2}
+    assert search(owner, SearchQuery(TEXTS[0])).method == "hybrid"
+
+
+def test_a_job_whose_server_changes_the_length_of_its_vectors_is_replaced(
+    owner: User,
+    chat: Chat,
+    connection: Connection,
+    server: ScriptedServer,
+    sent: list[str],
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    use_for(connection, embeddings=True)
+    embedder_for(owner).embed(["ready"])
+    job = started(owner)
+    server.reply_to(lambda request: request.kind == "embeddings", short_vectors)
+    with django_capture_on_commit_callbacks(execute=True):
+        assert done(job).state in ("cancelled", "failed")
+    [next_job] = EmbeddingJob.objects.for_owner(owner).active()
+    assert done(next_job).state == "succeeded"
+    assert models_of(owner) == {next_job.model}
 
 
 def test_a_text_that_is_edited_meanwhile_keeps_what_the_edit_gave_it(owner: User, chat: Chat) -> None:

@@ -72,5 +72,5 @@ def test_work_that_a_killed_worker_leaves_is_finished_or_fails_with_a_reason(sta
         wait_for(again, lambda test: test.state == "succeeded")
         wait_for(job, lambda job: job.state == "succeeded")
     models = set(Memory.objects.for_owner(owner).values_list("embedding_model", flat=True))
-    assert models == {"openai:scripted-vectors"}
+    assert models == {connection.vector_space}
     assert ModelTest.objects.for_owner(owner).filter(state="succeeded").count() == 1

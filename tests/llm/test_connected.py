@@ -111,7 +111,7 @@ def test_an_address_of_ollama_as_people_paste_it(connect: Connect, server, path)
 
 def test_ollama_is_asked_for_the_whole_context(connect: Connect, server):
     generate(connect(backend="ollama", context_tokens=32768))
-    assert server.requests[0].body["options"] == {"num_ctx": 32768, "num_predict": 50}
+    assert server.requests[0].body["options"] == {"num_ctx": 32768, "num_predict": 50, "temperature": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -119,14 +119,57 @@ def test_ollama_is_asked_for_the_whole_context(connect: Connect, server):
     [
         ("Use 'max_completion_tokens' instead of max_tokens.", "max_tokens", "max_completion_tokens"),
         ("stream_options: extra fields not permitted", "stream_options", "model"),
+        ("Unsupported value: 'temperature' does not support 0.0 with this model.", "temperature", "model"),
+        ("Unrecognized request argument supplied: reasoning_effort", "reasoning_effort", "model"),
     ],
 )
-def test_a_field_that_the_server_refuses_is_replaced(connect: Connect, server, complaint, refused, instead):
+def test_a_field_that_the_server_refuses_is_replaced_or_left_out(connect: Connect, server, complaint, refused, instead):
     server.reply_to(lambda request: refused in request.body, Reply(complaint, status=400))
-    backend = backend_for(connect().owner_id)
+    backend = backend_for(connect(reasoning_effort="low").owner_id)
     assert [backend.generate(ASK).text, backend.generate(ASK).text] == ["Hello.", "Hello."]
     assert [refused in request.body for request in server.requests] == [True, False, False]
     assert instead in server.requests[-1].body
+
+
+def test_replies_are_requested_at_temperature_0(connect: Connect, server):
+    generate(connect())
+    generate(connect(backend="ollama"))
+    openai, ollama = (request.body for request in server.requests)
+    assert (openai["temperature"], ollama["options"]["temperature"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("backend", "effort", "field", "sent"),
+    [
+        ("openai", "low", "reasoning_effort", "low"),
+        ("openai", "none", "reasoning_effort", "none"),
+        ("ollama", "low", "think", "low"),
+        ("ollama", "none", "think", False),
+    ],
+)
+def test_the_reasoning_effort_is_sent_in_the_field_of_the_api(connect: Connect, server, backend, effort, field, sent):
+    generate(connect(backend=backend, reasoning_effort=effort))
+    generate(connect(backend=backend))
+    assert server.requests[0].body[field] == sent
+    assert field not in server.requests[1].body
+
+
+def test_a_model_of_ollama_that_can_not_reason_is_asked_without_reasoning(connect: Connect, server):
+    server.reply_to(lambda request: "think" in request.body, Reply('"scripted" does not support thinking', status=400))
+    backend = backend_for(connect(backend="ollama", reasoning_effort="high").owner_id)
+    assert [backend.generate(ASK).text, backend.generate(ASK).text] == ["Hello.", "Hello."]
+    assert ["think" in request.body for request in server.requests] == [True, False, False]
+
+
+@both
+def test_further_parameters_are_merged_into_the_body(connect: Connect, server, backend):
+    given = {"options": {"top_k": 20}, "top_p": 0.9, "temperature": None, "max_tokens": None}
+    generate(connect(backend=backend, extra_body=given))
+    body = server.requests[0].body
+    assert (body["top_p"], body["options"]["top_k"], body["model"]) == (0.9, 20, "scripted-small")
+    assert body["messages"] == ASK.messages
+    assert not {"temperature", "max_tokens"} & body.keys()
+    assert body["options"].get("num_predict") == (50 if backend == "ollama" else None)
 
 
 def test_a_model_that_says_nothing_is_no_failure(connect: Connect, server):
@@ -178,6 +221,7 @@ def test_a_call_fails_after_three_attempts(connect: Connect, server, backend):
         (Reply("Incorrect key", status=401), "refuses the key.*Incorrect key"),
         (Reply("Not yours", status=403), "refuses the key"),
         (Reply("model 'x' not found", status=404), "no such address or model.*model 'x' not found"),
+        (Reply("Start it with --embeddings", status=501), "no such address or model.*--embeddings"),
         (Reply("Pay first", status=402), "no credit left"),
         (Reply(status=302, headers={"Location": "http://127.0.0.1:1/"}), "redirects elsewhere"),
         (html("Welcome to the router"), "a web page, “Welcome to the router”.*Is the address right"),

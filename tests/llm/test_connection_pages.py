@@ -1,15 +1,20 @@
 """Settings page of connections: create, use, test and delete them; keys are never shown."""
 
+import json
 import re
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
-from django.test import Client
+from django.test import Client, override_settings
 from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.llm import operations
+from apps.llm.forms import ConnectionForm
 from apps.llm.models import Connection, TokenLimit, Usage
+from apps.llm.operations import default_parallel_calls
+from apps.llm.presets import PRESETS
 from tests.factories import UserFactory
 from tests.llm.conftest import ciphertext_of
 from tests.llm.scripted_server import MODELS, Reply, ScriptedServer
@@ -108,6 +113,16 @@ def test_an_empty_key_keeps_the_stored_one_and_a_box_removes_it(alice, site):
         ("context_tokens", "10"),
         ("timeout", "601"),
         ("api_key", "two words\x00"),
+        ("parallel_calls", "17"),
+        ("reasoning_effort", "much"),
+        ("extra_body", "top_p: 1"),
+        ("extra_body", "[1]"),
+        ("extra_body", '{"messages": []}'),
+        ("extra_body", '{"top_p": NaN}'),
+        ("extra_body", '{"stop": "\\u0000"}'),
+        ("prompt_price", "-1"),
+        ("completion_price", "dear"),
+        ("currency", "dollars"),
     ],
 )
 def test_errors_are_shown_at_their_fields(alice, site, field, value):
@@ -115,6 +130,41 @@ def test_errors_are_shown_at_their_fields(alice, site, field, value):
     assert reply.status_code == 400
     assert reply.context["form"].errors.keys() == {field}
     assert not Connection.objects.for_owner(alice).exists()
+
+
+def test_how_a_connection_calls_and_what_it_costs_are_kept(alice, site):
+    given = {"parallel_calls": "3", "reasoning_effort": "low", "extra_body": '{"top_p": 0.9}'}
+    prices = {"prompt_price": "0.15", "completion_price": "0.6", "currency": "eur"}
+    site.post(f"{URL}add/", form_of(**given, **prices))
+    made = Connection.objects.for_owner(alice).get()
+    assert (made.parallel_calls, made.reasoning_effort, made.extra_body) == (3, "low", {"top_p": 0.9})
+    assert (made.prompt_price, made.completion_price, made.currency) == (Decimal("0.15"), Decimal("0.6"), "EUR")
+    page = site.get(f"{URL}{made.pk}/").content.decode()
+    assert "{&quot;top_p&quot;: 0.9}" in page
+    site.post(f"{URL}{made.pk}/", form_of())
+    made.refresh_from_db()
+    assert (made.parallel_calls, made.extra_body, made.prompt_price, made.currency) == (4, {}, None, "USD")
+
+
+def test_a_new_connection_is_offered_settings_of_common_servers(alice, site):
+    page = site.get(f"{URL}add/").content.decode()
+    offered = json.loads(re.search(r'<script id="presets" type="application/json">(.*?)</script>', page)[1])
+    assert set(offered) == {preset.name for preset in PRESETS}
+    for name, preset in offered.items():
+        assert f"<option>{name}</option>" in page
+        assert preset["note"]
+        assert preset["fields"].keys() <= ConnectionForm.base_fields.keys()
+    assert "data-presets" not in site.get(f"{URL}{connect(alice).pk}/").content.decode()
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.name)
+@override_settings(LLM_ALLOWED_ADDRESSES=["private", "localhost"])
+def test_each_preset_is_a_valid_connection_without_a_model_list(alice, site, preset):
+    fields = preset.fields() | {"model": "typed-by-hand", "stream": "on"}
+    assert site.post(f"{URL}add/", fields).status_code == 302
+    made = Connection.objects.for_owner(alice).get()
+    assert (made.name, made.base_url, made.parallel_calls) == (preset.name, preset.base_url, preset.parallel_calls)
+    assert made.parallel_calls == default_parallel_calls(made.backend, made.base_url) or preset.name == "vLLM"
 
 
 def test_one_connection_serves_each_purpose(alice, site):

@@ -1,5 +1,6 @@
 """Operations on connections, their test, and embeddings."""
 
+import re
 import socket
 from collections.abc import Callable
 
@@ -12,6 +13,7 @@ from apps.common.problems import Invalid
 from apps.llm.backends import backend_for, embedder_for
 from apps.llm.backends.connection_check import check_connection, list_models
 from apps.llm.embeddings import EmbeddingUnavailable
+from apps.llm.events import embedding_changed
 from apps.llm.generation import GenerationFailed, TransientFailure
 from apps.llm.models import Connection, Usage
 from apps.llm.operations import create_connection, delete_connection, update_connection, use_for
@@ -84,6 +86,17 @@ def test_a_key_does_not_go_to_another_server(alice, url):
         ({"api_key": "two\nlines"}, "/api_key"),
         ({"api_key": "schlüssel"}, "/api_key"),
         ({"model": "m" * 201}, "/model"),
+        ({"parallel_calls": 0}, "/parallel_calls"),
+        ({"parallel_calls": 17}, "/parallel_calls"),
+        ({"reasoning_effort": "extreme"}, "/reasoning_effort"),
+        ({"extra_body": [1]}, "/extra_body"),
+        ({"extra_body": {"top_p": 1, "messages": []}}, "/extra_body"),
+        ({"extra_body": {"model": "other"}}, "/extra_body"),
+        ({"extra_body": {"stream": None}}, "/extra_body"),
+        ({"prompt_price": -1}, "/prompt_price"),
+        ({"completion_price": "dear"}, "/completion_price"),
+        ({"currency": "dollars"}, "/currency"),
+        ({"currency": "us1"}, "/currency"),
     ],
 )
 def test_invalid_fields_are_named(alice, fields, pointer):
@@ -100,7 +113,7 @@ def test_one_connection_serves_at_a_time(connect: Connect, alice):
     assert (first.for_generation, first.for_embeddings) == (False, False)
     use_for(first, generation=True)
     assert backend_for(alice).model == "scripted-small"
-    assert embedder_for(alice).model == "openai:scripted-vectors"
+    assert embedder_for(alice).model == second.vector_space
     second.refresh_from_db()
     update_connection(second, embedding_model="")
     assert embedder_for(alice).model == "all-MiniLM-L6-v2"
@@ -128,6 +141,28 @@ def test_the_attributes_of_a_backend(connect: Connect, alice, backend, profile):
         profile,
     )
     assert backend_for(alice.pk).model == "scripted-small"
+
+
+@pytest.mark.parametrize(
+    ("backend", "url", "calls"),
+    [
+        ("openai", "https://models.example/v1", 4),
+        ("openai", "http://localhost:8080/v1", 1),
+        ("openai", "http://127.0.0.1:8080", 1),
+        ("openai", "http://192.168.1.5:1234/v1", 1),
+        ("openai", "http://[::1]:8080/v1", 1),
+        ("ollama", "https://models.example", 1),
+    ],
+)
+@override_settings(LLM_ALLOWED_ADDRESSES=["*"])
+def test_a_local_server_gets_one_call_at_a_time_unless_another_number_is_given(alice, backend, url, calls):
+    given = {"name": "A", "backend": backend, "base_url": url}
+    connection = create_connection(alice, **given)
+    assert connection.parallel_calls == calls
+    update_connection(connection, parallel_calls=7)
+    assert connection.parallel_calls == 7
+    update_connection(connection, parallel_calls=None)
+    assert connection.parallel_calls == calls
 
 
 # Tests of a connection
@@ -201,7 +236,7 @@ def test_vectors_of_a_server_are_unit_rows_in_order(connect: Connect, server: Sc
     for text, vector in zip(texts, vectors, strict=True):
         expected = np.array(vector_of(text)) / np.linalg.norm(vector_of(text))
         assert vector == pytest.approx(expected, abs=1e-5)
-    assert embedder.model == f"{backend}:scripted-vectors"
+    assert re.fullmatch(rf"{backend}:scripted-vectors#[0-9a-f]{{8}}", embedder.model)
     assert [len(request.body["input"]) for request in server.of_kind("embeddings")] == [64, 64, 22]
     usage = Usage.objects.for_owner(alice).get()
     assert (usage.model, usage.calls, usage.prompt_tokens) == ("scripted-vectors", 3, 300)
@@ -233,6 +268,54 @@ def test_malformed_vectors_are_refused(connect: Connect, server: ScriptedServer,
     server.reply_to(lambda request: True, reply)
     with pytest.raises(EmbeddingUnavailable, match=words):
         embedder_for(alice).embed(["ship"])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"base_url": "http://127.0.0.1:9/v1", "api_key": ""},
+        {"embedding_model": "scripted-small"},
+        {"backend": "ollama"},
+    ],
+)
+def test_another_server_or_model_begins_a_vector_space(connect: Connect, alice, change):
+    connection = connect()
+    embedder_for(alice).embed(["ship"])
+    before = embedder_for(alice).model
+    update_connection(connection, name="Renamed", timeout=9)
+    assert (embedder_for(alice).model, embedder_for(alice).dimensions) == (before, 16)
+    update_connection(connection, **change)
+    assert (embedder_for(alice).model != before, embedder_for(alice).dimensions) == (True, 0)
+
+
+def test_two_servers_with_a_model_of_one_name_have_two_vector_spaces(connect: Connect, alice):
+    connect()
+    before = embedder_for(alice).model
+    with ScriptedServer() as other:
+        connect(base_url=other.url)
+    assert embedder_for(alice).model != before
+
+
+def test_vectors_of_another_length_begin_a_vector_space(
+    connect: Connect, server: ScriptedServer, alice, django_capture_on_commit_callbacks
+):
+    connect()
+    old = embedder_for(alice)
+    old.embed(["ship"])
+    running = embedder_for(alice)
+    server.reply_to(lambda request: request.kind == "embeddings", document({"data": [{"embedding": [3.0, 4.0]}]}))
+    heard = []
+    embedding_changed.connect(hear := lambda owner_id, **kwargs: heard.append(owner_id))
+    try:
+        with django_capture_on_commit_callbacks(execute=True):
+            for embedder in (old, running):
+                with pytest.raises(EmbeddingUnavailable, match="changed their length"):
+                    embedder.embed(["ship"])
+    finally:
+        embedding_changed.disconnect(hear)
+    new = embedder_for(alice)
+    assert (new.model != old.model, new.dimensions, heard) == (True, 2, [alice.pk])
+    assert new.embed(["ship"])[0] == pytest.approx([0.6, 0.8])
 
 
 def test_a_query_does_not_wait_for_a_server_that_is_slow(connect: Connect, server: ScriptedServer, alice, monkeypatch):

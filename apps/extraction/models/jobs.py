@@ -26,7 +26,7 @@ class ModelTest(Job):
 class EmbeddingJob(Job):
     """Job that recomputes an owner's embeddings with ``model``."""
 
-    model = models.CharField(max_length=100)
+    model = models.CharField(max_length=220)
 
     class Meta:
         constraints = [
@@ -35,3 +35,8 @@ class EmbeddingJob(Job):
             )
         ]
         indexes = [models.Index(fields=["owner", "-id"], name="embedding_job_owner")]  # for the latest job
+
+    @property
+    def model_name(self) -> str:
+        """Return the name of the model without its vector space."""
+        return self.model.rpartition("#")[0] or self.model

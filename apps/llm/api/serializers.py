@@ -4,7 +4,13 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.common.serializer_fields import StrictBooleanField, StrictIntegerField, StrictSerializer, TextField
+from apps.common.serializer_fields import (
+    JSONObjectField,
+    StrictBooleanField,
+    StrictIntegerField,
+    StrictSerializer,
+    TextField,
+)
 from apps.llm.models import Connection
 
 PURPOSES = ("for_generation", "for_embeddings")
@@ -14,6 +20,13 @@ def validate_not_blank(text: str) -> None:
     """Raise ValidationError if a text contains only white space."""
     if not text.strip():
         raise serializers.ValidationError("It must not be blank.")
+
+
+class PriceField(serializers.DecimalField):
+    """Price as a decimal number, or null if it is unknown."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(max_digits=12, decimal_places=6, min_value=0, allow_null=True, required=False, **kwargs)
 
 
 class ConnectionSerializer(serializers.ModelSerializer[Connection]):
@@ -32,6 +45,12 @@ class ConnectionSerializer(serializers.ModelSerializer[Connection]):
             "context_tokens",
             "timeout",
             "stream",
+            "parallel_calls",
+            "reasoning_effort",
+            "extra_body",
+            "prompt_price",
+            "completion_price",
+            "currency",
             *PURPOSES,
             "checked_at",
             "check_error",
@@ -55,6 +74,23 @@ class ConnectionUpdateSerializer(StrictSerializer):
         min_value=1, max_value=600, required=False, help_text="Seconds without data from the server."
     )
     stream = StrictBooleanField(required=False)
+    parallel_calls = StrictIntegerField(
+        min_value=1,
+        max_value=16,
+        allow_null=True,
+        required=False,
+        help_text="Replies requested at the same time; further calls wait. null: 1 for a local server, else 4.",
+    )
+    reasoning_effort = serializers.ChoiceField(
+        Connection.ReasoningEffort.choices, allow_blank=True, required=False, help_text='"": the server\'s default.'
+    )
+    extra_body = JSONObjectField(
+        required=False,
+        help_text="JSON merge patch of the body of each request for a reply; it can't set messages, model and stream.",
+    )
+    prompt_price = PriceField(help_text="Price of a million tokens sent.")
+    completion_price = PriceField(help_text="Price of a million tokens received.")
+    currency = TextField(max_length=3, required=False, help_text="Three capital letters.")
     for_generation = StrictBooleanField(required=False, help_text="At most one connection can have this set.")
     for_embeddings = StrictBooleanField(required=False, help_text="At most one connection can have this set.")
 

@@ -23,7 +23,8 @@ from apps.llm.generation import (
 from apps.llm.http.addresses import AddressNotAllowed
 from apps.llm.http.endpoint import MAX_ATTEMPTS, CallPolicy
 from apps.llm.models import Connection
-from apps.llm.operations import address_policy, record_usage
+from apps.llm.operations import address_policy, record_dimensions, record_usage
+from apps.llm.places import place_on
 from apps.llm.replies.reply import Reply
 from apps.llm.replies.values import storable_text
 from apps.llm.tokens import count_tokens
@@ -49,17 +50,21 @@ def call_policy_of(connection: Connection) -> CallPolicy:
 
 def api_client_of(connection: Connection) -> OpenAICompatible | Ollama:
     """Return the client of the connection's API. The base URL must have been checked."""
+    effort, extra_body = connection.reasoning_effort, connection.extra_body
     if connection.backend == Connection.Backend.OLLAMA:
-        return Ollama(connection.base_url, connection.context_tokens)
-    return OpenAICompatible(connection.base_url)
+        return Ollama(connection.base_url, connection.context_tokens, effort, extra_body)
+    return OpenAICompatible(connection.base_url, effort, extra_body)
 
 
 class ConnectedBackend:
-    """Generation backend on an owner's connection."""
+    """Generation backend on an owner's connection.
 
-    def __init__(self, connection: Connection, attempts: int = MAX_ATTEMPTS) -> None:
+    Calls wait for a place on the connection, and are tried several times, unless a person waits (``is_urgent``).
+    """
+
+    def __init__(self, connection: Connection, *, is_urgent: bool = False) -> None:
         self._connection = connection
-        self._attempts = attempts
+        self._is_urgent = is_urgent
         self._api_client: OpenAICompatible | Ollama | None = None
         self.name: str = connection.backend
         self.model: str = connection.model
@@ -93,7 +98,11 @@ class ConnectedBackend:
                 client, self.model, request, stream, lambda chunks: reply.read(chunks, api_client.parse_delta)
             )
 
-        policy.call(work, watch, self._attempts)
+        if self._is_urgent:
+            policy.call(work, watch, attempts=1)
+        else:
+            with place_on(self._connection, watch) as renewing_watch:
+                policy.call(work, renewing_watch)
 
     def _record_usage(self, completions: Sequence[Completion]) -> None:
         """Count the tokens of all attempts. Attempts that failed before the model replied used none."""
@@ -120,13 +129,13 @@ def attach_partial_reply(failure: GenerationFailed, completions: Sequence[Comple
 
 
 class ConnectedEmbedder:
-    """Embedder on an owner's connection. ``dimensions`` is 0 until the first vectors are received."""
+    """Embedder on an owner's connection. ``dimensions`` is 0 until a vector has been received from the server."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._api_client: OpenAICompatible | Ollama | None = None
-        self.model = f"{connection.backend}:{connection.embedding_model}"
-        self.dimensions = 0
+        self.model = connection.vector_space
+        self.dimensions = connection.embedding_dimensions or 0
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Return a row per text: the unit vector of its beginning. Raise EmbeddingUnavailable."""
@@ -151,6 +160,7 @@ class ConnectedEmbedder:
         if is_query:
             policy = policy.with_time_limit(QUERY_TIMEOUT)
         api_client = self._api_client = self._api_client or api_client_of(self._connection)
+        # Vectors take no place on the connection: they are quick, and a search must not wait behind a long reply.
         return policy.call(
             lambda client: api_client.vectors(client, self._connection.embedding_model, texts),
             unwatched,
@@ -165,10 +175,11 @@ class ConnectedEmbedder:
             raise EmbeddingUnavailable("The server's vectors are not lists of numbers of one length.") from error
         if vectors.ndim != 2 or vectors.shape[0] != expected or not vectors.shape[1]:
             raise EmbeddingUnavailable(f"The server did not return a vector for each of {expected} texts.")
-        if self.dimensions not in (0, vectors.shape[1]):
-            raise EmbeddingUnavailable("The server's vectors changed their length.")
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
             raise EmbeddingUnavailable("The server returned a vector of zeros or with invalid numbers.")
-        self.dimensions = vectors.shape[1]
+        if vectors.shape[1] != self.dimensions:
+            if not record_dimensions(self._connection, vectors.shape[1]):
+                raise EmbeddingUnavailable("The server's vectors changed their length, so all are computed again.")
+            self.dimensions = vectors.shape[1]
         return vectors / lengths

@@ -41,7 +41,7 @@ def check_connection(connection: Connection) -> ConnectionTestResult:
         models = _models_if_listed(connection)
         if connection.model:
             started = time.monotonic()
-            reply = ConnectedBackend(connection, attempts=1).generate(TEST_REQUEST).text[:MAX_REPLY_LENGTH]
+            reply = ConnectedBackend(connection, is_urgent=True).generate(TEST_REQUEST).text[:MAX_REPLY_LENGTH]
             seconds = time.monotonic() - started
         if connection.embedding_model:
             dimensions = ConnectedEmbedder(connection).embed(["ready"]).shape[1]

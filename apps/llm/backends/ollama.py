@@ -1,12 +1,13 @@
 """Client of Ollama's API."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import httpx2
 
-from apps.llm.generation import GenerationRequest
+from apps.common import merge_patch
+from apps.llm.generation import GenerationRequest, Refused
 from apps.llm.replies.documents import error_message
 from apps.llm.replies.reply import Delta, failure_in_document, first_document
 from apps.llm.replies.values import first_text, model_names, storable_text, token_count
@@ -15,11 +16,18 @@ ENDPOINT_PATH = re.compile(r"(/api/(chat|generate|embed|embeddings|tags)|/api|/v
 
 
 class Ollama:
-    """Client of one server. Requests go through an HTTP client that the caller passes."""
+    """Client of one server. Requests go through an HTTP client that the caller passes.
 
-    def __init__(self, base_url: str, context_tokens: int) -> None:
+    ``extra_body`` is a JSON merge patch of the body of requests for a completion.
+    """
+
+    def __init__(
+        self, base_url: str, context_tokens: int, reasoning_effort: str, extra_body: Mapping[str, Any]
+    ) -> None:
         self._base = base_url_of(base_url)
         self._context_tokens = context_tokens
+        self._reasoning_effort = reasoning_effort
+        self._extra_body = extra_body
 
     def request_completion(
         self,
@@ -36,8 +44,26 @@ class Ollama:
         messages = [
             {"role": message["role"], "content": storable_text(message["content"])} for message in request.messages
         ]
-        options = {"num_ctx": self._context_tokens, "num_predict": request.max_tokens}
-        body = {"model": model, "messages": messages, "stream": stream, "options": options}
+        options = {
+            "num_ctx": self._context_tokens,
+            "num_predict": request.max_tokens,
+            "temperature": request.temperature,
+        }
+        body: dict[str, Any] = {"model": model, "messages": messages, "stream": stream, "options": options}
+        if self._reasoning_effort:
+            body["think"] = False if self._reasoning_effort == "none" else self._reasoning_effort
+        body = merge_patch.apply(body, self._extra_body)
+        try:
+            self._request(client, body, read)
+        except Refused as failure:
+            # Ollama refuses the field for models that can't reason: '"llama3.2" does not support thinking'.
+            if "think" not in failure.detail or "think" in self._extra_body or not self._reasoning_effort:
+                raise
+            self._reasoning_effort = ""
+            del body["think"]
+            self._request(client, body, read)
+
+    def _request(self, client: httpx2.Client, body: dict[str, Any], read: Callable[[Iterator[bytes]], None]) -> None:
         with client.stream("POST", f"{self._base}/api/chat", json=body) as response:
             read(response.iter_bytes())
 

@@ -5,12 +5,13 @@ the SDK expects.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx2
 
+from apps.common import merge_patch
 from apps.llm.generation import GenerationRequest, Misconfigured, Refused
 from apps.llm.replies.documents import error_message
 from apps.llm.replies.reply import Delta, failure_in_document, first_document
@@ -21,15 +22,21 @@ if TYPE_CHECKING:
 
 ENDPOINT_PATH = re.compile(r"/(chat/completions|chat|completions|responses|embeddings|models)$")
 VERSION_PATH = re.compile(r"/v\d+[a-z]*\d*(/|$)")
-OPTIONAL_FIELDS = ("max_tokens", "stream_options")  # some servers refuse them; OpenAI's newer models the first
+# Some servers refuse these: OpenAI's newer models the first, its reasoning models ``temperature``.
+OPTIONAL_FIELDS = ("max_tokens", "stream_options", "temperature", "reasoning_effort")
 T = TypeVar("T")
 
 
 class OpenAICompatible:
-    """Client of one server. Keeps the base URL that worked, and the fields that the server refused."""
+    """Client of one server. Keeps the base URL that worked, and the fields that the server refused.
 
-    def __init__(self, base_url: str) -> None:
+    ``extra_body`` is a JSON merge patch of the body of requests for a completion.
+    """
+
+    def __init__(self, base_url: str, reasoning_effort: str, extra_body: Mapping[str, Any]) -> None:
         self._bases = base_urls(base_url)
+        self._reasoning_effort = reasoning_effort
+        self._extra_body = extra_body
         self._refused: set[str] = set()
 
     def request_completion(
@@ -41,10 +48,14 @@ class OpenAICompatible:
         read: Callable[[Iterator[bytes]], None],
     ) -> None:
         """Request a completion and pass the response's bytes to ``read``. Raise GenerationFailed."""
+        messages: Any = [
+            {"role": message["role"], "content": storable_text(message["content"])} for message in request.messages
+        ]
 
         def work(sdk: "OpenAI") -> None:
             create = sdk.chat.completions.with_streaming_response.create
-            with create(**self._body(model, request, stream)) as response:
+            options = self._options(request, stream)
+            with create(model=model, messages=messages, stream=stream, extra_body=options) as response:
                 read(response.iter_bytes())
 
         while True:
@@ -54,15 +65,16 @@ class OpenAICompatible:
                 if not self._record_refused_fields(failure):
                     raise
 
-    def _body(self, model: str, request: GenerationRequest, stream: bool) -> dict[str, Any]:
-        messages = [
-            {"role": message["role"], "content": storable_text(message["content"])} for message in request.messages
-        ]
+    def _options(self, request: GenerationRequest, stream: bool) -> dict[str, Any]:
+        """Return the fields of the body besides model, messages and stream."""
         limit = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
-        body = {"model": model, "messages": messages, limit: request.max_tokens, "stream": stream}
-        if stream and "stream_options" not in self._refused:
-            body["stream_options"] = {"include_usage": True}
-        return body
+        options: dict[str, Any] = {limit: request.max_tokens, "temperature": request.temperature}
+        if stream:
+            options["stream_options"] = {"include_usage": True}
+        if self._reasoning_effort:
+            options["reasoning_effort"] = self._reasoning_effort
+        accepted = {name: value for name, value in options.items() if name not in self._refused}
+        return dict(merge_patch.apply(accepted, self._extra_body))
 
     def _record_refused_fields(self, failure: Refused) -> bool:
         """Record optional fields that the server refuses. Return whether there are new ones, so a retry may succeed."""

@@ -103,6 +103,16 @@ def host_of(url: httpx2.URL) -> str:
     return _plain(url.raw_host.decode("ascii"))
 
 
+def is_local_url(url: str) -> bool:
+    """Return whether a URL names this machine or a private address, without resolving its host."""
+    try:
+        host = host_of(httpx2.URL(url))
+    except (httpx2.InvalidURL, ValueError, TypeError):
+        return False
+    address = literal_address(host)
+    return host == "localhost" if address is None else not is_public(address)
+
+
 def refusal_message(host: str) -> str:
     """Return the error message for a host, without anything about the network behind this server."""
     return (

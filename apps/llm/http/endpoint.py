@@ -127,7 +127,7 @@ def _classify(status: int, message: str, codes: Set[str]) -> GenerationFailed:
         return Misconfigured(f"The server refuses the key or the model ({status}).{quoted}")
     if status in (401, 403):
         return Misconfigured(f"The server refuses the key, or the key lacks a permission ({status}).{quoted}")
-    if status in (404, 405):
+    if status in (404, 405, 501):  # llama.cpp replies 501 to requests for vectors unless started for them
         return Misconfigured(f"The server knows no such address or model ({status}).{quoted}")
     if status == 402 or codes & NO_CREDIT_CODES:
         return Misconfigured(f"The account at the server has no credit left ({status}).{quoted}")

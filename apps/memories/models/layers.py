@@ -102,7 +102,7 @@ class Arc(LayerEntry):
     summary = models.TextField(blank=True, default="", help_text="The outcome, once resolved.")
     persistent = models.BooleanField(default=False)
     embedding = VectorField(null=True, blank=True)
-    embedding_model = models.CharField(max_length=100, blank=True, default="")
+    embedding_model = models.CharField(max_length=220, blank=True, default="")
     line_hash = models.CharField(max_length=64, blank=True, default="", editable=False)
 
     class Meta:

@@ -127,7 +127,7 @@ class Memory(OwnedModel):
     source_instance = models.CharField(max_length=100, blank=True, default="")
     participating_instances = ArrayField(models.CharField(max_length=100), default=list, blank=True)
     embedding = VectorField(null=True, blank=True)
-    embedding_model = models.CharField(max_length=100, blank=True, default="")
+    embedding_model = models.CharField(max_length=220, blank=True, default="")
     lexemes = SearchVectorField(null=True, editable=False)
     run = models.ForeignKey(
         "extraction.ExtractionRun", on_delete=models.SET_NULL, null=True, blank=True, related_name="memories"

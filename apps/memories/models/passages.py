@@ -24,7 +24,7 @@ class Passage(OwnedModel):
     window_length = models.PositiveIntegerField(default=0, help_text="Word count with the turns around it.")
     embedding = HalfVectorField(null=True, help_text="Vector of the text, without the speaker's name.")
     window_embedding = HalfVectorField(null=True)
-    embedding_model = models.CharField(max_length=100, blank=True, default="")
+    embedding_model = models.CharField(max_length=220, blank=True, default="")
     lexemes = SearchVectorField(null=True, help_text="Lexemes of the date, the speaker and the text.")
     window_lexemes = SearchVectorField(null=True)
 

@@ -1,0 +1,31 @@
+"""The form of a connection in a real browser: a preset fills it in by keyboard, on a narrow screen too."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.test_characters import signed_in
+
+__all__ = ["signed_in"]
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_preset_fills_in_the_settings_of_its_server(signed_in: Page, scheme: str) -> None:
+    page = signed_in
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme=scheme)
+    page.goto("/settings/models/add/")
+    page.get_by_label("Model", exact=True).fill("qwen3:8b")
+    page.get_by_label("Fill in the fields for").focus()
+    page.keyboard.type("Ollama")
+    expect(page.get_by_label("Address")).to_have_value("http://localhost:11434")
+    expect(page.get_by_label("Kind of server")).to_have_value("ollama")
+    expect(page.get_by_label("Calls at a time")).to_have_value("1")
+    expect(page.get_by_role("status").filter(has_text="whatever Ollama's own default is")).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_label("Address")).to_have_value("http://localhost:8080/v1")
+    expect(page.get_by_label("Kind of server")).to_have_value("openai")
+    expect(page.get_by_label("Model", exact=True)).to_have_value("qwen3:8b")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("“llama.cpp” was added.")).to_be_visible()
