@@ -98,7 +98,7 @@ def celery_worker_process(
 
 
 def run_worker() -> subprocess.Popen[bytes]:
-    """Start the worker as `manage.py up` does, with the settings of the tests."""
+    """Start a worker of all queues, with the settings of the tests."""
     environment = {
         "DJANGO_SETTINGS_MODULE": "tests.worker_settings",
         "LOCI_TEST_HOME": str(settings.LOCI_HOME),
@@ -115,7 +115,7 @@ def wait_for_heartbeat(worker: subprocess.Popen[bytes]) -> None:
     """Wait until the worker begins to take tasks."""
     Heartbeat.objects.all().delete()
     deadline = time.monotonic() + WORKER_TIMEOUT
-    while not Heartbeat.objects.exists():
+    while Heartbeat.objects.count() < len(settings.QUEUES):
         assert worker.poll() is None, "the worker has ended"
         assert time.monotonic() < deadline, "the worker does not take tasks"
         time.sleep(0.05)

@@ -17,12 +17,17 @@ No transition leaves a terminal state; from any other state than those listed, a
 A worker owns a job while the job is running and ``claim`` in its row is the one that the worker received. If
 the job is cancelled, paused or claimed by another worker, the worker's next heartbeat raises ClaimLost. A job
 without a heartbeat for RUN_HEARTBEAT_TIMEOUT seconds has lost its worker and may be claimed by another.
+
+A message in a queue means "run the next job of this queue": ``run_next`` chooses it, so that owners take turns however
+many jobs each of them has. Jobs give way after a time slice: ``execute`` of their kind re-queues them.
 """
 
 import datetime as dt
 import uuid
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar
 from uuid import UUID
 
@@ -30,13 +35,16 @@ import structlog
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import InterfaceError, OperationalError, models
-from django.db.models import F, Q
+from django.db.models import Count, F, Max, Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from apps.common.registry import Registry
 from apps.common.scoping import OwnedManager, OwnedModel, OwnedQuerySet, Owner, owner_id_of, system_scope
 
 MAX_CLAIMS = 5  # after this many claims without progress, a job fails
+SLICE_SECONDS = 10.0  # time after which a job gives way to others
+TURN_PERIOD = dt.timedelta(hours=1)  # owners without a turn within this time wait on equal terms
 ACTIVE_STATES = ("queued", "running")
 OPEN_STATES = (*ACTIVE_STATES, "paused")
 TERMINAL_STATES = ("succeeded", "failed", "cancelled")
@@ -84,6 +92,7 @@ class Job(OwnedModel):
     error = models.TextField(blank=True, default="")
     claim = models.UUIDField(null=True, blank=True, help_text="Identifies the worker that owns the job.")
     claims = models.PositiveIntegerField(default=0, help_text="Workers that claimed it since it last made progress.")
+    claimed_at = models.DateTimeField(null=True, blank=True, help_text="When a worker last claimed it.")
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     started_at = models.DateTimeField(null=True, blank=True)
@@ -93,6 +102,12 @@ class Job(OwnedModel):
 
     class Meta:
         abstract = True
+
+    @classmethod
+    def claimable(cls, now: dt.datetime) -> Q:
+        """Return the condition under which a worker may claim a job."""
+        orphaned = Q(state=cls.State.RUNNING) & _without_heartbeat(now)
+        return Q(state=cls.State.QUEUED) | orphaned if cls.revivable else Q(state=cls.State.QUEUED)
 
     @property
     def is_active(self) -> bool:
@@ -111,11 +126,8 @@ def lock_owner(owner: Owner) -> None:
 def claim(model: type[J], job_id: UUID, **fields: Any) -> J | None:
     """Claim a job for this worker and update ``fields``. Return None if there is no such job to claim."""
     now = timezone.now()
-    claimable = Q(state=Job.State.QUEUED)
-    if model.revivable:
-        claimable |= Q(state=Job.State.RUNNING) & _without_heartbeat(now)
     with system_scope():
-        candidates = model.objects.filter(claimable, pk=job_id)
+        candidates = model.objects.filter(model.claimable(now), pk=job_id)
         candidates.filter(claims__gte=MAX_CLAIMS).update(
             state=Job.State.FAILED,
             error=f"Its worker stopped {MAX_CLAIMS} times at the same step.",
@@ -127,12 +139,71 @@ def claim(model: type[J], job_id: UUID, **fields: Any) -> J | None:
             state=Job.State.RUNNING,
             claim=uuid.uuid4(),
             claims=F("claims") + 1,
+            claimed_at=now,
             heartbeat_at=now,
             started_at=Coalesce("started_at", now),
             **fields,
         )
         rows: Any = model.objects.filter(pk=job_id)
         return rows.first() if claimed else None
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Kind of job that workers of ``queue`` execute.
+
+    ``execute`` runs a claimed job for a time slice, and returns True if it re-queued the job. ``send`` enqueues a
+    message for the job with the given id.
+    """
+
+    model: type[Job]
+    queue: str
+    execute: Callable[[Any], bool]
+    send: Callable[[UUID], object]
+
+
+kinds: Registry[Kind] = Registry()
+
+
+def run_next(queue: str) -> None:
+    """Run the next job of a queue for a time slice, and enqueue a message if it is not finished then."""
+    by_model = {kind.model: kind for kind in kinds if kind.queue == queue}
+    job = claim_next(by_model)
+    if job is not None and by_model[type(job)].execute(job):
+        by_model[type(job)].send(job.pk)
+
+
+def claim_next(models: Iterable[type[Job]]) -> Job | None:
+    """Claim the job whose turn it is among those of ``models``. Return None if there is none to claim.
+
+    First come owners with the fewest running jobs, then those whose last turn is the longest ago; of an owner's jobs
+    the one that has waited longest.
+    """
+    models = list(models)
+    while found := _next_in_turn(models):
+        if job := claim(*found):  # else another worker was faster, or it was claimed too often
+            return job
+    return None
+
+
+def _next_in_turn(models: Iterable[type[Job]]) -> tuple[type[Job], UUID] | None:
+    now = timezone.now()
+    waiting: list[tuple[dt.datetime, UUID, type[Job], UUID]] = []
+    running: Counter[UUID] = Counter()
+    last_turns: dict[UUID, dt.datetime] = {}
+    with system_scope():
+        for model in models:
+            rows = model.objects.filter(model.claimable(now)).annotate(since=Coalesce("claimed_at", "created_at"))
+            firsts = rows.order_by("owner_id", "since", "pk").distinct("owner_id")
+            waiting += [(since, owner, model, pk) for since, owner, pk in firsts.values_list("since", "owner_id", "pk")]
+            recent = model.objects.filter(claimed_at__gt=now - TURN_PERIOD).values_list("owner_id")
+            turns = recent.annotate(last=Max("claimed_at"), running=Count("pk", filter=Q(state=Job.State.RUNNING)))
+            for owner, last, count in turns:
+                running[owner] += count
+                last_turns[owner] = max(last, last_turns.get(owner, last))
+    never = now - TURN_PERIOD
+    waiting.sort(key=lambda item: (running[item[1]], last_turns.get(item[1], never), item[0]))
+    return waiting[0][2:] if waiting else None
 
 
 def owned(job: J) -> JobQuerySet[J]:

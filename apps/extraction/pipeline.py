@@ -4,6 +4,7 @@ Nothing is locked during a model call. A step's result is written in one transac
 messages it read have not changed and that this worker still owns the run.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -40,7 +41,6 @@ from apps.llm.tokens import count_tokens
 from apps.memories.witnesses import learners
 
 MAX_ATTEMPTS = 3  # attempts at a window whose messages change while they are read
-MAX_SECONDS = 240.0  # time after which a run goes back to the queue to let others run
 
 
 @dataclass(frozen=True)
@@ -76,15 +76,15 @@ class MessagesChanged(Exception):
 
 
 def execute(run_id: UUID) -> bool:
-    """Run or resume a run from its first unfinished step. Return True if it must be re-queued.
-
-    Do nothing if the run can't be claimed.
-    """
+    """Run or resume a run to its end, whatever time it takes. Do nothing if the run can't be claimed."""
     run = jobs.claim(ExtractionRun, run_id)
-    if run is None:
-        return False
+    return run is not None and execute_claimed(run, max_seconds=math.inf)
+
+
+def execute_claimed(run: ExtractionRun, *, max_seconds: float = jobs.SLICE_SECONDS) -> bool:
+    """Resume a claimed run from its first unfinished step. Return True if it was re-queued after ``max_seconds``."""
     with jobs.fail_on_error(run, GenerationFailed, MessagesChanged, Missing):
-        deadline = time.monotonic() + MAX_SECONDS
+        deadline = time.monotonic() + max_seconds
         backend = backend_for(run.owner)
         context = Context(run, settings_of(run.chat), backend)
         jobs.heartbeat(run, backend=backend.name, model=backend.model)

@@ -72,6 +72,7 @@ class Migration(migrations.Migration):
                 ('header_layout', models.TextField(blank=True, default='', help_text='Layout of the imported header (see formats.layout).')),
                 ('integrity', models.UUIDField(default=uuid.uuid4, editable=False)),
                 ('rev', models.PositiveBigIntegerField(default=0, editable=False)),
+                ('settled_rev', models.PositiveBigIntegerField(default=0, editable=False, help_text='The rev up to which the background work for its changes has been started.')),
                 ('message_count', models.PositiveIntegerField(default=0, editable=False)),
                 ('last_active', models.DateTimeField(default=django.utils.timezone.now)),
                 ('is_group', models.BooleanField(default=False, help_text='The chat has participants.')),
@@ -115,6 +116,7 @@ class Migration(migrations.Migration):
                 ('error', models.TextField(blank=True, default='')),
                 ('claim', models.UUIDField(blank=True, help_text='Identifies the worker that owns the job.', null=True)),
                 ('claims', models.PositiveIntegerField(default=0, help_text='Workers that claimed it since it last made progress.')),
+                ('claimed_at', models.DateTimeField(blank=True, help_text='When a worker last claimed it.', null=True)),
                 ('heartbeat_at', models.DateTimeField(blank=True, null=True)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('started_at', models.DateTimeField(blank=True, null=True)),
@@ -225,6 +227,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='chat',
             index=models.Index(fields=['owner', '-last_active', '-id'], name='chat_owner_active'),
+        ),
+        migrations.AddIndex(
+            model_name='chat',
+            index=models.Index(models.F('updated_at'), condition=models.Q(('rev__gt', models.F('settled_rev'))), name='chat_unsettled'),
         ),
         migrations.AddIndex(
             model_name='lorebook',

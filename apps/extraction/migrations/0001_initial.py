@@ -30,6 +30,7 @@ class Migration(migrations.Migration):
                 ('error', models.TextField(blank=True, default='')),
                 ('claim', models.UUIDField(blank=True, help_text='Identifies the worker that owns the job.', null=True)),
                 ('claims', models.PositiveIntegerField(default=0, help_text='Workers that claimed it since it last made progress.')),
+                ('claimed_at', models.DateTimeField(blank=True, help_text='When a worker last claimed it.', null=True)),
                 ('heartbeat_at', models.DateTimeField(blank=True, null=True)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('started_at', models.DateTimeField(blank=True, null=True)),
@@ -89,6 +90,7 @@ class Migration(migrations.Migration):
                 ('error', models.TextField(blank=True, default='')),
                 ('claim', models.UUIDField(blank=True, help_text='Identifies the worker that owns the job.', null=True)),
                 ('claims', models.PositiveIntegerField(default=0, help_text='Workers that claimed it since it last made progress.')),
+                ('claimed_at', models.DateTimeField(blank=True, help_text='When a worker last claimed it.', null=True)),
                 ('heartbeat_at', models.DateTimeField(blank=True, null=True)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('started_at', models.DateTimeField(blank=True, null=True)),
@@ -136,6 +138,7 @@ class Migration(migrations.Migration):
                 ('error', models.TextField(blank=True, default='')),
                 ('claim', models.UUIDField(blank=True, help_text='Identifies the worker that owns the job.', null=True)),
                 ('claims', models.PositiveIntegerField(default=0, help_text='Workers that claimed it since it last made progress.')),
+                ('claimed_at', models.DateTimeField(blank=True, help_text='When a worker last claimed it.', null=True)),
                 ('heartbeat_at', models.DateTimeField(blank=True, null=True)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('started_at', models.DateTimeField(blank=True, null=True)),
@@ -146,6 +149,29 @@ class Migration(migrations.Migration):
             options={
                 'indexes': [models.Index(fields=['owner', '-id'], name='embedding_job_owner')],
                 'constraints': [models.UniqueConstraint(condition=models.Q(('state__in', ('queued', 'running'))), fields=('owner',), name='embedding_job_one_at_a_time')],
+            },
+        ),
+        migrations.CreateModel(
+            name='IndexJob',
+            fields=[
+                ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('state', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('paused', 'Paused'), ('succeeded', 'Succeeded'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='queued', max_length=16)),
+                ('done', models.PositiveBigIntegerField(default=0)),
+                ('total', models.PositiveBigIntegerField(default=0)),
+                ('error', models.TextField(blank=True, default='')),
+                ('claim', models.UUIDField(blank=True, help_text='Identifies the worker that owns the job.', null=True)),
+                ('claims', models.PositiveIntegerField(default=0, help_text='Workers that claimed it since it last made progress.')),
+                ('claimed_at', models.DateTimeField(blank=True, help_text='When a worker last claimed it.', null=True)),
+                ('heartbeat_at', models.DateTimeField(blank=True, null=True)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('started_at', models.DateTimeField(blank=True, null=True)),
+                ('finished_at', models.DateTimeField(blank=True, null=True)),
+                ('chat', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='index_jobs', to='chats.chat')),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'indexes': [models.Index(models.F('chat'), name='index_job_chat')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('state__in', ('queued', 'running'))), fields=('chat',), name='index_job_one_a_chat')],
             },
         ),
         migrations.CreateModel(
@@ -165,6 +191,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='extractionrun',
             index=models.Index(fields=['owner', 'chat', '-id'], name='run_owner_chat'),
+        ),
+        migrations.AddIndex(
+            model_name='extractionrun',
+            index=models.Index(models.F('claimed_at'), name='run_claimed'),
         ),
         migrations.AddIndex(
             model_name='extractionrun',
