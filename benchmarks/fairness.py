@@ -55,14 +55,15 @@ def main() -> None:
             httpx.Client(base_url=url, headers={"Authorization": f"Bearer {secret}"}, timeout=60, trust_env=False)
         )
         _wait_until(lambda: queues_have_workers() and _is_up(port))
+        job = request_import(busy, upload(file))
         for number in range(CATCH_UPS):
             import_chats(busy, io.BytesIO(_chat(number)), filename="catch-up.jsonl")
-        job = request_import(busy, upload(file))
         rounds = list(_rounds(client, busy, job))
-        memory = sum(_memory(service) for service in services)
+        memory = {service.name: _memory(service) // 2**20 for service in services}
     print(f"recalled after {_figures([recalled for recalled, _ in rounds])} (target: 2 s)")
     print(f"extracted after {_figures([extracted for _, extracted in rounds])} (target: 30 s)")
-    print(f"memory of all processes besides the database: {memory / 2**20:.0f} MB")
+    shares = ", ".join(f"{name} {megabytes}" for name, megabytes in memory.items())
+    print(f"memory besides the database: {sum(memory.values())} MB ({shares})")
 
 
 def _chat(number: int) -> bytes:

@@ -25,7 +25,7 @@ many jobs each of them has. Jobs give way after a time slice: ``execute`` of the
 import datetime as dt
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar
@@ -168,42 +168,44 @@ kinds: Registry[Kind] = Registry()
 def run_next(queue: str) -> None:
     """Run the next job of a queue for a time slice, and enqueue a message if it is not finished then."""
     by_model = {kind.model: kind for kind in kinds if kind.queue == queue}
-    job = claim_next(by_model)
+    job = claim_next(list(by_model))
     if job is not None and by_model[type(job)].execute(job):
         by_model[type(job)].send(job.pk)
 
 
-def claim_next(models: Iterable[type[Job]]) -> Job | None:
+def claim_next(models: Sequence[type[Job]]) -> Job | None:
     """Claim the job whose turn it is among those of ``models``. Return None if there is none to claim.
 
     First come owners with the fewest running jobs, then those whose last turn is the longest ago; of an owner's jobs
-    the one that has waited longest.
+    those of the model that is named first, then the one that has waited longest.
     """
-    models = list(models)
     while found := _next_in_turn(models):
         if job := claim(*found):  # else another worker was faster, or it was claimed too often
             return job
     return None
 
 
-def _next_in_turn(models: Iterable[type[Job]]) -> tuple[type[Job], UUID] | None:
+def _next_in_turn(models: Sequence[type[Job]]) -> tuple[type[Job], UUID] | None:
     now = timezone.now()
-    waiting: list[tuple[dt.datetime, UUID, type[Job], UUID]] = []
+    waiting: dict[UUID, tuple[dt.datetime, type[Job], UUID]] = {}  # each owner's next job
     running: Counter[UUID] = Counter()
     last_turns: dict[UUID, dt.datetime] = {}
     with system_scope():
         for model in models:
             rows = model.objects.filter(model.claimable(now)).annotate(since=Coalesce("claimed_at", "created_at"))
             firsts = rows.order_by("owner_id", "since", "pk").distinct("owner_id")
-            waiting += [(since, owner, model, pk) for since, owner, pk in firsts.values_list("since", "owner_id", "pk")]
+            for owner, since, pk in firsts.values_list("owner_id", "since", "pk"):
+                waiting.setdefault(owner, (since, model, pk))
             recent = model.objects.filter(claimed_at__gt=now - TURN_PERIOD).values_list("owner_id")
             turns = recent.annotate(last=Max("claimed_at"), running=Count("pk", filter=Q(state=Job.State.RUNNING)))
             for owner, last, count in turns:
                 running[owner] += count
                 last_turns[owner] = max(last, last_turns.get(owner, last))
+    if not waiting:
+        return None
     never = now - TURN_PERIOD
-    waiting.sort(key=lambda item: (running[item[1]], last_turns.get(item[1], never), item[0]))
-    return waiting[0][2:] if waiting else None
+    owner = min(waiting, key=lambda owner: (running[owner], last_turns.get(owner, never), waiting[owner][0]))
+    return waiting[owner][1:]
 
 
 def owned(job: J) -> JobQuerySet[J]:

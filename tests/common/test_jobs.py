@@ -240,6 +240,14 @@ def test_turns_count_across_the_kinds_of_jobs_of_a_queue(db: None) -> None:
     assert [jobs.claim_next(kinds) for _ in range(5)] == [imports[0], waiting, *imports[1:], None]
 
 
+def test_an_owners_import_comes_before_work_that_waits_longer(db: None) -> None:
+    owner = UserFactory()
+    older = EmbeddingJob.objects.create(owner_id=owner.pk, model="small")
+    newer = ImportJob.objects.create(owner_id=owner.pk, filename="chat.jsonl")
+    assert next(kind.model for kind in jobs.kinds if kind.queue == "indexing") is ImportJob
+    assert [jobs.claim_next([ImportJob, EmbeddingJob]) for _ in range(2)] == [newer, older]
+
+
 def test_a_job_that_cannot_be_claimed_any_more_does_not_hold_up_the_queue(db: None) -> None:
     broken, sound = queued_run(UserFactory(), claims=jobs.MAX_CLAIMS), queued_run(UserFactory())
     assert next_run() == sound
