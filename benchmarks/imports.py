@@ -35,8 +35,8 @@ def main() -> None:
     )
     try:
         with tempfile.TemporaryFile() as file:
-            _write_chat(file)
-            job = request_import(owner, _upload(file))
+            write_chat(file)
+            job = request_import(owner, upload(file))
         seconds, peak = _watch(job, worker.pid)
         afterwards = _peak(worker.pid, AFTERWARDS)
     finally:
@@ -51,7 +51,8 @@ def main() -> None:
     )
 
 
-def _write_chat(file: IO[bytes]) -> None:
+def write_chat(file: IO[bytes]) -> None:
+    """Write a chat of 100 MB as JSONL."""
     file.write(b'{"chat_metadata":{},"user_name":"unused","character_name":"unused"}')
     number = 0
     while file.tell() < BYTES:
@@ -71,7 +72,8 @@ def _write_chat(file: IO[bytes]) -> None:
         number += 1
 
 
-def _upload(file: IO[bytes]) -> UploadedFile:
+def upload(file: IO[bytes]) -> UploadedFile:
+    """Return a written file as an upload."""
     size = file.tell()
     file.seek(0)
     return UploadedFile(File(file), name="long.jsonl", size=size)

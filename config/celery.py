@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from contextlib import suppress
 from logging.config import dictConfig
 from typing import Any
 
@@ -41,40 +42,53 @@ app.steps["worker"] |= {DjangoStructLogInitStep, HeartbeatStep}
 
 @worker_ready.connect
 def record_worker_heartbeat(**kwargs: object) -> None:
-    """Record that this worker is alive, for the first time when it begins to accept tasks."""
+    """Record that this worker serves its queues, for the first time when it begins to accept tasks."""
     # Models can only be imported after Django's setup, which the worker runs after importing this module.
     from django.db import close_old_connections
 
     from apps.common.health import record_heartbeat
 
-    record_heartbeat()
+    record_heartbeat(app.amqp.queues.consume_from)
     close_old_connections()
 
 
 @celeryd_init.connect
-def declare_queue(**kwargs: object) -> None:
-    """Let only the worker's main process declare the queue.
+def declare_queues(**kwargs: object) -> None:
+    """Let only the worker's main process declare its queues.
 
-    A declaration replaces the queue's notification trigger, which deadlocks with other processes that declare or
+    A declaration replaces a queue's notification trigger, which deadlocks with other processes that declare or
     publish at the same time.
     """
-    app.amqp.queues[app.conf.task_default_queue].no_declare = False
+    for queue in app.amqp.queues.values():
+        queue.no_declare = False
 
 
 @worker_init.connect
 def load_before_forking(**kwargs: object) -> None:
     """Load large modules once before the fork, so that the worker's processes share their memory."""
-    import openai  # noqa: F401
+    if "extraction" in app.amqp.queues.consume_from:
+        import openai  # noqa: F401
 
-    from apps.llm.tokens import load_encoding
+        from apps.llm.tokens import load_encoding
 
-    load_encoding()
+        load_encoding()
+
+
+@worker_process_init.connect
+def load_embedding_model(**kwargs: object) -> None:
+    """Load the embedding model where users wait for it. It has to be loaded after the fork, because of its threads."""
+    if "interactive" in app.amqp.queues.consume_from:
+        from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
+
+        with suppress(EmbeddingUnavailable):
+            get_embedder()
 
 
 @worker_process_init.connect
 def forbid_queue_declaration(**kwargs: object) -> None:
-    """Undo ``declare_queue`` in the worker's child processes."""
-    app.amqp.queues[app.conf.task_default_queue].no_declare = True
+    """Undo ``declare_queues`` in the worker's child processes."""
+    for queue in app.amqp.queues.values():
+        queue.no_declare = True
 
 
 @setup_logging.connect

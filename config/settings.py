@@ -266,12 +266,24 @@ if CELERY_BROKER_URL.startswith("pgmq:"):
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
-CELERY_TASK_DEFAULT_QUEUE = "loci"
-CELERY_TASK_QUEUES = [Queue(CELERY_TASK_DEFAULT_QUEUE, no_declare=True)]  # created by a migration
+# interactive: what a user waits for, at most seconds long; extraction and indexing: jobs, in time slices; scheduled:
+# sweeps and what they start. Each has workers of its own.
+QUEUES = ("interactive", "extraction", "indexing", "scheduled")
+CELERY_TASK_DEFAULT_QUEUE = "scheduled"
+CELERY_TASK_QUEUES = [Queue(name, no_declare=True) for name in QUEUES]  # created by a migration
+CELERY_TASK_ROUTES = {
+    "apps.chats.tasks.dispatch_chat_committed": {"queue": "interactive"},
+    "apps.extraction.tasks.run_extraction": {"queue": "extraction"},
+    "apps.extraction.tasks.run_model_test": {"queue": "extraction"},
+    "apps.chats.tasks.run_import_job": {"queue": "indexing"},
+    "apps.extraction.tasks.run_reembedding": {"queue": "indexing"},
+    "apps.extraction.tasks.index_chat": {"queue": "indexing"},
+}
 CELERY_TASK_TIME_LIMIT = CELERY_VISIBILITY_TIMEOUT - 60
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
-CELERY_WORKER_CONCURRENCY = env.int("WORKER_CONCURRENCY", default=2)
+WORKER_CONCURRENCY = env.int("WORKER_CONCURRENCY", default=2)
+CELERY_WORKER_CONCURRENCY = WORKER_CONCURRENCY
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # in memory: a static schedule needs no file
 # A job without a heartbeat for this many seconds has lost its worker and is claimed by another one.
 RUN_HEARTBEAT_TIMEOUT = env.int("RUN_HEARTBEAT_TIMEOUT", default=60)

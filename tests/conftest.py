@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import pytest
@@ -73,14 +73,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def start_celery_worker(transactional_db: None) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
-    """A function that starts a Celery worker on the test database; what still runs is killed at the end."""
+def start_celery_worker(transactional_db: None) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """A function that starts a Celery worker of some queues, or all, on the test database.
+
+    What still runs is killed at the end.
+    """
     started: list[subprocess.Popen[bytes]] = []
     app.control.purge()
 
-    def start() -> subprocess.Popen[bytes]:
-        started.append(run_worker())
-        wait_for_heartbeat(started[-1])
+    def start(*queues: str) -> subprocess.Popen[bytes]:
+        started.append(run_worker(queues or settings.QUEUES))
+        wait_for_heartbeat(started[-1], queues or settings.QUEUES)
         return started[-1]
 
     yield start
@@ -91,31 +94,31 @@ def start_celery_worker(transactional_db: None) -> Iterator[Callable[[], subproc
 
 @pytest.fixture
 def celery_worker_process(
-    start_celery_worker: Callable[[], subprocess.Popen[bytes]],
+    start_celery_worker: Callable[..., subprocess.Popen[bytes]],
 ) -> subprocess.Popen[bytes]:
     """A Celery worker that takes its tasks from the test database's queue."""
     return start_celery_worker()
 
 
-def run_worker() -> subprocess.Popen[bytes]:
-    """Start the worker as `manage.py up` does, with the settings of the tests."""
+def run_worker(queues: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start a worker of the queues, with the settings of the tests."""
     environment = {
         "DJANGO_SETTINGS_MODULE": "tests.worker_settings",
         "LOCI_TEST_HOME": str(settings.LOCI_HOME),
         "LOG_LEVEL": "WARNING",
     }
     return subprocess.Popen(
-        [sys.executable, "-m", "celery", "--quiet", "-A", "config", "worker"],
+        [sys.executable, "-m", "celery", "--quiet", "-A", "config", "worker", "--queues", ",".join(queues)],
         cwd=ROOT,
         env={**os.environ, **environment},
     )
 
 
-def wait_for_heartbeat(worker: subprocess.Popen[bytes]) -> None:
-    """Wait until the worker begins to take tasks."""
+def wait_for_heartbeat(worker: subprocess.Popen[bytes], queues: Sequence[str]) -> None:
+    """Wait until the worker begins to take tasks of its queues."""
     Heartbeat.objects.all().delete()
     deadline = time.monotonic() + WORKER_TIMEOUT
-    while not Heartbeat.objects.exists():
+    while Heartbeat.objects.count() < len(queues):
         assert worker.poll() is None, "the worker has ended"
         assert time.monotonic() < deadline, "the worker does not take tasks"
         time.sleep(0.05)

@@ -157,8 +157,10 @@ def record_change(
 
 def enqueue_dispatch(event: ChatChanged) -> None:
     """Enqueue one task for all receivers of ``chat_committed``: a task each would cost half as much as the write."""
+    # A file may hold many chats, whose tasks must not precede those of other users' messages.
+    options = {"queue": "scheduled"} if event.kind == ChatChange.Kind.IMPORT else {}
     try:
-        current_app.send_task(DISPATCH_TASK, kwargs=asdict(event))
+        current_app.send_task(DISPATCH_TASK, kwargs=asdict(event), **options)
     except Exception:
         # The write is committed and must not fail because the broker is down. Periodic sweeps find missed changes.
         logger.exception("could not enqueue the dispatch of a change", chat_id=str(event.chat_id), rev=event.rev)

@@ -100,6 +100,9 @@ class Chat(OwnedModel):
     )
     integrity = models.UUIDField(default=uuid.uuid4, editable=False)
     rev = models.PositiveBigIntegerField(default=0, editable=False)
+    settled_rev = models.PositiveBigIntegerField(
+        default=0, editable=False, help_text="The rev up to which the background work for its changes has been started."
+    )
     message_count = models.PositiveIntegerField(default=0, editable=False)
     last_active = models.DateTimeField(default=timezone.now)
     is_group = models.BooleanField(default=False, help_text="The chat has participants.")
@@ -119,7 +122,12 @@ class Chat(OwnedModel):
     objects = OwnedManager.from_queryset(ChatQuerySet)()  # type: ignore[assignment, misc]
 
     class Meta:
-        indexes = [models.Index(fields=["owner", "-last_active", "-id"], name="chat_owner_active")]  # the list
+        indexes = [
+            models.Index(fields=["owner", "-last_active", "-id"], name="chat_owner_active"),  # the list
+            models.Index(
+                "updated_at", name="chat_unsettled", condition=models.Q(rev__gt=models.F("settled_rev"))
+            ),  # the sweep, over all owners
+        ]
 
 
 class Participant(OwnedModel):

@@ -12,7 +12,7 @@ from apps.chats import operations
 from apps.chats.models import Chat, ImportJob
 from apps.chats.signals import ChatChanged, chat_committed
 from apps.chats.transfer import import_jobs
-from apps.common.jobs import jobs_to_revive
+from apps.common import jobs
 from apps.common.scoping import Owner
 
 
@@ -30,15 +30,26 @@ def trim_change_logs(**kwargs: Any) -> None:
 
 @shared_task
 def run_import_job(*, job_id: str, **kwargs: Any) -> None:
-    """Import the file of a job."""
-    import_jobs.run_import_job(UUID(job_id))
+    """Run the next job of the queue, which may be another one than the message was sent for."""
+    jobs.run_next("indexing")
+
+
+def execute_import_job(job: ImportJob) -> bool:
+    """Import the file of a claimed job. Return False, since an import is not divided into time slices."""
+    import_jobs.run_claimed_import_job(job)
+    return False
+
+
+def send_import_job(job_id: UUID) -> None:
+    """Enqueue a message for an import."""
+    run_import_job.delay(job_id=str(job_id))
 
 
 @shared_task
 def sweep_import_jobs(**kwargs: Any) -> None:
     """Restart imports whose worker or task message was lost, and delete old ones."""
-    for job_id in jobs_to_revive(ImportJob):
-        run_import_job.delay(job_id=str(job_id))
+    for job_id in jobs.jobs_to_revive(ImportJob):
+        send_import_job(job_id)
     import_jobs.delete_ended_import_jobs(timezone.now())
 
 

@@ -1,9 +1,10 @@
-"""Liveness and readiness probes, and the worker's heartbeat."""
+"""Liveness and readiness probes, and the workers' heartbeats."""
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from celery import current_app
+from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest, JsonResponse
 from django.utils.timezone import now
@@ -11,18 +12,18 @@ from django.views.decorators.http import require_safe
 
 from apps.common.models import Heartbeat
 
-WORKER = "worker"
 HEARTBEAT_MAX_AGE = dt.timedelta(seconds=60)  # four times the interval between heartbeats
 
 
-def record_heartbeat() -> None:
-    """Record that a worker is alive now."""
-    Heartbeat.objects.update_or_create(part=WORKER, defaults={"at": now()})
+def record_heartbeat(queues: Iterable[str]) -> None:
+    """Record that a worker of these queues is alive now."""
+    for queue in queues:
+        Heartbeat.objects.update_or_create(part=queue, defaults={"at": now()})
 
 
-def delete_heartbeat() -> None:
-    """Delete the heartbeat of an earlier run, so that only the current worker counts as ready."""
-    Heartbeat.objects.filter(part=WORKER).delete()
+def delete_heartbeats() -> None:
+    """Delete the heartbeats of an earlier run, so that only current workers count as ready."""
+    Heartbeat.objects.all().delete()
 
 
 @require_safe
@@ -33,8 +34,8 @@ def alive(request: HttpRequest) -> JsonResponse:
 
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
-    """Return 200 for a readiness probe if database, broker and a worker are available, else 503."""
-    checks = {"database": database_responds, "broker": broker_responds, "worker": worker_has_heartbeat}
+    """Return 200 for a readiness probe if database, broker and a worker of each queue are available, else 503."""
+    checks = {"database": database_responds, "broker": broker_responds, "worker": queues_have_workers}
     results = {name: check_passes(check) for name, check in checks.items()}
     status = 200 if all(results.values()) else 503
     return JsonResponse({"status": "ok" if status == 200 else "unavailable", "checks": results}, status=status)
@@ -62,6 +63,7 @@ def broker_responds() -> bool:
         return bool(broker.connected)
 
 
-def worker_has_heartbeat() -> bool:
-    """Return whether a worker had a recent heartbeat."""
-    return Heartbeat.objects.filter(part=WORKER, at__gte=now() - HEARTBEAT_MAX_AGE).exists()
+def queues_have_workers() -> bool:
+    """Return whether a worker of each queue had a recent heartbeat."""
+    recent = Heartbeat.objects.filter(part__in=settings.QUEUES, at__gte=now() - HEARTBEAT_MAX_AGE)
+    return recent.count() == len(settings.QUEUES)

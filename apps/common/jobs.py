@@ -20,12 +20,17 @@ A queued job with ``wait_until`` can't be claimed before that time; ``resume`` e
 A worker owns a job while the job is running and ``claim`` in its row is the one that the worker received. If
 the job is cancelled, paused or claimed by another worker, the worker's next heartbeat raises ClaimLost. A job
 without a heartbeat for RUN_HEARTBEAT_TIMEOUT seconds has lost its worker and may be claimed by another.
+
+A message in a queue means "run the next job of this queue": ``run_next`` chooses it, so that owners take turns however
+many jobs each of them has. Jobs give way after a time slice: ``execute`` of their kind re-queues them.
 """
 
 import datetime as dt
 import uuid
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar
 from uuid import UUID
 
@@ -33,13 +38,16 @@ import structlog
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import InterfaceError, OperationalError, models
-from django.db.models import F, Q
+from django.db.models import Count, F, Max, Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from apps.common.registry import Registry
 from apps.common.scoping import OwnedManager, OwnedModel, OwnedQuerySet, Owner, owner_id_of, system_scope
 
 MAX_CLAIMS = 5  # after this many claims without progress, a job fails
+SLICE_SECONDS = 10.0  # time after which a job gives way to others
+TURN_PERIOD = dt.timedelta(hours=1)  # owners without a turn within this time wait on equal terms
 ACTIVE_STATES = ("queued", "running")
 OPEN_STATES = (*ACTIVE_STATES, "paused")
 TERMINAL_STATES = ("succeeded", "failed", "cancelled")
@@ -87,6 +95,7 @@ class Job(OwnedModel):
     error = models.TextField(blank=True, default="")
     claim = models.UUIDField(null=True, blank=True, help_text="Identifies the worker that owns the job.")
     claims = models.PositiveIntegerField(default=0, help_text="Workers that claimed it since it last made progress.")
+    claimed_at = models.DateTimeField(null=True, blank=True, help_text="When a worker last claimed it.")
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     wait_until = models.DateTimeField(null=True, blank=True, help_text="A queued job is not claimed before.")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -97,6 +106,13 @@ class Job(OwnedModel):
 
     class Meta:
         abstract = True
+
+    @classmethod
+    def claimable(cls, now: dt.datetime) -> Q:
+        """Return the condition under which a worker may claim a job."""
+        orphaned = Q(state=cls.State.RUNNING) & _without_heartbeat(now)
+        queued = Q(state=cls.State.QUEUED) & (Q(wait_until=None) | Q(wait_until__lte=now))
+        return queued | orphaned if cls.revivable else queued
 
     @property
     def is_active(self) -> bool:
@@ -120,11 +136,8 @@ def lock_owner(owner: Owner) -> None:
 def claim(model: type[J], job_id: UUID, **fields: Any) -> J | None:
     """Claim a job for this worker and update ``fields``. Return None if there is no such job to claim."""
     now = timezone.now()
-    claimable = Q(state=Job.State.QUEUED) & _may_start(now)
-    if model.revivable:
-        claimable |= Q(state=Job.State.RUNNING) & _without_heartbeat(now)
     with system_scope():
-        candidates = model.objects.filter(claimable, pk=job_id)
+        candidates = model.objects.filter(model.claimable(now), pk=job_id)
         candidates.filter(claims__gte=MAX_CLAIMS).update(
             state=Job.State.FAILED,
             error=f"Its worker stopped {MAX_CLAIMS} times at the same step.",
@@ -136,6 +149,7 @@ def claim(model: type[J], job_id: UUID, **fields: Any) -> J | None:
             state=Job.State.RUNNING,
             claim=uuid.uuid4(),
             claims=F("claims") + 1,
+            claimed_at=now,
             heartbeat_at=now,
             wait_until=None,
             error="",
@@ -144,6 +158,66 @@ def claim(model: type[J], job_id: UUID, **fields: Any) -> J | None:
         )
         rows: Any = model.objects.filter(pk=job_id)
         return rows.first() if claimed else None
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Kind of job that workers of ``queue`` execute.
+
+    ``execute`` runs a claimed job for a time slice, and returns True if it re-queued the job. ``send`` enqueues a
+    message for the job with the given id.
+    """
+
+    model: type[Job]
+    queue: str
+    execute: Callable[[Any], bool]
+    send: Callable[[UUID], object]
+
+
+kinds: Registry[Kind] = Registry()
+
+
+def run_next(queue: str) -> None:
+    """Run the next job of a queue for a time slice, and enqueue a message if it is not finished then."""
+    by_model = {kind.model: kind for kind in kinds if kind.queue == queue}
+    job = claim_next(list(by_model))
+    if job is not None and by_model[type(job)].execute(job):
+        by_model[type(job)].send(job.pk)
+
+
+def claim_next(models: Sequence[type[Job]]) -> Job | None:
+    """Claim the job whose turn it is among those of ``models``. Return None if there is none to claim.
+
+    First come owners with the fewest running jobs, then those whose last turn is the longest ago; of an owner's jobs
+    those of the model that is named first, then the one that has waited longest.
+    """
+    while found := _next_in_turn(models):
+        if job := claim(*found):  # else another worker was faster, or it was claimed too often
+            return job
+    return None
+
+
+def _next_in_turn(models: Sequence[type[Job]]) -> tuple[type[Job], UUID] | None:
+    now = timezone.now()
+    waiting: dict[UUID, tuple[dt.datetime, type[Job], UUID]] = {}  # each owner's next job
+    running: Counter[UUID] = Counter()
+    last_turns: dict[UUID, dt.datetime] = {}
+    with system_scope():
+        for model in models:
+            rows = model.objects.filter(model.claimable(now)).annotate(since=Coalesce("claimed_at", "created_at"))
+            firsts = rows.order_by("owner_id", "since", "pk").distinct("owner_id")
+            for owner, since, pk in firsts.values_list("owner_id", "since", "pk"):
+                waiting.setdefault(owner, (since, model, pk))
+            recent = model.objects.filter(claimed_at__gt=now - TURN_PERIOD).values_list("owner_id")
+            turns = recent.annotate(last=Max("claimed_at"), running=Count("pk", filter=Q(state=Job.State.RUNNING)))
+            for owner, last, count in turns:
+                running[owner] += count
+                last_turns[owner] = max(last, last_turns.get(owner, last))
+    if not waiting:
+        return None
+    never = now - TURN_PERIOD
+    owner = min(waiting, key=lambda owner: (running[owner], last_turns.get(owner, never), waiting[owner][0]))
+    return waiting[owner][1:]
 
 
 def owned(job: J) -> JobQuerySet[J]:
@@ -243,10 +317,6 @@ def jobs_to_revive(model: type[Job]) -> list[UUID]:
         ids = list(model.objects.filter(overdue).active().values_list("pk", flat=True))
         model.objects.filter(pk__in=ids, state=Job.State.QUEUED).update(heartbeat_at=now, wait_until=None)
     return ids
-
-
-def _may_start(now: dt.datetime) -> Q:
-    return Q(wait_until=None) | Q(wait_until__lte=now)
 
 
 def _without_heartbeat(now: dt.datetime) -> Q:

@@ -4,7 +4,7 @@ from django.db import models
 
 
 class Heartbeat(models.Model):
-    """Time of the last heartbeat of a part of the installation, such as the worker; one row per part."""
+    """Time of the last heartbeat of a part of the installation: a queue's worker; one row per part."""
 
     part = models.CharField(primary_key=True, max_length=40)
     at = models.DateTimeField()

@@ -7,10 +7,15 @@ class ExtractionConfig(AppConfig):
     def ready(self) -> None:
         from apps.chats.pages.plugins import activity_sources
         from apps.chats.signals import chat_branched, chat_committed
-        from apps.extraction import runs, tasks
+        from apps.common.jobs import Kind, kinds
+        from apps.extraction import embedding_jobs, index_jobs, runs, tasks
+        from apps.extraction.models import EmbeddingJob, ExtractionRun, IndexJob
         from apps.llm.events import embedding_changed
 
         chat_committed.connect(tasks.on_chat_committed)
         chat_branched.connect(tasks.on_chat_branched)
         embedding_changed.connect(tasks.on_embedding_changed)
         activity_sources.register(runs.activities)
+        kinds.register(Kind(ExtractionRun, "extraction", tasks.execute_run, tasks.send_run))
+        kinds.register(Kind(EmbeddingJob, "indexing", embedding_jobs.execute_claimed, tasks.send_embedding_job))
+        kinds.register(Kind(IndexJob, "indexing", index_jobs.execute_claimed, tasks.send_index_job))

@@ -24,7 +24,6 @@ from apps.memories.models import Arc, Memory, Passage
 from apps.memories.passages import index_batches
 
 BATCH_SIZE = 32  # texts that are embedded and stored together
-MAX_SECONDS = 60.0  # time after which a job goes back to the queue to let others run
 TABLES_WITH_TEXT: tuple[type[Any], ...] = (Memory, Arc)
 EMBEDDED_TABLES: tuple[type[Any], ...] = (*TABLES_WITH_TEXT, Passage)
 
@@ -61,15 +60,23 @@ def start_embedding_job(owner: Owner) -> EmbeddingJob | None:
 
 
 def execute(
-    job_id: UUID, *, max_seconds: float = MAX_SECONDS, on_progress: Callable[[int], None] = lambda rows: None
+    job_id: UUID, *, max_seconds: float = jobs.SLICE_SECONDS, on_progress: Callable[[int], None] = lambda rows: None
 ) -> bool:
-    """Run or resume a job. Return True if it must be re-queued because ``max_seconds`` have passed.
-
-    ``on_progress`` is called with the number of rows after each batch. Do nothing if the job can't be claimed.
-    """
+    """Run or resume a job as ``execute_claimed`` does. Do nothing if the job can't be claimed."""
     job = jobs.claim(EmbeddingJob, job_id)
-    if job is None:
-        return False
+    return job is not None and execute_claimed(job, max_seconds=max_seconds, on_progress=on_progress)
+
+
+def execute_claimed(
+    job: EmbeddingJob,
+    *,
+    max_seconds: float = jobs.SLICE_SECONDS,
+    on_progress: Callable[[int], None] = lambda rows: None,
+) -> bool:
+    """Run or resume a claimed job. Return True if it was re-queued because ``max_seconds`` have passed.
+
+    ``on_progress`` is called with the number of rows after each batch.
+    """
     deadline = time.monotonic() + max_seconds
     with jobs.fail_on_error(job):
         try:

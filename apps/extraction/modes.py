@@ -43,7 +43,9 @@ def end_read_only(owner: Owner, chat: Chat, *, learn: bool) -> ChatMemory:
     chat = lock_chat(owner, chat.pk)
     memory = ChatMemory.of_chat(chat)
     if memory.mode == ChatMemory.Mode.READ_ONLY:
-        if not learn:
+        if learn:
+            Chat.objects.for_owner(owner).filter(pk=chat.pk).update(settled_rev=0)  # the next sweep starts a run
+        else:
             mark_all_extracted(chat)
         memory.mode, memory.read_only_since = ChatMemory.Mode.FULL, None
         memory.save()

@@ -4,6 +4,7 @@ Nothing is locked during a model call. A step's result is written in one transac
 messages it read have not changed and that this worker still owns the run.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -43,7 +44,6 @@ from apps.llm.tokens import count_tokens
 from apps.memories.witnesses import learners
 
 MAX_ATTEMPTS = 3  # attempts at a window whose messages change while they are read
-MAX_SECONDS = 240.0  # time after which a run goes back to the queue to let others run
 
 
 @dataclass(frozen=True)
@@ -87,18 +87,21 @@ class MessagesChanged(Exception):
 
 
 def execute(run_id: UUID) -> bool:
-    """Run or resume a run from its first unfinished step. Return True if it must be re-queued.
+    """Run or resume a run to its end, whatever time it takes. Do nothing if the run can't be claimed."""
+    run = jobs.claim(ExtractionRun, run_id)
+    return run is not None and execute_claimed(run, max_seconds=math.inf)
 
-    Do nothing if the run can't be claimed. If the model can't be called, the run waits and keeps its finished steps.
+
+def execute_claimed(run: ExtractionRun, *, max_seconds: float = jobs.SLICE_SECONDS) -> bool:
+    """Resume a claimed run from its first unfinished step. Return True if it was re-queued after ``max_seconds``.
+
+    If the model can't be called, the run waits and keeps its finished steps.
     """
-    run = jobs.claim(ExtractionRun, run_id, waits_for="")
-    if run is None:
-        return False
     with jobs.fail_on_error(run, MessagesChanged, Missing), wait_on_failure(run):
-        deadline = time.monotonic() + MAX_SECONDS
+        deadline = time.monotonic() + max_seconds
         backend = backend_for(run.owner)
         context = Context(run, settings_of(run.chat), backend)
-        jobs.heartbeat(run, backend=backend.name, model=backend.model)
+        jobs.heartbeat(run, backend=backend.name, model=backend.model, waits_for="")
         for _ in _run_steps(context):
             if time.monotonic() > deadline:
                 jobs.requeue(run)

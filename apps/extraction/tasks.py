@@ -1,7 +1,5 @@
 """Celery tasks of extraction, and the signal receivers and sweeps that queue them. Tasks receive ids only."""
 
-import datetime as dt
-import time
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -9,36 +7,41 @@ from uuid import UUID
 
 from celery import shared_task
 from django.db import transaction
-from django.utils import timezone
+from django.db.models import F
 
 from apps.chats.models import Chat, ChatChange
 from apps.chats.signals import ChatChanged
 from apps.common import jobs
 from apps.common.problems import Conflict, Missing
 from apps.common.scoping import Owner, system_scope
-from apps.extraction import embedding_jobs, model_tests, pipeline, runs
+from apps.extraction import embedding_jobs, index_jobs, model_tests, pipeline, runs
 from apps.extraction.invalidation import inherit_from_parent, invalidate_chat
-from apps.extraction.models import EmbeddingJob, ExtractionRun, ModelTest
+from apps.extraction.models import EmbeddingJob, ExtractionRun, IndexJob, ModelTest
 from apps.extraction.settings.queries import settings_of
 from apps.llm.models import Connection
-from apps.memories.passages import index_batches
+from apps.memories.passages import has_stale_passages, index_changed
 
 EDIT_KINDS = (ChatChange.Kind.PATCH, ChatChange.Kind.UNDO)  # the kinds of change that alter existing messages
 MAX_SEARCHED = 500  # newest messages searched for ones to extract if no existing message was altered
-SWEEP_PERIOD = dt.timedelta(hours=2)  # a sweep looks at chats changed within this time
+MAX_SWEPT = 500  # chats that one sweep settles
 TEST_TIME_LIMIT = 3600  # seconds; a model on a slow machine takes a quarter of an hour
-INDEXING_SECONDS = 20.0  # time after which indexing goes back to the queue to let other tasks run
 
 
 def on_chat_committed(event: ChatChanged, **kwargs: Any) -> None:
-    """Invalidate memories that lost their source, start an extraction if it is due, and update the message index."""
+    """Invalidate memories that lost their source, start an extraction if it is due, and index what changed."""
     chat = Chat.objects.for_owner(event.owner_id).select_related("character").filter(pk=event.chat_id).first()
-    if chat is not None:
-        if event.kind in EDIT_KINDS:
-            invalidate_if_exists(chat)
-        extract_if_due(chat, since=0 if event.kind in EDIT_KINDS else max(chat.message_count - MAX_SEARCHED, 0))
-        if settings_of(chat).index_messages:
-            update_index(chat)
+    if chat is None:
+        return
+    altered = event.kind in EDIT_KINDS
+    if altered:
+        invalidate_if_exists(chat)
+    due = extract_if_due(chat, since=0 if altered else max(chat.message_count - MAX_SEARCHED, 0))
+    if settings_of(chat).index_messages and (
+        event.kind == ChatChange.Kind.IMPORT or index_changed(chat.owner_id, chat, event.message_ids)
+    ):
+        request_index_job(chat)
+    if not due:
+        mark_settled(chat, since=event.rev - 1, rev=event.rev)
 
 
 def on_chat_branched(chat: Chat, **kwargs: Any) -> None:
@@ -52,46 +55,60 @@ def invalidate_if_exists(chat: Chat) -> None:
         invalidate_chat(chat.owner_id, chat.pk)
 
 
-def extract_if_due(chat: Chat, *, since: int = 0) -> None:
-    """Start a run if one is due, looking at messages from index ``since`` on."""
-    if runs.is_due(chat, since=since):
+def extract_if_due(chat: Chat, *, since: int = 0) -> bool:
+    """Start a run if one is due, looking at messages from index ``since`` on. Return whether one is due."""
+    due = runs.is_due(chat, since=since)
+    if due:
         request_run(chat.owner_id, chat)
+    return due
 
 
-def update_index(chat: Chat) -> None:
-    """Update the chat's search index for INDEXING_SECONDS, and leave the rest to a task."""
-    end = time.monotonic() + INDEXING_SECONDS
-    for _ in index_batches(chat.owner_id, chat):
-        if time.monotonic() > end:
-            index_chat.delay(chat_id=str(chat.pk))
+# Settled chats: all that their changes require has been started
+
+
+def mark_settled(chat: Chat, *, since: int, rev: int) -> None:
+    """Mark a chat as settled at ``rev`` if it was settled at ``since``, or later: else an earlier task was lost."""
+    rows = Chat.objects.for_owner(chat.owner_id).filter(pk=chat.pk, settled_rev__gte=since, settled_rev__lt=rev)
+    rows.update(settled_rev=rev)
+
+
+def settle(chat: Chat) -> None:
+    """Start what the chat's changes require, in case a task after a change was lost or a run was under way then."""
+    if chat.runs.open().exists():
+        return  # its end settles the chat
+    if not _ended_early_since_change(chat):
+        invalidate_if_exists(chat)
+        if extract_if_due(chat):
             return
+    if settings_of(chat).index_messages and has_stale_passages(chat.owner_id, chat):
+        request_index_job(chat)
+    mark_settled(chat, since=0, rev=chat.rev)
+
+
+def _ended_early_since_change(chat: Chat) -> bool:
+    """Return whether the latest run failed or was cancelled and the chat has not changed since: it is not repeated."""
+    latest = runs.latest_run(chat.owner_id, chat)
+    ended_early = (ExtractionRun.State.FAILED, ExtractionRun.State.CANCELLED)
+    return latest is not None and latest.state in ended_early and latest.chat_rev == chat.rev
 
 
 @shared_task
-def index_chat(*, chat_id: str, **kwargs: Any) -> None:
-    """Update a chat's search index."""
+def settle_chat(*, chat_id: str, **kwargs: Any) -> None:
+    """Settle a chat unless it was deleted."""
     with system_scope():
-        chat = Chat.objects.filter(pk=chat_id).first()
+        chat = Chat.objects.select_related("character").filter(pk=chat_id).first()
     if chat is not None:
-        update_index(chat)
+        settle(chat)
 
 
 @shared_task
 def sweep_chats(**kwargs: Any) -> None:
-    """Invalidate and extract from chats that changed lately, in case the task after a change was lost."""
-    since = timezone.now() - SWEEP_PERIOD
+    """Settle the chats that changed since they were last settled, MAX_SWEPT at a time and each in its own task."""
     with system_scope():
-        chats = list(Chat.objects.filter(updated_at__gte=since).select_related("character"))
-    for chat in chats:
-        if not chat.runs.open().exists() and not _failed_since_change(chat):
-            invalidate_if_exists(chat)
-            extract_if_due(chat)
-
-
-def _failed_since_change(chat: Chat) -> bool:
-    """Return whether the latest run failed and the chat has not changed since, so that a sweep need not retry."""
-    latest = runs.latest_run(chat.owner_id, chat)
-    return latest is not None and latest.state == ExtractionRun.State.FAILED and latest.chat_rev == chat.rev
+        unsettled = Chat.objects.filter(rev__gt=F("settled_rev")).exclude(runs__state__in=jobs.OPEN_STATES)
+        ids = list(unsettled.order_by("updated_at").values_list("pk", flat=True)[:MAX_SWEPT])
+    for chat_id in ids:
+        settle_chat.delay(chat_id=str(chat_id))
 
 
 # Runs
@@ -102,7 +119,7 @@ def request_run(owner: Owner, chat: Chat, **options: Any) -> tuple[ExtractionRun
     with transaction.atomic():
         run, created = runs.start_run(owner, chat, **options)
         if created:
-            transaction.on_commit(partial(run_extraction.delay, run_id=str(run.pk)))
+            transaction.on_commit(partial(send_run, run.pk))
     return run, created
 
 
@@ -111,25 +128,40 @@ def resume_run(run: ExtractionRun) -> ExtractionRun:
     with transaction.atomic():
         run = jobs.resume(run)
         if run.is_active:
-            transaction.on_commit(partial(run_extraction.delay, run_id=str(run.pk)))
+            transaction.on_commit(partial(send_run, run.pk))
     return run
 
 
 @shared_task
 def run_extraction(*, run_id: str, **kwargs: Any) -> None:
-    """Execute a run."""
-    if pipeline.execute(UUID(run_id)):
-        run_extraction.delay(run_id=run_id)
+    """Execute the next run of the queue, which may be another one than the message was sent for."""
+    jobs.run_next("extraction")
+
+
+def execute_run(run: ExtractionRun) -> bool:
+    """Execute a claimed run for a time slice. After its end, settle the chat, which may have new messages.
+
+    Return True if the run was re-queued.
+    """
+    requeued = pipeline.execute_claimed(run)
+    if not requeued:
+        settle_chat.delay(chat_id=str(run.chat_id))
+    return requeued
+
+
+def send_run(run_id: UUID) -> None:
+    """Enqueue a message for a run."""
+    run_extraction.delay(run_id=str(run_id))
 
 
 @shared_task
 def sweep_runs(**kwargs: Any) -> None:
     """Re-queue runs that lost their worker or their queue message."""
     for run_id in jobs.jobs_to_revive(ExtractionRun):
-        run_extraction.delay(run_id=str(run_id))
+        send_run(run_id)
 
 
-# Model tests and embeddings
+# Model tests, embeddings and the search index
 
 
 def request_model_test(owner: Owner, connection: Connection | None) -> ModelTest:
@@ -151,7 +183,7 @@ def request_embedding_job(owner: Owner) -> EmbeddingJob | None:
     with transaction.atomic():
         job = embedding_jobs.start_embedding_job(owner)
         if job and job.claim is None:
-            transaction.on_commit(partial(run_reembedding.delay, job_id=str(job.pk)))
+            transaction.on_commit(partial(send_embedding_job, job.pk))
     return job
 
 
@@ -163,9 +195,32 @@ def on_embedding_changed(owner_id: UUID, **kwargs: Any) -> None:
 
 @shared_task
 def run_reembedding(*, job_id: str, **kwargs: Any) -> None:
-    """Execute a job that recomputes embeddings."""
-    if embedding_jobs.execute(UUID(job_id)):
-        run_reembedding.delay(job_id=job_id)
+    """Execute the next job of the queue, which may be another one than the message was sent for."""
+    jobs.run_next("indexing")
+
+
+def send_embedding_job(job_id: UUID) -> None:
+    """Enqueue a message for a job that recomputes embeddings."""
+    run_reembedding.delay(job_id=str(job_id))
+
+
+def request_index_job(chat: Chat) -> None:
+    """Start a job as ``index_jobs.start_index_job`` does, and queue it on commit; do nothing if the chat is gone."""
+    with suppress(Missing), transaction.atomic():
+        job, created = index_jobs.start_index_job(chat)
+        if created:
+            transaction.on_commit(partial(send_index_job, job.pk))
+
+
+@shared_task
+def index_chat(*, job_id: str, **kwargs: Any) -> None:
+    """Execute the next job of the queue, which may be another one than the message was sent for."""
+    jobs.run_next("indexing")
+
+
+def send_index_job(job_id: UUID) -> None:
+    """Enqueue a message for a job that indexes a chat."""
+    index_chat.delay(job_id=str(job_id))
 
 
 @shared_task
@@ -175,4 +230,6 @@ def sweep_jobs(**kwargs: Any) -> None:
     for test_id in jobs.jobs_to_revive(ModelTest):
         run_model_test.delay(test_id=str(test_id))
     for job_id in jobs.jobs_to_revive(EmbeddingJob):
-        run_reembedding.delay(job_id=str(job_id))
+        send_embedding_job(job_id)
+    for job_id in jobs.jobs_to_revive(IndexJob):
+        send_index_job(job_id)

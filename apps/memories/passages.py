@@ -2,7 +2,8 @@
 
 import datetime as dt
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
@@ -16,7 +17,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Left
 
 from apps.chats.locking import lock_chat
-from apps.chats.models import Chat, Swipe
+from apps.chats.models import Chat, Message, Swipe
 from apps.common.problems import Missing
 from apps.common.scoping import Owner
 from apps.llm.backends import embedder_for
@@ -28,13 +29,14 @@ SESSION_GAP = dt.timedelta(hours=4)  # a longer gap starts a new session
 OWN_SHARE = 0.5  # weight of a turn in its window's vector; its neighbours share the rest
 COMPARE_BATCH_SIZE = 1000  # messages compared with their passages per query
 WRITE_BATCH_SIZE = 32  # messages per transaction
+MAX_URGENT = 8  # changed messages that are indexed before all others; a connected embedder has seconds for so few
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
 class IndexedTurn:
-    """A visible message with its rev, and the number of its session."""
+    """A message with its rev, and the number of its session."""
 
     message_id: UUID
     rev: int
@@ -73,15 +75,46 @@ def index_messages(owner: Owner, chat: Chat) -> int:
 
 def index_batches(owner: Owner, chat: Chat) -> Iterator[int]:
     """Index like ``index_messages``, yielding after each batch. A later call continues where this one stopped."""
-    passages = Passage.objects.for_owner(owner).filter(chat=chat)
     model = _current_model(owner)
+    stale = _stale_windows(owner, chat, model)
+    while batch := list(islice(stale, WRITE_BATCH_SIZE)):
+        yield _write_passages(owner, chat, batch, model)
+
+
+def index_changed(owner: Owner, chat: Chat, message_ids: Collection[UUID]) -> bool:
+    """Index the newest of the changed messages and their neighbours, MAX_URGENT together.
+
+    Return whether other messages of the chat must be indexed. ``message_ids`` are the changed messages.
+    """
+    model = _current_model(owner)
+    changed = set(message_ids)
+    newest: deque[TurnWindow] = deque(maxlen=MAX_URGENT)
+    others = False
+    for window in _stale_windows(owner, chat, model):
+        if changed.isdisjoint(turn.message_id for turn in window.turns):
+            others = True
+        else:
+            others |= len(newest) == MAX_URGENT
+            newest.append(window)
+    if newest:
+        _write_passages(owner, chat, newest, model)
+    return others
+
+
+def has_stale_passages(owner: Owner, chat: Chat) -> bool:
+    """Return whether messages of the chat are not indexed in their present text. No model is loaded."""
+    messages = Message.objects.for_owner(owner).filter(chat=chat)
+    return messages.exclude(passage__message_rev=F("rev")).exists()
+
+
+def _stale_windows(owner: Owner, chat: Chat, model: str) -> Iterator[TurnWindow]:
+    """Yield the windows of messages whose passages are missing or not up to date."""
+    passages = Passage.objects.for_owner(owner).filter(chat=chat)
     windows = _windows(_turns(owner, chat))
     while batch := list(islice(windows, COMPARE_BATCH_SIZE)):
         ids = [window.turn.message_id for window in batch]
         fingerprints = dict(passages.filter(message_id__in=ids).values_list("message_id", "fingerprint"))
-        stale = [window for window in batch if fingerprints.get(window.turn.message_id) != window.fingerprint(model)]
-        for start in range(0, len(stale), WRITE_BATCH_SIZE):
-            yield _write_passages(owner, chat, stale[start : start + WRITE_BATCH_SIZE], model)
+        yield from (window for window in batch if fingerprints.get(window.turn.message_id) != window.fingerprint(model))
 
 
 def _current_model(owner: Owner) -> str:

@@ -1,7 +1,9 @@
 """Liveness and readiness probes."""
 
 import pytest
+from django.conf import settings
 from django.test import Client
+from django.utils.timezone import now
 
 from apps.common.health import HEARTBEAT_MAX_AGE, record_heartbeat
 from apps.common.models import Heartbeat
@@ -24,15 +26,18 @@ def test_not_ready_without_a_worker(client: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_ready_after_a_heartbeat(client: Client) -> None:
-    record_heartbeat()
+def test_ready_once_each_queue_has_a_worker(client: Client) -> None:
+    *others, last = settings.QUEUES
+    record_heartbeat(others)
+    assert client.get("/readyz/").json()["checks"]["worker"] is False
 
+    record_heartbeat([last])
     assert client.get("/readyz/").status_code == 200
 
 
 @pytest.mark.django_db
 def test_an_old_heartbeat_does_not_count(client: Client) -> None:
-    record_heartbeat()
-    Heartbeat.objects.update(at=Heartbeat.objects.get().at - HEARTBEAT_MAX_AGE * 2)
+    record_heartbeat(settings.QUEUES)
+    Heartbeat.objects.filter(part="indexing").update(at=now() - HEARTBEAT_MAX_AGE * 2)
 
     assert client.get("/readyz/").json()["checks"]["worker"] is False

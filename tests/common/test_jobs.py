@@ -9,8 +9,11 @@ from django.db import OperationalError
 from django.test import override_settings
 from django.utils import timezone
 
+from apps.accounts.models import User
+from apps.chats.models import ImportJob
 from apps.common import jobs
-from apps.extraction.models import ExtractionRun, ModelTest
+from apps.common.registry import Registry
+from apps.extraction.models import EmbeddingJob, ExtractionRun, ModelTest
 from tests.factories import UserFactory, make_chat
 
 pytestmark = pytest.mark.django_db
@@ -161,3 +164,119 @@ def test_a_lost_claim_leaves_the_job_as_it_is(job: ExtractionRun) -> None:
         jobs.heartbeat(mine)
     job.refresh_from_db()
     assert (job.state, job.error) == ("cancelled", "")
+
+
+@pytest.mark.parametrize("error", ["deadlock detected", "canceling statement due to statement timeout"])
+def test_a_database_error_that_recurs_fails_the_job_after_five_claims(job: ExtractionRun, error: str) -> None:
+    for _ in range(jobs.MAX_CLAIMS):
+        with pytest.raises(OperationalError), jobs.fail_on_error(claimed(job)):
+            raise OperationalError(error)
+        update(job, heartbeat_at=timezone.now() - LONG_AGO)
+    assert jobs.claim(ExtractionRun, job.pk) is None
+    job.refresh_from_db()
+    assert job.state == "failed"
+
+
+# Which job comes next
+
+
+def queued_run(owner: User, **fields: Any) -> ExtractionRun:
+    run: ExtractionRun = ExtractionRun.objects.create(owner_id=owner.pk, chat=make_chat(owner), **fields)
+    return run
+
+
+def next_run() -> ExtractionRun:
+    found = jobs.claim_next([ExtractionRun])
+    assert isinstance(found, ExtractionRun)
+    return found
+
+
+def test_owners_take_turns_however_many_jobs_each_of_them_has(db: None) -> None:
+    busy, other = UserFactory(), UserFactory()
+    for _ in range(5):
+        queued_run(busy)
+    jobs.requeue(next_run())
+    waiting = queued_run(other)
+    run = next_run()
+    assert run == waiting
+    jobs.requeue(run)
+    turns = []
+    for _ in range(6):
+        run = next_run()
+        turns.append(run.owner_id)
+        jobs.requeue(run)
+    assert turns == [busy.pk, other.pk] * 3
+
+
+def test_an_owner_whose_jobs_run_already_comes_after_one_with_none(db: None) -> None:
+    busy, other = UserFactory(), UserFactory()
+    for _ in range(3):
+        queued_run(busy)
+    served = queued_run(other)
+    jobs.end(jobs.claim(ExtractionRun, served.pk) or served, "succeeded")
+    next_run()
+    waiting = queued_run(other)  # its owner had the latest turn, but nothing of it runs
+    ExtractionRun.objects.for_owner(other).filter(pk=served.pk).update(claimed_at=timezone.now())
+    assert next_run() == waiting
+    assert next_run().owner_id == busy.pk
+    assert next_run().owner_id == busy.pk
+    assert jobs.claim_next([ExtractionRun]) is None
+
+
+def test_of_an_owners_jobs_the_one_that_has_waited_longest_comes_next(db: None) -> None:
+    owner = UserFactory()
+    first, second, third = (queued_run(owner) for _ in range(3))
+    for expected in (first, second, third, first, second):
+        run = next_run()
+        assert run == expected
+        jobs.requeue(run)
+
+
+def test_turns_count_across_the_kinds_of_jobs_of_a_queue(db: None) -> None:
+    busy, other = UserFactory(), UserFactory()
+    imports = [ImportJob.objects.create(owner_id=busy.pk, filename="chat.jsonl") for _ in range(3)]
+    waiting = EmbeddingJob.objects.create(owner_id=other.pk, model="small")
+    kinds = [ImportJob, EmbeddingJob]
+    assert [jobs.claim_next(kinds) for _ in range(5)] == [imports[0], waiting, *imports[1:], None]
+
+
+def test_an_owners_import_comes_before_work_that_waits_longer(db: None) -> None:
+    owner = UserFactory()
+    older = EmbeddingJob.objects.create(owner_id=owner.pk, model="small")
+    newer = ImportJob.objects.create(owner_id=owner.pk, filename="chat.jsonl")
+    assert next(kind.model for kind in jobs.kinds if kind.queue == "indexing") is ImportJob
+    assert [jobs.claim_next([ImportJob, EmbeddingJob]) for _ in range(2)] == [newer, older]
+
+
+def test_a_job_that_cannot_be_claimed_any_more_does_not_hold_up_the_queue(db: None) -> None:
+    broken, sound = queued_run(UserFactory(), claims=jobs.MAX_CLAIMS), queued_run(UserFactory())
+    assert next_run() == sound
+    broken.refresh_from_db()
+    assert broken.state == "failed"
+
+
+def test_a_job_whose_worker_died_takes_its_turn_again(job: ExtractionRun) -> None:
+    claimed(job)
+    assert jobs.claim_next([ExtractionRun]) is None
+    update(job, heartbeat_at=timezone.now() - LONG_AGO)
+    assert next_run() == job
+
+
+def test_a_job_that_is_not_finished_after_its_slice_is_sent_again(
+    job: ExtractionRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[Any] = []
+    finished = iter([False, True])
+
+    def execute(run: ExtractionRun) -> bool:
+        if next(finished):
+            return not jobs.end(run, "succeeded")
+        jobs.requeue(run)
+        return True
+
+    kinds: Registry[jobs.Kind] = Registry()
+    kinds.register(jobs.Kind(ExtractionRun, "tests", execute, sent.append))
+    monkeypatch.setattr(jobs, "kinds", kinds)
+    for _ in range(3):  # the third message finds nothing to do
+        jobs.run_next("tests")
+    assert sent == [job.pk]

@@ -285,3 +285,10 @@ def test_a_queue_that_lost_a_run_is_swept(owner: User, monkeypatch: pytest.Monke
     ExtractionRun.objects.for_owner(owner).update(created_at=timezone.now() - dt.timedelta(minutes=5))
     tasks.sweep_runs()
     assert sent == [str(run.pk)]
+
+
+def test_a_message_of_more_than_200_000_tokens_is_read(owner: User) -> None:
+    chat = make_chat(owner, STORY[0], "漢字仮名" * 50_000, STORY[1], "And?", character=make_character(owner))
+    run = extract(chat)
+    assert (run.state, run.error) == ("succeeded", "")
+    assert any(STORY[1] in memory.text for memory in memories(chat))

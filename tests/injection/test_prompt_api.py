@@ -71,6 +71,13 @@ def test_the_prompt_stays_within_the_context(api, chat, memories, context_tokens
     assert body["messages"][-1]["content"] == "What about the key?"
 
 
+def test_a_message_of_more_than_200_000_tokens_leaves_its_chat_usable(api, alice):
+    chat = make_chat(alice, "Hello.", "漢字仮名" * 60_000, "And?")
+    reply = ask(api, chat, context_tokens=4000, history=True)
+    assert reply.status_code == 200, reply.content
+    assert reply.json()["messages"][-1]["content"] == "And?"
+
+
 def test_history_loses_its_oldest_messages_and_leaves_out_hidden_ones(api, chat, memories):
     chat.messages.filter(index=29).update(is_system=True)
     contents = [m["content"] for m in ask(api, chat, history=True).json()["messages"]]

@@ -1,7 +1,9 @@
+import time
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.llm.tokens import count_tokens
+from apps.llm.tokens import MAX_PIECE_CHARACTERS, count_tokens, load_encoding
 
 
 def test_counts_of_known_texts():
@@ -19,3 +21,17 @@ def test_a_text_costs_at_most_its_bytes_and_only_nothing_is_free(left, right):
     whole = count_tokens(left + right)
     assert whole <= len((left + right).encode("utf-8"))
     assert (whole == 0) == (left + right == "")
+
+
+def test_a_text_of_any_length_is_counted_in_seconds():
+    """The tokenizer itself refuses more than 200,000 tokens, and more than a few million characters."""
+    started = time.monotonic()
+    assert count_tokens("漢字仮名" * 100_000) >= 400_000
+    assert count_tokens("a" * 3_000_000) > 0
+    assert time.monotonic() - started < 20
+
+
+def test_a_count_in_pieces_differs_by_at_most_a_token_a_piece():
+    text = "The tide had gone out further than either of them remembered. " * 2000
+    pieces = len(text) // MAX_PIECE_CHARACTERS + 1
+    assert abs(count_tokens(text) - len(load_encoding().encode_ordinary(text))) <= pieces

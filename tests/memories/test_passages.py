@@ -8,9 +8,12 @@ from django.db import connection
 from apps.accounts.models import User
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.locking import Guard
-from apps.chats.models import Chat
+from apps.chats.models import Chat, ChatChange
 from apps.chats.operations import Patch, append_messages, create_chat, delete_chat, patch_messages
-from apps.extraction import tasks
+from apps.chats.signals import ChatChanged
+from apps.common import jobs
+from apps.extraction import index_jobs, tasks
+from apps.extraction.models import IndexJob
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.memories import passages
 from apps.memories.models import Passage
@@ -171,15 +174,59 @@ def test_batches_go_on_where_the_last_ones_stopped(owner, chat, monkeypatch):
     assert index_messages(owner, chat) == 0
 
 
-def test_a_long_chat_is_indexed_in_several_turns(owner, chat, monkeypatch):
+def changed(chat, messages=()):
+    """Tell the receivers of a change of the chat, as a worker does."""
+    ids = [message.pk for message in messages]
+    event = ChatChanged(chat.owner_id, chat.pk, ChatChange.Kind.APPEND, chat.rev, chat.integrity, ids)
+    tasks.on_chat_committed(event)
+
+
+@pytest.fixture
+def queued(monkeypatch):
+    """The ids of the index jobs that were enqueued."""
+    sent = []
+    monkeypatch.setattr(tasks.index_chat, "delay", lambda *, job_id: sent.append(job_id))
+    return sent
+
+
+def test_an_imported_chat_is_indexed_in_time_slices(
+    owner, chat, monkeypatch, queued, django_capture_on_commit_callbacks
+):
     monkeypatch.setattr(passages, "WRITE_BATCH_SIZE", 1)
-    monkeypatch.setattr(tasks, "INDEXING_SECONDS", 0)
-    queued = []
-    monkeypatch.setattr(tasks.index_chat, "delay", lambda **arguments: queued.append(arguments))
-    tasks.update_index(chat)
-    while queued:
-        tasks.index_chat(**queued.pop())
+    with django_capture_on_commit_callbacks(execute=True):
+        changed(chat)
+    changed(chat)  # the same job serves it
+    [job_id] = queued
+    for count in range(1, 5):
+        job = jobs.claim(IndexJob, job_id)
+        assert index_jobs.execute_claimed(job, max_seconds=0)
+        assert len(rows(owner)) == count
+    assert not index_jobs.execute_claimed(jobs.claim(IndexJob, job_id), max_seconds=0)
     assert [row.message.index for row in rows(owner)] == [0, 1, 2, 3]
+    job.refresh_from_db()
+    assert (job.state, job.done) == ("succeeded", 4)
+
+
+def test_a_new_message_is_indexed_at_once_although_its_chat_waits(
+    owner, chat, queued, django_capture_on_commit_callbacks
+):
+    [message] = append_messages(owner, chat.pk, [said("The bell lies on the sand.")]).messages
+    with django_capture_on_commit_callbacks(execute=True):
+        changed(chat, [message])
+    assert {row.message.index for row in rows(owner)} == {message.index - 1, message.index}
+    assert len(queued) == 1  # for the others
+
+
+def test_many_new_messages_leave_the_older_of_them_to_a_job(
+    owner, chat, queued, monkeypatch, django_capture_on_commit_callbacks
+):
+    index_messages(owner, chat)
+    monkeypatch.setattr(passages, "MAX_URGENT", 2)
+    new = append_messages(owner, chat.pk, [said(f"Bell number {n}.") for n in range(3)]).messages
+    with django_capture_on_commit_callbacks(execute=True):
+        changed(chat, new)
+    assert {message.index for message in new[1:]} <= {row.message.index for row in rows(owner)}
+    assert len(queued) == 1
 
 
 def test_another_owner_indexes_nothing_of_it(owner, chat):

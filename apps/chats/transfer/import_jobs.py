@@ -52,12 +52,17 @@ def access_import_job(owner: Owner, job_id: UUID) -> ImportJob:
 
 
 def run_import_job(job_id: UUID) -> None:
-    """Import the file of a job, if the job can be claimed. An unreadable file fails the job."""
-    job = jobs.claim(ImportJob, job_id, done=0, messages=0)
-    if job is None:
-        return
+    """Import the file of a job, if the job can be claimed."""
+    job = jobs.claim(ImportJob, job_id)
+    if job is not None:
+        run_claimed_import_job(job)
+
+
+def run_claimed_import_job(job: ImportJob) -> None:
+    """Import the file of a claimed job, from the beginning. An unreadable file fails the job."""
     try:
         with jobs.fail_on_error(job, Problem):
+            jobs.heartbeat(job, done=0, messages=0)
             _import(job)
     finally:
         remove_file_if_ended(job)

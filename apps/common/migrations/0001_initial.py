@@ -27,5 +27,8 @@ class Migration(migrations.Migration):
                 ("at", models.DateTimeField()),
             ],
         ),
-        migrations.RunSQL("SELECT pgmq.create('loci')", migrations.RunSQL.noop),  # publishers need it to exist
+        migrations.RunSQL(  # publishers need them to exist
+            "SELECT pgmq.create(name) FROM unnest(ARRAY['interactive', 'extraction', 'indexing', 'scheduled']) AS name",
+            migrations.RunSQL.noop,
+        ),
     ]

@@ -1,8 +1,9 @@
-"""Background jobs of a user: tests of models, and recomputed embeddings."""
+"""Background jobs of a user: tests of models, recomputed embeddings, and the search index of chats."""
 
 from django.db import models
 from django.db.models import Q
 
+from apps.chats.models import Chat
 from apps.common.fields import OrderedJSONField
 from apps.common.jobs import ACTIVE_STATES, Job
 from apps.llm.models import Connection
@@ -40,3 +41,14 @@ class EmbeddingJob(Job):
     def model_name(self) -> str:
         """Return the name of the model without its vector space."""
         return self.model.rpartition("#")[0] or self.model
+
+class IndexJob(Job):
+    """Job that indexes the messages of a chat. ``done`` are passages written, ``total`` the chat's messages."""
+
+    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="index_jobs", db_index=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["chat"], condition=Q(state__in=ACTIVE_STATES), name="index_job_one_a_chat")
+        ]
+        indexes = [models.Index("chat", name="index_job_chat")]  # for the chat's ended job

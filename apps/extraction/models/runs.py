@@ -46,7 +46,10 @@ class ExtractionRun(Job):
         ]
         indexes = [
             models.Index(fields=["owner", "chat", "-id"], name="run_owner_chat"),  # for the chat's latest run
-            models.Index("heartbeat_at", condition=Q(state__in=ACTIVE_STATES), name="run_alive"),  # for the sweep
+            models.Index("claimed_at", name="run_claimed"),  # for the owners' latest turns
+            models.Index(
+                "heartbeat_at", condition=Q(state__in=ACTIVE_STATES), name="run_alive"
+            ),  # for workers, and the sweep
         ]
 
     @property

@@ -11,6 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
+from django.conf import settings
 from django.db import connection
 
 from apps.accounts.models import User
@@ -219,7 +220,9 @@ def test_another_worker_goes_on_where_one_was_killed_and_sweeps_find_what_the_qu
 
     swipe(lost, 0, "FACT(2): Mira was born in a lighthouse.")
     empty_queue()
+    before = run_of(lost)
     tasks.sweep_chats()
+    wait_until(lambda: run_of(lost) != before)
     assert ended(lost).state == "succeeded"
     rows = told(lost)
     assert any("lighthouse" in str(row) for row in rows)
@@ -228,7 +231,8 @@ def test_another_worker_goes_on_where_one_was_killed_and_sweeps_find_what_the_qu
 
 def empty_queue() -> None:
     with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM pgmq.q_loci")
+        for queue in settings.QUEUES:
+            cursor.execute(f"DELETE FROM pgmq.q_{queue}")
 
 
 def test_a_run_lets_go_of_a_silent_model_within_seconds(

@@ -17,7 +17,7 @@ from django.core.management import call_command, get_commands
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
-from apps.common.health import delete_heartbeat
+from apps.common.health import delete_heartbeats
 from apps.common.static_files import collect_if_changed
 from apps.launcher import embedded_postgres
 from apps.launcher.supervisor import Service, ServiceFailed, StopRequested, keep_running, print_status, spawn, stopping
@@ -25,20 +25,21 @@ from apps.launcher.supervisor import Service, ServiceFailed, StopRequested, keep
 READY_TIMEOUT, READY_INTERVAL = 90, 0.25  # seconds
 PYTHON = sys.executable
 CELERY = [PYTHON, "-m", "celery", "--quiet", "-A", "config"]
+NICENESS = {"extraction": 5, "indexing": 10}  # what users wait for gets the processor first
 NO_POOL = {"DATABASE_POOL_SIZE": "0"}  # tasks use one connection, and a pool's threads do not survive a fork
 
 
 class Command(BaseCommand):
-    """Migrate, load the demo, and run the web server, a worker and beat until a stop signal."""
+    """Migrate, load the demo, and run the web server, the workers and beat until a stop signal."""
 
-    help = "Run all of Loci in the foreground: database, web server, worker and scheduler."
+    help = "Run all of Loci in the foreground: database, web server, workers and scheduler."
     requires_migrations_checks = False
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until a stop signal. Raise CommandError."""
         with single_instance(settings.LOCI_HOME):
             refuse_busy_port(settings.LOCI_HOST, settings.LOCI_PORT)
-            services = [worker(), beat(), web()]
+            services = [*(worker(queue) for queue in settings.QUEUES), beat(), web()]
             try:
                 with stopping(services):
                     run(services)
@@ -56,7 +57,7 @@ def run(services: Sequence[Service]) -> None:
     """Prepare the installation, start the services and keep them running."""
     call_command("migrate", interactive=False, verbosity=0)
     collect_if_changed()
-    delete_heartbeat()
+    delete_heartbeats()
     connections.close_all()
     for service in services:
         service.start()
@@ -77,10 +78,16 @@ def web() -> Service:
     return Service("web", [PYTHON, "-m", "gunicorn", *options, "config.asgi:application"])
 
 
-def worker() -> Service:
-    """Return the Celery worker, without its messages to other workers and monitors."""
+def worker(queue: str) -> Service:
+    """Return the Celery worker of a queue, without its messages to other workers and monitors."""
     options = ["worker", "--without-gossip", "--without-mingle", "--without-heartbeat"]
-    return Service("worker", [*CELERY, *options], NO_POOL)
+    options += ["--queues", queue, "--concurrency", str(concurrency(queue))]
+    return Service(f"{queue} worker", ["nice", "-n", str(NICENESS.get(queue, 0)), *CELERY, *options], NO_POOL)
+
+
+def concurrency(queue: str) -> int:
+    """Return how many tasks the worker of a queue executes at once."""
+    return settings.WORKER_CONCURRENCY if queue in ("interactive", "extraction") else 1
 
 
 def beat() -> Service:

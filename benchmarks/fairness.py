@@ -1,0 +1,154 @@
+"""Waiting time of a user while another one's import of 100 MB and 50 catch-ups run, all by the built-in backend.
+
+A new message must be found by search within 2 s and extracted within 30 s. All processes run as ``manage.py up`` runs
+them, except for the embedded database, which runs already.
+"""
+
+import io
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import httpx
+import psutil
+from django.conf import settings
+from django.test import override_settings
+
+from apps.accounts.models import User
+from apps.accounts.operations import create_token
+from apps.chats.models import ImportJob
+from apps.chats.tasks import request_import
+from apps.chats.transfer.imports import import_chats
+from apps.common.health import queues_have_workers
+from apps.extraction.models import ExtractionRun
+from apps.launcher.management.commands.up import beat, web, worker
+from apps.launcher.supervisor import Service
+from benchmarks.imports import upload, write_chat
+
+CATCH_UPS, MESSAGES = 50, 100
+ROUNDS = 10
+MAX_WAIT = 300.0  # seconds
+PLACES = ("harbour", "lighthouse", "old mill", "ferry house", "market hall")
+
+
+def main() -> None:
+    """Run the load and print how long the other user waits."""
+    busy, waiting = (User.objects.create_user(f"bench-fairness-{name}@example.com") for name in ("busy", "waiting"))
+    _, secret = create_token(waiting, name="bench")
+    with ExitStack() as stack:
+        file = stack.enter_context(tempfile.TemporaryFile())
+        write_chat(file)
+        port = _free_port()
+        with override_settings(LOCI_HOST="127.0.0.1", LOCI_PORT=port):
+            services = [web(), beat(), *map(worker, settings.QUEUES)]
+        for service in services:
+            stack.enter_context(_running(service))
+        url = f"http://127.0.0.1:{port}/api/v1/"
+        client = stack.enter_context(
+            httpx.Client(base_url=url, headers={"Authorization": f"Bearer {secret}"}, timeout=60, trust_env=False)
+        )
+        _wait_until(lambda: queues_have_workers() and _is_up(port))
+        job = request_import(busy, upload(file))
+        for number in range(CATCH_UPS):
+            import_chats(busy, io.BytesIO(_chat(number)), filename="catch-up.jsonl")
+        rounds = list(_rounds(client, busy, job))
+        memory = {service.name: _memory(service) // 2**20 for service in services}
+    print(f"recalled after {_figures([recalled for recalled, _ in rounds])} (target: 2 s)")
+    print(f"extracted after {_figures([extracted for _, extracted in rounds])} (target: 30 s)")
+    shares = ", ".join(f"{name} {megabytes}" for name, megabytes in memory.items())
+    print(f"memory besides the database: {sum(memory.values())} MB ({shares})")
+
+
+def _chat(number: int) -> bytes:
+    """Return a chat in which a memory is found every few messages."""
+    lines: list[dict[str, Any]] = [{"user_name": "Alice", "character_name": f"Mira {number}"}]
+    for n in range(MESSAGES):
+        text = f"My cousin Anna{n} moved to the {PLACES[n % 5]} in {1700 + n} with {n + 2} dogs and a boat."
+        lines.append({"name": "Alice" if n % 2 else "Mira", "is_user": bool(n % 2), "mes": text})
+    return "\n".join(map(json.dumps, lines)).encode()
+
+
+def _rounds(client: httpx.Client, busy: User, job: ImportJob) -> Iterator[tuple[float, float]]:
+    """Yield the seconds until a new message is found and until it is extracted, for each round."""
+    chat = client.post("chats/", json={"title": "Waiting"}).json()["id"]
+    for number in range(ROUNDS):
+        recalled, extracted = _round(client, chat, number)
+        job.refresh_from_db()
+        left = ExtractionRun.objects.for_owner(busy).active().count()
+        print(
+            f"round {number + 1}: recalled after {recalled:.1f} s, extracted after {extracted:.1f} s; meanwhile the "
+            f"import is {job.state}, {left} catch-ups are left",
+            flush=True,
+        )
+        yield recalled, extracted
+
+
+def _round(client: httpx.Client, chat: str, number: int) -> tuple[float, float]:
+    """Append messages and wait. Return the seconds until the first is found and until it is extracted."""
+    name = f"Bertram{number}"
+    texts = [f"My uncle {name} sold the {PLACES[number % 5]} to Captain Hale for a violin.", "Did he?", "He did."]
+    messages = [
+        {"name": "Mira" if n % 2 else "Alice", "is_user": n % 2 == 0, "mes": text} for n, text in enumerate(texts)
+    ]
+    started = time.monotonic()
+    client.post(f"chats/{chat}/append/", json={"messages": messages, "force": True}).raise_for_status()
+    query = {"query": f"What did {name} sell?", "chat": chat, "tiers": ["messages"], "limit": 5}
+    _wait_until(lambda: name in client.post("memories/search/", json=query).text)
+    recalled = time.monotonic() - started
+    _wait_until(lambda: name in client.get("memories/", params={"chat": chat}).text)
+    return recalled, time.monotonic() - started
+
+
+def _figures(seconds: list[float]) -> str:
+    return f"{sorted(seconds)[len(seconds) // 2]:.1f} s (median), {max(seconds):.1f} s (longest of {len(seconds)})"
+
+
+@contextmanager
+def _running(service: Service) -> Iterator[None]:
+    process = subprocess.Popen(service.command, env={**os.environ, **service.environment}, start_new_session=True)
+    service.process = process
+    try:
+        yield
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _is_up(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/healthz/", trust_env=False).is_success
+    except httpx.TransportError:
+        return False
+
+
+def _wait_until(condition: Callable[[], bool]) -> None:
+    """Wait until the condition holds. Raise RuntimeError after MAX_WAIT seconds."""
+    deadline = time.monotonic() + MAX_WAIT
+    while not condition():
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"Nothing happened within {MAX_WAIT:g} s.")
+        time.sleep(0.1)
+
+
+def _memory(service: Service) -> int:
+    """Return the memory of the service's processes in bytes; what processes share is divided among them."""
+    assert service.process
+    parent = psutil.Process(service.process.pid)
+    return sum(process.memory_full_info().pss for process in [parent, *parent.children(recursive=True)])
