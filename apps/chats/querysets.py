@@ -1,11 +1,11 @@
-"""Querysets of chats and messages."""
+"""Querysets and managers of chats and messages."""
 
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 from django.db import models
 from django.db.models.functions import Left
 
-from apps.common.scoping import OwnedQuerySet
+from apps.common.scoping import OwnedManager, OwnedQuerySet, Owner
 
 LAST_TEXT_LENGTH = 400  # characters
 
@@ -26,6 +26,26 @@ class ChatQuerySet(OwnedQuerySet["Chat"]):  # type: ignore[name-defined]
             position=models.F("message__swipe_id"),
         )
         return self.annotate(last_text=models.Subquery(last.values_list(Left("mes", LAST_TEXT_LENGTH))[:1]))
+
+
+class ChatManager(OwnedManager.from_queryset(ChatQuerySet)):  # type: ignore[misc]
+    """Manager of the chats that are not in the bin."""
+
+    is_bin = False
+
+    def get_queryset(self) -> models.QuerySet[Any]:
+        return super().get_queryset().filter(deleted_at__isnull=not self.is_bin)
+
+    if not TYPE_CHECKING:
+
+        def for_owner(self, owner: Owner) -> ChatQuerySet:
+            return super().for_owner(owner).filter(deleted_at__isnull=not self.is_bin)
+
+
+class BinManager(ChatManager):
+    """Manager of the chats in the bin: deleted, and not yet purged."""
+
+    is_bin = True
 
 
 class MessageQuerySet(OwnedQuerySet["Message"]):  # type: ignore[name-defined]

@@ -77,6 +77,9 @@ class Migration(migrations.Migration):
                 ('is_group', models.BooleanField(default=False, help_text='The chat has participants.')),
                 ('parent_index', models.PositiveIntegerField(blank=True, help_text='Index of the last message copied from the parent.', null=True)),
                 ('is_checkpoint', models.BooleanField(default=False, help_text='A branch saved to return to later.')),
+                ('story', models.UUIDField(default=apps.common.ids.uuid7, editable=False, help_text='Shared by a chat and all its branches.')),
+                ('deleted_at', models.DateTimeField(editable=False, help_text='When it was put into the bin.', null=True)),
+                ('keeps_memories', models.BooleanField(default=False, editable=False, help_text='In the bin: what its character learnt stays in other chats.')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('character', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='chats', to='chats.character')),
@@ -225,6 +228,14 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='chat',
             index=models.Index(fields=['owner', '-last_active', '-id'], name='chat_owner_active'),
+        ),
+        migrations.AddIndex(
+            model_name='chat',
+            index=models.Index(models.F('deleted_at'), condition=models.Q(('deleted_at__isnull', False)), name='chat_deleted'),
+        ),
+        migrations.AddConstraint(
+            model_name='chat',
+            constraint=models.CheckConstraint(condition=models.Q(('keeps_memories', False), ('deleted_at__isnull', False), _connector='OR'), name='chat_keeps_memories_in_bin'),
         ),
         migrations.AddIndex(
             model_name='lorebook',

@@ -116,6 +116,7 @@ class Migration(migrations.Migration):
             name='Memory',
             fields=[
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('story', models.UUIDField(editable=False, help_text='The story of its chat; null for one without a chat.', null=True)),
                 ('tier', models.CharField(choices=[('long_term', 'Long-term'), ('session', 'Session')], max_length=16)),
                 ('kind', models.CharField(choices=[('fact', 'Fact'), ('relationship', 'Relationship'), ('preference', 'Preference'), ('event', 'Event'), ('scene', 'Scene'), ('revelation', 'Revelation'), ('development', 'Development'), ('detail', 'Detail')], max_length=16)),
                 ('text', models.TextField()),
@@ -139,6 +140,8 @@ class Migration(migrations.Migration):
                 ('lexemes', django.contrib.postgres.search.SearchVectorField(editable=False, null=True)),
                 ('candidate_hash', models.CharField(blank=True, default='', editable=False, max_length=64)),
                 ('deleted_at', models.DateTimeField(blank=True, help_text='Set on a tombstone, which keeps a deleted memory from being learnt again.', null=True)),
+                ('in_bin', models.BooleanField(default=False, editable=False, help_text='All chats that it comes from are in the bin, or gone for good.')),
+                ('kept', models.BooleanField(default=False, editable=False, help_text='A person kept it when its chat was deleted for good.')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('character', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='memories', to='chats.character')),
@@ -162,6 +165,7 @@ class Migration(migrations.Migration):
                 ('message_ids', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), default=list, help_text="The branch's copies of its source messages.", size=None)),
                 ('state', models.CharField(choices=[('active', 'Active'), ('superseded', 'Superseded'), ('retired', 'Retired')], default='active', max_length=16)),
                 ('retired_reason', models.CharField(blank=True, choices=[('capacity', 'Capacity'), ('merged', 'Merged'), ('split', 'Split'), ('undone', 'Undone'), ('source_changed', 'Source Changed'), ('source_gone', 'Source Gone'), ('fresh_start', 'Fresh Start'), ('outdated', 'Outdated'), ('by_hand', 'By Hand')], default='', max_length=32)),
+                ('confidence', models.FloatField(default=0.7, help_text='As confirmed in the branch.')),
                 ('chat', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='inheritances', to='chats.chat')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('valid_from', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chats.message')),
@@ -208,6 +212,7 @@ class Migration(migrations.Migration):
             name='Relationship',
             fields=[
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('story', models.UUIDField(editable=False, help_text='The story of its chat; null for one without a chat.', null=True)),
                 ('retired_reason', models.CharField(blank=True, choices=[('capacity', 'Capacity'), ('merged', 'Merged'), ('split', 'Split'), ('undone', 'Undone'), ('source_changed', 'Source Changed'), ('source_gone', 'Source Gone'), ('fresh_start', 'Fresh Start'), ('outdated', 'Outdated'), ('by_hand', 'By Hand')], default='', max_length=32)),
                 ('retired_by', models.CharField(blank=True, default='', help_text='The person who retired the entry; empty if a run did.', max_length=100)),
                 ('state_before', models.CharField(blank=True, default='', help_text='The state that undoing the retirement restores.', max_length=16)),
@@ -283,6 +288,7 @@ class Migration(migrations.Migration):
             name='Arc',
             fields=[
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('story', models.UUIDField(editable=False, help_text='The story of its chat; null for one without a chat.', null=True)),
                 ('retired_reason', models.CharField(blank=True, choices=[('capacity', 'Capacity'), ('merged', 'Merged'), ('split', 'Split'), ('undone', 'Undone'), ('source_changed', 'Source Changed'), ('source_gone', 'Source Gone'), ('fresh_start', 'Fresh Start'), ('outdated', 'Outdated'), ('by_hand', 'By Hand')], default='', max_length=32)),
                 ('retired_by', models.CharField(blank=True, default='', help_text='The person who retired the entry; empty if a run did.', max_length=100)),
                 ('state_before', models.CharField(blank=True, default='', help_text='The state that undoing the retirement restores.', max_length=16)),
@@ -373,6 +379,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='memory',
+            constraint=models.CheckConstraint(condition=models.Q(('chat', None), ('story__isnull', False), _connector='OR'), name='memory_story_of_chat'),
+        ),
+        migrations.AddConstraint(
+            model_name='memory',
             constraint=models.CheckConstraint(condition=models.Q(('importance__range', (1, 3))), name='memory_importance'),
         ),
         migrations.AddConstraint(
@@ -394,6 +404,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='inheritance',
             constraint=models.UniqueConstraint(fields=('chat', 'memory'), name='inheritance_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='inheritance',
+            constraint=models.CheckConstraint(condition=models.Q(('confidence__range', (0, 1))), name='inheritance_confidence'),
         ),
         migrations.AddConstraint(
             model_name='memorysource',

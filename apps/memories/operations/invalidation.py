@@ -11,7 +11,7 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
 from apps.chats.models import Chat, Message
-from apps.memories.lineage import relatives
+from apps.memories.lineage import is_seen_in
 from apps.memories.models import (
     Arc,
     Inheritance,
@@ -57,17 +57,17 @@ def _retire_memories(chat: Chat) -> None:
         ~Exists(sources.filter(lost=False))
     )
     merges = Memory.objects.for_owner(chat.owner_id).filter(run__isnull=False, edited_by="", deleted_at=None)
-    retract_memories(
-        chat, list(merges.exclude(state=Memory.State.RETIRED).filter(Exists(members))), RetiredReason.SOURCE_CHANGED
-    )
+    merges = merges.exclude(state=Memory.State.RETIRED).filter(Exists(members))
+    retract_memories(list(merges), RetiredReason.SOURCE_CHANGED)
     sourceless = unedited.filter(~Exists(sources.filter(lost=False)))
-    retract_memories(chat, list(sourceless.filter(Exists(sources))), RetiredReason.SOURCE_CHANGED)
-    retract_memories(chat, list(sourceless.filter(~Exists(sources))), RetiredReason.SOURCE_GONE)
+    retract_memories(list(sourceless.filter(Exists(sources))), RetiredReason.SOURCE_CHANGED)
+    retract_memories(list(sourceless.filter(~Exists(sources))), RetiredReason.SOURCE_GONE)
 
 
 def _retire_inherited(chat: Chat, changed: list[UUID]) -> None:
-    """Retire inherited memories whose sources all have changed in the branch."""
+    """Retire inherited memories whose sources all have changed in the branch, and the branch's merges with them."""
     rows = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat).exclude(message_ids=[])
+    rows = rows.filter(memory__run__isnull=False, memory__edited_by="").select_related("superseded_by")
     unchanged = set(Message.objects.for_owner(chat.owner_id).filter(chat=chat).values_list("pk", flat=True))
     unchanged -= set(changed)
     for row in rows.exclude(state=Memory.State.RETIRED):
@@ -75,6 +75,8 @@ def _retire_inherited(chat: Chat, changed: list[UUID]) -> None:
         if remaining != row.message_ids:
             row.message_ids = remaining
             if not remaining:
+                if row.retired_reason == RetiredReason.MERGED and row.superseded_by and not row.superseded_by.edited_by:
+                    retract_memories([row.superseded_by], RetiredReason.SOURCE_CHANGED)
                 row.state, row.retired_reason = Memory.State.RETIRED, RetiredReason.SOURCE_CHANGED
                 # Memories that it had superseded in the branch become active again.
                 superseded = Inheritance.objects.for_owner(chat.owner_id).filter(
@@ -134,12 +136,10 @@ def _retire_relationships(chat: Chat, changed: list[UUID]) -> None:
     _retire(rows.filter(_has_lost_source(changed)).exclude(state=Relationship.State.RETIRED))
     _clear_ends(rows, changed)
     ended = rows.filter(state__in=[Relationship.State.REPLACED, Relationship.State.REMOVED], retired_by="")
-    others = relatives(chat)
     for row in ended.filter(Q(until=None) | Q(until__in=changed)).order_by("-pk"):
         same = Relationship.objects.for_owner(chat.owner_id).filter(
-            subject=row.subject_id, target=row.target_id, descriptor=row.descriptor
+            is_seen_in(chat), subject=row.subject_id, target=row.target_id, descriptor=row.descriptor
         )
-        same = same.exclude(chat__in=others)
         later = same.filter(pk__gt=row.pk).exclude(state=Relationship.State.RETIRED).order_by("pk").first()
         _extend(row, later, Relationship.State.CURRENT, Relationship.State.REPLACED)
 

@@ -100,17 +100,21 @@ def supersede(chat: Chat, target: UUID, successor: Memory, reason: str = "", *, 
         "superseded_by": successor,
         "valid_to": successor.valid_from,
     }
-    own = Memory.objects.for_owner(chat.owner_id).filter(pk=target, superseded_by=None)
+    own = Memory.objects.for_owner(chat.owner_id).filter(pk=target)
     if keep_pinned and own.filter(pinned=True).exists():
         return
-    if not Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, memory=target).update(**fields):
-        own.update(**fields, updated_at=timezone.now())
+    inherited = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, memory=target)
+    if inherited.exists():
+        inherited.exclude(state=Memory.State.SUPERSEDED).update(**fields)
+    else:
+        own.exclude(state=Memory.State.SUPERSEDED).update(**fields, updated_at=timezone.now())
 
 
-def retract_memories(chat: Chat, memories: Iterable[Memory], reason: str) -> None:
+def retract_memories(memories: Iterable[Memory], reason: str) -> None:
     """Retire memories with a RetiredReason, and restore the memories that each had superseded.
 
-    They become active again or, if the retracted memory has a successor that isn't retired, superseded by that one.
+    These include what the memory's chat had inherited. They become active again or, if the retracted memory has a
+    successor that isn't retired, superseded by that one.
     """
     for memory in sorted(memories, key=lambda memory: memory.pk):
         memory.state, memory.retired_reason = Memory.State.RETIRED, reason
@@ -121,8 +125,9 @@ def retract_memories(chat: Chat, memories: Iterable[Memory], reason: str) -> Non
             fields = {"superseded_by": successor, "valid_to": successor.valid_from}
         fields["retired_reason"] = ""
         superseded = {"superseded_by": memory, "state": Memory.State.SUPERSEDED}
-        Memory.objects.for_owner(chat.owner_id).filter(**superseded).update(**fields, updated_at=timezone.now())
-        Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, **superseded).update(**fields)
+        Memory.objects.for_owner(memory.owner_id).filter(**superseded).update(**fields, updated_at=timezone.now())
+        inherited = Inheritance.objects.for_owner(memory.owner_id).filter(chat=memory.chat_id, **superseded)
+        inherited.update(**fields)
 
 
 def link_sources(owner_id: UUID, memory_id: UUID, messages: Iterable[Message]) -> None:
