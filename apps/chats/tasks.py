@@ -29,6 +29,12 @@ def trim_change_logs(**kwargs: Any) -> None:
 
 
 @shared_task
+def purge_old_chats(**kwargs: Any) -> None:
+    """Delete chats for good that have been in the bin for long enough."""
+    operations.purge_old_chats(timezone.now())
+
+
+@shared_task
 def run_import_job(*, job_id: str, **kwargs: Any) -> None:
     """Import the file of a job."""
     import_jobs.run_import_job(UUID(job_id))

@@ -6,11 +6,13 @@ class ExtractionConfig(AppConfig):
 
     def ready(self) -> None:
         from apps.chats.pages.plugins import activity_sources
-        from apps.chats.signals import chat_branched, chat_committed
+        from apps.chats.signals import chat_branched, chat_committed, chat_deleted, chat_restored
         from apps.extraction import runs, tasks
         from apps.llm.events import embedding_changed
 
         chat_committed.connect(tasks.on_chat_committed)
         chat_branched.connect(tasks.on_chat_branched)
+        chat_deleted.connect(runs.on_chat_deleted)
+        chat_restored.connect(tasks.on_chat_restored)
         embedding_changed.connect(tasks.on_embedding_changed)
         activity_sources.register(runs.activities)

@@ -106,7 +106,8 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
 
     def with_history(self) -> Self:
         """Prefetch everything that a page or an API response shows: sources, entities, predecessors and successor."""
-        sources = models.Prefetch("sources", self._related("sources").select_related("message__chat"))
+        visible = self._related("sources").filter(message__chat__deleted_at=None)
+        sources = models.Prefetch("sources", visible.select_related("message__chat"))
         predecessors = self._related("supersedes").filter(in_bin=False).select_related("valid_to")
         return self.select_related("superseded_by").prefetch_related(
             sources, models.Prefetch("supersedes", predecessors), "entities"

@@ -59,7 +59,10 @@ def _active_memories_of_tier(
     # Entities and source messages are read in two more queries.
     chosen = ranked.defer("embedding", "lexemes").prefetch_related(
         Prefetch("entities", queryset=Entity._base_manager.all()),
-        Prefetch("sources", queryset=MemorySource._base_manager.select_related("message__chat")),
+        Prefetch(
+            "sources",
+            queryset=MemorySource._base_manager.filter(message__chat__deleted_at=None).select_related("message__chat"),
+        ),
     )[:MAX_MEMORIES]
     return [ActiveMemory(row, row.similarity, row.priority) for row in sorted(chosen, key=lambda row: row.pk)]
 

@@ -116,7 +116,9 @@ class MemoryCreateSerializer(StrictSerializer):
     character = OwnedCharacterField(default=None)
     source_messages = serializers.ListField(
         source="sources",
-        child=OwnedRelatedField(lambda owner: Message.objects.for_owner(owner).with_swipes()),
+        child=OwnedRelatedField(
+            lambda owner: Message.objects.for_owner(owner).filter(chat__deleted_at=None).with_swipes()
+        ),
         default=list,
         max_length=100,
     )
