@@ -1,11 +1,11 @@
 """Querysets and managers of chats and messages."""
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Self
 
 from django.db import models
 from django.db.models.functions import Left
 
-from apps.common.scoping import OwnedManager, OwnedQuerySet, Owner
+from apps.common.scoping import OwnedManager, OwnedQuerySet
 
 LAST_TEXT_LENGTH = 400  # characters
 
@@ -31,21 +31,13 @@ class ChatQuerySet(OwnedQuerySet["Chat"]):  # type: ignore[name-defined]
 class ChatManager(OwnedManager.from_queryset(ChatQuerySet)):  # type: ignore[misc]
     """Manager of the chats that are not in the bin."""
 
-    is_bin = False
-
-    def get_queryset(self) -> models.QuerySet[Any]:
-        return super().get_queryset().filter(deleted_at__isnull=not self.is_bin)
-
-    if not TYPE_CHECKING:
-
-        def for_owner(self, owner: Owner) -> ChatQuerySet:
-            return super().for_owner(owner).filter(deleted_at__isnull=not self.is_bin)
+    condition = models.Q(deleted_at=None)
 
 
-class BinManager(ChatManager):
+class BinManager(OwnedManager.from_queryset(ChatQuerySet)):  # type: ignore[misc]
     """Manager of the chats in the bin: deleted, and not yet purged."""
 
-    is_bin = True
+    condition = models.Q(deleted_at__isnull=False)
 
 
 class MessageQuerySet(OwnedQuerySet["Message"]):  # type: ignore[name-defined]

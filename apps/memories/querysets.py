@@ -1,7 +1,7 @@
 """The queryset and the managers of memories."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Self
 from uuid import UUID
 
 from django.db import models
@@ -9,7 +9,7 @@ from django.db.models import Case, F, FilteredRelation, Q, When
 from django.db.models.functions import Coalesce
 
 from apps.chats.models import Chat
-from apps.common.scoping import OwnedManager, OwnedQuerySet, Owner
+from apps.common.scoping import OwnedManager, OwnedQuerySet
 
 
 class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
@@ -125,10 +125,4 @@ class MemoryWithBinManager(OwnedManager.from_queryset(MemoryQuerySet)):  # type:
 class MemoryManager(MemoryWithBinManager):
     """Manager of the memories that are not in the bin."""
 
-    def get_queryset(self) -> models.QuerySet[Any]:
-        return super().get_queryset().filter(in_bin=False)
-
-    if not TYPE_CHECKING:
-
-        def for_owner(self, owner: Owner) -> MemoryQuerySet:
-            return super().for_owner(owner).filter(in_bin=False)
+    condition = Q(in_bin=False)

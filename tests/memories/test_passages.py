@@ -9,7 +9,7 @@ from apps.accounts.models import User
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.locking import Guard
 from apps.chats.models import Chat
-from apps.chats.operations import Patch, append_messages, create_chat, delete_chat, patch_messages
+from apps.chats.operations import Patch, append_messages, create_chat, delete_chat, patch_messages, purge_chat
 from apps.extraction import tasks
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.memories import passages
@@ -104,7 +104,7 @@ def test_a_message_that_is_hidden_later_is_dropped(owner, chat):
 
 def test_a_deleted_chat_takes_its_passages_along(owner, chat):
     index_messages(owner, chat)
-    delete_chat(chat)
+    purge_chat(owner, chat.pk)
     assert rows(owner) == []
 
 

@@ -42,7 +42,9 @@ class ChatDeletionQuery(serializers.Serializer[Any]):
         default=False, help_text="Delete the chat for good, also from the bin, instead of putting it into the bin."
     )
     keep_memories = serializers.BooleanField(
-        required=False, help_text="Keep what its character learnt in it. By default as chosen before, else false."
+        allow_null=True,
+        default=None,
+        help_text="Keep what its character learnt in it. By default as chosen before, else false.",
     )
 
 
@@ -84,11 +86,11 @@ class ChatView(APIView):
     def delete(self, request: Request, chat_id: UUID) -> Response:
         """Put the chat into the bin for 30 days. What was remembered in it alone goes with it."""
         query = read_query(ChatDeletionQuery, request)
-        keep_memories = query.get("keep_memories")
         if query["purge"]:
-            operations.purge_chat(request.user, chat_id, keep_memories=keep_memories)
+            operations.purge_chat(request.user, chat_id, keep_memories=query["keep_memories"])
         else:
-            operations.delete_chat(access_chat(request.user, chat_id), keep_memories=bool(keep_memories))
+            chat = access_chat(request.user, chat_id)
+            operations.delete_chat(chat, keep_memories=bool(query["keep_memories"]))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
