@@ -7,8 +7,9 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 
-from apps.chats.querysets import ChatQuerySet, MessageQuerySet
+from apps.chats.querysets import BinManager, ChatManager, MessageQuerySet
 from apps.common.fields import OrderedJSONField
+from apps.common.ids import uuid7
 from apps.common.jobs import Job
 from apps.common.scoping import OwnedManager, OwnedModel
 
@@ -113,17 +114,33 @@ class Chat(OwnedModel):
         null=True, blank=True, help_text="Index of the last message copied from the parent."
     )
     is_checkpoint = models.BooleanField(default=False, help_text="A branch saved to return to later.")
+    # Not a foreign key: branches remain branches of one story after the chat that they come from is deleted.
+    story = models.UUIDField(default=uuid7, editable=False, help_text="Shared by a chat and all its branches.")
+    deleted_at = models.DateTimeField(null=True, editable=False, help_text="When it was put into the bin.")
+    keeps_memories = models.BooleanField(
+        default=False, editable=False, help_text="In the bin: what its character learnt stays in other chats."
+    )
     import_job = models.ForeignKey(
         ImportJob, on_delete=models.SET_NULL, null=True, blank=True, related_name="chats", editable=False
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
-    objects = OwnedManager.from_queryset(ChatQuerySet)()  # type: ignore[assignment, misc]
+    objects = ChatManager()  # type: ignore[misc]
+    in_bin = BinManager()
 
     class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(keeps_memories=False) | models.Q(deleted_at__isnull=False),
+                name="chat_keeps_memories_in_bin",
+            )
+        ]
         indexes = [
             models.Index(fields=["owner", "-last_active", "-id"], name="chat_owner_active"),  # the list
+            models.Index(
+                "deleted_at", name="chat_deleted", condition=models.Q(deleted_at__isnull=False)
+            ),  # the purge, over all owners
             models.Index(
                 "updated_at", name="chat_unsettled", condition=models.Q(rev__gt=models.F("settled_rev"))
             ),  # the sweep, over all owners

@@ -54,6 +54,7 @@ def access_chat(owner: Owner, chat_id: UUID) -> Chat:
 def access_message(owner: Owner, chat_id: UUID, message_id: UUID) -> Message:
     """Return a message of the owner's chat. Raise Missing."""
     messages = Message.objects.for_owner(owner).with_swipes().filter(chat_id=chat_id, pk=message_id)
+    messages = messages.filter(chat__deleted_at=None)
     return _first(messages, "There is no such message in this chat.")
 
 
@@ -97,7 +98,7 @@ def list_characters(owner: Owner, words: str = "") -> QuerySet[Character]:
     """
     characters = Character.objects.for_owner(owner).annotate(
         has_image=Exists(CharacterImage.objects.for_owner(owner).filter(character=OuterRef("pk"))),
-        chat_count=Count("chats"),
+        chat_count=Count("chats", filter=Q(chats__deleted_at=None)),
     )
     if words:
         characters = characters.annotate(tag_text=Cast("tags", models.TextField())).filter(

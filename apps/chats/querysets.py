@@ -1,11 +1,11 @@
-"""Querysets of chats and messages."""
+"""Querysets and managers of chats and messages."""
 
 from typing import Self
 
 from django.db import models
 from django.db.models.functions import Left
 
-from apps.common.scoping import OwnedQuerySet
+from apps.common.scoping import OwnedManager, OwnedQuerySet
 
 LAST_TEXT_LENGTH = 400  # characters
 
@@ -26,6 +26,18 @@ class ChatQuerySet(OwnedQuerySet["Chat"]):  # type: ignore[name-defined]
             position=models.F("message__swipe_id"),
         )
         return self.annotate(last_text=models.Subquery(last.values_list(Left("mes", LAST_TEXT_LENGTH))[:1]))
+
+
+class ChatManager(OwnedManager.from_queryset(ChatQuerySet)):  # type: ignore[misc]
+    """Manager of the chats that are not in the bin."""
+
+    condition = models.Q(deleted_at=None)
+
+
+class BinManager(OwnedManager.from_queryset(ChatQuerySet)):  # type: ignore[misc]
+    """Manager of the chats in the bin: deleted, and not yet purged."""
+
+    condition = models.Q(deleted_at__isnull=False)
 
 
 class MessageQuerySet(OwnedQuerySet["Message"]):  # type: ignore[name-defined]

@@ -35,6 +35,7 @@ def chat_document(chat: Chat) -> dict[str, Any]:
         "parent_index": chat.parent_index,
         "is_checkpoint": chat.is_checkpoint,
         "last_active": timestamp(chat.last_active),
+        "deleted_at": timestamp(chat.deleted_at),
         "created_at": timestamp(chat.created_at),
         "updated_at": timestamp(chat.updated_at),
     }
@@ -118,6 +119,7 @@ class ChatSerializer(serializers.Serializer[Chat]):
     parent_index = serializers.IntegerField(allow_null=True)
     is_checkpoint = serializers.BooleanField()
     last_active = serializers.DateTimeField()
+    deleted_at = serializers.DateTimeField(allow_null=True, help_text="When it was put into the bin.")
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
 

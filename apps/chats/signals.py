@@ -32,5 +32,10 @@ chat_committed = Signal()
 # Sent with ``chat``, the new branch, inside the transaction that creates it.
 chat_branched = Signal()
 
+# Sent with ``chat`` inside the transaction that puts it into the bin, takes it out, or is about to delete it for good.
+chat_deleted = Signal()
+chat_restored = Signal()
+chat_purged = Signal()
+
 # Sent with ``chat``, locked and not yet changed, inside the transaction of a write that skips the integrity check.
 before_forced_write = Signal()

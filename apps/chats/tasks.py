@@ -29,6 +29,12 @@ def trim_change_logs(**kwargs: Any) -> None:
 
 
 @shared_task
+def purge_old_chats(**kwargs: Any) -> None:
+    """Delete chats for good that have been in the bin for long enough."""
+    operations.purge_old_chats(timezone.now())
+
+
+@shared_task
 def run_import_job(*, job_id: str, **kwargs: Any) -> None:
     """Run the next job of the queue, which may be another one than the message was sent for."""
     jobs.run_next("indexing")

@@ -7,7 +7,7 @@ Read with ``Model.objects.for_owner(user)``. A query without an owner raises Uns
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 from uuid import UUID
 
 from django.conf import settings
@@ -58,20 +58,23 @@ class OwnedQuerySet(models.QuerySet[M]):
 class OwnedManager(models.Manager[M]):
     """Default manager of owned rows; build it from a model's queryset with ``from_queryset``.
 
-    A related manager (``chat.messages``) needs no owner: it is scoped by the row that it belongs to.
+    A related manager (``chat.messages``) needs no owner: it is scoped by the row that it belongs to. Subclasses may
+    narrow the rows by a ``condition``.
     """
+
+    condition: ClassVar[models.Q] = models.Q()
 
     def get_queryset(self) -> models.QuerySet[M]:
         """Return all rows. Raise UnscopedQuery outside ``system_scope()``."""
         if not _in_system_scope.get() and getattr(self, "instance", None) is None:
             raise UnscopedQuery(f"{self.model.__name__}: use objects.for_owner(user) or system_scope().")
-        return super().get_queryset()
+        return super().get_queryset().filter(self.condition)
 
     if not TYPE_CHECKING:  # mypy takes the signature from the queryset, which `from_queryset` copies
 
         def for_owner(self, owner: Owner) -> models.QuerySet:
             """Return the rows of ``owner``."""
-            return super().get_queryset().for_owner(owner)
+            return super().get_queryset().filter(self.condition).for_owner(owner)
 
     def none(self) -> models.QuerySet[M]:
         """Return an empty queryset. No scope is needed: schema generators call this to find the model."""

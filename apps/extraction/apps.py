@@ -6,7 +6,7 @@ class ExtractionConfig(AppConfig):
 
     def ready(self) -> None:
         from apps.chats.pages.plugins import activity_sources
-        from apps.chats.signals import chat_branched, chat_committed
+        from apps.chats.signals import chat_branched, chat_committed, chat_deleted, chat_restored
         from apps.common.jobs import Kind, kinds
         from apps.extraction import embedding_jobs, index_jobs, runs, tasks
         from apps.extraction.models import EmbeddingJob, ExtractionRun, IndexJob
@@ -14,6 +14,8 @@ class ExtractionConfig(AppConfig):
 
         chat_committed.connect(tasks.on_chat_committed)
         chat_branched.connect(tasks.on_chat_branched)
+        chat_deleted.connect(runs.on_chat_deleted)
+        chat_restored.connect(tasks.on_chat_restored)
         embedding_changed.connect(tasks.on_embedding_changed)
         activity_sources.register(runs.activities)
         kinds.register(Kind(ExtractionRun, "extraction", tasks.execute_run, tasks.send_run))

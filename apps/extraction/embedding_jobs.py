@@ -141,4 +141,6 @@ def _add_progress(job: EmbeddingJob, rows: int) -> None:
 
 
 def _stale(table: type[Any], owner: Owner, model: str) -> Any:
-    return table.objects.for_owner(owner).exclude(embedding_model=model)
+    rows = table.objects.for_owner(owner).exclude(embedding_model=model)
+    # Passages of chats in the bin are indexed when the chat is restored.
+    return rows.filter(chat__deleted_at=None) if table is Passage else rows

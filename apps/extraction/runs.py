@@ -6,6 +6,7 @@ Their lifecycle is the same as that of other jobs: see ``apps.common.jobs``.
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -72,6 +73,12 @@ def start_run(
         chat_rev=chat.rev,
     )
     return run, True
+
+
+def on_chat_deleted(chat: Chat, **kwargs: Any) -> None:
+    """Cancel the open runs of a chat that is put into the bin."""
+    for run in chat.runs.open():
+        jobs.cancel(run)
 
 
 def is_read_only(chat: Chat) -> bool:

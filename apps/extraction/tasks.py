@@ -49,6 +49,11 @@ def on_chat_branched(chat: Chat, **kwargs: Any) -> None:
     inherit_from_parent(chat)
 
 
+def on_chat_restored(chat: Chat, **kwargs: Any) -> None:
+    """Index what was not while the chat was in the bin. The sweep of chats starts a run if one is due."""
+    transaction.on_commit(partial(index_chat.delay, chat_id=str(chat.pk)))
+
+
 def invalidate_if_exists(chat: Chat) -> None:
     """Invalidate memories that lost their source; do nothing if the chat was deleted in the meantime."""
     with suppress(Missing):

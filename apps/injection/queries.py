@@ -14,7 +14,7 @@ from apps.memories.models import Entity, Memory
 
 def chat_recalls(owner: Owner, chat_id: UUID) -> Any:
     """Return a queryset of the recalls of the owner's chat, with their messages."""
-    return Recall.objects.for_owner(owner).filter(chat_id=chat_id).select_related("message")
+    return Recall.objects.for_owner(owner).filter(chat_id=chat_id, chat__deleted_at=None).select_related("message")
 
 
 def recalls_of_messages(owner: Owner, messages: Iterable[Message]) -> list[Recall]:
@@ -37,7 +37,8 @@ def access_recall(owner: Owner, chat_id: UUID, message_id: UUID) -> Recall:
 def source_positions(owner: Owner, recalls: Iterable[Recall]) -> dict[str, tuple[UUID, int]]:
     """Return chat id and index of the existing source messages by message id, in one query."""
     ids = {item["message"] for recall in recalls for item in recall.memories if item.get("message")}
-    rows = Message.objects.for_owner(owner).filter(pk__in=ids).values_list("pk", "chat_id", "index") if ids else ()
+    messages = Message.objects.for_owner(owner).filter(pk__in=ids, chat__deleted_at=None)
+    rows = messages.values_list("pk", "chat_id", "index") if ids else ()
     return {str(pk): (chat_id, index) for pk, chat_id, index in rows}
 
 

@@ -1,32 +1,19 @@
-"""The tree of branches that a chat belongs to.
+"""Which rows of other chats a chat may see.
 
 A branch and its parent continue one story differently: what one of them learns after the branch point must not reach
-the other.
+the other, also after either is deleted.
 """
 
-from uuid import UUID
-
-from django.db import connection
+from django.db.models import Q
 
 from apps.chats.models import Chat
 
 
-def relatives(chat: Chat | UUID) -> list[UUID]:
-    """Return the ids of all other chats in the chat's tree of branches."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            WITH RECURSIVE ancestors AS (
-                SELECT id, parent_id FROM chats_chat WHERE id = %(chat)s
-                UNION SELECT chat.id, chat.parent_id FROM chats_chat AS chat JOIN ancestors
-                    ON chat.id = ancestors.parent_id
-            ),
-            tree AS (
-                SELECT id FROM ancestors
-                UNION SELECT chat.id FROM chats_chat AS chat JOIN tree ON chat.parent_id = tree.id
-            )
-            SELECT id FROM tree WHERE id <> %(chat)s
-            """,
-            {"chat": chat.pk if isinstance(chat, Chat) else chat},
-        )
-        return [row[0] for row in cursor.fetchall()]
+def is_remembered() -> Q:
+    """Return the condition of rows whose chat is not in the bin, or whose character keeps what was learnt in it."""
+    return Q(chat__deleted_at=None) | Q(chat__keeps_memories=True)
+
+
+def is_seen_in(chat: Chat) -> Q:
+    """Return the condition of rows of the chat itself, and of those that come from other stories."""
+    return Q(chat=chat) | (Q(story=None) | ~Q(story=chat.story)) & is_remembered()

@@ -56,7 +56,7 @@ class MemoryBook:
             return memories.active()
         if at is None:
             return memories.active_in(self.chat)
-        return memories.learnt_in(self.chat).valid_at(at).exclude(state=Memory.State.RETIRED)
+        return memories.valid_at(self.chat, at)
 
     def sections(self, memories: Sequence[Memory]) -> list[timeline.Section]:
         """Group memories that are in the order of ``memories()``."""

@@ -7,13 +7,12 @@ from uuid import UUID
 
 import numpy as np
 from django.db import connection
-from django.db.models import Q
 from pgvector import Vector
 
 from apps.chats.models import Character, Chat, Message
 from apps.english.words import jaccard
-from apps.memories.lineage import relatives
 from apps.memories.models import Inheritance, Memory, MemorySource
+from apps.memories.querysets import MemoryQuerySet
 from apps.memories.verdicts import Neighbour
 
 MAX_NEIGHBOURS = 12
@@ -24,8 +23,9 @@ LOST_REASONS = ("source_gone", "source_changed", "fresh_start")  # a memory reti
 class Scope:
     """The memories of a tier with which candidates are compared.
 
-    Long-term memories are the character's, except those of other branches of the same story; session memories are the
-    chat's. Memories that a branch inherited are included, with their state in the branch.
+    Long-term memories are the character's, except those of other branches of the same story; session memories, and
+    all of a chat without a character, are the chat's. Memories that a branch inherited are included, with their state
+    in the branch.
     """
 
     chat: Chat
@@ -58,9 +58,9 @@ CROSS JOIN LATERAL (
                coalesce(inherited.retired_reason, memory.retired_reason) AS reason
     ) AS effective
     WHERE memory.owner_id = %(owner)s AND memory.tier = %(tier)s AND memory.embedding_model = %(model)s
-      AND (inherited.id IS NOT NULL OR CASE WHEN %(character)s::uuid IS NULL THEN memory.chat_id = %(chat)s
-           ELSE memory.character_id = %(character)s
-                AND (memory.chat_id IS NULL OR NOT memory.chat_id = ANY(%(relatives)s)) END)
+      AND NOT memory.in_bin AND (%(character)s::uuid IS NULL OR memory.character_id = %(character)s)
+      AND (inherited.id IS NOT NULL OR memory.chat_id = %(chat)s
+           OR %(character)s::uuid IS NOT NULL AND memory.story IS DISTINCT FROM %(story)s)
       AND NOT effective.reason = ANY(%(lost)s)
       AND (effective.state = 'active' OR effective.reason = 'capacity'
            OR deleted_at IS NOT NULL OR candidate_hash = batch.hash OR memory.id = ANY(%(previous)s))
@@ -92,7 +92,7 @@ def find_neighbours(
                 "owner": scope.chat.owner_id,
                 "character": scope.character_id,
                 "chat": scope.chat.pk,
-                "relatives": relatives(scope.chat),
+                "story": scope.chat.story,
                 "tier": scope.tier,
                 "hashes": list(hashes),
                 "previous": list(previous_ids),
@@ -119,11 +119,9 @@ def neighbours_by_words(
 ) -> list[list[Neighbour]]:
     """Find neighbours as ``find_neighbours`` does, but by common words, for when there are no vectors."""
     chat = scope.chat
-    inherited = {
-        row.memory_id: row
-        for row in Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat).select_related("valid_from")
-    }
-    memories = list(_comparable(scope, hashes, previous_ids, list(inherited)).select_related("valid_from"))
+    memories = list(_comparable(scope, hashes, previous_ids).select_related("valid_from"))
+    rows = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, memory__in=memories)
+    inherited = {row.memory_id: row for row in rows.select_related("valid_from")}
     previous = set(previous_ids)
     return [
         _nearest_by_words(chat, hash_, text, memories, inherited, previous)
@@ -131,25 +129,21 @@ def neighbours_by_words(
     ]
 
 
-def _comparable(scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID], inherited: Sequence[UUID]) -> Any:
+def _comparable(scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID]) -> MemoryQuerySet:
     """Return the memories of the scope with which candidates with these hashes are compared."""
-    chat = scope.chat
-    in_scope = Q(chat=chat) if scope.character_id is None else Q(character_id=scope.character_id)
-    memories = Memory.objects.for_owner(chat.owner_id).comparable(hashes, [*previous_ids, *inherited])
-    memories = memories.filter(in_scope & ~Q(chat__in=relatives(chat)) | Q(pk__in=inherited), tier=scope.tier)
-    inheritances = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat)
-    lost_here = inheritances.filter(retired_reason__in=LOST_REASONS).values("memory_id")
-    is_lost = Q(retired_reason__in=LOST_REASONS) & ~Q(pk__in=inheritances.values("memory_id")) | Q(pk__in=lost_here)
-    return memories.exclude(is_lost)
+    memories: MemoryQuerySet = Memory.objects.for_owner(scope.chat.owner_id).filter(tier=scope.tier)
+    if scope.character_id is None:
+        memories = memories.learnt_in(scope.chat)
+    else:
+        memories = memories.relevant_to(scope.chat, scope.character_id).filter(character_id=scope.character_id)
+    return memories.comparable(hashes, previous_ids).exclude(reason_here__in=LOST_REASONS)
 
 
 def unembedded_memories(
     scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID], model: str, limit: int
 ) -> list[tuple[UUID, str]]:
     """Return id and text of up to ``limit`` memories not embedded with ``model``, which ``find_neighbours`` misses."""
-    inheritances = Inheritance.objects.for_owner(scope.chat.owner_id).filter(chat=scope.chat)
-    inherited_ids = list(inheritances.values_list("memory_id", flat=True))
-    missing = _comparable(scope, hashes, previous_ids, inherited_ids).exclude(embedding_model=model)
+    missing = _comparable(scope, hashes, previous_ids).exclude(embedding_model=model)
     return list(missing.order_by("-pk").values_list("pk", "text")[:limit])
 
 

@@ -1,14 +1,15 @@
-"""The queryset of memories."""
+"""The queryset and the managers of memories."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 from uuid import UUID
 
 from django.db import models
+from django.db.models import Case, F, FilteredRelation, Q, When
+from django.db.models.functions import Coalesce
 
 from apps.chats.models import Chat
-from apps.common.scoping import OwnedQuerySet
-from apps.memories.lineage import relatives
+from apps.common.scoping import OwnedManager, OwnedQuerySet
 
 
 class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
@@ -20,54 +21,108 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         """Exclude superseded, retired and deleted memories."""
         return self.present().filter(state="active")
 
+    def as_in(self, chat: Chat) -> Self:
+        """Join what the chat inherited, and add aliases for lookups: how each memory stands in the chat.
+
+        ``inherited`` is the chat's Inheritance, or null. ``state_here``, ``reason_here`` and ``confidence_here`` are
+        its values, else the memory's own. ``begins_here`` and ``ends_here`` are indexes of messages of the chat, null
+        if unknown or in another chat.
+        """
+        if "state_here" in self.query.annotations:
+            return self
+        is_inherited = Q(inherited__isnull=False)
+        return self.alias(
+            inherited=FilteredRelation("inheritances", condition=Q(inheritances__chat=chat)),
+            state_here=Coalesce("inherited__state", "state"),
+            reason_here=Coalesce("inherited__retired_reason", "retired_reason"),
+            confidence_here=Coalesce("inherited__confidence", "confidence"),
+            begins_here=Case(
+                When(is_inherited, then=F("inherited__valid_from__index")),
+                When(valid_from__chat=chat, then=F("valid_from__index")),
+            ),
+            ends_here=Case(
+                When(is_inherited, then=F("inherited__valid_to__index")),
+                When(valid_to__chat=chat, then=F("valid_to__index")),
+            ),
+        )
+
     def comparable(self, hashes: Sequence[str], previous_ids: Sequence[UUID]) -> Self:
-        """Return the memories that new candidates are compared with.
+        """Return the memories of ``as_in`` with which new candidates are compared.
 
         These are active memories, tombstones, memories retired for capacity, those made from the same lines
         (``hashes``), and those from the same messages (``previous_ids``).
         """
-        also = models.Q(candidate_hash__in=hashes) | models.Q(pk__in=previous_ids) | models.Q(retired_reason="capacity")
-        return self.filter(models.Q(state="active") | models.Q(deleted_at__isnull=False) | also)
+        also = Q(candidate_hash__in=hashes) | Q(pk__in=previous_ids) | Q(reason_here="capacity")
+        return self.filter(Q(state_here="active") | Q(deleted_at__isnull=False) | also)
 
-    def valid_at(self, index: int) -> Self:
-        """Return memories that were valid after the message at ``index`` of their own chat.
+    def known_at(self, chat: Chat, index: int) -> Self:
+        """Return memories that were known and not superseded after the message at ``index`` of the chat.
+
+        Positions count only within the chat: memories of other chats are always known.
+        """
+        has_begun = Q(begins_here=None) | Q(begins_here__lte=index)
+        return self.as_in(chat).filter(
+            has_begun, Q(state_here="active") | Q(state_here="superseded", ends_here__gt=index)
+        )
+
+    def begun_at(self, chat: Chat, index: int) -> Self:
+        """Return memories that the chat had learnt or inherited when the message at ``index`` was the last one."""
+        return self.learnt_in(chat).filter(Q(begins_here=None) | Q(begins_here__lte=index))
+
+    def valid_at(self, chat: Chat, index: int) -> Self:
+        """Return the memories of ``begun_at`` that were active then.
 
         A memory that was superseded by another chat stayed valid to the end of its own chat.
         """
-        has_begun = models.Q(valid_from=None) | models.Q(valid_from__index__lte=index)
-        has_ended = models.Q(valid_to__index__lte=index, valid_to__chat=models.F("chat"))
-        return self.filter(has_begun).exclude(has_ended)
+        superseded_elsewhere = Q(state="superseded", inherited=None, valid_to__isnull=False) & ~Q(valid_to__chat=chat)
+        not_ended = Q(state_here="active") | Q(state_here="superseded", ends_here__gt=index) | superseded_elsewhere
+        return self.begun_at(chat, index).filter(not_ended)
 
     def learnt_in(self, chat: Chat) -> Self:
         """Return memories that were learnt in the chat, or that it inherited as a branch."""
-        return self.filter(models.Q(chat=chat) | models.Q(pk__in=self._inherited(chat)))
+        return self.as_in(chat).filter(Q(chat=chat) | Q(inherited__isnull=False))
 
-    def relevant_to(self, chat: Chat) -> Self:
-        """Return memories that the chat learnt or inherited, and its character's long-term ones from other stories.
+    def relevant_to(self, chat: Chat, character_id: UUID | None = None) -> Self:
+        """Return memories that the chat learnt or inherited, and a character's long-term ones from other stories.
 
-        Memories of other branches of the same story are excluded.
+        The character is the chat's if none is given. Memories of other branches of the same story are excluded, also
+        those of deleted ones.
         """
-        relevant = models.Q(chat=chat) | models.Q(pk__in=self._inherited(chat))
-        if chat.character_id is not None:
-            of_character = models.Q(tier="long_term", character_id=chat.character_id)
-            relevant |= of_character & ~models.Q(chat__in=relatives(chat))
-        return self.filter(relevant)
+        character_id = character_id or chat.character_id
+        relevant = Q(chat=chat) | Q(inherited__isnull=False)
+        if character_id is not None:
+            from_elsewhere = Q(story=None) | ~Q(story=chat.story)
+            relevant |= Q(tier="long_term", character_id=character_id) & from_elsewhere
+        return self.as_in(chat).filter(relevant)
 
-    def active_in(self, chat: Chat) -> Self:
+    def active_in(self, chat: Chat, character_id: UUID | None = None) -> Self:
         """Return memories that are relevant to the chat and active in it; inherited ones as the branch has them."""
-        inherited = models.Q(pk__in=self._inherited(chat).filter(state="active"))
-        own = models.Q(state="active") & ~models.Q(pk__in=self._inherited(chat))
-        return self.relevant_to(chat).present().filter(inherited | own)
+        return self.relevant_to(chat, character_id).present().filter(state_here="active")
 
-    def _inherited(self, chat: Chat) -> models.QuerySet[models.Model, Any]:
-        return self._related("inheritances").order_by().filter(chat=chat).values("memory_id")
+    def with_inheritance(self, chat: Chat) -> Self:
+        """Prefetch the Inheritance of the chat, if any, as the list ``inheritances_here``."""
+        inherited = self._related("inheritances").filter(chat=chat)
+        return self.prefetch_related(models.Prefetch("inheritances", inherited, to_attr="inheritances_here"))
 
     def with_history(self) -> Self:
         """Prefetch everything that a page or an API response shows: sources, entities, predecessors and successor."""
-        sources = models.Prefetch("sources", self._related("sources").select_related("message__chat"))
-        predecessors = models.Prefetch("supersedes", self._related("supersedes").select_related("valid_to"))
-        return self.select_related("superseded_by").prefetch_related(sources, predecessors, "entities")
+        visible = self._related("sources").filter(message__chat__deleted_at=None)
+        sources = models.Prefetch("sources", visible.select_related("message__chat"))
+        predecessors = self._related("supersedes").filter(in_bin=False).select_related("valid_to")
+        return self.select_related("superseded_by").prefetch_related(
+            sources, models.Prefetch("supersedes", predecessors), "entities"
+        )
 
     def _related(self, name: str) -> models.QuerySet[models.Model]:
         """Return the rows of a reverse relation unscoped; joining them to this queryset scopes them."""
         return self.model._meta.get_field(name).related_model._base_manager.order_by("pk")
+
+
+class MemoryWithBinManager(OwnedManager.from_queryset(MemoryQuerySet)):  # type: ignore[misc]
+    """Manager of all memories, those in the bin included."""
+
+
+class MemoryManager(MemoryWithBinManager):
+    """Manager of the memories that are not in the bin."""
+
+    condition = Q(in_bin=False)

@@ -186,7 +186,35 @@ def test_a_chat_is_deleted_after_a_question(alice, chat, site):
     assert Chat.objects.for_owner(alice).exists()
     reply = site.post(f"/chats/{chat.pk}/delete/", follow=True)
     assert "“The heist” is deleted." in reply.content.decode()
+    assert f'action="/chats/{chat.pk}/restore/"' in reply.content.decode()  # the toast offers to undo it
     assert not Chat.objects.for_owner(alice).exists()
+
+
+def test_a_deleted_chat_is_listed_and_restored(alice, chat, site):
+    assert "No deleted chats" in site.get("/chats/deleted/").content.decode()
+    site.post(f"/chats/{chat.pk}/delete/")
+    html = site.get("/chats/deleted/").content.decode()
+    assert "The heist" in html
+    assert f"/chats/{chat.pk}/purge/" in html
+    reply = site.post(f"/chats/{chat.pk}/restore/", follow=True)
+    assert "“The heist” is back." in reply.content.decode()
+    assert Chat.objects.for_owner(alice).exists()
+
+
+def test_a_deleted_chat_is_purged_after_a_question(alice, chat, site):
+    assert site.get(f"/chats/{chat.pk}/purge/").status_code == 404
+    site.post(f"/chats/{chat.pk}/delete/")
+    assert "Delete “The heist” for good?" in site.get(f"/chats/{chat.pk}/purge/").content.decode()
+    assert Chat.in_bin.for_owner(alice).exists()
+    site.post(f"/chats/{chat.pk}/purge/")
+    assert not Chat.in_bin.for_owner(alice).exists()
+
+
+def test_the_question_offers_to_keep_what_the_character_learnt(alice, site):
+    chat = make_chat(alice, "Hello.", character=make_character(alice))
+    assert "Keep what Mira learnt" in site.get(f"/chats/{chat.pk}/delete/").content.decode()
+    site.post(f"/chats/{chat.pk}/delete/", {"keep_memories": "on"})
+    assert "What Mira learnt stays in use." in site.get("/chats/deleted/").content.decode()
 
 
 # Import

@@ -29,6 +29,47 @@ def test_a_chat_is_created_listed_changed_and_deleted(alice: APIClient) -> None:
     assert alice.get(url).status_code == 404
 
 
+def test_a_deleted_chat_is_in_the_bin_until_it_is_restored(alice: APIClient) -> None:
+    created = alice.post("/api/v1/chats/", {"title": "One"}).json()
+    url = f"/api/v1/chats/{created['id']}/"
+    assert created["deleted_at"] is None
+    assert alice.post(f"{url}restore/").status_code == 404
+    assert alice.delete(url).status_code == 204
+    assert alice.delete(url).status_code == 404
+    [listed] = alice.get("/api/v1/chats/", {"deleted": "true"}).json()["results"]
+    assert (listed["id"], listed["rev"], bool(listed["deleted_at"])) == (created["id"], created["rev"], True)
+    assert alice.get("/api/v1/chats/").json()["results"] == []
+    restored = alice.post(f"{url}restore/")
+    assert (restored.status_code, restored.json()["integrity"]) == (200, created["integrity"])
+    assert alice.get("/api/v1/chats/", {"deleted": "true"}).json()["results"] == []
+    assert alice.get(url).json()["deleted_at"] is None
+
+
+@pytest.mark.parametrize("in_bin", [False, True])
+def test_a_purged_chat_is_gone(alice: APIClient, in_bin: bool) -> None:
+    url = f"/api/v1/chats/{alice.post('/api/v1/chats/', {'title': 'One'}).json()['id']}/"
+    if in_bin:
+        alice.delete(url)
+    assert alice.delete(f"{url}?purge=true").status_code == 204
+    assert alice.delete(f"{url}?purge=true").status_code == 404
+    assert alice.post(f"{url}restore/").status_code == 404
+    assert alice.get("/api/v1/chats/", {"deleted": "true"}).json()["results"] == []
+
+
+@pytest.mark.parametrize("at", ["deletion", "purge", None])
+def test_what_a_character_learnt_is_kept_on_demand(alice: APIClient, at: str | None) -> None:
+    character = alice.post("/api/v1/characters/", {"name": "Mira"}).json()["id"]
+    chat = alice.post("/api/v1/chats/", {"title": "One", "character": character}).json()["id"]
+    alice.post("/api/v1/memories/", {"text": "Tom sold the ferry.", "kind": "event", "chat": chat})
+    keep = "keep_memories=true"
+    alice.delete(f"/api/v1/chats/{chat}/?{keep if at == 'deletion' else ''}")
+    listed = alice.get("/api/v1/memories/", {"character": character}).json()["results"]
+    assert len(listed) == (1 if at == "deletion" else 0)
+    alice.delete(f"/api/v1/chats/{chat}/?purge=true&{keep if at == 'purge' else ''}")
+    listed = alice.get("/api/v1/memories/", {"character": character}).json()["results"]
+    assert [memory["chat"] for memory in listed] == ([] if at is None else [None])
+
+
 def test_the_list_begins_with_the_newest_activity_and_pages_by_cursor(alice: APIClient) -> None:
     ids = [alice.post("/api/v1/chats/", {"title": str(n)}).json()["id"] for n in range(5)]
     alice.post(f"/api/v1/chats/{ids[1]}/append/", {"message": {"mes": "hello"}})

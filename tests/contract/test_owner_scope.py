@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
 from apps.chats.locking import Guard
-from apps.chats.models import ImportJob, Message
+from apps.chats.models import Chat, ImportJob, Message
 from apps.chats.operations import (
     Patch,
     add_participant,
@@ -20,6 +20,7 @@ from apps.chats.operations import (
     create_character,
     create_chat,
     create_lorebook,
+    delete_chat,
     patch_messages,
     set_character_image,
 )
@@ -36,6 +37,11 @@ from tests.contract.test_sync import parsed_message
 METHODS = ("get", "post", "put", "patch", "delete")
 # Other projects' pages, and static files, which have no owner.
 ELSEWHERE = ("admin/", "accounts/", "static/")
+BIN_ROUTES = ("chats/<uuid:chat_id>/restore/", "chats/<uuid:chat_id>/purge/")
+OF_CHAT = (
+    "chat_id", "message_id", "memory_id", "run_id", "participant_id", "scene_id", "arc_id", "knowledge_id", "entry_id",
+    "word_id", "found_scene_id", "version_id",
+)  # fmt: skip
 TASK = "<slug:task>"  # names a task of ours, of which everybody has a template
 
 
@@ -125,9 +131,28 @@ def test_the_owner_finds_it(alices: dict[str, Any], route: str) -> None:
     page, api = Client(), client_of(alices["user"])
     page.force_login(alices["user"])
     client: Any = api if route.startswith("api/") else page
+    if route.endswith(BIN_ROUTES):
+        delete_chat(Chat.objects.for_owner(alices["user"]).get(pk=alices["chat_id"]))
     statuses = [getattr(client, method)(url_of(route, alices)).status_code for method in METHODS]
     assert any(status not in (404, 405) for status in statuses), statuses
     assert all(status < 500 for status in statuses), statuses
+
+
+def routes_of_chats() -> list[str]:
+    """The routes that name a chat, or something that is in it."""
+    found = [route for route in routes_with_ids() if any(f":{name}>" in route for name in OF_CHAT)]
+    return [route for route in found if not route.endswith(BIN_ROUTES)]
+
+
+@pytest.mark.parametrize("route", routes_of_chats())
+def test_nothing_of_a_chat_in_the_bin_is_found(alices: dict[str, Any], route: str) -> None:
+    delete_chat(Chat.objects.for_owner(alices["user"]).get(pk=alices["chat_id"]))
+    page, api = Client(raise_request_exception=True), client_of(alices["user"])
+    page.force_login(alices["user"])
+    client: Any = api if route.startswith("api/") else page
+    for method in METHODS:
+        reply = getattr(client, method)(url_of(route, alices))
+        assert reply.status_code in (404, 405), f"{method} {route}: {reply.status_code} {reply.content[:200]!r}"
 
 
 def test_a_read_that_names_no_owner_is_refused(db: None) -> None:

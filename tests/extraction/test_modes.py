@@ -3,11 +3,13 @@
 import pytest
 
 from apps.accounts.models import User
+from apps.chats.locking import Guard
 from apps.chats.models import Chat
-from apps.chats.operations import append_messages
+from apps.chats.operations import Patch, append_messages, patch_messages
 from apps.extraction import pipeline, runs
+from apps.extraction.invalidation import invalidate_chat
 from apps.extraction.modes import end_read_only, set_read_only, start_fresh, undo_fresh_start
-from apps.memories.models import Memory, VersionedText
+from apps.memories.models import LedgerEntry, Memory, VersionedText
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.ledger import set_field
 from apps.memories.operations.texts import write_version
@@ -125,3 +127,35 @@ def test_what_came_since_a_fresh_start_holds_when_it_is_undone(owner: User, chat
     assert mood.current is not None
     assert mood.current.value == "angry"
     assert [entry.value for entry in mood.before] == ["calm"]
+
+
+def test_what_lost_its_source_since_a_fresh_start_does_not_come_back(owner: User, chat: Chat) -> None:
+    extract(chat)
+    run = chat.runs.get()
+    [first, second, *_] = chat.messages.with_swipes().order_by("index")
+    mira = get_or_create_entity(chat, "Mira", "character")
+    for name, message in (("mood", first), ("location", second)):
+        LedgerEntry.objects.create(
+            owner_id=owner.pk, chat=chat, entity=mira, field=name, value="there", source=message, run=run
+        )
+    before = texts(chat, tier="session")
+    start_fresh(owner, chat)
+    patch_messages(owner, chat.pk, [Patch(index=0, values={"mes": "Never mind."})], Guard(force=True))
+    invalidate_chat(owner, chat.pk)
+    undo_fresh_start(owner, chat)
+    [state] = ledger_in(chat)
+    assert list(state.current_values) == ["location"]
+    of_first = {memory.text for memory in Memory.objects.for_owner(owner).filter(sources__message=first)}
+    assert texts(chat, tier="session") == before - of_first
+
+
+def test_a_summary_ends_with_a_covered_message_though_another_was_inserted(owner: User, chat: Chat) -> None:
+    last = chat.messages.with_swipes().order_by("index")[2]
+    write_version(owner.pk, VersionedText.Kind.SUMMARY, chat=chat, text="A story.", parts={"messages": 3}, last=last)
+    insert = Patch(index=1, insert_before=parsed("And then?"))
+    patch_messages(owner, chat.pk, [insert], Guard(force=True))
+    invalidate_chat(owner, chat.pk)
+    assert current_version(chat, VersionedText.Kind.SUMMARY) is not None
+    patch_messages(owner, chat.pk, [Patch(index=0, delete=True)], Guard(force=True))
+    invalidate_chat(owner, chat.pk)
+    assert current_version(chat, VersionedText.Kind.SUMMARY) is None

@@ -235,13 +235,24 @@ def test_an_append_meanwhile_disturbs_nothing_and_waits_for_the_next_run(
 
 def test_a_chat_deleted_meanwhile_ends_its_run_quietly(long_chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
     run = start(long_chat)
-    at_step(
-        monkeypatch, 0, lambda: chat_operations.delete_chat(Chat.objects.for_owner(run.owner_id).get(pk=run.chat_id))
-    )
+    at_step(monkeypatch, 0, lambda: chat_operations.purge_chat(run.owner_id, run.chat_id))
     pipeline.execute(run.pk)
     assert not ExtractionRun.objects.for_owner(run.owner_id).exists()
     tasks.run_extraction(run_id=str(run.pk))
     tasks.on_chat_committed(ChatChanged(run.owner_id, run.chat_id, "append", 2, uuid4()))
+
+
+def test_a_chat_put_into_the_bin_meanwhile_ends_its_run_quietly(
+    long_chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = start(long_chat)
+    at_step(monkeypatch, 0, lambda: chat_operations.delete_chat(long_chat))
+    pipeline.execute(run.pk)
+    run.refresh_from_db()
+    assert run.state == "cancelled"
+    tasks.on_chat_committed(ChatChanged(run.owner_id, run.chat_id, "append", 2, uuid4()))
+    tasks.sweep_chats()
+    assert [row.pk for row in ExtractionRun.objects.for_owner(run.owner_id)] == [run.pk]
 
 
 def test_each_tier_begins_where_it_was_read_to(owner: User) -> None:

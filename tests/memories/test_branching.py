@@ -1,18 +1,31 @@
 """A branch begins with what its parent remembered there, and goes its own way from then on."""
 
+from typing import Any
+
 import pytest
 
 from apps.accounts.models import User
+from apps.chats.locking import Guard
 from apps.chats.models import Chat
-from apps.chats.operations import append_messages, branch_chat
+from apps.chats.operations import Patch, append_messages, branch_chat, patch_messages
+from apps.common.problems import Invalid
 from apps.extraction import pipeline, runs
+from apps.extraction.invalidation import invalidate_chat
 from apps.extraction.models import ExtractionProgress, ExtractionRun
-from apps.memories.models import Inheritance, Memory
+from apps.memories.candidates import Candidate
+from apps.memories.models import Inheritance, Memory, MemorySource
+from apps.memories.neighbours import Scope, neighbours_by_words
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.ledger import set_field
+from apps.memories.operations.memories import supersede
+from apps.memories.operations.merging import is_merge, merge_by_hand, merge_memories, undo_merge
+from apps.memories.operations.verdicts import VerdictBatch, write_verdicts
 from apps.memories.queries.ledger import ledger_in
+from apps.memories.queries.memories import active_memories
 from apps.memories.search import SearchQuery, search
-from tests.factories import UserFactory, make_character, make_chat, parsed
+from apps.memories.verdicts import Outcome, Verdict
+from tests.contract.conftest import client_of
+from tests.factories import UserFactory, make_character, make_chat, make_memory, parsed
 
 STORY = [
     "*Alice moved to a small flat in Paris in March with her brother Tom.*",
@@ -116,6 +129,130 @@ def test_a_deleted_branch_leaves_no_trace_in_its_parent(parent: Chat) -> None:
     branch.delete()
     assert standing(parent) == before
     assert not Inheritance.objects.for_owner(parent.owner_id).exists()
+
+
+def of_tier(chat: Chat, tier: str = "long_term") -> set[str]:
+    """What a run takes for known, consolidates, and makes profiles, canon and summaries of."""
+    return {memory.text for memory in active_memories(chat, tier, chat.character_id)}
+
+
+def test_runs_of_a_branch_know_what_it_inherited(owner: User, parent: Chat) -> None:
+    make_memory(parent, "The lamp is broken.", tier="session", kind="detail")
+    branch = branch_of(parent, 4)
+    assert of_tier(branch) == of_tier(parent) != set()
+    assert of_tier(branch, "session") >= {"The lamp is broken."}
+    say(branch, MOVE, "Yes.", "Well.")
+    extract(branch)
+    assert not any("flat in Paris" in text for text in of_tier(branch))
+    assert any("flat in Paris" in text for text in of_tier(parent))
+
+
+def test_what_a_branch_confirms_is_confirmed_in_the_branch_alone(owner: User, parent: Chat) -> None:
+    branch = branch_of(parent, 4)
+    before = {memory.pk: memory.confidence for memory in Memory.objects.for_owner(owner)}
+    sources = MemorySource.objects.for_owner(owner).count()
+    [inherited] = Inheritance.objects.for_owner(owner).filter(chat=branch, memory__text__contains="Lisbon")
+    message = branch.messages.with_swipes().get(index=4)
+    said_again = Candidate(kind="fact", text=inherited.memory.text, sources=(1,))
+    verdict = Verdict(said_again, Outcome.RECONFIRMED, target=inherited.memory_id)
+    write_verdicts(VerdictBatch(branch, "long_term", {1: message}, [verdict]))
+    confirmed = Inheritance.objects.for_owner(owner).get(pk=inherited.pk)
+    assert message.pk in confirmed.message_ids
+    assert confirmed.confidence == pytest.approx(inherited.confidence + 0.05)
+    assert {memory.pk: memory.confidence for memory in Memory.objects.for_owner(owner)} == before
+    assert MemorySource.objects.for_owner(owner).count() == sources
+    assert not Memory.objects.for_owner(owner).exclude(unconfirmed=0).exists(), "nor does what it leaves unsaid decay"
+
+
+def test_a_merge_in_a_branch_leaves_the_parents_memories(owner: User, parent: Chat) -> None:
+    first, second = make_memory(parent, "Mira has an owl."), make_memory(parent, "The owl of Mira is white.")
+    branch = branch_of(parent, 4)
+    before = standing(parent)
+    run, _ = runs.start_run(owner, branch)
+    assert merge_memories(branch, [first, second], "Mira has a white owl.", run_id=run.pk) == 2
+    assert standing(parent) == before
+    assert "Mira has a white owl." in standing(branch)
+    assert not {first.text, second.text} & standing(branch)
+    merged = Memory.objects.for_owner(owner).get(chat=branch)
+    assert is_merge(merged)
+    undo_merge(merged)
+    assert {first.text, second.text} <= standing(branch)
+
+
+def test_a_merge_in_a_branch_ends_with_an_inherited_source(owner: User, parent: Chat) -> None:
+    [lisbon] = Memory.objects.for_owner(owner).filter(text__contains="Lisbon")
+    other = make_memory(parent, "Anna lives in Lisbon.")
+    branch = branch_of(parent, 4)
+    run, _ = runs.start_run(owner, branch)
+    merge_memories(branch, [lisbon, other], "Anna lives with a doctor in Lisbon.", run_id=run.pk)
+    patch_messages(owner, branch.pk, [Patch(index=2, values={"mes": "Never mind."})], Guard(force=True))
+    invalidate_chat(owner, branch.pk)
+    assert not any("doctor" in text for text in standing(branch))
+    assert other.text in standing(branch)
+
+
+def test_what_a_branch_replaced_is_no_neighbour_of_new_statements_by_words(owner: User, parent: Chat) -> None:
+    [paris] = Memory.objects.for_owner(owner).filter(text__contains="flat in Paris")
+    branch = branch_of(parent, 4)
+    supersede(branch, paris.pk, make_memory(branch, "Alice lives in Lyon."))
+    [near], [nearest] = (
+        neighbours_by_words(Scope(chat, "long_term"), ["x"], [], [paris.text]) for chat in (branch, parent)
+    )
+    assert paris.text not in {row.text for row in near}
+    assert nearest[0].text == paris.text
+
+
+def test_members_of_a_group_do_not_share_what_they_inherited(owner: User) -> None:
+    chat = make_chat(owner, *STORY)
+    mira, tom = make_character(owner), make_character(owner, name="Tom")
+    make_memory(chat, "The key is hidden.", character=mira)
+    branch = branch_of(chat, 1)
+    known = [
+        neighbours_by_words(Scope(branch, "long_term", one), ["x"], [], ["The key is hidden."]) for one in (mira, tom)
+    ]
+    assert [len(rows) for [rows] in known] == [1, 0]
+
+
+def test_memories_of_two_branches_cannot_be_merged(owner: User, parent: Chat) -> None:
+    branch = branch_of(parent, 4)
+    two = [make_memory(chat, "Mira has an owl.") for chat in (parent, branch)]
+    with pytest.raises(Invalid):
+        merge_by_hand(two, "Mira has two owls.", editor="alice")
+
+
+def test_the_list_of_a_branch_has_what_it_inherited_as_it_stood(owner: User, parent: Chat) -> None:
+    branch = branch_of(parent, 4)
+    say(branch, MOVE, "Yes.", "Well.")
+    extract(branch)
+    client = client_of(owner)
+
+    def listed(chat: Chat, **query: Any) -> list[dict[str, Any]]:
+        return list(client.get("/api/v1/memories/", {"chat": str(chat.pk), **query}).json()["results"])
+
+    def texts(*args: Any, **query: Any) -> str:
+        return " ".join(row["text"] for row in listed(*args, **query))
+
+    assert "flat in Paris" in texts(branch)
+    assert "flat in Paris" not in texts(branch, state="active")
+    assert "flat in Paris" in texts(branch, state="superseded")
+    for state in ({}, {"state": "active"}):
+        assert "flat in Paris" in texts(branch, at=4, **state)
+        assert "Lyon" not in texts(branch, at=4, **state)
+        assert "flat in Paris" not in texts(branch, at=5, **state)
+        assert "Lyon" in texts(branch, at=5, **state)
+    assert "flat in Paris" in texts(branch, at=5, state="superseded")
+    assert "flat in Paris" not in texts(branch, at=4, state="superseded")
+    assert "Lisbon" not in texts(branch, at=1)
+    [moved] = [row for row in listed(branch, state="superseded") if "flat in Paris" in row["text"]]
+    own = {str(pk) for pk in branch.messages.values_list("pk", flat=True)}
+    assert {*moved["source_messages"], moved["valid_from"], moved["valid_to"]} <= own
+    assert texts(parent, at=4) == texts(parent, state="active")
+
+
+def test_what_was_retired_did_not_stand_at_any_message(owner: User, parent: Chat) -> None:
+    make_memory(parent, "Never true.", state="retired", retired_reason="source_gone")
+    reply = client_of(owner).get("/api/v1/memories/", {"chat": str(parent.pk), "at": 3})
+    assert "Never true." not in {row["text"] for row in reply.json()["results"]}
 
 
 def test_the_ledger_is_copied_as_it_stood(owner: User) -> None:

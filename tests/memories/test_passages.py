@@ -9,7 +9,7 @@ from apps.accounts.models import User
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.locking import Guard
 from apps.chats.models import Chat, ChatChange
-from apps.chats.operations import Patch, append_messages, create_chat, delete_chat, patch_messages
+from apps.chats.operations import Patch, append_messages, create_chat, delete_chat, patch_messages, purge_chat
 from apps.chats.signals import ChatChanged
 from apps.common import jobs
 from apps.extraction import index_jobs, tasks
@@ -106,7 +106,7 @@ def test_hidden_messages_are_indexed_like_others(owner, chat):
 
 def test_a_deleted_chat_takes_its_passages_along(owner, chat):
     index_messages(owner, chat)
-    delete_chat(chat)
+    purge_chat(owner, chat.pk)
     assert rows(owner) == []
 
 

@@ -20,6 +20,7 @@ urlpatterns = [
     path("chats/", views.ChatListView.as_view(), name="api-chats"),
     path("chats/import/", imports.ChatImportView.as_view(), name="api-chat-import"),
     path("chats/<uuid:chat_id>/", views.ChatView.as_view(), name="api-chat"),
+    path("chats/<uuid:chat_id>/restore/", views.ChatRestoreView.as_view(), name="api-chat-restore"),
     path("chats/<uuid:chat_id>/export/", exports.ChatExportView.as_view(), name="api-chat-export"),
     path("chats/<uuid:chat_id>/branch/", branches.BranchView.as_view(), name="api-branch"),
     path("chats/<uuid:chat_id>/participants/", participants.ParticipantListView.as_view(), name="api-participants"),

@@ -34,6 +34,18 @@ class ByActivity(NewestFirstPagination):
 class ChatQuery(serializers.Serializer[Any]):
     q = serializers.CharField(required=False, allow_blank=True, max_length=500)
     character = serializers.UUIDField(required=False)
+    deleted = serializers.BooleanField(default=False, help_text="The chats in the bin instead of the others.")
+
+
+class ChatDeletionQuery(serializers.Serializer[Any]):
+    purge = serializers.BooleanField(
+        default=False, help_text="Delete the chat for good, also from the bin, instead of putting it into the bin."
+    )
+    keep_memories = serializers.BooleanField(
+        allow_null=True,
+        default=None,
+        help_text="Keep what its character learnt in it. By default as chosen before, else false.",
+    )
 
 
 class ChatListView(generics.ListAPIView[Chat]):
@@ -42,7 +54,7 @@ class ChatListView(generics.ListAPIView[Chat]):
 
     def get_queryset(self) -> Any:
         query = read_query(ChatQuery, self.request)
-        chats = Chat.objects.for_owner(self.request.user)
+        chats = (Chat.in_bin if query["deleted"] else Chat.objects).for_owner(self.request.user)
         if query.get("character"):
             chats = chats.filter(character=query["character"])
         words = query.get("q")
@@ -70,10 +82,23 @@ class ChatView(APIView):
         body = read_body(ChatUpdateSerializer, request)
         return Response(chat_document(operations.update_chat(chat, **body)))
 
-    @extend_schema(responses={204: None})
+    @extend_schema(parameters=[ChatDeletionQuery], responses={204: None})
     def delete(self, request: Request, chat_id: UUID) -> Response:
-        operations.delete_chat(access_chat(request.user, chat_id))
+        """Put the chat into the bin for 30 days. What was remembered in it alone goes with it."""
+        query = read_query(ChatDeletionQuery, request)
+        if query["purge"]:
+            operations.purge_chat(request.user, chat_id, keep_memories=query["keep_memories"])
+        else:
+            chat = access_chat(request.user, chat_id)
+            operations.delete_chat(chat, keep_memories=bool(query["keep_memories"]))
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class ChatRestoreView(APIView):
+    @extend_schema(request=None, responses=ChatSerializer)
+    def post(self, request: Request, chat_id: UUID) -> Response:
+        """Take the chat out of the bin, with what was remembered in it."""
+        return Response(chat_document(operations.restore_chat(request.user, chat_id)))
 
 
 class WindowQuery(serializers.Serializer[Any]):

@@ -3,6 +3,10 @@
 A write to a chat locks the chat's row, checks the guard, changes rows and records the change (``apps.chats.locking``).
 """
 
+from apps.chats.operations.bin import delete_chat as delete_chat
+from apps.chats.operations.bin import purge_chat as purge_chat
+from apps.chats.operations.bin import purge_old_chats as purge_old_chats
+from apps.chats.operations.bin import restore_chat as restore_chat
 from apps.chats.operations.branches import branch_chat as branch_chat
 from apps.chats.operations.change_log import trim_change_logs as trim_change_logs
 from apps.chats.operations.characters import create_character as create_character
@@ -13,7 +17,6 @@ from apps.chats.operations.characters import find_or_create_character as find_or
 from apps.chats.operations.characters import set_character_image as set_character_image
 from apps.chats.operations.characters import update_character as update_character
 from apps.chats.operations.chats import create_chat as create_chat
-from apps.chats.operations.chats import delete_chat as delete_chat
 from apps.chats.operations.chats import start_conversation as start_conversation
 from apps.chats.operations.chats import update_chat as update_chat
 from apps.chats.operations.lorebooks import create_lorebook as create_lorebook

@@ -38,6 +38,7 @@ def branch_chat(owner: Owner, chat_id: UUID, at: int, *, title: str = "", is_che
         parent=parent,
         parent_index=at,
         is_checkpoint=is_checkpoint,
+        story=parent.story,
     )
     _copy_participants(parent, chat)
     messages = (parsed_message(message) for batch in message_batches(parent, at + 1) for message in batch)

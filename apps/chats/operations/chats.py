@@ -1,4 +1,4 @@
-"""Create, update and delete chats."""
+"""Create and update chats."""
 
 import re
 from typing import Any
@@ -83,8 +83,3 @@ def update_chat(chat: Chat, **fields: Any) -> Chat:
         setattr(chat, name, value)
     chat.save(update_fields=[*changed, "header_layout", "updated_at"])
     return chat
-
-
-def delete_chat(chat: Chat) -> None:
-    """Delete a chat for good. Its branches stay."""
-    chat.delete()

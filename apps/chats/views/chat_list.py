@@ -1,4 +1,4 @@
-"""List, create, rename and delete chats."""
+"""List, create, rename, delete and restore chats."""
 
 from uuid import UUID
 
@@ -6,16 +6,18 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.chats import operations
 from apps.chats.forms.chats import ChatForm, NewChatForm, SearchForm
-from apps.chats.models import Character
+from apps.chats.models import Character, Chat
+from apps.chats.operations.bin import BIN_PERIOD
 from apps.chats.pages.chat_list import chat_entries
 from apps.chats.pages.plugins import activities_of
 from apps.chats.queries import list_chats
-from apps.chats.views.access import own_chat, wants_partial
+from apps.chats.views.access import or_404, own_chat, wants_partial
 
 PAGE_SIZE = 40
 
@@ -63,13 +65,46 @@ def rename(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def delete(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Ask for confirmation, then delete the chat for good."""
+    """Ask for confirmation, then put the chat into the bin."""
     chat = own_chat(request, chat_id)
     if request.method == "GET":
-        return render(request, "chats/delete.html", {"chat": chat})
-    operations.delete_chat(chat)
-    messages.success(request, f"“{chat.title}” is deleted.")
+        return render(request, "chats/delete.html", {"chat": chat, "days": BIN_PERIOD.days})
+    operations.delete_chat(chat, keep_memories="keep_memories" in request.POST)
+    undo = reverse("chats:restore", args=[chat.pk])
+    messages.success(request, f"“{chat.title}” is deleted.", extra_tags=f"undo {undo}")
     return redirect("chats:index")
+
+
+@login_required
+@require_safe
+def deleted(request: HttpRequest) -> HttpResponse:
+    """List the chats in the bin, latest deleted first."""
+    chats = Chat.in_bin.for_owner(request.user).select_related("character").order_by("-deleted_at", "-pk")
+    page = Paginator(chats, PAGE_SIZE).get_page(request.GET.get("page"))
+    for chat in page:
+        chat.purged_at = chat.deleted_at + BIN_PERIOD
+    return render(request, "chats/deleted.html", {"page": page, "days": BIN_PERIOD.days})
+
+
+@login_required
+@require_POST
+def restore(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """Take a chat out of the bin."""
+    chat = or_404(operations.restore_chat, request.user, chat_id)
+    messages.success(request, f"“{chat.title}” is back.")
+    return redirect("chats:detail", chat_id=chat.pk)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def purge(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """Ask for confirmation, then delete a chat in the bin for good."""
+    chat = get_object_or_404(Chat.in_bin.for_owner(request.user).select_related("character"), pk=chat_id)
+    if request.method == "GET":
+        return render(request, "chats/purge.html", {"chat": chat})
+    or_404(operations.purge_chat, request.user, chat_id)
+    messages.success(request, f"“{chat.title}” is deleted for good.")
+    return redirect("chats:deleted")
 
 
 @login_required

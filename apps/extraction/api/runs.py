@@ -49,7 +49,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
     lookup_url_kwarg = "run_id"
 
     def get_queryset(self) -> Any:
-        return ExtractionRun.objects.for_owner(self.request.user)
+        return ExtractionRun.objects.for_owner(self.request.user).filter(chat__deleted_at=None)
 
     def filter_queryset(self, queryset: Any) -> Any:
         """Filter the list by ``?chat=``."""

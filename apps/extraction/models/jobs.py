@@ -42,6 +42,7 @@ class EmbeddingJob(Job):
         """Return the name of the model without its vector space."""
         return self.model.rpartition("#")[0] or self.model
 
+
 class IndexJob(Job):
     """Job that indexes the messages of a chat. ``done`` are passages written, ``total`` the chat's messages."""
 

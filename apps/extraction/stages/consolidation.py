@@ -51,8 +51,9 @@ def outcome_of(
         return NO_OUTCOME
 
     def write() -> Counter[str]:
-        count = sum(merge_memories(members, text, run_id=context.run.pk) for members, text in merges)
-        mark_consolidated(context.owner_id, [entry for entries in groups for entry in entries])
+        count = sum(merge_memories(context.chat, members, text, run_id=context.run.pk) for members, text in merges)
+        shown = [entry for entries in groups for entry in entries if entry.chat_id == context.chat.pk]
+        mark_consolidated(context.owner_id, shown)
         return Counter(merged=count)
 
     return StageOutcome(write, unused)
@@ -75,10 +76,18 @@ def threshold(settings: Settings, kind: str) -> int:
 
 
 def _entries(context: Context, tier: str, kind: str) -> list[Memory]:
-    """Return at most MAX_ENTRIES entries to merge, preferring new ones, without pinned and edited ones."""
+    """Return at most MAX_ENTRIES entries to merge, preferring new ones, without pinned and edited ones.
+
+    Only what the chat learnt or inherited is merged: a merge with a memory of another story would tell it to the
+    branches of this one. What a branch inherited is not new to it.
+    """
     character_id = context.character.pk if context.character else None
     rows = active_memories(context.chat, tier, character_id).filter(kind=kind, pinned=False, edited_by="")
-    return list(rows.defer("embedding", "lexemes").order_by("consolidated", "-pk")[:MAX_ENTRIES])[::-1]
+    rows = rows.learnt_in(context.chat).defer("embedding", "lexemes")
+    entries = list(rows.order_by("consolidated", "-pk")[:MAX_ENTRIES])[::-1]
+    for entry in entries:
+        entry.consolidated = entry.consolidated or entry.chat_id != context.chat.pk
+    return entries
 
 
 def _ask_for_merges(context: Context, tier: str, entries: Sequence[Memory]) -> str:

@@ -25,8 +25,8 @@ ROWS_PER_PAGE = 50  # steps and calls on the page of a run
 
 def own_run(request: HttpRequest, run_id: UUID) -> ExtractionRun:
     """Return a run of the user. Raise Http404."""
-    queryset = ExtractionRun.objects.for_owner(request.user).select_related("chat__character", "first", "last")
-    return get_object_or_404(queryset, pk=run_id)
+    queryset = ExtractionRun.objects.for_owner(request.user).filter(chat__deleted_at=None)
+    return get_object_or_404(queryset.select_related("chat__character", "first", "last"), pk=run_id)
 
 
 @login_required

@@ -11,7 +11,7 @@ from django.conf import settings
 from apps.accounts.models import User
 from apps.accounts.operations import ensure_user
 from apps.chats.models import Character, Chat, Message
-from apps.chats.operations import create_character, delete_character, delete_chat
+from apps.chats.operations import create_character, delete_character, purge_chat
 from apps.chats.transfer.imports import import_chats
 from apps.extraction import pipeline
 from apps.extraction.models import ExtractionRun
@@ -59,8 +59,8 @@ def delete_demo() -> None:
     owner = User.objects.filter(email__iexact=settings.DEMO_EMAIL).first()
     if owner is None:
         return
-    for chat in Chat.objects.for_owner(owner):
-        delete_chat(chat)
+    for chat in [*Chat.objects.for_owner(owner), *Chat.in_bin.for_owner(owner)]:
+        purge_chat(owner, chat.pk)
     for character in Character.objects.for_owner(owner):
         delete_character(character)
 

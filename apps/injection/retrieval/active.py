@@ -13,8 +13,8 @@ from apps.chats.models import Character
 from apps.injection.turns import UserTurn
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
-from apps.memories.lineage import relatives
-from apps.memories.models import Entity, Inheritance, Memory, MemorySource
+from apps.memories.models import Entity, Memory, MemorySource
+from apps.memories.querysets import MemoryQuerySet
 from apps.memories.witnesses import participant_of
 
 MAX_MEMORIES = 80  # more than fit into any budget; a character may have thousands
@@ -53,13 +53,16 @@ def active_memories(
 def _active_memories_of_tier(
     turn: UserTurn, tier: str, character: Character | None, required: Collection[UUID], similarity: Any
 ) -> list[ActiveMemory]:
-    rows = _active_as_of(_memories_of_tier(turn, tier, character), turn).annotate(similarity=similarity)
+    rows = _memories_of_tier(turn, tier, character).known_at(turn.chat, turn.index - 1).annotate(similarity=similarity)
     required_first = Case(When(pk__in=list(required), then=0), default=1)
     ranked = rows.annotate(priority=_priority_expression(turn, tier)).order_by(required_first, "-priority", "pk")
     # Entities and source messages are read in two more queries.
     chosen = ranked.defer("embedding", "lexemes").prefetch_related(
         Prefetch("entities", queryset=Entity._base_manager.all()),
-        Prefetch("sources", queryset=MemorySource._base_manager.select_related("message__chat")),
+        Prefetch(
+            "sources",
+            queryset=MemorySource._base_manager.filter(message__chat__deleted_at=None).select_related("message__chat"),
+        ),
     )[:MAX_MEMORIES]
     return [ActiveMemory(row, row.similarity, row.priority) for row in sorted(chosen, key=lambda row: row.pk)]
 
@@ -67,43 +70,21 @@ def _active_memories_of_tier(
 def active_ids_before(turn: UserTurn, memory_ids: Collection[UUID]) -> set[UUID]:
     """Return the ids of those memories that were active just before the turn."""
     rows = Memory.objects.for_owner(turn.owner_id).present().filter(pk__in=list(memory_ids))
-    return set(_active_as_of(rows, turn).values_list("pk", flat=True))
+    return set(rows.known_at(turn.chat, turn.index - 1).values_list("pk", flat=True))
 
 
-def _memories_of_tier(turn: UserTurn, tier: str, character: Character | None) -> Any:
+def _memories_of_tier(turn: UserTurn, tier: str, character: Character | None) -> MemoryQuerySet:
     """Return the visible memories of a tier: long-term ones of the character, others of the chat.
 
     Both include the memories that a branch inherited. In a group, leave out those that the character did not witness.
     """
-    rows = Memory.objects.for_owner(turn.owner_id).present().filter(tier=tier, hidden=False)
+    rows: MemoryQuerySet = Memory.objects.for_owner(turn.owner_id).present().filter(tier=tier, hidden=False)
     witness = participant_of(turn.chat, character)
     if witness is not None:
         rows = rows.filter(Q(witnessed_by=[]) | Q(witnessed_by__contains=[witness.pk]))
-    inherited = Q(pk__in=_inheritances(turn).values("memory_id"))
     if tier == Memory.Tier.LONG_TERM and character is not None:
-        # Branches of a chat tell different stories: only inherited memories count, not those of other branches.
-        return rows.filter(Q(character=character) & ~Q(chat__in=relatives(turn.chat)) | inherited)
-    return rows.filter(Q(chat=turn.chat) | inherited)
-
-
-def _inheritances(turn: UserTurn) -> Any:
-    return Inheritance.objects.for_owner(turn.owner_id).filter(chat=turn.chat)
-
-
-def _active_as_of(rows: Any, turn: UserTurn) -> Any:
-    """Filter the memories that were known and not superseded just before the turn.
-
-    Positions count only within the turn's chat: memories of other chats are always known. Inherited memories have
-    their state and positions in the branch.
-    """
-    known = Q(valid_from=None) | ~Q(valid_from__chat=turn.chat) | Q(valid_from__index__lt=turn.index)
-    superseded_later = Q(state=Memory.State.SUPERSEDED, valid_to__chat=turn.chat, valid_to__index__gte=turn.index)
-    inherited = _inheritances(turn)
-    own = known & (Q(state=Memory.State.ACTIVE) | superseded_later) & ~Q(pk__in=inherited.values("memory_id"))
-    active_inherited = inherited.filter(Q(valid_from=None) | Q(valid_from__index__lt=turn.index)).filter(
-        Q(state=Memory.State.ACTIVE) | Q(state=Memory.State.SUPERSEDED, valid_to__index__gte=turn.index)
-    )
-    return rows.filter(own | Q(pk__in=active_inherited.values("memory_id")))
+        return rows.relevant_to(turn.chat, character.pk).filter(character=character)
+    return rows.learnt_in(turn.chat)
 
 
 def _similarity_expression(owner_id: UUID, text: str) -> Any:
@@ -118,8 +99,8 @@ def _similarity_expression(owner_id: UUID, text: str) -> Any:
 
 
 def _priority_expression(turn: UserTurn, tier: str) -> Any:
-    value = F("similarity") + IMPORTANCE_WEIGHT * F("importance") / 3.0 + CONFIDENCE_WEIGHT * F("confidence")
+    value = F("similarity") + IMPORTANCE_WEIGHT * F("importance") / 3.0 + CONFIDENCE_WEIGHT * F("confidence_here")
     value += Case(When(pinned=True, then=PINNED_WEIGHT), default=0.0)
     if tier == Memory.Tier.SESSION:
-        value += RECENCY_WEIGHT / max(turn.index, 1) * Coalesce(F("valid_from__index"), 0)
+        value += RECENCY_WEIGHT / max(turn.index, 1) * Coalesce(F("begins_here"), 0)
     return ExpressionWrapper(value, output_field=FloatField())

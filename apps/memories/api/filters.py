@@ -6,10 +6,12 @@ import django_filters
 from django import forms
 from drf_spectacular.utils import extend_schema_field
 
+from apps.chats.models import Chat
 from apps.memories.models import Memory
 from apps.memories.querysets import MemoryQuerySet
 
 
+@extend_schema_field({"type": "integer", "minimum": 0, "maximum": 2**31 - 1})
 class IndexFilter(django_filters.Filter):
     """A message index; unlike NumberFilter it takes no fractions."""
 
@@ -28,14 +30,14 @@ class MemoryFilterForm(forms.Form):
 class MemoryFilter(django_filters.FilterSet):
     """Filters of ``GET memories/``. ``at`` asks for the state after the message at that index, and needs a chat."""
 
-    chat = django_filters.UUIDFilter()
+    chat = django_filters.UUIDFilter(help_text="What the chat learnt or inherited as a branch, as it stands there.")
     character = django_filters.UUIDFilter()
     # The contract names the tier "journal". No memory is stored in it yet, so it lists nothing.
     tier = django_filters.ChoiceFilter(choices=[*Memory.Tier.choices, ("journal", "Journal")])
     kind = django_filters.ChoiceFilter(choices=Memory.Kind.choices)
     entity = django_filters.CharFilter(method="filter_entity", max_length=200)
     state = django_filters.ChoiceFilter(choices=Memory.State.choices)
-    at = IndexFilter(method="filter_at", min_value=0, max_value=2**31 - 1)
+    at = IndexFilter(min_value=0, max_value=2**31 - 1)
 
     class Meta:
         model = Memory
@@ -47,7 +49,20 @@ class MemoryFilter(django_filters.FilterSet):
         """Return memories that name the entity, ignoring case."""
         return memories.filter(entities__name__iexact=value).distinct()
 
-    @extend_schema_field({"type": "integer", "minimum": 0, "maximum": 2**31 - 1})
-    def filter_at(self, memories: MemoryQuerySet, name: str, value: int) -> MemoryQuerySet:
-        """Return memories that were valid after the message at the index."""
-        return memories.valid_at(value)
+    def filter_queryset(self, queryset: MemoryQuerySet) -> MemoryQuerySet:
+        """Apply the filters. ``chat``, ``state`` and ``at`` are one condition: a state in a chat at a message."""
+        chat_id, state, at = (self.form.cleaned_data.pop(name) for name in ("chat", "state", "at"))
+        memories: MemoryQuerySet = super().filter_queryset(queryset)
+        if chat_id is None:
+            return memories.filter(state=state) if state else memories
+        chat = Chat.objects.for_owner(self.request.user).filter(pk=chat_id).first()
+        if chat is None:
+            return memories.none()
+        memories = memories.with_inheritance(chat)
+        if at is None:
+            return memories.learnt_in(chat).filter(state_here=state) if state else memories.learnt_in(chat)
+        if state in ("", Memory.State.ACTIVE):
+            return memories.valid_at(chat, at)
+        # What was superseded later was active then.
+        still_active = Memory.objects.for_owner(chat.owner_id).valid_at(chat, at).values("pk")
+        return memories.begun_at(chat, at).filter(state_here=state).exclude(pk__in=still_active)

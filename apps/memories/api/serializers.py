@@ -8,7 +8,7 @@ from apps.chats.models import Chat, Message
 from apps.chats.serializers import OwnedCharacterField
 from apps.common.serializer_fields import StrictBooleanField, StrictIntegerField, StrictSerializer
 from apps.memories.api.fields import NonBlankTextField, OwnedRelatedField
-from apps.memories.models import Memory, MemorySource
+from apps.memories.models import Inheritance, Memory, MemorySource
 
 MAX_TEXT_LENGTH = 4000
 
@@ -47,6 +47,25 @@ class MemorySerializer(serializers.Serializer[Memory]):
     )
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
+
+    def to_representation(self, instance: Memory) -> dict[str, Any]:
+        """Return the document; after ``with_inheritance()`` as the branch has the memory."""
+        document: dict[str, Any] = super().to_representation(instance)
+        for inheritance in getattr(instance, "inheritances_here", ()):
+            document |= InheritedStateSerializer(inheritance).data
+        return document
+
+
+class InheritedStateSerializer(serializers.Serializer[Inheritance]):
+    """The fields of a memory that a branch which inherited it has of its own."""
+
+    confidence = serializers.FloatField()
+    source_messages = serializers.ListField(source="message_ids", child=serializers.UUIDField())
+    valid_from = serializers.UUIDField(source="valid_from_id", allow_null=True)
+    valid_to = serializers.UUIDField(source="valid_to_id", allow_null=True)
+    state = serializers.CharField()
+    retired_reason = serializers.CharField()
+    superseded_by = serializers.UUIDField(source="superseded_by_id", allow_null=True)
 
 
 class MemoriesSerializer(serializers.Serializer[Any]):
@@ -97,7 +116,9 @@ class MemoryCreateSerializer(StrictSerializer):
     character = OwnedCharacterField(default=None)
     source_messages = serializers.ListField(
         source="sources",
-        child=OwnedRelatedField(lambda owner: Message.objects.for_owner(owner).with_swipes()),
+        child=OwnedRelatedField(
+            lambda owner: Message.objects.for_owner(owner).filter(chat__deleted_at=None).with_swipes()
+        ),
         default=list,
         max_length=100,
     )

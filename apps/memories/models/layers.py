@@ -10,7 +10,7 @@ from pgvector.django import VectorField
 from apps.chats.models import Character, Chat, Message, Swipe
 from apps.common.fields import OrderedJSONField
 from apps.common.scoping import OwnedModel
-from apps.memories.models.memory import Entity, RetiredReason
+from apps.memories.models.memory import Entity, RetiredReason, StoryModel
 
 
 class LayerEntry(OwnedModel):
@@ -87,7 +87,7 @@ class Scene(LayerEntry):
         indexes = [models.Index("owner", "chat", "state", name="scene_owner_chat")]
 
 
-class Arc(LayerEntry):
+class Arc(StoryModel, LayerEntry):
     """A thread of the story, open until resolved. A persistent arc also applies in the character's other chats."""
 
     class State(models.TextChoices):
@@ -187,7 +187,7 @@ class Knowledge(LayerEntry):
         indexes = [models.Index("owner", "chat", "state", name="knowledge_owner_chat")]
 
 
-class Relationship(LayerEntry):
+class Relationship(StoryModel, LayerEntry):
     """A descriptor of how ``subject`` relates to ``target``, with its magnitude. A branch holds copies."""
 
     class Magnitude(models.TextChoices):

@@ -2,6 +2,7 @@
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models import Q
 
 from apps.chats.models import Chat, Message
 from apps.common.scoping import OwnedModel
@@ -50,10 +51,14 @@ class Inheritance(OwnedModel):
     message_ids = ArrayField(models.UUIDField(), default=list, help_text="The branch's copies of its source messages.")
     state = models.CharField(max_length=16, choices=Memory.State.choices, default=Memory.State.ACTIVE)
     retired_reason = models.CharField(max_length=32, choices=RetiredReason.choices, blank=True, default="")
+    confidence = models.FloatField(default=0.7, help_text="As confirmed in the branch.")
     superseded_by = models.ForeignKey(Memory, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     valid_from = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     valid_to = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["chat", "memory"], name="inheritance_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["chat", "memory"], name="inheritance_once"),
+            models.CheckConstraint(condition=Q(confidence__range=(0, 1)), name="inheritance_confidence"),
+        ]
         indexes = [models.Index("owner", "chat", "state", name="inheritance_owner_chat")]

@@ -1,5 +1,6 @@
 """Models of memories, the entities that they name, and the messages that they come from."""
 
+from typing import Any
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
@@ -11,8 +12,8 @@ from django.utils import timezone
 from pgvector.django import VectorField
 
 from apps.chats.models import Character, Chat, Message, Swipe
-from apps.common.scoping import OwnedManager, OwnedModel
-from apps.memories.querysets import MemoryQuerySet
+from apps.common.scoping import OwnedModel
+from apps.memories.querysets import MemoryManager, MemoryWithBinManager
 
 
 class RetiredReason(models.TextChoices):
@@ -27,6 +28,21 @@ class RetiredReason(models.TextChoices):
     FRESH_START = "fresh_start"
     OUTDATED = "outdated"
     BY_HAND = "by_hand"
+
+
+class StoryModel(OwnedModel):
+    """Abstract base of rows that know the story of their chat, also after the chat is deleted."""
+
+    story = models.UUIDField(null=True, editable=False, help_text="The story of its chat; null for one without a chat.")
+
+    class Meta:
+        abstract = True
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Set the story of a new row."""
+        if self.story is None and self.chat_id is not None:  # type: ignore[attr-defined]
+            self.story = self.chat.story  # type: ignore[attr-defined]
+        super().save(*args, **kwargs)
 
 
 class Entity(OwnedModel):
@@ -61,7 +77,7 @@ class Entity(OwnedModel):
         ]
 
 
-class Memory(OwnedModel):
+class Memory(StoryModel):
     """A remembered statement. A run never deletes one: it supersedes or retires it, with a reason."""
 
     class Tier(models.TextChoices):
@@ -136,10 +152,17 @@ class Memory(OwnedModel):
     deleted_at = models.DateTimeField(
         null=True, blank=True, help_text="Set on a tombstone, which keeps a deleted memory from being learnt again."
     )
+    in_bin = models.BooleanField(
+        default=False, editable=False, help_text="All chats that it comes from are in the bin, or gone for good."
+    )
+    kept = models.BooleanField(
+        default=False, editable=False, help_text="A person kept it when its chat was deleted for good."
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
-    objects = OwnedManager.from_queryset(MemoryQuerySet)()  # type: ignore[assignment, misc]
+    objects = MemoryManager()  # type: ignore[misc]
+    with_bin = MemoryWithBinManager()
 
     class Meta:
         verbose_name_plural = "memories"
@@ -147,6 +170,7 @@ class Memory(OwnedModel):
             models.UniqueConstraint(
                 fields=["run", "tier", "candidate_hash"], condition=~Q(candidate_hash=""), name="memory_once_a_run"
             ),
+            models.CheckConstraint(condition=Q(chat=None) | Q(story__isnull=False), name="memory_story_of_chat"),
             models.CheckConstraint(condition=Q(importance__range=(1, 3)), name="memory_importance"),
             models.CheckConstraint(condition=Q(confidence__range=(0, 1)), name="memory_confidence"),
             models.CheckConstraint(

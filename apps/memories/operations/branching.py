@@ -102,6 +102,7 @@ def _inheritance(
         chat=branch,
         memory_id=memory_id,
         message_ids=sources,
+        confidence=original.confidence,
         state=Memory.State.SUPERSEDED if superseded else Memory.State.ACTIVE,
         superseded_by_id=original.superseded_by_id if superseded else None,
         valid_from_id=copies.get(original.valid_from_id),

@@ -11,7 +11,7 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
 from apps.chats.models import Chat, Message
-from apps.memories.lineage import relatives
+from apps.memories.lineage import is_seen_in
 from apps.memories.models import (
     Arc,
     Inheritance,
@@ -29,6 +29,8 @@ from apps.memories.operations.memories import retract_memories
 # A check and its repair note are about one message; a summary covers all messages up to its last one. Profiles and the
 # canon are made from memories, and renewed on another schedule.
 _CHECKS = (VersionedText.Kind.CONTINUITY, VersionedText.Kind.REPAIR)
+# What a fresh start retired may come back.
+_IS_NOT_RETIRED = ~Q(state="retired") | Q(retired_reason=RetiredReason.FRESH_START)
 _FROM_MESSAGES = (VersionedText.Kind.SUMMARY, *_CHECKS)
 
 
@@ -43,38 +45,45 @@ def invalidate(chat: Chat, changed: list[UUID]) -> None:
     for retire in (_retire_arcs, _retire_ledger, _retire_knowledge, _retire_relationships, _retire_scenes):
         retire(chat, changed)
     _retire_texts(chat, changed)
+    _retire_set_aside(chat, changed)
 
 
 def _retire_memories(chat: Chat) -> None:
     """Retire memories of runs whose sources all have changed, and merges with such a member.
 
-    The other members of those merges become active again.
+    The other members of those merges become active again. Memories of other chats that this one confirmed are looked at
+    too, by their character, since the rows of deleted messages no longer say which.
     """
     sources = MemorySource.objects.for_owner(chat.owner_id).filter(memory=OuterRef("pk"))
-    from_runs = Memory.objects.for_owner(chat.owner_id).filter(chat=chat, run__isnull=False)
-    unedited = from_runs.filter(edited_by="", deleted_at=None).exclude(state=Memory.State.RETIRED)
+    could_be_lost = Q(chat=chat)
+    if chat.character_id:
+        could_be_lost |= Q(character=chat.character_id, tier=Memory.Tier.LONG_TERM, chat__isnull=False)
+    from_runs = Memory.objects.for_owner(chat.owner_id).filter(could_be_lost, run__isnull=False)
+    unedited = from_runs.filter(_IS_NOT_RETIRED, edited_by="", deleted_at=None)
     members = from_runs.filter(superseded_by=OuterRef("pk"), retired_reason=RetiredReason.MERGED).filter(
         ~Exists(sources.filter(lost=False))
     )
     merges = Memory.objects.for_owner(chat.owner_id).filter(run__isnull=False, edited_by="", deleted_at=None)
-    retract_memories(
-        chat, list(merges.exclude(state=Memory.State.RETIRED).filter(Exists(members))), RetiredReason.SOURCE_CHANGED
-    )
+    merges = merges.exclude(state=Memory.State.RETIRED).filter(Exists(members))
+    retract_memories(list(merges), RetiredReason.SOURCE_CHANGED)
     sourceless = unedited.filter(~Exists(sources.filter(lost=False)))
-    retract_memories(chat, list(sourceless.filter(Exists(sources))), RetiredReason.SOURCE_CHANGED)
-    retract_memories(chat, list(sourceless.filter(~Exists(sources))), RetiredReason.SOURCE_GONE)
+    retract_memories(list(sourceless.filter(Exists(sources))), RetiredReason.SOURCE_CHANGED)
+    retract_memories(list(sourceless.filter(~Exists(sources))), RetiredReason.SOURCE_GONE)
 
 
 def _retire_inherited(chat: Chat, changed: list[UUID]) -> None:
-    """Retire inherited memories whose sources all have changed in the branch."""
+    """Retire inherited memories whose sources all have changed in the branch, and the branch's merges with them."""
     rows = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat).exclude(message_ids=[])
+    rows = rows.filter(memory__run__isnull=False, memory__edited_by="").select_related("superseded_by")
     unchanged = set(Message.objects.for_owner(chat.owner_id).filter(chat=chat).values_list("pk", flat=True))
     unchanged -= set(changed)
-    for row in rows.exclude(state=Memory.State.RETIRED):
+    for row in rows.filter(_IS_NOT_RETIRED):
         remaining = [pk for pk in row.message_ids if pk in unchanged]
         if remaining != row.message_ids:
             row.message_ids = remaining
             if not remaining:
+                if row.retired_reason == RetiredReason.MERGED and row.superseded_by and not row.superseded_by.edited_by:
+                    retract_memories([row.superseded_by], RetiredReason.SOURCE_CHANGED)
                 row.state, row.retired_reason = Memory.State.RETIRED, RetiredReason.SOURCE_CHANGED
                 # Memories that it had superseded in the branch become active again.
                 superseded = Inheritance.objects.for_owner(chat.owner_id).filter(
@@ -134,12 +143,10 @@ def _retire_relationships(chat: Chat, changed: list[UUID]) -> None:
     _retire(rows.filter(_has_lost_source(changed)).exclude(state=Relationship.State.RETIRED))
     _clear_ends(rows, changed)
     ended = rows.filter(state__in=[Relationship.State.REPLACED, Relationship.State.REMOVED], retired_by="")
-    others = relatives(chat)
     for row in ended.filter(Q(until=None) | Q(until__in=changed)).order_by("-pk"):
         same = Relationship.objects.for_owner(chat.owner_id).filter(
-            subject=row.subject_id, target=row.target_id, descriptor=row.descriptor
+            is_seen_in(chat), subject=row.subject_id, target=row.target_id, descriptor=row.descriptor
         )
-        same = same.exclude(chat__in=others)
         later = same.filter(pk__gt=row.pk).exclude(state=Relationship.State.RETIRED).order_by("pk").first()
         _extend(row, later, Relationship.State.CURRENT, Relationship.State.REPLACED)
 
@@ -163,7 +170,7 @@ def _retire_texts(chat: Chat, changed: list[UUID]) -> None:
     """Retire texts that cover lost messages. The last summary without them becomes current again."""
     first = Message.objects.for_owner(chat.owner_id).filter(pk__in=changed).order_by("index").first()
     rows = VersionedText.objects.for_owner(chat.owner_id).filter(chat=chat, kind__in=_FROM_MESSAGES, edited_by="")
-    rows = rows.exclude(state=VersionedText.State.RETIRED).select_related("source").order_by("-version")
+    rows = rows.filter(_IS_NOT_RETIRED).select_related("source").order_by("-version")
     swiped = set(
         rows.filter(kind__in=_CHECKS).exclude(swipe__position=F("source__swipe_id")).values_list("pk", flat=True)
     )
@@ -172,7 +179,8 @@ def _retire_texts(chat: Chat, changed: list[UUID]) -> None:
         was_current = row.state == VersionedText.State.CURRENT
         row.state = VersionedText.State.RETIRED
         row.retired_reason = RetiredReason.SOURCE_CHANGED if row.source_id else RetiredReason.SOURCE_GONE
-        row.save(update_fields=["state", "retired_reason", "updated_at"])
+        row.state_before = ""
+        row.save(update_fields=["state", "state_before", "retired_reason", "updated_at"])
         if was_current and row.kind == VersionedText.Kind.SUMMARY:
             _make_previous_current(row, [version.pk for version in outdated])
 
@@ -180,13 +188,23 @@ def _retire_texts(chat: Chat, changed: list[UUID]) -> None:
 def _covers_lost_text(row: VersionedText, first_changed: int | None) -> bool:
     """Return whether a message covered by the text was changed or deleted.
 
-    ``first_changed`` is the lowest index of a changed message. After a deletion the last message covered has
-    a lower index than it had when the text was written, so that the number of messages covered no longer fits.
+    ``first_changed`` is the lowest index of a changed message. After a deletion there are fewer messages up to the last
+    one covered than when the text was written. Those inserted since don't count: their ids are higher than the text's.
     """
     if row.source is None:
         return True
-    missing = row.source.index + 1 < row.parts.get("messages", 0)
-    return missing or (first_changed is not None and row.source.index >= first_changed)
+    if first_changed is not None and row.source.index >= first_changed:
+        return True
+    covered = Message.objects.for_owner(row.owner_id).filter(chat=row.chat_id, index__lte=row.source.index)
+    return "messages" in row.parts and covered.filter(pk__lt=row.pk).count() < row.parts["messages"]
+
+
+def _retire_set_aside(chat: Chat, changed: list[UUID]) -> None:
+    """Keep entries that a fresh start retired, and whose text was lost since, from coming back when it is undone."""
+    for model in (Scene, Knowledge, LedgerEntry, Arc):
+        rows: Any = model.objects.for_owner(chat.owner_id).filter(chat=chat)
+        set_aside = rows.filter(_has_lost_source(changed), retired_reason=RetiredReason.FRESH_START)
+        _retire(set_aside, state_before="")
 
 
 def _make_previous_current(row: VersionedText, excluded: list[UUID]) -> None:

@@ -13,7 +13,7 @@ from apps.common.scoping import Owner, owner_id_of
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.lexemes import Lexemes
-from apps.memories.models import Inheritance, Memory, MemorySource
+from apps.memories.models import Inheritance, Memory, MemorySource, RetiredReason
 
 
 @transaction.atomic
@@ -100,29 +100,37 @@ def supersede(chat: Chat, target: UUID, successor: Memory, reason: str = "", *, 
         "superseded_by": successor,
         "valid_to": successor.valid_from,
     }
-    own = Memory.objects.for_owner(chat.owner_id).filter(pk=target, superseded_by=None)
+    own = Memory.objects.for_owner(chat.owner_id).filter(pk=target)
     if keep_pinned and own.filter(pinned=True).exists():
         return
-    if not Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, memory=target).update(**fields):
-        own.update(**fields, updated_at=timezone.now())
+    inherited = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, memory=target)
+    if inherited.exists():
+        inherited.exclude(state=Memory.State.SUPERSEDED).update(**fields)
+    else:
+        own.exclude(state=Memory.State.SUPERSEDED).update(**fields, updated_at=timezone.now())
 
 
-def retract_memories(chat: Chat, memories: Iterable[Memory], reason: str) -> None:
+def retract_memories(memories: Iterable[Memory], reason: str) -> None:
     """Retire memories with a RetiredReason, and restore the memories that each had superseded.
 
-    They become active again or, if the retracted memory has a successor that isn't retired, superseded by that one.
+    These include what the memory's chat had inherited. They become active again or, if the retracted memory has a
+    successor that isn't retired, superseded by that one. What a fresh start has set aside stays so.
     """
     for memory in sorted(memories, key=lambda memory: memory.pk):
+        set_aside = memory.retired_reason == RetiredReason.FRESH_START
         memory.state, memory.retired_reason = Memory.State.RETIRED, reason
         memory.save(update_fields=["state", "retired_reason", "updated_at"])
         successor = memory.superseded_by
         fields: dict[str, Any] = {"state": Memory.State.ACTIVE, "superseded_by": None, "valid_to": None}
         if successor is not None and successor.state != Memory.State.RETIRED:
             fields = {"superseded_by": successor, "valid_to": successor.valid_from}
-        fields["retired_reason"] = ""
+        elif set_aside:
+            fields["state"] = Memory.State.RETIRED
+        fields["retired_reason"] = RetiredReason.FRESH_START if fields.get("state") == Memory.State.RETIRED else ""
         superseded = {"superseded_by": memory, "state": Memory.State.SUPERSEDED}
-        Memory.objects.for_owner(chat.owner_id).filter(**superseded).update(**fields, updated_at=timezone.now())
-        Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat, **superseded).update(**fields)
+        Memory.objects.for_owner(memory.owner_id).filter(**superseded).update(**fields, updated_at=timezone.now())
+        inherited = Inheritance.objects.for_owner(memory.owner_id).filter(chat=memory.chat_id, **superseded)
+        inherited.update(**fields)
 
 
 def link_sources(owner_id: UUID, memory_id: UUID, messages: Iterable[Message]) -> None:

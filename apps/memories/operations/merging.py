@@ -4,39 +4,55 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Q
 
-from apps.chats.models import Chat
+from apps.chats.models import Chat, Message
 from apps.common.problems import Conflict, Invalid
 from apps.common.scoping import Owner
-from apps.memories.models import Memory, MemorySource, RetiredReason
-from apps.memories.operations.memories import latest_message, retract_memories, set_text, supersede
+from apps.memories.models import Inheritance, Memory, MemorySource, RetiredReason
+from apps.memories.operations.memories import latest_message, link_sources, retract_memories, set_text, supersede
+from apps.memories.querysets import MemoryQuerySet
 
 MAX_TRIGGERS = 12
 
 
-def merge_memories(members: Sequence[Memory], text: str, *, run_id: UUID) -> int:
-    """Merge memories for a run. Return how many were merged.
+def merge_memories(chat: Chat, members: Sequence[Memory], text: str, *, run_id: UUID) -> int:
+    """Merge memories that a chat learnt or inherited, for a run. Return how many were merged.
 
     Return 0 if one of them was superseded, edited, pinned or deleted in the meantime, since ``text`` was made from
     their earlier texts.
     """
-    rows = Memory.objects.for_owner(members[0].owner_id).active().select_for_update(of=("self",))
-    unchanged = rows.filter(pinned=False, edited_by="", text__in=[member.text for member in members])
+    rows = Memory.objects.for_owner(chat.owner_id).learnt_in(chat).present().select_for_update(of=("self",))
+    unchanged = rows.filter(state_here=Memory.State.ACTIVE).filter(
+        pinned=False, edited_by="", text__in=[member.text for member in members]
+    )
     locked = list(unchanged.filter(pk__in=[member.pk for member in members]).order_by("pk"))
     if len(locked) < len(members):
         return 0
-    _replace(locked, text, RetiredReason.MERGED, run_id=run_id)
+    successor = _successor(locked, text, chat=chat, run_id=run_id)
+    for member in locked:
+        supersede(chat, member.pk, successor, RetiredReason.MERGED)
     return len(locked)
 
 
 @transaction.atomic
 def merge_by_hand(memories: Sequence[Memory], text: str, *, editor: str) -> Memory:
-    """Merge memories for a person. Raise Invalid if their witnesses differ, Conflict if one is no longer active."""
+    """Merge memories for a person. Return the new one, which belongs to the chat of the newest.
+
+    Raise Invalid if their witnesses differ, or if they were learnt in different branches of one story; Conflict if one
+    is no longer active.
+    """
     if len({tuple(memory.witnessed_by) for memory in memories}) > 1:
         raise Invalid.at("/memories", "They were not witnessed by the same people.")
+    chats = {(memory.story, memory.chat_id) for memory in memories if memory.story}
+    if len(chats) > len({story for story, _ in chats}):
+        raise Invalid.at("/memories", "They were learnt in different branches of one story.")
     for memory in sorted(memories, key=lambda memory: memory.pk):
         _lock_active(memory)
-    return _replace(list(memories), text, RetiredReason.MERGED, editor=editor)
+    successor = _successor(memories, text, editor=editor)
+    for memory in memories:
+        supersede(memory.chat or Chat(owner_id=memory.owner_id), memory.pk, successor, RetiredReason.MERGED)
+    return successor
 
 
 @transaction.atomic
@@ -50,7 +66,17 @@ def split_memory(memory: Memory, texts: Sequence[str], *, editor: str) -> list[M
 
 def is_merge(memory: Memory) -> bool:
     """Return whether the memory was created by a merge."""
-    return any(member.retired_reason == RetiredReason.MERGED for member in memory.supersedes.all())
+    return _merged_members(memory).exists()
+
+
+def _merged_members(memory: Memory) -> MemoryQuerySet:
+    """Return the memories that were merged into this one, by its chat or by a person."""
+    inherited = Inheritance.objects.for_owner(memory.owner_id).filter(
+        chat=memory.chat_id, superseded_by=memory, retired_reason=RetiredReason.MERGED
+    )
+    own = Q(superseded_by=memory, retired_reason=RetiredReason.MERGED)
+    members: MemoryQuerySet = Memory.objects.for_owner(memory.owner_id)
+    return members.filter(own | Q(pk__in=inherited.values("memory_id")))
 
 
 @transaction.atomic
@@ -60,10 +86,10 @@ def undo_merge(memory: Memory) -> list[Memory]:
     Runs don't merge them again. Raise Conflict if the memory is not a merge, or no longer active.
     """
     _lock_active(memory)
-    members = list(memory.supersedes.filter(retired_reason=RetiredReason.MERGED).order_by("pk"))
+    members = list(_merged_members(memory).order_by("pk"))
     if not members:
         raise Conflict("This memory was not created by a merge.")
-    retract_memories(memory.chat or Chat(owner_id=memory.owner_id), [memory], RetiredReason.UNDONE)
+    retract_memories([memory], RetiredReason.UNDONE)
     mark_consolidated(memory.owner_id, members)
     return members
 
@@ -80,8 +106,7 @@ def undo_split(part: Memory) -> Memory:
     parts = Memory.objects.for_owner(part.owner_id).filter(split_from=original).exclude(state=Memory.State.RETIRED)
     for sibling in parts.present():
         _lock_active(sibling)
-    chat = part.chat or Chat(owner_id=part.owner_id)
-    retract_memories(chat, parts.select_related("superseded_by"), RetiredReason.UNDONE)
+    retract_memories(parts.select_related("superseded_by"), RetiredReason.UNDONE)
     original.refresh_from_db()
     return original
 
@@ -93,34 +118,37 @@ def _lock_active(memory: Memory) -> None:
         raise Conflict("It was changed in the meantime, so this can no longer be undone.")
 
 
-def _replace(
-    members: list[Memory], text: str, reason: RetiredReason, *, run_id: UUID | None = None, editor: str = ""
-) -> Memory:
-    """Create a memory that supersedes ``members``."""
-    successor = _successor(members, text, run_id=run_id, editor=editor)
-    for member in members:
-        supersede(member.chat or Chat(owner_id=member.owner_id), member.pk, successor, reason)
-    return successor
-
-
 def _successor(
-    members: list[Memory], text: str, *, editor: str, run_id: UUID | None = None, split_from: Memory | None = None
+    members: Sequence[Memory],
+    text: str,
+    *,
+    chat: Chat | None = None,
+    editor: str = "",
+    run_id: UUID | None = None,
+    split_from: Memory | None = None,
 ) -> Memory:
-    """Create a memory with the sources, entities, triggers and flags of ``members``."""
+    """Create a memory with the sources, entities, triggers and flags of ``members``.
+
+    It belongs to ``chat``, with the chat's copies of inherited sources; by default to the chat of the newest member.
+    """
     newest = members[-1]
+    inherited = Inheritance.objects.for_owner(newest.owner_id).filter(chat=chat, memory__in=members) if chat else ()
+    inheritances = {row.memory_id: row for row in inherited}
+    own = [member for member in members if member.pk not in inheritances]
     memory = Memory(
         owner_id=newest.owner_id,
-        chat_id=newest.chat_id,
+        chat=chat or newest.chat,
+        story=newest.story,
         character_id=newest.character_id,
         tier=newest.tier,
         kind=newest.kind,
         importance=max(member.importance for member in members),
         expiration=newest.expiration,
-        confidence=max(member.confidence for member in members),
+        confidence=max(inheritances.get(member.pk, member).confidence for member in members),
         consolidated=True,
         triggers=list(dict.fromkeys(word for member in members for word in member.triggers))[:MAX_TRIGGERS],
         witnessed_by=members[0].witnessed_by,
-        valid_from=latest_message(member.valid_from for member in members),
+        valid_from=latest_message(inheritances.get(member.pk, member).valid_from for member in members),
         pinned=any(member.pinned for member in members),
         edited_by=editor,
         run_id=run_id,
@@ -128,7 +156,7 @@ def _successor(
     )
     set_text(memory, text)
     memory.save()
-    sources = MemorySource.objects.for_owner(newest.owner_id).filter(memory__in=members)
+    sources = MemorySource.objects.for_owner(newest.owner_id).filter(memory__in=own)
     MemorySource.objects.bulk_create(
         MemorySource(
             owner_id=memory.owner_id,
@@ -139,10 +167,13 @@ def _successor(
         )
         for source in {source.swipe_id: source for source in sources}.values()
     )
+    copies = {pk for row in inheritances.values() for pk in row.message_ids}
+    messages = Message.objects.for_owner(newest.owner_id).with_swipes().filter(pk__in=copies)
+    link_sources(memory.owner_id, memory.pk, messages)
     memory.entities.set({entity for member in members for entity in member.entities.all()})
     return memory
 
 
 def mark_consolidated(owner: Owner, memories: Sequence[Memory]) -> None:
-    """Keep runs from considering memories for a merge again."""
+    """Keep runs of the memories' own chats from considering them for a merge again."""
     Memory.objects.for_owner(owner).filter(pk__in=[memory.pk for memory in memories]).update(consolidated=True)

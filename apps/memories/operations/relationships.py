@@ -11,7 +11,7 @@ from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat, Message
 from apps.common.problems import Invalid
 from apps.memories.candidates import MAGNITUDES, Descriptor, RelationshipLine
-from apps.memories.lineage import relatives
+from apps.memories.lineage import is_seen_in
 from apps.memories.models import Entity, Relationship, RetiredReason
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.layer_entries import end_entry, is_before, newest_message, source_fields
@@ -46,7 +46,7 @@ def write_relationships(
 def _of_pair(chat: Chat, subject: Entity, target: Entity) -> QuerySet[Relationship]:
     """Return the rows of a directed pair, without those of other branches of the same story."""
     rows: QuerySet[Relationship] = Relationship.objects.for_owner(chat.owner_id)
-    return rows.filter(subject=subject, target=target).exclude(chat__in=relatives(chat))
+    return rows.filter(is_seen_in(chat), subject=subject, target=target)
 
 
 def _current(chat: Chat, subject: Entity, target: Entity) -> list[Relationship]:

@@ -15,10 +15,11 @@ from django.utils import timezone
 from apps.chats.models import Character, Chat, Message, Participant
 from apps.memories.candidates import Candidate, candidate_hash
 from apps.memories.lexemes import Lexemes
-from apps.memories.models import Memory, RetiredReason
+from apps.memories.models import Inheritance, Memory, RetiredReason
 from apps.memories.operations.entities import get_or_create_entities
 from apps.memories.operations.memories import latest_message, link_sources, supersede
 from apps.memories.queries.memories import active_memories
+from apps.memories.querysets import MemoryQuerySet
 from apps.memories.verdicts import Outcome, Verdict
 from apps.memories.witnesses import witnessed_by_all_of
 
@@ -135,25 +136,33 @@ def _create(batch: VerdictBatch, number: int, candidate: Candidate) -> Memory:
 def _confirm(batch: VerdictBatch, target: UUID, candidate: Candidate, *, already_touched: bool) -> None:
     """Link a memory to the messages that repeat it, and raise its confidence.
 
-    Only link it if ``already_touched`` by the batch: confidence rises once per batch.
+    Only link it if ``already_touched`` by the batch: confidence rises once per batch. What a branch inherited is
+    confirmed in its inheritance, since other branches of the story don't know the messages.
     """
-    link_sources(batch.chat.owner_id, target, [batch.turns[number] for number in candidate.sources])
-    if already_touched:
+    sources = [batch.turns[number] for number in candidate.sources]
+    gain = 0.0 if already_touched else batch.limits.confirmation
+    confidence = Least(F("confidence") + gain, Value(1.0), output_field=FloatField())
+    inherited = Inheritance.objects.for_owner(batch.chat.owner_id).filter(chat=batch.chat, memory=target)
+    inheritance = inherited.select_for_update().first()
+    if inheritance is not None:
+        message_ids = dict.fromkeys([*inheritance.message_ids, *(message.pk for message in sources)])
+        inherited.update(message_ids=list(message_ids), confidence=confidence)
         return
-    Memory.objects.for_owner(batch.chat.owner_id).filter(pk=target).update(
-        confidence=Least(F("confidence") + batch.limits.confirmation, Value(1.0), output_field=FloatField()),
-        unconfirmed=0,
-        updated_at=timezone.now(),
-    )
+    link_sources(batch.chat.owner_id, target, sources)
+    if not already_touched:
+        Memory.objects.for_owner(batch.chat.owner_id).filter(pk=target).update(
+            confidence=confidence, unconfirmed=0, updated_at=timezone.now()
+        )
 
 
 def _decay(batch: VerdictBatch, touched: set[UUID]) -> None:
     """Count the pass for memories that it did not touch, and lower the confidence of long unconfirmed ones.
 
-    Confidence orders memories. It never retires one: a model is asked not to repeat what is known.
+    Confidence orders memories. It never retires one: a model is asked not to repeat what is known. A branch doesn't
+    lower that of what it inherited.
     """
     limits = batch.limits
-    untouched = active_memories(batch.chat, batch.tier, batch.character_id).exclude(pk__in=touched)
+    untouched = _not_inherited(batch).exclude(pk__in=touched)
     untouched.update(unconfirmed=F("unconfirmed") + 1)
     unconfirmed = untouched.filter(unconfirmed__gt=limits.decay_after).exclude(Q(pinned=True) | ~Q(edited_by=""))
     lowered = Greatest(F("confidence") - limits.decay, Value(limits.decay_floor), output_field=FloatField())
@@ -167,8 +176,7 @@ def _retire_beyond_caps(batch: VerdictBatch) -> None:
     kind_cap = ceil(cap / LONG_TERM_KIND_COUNT) if long_term else cap
     kept: Counter[str] = Counter()
     excess = []
-    memories = active_memories(batch.chat, batch.tier, batch.character_id)
-    for memory in sorted(memories, key=_utility, reverse=True):
+    for memory in sorted(_not_inherited(batch), key=_utility, reverse=True):
         if kept[memory.kind] < kind_cap and kept.total() < cap:
             kept[memory.kind] += 1
         elif not memory.pinned and not memory.edited_by:
@@ -176,6 +184,11 @@ def _retire_beyond_caps(batch: VerdictBatch) -> None:
     Memory.objects.for_owner(batch.chat.owner_id).filter(pk__in=excess).update(
         state=Memory.State.RETIRED, retired_reason=RetiredReason.CAPACITY, updated_at=timezone.now()
     )
+
+
+def _not_inherited(batch: VerdictBatch) -> MemoryQuerySet:
+    """Return the active memories of the batch's tier and character, without those that the chat inherited."""
+    return active_memories(batch.chat, batch.tier, batch.character_id).filter(inherited=None)
 
 
 def _utility(memory: Memory) -> tuple[bool, float, UUID]:

@@ -3,6 +3,7 @@
 from django.db.models import Q, QuerySet
 
 from apps.chats.models import Character, Chat
+from apps.memories.lineage import is_remembered, is_seen_in
 from apps.memories.models import Arc
 
 
@@ -10,13 +11,14 @@ def arcs_in(chat: Chat) -> QuerySet[Arc]:
     """Return the chat's arcs and its character's persistent ones, open ones first, without retired ones."""
     own_or_persistent = Q(chat=chat)
     if chat.character_id:
-        own_or_persistent |= Q(character=chat.character_id, persistent=True)
+        own_or_persistent |= is_seen_in(chat) & Q(character=chat.character_id, persistent=True)
     return _without_retired(Arc.objects.for_owner(chat.owner_id).filter(own_or_persistent))
 
 
 def persistent_arcs_of(character: Character) -> QuerySet[Arc]:
     """Return the character's persistent arcs, open ones first, without retired ones."""
-    return _without_retired(Arc.objects.for_owner(character.owner_id).filter(character=character, persistent=True))
+    rows = Arc.objects.for_owner(character.owner_id).filter(is_remembered(), character=character, persistent=True)
+    return _without_retired(rows)
 
 
 def _without_retired(rows: QuerySet[Arc]) -> QuerySet[Arc]:

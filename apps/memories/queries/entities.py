@@ -20,7 +20,7 @@ def entities_of(character: Character) -> QuerySet[Entity]:
 
 def _with_counts(rows: QuerySet[Entity]) -> QuerySet[Entity]:
     """Annotate entities with ``count``, their number of active memories, and order by it, largest first."""
-    active = Q(memories__state=Memory.State.ACTIVE, memories__deleted_at=None)
+    active = Q(memories__state=Memory.State.ACTIVE, memories__deleted_at=None, memories__in_bin=False)
     return rows.annotate(count=Count("memories", filter=active, distinct=True)).order_by("-count", "name")
 
 

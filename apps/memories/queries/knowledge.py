@@ -45,7 +45,7 @@ def knowledge_in(chat: Chat, at: int | None = None) -> QuerySet[Knowledge]:
 
 def knowledge_of(character: Character) -> QuerySet[Knowledge]:
     """Return the active entries of everybody in the character's registry, from all chats."""
-    rows = Knowledge.objects.for_owner(character.owner_id).filter(subject__character=character)
+    rows = Knowledge.objects.for_owner(character.owner_id).filter(subject__character=character, chat__deleted_at=None)
     return _ordered(rows.filter(state=Knowledge.State.ACTIVE))
 
 

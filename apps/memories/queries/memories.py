@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from apps.chats.models import Chat, Participant
-from apps.memories.lineage import relatives
 from apps.memories.models import Memory
 from apps.memories.querysets import MemoryQuerySet
 
@@ -12,21 +11,21 @@ MAX_CHAIN_LENGTH = 200
 
 
 def active_memories(chat: Chat, tier: str, character_id: UUID | None) -> MemoryQuerySet:
-    """Return the active memories of a tier that are used in a chat.
+    """Return the memories of a tier that are active in a chat, inherited ones as the branch has them.
 
     Long-term memories are the character's, except those learnt in other branches of the same story; session memories,
     and long-term ones where there is no character, are the chat's.
     """
-    memories: MemoryQuerySet = Memory.objects.for_owner(chat.owner_id).active().filter(tier=tier)
+    memories: MemoryQuerySet = Memory.objects.for_owner(chat.owner_id).filter(tier=tier)
     if tier == Memory.Tier.LONG_TERM and character_id:
-        return memories.filter(character_id=character_id).exclude(chat__in=relatives(chat))
-    return memories.filter(chat=chat)
+        return memories.active_in(chat, character_id).filter(character_id=character_id)
+    return memories.learnt_in(chat).present().filter(state_here=Memory.State.ACTIVE)
 
 
 def memories_between(chat: Chat, start: int, end: int) -> MemoryQuerySet:
-    """Return memories that are valid from a message with an index from ``start`` to ``end``."""
-    memories: MemoryQuerySet = Memory.objects.for_owner(chat.owner_id).present().filter(chat=chat)
-    return memories.filter(valid_from__index__gte=start, valid_from__index__lte=end).order_by("pk")
+    """Return memories that are valid from a message of the chat with an index from ``start`` to ``end``."""
+    memories: MemoryQuerySet = Memory.objects.for_owner(chat.owner_id).present().learnt_in(chat)
+    return memories.filter(begins_here__gte=start, begins_here__lte=end).order_by("pk")
 
 
 def replacement_chain(memory: Memory) -> list[Memory]:

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from apps.chats.models import Character, Chat
-from apps.memories.lineage import relatives
+from apps.memories.lineage import is_remembered, is_seen_in
 from apps.memories.models import Entity, Relationship
 from apps.memories.queries.knowledge import valid_at
 
@@ -26,11 +26,11 @@ def relationships_in(chat: Chat, at: int | None = None) -> list[RelationshipPair
 
     ``at`` is a message index: relationships are returned as they were after that message.
     """
-    in_scope = Q(chat=chat)
+    rows = Relationship.objects.for_owner(chat.owner_id).exclude(state=Relationship.State.RETIRED)
     if chat.character_id:
-        in_scope |= Q(subject__character=chat.character_id)
-    rows = Relationship.objects.for_owner(chat.owner_id).filter(in_scope).exclude(state=Relationship.State.RETIRED)
-    rows = rows.exclude(chat__in=relatives(chat))
+        rows = rows.filter(is_seen_in(chat), Q(chat=chat) | Q(subject__character=chat.character_id))
+    else:
+        rows = rows.filter(chat=chat)
     if at is None:
         return _pairs(rows, rows.filter(state=Relationship.State.CURRENT))
     valid = valid_at(rows, chat, at).filter(Q(state=Relationship.State.CURRENT) | Q(until__chat=chat))
@@ -43,7 +43,7 @@ def relationships_of(character: Character) -> list[RelationshipPair]:
     Two branches can hold the same descriptor of a pair; the newer one is returned.
     """
     rows = Relationship.objects.for_owner(character.owner_id).filter(subject__character=character)
-    rows = rows.exclude(state=Relationship.State.RETIRED)
+    rows = rows.filter(is_remembered()).exclude(state=Relationship.State.RETIRED)
     pairs = _pairs(rows, rows.filter(state=Relationship.State.CURRENT))
     for pair in pairs:
         pair.descriptors = list({row.descriptor: row for row in pair.descriptors}.values())

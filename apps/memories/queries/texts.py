@@ -24,6 +24,6 @@ def versions_of(character: Character) -> QuerySet[VersionedText]:
     """Return all versions of the character's canon, and of their profile in each chat, newest first."""
     kinds = (VersionedText.Kind.CANON, VersionedText.Kind.PROFILE)
     rows: QuerySet[VersionedText] = VersionedText.objects.for_owner(character.owner_id).filter(
-        character=character, kind__in=kinds
+        character=character, kind__in=kinds, chat__deleted_at=None
     )
     return rows.select_related("source__chat", "character", "chat").order_by("-pk")

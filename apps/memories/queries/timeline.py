@@ -68,8 +68,13 @@ def order_by_chats(character: Character, memories: MemoryQuerySet) -> MemoryQuer
 
 def sections_by_chat(memories: Iterable[Memory]) -> list[Section]:
     """Group memories, ordered by ``order_by_chats``, by the chats that they were learnt in."""
-    deleted = "From deleted chats"
-    return _group(memories, lambda memory: (memory.chat.title if memory.chat else deleted, None, None, memory.chat))
+    return _group(memories, _section_of_chat)
+
+
+def _section_of_chat(memory: Memory) -> SectionKey:
+    if memory.chat is None or memory.chat.deleted_at is not None:
+        return "From deleted chats", None, None, None
+    return memory.chat.title, None, None, memory.chat
 
 
 def _group(memories: Iterable[Memory], key: Callable[[Memory], SectionKey]) -> list[Section]:

@@ -14,7 +14,6 @@ from django.db.models.functions import Lower, StrIndex
 from django.utils import timezone
 
 from apps.memories.lexemes import match_any_query
-from apps.memories.lineage import relatives
 from apps.memories.models import Entity, Memory
 from apps.memories.search.presets import Preset
 from apps.memories.search.questions import ParsedQuery, Speaker, mentions
@@ -64,7 +63,6 @@ class SearchScope:
             "character": self.character_id,
             "tiers": list(self.tiers),
             "before": self.before,
-            "relatives": relatives(self.chat_id) if self.chat_id and self.character_id else [],
         }
 
 
@@ -175,17 +173,23 @@ def _age_in_days(at: dt.datetime) -> float:
 # SQL
 
 
+_CHATS = "SELECT id FROM chats_chat WHERE owner_id = %(owner)s"
+
+
 def _passages_condition(scope: SearchScope) -> str:
     conditions = ["p.owner_id = %(owner)s"]
     if scope.chat_id:
         conditions.append("p.chat_id = %(chat)s")
     elif scope.character_id:
-        chats = "SELECT id FROM chats_chat WHERE owner_id = %(owner)s AND character_id = %(character)s"
-        conditions.append(f"p.chat_id IN ({chats})")
+        conditions.append(f"p.chat_id IN ({_CHATS} AND deleted_at IS NULL AND character_id = %(character)s)")
+    else:
+        conditions.append(f"p.chat_id NOT IN ({_CHATS} AND deleted_at IS NOT NULL)")
     return " AND ".join(conditions)
 
 
 _IS_INHERITED = "p.id IN (SELECT memory_id FROM memories_inheritance WHERE chat_id = %(chat)s AND state = 'active')"
+_IS_NOT_INHERITED = "p.id NOT IN (SELECT memory_id FROM memories_inheritance WHERE chat_id = %(chat)s)"
+_IS_OTHER_STORY = "p.story IS DISTINCT FROM (SELECT story FROM chats_chat WHERE id = %(chat)s)"
 _IS_LONG_TERM = "p.character_id = %(character)s AND p.tier = 'long_term'"
 
 
@@ -195,11 +199,15 @@ def _memories_condition(scope: SearchScope) -> str:
     Inherited memories use the state stored for the branch. Long-term memories from other branches of the same story
     are excluded.
     """
-    conditions = ["p.owner_id = %(owner)s AND p.tier = ANY(%(tiers)s) AND NOT p.hidden AND p.deleted_at IS NULL"]
+    conditions = [
+        "p.owner_id = %(owner)s AND p.tier = ANY(%(tiers)s) AND NOT p.hidden AND p.deleted_at IS NULL AND NOT p.in_bin"
+    ]
     is_active = "p.state = 'active'"
     if scope.chat_id and scope.character_id:
-        learnt_elsewhere = f"{_IS_LONG_TERM} AND (p.chat_id IS NULL OR NOT p.chat_id = ANY(%(relatives)s))"
-        conditions.append(f"({is_active} AND (p.chat_id = %(chat)s OR ({learnt_elsewhere})) OR {_IS_INHERITED})")
+        learnt_elsewhere = f"{_IS_LONG_TERM} AND {_IS_OTHER_STORY}"
+        # An inherited memory has its state in the branch.
+        own_state = f"{is_active} AND {_IS_NOT_INHERITED}"
+        conditions.append(f"({own_state} AND (p.chat_id = %(chat)s OR ({learnt_elsewhere})) OR {_IS_INHERITED})")
     elif scope.chat_id:
         conditions.append(f"({is_active} AND p.chat_id = %(chat)s OR {_IS_INHERITED})")
     elif scope.character_id:

@@ -9,6 +9,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from apps.chats.models import Character
 from apps.chats.views.access import own_chat
+from apps.memories.lineage import is_remembered
 from apps.memories.memory_book import MemoryBook
 from apps.memories.models import Memory
 
@@ -30,6 +31,11 @@ def own_memory(request: HttpRequest, memory_id: UUID) -> Memory:
 def own_row(request: HttpRequest, model: Any, **lookup: Any) -> Any:
     """Return the requester's row of a model. Raise Http404."""
     return get_object_or_404(model.objects.for_owner(request.user), **lookup)
+
+
+def own_entry(request: HttpRequest, model: Any, **lookup: Any) -> Any:
+    """Return the requester's layer entry, unless its chat is in the bin. Raise Http404."""
+    return get_object_or_404(model.objects.for_owner(request.user).filter(is_remembered()), **lookup)
 
 
 def redirect_back(request: HttpRequest, default_url: str) -> HttpResponse:

@@ -16,7 +16,7 @@ from apps.memories.models import Arc, Knowledge, LedgerEntry, Relationship, Scen
 from apps.memories.operations.arcs import close_arc, reopen_arc
 from apps.memories.operations.layer_entries import edit_entry, restore_entry, retire_entry
 from apps.memories.operations.scenes import dismiss_scene
-from apps.memories.views.access import own_row, redirect_back
+from apps.memories.views.access import own_entry, redirect_back
 
 # Model and tab of each layer by its name in URLs.
 LAYER_MODELS = {"arc": Arc, "knowledge": Knowledge, "entry": LedgerEntry, "word": Relationship}
@@ -42,7 +42,7 @@ def _redirect_done(request: HttpRequest, default_url: str, message: str, undo: s
 @require_POST
 def change_arc(request: HttpRequest, arc_id: UUID, action: str) -> HttpResponse:
     """Close, reopen or edit an arc, or switch whether it is persistent."""
-    arc = own_row(request, Arc, pk=arc_id)
+    arc = own_entry(request, Arc, pk=arc_id)
     tab_url, editor = _tab_url(arc, "arcs"), str(request.user)
     undo = {"close": "reopen", "reopen": "close", "persist": "persist"}.get(action)
     if action == "close":
@@ -69,7 +69,7 @@ def change_arc(request: HttpRequest, arc_id: UUID, action: str) -> HttpResponse:
 @require_POST
 def change_scene(request: HttpRequest, found_scene_id: UUID, action: str) -> HttpResponse:
     """Edit, dismiss or restore a detected scene."""
-    scene = own_row(request, Scene, pk=found_scene_id)
+    scene = own_entry(request, Scene, pk=found_scene_id)
     tab_url, editor = _tab_url(scene, "scenes"), str(request.user)
     if action == "dismiss":
         dismiss_scene(scene, editor=editor)
@@ -90,7 +90,7 @@ def change_scene(request: HttpRequest, found_scene_id: UUID, action: str) -> Htt
 @require_POST
 def change_entry(request: HttpRequest, layer: str, action: str, **ids: UUID) -> HttpResponse:
     """Retire an entry of a layer, or restore it."""
-    entry = own_row(request, LAYER_MODELS[layer], pk=ids[f"{layer}_id"])
+    entry = own_entry(request, LAYER_MODELS[layer], pk=ids[f"{layer}_id"])
     tab_url, editor = _tab_url(entry, LAYER_TABS[layer]), str(request.user)
     if action == "retire":
         retire_entry(entry, editor=editor)

@@ -75,7 +75,9 @@ def detail(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     if not wants_partial(request):
         original = memory.split_from
         context |= {
-            "sources": memory.sources.select_related("message__chat", "swipe").order_by("message__index"),
+            "sources": memory.sources.filter(message__chat__deleted_at=None)
+            .select_related("message__chat", "swipe")
+            .order_by("message__index"),
             "chain": replacement_chain(memory),
             "original": original,
             "can_unmerge": memory.is_active and is_merge(memory),

@@ -15,7 +15,7 @@ from apps.memories.memory_book import MemoryBook
 from apps.memories.models import VersionedText
 from apps.memories.operations.texts import edit_text, restore_version
 from apps.memories.queries.texts import current_version
-from apps.memories.views.access import own_book, own_row, redirect_back
+from apps.memories.views.access import own_book, own_entry, redirect_back
 from apps.memories.views.book import render_tab
 
 # Kind, form and title of the texts that a person may edit, by the last part of the URL.
@@ -69,7 +69,7 @@ def edit_story(request: HttpRequest, chat_id: UUID, part: str) -> HttpResponse:
 @require_POST
 def restore_text(request: HttpRequest, version_id: UUID) -> HttpResponse:
     """Make an earlier version the current one, as a new version."""
-    version = own_row(request, VersionedText, pk=version_id)
+    version = own_entry(request, VersionedText, pk=version_id)
     restore_version(version, editor=str(request.user))
     messages.success(request, "The earlier version is current again.")
     return redirect_back(request, MemoryBook(version.owner_id, version.chat, version.character).url("story"))

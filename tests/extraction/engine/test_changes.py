@@ -7,7 +7,7 @@ import pytest
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
-from apps.chats.operations import branch_chat, delete_chat
+from apps.chats.operations import branch_chat, purge_chat
 from apps.extraction import runs, tasks
 from apps.extraction.models import ExtractionRun, ModelCall
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Relationship, Scene
@@ -115,7 +115,7 @@ def test_a_chat_deleted_in_flight_ends_its_run_and_leaves_no_rows(meanwhile: Mea
     for task in ("session", "long_term", "profiles"):
         chat = tell(owner, *STORY)
         pk = chat.pk
-        meanwhile(task, lambda chat=chat: delete_chat(Chat.objects.for_owner(owner).get(pk=chat.pk)))
+        meanwhile(task, lambda pk=pk: purge_chat(owner, pk))
         run, _ = runs.start_run(owner, chat)
         tasks.run_extraction(run_id=str(run.pk))
         assert not ExtractionRun.objects.for_owner(owner).filter(chat_id=pk).exists()

@@ -16,7 +16,7 @@ from django.db import connection
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
-from apps.chats.operations import delete_chat
+from apps.chats.operations import purge_chat
 from apps.common import jobs
 from apps.extraction import runs, tasks
 from apps.extraction.models import ExtractionRun, RunStep
@@ -278,4 +278,4 @@ def _is_under_way(chat: Chat) -> bool:
 
 
 def _delete(run: ExtractionRun) -> None:
-    delete_chat(Chat.objects.for_owner(run.owner_id).get(pk=run.chat_id))
+    purge_chat(run.owner_id, run.chat_id)

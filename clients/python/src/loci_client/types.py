@@ -24,6 +24,7 @@ class Chat(TypedDict):
     parent_index: int | None
     is_checkpoint: bool
     last_active: str | None
+    deleted_at: str | None
     created_at: str
     updated_at: str
 

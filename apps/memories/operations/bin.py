@@ -1,0 +1,155 @@
+"""Put memories into the bin with the chats that they come from, take them out, and delete them for good.
+
+A memory is in the bin if no chat outside it vouches for the memory: neither by a source, nor as a branch that inherited
+it, nor as the chat of a memory that a person wrote or corrected. A chat in the bin that keeps memories vouches for
+long-term ones.
+"""
+
+from collections.abc import Collection
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+
+from apps.chats.models import Chat
+from apps.memories.models import (
+    Arc,
+    Entity,
+    Inheritance,
+    Knowledge,
+    LedgerEntry,
+    Memory,
+    MemorySource,
+    Relationship,
+    RetiredReason,
+)
+from apps.memories.operations.memories import retract_memories
+from apps.memories.querysets import MemoryQuerySet
+
+_NOT_RETIRED = (Memory.State.ACTIVE, Memory.State.SUPERSEDED)
+
+
+def on_bin_changed(chat: Chat, **kwargs: Any) -> None:
+    """Put memories of a chat into the bin or take them out, in the transaction that does so with the chat."""
+    memories = _memories_of(chat)
+    vouched_for = memories.filter(_is_vouched_for(chat.owner_id)).values("pk")
+    taken_out = list(memories.filter(in_bin=True, pk__in=vouched_for).values_list("pk", flat=True))
+    put_in = list(memories.filter(in_bin=False).exclude(pk__in=vouched_for).values_list("pk", flat=True))
+    rows: MemoryQuerySet = Memory.with_bin.for_owner(chat.owner_id)
+    rows.filter(pk__in=taken_out).update(in_bin=False)
+    rows.filter(pk__in=put_in).update(in_bin=True)
+    _update_superseded(chat.owner_id, [*taken_out, *put_in])
+
+
+def on_chat_purged(chat: Chat, **kwargs: Any) -> None:
+    """Delete what is remembered of a chat for good, in the transaction that deletes the chat, and before it."""
+    if chat.keeps_memories:
+        _memories_of(chat).filter(tier=Memory.Tier.LONG_TERM, in_bin=False).update(kept=True)
+    _delete_layers(chat)
+    gone = _memories_in_bin_only_of(chat)
+    gone_ids = list(gone.values_list("pk", flat=True))
+    named = set(Memory.entities.through.objects.filter(memory__in=gone_ids).values_list("entity_id", flat=True))
+    for model in (Memory.with_bin, Inheritance.objects):
+        # What a memory that is deleted had superseded is active already.
+        restored = model.for_owner(chat.owner_id).filter(superseded_by__in=gone_ids, state=Memory.State.ACTIVE)
+        restored.update(superseded_by=None, retired_reason="", valid_to=None)
+    Memory.with_bin.for_owner(chat.owner_id).filter(pk__in=gone_ids).delete()
+    _retire_sourceless(chat)
+    _delete_unnamed(chat.owner_id, named)
+
+
+def _memories_of(chat: Chat) -> MemoryQuerySet:
+    """Return the memories that the chat learnt, inherited or confirmed."""
+    inherited = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat)
+    sources = MemorySource.objects.for_owner(chat.owner_id).filter(message__chat=chat)
+    memories: MemoryQuerySet = Memory.with_bin.for_owner(chat.owner_id)
+    return memories.filter(
+        Q(chat=chat) | Q(pk__in=inherited.values("memory_id")) | Q(pk__in=sources.values("memory_id"))
+    )
+
+
+def _is_vouched_for(owner_id: UUID) -> Q:
+    """Return the condition of memories that are not in the bin."""
+    sources = MemorySource.objects.for_owner(owner_id).filter(memory=OuterRef("pk"), lost=False)
+    inherited = Inheritance.objects.for_owner(owner_id).filter(memory=OuterRef("pk"))
+    by_person_or_sourceless = ~Q(edited_by="") | ~Exists(sources)
+    return (
+        Q(kept=True)
+        | Q(chat=None, story=None)
+        | Exists(sources.filter(_vouches("message__chat", "memory__tier")))
+        | Exists(inherited.filter(_vouches("chat", "memory__tier")))
+        | Q(chat__isnull=False) & _vouches("chat", "tier") & by_person_or_sourceless
+    )
+
+
+def _vouches(chat: str, tier: str) -> Q:
+    """Return the condition of chats, by lookup, that vouch for memories of a tier."""
+    keeps = Q(**{f"{chat}__keeps_memories": True, tier: Memory.Tier.LONG_TERM})
+    return Q(**{f"{chat}__deleted_at": None}) | keeps
+
+
+def _update_superseded(owner_id: UUID, changed: Collection[UUID]) -> None:
+    """Make what memories in the bin had superseded active, and superseded again what others of ``changed`` had.
+
+    The link to the successor stays, so that a restored chat finds everything as it was.
+    """
+    successors = {row.pk: row for row in Memory.with_bin.for_owner(owner_id).filter(pk__in=changed)}
+    for manager in (Memory.objects, Inheritance.objects):
+        rows = manager.for_owner(owner_id).filter(superseded_by__in=changed, state__in=_NOT_RETIRED)
+        for row in rows:
+            successor: Memory | None = successors[row.superseded_by_id]
+            while successor is not None and successor.in_bin:
+                successor = successors.get(successor.superseded_by_id) or successor.superseded_by
+            row.state = Memory.State.ACTIVE if successor is None else Memory.State.SUPERSEDED
+            row.save(update_fields=["state"])
+
+
+def _memories_in_bin_only_of(chat: Chat) -> MemoryQuerySet:
+    """Return memories of the chat that are in the bin and come from no other chat, not even from one in the bin."""
+    inherited = Inheritance.objects.for_owner(chat.owner_id).filter(memory=OuterRef("pk")).exclude(chat=chat)
+    sources = MemorySource.objects.for_owner(chat.owner_id).filter(memory=OuterRef("pk")).exclude(message__chat=chat)
+    alone = Q(chat=chat) | Q(chat=None)
+    return _memories_of(chat).filter(alone & ~Exists(inherited) & ~Exists(sources), in_bin=True)
+
+
+def _retire_sourceless(chat: Chat) -> None:
+    """Retire memories of other chats that are left without a source."""
+    others = MemorySource.objects.for_owner(chat.owner_id).filter(memory=OuterRef("pk"), lost=False)
+    others = others.exclude(message__chat=chat)
+    left = _memories_of(chat).filter(in_bin=True, chat__deleted_at=None, chat__isnull=False).filter(~Exists(others))
+    left_ids = list(left.values_list("pk", flat=True))
+    Memory.with_bin.for_owner(chat.owner_id).filter(pk__in=left_ids).update(in_bin=False, updated_at=timezone.now())
+    retired = Memory.objects.for_owner(chat.owner_id).filter(pk__in=left_ids).exclude(state=Memory.State.RETIRED)
+    retract_memories(retired.select_related("superseded_by"), RetiredReason.SOURCE_GONE)
+
+
+def _delete_layers(chat: Chat) -> None:
+    """Delete the layers of a chat, except those of its character that are kept."""
+    arcs = Arc.objects.for_owner(chat.owner_id).filter(chat=chat)
+    relationships = Relationship.objects.for_owner(chat.owner_id).filter(chat=chat)
+    if chat.keeps_memories:
+        arcs = arcs.filter(Q(persistent=False) | Q(character=None))
+        relationships = relationships.filter(subject__character=None)
+    named = {pk for row in relationships for pk in (row.subject_id, row.target_id)}
+    ledger = LedgerEntry.objects.for_owner(chat.owner_id).filter(chat=chat)
+    knowledge = Knowledge.objects.for_owner(chat.owner_id).filter(chat=chat)
+    named |= set(ledger.values_list("entity_id", flat=True))
+    named |= {pk for row in knowledge for pk in (row.subject_id, row.target_id) if pk}
+    for rows in (arcs, relationships, ledger, knowledge):
+        rows.delete()
+    _delete_unnamed(chat.owner_id, named)
+
+
+def _delete_unnamed(owner_id: UUID, entity_ids: Collection[UUID]) -> None:
+    """Delete those of the entities that nothing names any more."""
+    named = (
+        Memory.entities.through.objects.filter(entity=OuterRef("pk")),
+        LedgerEntry.objects.for_owner(owner_id).filter(entity=OuterRef("pk")),
+        Knowledge.objects.for_owner(owner_id).filter(Q(subject=OuterRef("pk")) | Q(target=OuterRef("pk"))),
+        Relationship.objects.for_owner(owner_id).filter(Q(subject=OuterRef("pk")) | Q(target=OuterRef("pk"))),
+    )
+    rows = Entity.objects.for_owner(owner_id).filter(pk__in=entity_ids)
+    for names in named:
+        rows = rows.filter(~Exists(names))
+    rows.delete()
