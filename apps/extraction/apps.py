@@ -10,13 +10,14 @@ class ExtractionConfig(AppConfig):
         from apps.common.jobs import Kind, kinds
         from apps.extraction import embedding_jobs, index_jobs, runs, tasks
         from apps.extraction.models import EmbeddingJob, ExtractionRun, IndexJob
-        from apps.llm.events import embedding_changed
+        from apps.llm.events import embedding_changed, generation_changed
 
         chat_committed.connect(tasks.on_chat_committed)
         chat_branched.connect(tasks.on_chat_branched)
         chat_deleted.connect(runs.on_chat_deleted)
         chat_restored.connect(tasks.on_chat_restored)
         embedding_changed.connect(tasks.on_embedding_changed)
+        generation_changed.connect(tasks.on_generation_changed)
         activity_sources.register(runs.activities)
         kinds.register(Kind(ExtractionRun, "extraction", tasks.execute_run, tasks.send_run))
         kinds.register(Kind(EmbeddingJob, "indexing", embedding_jobs.execute_claimed, tasks.send_embedding_job))

@@ -122,7 +122,7 @@ def _run_steps(context: Context) -> Iterator[None]:
 
 def _read_windows(context: Context, members: Sequence[Character | None]) -> Iterator[None]:
     """Read windows until no message is new. Read a window again if it changes in the meantime."""
-    stages = READING_STAGES if context.reads_at_once else SEPARATE_STAGES
+    stages = _reading_stages(context)
     attempts = 0
     while windows := _next_windows(context):
         try:
@@ -137,6 +137,10 @@ def _read_windows(context: Context, members: Sequence[Character | None]) -> Iter
             context.run.steps.filter(window__in=[window.key for window in windows]).delete()
         else:
             attempts = 0
+
+
+def _reading_stages(context: Context) -> Sequence[Stage]:
+    return READING_STAGES if context.settings.reads_at_once(context.backend.name) else SEPARATE_STAGES
 
 
 def _run_stages(
@@ -262,7 +266,7 @@ def _estimate_total(context: Context, new: int) -> None:
     members = len(learners(context.chat))
     each_window, closing = (
         sum(members if stage.per_member else 1 for stage in stages if set(stage.tiers) & set(context.run.tiers))
-        for stages in (READING_STAGES if context.reads_at_once else SEPARATE_STAGES, CLOSING_STAGES)
+        for stages in (_reading_stages(context), CLOSING_STAGES)
     )
     done = context.run.steps.count()
     jobs.heartbeat(context.run, total=done + ceil(new / context.settings.chunk) * each_window + closing)

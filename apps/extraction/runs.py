@@ -18,8 +18,9 @@ from apps.chats.models import Character, Chat, Message
 from apps.chats.pages.plugins import Activity
 from apps.common import jobs
 from apps.common.scoping import Owner
+from apps.extraction.estimates import estimate
 from apps.extraction.models import ExtractionRun, ModelCall, RunStep
-from apps.extraction.progress import mark_extracted, mark_not_extracted_from, messages_to_extract
+from apps.extraction.progress import mark_extracted, mark_not_extracted_from, messages_to_extract, retry_refused
 from apps.extraction.settings.queries import settings_of
 from apps.extraction.settings.schema import TIERS
 from apps.memories.models import ChatMemory
@@ -46,23 +47,28 @@ class StepResult:
 
 @transaction.atomic
 def start_run(
-    owner: Owner, chat: Chat, *, tiers: Sequence[str] = (), from_index: int | None = None
+    owner: Owner, chat: Chat, *, tiers: Sequence[str] = (), from_index: int | None = None, refused: bool = False
 ) -> tuple[ExtractionRun, bool]:
     """Return a run over the chat's new messages, and whether it was created; an open run is returned unchanged.
 
     The window is fixed here, and ends before the newest reply, which may still be swiped. ``from_index`` makes
-    messages from there on count as new. Raise Missing.
+    messages from there on count as new, ``refused`` those that the model refused to read. A run that is expected to
+    send more tokens than the setting ``ask_above`` is created paused, until a person resumes it. Raise Missing.
     """
     chat = lock_chat(owner, chat.pk)
     open_run = chat.runs.open().first()
     if open_run:
         return open_run, False
-    selected = [tier for tier in TIERS if (tier in tiers if tiers else getattr(settings_of(chat), tier))]
+    selected = _tiers(chat, tiers)
     reading = [tier for tier in selected if tier in READING_TIERS]
     if from_index is not None:
         mark_not_extracted_from(chat, reading, from_index)
+    if refused:
+        retry_refused(chat)
     end = 0 if is_read_only(chat) else end_of_window(chat)
     new = messages_to_extract(chat, reading, from_index or 0, end)
+    expected = estimate(chat, reading, from_index or 0, end)
+    asks = asks_first(chat, expected)
     run = ExtractionRun.objects.create(
         owner_id=chat.owner_id,
         chat=chat,
@@ -71,8 +77,39 @@ def start_run(
         first=new.first(),
         last=new.last(),
         chat_rev=chat.rev,
+        estimate=expected,
+        state=jobs.Job.State.PAUSED if asks else jobs.Job.State.QUEUED,
+        waits_for=ExtractionRun.WaitReason.AGREEMENT if asks else "",
     )
     return run, True
+
+
+def _tiers(chat: Chat, tiers: Sequence[str] = ()) -> list[str]:
+    """Return the tiers that a run extracts: the given ones, else those that the settings switch on."""
+    return [tier for tier in TIERS if (tier in tiers if tiers else getattr(settings_of(chat), tier))]
+
+
+def expected_cost(chat: Chat) -> dict[str, Any]:
+    """Return the estimate for a run over the chat's new messages; empty without a connected model."""
+    reading = [tier for tier in _tiers(chat) if tier in READING_TIERS]
+    return estimate(chat, reading, 0, 0 if is_read_only(chat) else end_of_window(chat))
+
+
+def asks_first(chat: Chat, expected: Mapping[str, Any]) -> bool:
+    """Return whether a person is asked before a run that is expected to take so much."""
+    tokens: int = expected.get("prompt_tokens", 0)
+    return tokens > settings_of(chat).ask_above
+
+
+@transaction.atomic
+def skip_messages(run: ExtractionRun) -> ExtractionRun:
+    """Cancel a run that has not ended, and mark the messages it would read as read without extracting from them."""
+    chat = lock_chat(run.owner_id, run.chat_id)
+    run = jobs.cancel(run)
+    end = run.last.index + 1 if run.last else end_of_window(chat)
+    while batch := list(messages_to_extract(chat, READING_TIERS, 0, end).with_swipes()[:1000]):
+        mark_extracted(chat, batch, READING_TIERS)
+    return run
 
 
 def on_chat_deleted(chat: Chat, **kwargs: Any) -> None:

@@ -18,6 +18,7 @@ from apps.extraction import embedding_jobs, index_jobs, model_tests, pipeline, r
 from apps.extraction.invalidation import inherit_from_parent, invalidate_chat
 from apps.extraction.models import EmbeddingJob, ExtractionRun, IndexJob, ModelTest
 from apps.extraction.settings.queries import settings_of
+from apps.extraction.waiting import waiting_runs
 from apps.llm.models import Connection
 from apps.memories.passages import has_stale_passages, index_changed
 
@@ -123,7 +124,7 @@ def request_run(owner: Owner, chat: Chat, **options: Any) -> tuple[ExtractionRun
     """Start a run as ``runs.start_run`` does, and queue it on commit."""
     with transaction.atomic():
         run, created = runs.start_run(owner, chat, **options)
-        if created:
+        if created and run.is_active:
             transaction.on_commit(partial(send_run, run.pk))
     return run, created
 
@@ -135,6 +136,12 @@ def resume_run(run: ExtractionRun) -> ExtractionRun:
         if run.is_active:
             transaction.on_commit(partial(send_run, run.pk))
     return run
+
+
+def on_generation_changed(owner_id: UUID, **kwargs: Any) -> None:
+    """Resume the owner's runs that wait because their model could not be called."""
+    for run in waiting_runs(owner_id):
+        resume_run(run)
 
 
 @shared_task

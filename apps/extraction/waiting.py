@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from django.utils import timezone
 
 from apps.common import jobs
+from apps.common.scoping import Owner
 from apps.extraction.models import ExtractionRun
 from apps.llm.generation import GenerationFailed, LimitReached, Misconfigured, TransientFailure
 
@@ -40,3 +41,9 @@ def _next_day() -> dt.datetime:
     """Return the next midnight in UTC, when a new day's tokens may be used."""
     today = timezone.now().astimezone(dt.UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     return today + dt.timedelta(days=1)
+
+
+def waiting_runs(owner: Owner) -> list[ExtractionRun]:
+    """Return the owner's runs that wait because their model could not be called."""
+    reasons = (_Reason.SERVER, _Reason.LIMIT, _Reason.CONNECTION)
+    return list(ExtractionRun.objects.for_owner(owner).filter(state__in=("queued", "paused"), waits_for__in=reasons))

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from apps.common.problems import FieldError, Invalid, Missing
 from apps.common.scoping import Owner, owner_id_of
-from apps.llm.events import announce_embedding_change
+from apps.llm.events import announce_embedding_change, announce_generation_change
 from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy, host_of, is_local_url
 from apps.llm.models import Connection, TokenLimit, Usage, new_embedding_space
 
@@ -58,6 +58,7 @@ def update_connection(connection: Connection, *, api_key: str | None = None, **c
     stored.for_embeddings = stored.for_embeddings and bool(stored.embedding_model)
     stored.save()
     announce_embedding_change(stored.owner_id)
+    announce_generation_change(stored.owner_id)
     connection.refresh_from_db()
 
 
@@ -84,17 +85,22 @@ def use_for(connection: Connection, generation: bool | None = None, embeddings: 
         _update(connection, **{purpose: used})
     if embeddings is not None:
         announce_embedding_change(connection.owner_id)
+    if generation is not None:
+        announce_generation_change(connection.owner_id)
 
 
 def delete_connection(connection: Connection) -> None:
     """Delete the connection. Its owner falls back to Loci's own backends; its usage is kept."""
     connection.delete()
     announce_embedding_change(connection.owner_id)
+    announce_generation_change(connection.owner_id)
 
 
 def record_check(connection: Connection, error: str) -> None:
     """Record the time of a connection test and its error, "" if it passed."""
     _update(connection, checked_at=timezone.now(), check_error=error)
+    if not error:
+        announce_generation_change(connection.owner_id)
 
 
 def set_key(connection: Connection, key: str) -> None:
@@ -143,6 +149,7 @@ def set_daily_limit(owner: Owner, daily_tokens: int | None) -> None:
     TokenLimit.objects.for_owner(owner).update_or_create(
         owner_id=owner_id_of(owner), defaults={"own_daily_tokens": daily_tokens}
     )
+    announce_generation_change(owner_id_of(owner))
 
 
 def _update(connection: Connection, **values: Any) -> None:

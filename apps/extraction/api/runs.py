@@ -13,8 +13,10 @@ from apps.chats.queries import access_chat
 from apps.common import jobs
 from apps.common.pagination import NewestFirstPagination
 from apps.common.serializer_fields import read_body
+from apps.extraction import runs
 from apps.extraction.api.serializers import (
     CallSerializer,
+    EstimateSerializer,
     ExtractSerializer,
     RunQuery,
     RunSerializer,
@@ -33,6 +35,14 @@ def start_run(request: Request, chat_id: UUID, **options: Any) -> Response:
 
 
 class ExtractView(APIView):
+    @extend_schema(responses=EstimateSerializer)
+    def get(self, request: Request, chat_id: UUID) -> Response:
+        """Return what reading the new messages of a chat is expected to take."""
+        chat = access_chat(request.user, chat_id)
+        expected = runs.expected_cost(chat)
+        data = {"estimate": expected or None, "asks": runs.asks_first(chat, expected)}
+        return Response(EstimateSerializer(data).data)
+
     @extend_schema(request=ExtractSerializer, responses={202: StartedSerializer, 200: StartedSerializer})
     def post(self, request: Request, chat_id: UUID) -> Response:
         """Start a run over the new messages of a chat."""
@@ -64,8 +74,13 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, viewsets.Gene
 
     @extend_schema(request=None)
     def resume(self, request: Request, run_id: UUID) -> Response:
-        """Resume a paused run."""
+        """Resume a paused run, or end the wait of a queued one. A run that asks for agreement begins."""
         return self._response(resume_run(self.get_object()))
+
+    @extend_schema(request=None)
+    def skip(self, request: Request, run_id: UUID) -> Response:
+        """Cancel a run, and never extract from the messages that it would have read."""
+        return self._response(runs.skip_messages(self.get_object()))
 
     @extend_schema(request=None)
     def cancel(self, request: Request, run_id: UUID) -> Response:

@@ -15,8 +15,9 @@ USAGE_KEYS = ("calls", "prompt_tokens", "completion_tokens")
 
 
 class ExtractSerializer(StrictSerializer):
-    """Options of a new run: its tiers, and the index of the first message."""
+    """Options of a new run: its tiers, the index of the first message, and whether to retry refused messages."""
 
+    refused = serializers.BooleanField(required=False, help_text="Read messages again that the model refused to read.")
     tiers = serializers.ListField(child=serializers.ChoiceField(TIERS), required=False, allow_empty=False)
 
     def get_fields(self) -> dict[str, Any]:
@@ -26,18 +27,27 @@ class ExtractSerializer(StrictSerializer):
 
 
 class RunSerializer(serializers.ModelSerializer[ExtractionRun]):
-    """Run of the pipeline. ``backend`` and ``model`` are empty until a worker has claimed it."""
+    """Run of the pipeline. ``backend`` and ``model`` are empty until a worker has claimed it.
+
+    ``waits_for`` says why a queued run waits, until ``wait_until``, or why it is paused: "server", "limit",
+    "connection" or "agreement"; ``error`` has the details.
+    """
 
     state = serializers.CharField()
     counts = serializers.SerializerMethodField()
     llm = serializers.SerializerMethodField()
+    estimate = serializers.SerializerMethodField()
 
     class Meta:
         model = ExtractionRun
         fields = (
             *("id", "chat", "state", "stage", "tiers", "backend", "model", "done", "total", "counts", "error"),
-            *("started_at", "finished_at", "llm"),
+            *("started_at", "finished_at", "llm", "waits_for", "wait_until", "estimate"),
         )
+
+    def get_estimate(self, run: ExtractionRun) -> dict[str, Any] | None:
+        """Return the calls, tokens and cost that were expected, or None without a connected model."""
+        return run.estimate or None
 
     def get_counts(self, run: ExtractionRun) -> dict[str, int]:
         """Return how many candidates had each outcome."""
@@ -46,6 +56,16 @@ class RunSerializer(serializers.ModelSerializer[ExtractionRun]):
     def get_llm(self, run: ExtractionRun) -> dict[str, int]:
         """Return the number of model calls and their tokens."""
         return {name: run.llm.get(name, 0) for name in USAGE_KEYS}
+
+
+class EstimateSerializer(serializers.Serializer[Any]):
+    """What reading the new messages is expected to take, null without a connected model or new messages.
+
+    If ``asks``, a run is created paused, and begins once it is resumed.
+    """
+
+    estimate = serializers.DictField(allow_null=True)
+    asks = serializers.BooleanField()
 
 
 class RunQuery(serializers.Serializer[Any]):

@@ -41,5 +41,5 @@ urlpatterns = [
 ]
 urlpatterns += [
     path(f"runs/<uuid:run_id>/{action}/", runs.RunViewSet.as_view({"post": action}), name=f"api-run-{action}")
-    for action in ("pause", "resume", "cancel")
+    for action in ("pause", "resume", "cancel", "skip")
 ]

@@ -68,6 +68,14 @@ class Settings:
         choices={"auto": "As suits the model", "one": "One call", "separate": "A call for each kind"},
     )
     chunk: int = _number(20, 2, 200, READING, "Messages at a time", "Messages that a model reads in one call.", b=30)
+    ask_above: int = _number(
+        200_000,
+        0,
+        1_000_000_000,
+        READING,
+        "Ask above",
+        "Tokens to send to a connected model above which you are asked before messages are read.",
+    )
     index_messages: bool = _setting(True, READING, "Index messages", "Make the text of messages searchable.")
     witnesses_only: bool = _setting(True, READING, "Only what was witnessed", "Group members learn only what they saw.")
 
@@ -124,6 +132,10 @@ class Settings:
 
     chunk_share: float = _number(0.35, 0.05, 0.9, WINDOWS, "Share of the context", "Maximum share filled by messages.")
     arcs_window: int = _number(100, 10, 1000, WINDOWS, "Window for arcs", "Messages in which arcs are looked for.")
+
+    def reads_at_once(self, backend: str) -> bool:
+        """Return whether one call of the backend reads messages for all tiers."""
+        return backend != "builtin" and (self.reading == "one" or (self.reading == "auto" and self.profile == "B"))
 
 
 TIERS = ("summary", "scenes", "epistemic", "session", "long_term", "arcs", "ledger", "profiles", "canon", "continuity")

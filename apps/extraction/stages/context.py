@@ -130,12 +130,6 @@ class Context:
         return self.backend.name != "builtin"
 
     @property
-    def reads_at_once(self) -> bool:
-        """Return whether one call reads a window for all tiers."""
-        setting = self.settings.reading
-        return self.has_model and (setting == "one" or (setting == "auto" and self.settings.profile == "B"))
-
-    @property
     def last_index(self) -> int:
         """Return the index of the last message that the run may read."""
         return runs.end_of_window(self.chat) - 1

@@ -1,5 +1,8 @@
 """Template tags of extraction: descriptions of tasks, the latest run of a chat, sections of a summary."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django import template
 
 from apps.chats.models import Chat
@@ -7,6 +10,7 @@ from apps.extraction import runs
 from apps.extraction.models import ExtractionRun
 from apps.extraction.parsers.summary import SECTIONS, parse_summary
 from apps.extraction.prompts.rendering import TASKS
+from apps.llm.backends import backend_for
 
 register = template.Library()
 
@@ -27,3 +31,19 @@ def latest_run(chat: Chat | None) -> ExtractionRun | None:
 def summary_sections(text: str) -> list[tuple[str, str]]:
     """Return the sections of a summary as (title, text) pairs; empty if the text has no sections."""
     return [(SECTIONS[number], section) for number, section in sorted(parse_summary(text).sections.items())]
+
+
+@register.filter
+def describe_estimate(estimate: Mapping[str, Any]) -> str:
+    """Return an estimate as words: "about 14 calls and 90,000 tokens (about 0.27 USD)"."""
+    if not estimate:
+        return ""
+    tokens = estimate["prompt_tokens"] + estimate["completion_tokens"]
+    text = f"about {estimate['calls']:,} calls and {round(tokens, -3) or 1000:,} tokens"
+    return f"{text} (about {estimate['cost']} {estimate['currency']})" if estimate["cost"] else text
+
+
+@register.filter
+def model_name(run: ExtractionRun) -> str:
+    """Return the name of the model that a run uses, or of the owner's model if the run has not begun."""
+    return run.model or backend_for(run.owner_id).model

@@ -48,10 +48,10 @@ def _render_progress(request: HttpRequest, chat: Chat, *, was_active: bool = Fal
 @login_required
 @require_POST
 def extract(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Start a run over the new messages, or resume the paused one."""
+    """Start a run over the new messages, with ``refused`` also over refused ones, or resume the paused run."""
     chat = own_chat(request, chat_id)
-    run, _ = tasks.request_run(request.user, chat)
-    if run.state == ExtractionRun.State.PAUSED:
+    run, created = tasks.request_run(request.user, chat, refused="refused" in request.POST)
+    if run.state == ExtractionRun.State.PAUSED and not created:
         tasks.resume_run(run)
     return _after_change(request, chat)
 
@@ -59,10 +59,10 @@ def extract(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def change(request: HttpRequest, run_id: UUID, action: str) -> HttpResponse:
-    """Pause, resume or cancel a run."""
+    """Pause, resume, cancel or skip a run."""
     run = own_run(request, run_id)
     actions: dict[str, Callable[[ExtractionRun], ExtractionRun]]
-    actions = {"pause": jobs.pause, "resume": tasks.resume_run, "cancel": jobs.cancel}
+    actions = {"pause": jobs.pause, "resume": tasks.resume_run, "cancel": jobs.cancel, "skip": runs.skip_messages}
     actions[action](run)
     return _after_change(request, run.chat)
 

@@ -69,7 +69,7 @@ def _memories_of(chat: Chat) -> MemoryQuerySet:
     )
 
 
-def _is_vouched_for(owner_id: UUID) -> Q:
+def _is_vouched_for(owner_id: UUID) -> Any:
     """Return the condition of memories that are not in the bin."""
     sources = MemorySource.objects.for_owner(owner_id).filter(memory=OuterRef("pk"), lost=False)
     inherited = Inheritance.objects.for_owner(owner_id).filter(memory=OuterRef("pk"))

@@ -1,0 +1,74 @@
+"""Estimate what reading a chat's new messages with a connected model will take: calls, tokens and money."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from math import ceil
+from typing import Any
+
+from django.db.models import Count, F, Func, Sum
+
+from apps.chats.models import Chat
+from apps.extraction.progress import messages_to_extract
+from apps.extraction.settings.queries import settings_of
+from apps.extraction.settings.schema import Settings
+from apps.llm.backends import backend_for
+from apps.llm.generation import GenerationBackend
+from apps.llm.models import Connection
+from apps.memories.witnesses import learners
+
+BYTES_PER_TOKEN = 4  # of UTF-8; English has about 4 letters a token, Chinese a token of 3 bytes
+# Tokens of a reading besides its messages, of a review, and of a closing call, as measured with scripted replies.
+READING_TOKENS, REVIEW_TOKENS, CLOSING_TOKENS = 3000, 1200, 4000
+REPLY_TOKENS = 600  # tokens of a reply
+SEPARATE_CALLS = 5  # calls that read a window where each tier has its own
+MONEY = Decimal("0.01")
+
+
+def estimate(chat: Chat, tiers: Sequence[str], start: int, end: int) -> dict[str, Any]:
+    """Return the expected calls, tokens and cost of reading the new messages between two indexes, for the tiers.
+
+    Return an empty dict if no model is connected or nothing is new. ``cost`` is None without prices.
+    """
+    backend = backend_for(chat.owner_id)
+    if backend.name == "builtin":
+        return {}
+    count, tokens = _size(chat, tiers, start, end)
+    return _total(chat, settings_of(chat), backend, count, tokens) if count else {}
+
+
+def _size(chat: Chat, tiers: Sequence[str], start: int, end: int) -> tuple[int, int]:
+    """Return the number of new messages and their tokens."""
+    new = messages_to_extract(chat, tiers, start, end).filter(swipes__position=F("swipe_id")).order_by()
+    size = Func(F("swipes__mes"), function="octet_length")
+    found = new.aggregate(count=Count("pk"), size=Sum(size))
+    return found["count"], ceil((found["size"] or 0) / BYTES_PER_TOKEN)
+
+
+def _total(chat: Chat, settings: Settings, backend: GenerationBackend, count: int, tokens: int) -> dict[str, Any]:
+    windows = max(ceil(count / settings.chunk), ceil(tokens / (settings.chunk_share * backend.context_tokens)))
+    closing = 1 + len(learners(chat))
+    if settings.reads_at_once(backend.name):
+        calls = 2 * windows + closing
+        prompt_tokens = tokens + windows * (READING_TOKENS + REVIEW_TOKENS)
+    else:
+        calls = SEPARATE_CALLS * windows + closing
+        prompt_tokens = SEPARATE_CALLS * (tokens + windows * READING_TOKENS)
+    prompt_tokens += closing * CLOSING_TOKENS
+    completion_tokens = calls * REPLY_TOKENS
+    return {
+        "calls": calls,
+        "prompt_tokens": prompt_tokens,
+        "completion_tokens": completion_tokens,
+        **_cost(chat, prompt_tokens, completion_tokens),
+    }
+
+
+def _cost(chat: Chat, prompt_tokens: int, completion_tokens: int) -> dict[str, str | None]:
+    """Return the cost by the prices of the connection in use, as a decimal, with its currency; None without prices."""
+    connection = Connection.objects.for_owner(chat.owner_id).filter(for_generation=True).first()
+    prices = (connection.prompt_price, connection.completion_price) if connection else (None, None)
+    if connection is None or prices == (None, None):
+        return {"cost": None, "currency": None}
+    tokens = (prompt_tokens, completion_tokens)
+    total = sum((price or Decimal(0)) * count for price, count in zip(prices, tokens, strict=True)) / 1_000_000
+    return {"cost": str(max(Decimal(total).quantize(MONEY), MONEY)), "currency": connection.currency}
