@@ -197,7 +197,7 @@ def test_json_objects_instead_of_lines(reply: str) -> None:
 def test_unusable_json_objects_are_listed() -> None:
     parsed = parse_memories('[{"kind": "fact", "text": "Mira is tall."}, {"kind": "mood", "text": "Sad."}]', KINDS)
     assert [item.text for item in parsed.items] == ["Mira is tall."]
-    assert parsed.unused == ["{'kind': 'mood', 'text': 'Sad.'}"]
+    assert parsed.unused == ["[mood] Sad."]
     for reply in ('{"a": 1}', "{", '{"a": {"a": ' * 5000, '[{"kind": "fact"}]', '{"kind": ["fact"], "text": {"a": 1}}'):
         parsed = parse_memories(reply, KINDS)
         assert parsed.items == []

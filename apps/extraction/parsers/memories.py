@@ -3,11 +3,9 @@
 ``[kind:importance:expiration:source=3,4:entity=Mira/character,Port Salt/place:for=Mira:triggers=salt] text``
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from apps.extraction.parsers.json_objects import extract_objects
-from apps.extraction.parsers.records import ParsedLines, normalize_word, parse_lines, parse_numbers, unused_report
+from apps.extraction.parsers.records import ParsedLines, normalize_word, parse_lines, parse_numbers
 from apps.extraction.parsers.text_cleanup import clean_line, tag_safe_name
 from apps.extraction.parsers.triggers import MAX_WORDS, trigger_words
 from apps.memories.candidates import DEFAULT_IMPORTANCE, ENTITY_KINDS, UNKNOWN_KIND, Candidate, NamedEntity
@@ -23,15 +21,7 @@ def parse_memories(reply: str, kinds: Sequence[str], *, expiration: str = "perma
     A line without a tag continues the memory before it. If no line can be parsed, JSON objects with a kind and a text
     are parsed instead.
     """
-    parsed = parse_lines(reply, lambda record: _candidate(record.tag, record.text, kinds, expiration))
-    if parsed.items or "{" not in reply:
-        return parsed
-    by_object = [(item, _candidate(*_object_as_line(item), kinds, expiration)) for item in extract_objects(reply)]
-    candidates = [candidate for _, candidate in by_object if candidate]
-    if not candidates:
-        return parsed
-    unused = [str(item) for item, candidate in by_object if not candidate]
-    return ParsedLines(candidates, unused_report(unused, 0, reply))
+    return parse_lines(reply, lambda record: _candidate(record.tag, record.text, kinds, expiration))
 
 
 def _candidate(tag: str | None, text: str, kinds: Sequence[str], expiration: str) -> Candidate | None:
@@ -56,35 +46,6 @@ def _kind(word: str, kinds: Sequence[str]) -> str | None:
     """Return the kind that a word names, in any case, in singular or plural."""
     word = normalize_word(word)
     return next((kind for kind in kinds if word in (kind, f"{kind}s")), None)
-
-
-def _object_as_line(item: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the tag and the text of a line with the fields of a JSON object."""
-    fields = {key.lower(): value for key, value in item.items()}
-    kind = _first(fields, "kind", "type", "category")
-    sources = parse_numbers(str(_first(fields, "source", "sources", "citations")))
-    entities = _first(fields, "entities", "entity")
-    named = [_entity_token(entity) for entity in (entities if isinstance(entities, list) else [entities])]
-    parts = [
-        tag_safe_name(str(kind)),
-        tag_safe_name(str(_first(fields, "importance"))),
-        tag_safe_name(str(_first(fields, "expiration"))),
-        "source=" + ",".join(map(str, sources)),
-        "entity=" + ",".join(filter(None, named)),
-    ]
-    text = _first(fields, "text", "content", "memory", "fact", "description")
-    return ":".join(parts), text if isinstance(text, str) else ""
-
-
-def _first(fields: Mapping[str, Any], *names: str) -> Any:
-    return next((fields[name] for name in names if fields.get(name) is not None), "")
-
-
-def _entity_token(entity: Any) -> str:
-    if isinstance(entity, dict):
-        return f"{tag_safe_name(str(entity.get('name', '')))}/{_first(entity, 'type', 'kind')}"
-    name, _, kind = str(entity).partition("/")
-    return f"{tag_safe_name(name)}/{kind}"
 
 
 def _value_of(modifiers: Iterable[str], *names: str) -> str:

@@ -1,14 +1,12 @@
 """Divide replies that have the lines of several tasks in any order. Without database access."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from apps.extraction.parsers.epistemic import KINDS as KNOWLEDGE_KINDS
 from apps.extraction.parsers.epistemic import RETIRE
-from apps.extraction.parsers.json_objects import extract_objects
+from apps.extraction.parsers.json_lines import lines_of_objects
 from apps.extraction.parsers.records import (
     Line,
     Record,
@@ -64,8 +62,7 @@ def divide_reply(reply: str) -> DividedReply:
     """Divide a reply by task. Never raise. JSON objects are read as lines if there are no lines."""
     divided = _divide(iter_records(reply, _starts), reply)
     if not divided.texts and not divided.breaks and "{" in reply:
-        lines = "\n".join(filter(None, map(_line_of, extract_objects(reply))))
-        from_objects = _divide(iter_records(lines, _starts), reply)
+        from_objects = _divide(iter_records(lines_of_objects(reply), _starts), reply)
         return from_objects if from_objects.texts or from_objects.breaks else divided
     return divided
 
@@ -115,36 +112,3 @@ def _task_of(record: Record) -> str | None:
         return "relationships" if _ARROW.match(halfwidth(record.line)) else None
     match = _HEAD.match(record.tag)
     return _WORDS.get(normalize_word(match[0])) if match else None
-
-
-def _line_of(item: Mapping[str, Any]) -> str:
-    """Return a JSON object as the line that it stands for, or "" if its kind is unknown."""
-    fields = {key.lower(): value for key, value in item.items()}
-    word = normalize_word(
-        str(next((fields[name] for name in ("kind", "type", "tag", "category") if fields.get(name)), ""))
-    )
-    text = next((fields[name] for name in ("text", "content", "fact", "memory", "description") if fields.get(name)), "")
-    task = _WORDS.get(word)
-    if task in KINDS:
-        tag = [word, *(f"{name}={_joined(fields[name])}" for name in ("source", "triggers", "for") if fields.get(name))]
-        importance = fields.get("importance")
-        tag += [str(importance)] if importance in (1, 2, 3, "1", "2", "3") else []
-        entities = fields.get("entity") or fields.get("entities")
-        tag += [f"entity={_joined(entities)}"] if isinstance(entities, str | list) else []
-        return f"[{':'.join(tag)}] {text}"
-    if task == "ledger":
-        values = fields.get("fields") or fields.get("values")
-        pairs = " | ".join(f"{name}={value}" for name, value in values.items()) if isinstance(values, dict) else text
-        return f"[state:{fields.get('name', '')}:{fields.get('entity_type', 'character')}] {pairs}"
-    if task == "epistemic":
-        name = fields.get("name") or fields.get("subject") or ""
-        return f"[{word}] {name} | {text}" if name else ""
-    number = f":{fields['number']}" if fields.get("number") else ""
-    return f"[{word}{number}] {text}" if task else ""
-
-
-def _joined(value: Any) -> str:
-    """Return a list, or a value, as it stands in a tag."""
-    if isinstance(value, list):
-        return ",".join(item if isinstance(item, str) else json.dumps(item) for item in value)
-    return str(value)

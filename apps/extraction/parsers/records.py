@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from apps.extraction.parsers.json_objects import extract_objects
+from apps.extraction.parsers.json_lines import lines_of_objects
 from apps.extraction.parsers.text_cleanup import MAX_REPLY, clean_line, clean_reply, halfwidth, one_line
 
 MAX_ITEMS = 200  # items parsed from one reply
@@ -76,8 +76,19 @@ def parse_lines(
     """Parse each record of a reply with ``parse``; a record for which it returns None is listed as unused.
 
     ``starts`` tells which lines begin a record; ``bullet`` joins continuation lines that have a bullet. Records that
-    say NONE are skipped.
+    say NONE are skipped. If no line can be parsed, JSON objects are parsed as lines instead.
     """
+    parsed = _parse_lines(reply, parse, starts, bullet)
+    if parsed.items or "{" not in reply:
+        return parsed
+    objects = lines_of_objects(reply)
+    from_objects = _parse_lines(objects, parse, starts, bullet) if objects else parsed
+    return from_objects if from_objects.items else parsed
+
+
+def _parse_lines(
+    reply: str, parse: Callable[[Record], T | None], starts: Callable[[Line], bool], bullet: str
+) -> ParsedLines[T]:
     items: list[T] = []
     unused: list[str] = []
     records = iter_records(reply, starts, bullet)
@@ -147,7 +158,7 @@ def has_lines(reply: str) -> bool:
     """Return whether a reply has a tagged line, a JSON object, or says that there is nothing to report."""
     if any(record.tag is not None or says_none(record) for record in iter_records(reply)):
         return True
-    return bool(extract_objects(reply))
+    return bool(lines_of_objects(reply))
 
 
 def _make_record(lead: str, text: str) -> Record:
