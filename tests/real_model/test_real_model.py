@@ -178,8 +178,8 @@ def test_two_requests_at_once_are_both_answered(connection: Connection, parallel
 def test_two_chats_are_read_at_once_from_end_to_end(
     owner: User, connection: Connection, start_celery_worker: Callable[[], object]
 ) -> None:
-    # The model rarely ends a reply: each is its first sentence, so that the runs don't end with replies cut off.
-    update_connection(connection, parallel_calls=2, extra_body={"stop": ["\n", "."]})
+    # The model rarely ends a reply: each is its first sentence, or what it has written by 100 tokens.
+    update_connection(connection, parallel_calls=2, extra_body={"stop": ["\n", "."], "max_tokens": 100})
     change_settings(owner, {"index_messages": False})
     chats = [make_chat(owner, *STORY, character=make_character(owner, name)) for name in ("Mira", "Ada")]
     start_celery_worker()
