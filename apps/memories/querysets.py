@@ -12,6 +12,12 @@ from apps.chats.models import Chat
 from apps.common.scoping import OwnedManager, OwnedQuerySet
 
 
+def _is_learnt_in(chat: Chat) -> Q:
+    """Return the condition of memories of ``as_in`` that the chat learnt or inherited."""
+    # Only branches inherit. For other chats the database can use its index on the chat, which an OR prevents.
+    return Q(chat=chat) if chat.parent_index is None else Q(chat=chat) | Q(inherited__isnull=False)
+
+
 class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
     def present(self) -> Self:
         """Exclude tombstones."""
@@ -80,7 +86,7 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
 
     def learnt_in(self, chat: Chat) -> Self:
         """Return memories that were learnt in the chat, or that it inherited as a branch."""
-        return self.as_in(chat).filter(Q(chat=chat) | Q(inherited__isnull=False))
+        return self.as_in(chat).filter(_is_learnt_in(chat))
 
     def relevant_to(self, chat: Chat, character_id: UUID | None = None) -> Self:
         """Return memories that the chat learnt or inherited, and a character's long-term ones from other stories.
@@ -89,7 +95,7 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         those of deleted ones.
         """
         character_id = character_id or chat.character_id
-        relevant = Q(chat=chat) | Q(inherited__isnull=False)
+        relevant = _is_learnt_in(chat)
         if character_id is not None:
             from_elsewhere = Q(story=None) | ~Q(story=chat.story)
             relevant |= Q(tier="long_term", character_id=character_id) & from_elsewhere

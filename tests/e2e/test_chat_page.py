@@ -182,3 +182,22 @@ def test_without_scripts_one_reads_and_writes(browser: Browser, live_server: Liv
         expect(turn(page, 61)).to_be_attached()
         page.get_by_role("link", name="Later messages").click()
         expect(turn(page, 111)).to_be_attached()
+
+
+def test_a_chat_is_deleted_and_brought_back_on_a_phone(signed_in: Page, alice: User, chat: Chat) -> None:
+    page = signed_in
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"/chats/{chat.pk}/delete/")
+    page.get_by_label("Keep what Mira learnt").check()
+    page.get_by_role("button", name="Delete the chat").click()
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_url(f"/chats/{chat.pk}/")
+    page.goto(f"/chats/{chat.pk}/delete/")
+    page.get_by_role("button", name="Delete the chat").click()
+    page.goto("/chats/deleted/")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_role("link", name="Delete for good").click()
+    page.get_by_role("link", name="Leave it").click()
+    page.get_by_role("button", name="Restore").click()
+    page.wait_for_url(f"/chats/{chat.pk}/")
+    assert Chat.objects.for_owner(alice).exists()

@@ -73,12 +73,12 @@ def _is_vouched_for(owner_id: UUID) -> Any:
     """Return the condition of memories that are not in the bin."""
     sources = MemorySource.objects.for_owner(owner_id).filter(memory=OuterRef("pk"), lost=False)
     inherited = Inheritance.objects.for_owner(owner_id).filter(memory=OuterRef("pk"))
-    by_person_or_sourceless = ~Q(edited_by="") | ~Exists(sources)
+    by_person_or_sourceless = ~Q(edited_by="") | Q(~Exists(sources))
     return (
         Q(kept=True)
         | Q(chat=None, story=None)
-        | Exists(sources.filter(_vouches("message__chat", "memory__tier")))
-        | Exists(inherited.filter(_vouches("chat", "memory__tier")))
+        | Q(Exists(sources.filter(_vouches("message__chat", "memory__tier"))))
+        | Q(Exists(inherited.filter(_vouches("chat", "memory__tier"))))
         | Q(chat__isnull=False) & _vouches("chat", "tier") & by_person_or_sourceless
     )
 
