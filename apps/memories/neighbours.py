@@ -7,7 +7,7 @@ from uuid import UUID
 
 import numpy as np
 from django.db import connection
-from django.db.models import Q
+from django.db.models import F, Q
 from pgvector import Vector
 
 from apps.chats.models import Character, Chat, Message
@@ -22,7 +22,7 @@ LOST_REASONS = ("source_gone", "source_changed", "fresh_start")  # a memory reti
 
 @dataclass(frozen=True)
 class Scope:
-    """The memories of a tier with which candidates are compared.
+    """The memories of a tier with which candidates are compared, and the deleted memories of all tiers.
 
     Long-term memories are the character's, except those of other branches of the same story; session memories are the
     chat's. Memories that a branch inherited are included, with their state in the branch.
@@ -34,22 +34,23 @@ class Scope:
 
     @property
     def character_id(self) -> UUID | None:
-        if self.tier != Memory.Tier.LONG_TERM:
-            return None
         return self.character.pk if self.character else self.chat.character_id
 
 
-# `+ 0` keeps the search exact: it prevents the use of an approximate index on the distance.
+# Deleted memories are ranked on their own, in all tiers: nearer ones must not crowd them out. A window function never
+# uses an approximate index on the distance, so that the search is exact.
 _NEAREST_SQL = """
 SELECT batch.number, nearest.id, nearest.kind, nearest.text, nearest.similarity, nearest.inactive, source.index,
-       nearest.same_hash, nearest.evicted
+       nearest.same_hash
 FROM unnest(%(vectors)s::vector[], %(hashes)s::text[]) WITH ORDINALITY AS batch (vector, hash, number)
 CROSS JOIN LATERAL (
     SELECT memory.id, kind, text, coalesce(inherited.valid_from_id, memory.valid_from_id) AS valid_from_id,
            1 - (embedding <=> batch.vector) AS similarity,
            effective.state <> 'active' OR deleted_at IS NOT NULL AS inactive,
            candidate_hash = batch.hash AS same_hash,
-           effective.reason = 'capacity' AND deleted_at IS NULL AND NOT memory.id = ANY(%(previous)s) AS evicted
+           row_number() OVER (
+               PARTITION BY deleted_at IS NULL ORDER BY candidate_hash = batch.hash DESC, embedding <=> batch.vector
+           ) AS rank
     FROM memories_memory AS memory
     LEFT JOIN memories_inheritance AS inherited
         ON inherited.memory_id = memory.id AND inherited.chat_id = %(chat)s
@@ -57,17 +58,18 @@ CROSS JOIN LATERAL (
         SELECT coalesce(inherited.state, memory.state) AS state,
                coalesce(inherited.retired_reason, memory.retired_reason) AS reason
     ) AS effective
-    WHERE memory.owner_id = %(owner)s AND memory.tier = %(tier)s AND memory.embedding_model = %(model)s
-      AND (inherited.id IS NOT NULL OR CASE WHEN %(character)s::uuid IS NULL THEN memory.chat_id = %(chat)s
-           ELSE memory.character_id = %(character)s
-                AND (memory.chat_id IS NULL OR NOT memory.chat_id = ANY(%(relatives)s)) END)
-      AND NOT effective.reason = ANY(%(lost)s)
-      AND (effective.state = 'active' OR effective.reason = 'capacity'
-           OR deleted_at IS NOT NULL OR candidate_hash = batch.hash OR memory.id = ANY(%(previous)s))
-    ORDER BY candidate_hash = batch.hash DESC, (embedding <=> batch.vector) + 0
-    LIMIT %(limit)s
+    WHERE memory.owner_id = %(owner)s AND memory.embedding_model = %(model)s
+      AND CASE WHEN %(character)s::uuid IS NULL OR memory.tier = 'session'
+               THEN memory.chat_id = %(chat)s OR inherited.id IS NOT NULL
+               ELSE memory.character_id = %(character)s
+                    AND (memory.chat_id IS NULL OR NOT memory.chat_id = ANY(%(relatives)s) OR inherited.id IS NOT NULL)
+          END
+      AND (deleted_at IS NOT NULL OR memory.tier = %(tier)s AND NOT effective.reason = ANY(%(lost)s)
+           AND (effective.state = 'active' OR effective.reason = 'capacity' OR candidate_hash = batch.hash
+                OR memory.id = ANY(%(previous)s)))
 ) AS nearest
 LEFT JOIN chats_message AS source ON source.id = nearest.valid_from_id AND source.chat_id = %(chat)s
+WHERE nearest.rank <= %(limit)s
 ORDER BY batch.number, nearest.same_hash DESC, nearest.similarity DESC
 """
 
@@ -77,9 +79,9 @@ def find_neighbours(
 ) -> list[list[Neighbour]]:
     """Return the nearest memories of the scope for each candidate, nearest first, in one query for the whole batch.
 
-    A candidate is given by its hash and its vector. Included are memories that a person deleted, those from the
-    same messages (``previous_ids``, so that reading a text again adds nothing), and those evicted by the cap, which can
-    still be replaced. Memories that lost their source are excluded.
+    A candidate is given by its hash and its vector. Included are memories that a person deleted, of any tier, and those
+    from the same messages (``previous_ids``, so that reading a text again adds nothing). Memories that lost their
+    source are excluded.
     """
     neighbours: list[list[Neighbour]] = [[] for _ in vectors]
     if not len(vectors):
@@ -134,23 +136,29 @@ def neighbours_by_words(
 def _comparable(scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID], inherited: Sequence[UUID]) -> Any:
     """Return the memories of the scope with which candidates with these hashes are compared."""
     chat = scope.chat
-    in_scope = Q(chat=chat) if scope.character_id is None else Q(character_id=scope.character_id)
-    memories = Memory.objects.for_owner(chat.owner_id).comparable(hashes, [*previous_ids, *inherited])
-    memories = memories.filter(in_scope & ~Q(chat__in=relatives(chat)) | Q(pk__in=inherited), tier=scope.tier)
+    is_inherited, of_chat = Q(pk__in=inherited), Q(chat=chat) | Q(pk__in=inherited)
+    in_scope = of_chat
+    if scope.character_id is not None:
+        of_character = Q(character_id=scope.character_id) & (~Q(chat__in=relatives(chat)) | is_inherited)
+        in_scope = Q(tier=Memory.Tier.SESSION) & of_chat | Q(tier=Memory.Tier.LONG_TERM) & of_character
     inheritances = Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat)
     lost_here = inheritances.filter(retired_reason__in=LOST_REASONS).values("memory_id")
-    is_lost = Q(retired_reason__in=LOST_REASONS) & ~Q(pk__in=inheritances.values("memory_id")) | Q(pk__in=lost_here)
-    return memories.exclude(is_lost)
+    is_lost = Q(retired_reason__in=LOST_REASONS) & ~is_inherited | Q(pk__in=lost_here)
+    memories = Memory.objects.for_owner(chat.owner_id).comparable(hashes, [*previous_ids, *inherited])
+    return memories.filter(in_scope, Q(deleted_at__isnull=False) | Q(tier=scope.tier) & ~is_lost)
 
 
 def unembedded_memories(
     scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID], model: str, limit: int
 ) -> list[tuple[UUID, str]]:
-    """Return id and text of up to ``limit`` memories not embedded with ``model``, which ``find_neighbours`` misses."""
+    """Return id and text of up to ``limit`` memories not embedded with ``model``, which ``find_neighbours`` misses.
+
+    Deleted memories come first.
+    """
     inheritances = Inheritance.objects.for_owner(scope.chat.owner_id).filter(chat=scope.chat)
     inherited_ids = list(inheritances.values_list("memory_id", flat=True))
     missing = _comparable(scope, hashes, previous_ids, inherited_ids).exclude(embedding_model=model)
-    return list(missing.order_by("-pk").values_list("pk", "text")[:limit])
+    return list(missing.order_by(F("deleted_at").desc(nulls_last=True), "-pk").values_list("pk", "text")[:limit])
 
 
 def _nearest_by_words(
@@ -177,4 +185,7 @@ def _nearest_by_words(
                 evicted=effective.retired_reason == "capacity" and not memory.deleted_at and memory.pk not in previous,
             )
         )
-    return sorted(neighbours, key=lambda neighbour: (not neighbour.same_hash, -neighbour.similarity))[:MAX_NEIGHBOURS]
+    nearest = sorted(neighbours, key=lambda neighbour: (not neighbour.same_hash, -neighbour.similarity))
+    deleted = {memory.pk for memory in memories if memory.deleted_at}
+    active, removed = ([item for item in nearest if (item.id in deleted) is gone] for gone in (False, True))
+    return sorted([*active[:MAX_NEIGHBOURS], *removed[:MAX_NEIGHBOURS]], key=nearest.index)

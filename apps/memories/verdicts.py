@@ -186,7 +186,8 @@ def _known_statements(
             neighbour.kind,
             neighbour.text,
             neighbour.similarity,
-            neighbour.kind == candidate.kind,
+            # What a person deleted must not come back as another kind of memory.
+            same_kind=neighbour.kind == candidate.kind or neighbour.inactive,
             is_later=turn is not None and neighbour.valid_from_index is not None and turn < neighbour.valid_from_index,
             memory=neighbour,
         )
