@@ -1,6 +1,6 @@
 """Find the memories that are similar to a batch of candidates."""
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -65,8 +65,7 @@ CROSS JOIN LATERAL (
                     AND (memory.chat_id IS NULL OR NOT memory.chat_id = ANY(%(relatives)s) OR inherited.id IS NOT NULL)
           END
       AND (deleted_at IS NOT NULL OR memory.tier = %(tier)s AND NOT effective.reason = ANY(%(lost)s)
-           AND (effective.state = 'active' OR effective.reason = 'capacity' OR candidate_hash = batch.hash
-                OR memory.id = ANY(%(previous)s)))
+           AND (effective.state = 'active' OR candidate_hash = batch.hash OR memory.id = ANY(%(previous)s)))
 ) AS nearest
 LEFT JOIN chats_message AS source ON source.id = nearest.valid_from_id AND source.chat_id = %(chat)s
 WHERE nearest.rank <= %(limit)s
@@ -126,10 +125,8 @@ def neighbours_by_words(
         for row in Inheritance.objects.for_owner(chat.owner_id).filter(chat=chat).select_related("valid_from")
     }
     memories = list(_comparable(scope, hashes, previous_ids, list(inherited)).select_related("valid_from"))
-    previous = set(previous_ids)
     return [
-        _nearest_by_words(chat, hash_, text, memories, inherited, previous)
-        for hash_, text in zip(hashes, texts, strict=True)
+        _nearest_by_words(chat, hash_, text, memories, inherited) for hash_, text in zip(hashes, texts, strict=True)
     ]
 
 
@@ -167,7 +164,6 @@ def _nearest_by_words(
     text: str,
     memories: Sequence[Memory],
     inherited: dict[UUID, Inheritance],
-    previous: Set[UUID],
 ) -> list[Neighbour]:
     neighbours = []
     for memory in memories:
@@ -182,7 +178,6 @@ def _nearest_by_words(
                 inactive=effective.state != Memory.State.ACTIVE or memory.deleted_at is not None,
                 valid_from_index=valid_from.index if valid_from and valid_from.chat_id == chat.pk else None,
                 same_hash=memory.candidate_hash == line_hash,
-                evicted=effective.retired_reason == "capacity" and not memory.deleted_at and memory.pk not in previous,
             )
         )
     nearest = sorted(neighbours, key=lambda neighbour: (not neighbour.same_hash, -neighbour.similarity))

@@ -23,10 +23,10 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
     def comparable(self, hashes: Sequence[str], previous_ids: Sequence[UUID]) -> Self:
         """Return the memories that new candidates are compared with.
 
-        These are active memories, tombstones, memories retired for capacity, those made from the same lines
-        (``hashes``), and those from the same messages (``previous_ids``).
+        These are active memories, tombstones, those made from the same lines (``hashes``), and those from the same
+        messages (``previous_ids``).
         """
-        also = models.Q(candidate_hash__in=hashes) | models.Q(pk__in=previous_ids) | models.Q(retired_reason="capacity")
+        also = models.Q(candidate_hash__in=hashes) | models.Q(pk__in=previous_ids)
         return self.filter(models.Q(state="active") | models.Q(deleted_at__isnull=False) | also)
 
     def valid_at(self, index: int) -> Self:

@@ -67,7 +67,7 @@ class Neighbour:
 
     ``inactive``: a person deleted it, or it is no longer active. ``valid_from_index`` is the index of the message from
     which it was extracted, if that is in the candidates' chat. ``same_hash``: it was created from the same words as the
-    candidate, even if a person has edited it. ``evicted``: the cap retired it, but nothing has replaced it.
+    candidate, even if a person has edited it.
     """
 
     id: UUID
@@ -77,7 +77,6 @@ class Neighbour:
     inactive: bool = False
     valid_from_index: int | None = None
     same_hash: bool = False
-    evicted: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,7 +114,7 @@ class _Statement:
     @property
     def is_removed(self) -> bool:
         """Return whether a person deleted the memory, or another one replaced it."""
-        return self.memory is not None and self.memory.inactive and not self.memory.evicted
+        return self.memory is not None and self.memory.inactive
 
 
 @dataclass
@@ -235,7 +234,7 @@ def _comparison_key(candidate: Candidate, known: _Statement) -> tuple[str, str, 
 
 def _same_hash_verdict(candidate: Candidate, statements: Iterable[_Statement]) -> Verdict | None:
     for known in statements:
-        if known.memory and known.memory.same_hash and not known.memory.evicted:
+        if known.memory and known.memory.same_hash:
             return _repetition_of(candidate, known.memory)
     return None
 
@@ -277,8 +276,7 @@ def _have_same_words(old: str, new: str) -> bool:
 
 def _repetition_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[_Statement]) -> Verdict | None:
     for known in statements:
-        evicted = known.memory is not None and known.memory.evicted
-        if evicted or not _is_repetition(batch, candidate, known):
+        if not _is_repetition(batch, candidate, known):
             continue
         if known.memory:
             return _repetition_of(candidate, known.memory)

@@ -4,6 +4,7 @@ import uuid
 
 import pytest
 
+from apps.extraction.settings.operations import change_settings
 from apps.injection.models import Recall
 from apps.injection.slots.definitions import SLOTS
 from apps.llm.tokens import count_tokens
@@ -91,6 +92,7 @@ def test_slots_are_placed_by_their_depth(api, chat, memories):
 
 
 def test_budgets_hold_on_the_rendered_text(api, chat, remember):
+    change_settings(chat.owner, {"long_term_cap": 240}, chat=chat)
     for number in range(60):
         remember(f"Fact number {number}: the road to the coast has {number} milestones and an old inn beside it.")
     for slot in slots_of(ask(api, chat)).values():

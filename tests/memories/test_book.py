@@ -178,7 +178,6 @@ def test_the_timeline_is_filtered_by_what_stands_in_the_url(site: Client, chat: 
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        ("capacity", "made room for others"),
         ("source_changed", "the text it came from was changed"),
         ("source_gone", "the text it came from was deleted"),
         ("fresh_start", "set aside by a fresh start"),

@@ -17,7 +17,7 @@ from apps.extraction.stages.provenance import find_source_turn
 from apps.extraction.stages.turns import messages_between, within_budget
 from apps.memories.models import Arc, Memory, Scene
 from apps.memories.neighbours import LOST_REASONS
-from apps.memories.operations.arcs import open_arc, resolve_arc, retire_arcs_beyond
+from apps.memories.operations.arcs import open_arc, resolve_arc
 from apps.memories.queries.memories import active_memories
 
 MAX_TOKENS, SUMMARY_TOKENS = 400, 300
@@ -45,7 +45,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     turns = within_budget(Window(shown).turns, context.token_budget)
     arcs = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Arc.State.OPEN)
     open_arcs = list(arcs.order_by("pk"))
-    numbered = dict(enumerate(open_arcs, 1))
+    numbered = dict(enumerate(_shown(context, open_arcs, turns), 1))
     reply = context.ask(
         "arcs",
         {
@@ -77,10 +77,16 @@ def run(context: Context, window: Window) -> StageOutcome:
                 character=None,
             )
         resolved = sum(resolve_arc(arc, message, summary) for arc, message, summary in changes.resolved.values())
-        retire_arcs_beyond(context.chat, context.settings.arcs_cap)
         return Counter(arcs=len(changes.opened), resolved=resolved)
 
     return StageOutcome(write, unused)
+
+
+def _shown(context: Context, arcs: Sequence[Arc], turns: Mapping[int, Message]) -> list[Arc]:
+    """Return the arcs that the model is shown as open: persistent ones, those that the turns touch, then the newest."""
+    words = content_words(" ".join(turn.mes for turn in turns.values()))
+    ranked = sorted(arcs, key=lambda arc: (arc.persistent, len(words & content_words(arc.text)), arc.pk), reverse=True)
+    return sorted(ranked[: context.settings.arcs_cap], key=lambda arc: arc.pk)
 
 
 def _open_new(

@@ -79,8 +79,9 @@ def _ask_for_candidates(context: Context, turns: Mapping[int, Message], tier: st
 
 
 def _known_memories(context: Context, tier: str) -> list[dict[str, Any]]:
-    """Return active memories as template values, so that the model does not repeat them."""
-    rows = list(_active_memories(context, tier))
+    """Return active memories up to the tier's cap as template values, so that the model does not repeat them."""
+    caps = {Memory.Tier.LONG_TERM: context.settings.long_term_cap, Memory.Tier.SESSION: context.settings.session_cap}
+    rows = list(_active_memories(context, tier)[: caps[Memory.Tier(tier)]])
     if tier == Memory.Tier.SESSION and not context.chat.is_group:
         rows += _active_memories(context, Memory.Tier.LONG_TERM)[:MAX_KNOWN_LONG_TERM]
     return [
@@ -91,7 +92,7 @@ def _known_memories(context: Context, tier: str) -> list[dict[str, Any]]:
 def _active_memories(context: Context, tier: str) -> Any:
     character_id = context.character.pk if context.character else None
     rows = active_memories(context.chat, tier, character_id).defer("embedding", "lexemes")
-    return rows.order_by("-pinned", "-importance", "-pk")
+    return rows.order_by("-pinned", "-importance", "-confidence", "-pk")
 
 
 def _drop_unusable(parsed: ParsedLines[Candidate], turns: Mapping[int, Message]) -> ParsedLines[Candidate]:

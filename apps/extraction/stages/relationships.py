@@ -9,11 +9,13 @@ from apps.extraction.parsers.relationships import RelationshipLine, parse_relati
 from apps.extraction.stages.context import Context, turns_material
 from apps.extraction.stages.provenance import find_source_turn
 from apps.llm.generation import GenerationFailed
+from apps.memories.candidates import MAGNITUDES
 from apps.memories.models import Entity, Relationship
 from apps.memories.operations.relationships import write_relationships
 from apps.memories.operations.verdicts import VerdictBatch
 
 MAX_TOKENS = 300
+MAX_DESCRIPTORS = 6  # per directed pair, shown to the model
 
 
 @dataclass(frozen=True)
@@ -73,10 +75,19 @@ def _names(context: Context, batch: VerdictBatch) -> list[str]:
 
 
 def _known(context: Context) -> list[dict[str, Any]]:
-    """Return the current relationships as template values, grouped by pair."""
+    """Return the current relationships as template values, grouped by pair; the strongest and newest of each."""
     rows = Relationship.objects.for_owner(context.owner_id).filter(chat=context.chat, state="current")
-    by_pair: dict[tuple[str, str], list[dict[str, str]]] = {}
+    by_pair: dict[tuple[str, str], list[Relationship]] = {}
     for row in rows.select_related("subject", "target").order_by("pk"):
-        descriptors = by_pair.setdefault((row.subject.name, row.target.name), [])
-        descriptors.append({"word": row.descriptor, "magnitude": row.magnitude})
-    return [{"subject": a, "target": b, "descriptors": descriptors} for (a, b), descriptors in by_pair.items()]
+        by_pair.setdefault((row.subject.name, row.target.name), []).append(row)
+    return [
+        {
+            "subject": subject,
+            "target": target,
+            "descriptors": [
+                {"word": row.descriptor, "magnitude": row.magnitude}
+                for row in sorted(of_pair, key=lambda row: (MAGNITUDES.index(row.magnitude), row.pk))[-MAX_DESCRIPTORS:]
+            ],
+        }
+        for (subject, target), of_pair in by_pair.items()
+    ]

@@ -86,10 +86,11 @@ def _memory_entry(turn: UserTurn, active: ActiveMemory, result: SearchResult | N
             origin=_describe_origin(turn, source),
             signals=signals,
             pinned=memory.pinned,
+            triggers=active.triggers,
         ),
         source_message=source.pk if source else None,
         signals=signals,
-        triggered=result is not None,
+        triggered=result is not None or bool(active.triggers),
     )
 
 

@@ -60,7 +60,7 @@ class Migration(migrations.Migration):
             name='Knowledge',
             fields=[
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('retired_reason', models.CharField(blank=True, choices=[('capacity', 'Capacity'), ('merged', 'Merged'), ('split', 'Split'), ('undone', 'Undone'), ('source_changed', 'Source Changed'), ('source_gone', 'Source Gone'), ('fresh_start', 'Fresh Start'), ('outdated', 'Outdated'), ('by_hand', 'By Hand')], default='', max_length=32)),
+                ('retired_reason', models.CharField(blank=True, choices=[('merged', 'Merged'), ('split', 'Split'), ('undone', 'Undone'), ('source_changed', 'Source Changed'), ('source_gone', 'Source Gone'), ('fresh_start', 'Fresh Start'), ('outdated', 'Outdated'), ('by_hand', 'By Hand')], default='', max_length=32)),
                 ('retired_by', models.CharField(blank=True, default='', help_text='The person who retired the entry; empty if a run did.', max_length=100)),
                 ('state_before', models.CharField(blank=True, default='', help_text='The state that undoing the retirement restores.', max_length=16)),
                 ('edited_by', models.CharField(blank=True, default='', max_length=100)),
@@ -89,7 +89,7 @@ class Migration(migrations.Migration):
             name='LedgerEntry',
             fields=[
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('retired_reason', models.CharField(blank=True, choices=[('capacity', 'Capacity'), ('merged', 'Merged'), ('split', 'Split'), ('undone', 'Undone'), ('source_changed', 'Source Changed'), ('source_gone', 'Source Gone'), ('fresh_start', 'Fresh Start'), ('outdated', 'Outdated'), ('by_hand', 'By Hand')], default='', max_length=32)),
+                ('retired_reason', models.CharField(blank=True, choices=[('merged', 'Merged'), ('split', 'Split'), ('undone', 'Undone'), ('source_changed', 'Source Changed'), ('source_gone', 'Source Gone'), ('fresh_start', 'Fresh Start'), ('outdated', 'Outdated'), ('by_hand', 'By Hand')], default='', max_length=32)),
                 ('retired_by', models.CharField(blank=True, default='', help_text='The person who retired the entry; empty if a run did.', max_length=100)),
                 ('state_before', models.CharField(blank=True, default='', help_text='The state that undoing the retirement restores.', max_length=16)),
                 ('edited_by', models.CharField(blank=True, default='', max_length=100)),
@@ -127,7 +127,7 @@ class Migration(migrations.Migration):
                 ('triggers', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=40), blank=True, default=list, help_text='Keywords that recall it.', size=None)),
                 ('witnessed_by', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), blank=True, default=list, help_text='Participants who witnessed it; empty: all.', size=None)),
                 ('state', models.CharField(choices=[('active', 'Active'), ('superseded', 'Superseded'), ('retired', 'Retired')], default='active', max_length=16)),
-                ('retired_reason', models.CharField(blank=True, choices=[('capacity', 'Capacity'), ('merged', 'Merged'), ('split', 'Split'), ('undone', 'Undone'), ('source_changed', 'Source Changed'), ('source_gone', 'Source Gone'), ('fresh_start', 'Fresh Start'), ('outdated', 'Outdated'), ('by_hand', 'By Hand')], default='', max_length=32)),
+                ('retired_reason', models.CharField(blank=True, choices=[('merged', 'Merged'), ('split', 'Split'), ('undone', 'Undone'), ('source_changed', 'Source Changed'), ('source_gone', 'Source Gone'), ('fresh_start', 'Fresh Start'), ('outdated', 'Outdated'), ('by_hand', 'By Hand')], default='', max_length=32)),
                 ('pinned', models.BooleanField(default=False)),
                 ('hidden', models.BooleanField(default=False)),
                 ('edited_by', models.CharField(blank=True, default='', max_length=100)),
@@ -161,7 +161,7 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('message_ids', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), default=list, help_text="The branch's copies of its source messages.", size=None)),
                 ('state', models.CharField(choices=[('active', 'Active'), ('superseded', 'Superseded'), ('retired', 'Retired')], default='active', max_length=16)),
-                ('retired_reason', models.CharField(blank=True, choices=[('capacity', 'Capacity'), ('merged', 'Merged'), ('split', 'Split'), ('undone', 'Undone'), ('source_changed', 'Source Changed'), ('source_gone', 'Source Gone'), ('fresh_start', 'Fresh Start'), ('outdated', 'Outdated'), ('by_hand', 'By Hand')], default='', max_length=32)),
+                ('retired_reason', models.CharField(blank=True, choices=[('merged', 'Merged'), ('split', 'Split'), ('undone', 'Undone'), ('source_changed', 'Source Changed'), ('source_gone', 'Source Gone'), ('fresh_start', 'Fresh Start'), ('outdated', 'Outdated'), ('by_hand', 'By Hand')], default='', max_length=32)),
                 ('chat', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='inheritances', to='chats.chat')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('valid_from', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chats.message')),
@@ -208,7 +208,7 @@ class Migration(migrations.Migration):
             name='Relationship',
             fields=[
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('retired_reason', models.CharField(blank=True, choices=[('capacity', 'Capacity'), ('merged', 'Merged'), ('split', 'Split'), ('undone', 'Undone'), ('source_changed', 'Source Changed'), ('source_gone', 'Source Gone'), ('fresh_start', 'Fresh Start'), ('outdated', 'Outdated'), ('by_hand', 'By Hand')], default='', max_length=32)),
+                ('retired_reason', models.CharField(blank=True, choices=[('merged', 'Merged'), ('split', 'Split'), ('undone', 'Undone'), ('source_changed', 'Source Changed'), ('source_gone', 'Source Gone'), ('fresh_start', 'Fresh Start'), ('outdated', 'Outdated'), ('by_hand', 'By Hand')], default='', max_length=32)),
                 ('retired_by', models.CharField(blank=True, default='', help_text='The person who retired the entry; empty if a run did.', max_length=100)),
                 ('state_before', models.CharField(blank=True, default='', help_text='The state that undoing the retirement restores.', max_length=16)),
                 ('edited_by', models.CharField(blank=True, default='', max_length=100)),
@@ -233,7 +233,7 @@ class Migration(migrations.Migration):
             name='Scene',
             fields=[
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('retired_reason', models.CharField(blank=True, choices=[('capacity', 'Capacity'), ('merged', 'Merged'), ('split', 'Split'), ('undone', 'Undone'), ('source_changed', 'Source Changed'), ('source_gone', 'Source Gone'), ('fresh_start', 'Fresh Start'), ('outdated', 'Outdated'), ('by_hand', 'By Hand')], default='', max_length=32)),
+                ('retired_reason', models.CharField(blank=True, choices=[('merged', 'Merged'), ('split', 'Split'), ('undone', 'Undone'), ('source_changed', 'Source Changed'), ('source_gone', 'Source Gone'), ('fresh_start', 'Fresh Start'), ('outdated', 'Outdated'), ('by_hand', 'By Hand')], default='', max_length=32)),
                 ('retired_by', models.CharField(blank=True, default='', help_text='The person who retired the entry; empty if a run did.', max_length=100)),
                 ('state_before', models.CharField(blank=True, default='', help_text='The state that undoing the retirement restores.', max_length=16)),
                 ('edited_by', models.CharField(blank=True, default='', max_length=100)),
@@ -258,7 +258,7 @@ class Migration(migrations.Migration):
             name='VersionedText',
             fields=[
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('retired_reason', models.CharField(blank=True, choices=[('capacity', 'Capacity'), ('merged', 'Merged'), ('split', 'Split'), ('undone', 'Undone'), ('source_changed', 'Source Changed'), ('source_gone', 'Source Gone'), ('fresh_start', 'Fresh Start'), ('outdated', 'Outdated'), ('by_hand', 'By Hand')], default='', max_length=32)),
+                ('retired_reason', models.CharField(blank=True, choices=[('merged', 'Merged'), ('split', 'Split'), ('undone', 'Undone'), ('source_changed', 'Source Changed'), ('source_gone', 'Source Gone'), ('fresh_start', 'Fresh Start'), ('outdated', 'Outdated'), ('by_hand', 'By Hand')], default='', max_length=32)),
                 ('retired_by', models.CharField(blank=True, default='', help_text='The person who retired the entry; empty if a run did.', max_length=100)),
                 ('state_before', models.CharField(blank=True, default='', help_text='The state that undoing the retirement restores.', max_length=16)),
                 ('edited_by', models.CharField(blank=True, default='', max_length=100)),
@@ -283,7 +283,7 @@ class Migration(migrations.Migration):
             name='Arc',
             fields=[
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('retired_reason', models.CharField(blank=True, choices=[('capacity', 'Capacity'), ('merged', 'Merged'), ('split', 'Split'), ('undone', 'Undone'), ('source_changed', 'Source Changed'), ('source_gone', 'Source Gone'), ('fresh_start', 'Fresh Start'), ('outdated', 'Outdated'), ('by_hand', 'By Hand')], default='', max_length=32)),
+                ('retired_reason', models.CharField(blank=True, choices=[('merged', 'Merged'), ('split', 'Split'), ('undone', 'Undone'), ('source_changed', 'Source Changed'), ('source_gone', 'Source Gone'), ('fresh_start', 'Fresh Start'), ('outdated', 'Outdated'), ('by_hand', 'By Hand')], default='', max_length=32)),
                 ('retired_by', models.CharField(blank=True, default='', help_text='The person who retired the entry; empty if a run did.', max_length=100)),
                 ('state_before', models.CharField(blank=True, default='', help_text='The state that undoing the retirement restores.', max_length=16)),
                 ('edited_by', models.CharField(blank=True, default='', max_length=100)),

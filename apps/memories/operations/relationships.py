@@ -10,13 +10,11 @@ from django.utils import timezone
 from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat, Message
 from apps.common.problems import Invalid
-from apps.memories.candidates import MAGNITUDES, Descriptor, RelationshipLine
+from apps.memories.candidates import Descriptor, RelationshipLine
 from apps.memories.lineage import relatives
-from apps.memories.models import Entity, Relationship, RetiredReason
+from apps.memories.models import Entity, Relationship
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.layer_entries import end_entry, is_before, newest_message, source_fields
-
-MAX_DESCRIPTORS = 6  # per directed pair
 
 
 def write_relationships(
@@ -39,7 +37,6 @@ def write_relationships(
                 changed += 1
         for descriptor in line.added:
             changed += _add(chat, subject, target, current.get(descriptor.word), descriptor, message, run_id)
-        _retire_weakest(chat, subject, target, message)
     return changed
 
 
@@ -84,16 +81,6 @@ def _add(
         **source_fields(message),
     )
     return True
-
-
-def _retire_weakest(chat: Chat, subject: Entity, target: Entity, message: Message) -> None:
-    """Retire the weakest and oldest descriptors beyond MAX_DESCRIPTORS, except those that a person wrote."""
-    rows = [row for row in _current(chat, subject, target) if not row.edited_by]
-    rows.sort(key=lambda row: (MAGNITUDES.index(row.magnitude), row.pk), reverse=True)
-    for row in rows[MAX_DESCRIPTORS:]:
-        row.retired_reason = RetiredReason.CAPACITY
-        row.save(update_fields=["retired_reason"])
-        end_entry(row, Relationship.State.RETIRED, message)
 
 
 @transaction.atomic

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from django.db.models import Max
+
 from apps.chats.models import Chat, Message
 from apps.chats.scenes import scenes_of
 from apps.memories.models import Scene
@@ -44,3 +46,11 @@ def finished_scenes(chat: Chat) -> list[FinishedScene]:
         FinishedScene(start, scene.last, scene.name, scene.recap, scene.collapsed, scene.detected)
         for start, (_, scene) in zip(starts, sorted(by_end.items()), strict=False)
     ]
+
+
+def last_scene_end(chat: Chat, before: int) -> int:
+    """Return the index of the last message before index ``before`` that ends a scene, or -1."""
+    found = Scene.objects.for_owner(chat.owner_id).filter(chat=chat, state=Scene.State.FOUND, source__index__lt=before)
+    by_hand = Message.objects.for_owner(chat.owner_id).filter(chat=chat, ends_scene=True, index__lt=before)
+    ends = (found.aggregate(end=Max("source__index"))["end"], by_hand.aggregate(end=Max("index"))["end"])
+    return max(-1 if end is None else end for end in ends)

@@ -186,7 +186,7 @@ def _passages_condition(scope: SearchScope) -> str:
 
 
 _IS_INHERITED = "p.id IN (SELECT memory_id FROM memories_inheritance WHERE chat_id = %(chat)s AND state = 'active')"
-_IS_LONG_TERM = "p.character_id = %(character)s AND p.tier = 'long_term'"
+_IS_LONG_TERM = "p.character_id = %(character)s AND p.tier = 'long_term' AND p.expiration <> 'session'"
 
 
 def _memories_condition(scope: SearchScope) -> str:
