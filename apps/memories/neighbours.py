@@ -1,5 +1,6 @@
 """Find the memories that are similar to a batch of candidates."""
 
+import datetime as dt
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +8,7 @@ from uuid import UUID
 
 import numpy as np
 from django.db import connection
-from django.db.models import F, Q
+from django.db.models import F, Max, OuterRef, Q, Subquery
 from pgvector import Vector
 
 from apps.chats.models import Character, Chat, Message
@@ -41,13 +42,14 @@ class Scope:
 # uses an approximate index on the distance, so that the search is exact.
 _NEAREST_SQL = """
 SELECT batch.number, nearest.id, nearest.kind, nearest.text, nearest.similarity, nearest.inactive, source.index,
-       nearest.same_hash
+       nearest.same_hash, coalesce(said.at, nearest.written_at)
 FROM unnest(%(vectors)s::vector[], %(hashes)s::text[]) WITH ORDINALITY AS batch (vector, hash, number)
 CROSS JOIN LATERAL (
     SELECT memory.id, kind, text, coalesce(inherited.valid_from_id, memory.valid_from_id) AS valid_from_id,
            1 - (embedding <=> batch.vector) AS similarity,
            effective.state <> 'active' OR deleted_at IS NOT NULL AS inactive,
            candidate_hash = batch.hash AS same_hash,
+           CASE WHEN memory.edited_by <> '' AND memory.valid_from_id IS NULL THEN memory.created_at END AS written_at,
            row_number() OVER (
                PARTITION BY deleted_at IS NULL ORDER BY candidate_hash = batch.hash DESC, embedding <=> batch.vector
            ) AS rank
@@ -68,6 +70,11 @@ CROSS JOIN LATERAL (
            AND (effective.state = 'active' OR candidate_hash = batch.hash OR memory.id = ANY(%(previous)s)))
 ) AS nearest
 LEFT JOIN chats_message AS source ON source.id = nearest.valid_from_id AND source.chat_id = %(chat)s
+LEFT JOIN LATERAL (
+    SELECT max(message.sent_at) AS at FROM memories_memorysource AS origin
+    JOIN chats_message AS message ON message.id = origin.message_id
+    WHERE origin.memory_id = nearest.id AND NOT origin.lost
+) AS said ON true
 WHERE nearest.rank <= %(limit)s
 ORDER BY batch.number, nearest.same_hash DESC, nearest.similarity DESC
 """
@@ -77,6 +84,8 @@ def find_neighbours(
     scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID], vectors: np.ndarray[Any, Any], model: str
 ) -> list[list[Neighbour]]:
     """Return the nearest memories of the scope for each candidate, nearest first, in one query for the whole batch.
+
+    A memory without a source that a person wrote counts as said when it was written.
 
     A candidate is given by its hash and its vector. Included are memories that a person deleted, of any tier, and those
     from the same messages (``previous_ids``, so that reading a text again adds nothing). Memories that lost their
@@ -142,6 +151,9 @@ def _comparable(scope: Scope, hashes: Sequence[str], previous_ids: Sequence[UUID
     lost_here = inheritances.filter(retired_reason__in=LOST_REASONS).values("memory_id")
     is_lost = Q(retired_reason__in=LOST_REASONS) & ~is_inherited | Q(pk__in=lost_here)
     memories = Memory.objects.for_owner(chat.owner_id).comparable(hashes, [*previous_ids, *inherited])
+    sources = MemorySource.objects.for_owner(chat.owner_id).filter(memory=OuterRef("pk"), lost=False).order_by()
+    said_at = sources.values("memory").annotate(at=Max("message__sent_at")).values("at")
+    memories = memories.annotate(said_at=Subquery(said_at))
     return memories.filter(in_scope, Q(deleted_at__isnull=False) | Q(tier=scope.tier) & ~is_lost)
 
 
@@ -178,9 +190,15 @@ def _nearest_by_words(
                 inactive=effective.state != Memory.State.ACTIVE or memory.deleted_at is not None,
                 valid_from_index=valid_from.index if valid_from and valid_from.chat_id == chat.pk else None,
                 same_hash=memory.candidate_hash == line_hash,
+                said_at=memory.said_at or _written_at(memory),  # type: ignore[attr-defined]
             )
         )
     nearest = sorted(neighbours, key=lambda neighbour: (not neighbour.same_hash, -neighbour.similarity))
     deleted = {memory.pk for memory in memories if memory.deleted_at}
     active, removed = ([item for item in nearest if (item.id in deleted) is gone] for gone in (False, True))
     return sorted([*active[:MAX_NEIGHBOURS], *removed[:MAX_NEIGHBOURS]], key=nearest.index)
+
+
+def _written_at(memory: Memory) -> dt.datetime | None:
+    """Return when a person wrote a memory without a source, else None."""
+    return memory.created_at if memory.edited_by and memory.valid_from_id is None else None

@@ -5,8 +5,9 @@ the learned comparison (``compare``). No hand-written rule supersedes a statemen
 statement from being dropped as a repetition.
 """
 
+import datetime as dt
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -66,8 +67,8 @@ class Neighbour:
     """A memory similar to a candidate; ``similarity`` is 0 to 1.
 
     ``inactive``: a person deleted it, or it is no longer active. ``valid_from_index`` is the index of the message from
-    which it was extracted, if that is in the candidates' chat. ``same_hash``: it was created from the same words as the
-    candidate, even if a person has edited it.
+    which it was extracted, if that is in the candidates' chat; ``said_at`` is when it was last said. ``same_hash``: it
+    was created from the same words as the candidate, even if a person has edited it.
     """
 
     id: UUID
@@ -77,6 +78,7 @@ class Neighbour:
     inactive: bool = False
     valid_from_index: int | None = None
     same_hash: bool = False
+    said_at: dt.datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,8 @@ class Verdict:
     """The decision on ``candidate``.
 
     ``target`` is the memory that it replaces or repeats, ``earlier`` the index of the candidate that it replaces,
-    ``replaced_by`` the memory from a later message by which it is replaced.
+    ``replaced_by`` the memory from a later message by which it is replaced. ``contradicts`` is a memory of which the
+    candidate would be the replacement or the predecessor, if it were known which of them was said later.
     """
 
     candidate: Candidate
@@ -93,6 +96,7 @@ class Verdict:
     earlier: int | None = None
     reason: str = ""
     replaced_by: UUID | None = None
+    contradicts: UUID | None = None
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,7 @@ class _Statement:
     text: str
     similarity: float
     same_kind: bool
-    is_later: bool  # than the candidate
+    is_later: bool | None  # than the candidate; None if unknown
     memory: Neighbour | None = None
     index: int | None = None
 
@@ -146,15 +150,20 @@ def judge(
     thresholds: Thresholds | None = None,
     confirm: Confirm | None = None,
     compare: Compare | None = None,
+    times: Mapping[int, dt.datetime | None] | None = None,
 ) -> list[Verdict]:
     """Return a verdict for each candidate, given the most similar memories for each, nearest first.
 
     Candidates must be in the order in which they were said, and are also compared with each other: by ``vectors`` (one
     unit vector per row) or, without them, by their words. The neighbours' similarities and ``thresholds`` must use the
-    same measure. ``compare`` is called once for the batch, or not at all if there is ``confirm``.
+    same measure. ``compare`` is called once for the batch, or not at all if there is ``confirm``. ``times`` are the
+    times of the turns that the candidates cite, by their numbers.
     """
     thresholds = thresholds or (COSINE if vectors is not None else JACCARD)
-    by_candidate = [_known_statements(candidates, neighbours[i], vectors, i) for i in range(len(candidates))]
+    by_candidate = [
+        _known_statements(candidates, neighbours[index], vectors, index, times or {})
+        for index in range(len(candidates))
+    ]
     comparisons = _compare_all(candidates, by_candidate, thresholds, None if confirm else compare)
     batch = _Batch(thresholds, confirm, comparisons)
     for candidate, statements in zip(candidates, by_candidate, strict=True):
@@ -175,7 +184,11 @@ def judge(
 
 
 def _known_statements(
-    candidates: Sequence[Candidate], neighbours: Iterable[Neighbour], vectors: np.ndarray[Any, Any] | None, index: int
+    candidates: Sequence[Candidate],
+    neighbours: Iterable[Neighbour],
+    vectors: np.ndarray[Any, Any] | None,
+    index: int,
+    times: Mapping[int, dt.datetime | None],
 ) -> list[_Statement]:
     """Return the neighbours and the earlier candidates with which a candidate is compared, nearest first."""
     candidate = candidates[index]
@@ -187,7 +200,7 @@ def _known_statements(
             neighbour.similarity,
             # What a person deleted must not come back as another kind of memory.
             same_kind=neighbour.kind == candidate.kind or neighbour.inactive,
-            is_later=turn is not None and neighbour.valid_from_index is not None and turn < neighbour.valid_from_index,
+            is_later=_is_later(neighbour, turn, None if turn is None else times.get(turn)),
             memory=neighbour,
         )
         for neighbour in neighbours
@@ -198,6 +211,15 @@ def _known_statements(
         same_kind = earlier.kind == candidate.kind
         statements.append(_Statement(earlier.kind, earlier.text, similarity, same_kind, is_later=False, index=number))
     return sorted(statements, key=lambda statement: -statement.similarity)
+
+
+def _is_later(neighbour: Neighbour, turn: int | None, said_at: dt.datetime | None) -> bool | None:
+    """Return whether a memory was said later than the turn: by position in one chat, by time between two."""
+    if neighbour.valid_from_index is not None:
+        return turn is not None and turn < neighbour.valid_from_index
+    if neighbour.said_at is None or said_at is None or neighbour.said_at == said_at:
+        return None
+    return said_at < neighbour.said_at
 
 
 def _compare_all(
@@ -227,7 +249,7 @@ def _are_comparable(old: str, new: str) -> bool:
 
 
 def _comparison_key(candidate: Candidate, known: _Statement) -> tuple[str, str, str]:
-    """Return both texts in the order in which they were said, and the kind."""
+    """Return both texts in the order in which they were said, if that is known, and the kind."""
     texts = (candidate.text, known.text) if known.is_later else (known.text, candidate.text)
     return (*texts, candidate.kind)
 
@@ -262,8 +284,10 @@ def _model_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[_St
 
 
 def _replacement(candidate: Candidate, known: _Statement, reason: str) -> Verdict:
-    """Return the verdict that the earlier one of two statements is replaced."""
+    """Return the verdict that the earlier one of two statements is replaced, or neither if the order is unknown."""
     target = known.memory.id if known.memory else None
+    if known.is_later is None:
+        return Verdict(candidate, Outcome.PASSED, reason="may replace or be replaced", contradicts=target)
     if known.is_later:
         return Verdict(candidate, Outcome.PASSED, reason="older than its replacement", replaced_by=target)
     return Verdict(candidate, Outcome.SUPERSEDED, target, known.index, reason)

@@ -30,8 +30,19 @@ from apps.memories.operations.texts import write_version
 from apps.memories.relationship_graph import MAX_PEOPLE, lay_out_graph
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 
-CHAT_TABS = ("", "story/", "arcs/", "scenes/", "ledger/", "knowledge/", "relationships/", "names/", "runs/")
-CHARACTER_TABS = ("", "story/", "arcs/", "knowledge/", "relationships/", "names/")
+CHAT_TABS = (
+    "",
+    "story/",
+    "arcs/",
+    "scenes/",
+    "ledger/",
+    "knowledge/",
+    "relationships/",
+    "names/",
+    "questions/",
+    "runs/",
+)
+CHARACTER_TABS = ("", "story/", "arcs/", "knowledge/", "relationships/", "names/", "questions/")
 HTMX: dict[str, Any] = {"HTTP_HX_REQUEST": "true"}
 
 

@@ -149,7 +149,9 @@ def _judge(context: Context, turns: Mapping[int, Message], tier: str, candidates
         context.embed_memories(unembedded_memories(scope, hashes, previous_ids, model, MAX_REEMBEDDED_PER_STEP))
         neighbours = find_neighbours(scope, hashes, previous_ids, vectors, model)
     thresholds = thresholds_of(context.settings, by_words=vectors is None)
-    verdicts = judge(ordered, neighbours, vectors, thresholds, confirmation_for(context, tier), comparison_for(context))
+    times = {number: turn.sent_at for number, turn in turns.items()}
+    confirm, compare = confirmation_for(context, tier), comparison_for(context)
+    verdicts = judge(ordered, neighbours, vectors, thresholds, confirm, compare, times)
     return replace(batch, verdicts=_reject_excess(verdicts, context.settings.new_per_kind, set(previous_ids)))
 
 

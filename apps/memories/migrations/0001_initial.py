@@ -459,4 +459,22 @@ class Migration(migrations.Migration):
             model_name='versionedtext',
             constraint=models.UniqueConstraint(condition=models.Q(('state', 'current')), fields=('owner', 'kind', 'chat', 'character'), name='versioned_text_one_current', nulls_distinct=False),
         ),
+        migrations.CreateModel(
+            name='Question',
+            fields=[
+                ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('answer', models.CharField(blank=True, choices=[('first', 'The first'), ('second', 'The second'), ('both', 'Both')], default='', max_length=8)),
+                ('answered_by', models.CharField(blank=True, default='', max_length=100)),
+                ('answered_at', models.DateTimeField(blank=True, null=True)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('chat', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='questions', to='chats.chat')),
+                ('first', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='memories.memory')),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('second', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='memories.memory')),
+            ],
+            options={
+                'indexes': [models.Index(fields=['owner', '-id'], name='question_owner_newest')],
+                'constraints': [models.UniqueConstraint(fields=('first', 'second'), name='question_once'), models.CheckConstraint(condition=models.Q(('first', models.F('second')), _negated=True), name='question_about_two'), models.CheckConstraint(condition=models.Q(models.Q(('answer', ''), ('answered_at', None)), models.Q(models.Q(('answer', ''), _negated=True), ('answered_at__isnull', False)), _connector='OR'), name='question_answered_at')],
+            },
+        ),
     ]

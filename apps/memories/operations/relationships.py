@@ -32,7 +32,7 @@ def write_relationships(
             continue
         current = {row.descriptor: row for row in _current(chat, subject, target)}
         for word in line.removed:
-            if word in current and not is_before(message, current[word].source):
+            if word in current and is_before(message, current[word].source) is False:
                 end_entry(current.pop(word), Relationship.State.REMOVED, message)
                 changed += 1
         for descriptor in line.added:
@@ -60,15 +60,19 @@ def _add(
     message: Message,
     run_id: UUID | None,
 ) -> bool:
-    """Add a descriptor, replacing its ``current`` row with another magnitude. Return whether it was added."""
+    """Add a descriptor, replacing its ``current`` row with another magnitude. Return whether it was added.
+
+    If the row is of another chat and nothing tells which was said later, both stay current.
+    """
     word, magnitude = descriptor.word, descriptor.magnitude
-    if current is not None and (current.magnitude == magnitude or is_before(message, current.source)):
+    before = is_before(message, current.source) if current else None
+    if current is not None and (current.magnitude == magnitude or before):
         return False
     rows = _of_pair(chat, subject, target).filter(descriptor=word)
     same = Q(source=message, magnitude=magnitude) & ~Q(state=Relationship.State.RETIRED)
     if rows.filter(same | Q(until__chat=chat, until__index__gt=message.index)).exists():
         return False
-    if current is not None:
+    if current is not None and before is False:
         end_entry(current, Relationship.State.REPLACED, message)
     Relationship.objects.create(
         owner_id=chat.owner_id,

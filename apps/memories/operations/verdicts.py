@@ -17,6 +17,7 @@ from apps.memories.lexemes import Lexemes
 from apps.memories.models import Memory
 from apps.memories.operations.entities import get_or_create_entities
 from apps.memories.operations.memories import latest_message, link_sources, supersede
+from apps.memories.operations.questions import ask_which_is_true
 from apps.memories.queries.memories import active_memories
 from apps.memories.verdicts import Outcome, Verdict
 from apps.memories.witnesses import witnessed_by_all_of
@@ -87,6 +88,8 @@ def write_verdicts(batch: VerdictBatch) -> Counter[str]:
             target = verdict.target if verdict.earlier is None else created[verdict.earlier]
             if target:
                 supersede(batch.chat, target, memory, keep_pinned=True)
+            if verdict.contradicts:
+                ask_which_is_true(batch.chat, verdict.contradicts, memory)
             if verdict.replaced_by:
                 supersede(batch.chat, memory.pk, Memory.objects.for_owner(memory.owner_id).get(pk=verdict.replaced_by))
         elif verdict.outcome == Outcome.RECONFIRMED and verdict.target:
