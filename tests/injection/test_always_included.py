@@ -2,11 +2,14 @@
 
 import pytest
 
+from apps.chats.locking import Guard
 from apps.chats.models import Message
-from apps.chats.operations import append_messages
+from apps.chats.operations import Patch, add_participant, append_messages, patch_messages
+from apps.chats.scenes import scene_break_change, scene_change, scenes_of
 from apps.extraction.settings.operations import change_settings
 from apps.memories.models import Memory, Scene
-from tests.factories import make_chat, make_memory, parsed
+from apps.memories.operations.texts import write_version
+from tests.factories import make_character, make_chat, make_memory, parsed
 
 UNRELATED = [f"{name} sells barrels of salted herring." for name in ("Ada", "Ben", "Cleo", "Dora", "Emil", "Finn")]
 
@@ -95,5 +98,50 @@ def test_queries_do_not_grow_with_the_memories(api, chat, remember, django_asser
     Memory.objects.bulk_create(rows)
     append_messages(chat.owner, chat.pk, [parsed("Good.", is_user=True)])
     make_memory(chat, "They met at sea.", tier="session", kind="scene")
-    with django_assert_max_num_queries(45):
+    with django_assert_max_num_queries(55):
         recalled(api, chat, "Hm.")
+
+
+def test_recaps_of_the_last_scenes_stand_in_the_prompt(api, chat):
+    for index in (3, 6, 9, 12, 15, 18):
+        Scene.objects.create(
+            owner=chat.owner, chat=chat, source=chat.messages.get(index=index), recap=f"Recap {index}."
+        )
+    patch = Patch(index=20, data=scene_break_change(name="The inn"))
+    patch_messages(chat.owner, chat.pk, [patch], Guard(force=True))
+    [*_, by_hand] = scenes_of(chat)
+    for include in (False, True):
+        change = scene_change(by_hand, recap="They sleep at the inn.", include=include)
+        patch_messages(chat.owner, chat.pk, [Patch(index=20, data=change)], Guard(force=True))
+        assert ("The inn: They sleep at the inn." in slots(api, chat)["scenes"]) is include
+    assert [line for line in slots(api, chat)["scenes"].splitlines() if "Recap" in line] == [
+        "- Recap 9.", "- Recap 12.", "- Recap 15.", "- Recap 18."
+    ]  # fmt: skip
+
+
+def test_a_repair_note_stands_in_the_next_prompt_only(api, chat):
+    reply = append_messages(chat.owner, chat.pk, [parsed("Mira, who is dead, waves.")]).messages[0]
+    write_version(chat.owner_id, "repair", chat=chat, text="Let it turn out to be her twin.", last=reply)
+    for _ in range(2):  # also when the prompt is made again
+        assert "her twin" in slots(api, chat, "Who is that?")["repair"]
+    append_messages(chat.owner, chat.pk, [parsed("Who is that?", is_user=True)])
+    assert "her twin" in slots(api, chat)["repair"]
+    append_messages(chat.owner, chat.pk, [parsed("Her twin."), parsed("I see.", is_user=True)])
+    assert slots(api, chat)["repair"] == ""
+
+
+def test_a_member_is_told_no_scene_that_they_did_not_witness_whole(api, alice):
+    mira, tom = make_character(alice), make_character(alice, "Tom")
+    chat = make_chat(alice)
+    for character in (mira, tom):
+        add_participant(alice, chat.pk, name=character.name, character=character)
+    away = {"extra": {"loci": {"witnesses": ["Mira"]}}}
+    append_messages(alice, chat.pk, [parsed("We hide the key.", **away), parsed("Good."), parsed("And?", is_user=True)])
+    Scene.objects.create(owner=alice, chat=chat, source=chat.messages.get(index=1), recap="They hid the key.")
+
+    def told(character):
+        body = api.post(f"/api/v1/chats/{chat.pk}/prompt/", {"character": str(character.pk)}).json()
+        return {slot["name"]: slot["text"] for slot in body["slots"]}["scenes"]
+
+    assert "hid the key" in told(mira)
+    assert told(tom) == ""

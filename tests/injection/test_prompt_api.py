@@ -11,7 +11,7 @@ from apps.llm.tokens import count_tokens
 from apps.memories.passages import index_messages
 from tests.factories import UserFactory, make_character, make_chat
 
-NAMES = ["long_term", "session", "triggered"]
+NAMES = ["long_term", "scenes", "session", "triggered", "repair"]
 
 
 def ask(api, chat, **body):
@@ -30,7 +30,7 @@ def test_the_shape_of_the_reply(api, chat, memories):
     assert set(body["slots"][0]) == {
         "name", "role", "position", "depth", "text", "tokens", "full_tokens", "trimmed", "budget"
     }  # fmt: skip
-    assert set(body["macros"]) == {"smartmemory-longterm", "smartmemory-session", "smartmemory-triggered"}
+    assert set(body["macros"]) == {slot.macro for slot in SLOTS}
     assert body["macros"]["smartmemory-longterm"] == body["slots"][0]["text"]
     assert (body["unified"], body["messages"], body["turn_class"]) == (None, None, "dialogue")
     assert body["total_tokens"] == sum(slot["tokens"] for slot in body["slots"])
@@ -179,4 +179,6 @@ def test_characters_of_other_users_are_refused(api, chat):
 
 
 def test_the_default_budgets():
-    assert {slot.name: slot.budget for slot in SLOTS} == {"long_term": 500, "session": 400, "triggered": 250}
+    assert {slot.name: slot.budget for slot in SLOTS} == {
+        "long_term": 500, "scenes": 300, "session": 400, "triggered": 250, "repair": 200
+    }  # fmt: skip

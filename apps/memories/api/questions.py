@@ -76,8 +76,9 @@ class QuestionViewSet(mixins.ListModelMixin, viewsets.GenericViewSet[Question]):
     @extend_schema(request=AnswerSerializer, responses=QuestionSerializer)
     def settle(self, request: Request, question_id: UUID) -> Response:
         """Answer a question. The memory that is not true now is superseded by the other one."""
+        question = self.get_object()
         body: dict[str, Any] = read_body(AnswerSerializer, request)
-        settle(self.get_object(), body["answer"], editor=str(request.user))
+        settle(question, body["answer"], editor=str(request.user))
         return Response(QuestionSerializer(self.get_object()).data)
 
     @extend_schema(request=None, responses=QuestionSerializer)

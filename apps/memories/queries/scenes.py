@@ -1,6 +1,6 @@
 """Read a chat's scenes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db.models import Max
 
@@ -11,7 +11,10 @@ from apps.memories.models import Scene
 
 @dataclass(frozen=True)
 class FinishedScene:
-    """A finished scene, from the index ``start`` to ``last``. ``detected`` is None if a person set the break."""
+    """A finished scene, from the index ``start`` to ``last``. ``detected`` is None if a person set the break.
+
+    ``included`` says whether its recap may go into the prompt.
+    """
 
     start: int
     last: Message
@@ -19,6 +22,7 @@ class FinishedScene:
     recap: str
     collapsed: bool
     detected: Scene | None
+    included: bool = True
 
     @property
     def end(self) -> int:
@@ -40,12 +44,11 @@ def finished_scenes(chat: Chat) -> list[FinishedScene]:
     # A break that a person set replaces one detected at the same message.
     for scene in scenes_of(chat):
         recap = scene.recap or ""
-        by_end[scene.last.index] = FinishedScene(0, scene.last, scene.name or "", recap, scene.is_collapsed, None)
+        by_end[scene.last.index] = FinishedScene(
+            0, scene.last, scene.name or "", recap, scene.is_collapsed, None, scene.is_included
+        )
     starts = [0, *(index + 1 for index in sorted(by_end))]
-    return [
-        FinishedScene(start, scene.last, scene.name, scene.recap, scene.collapsed, scene.detected)
-        for start, (_, scene) in zip(starts, sorted(by_end.items()), strict=False)
-    ]
+    return [replace(scene, start=start) for start, (_, scene) in zip(starts, sorted(by_end.items()), strict=False)]
 
 
 def last_scene_end(chat: Chat, before: int) -> int:
