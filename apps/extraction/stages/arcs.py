@@ -18,6 +18,7 @@ from apps.extraction.stages.turns import messages_between, within_budget
 from apps.memories.models import Arc, Memory, Scene
 from apps.memories.neighbours import LOST_REASONS
 from apps.memories.operations.arcs import open_arc, resolve_arc
+from apps.memories.queries.arcs import arcs_in
 from apps.memories.queries.memories import active_memories
 
 MAX_TOKENS, SUMMARY_TOKENS = 400, 300
@@ -43,8 +44,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     last = window.messages[-1].index
     shown = messages_between(context.chat, last - context.settings.arcs_window + 1, last)
     turns = within_budget(Window(shown).turns, context.token_budget)
-    arcs = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Arc.State.OPEN)
-    open_arcs = list(arcs.order_by("pk"))
+    open_arcs = list(arcs_in(context.chat).filter(state=Arc.State.OPEN).order_by("pk"))
     numbered = dict(enumerate(_shown(context, open_arcs, turns), 1))
     reply = context.ask(
         "arcs",
@@ -60,7 +60,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     unused = [*parsed.unused, *(line.text for line in parsed.items if line.text in echoes)]
     texts = {number: turn.mes for number, turn in turns.items() if number in window.turns}
     changes = _Changes()
-    _open_new(context, [line for line in lines if line.kind == "arc"], open_arcs, window.turns, texts, changes)
+    _open_new(context, [line for line in lines if line.kind == "arc"], open_arcs, turns, changes)
     for line in lines:
         if line.kind == "resolved":
             _resolve(context, line, numbered, window.turns, texts, changes)
@@ -94,10 +94,13 @@ def _open_new(
     lines: Sequence[ArcLine],
     open_arcs: Sequence[Arc],
     turns: Mapping[int, Message],
-    texts: Mapping[int, str],
     changes: _Changes,
 ) -> None:
-    """Add the arcs that are not similar to an open or dismissed arc or to a session memory."""
+    """Add the arcs that are not similar to an open or dismissed arc or to a session memory.
+
+    Their source may be an earlier message than those of the window.
+    """
+    texts = {number: turn.mes for number, turn in turns.items()}
     lines = [line for line in lines if len(line.text) > MIN_TEXT]
     vectors, model = context.vectors([line.text for line in lines])
     changes.model = model

@@ -2,20 +2,25 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from django.db.models import Max, Q
+from django.db.models import Max
 
 from apps.chats.models import Message
 from apps.english.words import jaccard
 from apps.extraction.models import ExtractionProgress
 from apps.extraction.parsers.epistemic import KnowledgeLine, parse_knowledge
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
+from apps.extraction.stages.people import canonical_names, known_people
 from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import find_source_turn
 from apps.extraction.stages.turns import messages_between, within_budget
-from apps.memories.models import Entity, Knowledge, Scene
+from apps.memories.models import Knowledge, Scene
 from apps.memories.operations.knowledge import write_knowledge
+from apps.memories.operations.layer_entries import is_before
+from apps.memories.queries.knowledge import knowledge_in
+from apps.memories.search.questions import mentions
 
 MAX_TOKENS = 400
 SAME_ENTRY = 0.7  # minimum Jaccard index of two equal entries of a kind and a subject
@@ -92,34 +97,38 @@ def _ask(
         ],
     }
     parsed = parse_knowledge(context.ask("epistemic", material, max_tokens=MAX_TOKENS))
-    people, echoes = _people(context), PromptEchoes(turn.mes for turn in turns.values())
+    names = canonical_names(context.participants, known_people(context, None))
+    scene, echoes = "\n".join(turn.mes for turn in turns.values()), PromptEchoes(turn.mes for turn in turns.values())
     texts = {number: f"{turn.name}: {turn.mes}" for number, turn in turns.items()}
     lines: list[tuple[KnowledgeLine, Message]] = []
     unused = list(parsed.unused)
-    for line in parsed.items:
-        if line.subject.casefold() not in people or line.text in echoes:
+    for parsed_line in parsed.items:
+        line = replace(
+            parsed_line,
+            subject=names.get(parsed_line.subject.casefold(), parsed_line.subject),
+            target=names.get(parsed_line.target.casefold(), parsed_line.target),
+        )
+        # The prompt allows people whom only the scene names.
+        is_person = parsed_line.subject.casefold() in names or mentions(scene, line.subject)
+        if not is_person or line.text in echoes:
             unused.append(f"{line.subject} | {line.text}")
         elif not _is_known(line, [*known.values()], [other for other, _ in lines]):
             number = find_source_turn(f"{line.subject} {line.text}", texts)
             assert number is not None
             lines.append((line, turns[number]))
-    retired = [known[number].pk for number in parsed.retired if number in known]
-    return lines, retired, unused
+    last = max(turns.values(), key=lambda turn: turn.index)
+    ended = [known[number] for number in parsed.retired if number in known]
+    return lines, [row.pk for row in ended if _may_end(row, last)], unused
+
+
+def _may_end(row: Knowledge, last: Message) -> bool:
+    """Return whether a scene may end an entry: one of another chat only if that was said earlier."""
+    return row.chat_id == last.chat_id or is_before(row.source, last) is True
 
 
 def _known(context: Context) -> dict[int, Knowledge]:
     """Return the latest active entries by the number under which the model is shown each."""
-    rows = Knowledge.objects.for_owner(context.owner_id).filter(chat=context.chat, state="active")
-    return dict(enumerate(rows.select_related("subject", "target").order_by("-pk")[:MAX_KNOWN_ENTRIES], 1))
-
-
-def _people(context: Context) -> set[str]:
-    """Return the casefolded names of all people who can know something: speakers and known characters."""
-    scope = Q(chat=context.chat)
-    if context.chat.character_id:
-        scope |= Q(character_id=context.chat.character_id)
-    names = Entity.objects.for_owner(context.owner_id).filter(scope, kind=Entity.Kind.CHARACTER)
-    return {name.casefold() for name in [*context.participants, *names.values_list("name", flat=True)]}
+    return dict(enumerate(knowledge_in(context.chat).order_by("-pk")[:MAX_KNOWN_ENTRIES], 1))
 
 
 def _is_known(line: KnowledgeLine, rows: Sequence[Knowledge], lines: Sequence[KnowledgeLine]) -> bool:

@@ -92,7 +92,9 @@ def _has_lost_source(changed: list[UUID]) -> Q:
 def _retire_arcs(chat: Chat, changed: list[UUID]) -> None:
     """Reopen arcs that were resolved by lost text, and retire those that were opened by it."""
     rows = Arc.objects.for_owner(chat.owner_id).filter(chat=chat)
-    rows.filter(state=Arc.State.RESOLVED, edited_by="").filter(Q(until=None) | Q(until__in=changed)).update(
+    resolved = Arc.objects.for_owner(chat.owner_id).filter(state=Arc.State.RESOLVED, edited_by="")
+    # A persistent arc of another chat may have been resolved here.
+    resolved.filter(Q(chat=chat, until=None) | Q(until__in=changed)).update(
         state=Arc.State.OPEN, summary="", until=None, until_swipe=None, updated_at=timezone.now()
     )
     _retire(rows.filter(_has_lost_source(changed), state=Arc.State.OPEN), line_hash="")

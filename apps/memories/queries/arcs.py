@@ -3,14 +3,18 @@
 from django.db.models import Q, QuerySet
 
 from apps.chats.models import Character, Chat
+from apps.memories.lineage import relatives
 from apps.memories.models import Arc
 
 
 def arcs_in(chat: Chat) -> QuerySet[Arc]:
-    """Return the chat's arcs and its character's persistent ones, open ones first, without retired ones."""
+    """Return the chat's arcs and its character's persistent ones, open ones first, without retired ones.
+
+    Those of other branches of the same story are left out: a branch has copies of what it inherited.
+    """
     own_or_persistent = Q(chat=chat)
     if chat.character_id:
-        own_or_persistent |= Q(character=chat.character_id, persistent=True)
+        own_or_persistent |= Q(character=chat.character_id, persistent=True) & ~Q(chat__in=relatives(chat))
     return _without_retired(Arc.objects.for_owner(chat.owner_id).filter(own_or_persistent))
 
 
