@@ -14,6 +14,7 @@ from apps.memories.lineage import relatives
 from apps.memories.models import Arc, Memory, VersionedText
 from apps.memories.operations.texts import write_version
 from apps.memories.queries.memories import active_memories
+from apps.memories.queries.texts import is_outdated
 
 MAX_TOKENS = 600
 MAX_TEXT = 6000  # characters
@@ -21,10 +22,14 @@ MIN_IMPORTANCE = 2
 
 
 def run(context: Context, window: Window) -> StageOutcome:
-    """Rewrite the canon if the run resolved an arc or the user requested it."""
+    """Rewrite the canon if the run resolved an arc, what it came from has changed, or the user requested it.
+
+    A person's edit is kept unless the user requests a new canon.
+    """
     arcs = _resolved_arcs(context)
     is_requested = context.run.tiers == ["canon"]
-    if not is_requested and not context.resolved_arcs():
+    current = _current(context)
+    if not is_requested and not _is_due(context, current):
         return NO_OUTCOME
     budget = context.token_budget / 2  # for each of arcs and memories
     summaries = _newest_within(_summaries(context, arcs), budget)
@@ -41,6 +46,8 @@ def run(context: Context, window: Window) -> StageOutcome:
         return StageOutcome(unused=["The reply contained no text."])
 
     def write() -> Counter[str]:
+        if _current(context) != current:
+            return Counter()  # edited by the user in the meantime
         write_version(
             context.owner_id,
             VersionedText.Kind.CANON,
@@ -52,6 +59,19 @@ def run(context: Context, window: Window) -> StageOutcome:
         return Counter(canon=1)
 
     return StageOutcome(write)
+
+
+def _current(context: Context) -> VersionedText | None:
+    rows = VersionedText.objects.for_owner(context.owner_id).filter(
+        kind=VersionedText.Kind.CANON, state=VersionedText.State.CURRENT, character=context.character
+    )
+    return rows.filter(chat=None if context.character else context.chat).first()
+
+
+def _is_due(context: Context, current: VersionedText | None) -> bool:
+    if current is None or current.edited_by:
+        return current is None and bool(context.resolved_arcs())
+    return bool(context.resolved_arcs()) or is_outdated(current, context.chat, context.character)
 
 
 def _resolved_arcs(context: Context) -> Any:

@@ -240,7 +240,7 @@ class Migration(migrations.Migration):
                 ('version', models.PositiveIntegerField(default=1)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(auto_now=True)),
-                ('state', models.CharField(choices=[('found', 'Found'), ('dismissed', 'Dismissed'), ('retired', 'Retired')], default='found', max_length=16)),
+                ('state', models.CharField(choices=[('found', 'Found'), ('recap', 'Recap'), ('dismissed', 'Dismissed'), ('retired', 'Retired')], default='found', max_length=16)),
                 ('reason', models.CharField(blank=True, default='', help_text='The cue for its end.', max_length=200)),
                 ('name', models.CharField(blank=True, default='', max_length=200)),
                 ('recap', models.TextField(blank=True, default='')),

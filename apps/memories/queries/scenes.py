@@ -41,9 +41,11 @@ def finished_scenes(chat: Chat) -> list[FinishedScene]:
         for row in rows.select_related("source")
         if row.source
     }
+    written = Scene.objects.for_owner(chat.owner_id).filter(chat=chat, source__isnull=False).exclude(recap="")
+    recaps = dict(written.exclude(state=Scene.State.RETIRED).values_list("source__index", "recap"))
     # A break that a person set replaces one detected at the same message.
     for scene in scenes_of(chat):
-        recap = scene.recap or ""
+        recap = scene.recap or recaps.get(scene.last.index, "")
         by_end[scene.last.index] = FinishedScene(
             0, scene.last, scene.name or "", recap, scene.is_collapsed, None, scene.is_included
         )
