@@ -100,7 +100,7 @@ def judge_pairs(pairs: Sequence[Pair]) -> list[JudgedPair]:
 
 
 def _judge(pair: Pair, similarity: float, vector: np.ndarray[Any, Any], comparison: Comparison) -> JudgedPair:
-    neighbour = Neighbour(UUID(int=pair.line), pair.kind, pair.existing, similarity)
+    neighbour = Neighbour(UUID(int=pair.line), pair.kind, pair.existing, similarity, valid_from_index=0)
     [verdict] = judge(
         [Candidate(pair.kind, pair.candidate)],
         [[neighbour]],

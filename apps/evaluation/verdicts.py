@@ -102,7 +102,11 @@ def _judge_candidates(tier: str, candidates: Sequence[Candidate]) -> Iterator[tu
         neighbours = sorted(
             (
                 Neighbour(
-                    UUID(int=other), candidate.kind, candidates[other].text, float(vectors[other] @ vectors[number])
+                    UUID(int=other),
+                    candidate.kind,
+                    candidates[other].text,
+                    float(vectors[other] @ vectors[number]),
+                    valid_from_index=0,
                 )
                 for other in active
                 if candidates[other].kind == candidate.kind

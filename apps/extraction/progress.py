@@ -1,7 +1,7 @@
 """Track which messages each tier has read, and find those that have changed in the meantime.
 
-A message is stored as read together with a fingerprint of its active swipe, text and speaker. If the fingerprint
-differs now, the message has to be read again. Hidden messages are read like others.
+A message is stored as read together with a fingerprint of its active swipe, text, speaker and the witnesses that its
+data name. If the fingerprint differs now, the message has to be read again. Hidden messages are read like others.
 """
 
 import hashlib
@@ -15,17 +15,26 @@ from django.db.models import CharField, F, Func, Q
 
 from apps.chats.models import Chat, Message
 from apps.extraction.models import ExtractionProgress
+from apps.memories.witnesses import named_witnesses
 
-# The fingerprint as SQL. Must give the same value as ``fingerprint_of``.
-FINGERPRINT = "md5(concat_ws('|', swipe.id, message.is_user, message.name, swipe.mes))"
+# The fingerprint as SQL. Must give the same value as ``fingerprint_of``. ``concat_ws`` leaves out NULL.
+_WITNESSES = """
+    CASE WHEN json_typeof(swipe.extra #> '{loci,witnesses}') = 'array' THEN (
+        SELECT coalesce(string_agg(name #>> '{}', '|' ORDER BY position), '')
+        FROM json_array_elements(swipe.extra #> '{loci,witnesses}') WITH ORDINALITY AS named (name, position)
+        WHERE json_typeof(name) = 'string'
+    ) END"""
+FINGERPRINT = f"md5(concat_ws('|', swipe.id, message.is_user, message.name, swipe.mes, {_WITNESSES}))"
 _TIERS = ArrayField(CharField(max_length=16))
 _ORIGINAL_FINGERPRINT = FINGERPRINT.replace("message.", "original.").replace("swipe.", "original_swipe.")
 
 
 def fingerprint_of(message: Message) -> str:
-    """Return the MD5 hash, in hex, of a message's active swipe, text and speaker."""
+    """Return the MD5 hash, in hex, of a message's active swipe, text, speaker and named witnesses."""
     swipe = message.active_swipe
-    parts = (str(swipe.pk), "ft"[message.is_user], message.name, swipe.mes)
+    parts = [str(swipe.pk), "ft"[message.is_user], message.name, swipe.mes]
+    named = named_witnesses(message)
+    parts += [] if named is None else ["|".join(named)]
     return hashlib.md5("|".join(parts).encode(), usedforsecurity=False).hexdigest()
 
 

@@ -9,12 +9,23 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from apps.chats.models import Character, Chat
-from apps.memories.models import Arc, Entity, Knowledge, LedgerEntry, Memory, Relationship, RetiredReason, VersionedText
+from apps.memories.models import (
+    Arc,
+    Entity,
+    Knowledge,
+    LedgerEntry,
+    Memory,
+    Question,
+    Relationship,
+    RetiredReason,
+    VersionedText,
+)
 from apps.memories.queries import timeline
 from apps.memories.queries.arcs import arcs_in, persistent_arcs_of
 from apps.memories.queries.entities import entities_in, entities_of
 from apps.memories.queries.knowledge import KnowledgeMatrix, knowledge_in, knowledge_matrix, knowledge_of
 from apps.memories.queries.ledger import EntityState, ledger_in
+from apps.memories.queries.questions import about, questions_of
 from apps.memories.queries.relationships import RelationshipPair, relationships_in, relationships_of
 from apps.memories.queries.texts import versions_in, versions_of
 from apps.memories.querysets import MemoryQuerySet
@@ -78,6 +89,9 @@ class MemoryBook:
 
     def relationships(self, at: int | None = None) -> list[RelationshipPair]:
         return relationships_in(self.chat, at) if self.chat else relationships_of(self.subject)
+
+    def questions(self) -> QuerySet[Question]:
+        return about(questions_of(self.owner_id), self.chat, self.character)
 
     def texts(self) -> list[VersionedText]:
         """Return all versions of the book's texts; of each text the newest version comes first."""

@@ -55,10 +55,10 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
     def comparable(self, hashes: Sequence[str], previous_ids: Sequence[UUID]) -> Self:
         """Return the memories of ``as_in`` with which new candidates are compared.
 
-        These are active memories, tombstones, memories retired for capacity, those made from the same lines
-        (``hashes``), and those from the same messages (``previous_ids``).
+        These are active memories, tombstones, those made from the same lines (``hashes``), and those from the same
+        messages (``previous_ids``).
         """
-        also = Q(candidate_hash__in=hashes) | Q(pk__in=previous_ids) | Q(reason_here="capacity")
+        also = Q(candidate_hash__in=hashes) | Q(pk__in=previous_ids)
         return self.filter(Q(state_here="active") | Q(deleted_at__isnull=False) | also)
 
     def known_at(self, chat: Chat, index: int) -> Self:

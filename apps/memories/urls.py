@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from apps.memories.views import book, corrections, entities, memories, merging, story
+from apps.memories.views import book, corrections, entities, memories, merging, questions, story
 
 app_name = "memories"
 READ_ONLY = {"http_method_names": ["get", "head"]}
@@ -30,6 +30,7 @@ urlpatterns = [
     path("chats/<uuid:chat_id>/book/knowledge/", book.KnowledgeView.as_view(), name="book-knowledge"),
     path("chats/<uuid:chat_id>/book/relationships/", book.RelationshipsView.as_view(), name="book-relationships"),
     path("chats/<uuid:chat_id>/book/names/", entities.index, name="book-names"),
+    path("chats/<uuid:chat_id>/book/questions/", questions.questions, name="book-questions"),
     # A character's book is read-only: its entries are added in the books of chats.
     path("characters/<uuid:character_id>/book/", book.timeline, name="character-timeline"),
     path("characters/<uuid:character_id>/book/story/", story.story, name="character-story"),
@@ -45,6 +46,7 @@ urlpatterns = [
         name="character-relationships",
     ),
     path("characters/<uuid:character_id>/book/names/", entities.index, name="character-names"),
+    path("characters/<uuid:character_id>/book/questions/", questions.questions, name="character-questions"),
     path("entities/<uuid:entity_id>/", entities.detail, name="entity"),
     path("entities/<uuid:entity_id>/merge/", entities.merge, name="entity-merge"),
     path("digests/<uuid:version_id>/restore/", story.restore_text, name="text-restore"),
@@ -54,6 +56,7 @@ urlpatterns += [
     for plural, singular, view, actions in (
         ("arcs", "arc", corrections.change_arc, ("close", "reopen", "persist", "edit")),
         ("scenes", "found_scene", corrections.change_scene, ("edit", "dismiss", "bring-back")),
+        ("questions", "question", questions.change_question, ("first", "second", "both", "reopen")),
     )
     for action in actions
 ]

@@ -5,6 +5,7 @@ the learned comparison (``compare``). No hand-written rule supersedes a statemen
 statement from being dropped as a repetition.
 """
 
+import datetime as dt
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -76,8 +77,8 @@ class Neighbour:
     """A memory similar to a candidate; ``similarity`` is 0 to 1.
 
     ``inactive``: a person deleted it, or it is no longer active. ``valid_from_index`` is the index of the message from
-    which it was extracted, if that is in the candidates' chat. ``same_hash``: it was created from the same words as the
-    candidate, even if a person has edited it. ``evicted``: the cap retired it, but nothing has replaced it.
+    which it was extracted, if that is in the candidates' chat; ``said_at`` is when it was last said. ``same_hash``: it
+    was created from the same words as the candidate, even if a person has edited it.
     """
 
     id: UUID
@@ -87,7 +88,7 @@ class Neighbour:
     inactive: bool = False
     valid_from_index: int | None = None
     same_hash: bool = False
-    evicted: bool = False
+    said_at: dt.datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,8 @@ class Verdict:
     """The decision on ``candidate``.
 
     ``target`` is the memory that it replaces or repeats, ``earlier`` the index of the candidate that it replaces,
-    ``replaced_by`` the memory from a later message by which it is replaced.
+    ``replaced_by`` the memory from a later message by which it is replaced. ``contradicts`` is a memory of which the
+    candidate would be the replacement or the predecessor, if it were known which of them was said later.
     """
 
     candidate: Candidate
@@ -104,6 +106,7 @@ class Verdict:
     earlier: int | None = None
     reason: str = ""
     replaced_by: UUID | None = None
+    contradicts: UUID | None = None
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ class _Statement:
     text: str
     similarity: float
     same_kind: bool
-    is_later: bool  # than the candidate
+    is_later: bool | None  # than the candidate; None if unknown
     memory: Neighbour | None = None
     index: int | None = None
 
@@ -125,7 +128,7 @@ class _Statement:
     @property
     def is_removed(self) -> bool:
         """Return whether a person deleted the memory, or another one replaced it."""
-        return self.memory is not None and self.memory.inactive and not self.memory.evicted
+        return self.memory is not None and self.memory.inactive
 
 
 @dataclass
@@ -157,16 +160,20 @@ def judge(
     thresholds: Thresholds | None = None,
     answers: Mapping[Pair, Relation] | None = None,
     compare: Compare | None = None,
+    times: Mapping[int, dt.datetime | None] | None = None,
 ) -> list[Verdict]:
     """Return a verdict for each candidate, given the most similar memories for each, nearest first.
 
     Candidates must be in the order in which they were said, and are also compared with each other: by ``vectors`` (one
     unit vector per row) or, without them, by their words. The neighbours' similarities and ``thresholds`` must use the
     same measure. ``answers`` are those of a model to pairs of ``uncertain_pairs``. Without them, ``compare`` is called
-    once for the batch.
+    once for the batch. ``times`` are the times of the turns that the candidates cite, by their numbers.
     """
     thresholds = thresholds or (COSINE if vectors is not None else JACCARD)
-    by_candidate = [_known_statements(candidates, neighbours[i], vectors, i) for i in range(len(candidates))]
+    by_candidate = [
+        _known_statements(candidates, neighbours[index], vectors, index, times or {})
+        for index in range(len(candidates))
+    ]
     comparisons = _compare_all(candidates, by_candidate, thresholds, compare if answers is None else None)
     batch = _Batch(thresholds, answers or {}, comparisons)
     for candidate, statements in zip(candidates, by_candidate, strict=True):
@@ -191,12 +198,13 @@ def uncertain_pairs(
     neighbours: Sequence[Sequence[Neighbour]],
     vectors: np.ndarray[Any, Any] | None = None,
     thresholds: Thresholds | None = None,
+    times: Mapping[int, dt.datetime | None] | None = None,
 ) -> list[Pair]:
     """Return the pairs of statements on one topic about which a model should be asked, each once."""
     thresholds = thresholds or (COSINE if vectors is not None else JACCARD)
     pairs: dict[Pair, None] = {}
     for index, candidate in enumerate(candidates):
-        statements = _known_statements(candidates, neighbours[index], vectors, index)
+        statements = _known_statements(candidates, neighbours[index], vectors, index, times or {})
         if _same_hash_verdict(candidate, statements):
             continue
         asked = [
@@ -210,7 +218,11 @@ def uncertain_pairs(
 
 
 def _known_statements(
-    candidates: Sequence[Candidate], neighbours: Iterable[Neighbour], vectors: np.ndarray[Any, Any] | None, index: int
+    candidates: Sequence[Candidate],
+    neighbours: Iterable[Neighbour],
+    vectors: np.ndarray[Any, Any] | None,
+    index: int,
+    times: Mapping[int, dt.datetime | None],
 ) -> list[_Statement]:
     """Return the neighbours and the earlier candidates with which a candidate is compared, nearest first."""
     candidate = candidates[index]
@@ -220,8 +232,9 @@ def _known_statements(
             neighbour.kind,
             neighbour.text,
             neighbour.similarity,
-            neighbour.kind == candidate.kind,
-            is_later=turn is not None and neighbour.valid_from_index is not None and turn < neighbour.valid_from_index,
+            # What a person deleted must not come back as another kind of memory.
+            same_kind=neighbour.kind == candidate.kind or neighbour.inactive,
+            is_later=_is_later(neighbour, turn, None if turn is None else times.get(turn)),
             memory=neighbour,
         )
         for neighbour in neighbours
@@ -232,6 +245,15 @@ def _known_statements(
         same_kind = earlier.kind == candidate.kind
         statements.append(_Statement(earlier.kind, earlier.text, similarity, same_kind, is_later=False, index=number))
     return sorted(statements, key=lambda statement: -statement.similarity)
+
+
+def _is_later(neighbour: Neighbour, turn: int | None, said_at: dt.datetime | None) -> bool | None:
+    """Return whether a memory was said later than the turn: by position in one chat, by time between two."""
+    if neighbour.valid_from_index is not None:
+        return turn is not None and turn < neighbour.valid_from_index
+    if neighbour.said_at is None or said_at is None or neighbour.said_at == said_at:
+        return None
+    return said_at < neighbour.said_at
 
 
 def _compare_all(
@@ -261,14 +283,14 @@ def _are_comparable(old: str, new: str) -> bool:
 
 
 def _comparison_key(candidate: Candidate, known: _Statement) -> tuple[str, str, str]:
-    """Return both texts in the order in which they were said, and the kind."""
+    """Return both texts in the order in which they were said, if that is known, and the kind."""
     texts = (candidate.text, known.text) if known.is_later else (known.text, candidate.text)
     return (*texts, candidate.kind)
 
 
 def _same_hash_verdict(candidate: Candidate, statements: Iterable[_Statement]) -> Verdict | None:
     for known in statements:
-        if known.memory and known.memory.same_hash and not known.memory.evicted:
+        if known.memory and known.memory.same_hash:
             return _repetition_of(candidate, known.memory)
     return None
 
@@ -290,8 +312,10 @@ def _model_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[_St
 
 
 def _replacement(candidate: Candidate, known: _Statement, reason: str) -> Verdict:
-    """Return the verdict that the earlier one of two statements is replaced."""
+    """Return the verdict that the earlier one of two statements is replaced, or neither if the order is unknown."""
     target = known.memory.id if known.memory else None
+    if known.is_later is None:
+        return Verdict(candidate, Outcome.PASSED, reason="may replace or be replaced", contradicts=target)
     if known.is_later:
         return Verdict(candidate, Outcome.PASSED, reason="older than its replacement", replaced_by=target)
     return Verdict(candidate, Outcome.SUPERSEDED, target, known.index, reason)
@@ -304,8 +328,7 @@ def _have_same_words(old: str, new: str) -> bool:
 
 def _repetition_verdict(batch: _Batch, candidate: Candidate, statements: Iterable[_Statement]) -> Verdict | None:
     for known in statements:
-        evicted = known.memory is not None and known.memory.evicted
-        if not evicted and _is_repetition(batch, candidate, known):
+        if _is_repetition(batch, candidate, known):
             return _repetition(candidate, known)
     return None
 

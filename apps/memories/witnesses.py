@@ -27,14 +27,20 @@ def participants_of(chat: Chat) -> list[Participant]:
     return list(chat.participants.order_by("position")) if chat.is_group else []
 
 
+def named_witnesses(message: Message) -> list[str] | None:
+    """Return the names of witnesses in a message's data, or None if it says nothing about them."""
+    named = namespace_of(message.extra, NAMESPACE).get("witnesses")
+    return [name for name in named if isinstance(name, str)] if isinstance(named, list) else None
+
+
 def witnesses(message: Message, participants: Iterable[Participant]) -> set[UUID]:
     """Return the ids of participants who witnessed a message: those named in its data, else all unmuted ones.
 
     The author of the message is always included.
     """
-    named = namespace_of(message.extra, NAMESPACE).get("witnesses")
-    if isinstance(named, list):
-        names = {name.casefold() for name in named if isinstance(name, str)}
+    named = named_witnesses(message)
+    if named is not None:
+        names = {name.casefold() for name in named}
         return {
             member.pk
             for member in participants

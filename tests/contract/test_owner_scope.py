@@ -28,7 +28,7 @@ from apps.common.scoping import UnscopedQuery, system_scope
 from apps.extraction.models import ExtractionRun, ModelTest
 from apps.injection.models import Recall
 from apps.llm.operations import create_connection
-from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Relationship, Scene, VersionedText
+from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Question, Relationship, Scene, VersionedText
 from apps.memories.operations.entities import get_or_create_entity
 from tests.chats.cards_made import png
 from tests.contract.conftest import client_of
@@ -71,6 +71,10 @@ def alices(db: None) -> dict[str, Any]:
     memory = Memory.objects.create(
         owner_id=alice.pk, chat=chat, character=character, tier="long_term", kind="fact", text="The key is hidden."
     )
+    other = Memory.objects.create(
+        owner_id=alice.pk, character=character, tier="long_term", kind="fact", text="The key is lost."
+    )
+    question = Question.objects.create(owner_id=alice.pk, chat=chat, first=other, second=memory)
     run = ExtractionRun.objects.create(owner_id=alice.pk, chat=chat)
     Recall.objects.create(owner_id=alice.pk, chat=chat, message=turn, text="x", turn_hash="x")
     set_character_image(character, png(), "image/png")
@@ -86,6 +90,7 @@ def alices(db: None) -> dict[str, Any]:
         "chat_id": chat.pk,
         "message_id": turn.pk,
         "memory_id": memory.pk,
+        "question_id": question.pk,
         "run_id": run.pk,
         "participant_id": participant.pk,
         "scene_id": turn.pk,

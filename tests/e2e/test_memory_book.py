@@ -8,6 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
+from apps.memories.models import Question
 from apps.memories.operations.knowledge import create_knowledge
 from apps.memories.operations.ledger import set_field_by_hand
 from apps.memories.operations.relationships import set_relationship
@@ -16,7 +17,19 @@ from tests.factories import make_character, make_chat, make_memory
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
-TABS = ("", "story/", "arcs/", "scenes/", "ledger/", "knowledge/", "relationships/", "names/", "runs/", "settings/")
+TABS = (
+    "",
+    "story/",
+    "arcs/",
+    "scenes/",
+    "ledger/",
+    "knowledge/",
+    "relationships/",
+    "names/",
+    "questions/",
+    "runs/",
+    "settings/",
+)
 
 
 @pytest.fixture
@@ -76,6 +89,10 @@ def test_a_memory_is_edited_in_place_by_keyboard_and_that_undone(signed_in: Page
 
 def test_no_part_of_the_book_is_wider_than_a_phone(signed_in: Page, chat: Chat) -> None:
     page = signed_in
+    long = make_memory(chat, "Tom drinks his tea cold, without milk, from a cup that his grandmother gave him.")
+    Question.objects.create(
+        owner=chat.owner, chat=chat, first=long, second=make_memory(chat, "Tom drinks his tea hot.")
+    )
     page.set_viewport_size(PHONE)
     for tab in TABS:
         page.goto(f"/memories/chats/{chat.pk}/book/{tab}")

@@ -4,13 +4,14 @@ import uuid
 
 import pytest
 
+from apps.extraction.settings.operations import change_settings
 from apps.injection.models import Recall
 from apps.injection.slots.definitions import SLOTS
 from apps.llm.tokens import count_tokens
 from apps.memories.passages import index_messages
 from tests.factories import UserFactory, make_character, make_chat
 
-NAMES = ["long_term", "session", "triggered"]
+NAMES = ["long_term", "scenes", "session", "triggered", "repair"]
 
 
 def ask(api, chat, **body):
@@ -29,7 +30,7 @@ def test_the_shape_of_the_reply(api, chat, memories):
     assert set(body["slots"][0]) == {
         "name", "role", "position", "depth", "text", "tokens", "full_tokens", "trimmed", "budget"
     }  # fmt: skip
-    assert set(body["macros"]) == {"smartmemory-longterm", "smartmemory-session", "smartmemory-triggered"}
+    assert set(body["macros"]) == {slot.macro for slot in SLOTS}
     assert body["macros"]["smartmemory-longterm"] == body["slots"][0]["text"]
     assert (body["unified"], body["messages"], body["turn_class"]) == (None, None, "dialogue")
     assert body["total_tokens"] == sum(slot["tokens"] for slot in body["slots"])
@@ -98,6 +99,7 @@ def test_slots_are_placed_by_their_depth(api, chat, memories):
 
 
 def test_budgets_hold_on_the_rendered_text(api, chat, remember):
+    change_settings(chat.owner, {"long_term_cap": 240}, chat=chat)
     for number in range(60):
         remember(f"Fact number {number}: the road to the coast has {number} milestones and an old inn beside it.")
     for slot in slots_of(ask(api, chat)).values():
@@ -184,4 +186,6 @@ def test_characters_of_other_users_are_refused(api, chat):
 
 
 def test_the_default_budgets():
-    assert {slot.name: slot.budget for slot in SLOTS} == {"long_term": 500, "session": 400, "triggered": 250}
+    assert {slot.name: slot.budget for slot in SLOTS} == {
+        "long_term": 500, "scenes": 300, "session": 400, "triggered": 250, "repair": 200
+    }  # fmt: skip

@@ -34,7 +34,7 @@ def test_an_edit_is_kept_until_the_recall_is_rerun(api, chat, url):
     assert (edited["text"], edited["edited"]) == ("The key is made of glass.", True)
     again = prompt(api, chat)
     assert (again["recall"]["text"], again["recall"]["source"]) == ("The key is made of glass.", "persistent")
-    assert [slot["text"] for slot in again["slots"]] == ["", "", "The key is made of glass."]
+    assert [slot["text"] for slot in again["slots"]] == ["", "", "", "The key is made of glass.", ""]
     rerun = api.post(f"{url}rerun/").json()
     assert (rerun["text"], rerun["edited"], rerun["source"]) == (fresh["text"], False, "fresh")
 

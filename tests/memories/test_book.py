@@ -30,8 +30,19 @@ from apps.memories.operations.texts import write_version
 from apps.memories.relationship_graph import MAX_PEOPLE, lay_out_graph
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 
-CHAT_TABS = ("", "story/", "arcs/", "scenes/", "ledger/", "knowledge/", "relationships/", "names/", "runs/")
-CHARACTER_TABS = ("", "story/", "arcs/", "knowledge/", "relationships/", "names/")
+CHAT_TABS = (
+    "",
+    "story/",
+    "arcs/",
+    "scenes/",
+    "ledger/",
+    "knowledge/",
+    "relationships/",
+    "names/",
+    "questions/",
+    "runs/",
+)
+CHARACTER_TABS = ("", "story/", "arcs/", "knowledge/", "relationships/", "names/", "questions/")
 HTMX: dict[str, Any] = {"HTTP_HX_REQUEST": "true"}
 
 
@@ -178,7 +189,6 @@ def test_the_timeline_is_filtered_by_what_stands_in_the_url(site: Client, chat: 
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        ("capacity", "made room for others"),
         ("source_changed", "the text it came from was changed"),
         ("source_gone", "the text it came from was deleted"),
         ("fresh_start", "set aside by a fresh start"),

@@ -40,7 +40,8 @@ def line(text: str, kind: str = "fact", source: int = 0) -> Candidate:
 
 
 def known(text: str, similarity: float, kind: str = "fact", **fields: object) -> Neighbour:
-    return Neighbour(uuid4(), kind, text, similarity, **fields)  # type: ignore[arg-type]
+    """A memory from the first message of the candidates' chat, unless ``fields`` say otherwise."""
+    return Neighbour(uuid4(), kind, text, similarity, **{"valid_from_index": 0} | fields)  # type: ignore[arg-type]
 
 
 def unit(*angles: float) -> np.ndarray:

@@ -96,7 +96,7 @@ def test_the_book_is_filtered_by_what_stands_in_the_url(site: Client, chat: Chat
     make_memory(chat, "Tom likes tea", kind="preference")
     make_memory(chat, "They met at sea", tier="session", kind="scene")
     make_memory(chat, "Tom lived in Rome", state="superseded")
-    make_memory(chat, "Tom owned a hat", state="retired", retired_reason="capacity")
+    make_memory(chat, "Tom owned a hat", state="retired", retired_reason="source_gone")
     make_memory(make_chat(alice), "Elsewhere")
     make_memory(chat, "Forgotten", deleted_at=chat.created_at)
 

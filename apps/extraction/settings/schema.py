@@ -25,7 +25,9 @@ class Group:
 
 READING = Group("Reading", "Which messages are read, and when.")
 KEPT = Group("What is kept", "Each kind can be switched off. Its existing entries stay.")
-LIMITS = Group("Limits", "Entries beyond a limit are retired, the least useful first, and never deleted.")
+LIMITS = Group(
+    "Limits", "How much always stands in the prompt. Entries beyond a limit are kept, and found when needed."
+)
 STORY = Group("Scenes, summary and profiles", "How the story is divided and summarised.", is_advanced=True)
 MERGING = Group("Merging", "How many new entries of a kind start a merge of similar ones.", is_advanced=True)
 SIMILARITY = Group(
@@ -92,9 +94,11 @@ class Settings:
     continuity_repair: bool = _setting(False, KEPT, "Repair note", "A note that resolves a contradiction.")
 
     new_per_kind: int = _number(2, 1, 50, LIMITS, "New entries of a kind", "The most important per extraction.", b=4)
-    long_term_cap: int = _number(25, 4, 5000, LIMITS, "Long-term memories", "Active memories of a character.")
-    session_cap: int = _number(30, 4, 5000, LIMITS, "Session memories", "Active memories of a chat.")
-    arcs_cap: int = _number(10, 1, 500, LIMITS, "Open arcs", "Arcs that are open at the same time.")
+    long_term_cap: int = _number(
+        25, 4, 5000, LIMITS, "Long-term memories", "Of a character; at most a quarter of each kind."
+    )
+    session_cap: int = _number(30, 4, 5000, LIMITS, "Session memories", "Of a chat.")
+    arcs_cap: int = _number(10, 1, 500, LIMITS, "Open arcs", "Arcs that a model is shown as open.")
 
     scene_check: str = _setting(
         "rules",

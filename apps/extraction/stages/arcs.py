@@ -18,7 +18,8 @@ from apps.extraction.stages.provenance import find_source_turn
 from apps.extraction.stages.turns import messages_between, within_budget
 from apps.memories.models import Arc, Memory, Scene
 from apps.memories.neighbours import LOST_REASONS
-from apps.memories.operations.arcs import open_arc, resolve_arc, retire_arcs_beyond
+from apps.memories.operations.arcs import open_arc, resolve_arc
+from apps.memories.queries.arcs import arcs_in
 from apps.memories.queries.memories import active_memories
 
 MAX_TOKENS, SUMMARY_TOKENS = 400, 300
@@ -44,7 +45,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     last = window.messages[-1].index
     shown = messages_between(context.chat, last - context.settings.arcs_window + 1, window.messages[0].index - 1)
     turns = within_budget(Window(shown).turns | window.turns, context.token_budget)
-    material = arcs_material(open_arcs(context))
+    material = arcs_material(open_arcs(context, turns))
     reply = context.ask(
         "arcs", {"turns": turns_material(turns), "open": material}, max_tokens=MAX_TOKENS, is_usable=has_lines
     )
@@ -56,10 +57,16 @@ def outcome_of(context: Context, window: Window, offered: Mapping[str, str]) -> 
     return _outcome_of(context, window, context.replies["arcs"], window.turns, offered)
 
 
-def open_arcs(context: Context) -> list[Arc]:
-    """Return the chat's open arcs, oldest first."""
-    arcs = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Arc.State.OPEN)
-    return list(arcs.order_by("pk"))
+def open_arcs(context: Context, turns: Mapping[int, Message]) -> list[Arc]:
+    """Return the open arcs to show, oldest first: persistent ones, those that the turns touch, then the newest."""
+    words = content_words(" ".join(turn.mes for turn in turns.values()))
+    arcs = _all_open(context)
+    ranked = sorted(arcs, key=lambda arc: (arc.persistent, len(words & content_words(arc.text)), arc.pk), reverse=True)
+    return sorted(ranked[: context.settings.arcs_cap], key=lambda arc: arc.pk)
+
+
+def _all_open(context: Context) -> list[Arc]:
+    return list(arcs_in(context.chat).filter(state=Arc.State.OPEN).order_by("pk"))
 
 
 def arcs_material(arcs: Sequence[Arc]) -> list[dict[str, Any]]:
@@ -71,7 +78,7 @@ def _outcome_of(
     context: Context, window: Window, reply: str, shown: Mapping[int, Message], offered: Mapping[str, str]
 ) -> StageOutcome:
     parsed = parse_arcs(reply)
-    known = open_arcs(context)
+    known = _all_open(context)
     by_id = {str(arc.pk): arc for arc in known}
     numbered = {int(number): by_id[pk] for number, pk in offered.items() if pk in by_id}
     echoes = PromptEchoes(turn.mes for turn in shown.values())
@@ -79,7 +86,7 @@ def _outcome_of(
     unused = [*parsed.unused, *(line.text for line in parsed.items if line.text in echoes)]
     texts = {number: turn.mes for number, turn in window.turns.items()}
     changes = _Changes()
-    _open_new(context, [line for line in lines if line.kind == "arc"], known, window.turns, texts, changes)
+    _open_new(context, [line for line in lines if line.kind == "arc"], known, shown, changes)
     for line in lines:
         if line.kind == "resolved":
             _resolve(context, line, numbered, window.turns, texts, changes)
@@ -96,7 +103,6 @@ def _outcome_of(
                 character=None,
             )
         resolved = sum(resolve_arc(arc, message, summary) for arc, message, summary in changes.resolved.values())
-        retire_arcs_beyond(context.chat, context.settings.arcs_cap)
         return Counter(arcs=len(changes.opened), resolved=resolved)
 
     return StageOutcome(write, unused)
@@ -107,10 +113,13 @@ def _open_new(
     lines: Sequence[ArcLine],
     open_arcs: Sequence[Arc],
     turns: Mapping[int, Message],
-    texts: Mapping[int, str],
     changes: _Changes,
 ) -> None:
-    """Add the arcs that are not similar to an open or dismissed arc or to a session memory."""
+    """Add the arcs that are not similar to an open or dismissed arc or to a session memory.
+
+    Their source may be an earlier message than those of the window.
+    """
+    texts = {number: turn.mes for number, turn in turns.items()}
     lines = [line for line in lines if len(line.text) > MIN_TEXT]
     vectors, model = context.vectors([line.text for line in lines])
     changes.model = model

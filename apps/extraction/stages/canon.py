@@ -1,32 +1,42 @@
 """Canon: settled facts about a character, written from resolved arcs and long-term memories."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
+
+from django.db.models import Q
 
 from apps.chats.models import Message
 from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window
+from apps.llm.tokens import count_tokens
+from apps.memories.lineage import is_seen_in
 from apps.memories.models import Arc, Memory, VersionedText
 from apps.memories.operations.texts import write_version
 from apps.memories.queries.memories import active_memories
+from apps.memories.queries.texts import is_outdated
 
 MAX_TOKENS = 600
 MAX_TEXT = 6000  # characters
-MAX_ARCS, MAX_MEMORIES = 20, 30
 MIN_IMPORTANCE = 2
 
 
 def run(context: Context, window: Window) -> StageOutcome:
-    """Rewrite the canon if the run resolved an arc or the user requested it."""
-    arcs = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Arc.State.RESOLVED)
+    """Rewrite the canon if the run resolved an arc, what it came from has changed, or the user requested it.
+
+    A person's edit is kept unless the user requests a new canon.
+    """
+    arcs = _resolved_arcs(context)
     is_requested = context.run.tiers == ["canon"]
-    if not is_requested and not context.resolved_arcs():
+    current = _current(context)
+    if not is_requested and not _is_due(context, current):
         return NO_OUTCOME
-    summaries = _summaries(context, arcs)
+    budget = context.token_budget / 2  # for each of arcs and memories
+    summaries = _newest_within(_summaries(context, arcs), budget)
     character_id = context.character.pk if context.character else None
     rows = active_memories(context.chat, Memory.Tier.LONG_TERM, character_id)
     rows = rows.filter(importance__gte=MIN_IMPORTANCE, hidden=False).order_by("-pinned", "-importance", "-pk")
-    memories = list(rows.values_list("text", flat=True)[:MAX_MEMORIES])
+    memories = _newest_within(list(rows.values_list("text", flat=True))[::-1], budget)[::-1]
     if not summaries and not memories:
         return NO_OUTCOME
     subject = context.character.name if context.character else context.chat.title
@@ -36,6 +46,8 @@ def run(context: Context, window: Window) -> StageOutcome:
         return StageOutcome(unused=["The reply contained no text."])
 
     def write() -> Counter[str]:
+        if _current(context) != current:
+            return Counter()  # edited by the user in the meantime
         write_version(
             context.owner_id,
             VersionedText.Kind.CANON,
@@ -49,11 +61,46 @@ def run(context: Context, window: Window) -> StageOutcome:
     return StageOutcome(write)
 
 
+def _current(context: Context) -> VersionedText | None:
+    rows = VersionedText.objects.for_owner(context.owner_id).filter(
+        kind=VersionedText.Kind.CANON, state=VersionedText.State.CURRENT, character=context.character
+    )
+    return rows.filter(chat=None if context.character else context.chat).first()
+
+
+def _is_due(context: Context, current: VersionedText | None) -> bool:
+    if current is None or current.edited_by:
+        return current is None and bool(context.resolved_arcs())
+    return bool(context.resolved_arcs()) or is_outdated(current, context.chat, context.character)
+
+
+def _resolved_arcs(context: Context) -> Any:
+    """Return the resolved arcs of the chat and of the character's other stories, oldest first."""
+    visible = Q(chat=context.chat)
+    if context.character:
+        visible |= Q(character=context.character) & is_seen_in(context.chat)
+    rows = Arc.objects.for_owner(context.owner_id).filter(visible, state=Arc.State.RESOLVED)
+    return rows.exclude(summary="").order_by("until__sent_at", "pk")
+
+
 def _summaries(context: Context, arcs: Any) -> list[str]:
-    """Return summaries of the latest arcs, oldest first; for a group's member, of those whose source they witnessed."""
-    rows = list(arcs.exclude(summary="").order_by("-pk")[:MAX_ARCS])[::-1]
+    """Return the summaries of arcs; for a group's member, of those of the chat whose source they witnessed."""
+    rows = list(arcs)
     if context.witness is None:
         return [arc.summary for arc in rows]
     sources = Message.objects.for_owner(context.owner_id).with_swipes().in_bulk([arc.source_id for arc in rows])
-    witnessed = context.witnessed({number: sources[arc.source_id] for number, arc in enumerate(rows) if arc.source_id})
-    return [arc.summary for number, arc in enumerate(rows) if number in witnessed]
+    here = {number: arc for number, arc in enumerate(rows) if arc.chat_id == context.chat.pk}
+    told = {number: sources[arc.source_id] for number, arc in here.items() if arc.source_id}
+    witnessed = context.witnessed(told)
+    return [arc.summary for number, arc in enumerate(rows) if number in witnessed or number not in here]
+
+
+def _newest_within(texts: Sequence[str], budget: float) -> list[str]:
+    """Return the last texts that have at most ``budget`` tokens together, in order."""
+    kept: list[str] = []
+    for text in reversed(texts):
+        budget -= count_tokens(text)
+        if budget < 0:
+            break
+        kept.append(text)
+    return kept[::-1]

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from django.db.models import Max, Q
+from django.db.models import Max
 
 from apps.chats.models import Message
 from apps.english.words import jaccard
@@ -12,11 +13,15 @@ from apps.extraction.models import ExtractionProgress
 from apps.extraction.parsers.epistemic import KnowledgeLine, parse_knowledge
 from apps.extraction.parsers.records import has_lines
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
+from apps.extraction.stages.people import canonical_names, known_people
 from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import find_source_turn
 from apps.extraction.stages.turns import messages_between, within_budget
-from apps.memories.models import Entity, Knowledge, Scene
+from apps.memories.models import Knowledge, Scene
 from apps.memories.operations.knowledge import write_knowledge
+from apps.memories.operations.layer_entries import is_before
+from apps.memories.queries.knowledge import knowledge_in
+from apps.memories.search.questions import mentions
 
 MAX_TOKENS = 400
 SAME_ENTRY = 0.7  # minimum Jaccard index of two equal entries of a kind and a subject
@@ -82,8 +87,7 @@ def _ask(context: Context, turns: Mapping[int, Message], known: Sequence[Mapping
 
 def known_entries(context: Context) -> list[Knowledge]:
     """Return the latest active entries, newest first."""
-    rows = Knowledge.objects.for_owner(context.owner_id).filter(chat=context.chat, state="active")
-    return list(rows.select_related("subject", "target").order_by("-pk")[:MAX_KNOWN_ENTRIES])
+    return list(knowledge_in(context.chat).order_by("-pk")[:MAX_KNOWN_ENTRIES])
 
 
 def knowledge_material(rows: Sequence[Knowledge]) -> list[dict[str, Any]]:
@@ -107,19 +111,28 @@ def _outcome_of(
     """Return the outcome of a reply about ``turns``, of which ``last`` is the last message."""
     parsed = parse_knowledge(reply)
     known = known_entries(context)
-    people, echoes = _people(context), PromptEchoes(turn.mes for turn in turns.values())
+    names = canonical_names(context.participants, known_people(context, None))
+    scene, echoes = "\n".join(turn.mes for turn in turns.values()), PromptEchoes(turn.mes for turn in turns.values())
     texts = {number: f"{turn.name}: {turn.mes}" for number, turn in turns.items()}
     lines: list[tuple[KnowledgeLine, Message]] = []
     unused = list(parsed.unused)
-    for line in parsed.items:
-        if line.subject.casefold() not in people or line.text in echoes:
+    for parsed_line in parsed.items:
+        line = replace(
+            parsed_line,
+            subject=names.get(parsed_line.subject.casefold(), parsed_line.subject),
+            target=names.get(parsed_line.target.casefold(), parsed_line.target),
+        )
+        # The prompt allows people whom only the scene names.
+        is_person = parsed_line.subject.casefold() in names or mentions(scene, line.subject)
+        if not is_person or line.text in echoes:
             unused.append(f"{line.subject} | {line.text}")
         elif not _is_known(line, known, [other for other, _ in lines]):
             number = find_source_turn(f"{line.subject} {line.text}", texts)
             assert number is not None
             lines.append((line, turns[number]))
-    by_id = {str(row.pk): row.pk for row in known}
-    retired = [by_id[pk] for number in parsed.retired if (pk := offered.get(str(number))) in by_id]
+    by_id = {str(row.pk): row for row in known}
+    ended = [by_id[pk] for number in parsed.retired if (pk := offered.get(str(number))) in by_id]
+    retired = [row.pk for row in ended if _may_end(row, last)]
 
     def write() -> Counter[str]:
         return Counter(knowledge=write_knowledge(context.chat, lines, retired, last, context.run.pk))
@@ -127,13 +140,9 @@ def _outcome_of(
     return StageOutcome(write, unused)
 
 
-def _people(context: Context) -> set[str]:
-    """Return the casefolded names of all people who can know something: speakers and known characters."""
-    scope = Q(chat=context.chat)
-    if context.chat.character_id:
-        scope |= Q(character_id=context.chat.character_id)
-    names = Entity.objects.for_owner(context.owner_id).filter(scope, kind=Entity.Kind.CHARACTER)
-    return {name.casefold() for name in [*context.participants, *names.values_list("name", flat=True)]}
+def _may_end(row: Knowledge, last: Message) -> bool:
+    """Return whether a scene may end an entry: one of another chat only if that was said earlier."""
+    return row.chat_id == last.chat_id or is_before(row.source, last) is True
 
 
 def _is_known(line: KnowledgeLine, rows: Sequence[Knowledge], lines: Sequence[KnowledgeLine]) -> bool:

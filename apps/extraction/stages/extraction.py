@@ -1,5 +1,6 @@
 """Session and long-term memories: ask for candidates, check them, compare them with known ones, and write."""
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
@@ -44,20 +45,22 @@ def run_long_term(context: Context, window: Window) -> StageOutcome:
 class Proposals:
     """Candidates of one tier, and the memories that each is compared with.
 
-    ``batch`` has no verdicts yet. ``previous_ids`` are memories that were made from the same messages.
+    ``batch`` has no verdicts yet. ``times`` are those of the turns, by number; ``previous_ids`` are memories that were
+    made from the same messages.
     """
 
     batch: VerdictBatch
     candidates: Sequence[Candidate]
     neighbours: Sequence[Sequence[Neighbour]]
     thresholds: Thresholds
+    times: Mapping[int, dt.datetime | None]
     previous_ids: Set[UUID]
     unused: Sequence[str]
 
     @property
     def uncertain_pairs(self) -> list[Pair]:
         """Return the pairs of statements that a model should be asked about."""
-        return uncertain_pairs(self.candidates, self.neighbours, self.batch.vectors, self.thresholds)
+        return uncertain_pairs(self.candidates, self.neighbours, self.batch.vectors, self.thresholds, self.times)
 
 
 def _run(context: Context, turns: Mapping[int, Message], tier: str) -> StageOutcome:
@@ -77,6 +80,7 @@ def outcome_of(context: Context, proposals: Proposals, answers: Mapping[Pair, Re
         proposals.thresholds,
         answers,
         judging.comparison_for(context),
+        proposals.times,
     )
     verdicts = _reject_excess(verdicts, context.settings.new_per_kind, proposals.previous_ids)
     batch = replace(proposals.batch, verdicts=verdicts)
@@ -109,8 +113,9 @@ def _ask_for_candidates(context: Context, turns: Mapping[int, Message], tier: st
 
 
 def _known_memories(context: Context, tier: str) -> list[dict[str, Any]]:
-    """Return active memories as template values, so that the model does not repeat them."""
-    rows = list(_active_memories(context, tier))
+    """Return active memories up to the tier's cap as template values, so that the model does not repeat them."""
+    caps = {Memory.Tier.LONG_TERM: context.settings.long_term_cap, Memory.Tier.SESSION: context.settings.session_cap}
+    rows = list(_active_memories(context, tier)[: caps[Memory.Tier(tier)]])
     if tier == Memory.Tier.SESSION and not context.chat.is_group:
         rows += _active_memories(context, Memory.Tier.LONG_TERM)[:MAX_KNOWN_LONG_TERM]
     return [
@@ -121,7 +126,7 @@ def _known_memories(context: Context, tier: str) -> list[dict[str, Any]]:
 def _active_memories(context: Context, tier: str) -> Any:
     character_id = context.character.pk if context.character else None
     rows = active_memories(context.chat, tier, character_id).defer("embedding", "lexemes")
-    return rows.order_by("-pinned", "-importance", "-pk")
+    return rows.order_by("-pinned", "-importance", "-confidence", "-pk")
 
 
 def _drop_unusable(parsed: ParsedLines[Candidate], turns: Mapping[int, Message]) -> ParsedLines[Candidate]:
@@ -188,7 +193,8 @@ def propose(
         context.embed_memories(unembedded_memories(scope, hashes, previous_ids, model, MAX_REEMBEDDED_PER_STEP))
         neighbours = find_neighbours(scope, hashes, previous_ids, vectors, model)
     thresholds = judging.thresholds_of(context.settings, by_words=vectors is None)
-    return Proposals(batch, ordered, neighbours, thresholds, set(previous_ids), parsed.unused)
+    times = {number: turn.sent_at for number, turn in turns.items()}
+    return Proposals(batch, ordered, neighbours, thresholds, times, set(previous_ids), parsed.unused)
 
 
 def _is_learnt(candidate: Candidate, character: Character, names: Set[str], witnessed: Set[int]) -> bool:

@@ -24,7 +24,7 @@ def known_material(
     context: Context, turns: Mapping[int, Message], members: Sequence[Character | None]
 ) -> dict[str, Any]:
     """Return what is known as template values; entries that replies may cite have numbers."""
-    open_arcs = arcs.open_arcs(context)
+    open_arcs = arcs.open_arcs(context, turns)
     knowledge = epistemic.known_entries(context)
     text = "\n".join(f"{turn.name}: {turn.mes}" for turn in turns.values())
     words = content_words(text)

@@ -12,6 +12,7 @@ from apps.extraction.stages.turns import messages_between, within_budget
 from apps.memories.models import Memory, VersionedText
 from apps.memories.operations.texts import write_version
 from apps.memories.queries.memories import active_memories
+from apps.memories.queries.texts import is_outdated
 
 MAX_TOKENS = 600
 MAX_MEMORIES, MAX_MESSAGES = 40, 20
@@ -60,11 +61,13 @@ def _current(context: Context) -> VersionedText | None:
 
 
 def _is_stale(context: Context, current: VersionedText | None) -> bool:
-    """Return whether the profile is missing, requested by the user, or old and not edited."""
+    """Return whether the profile is missing, requested by the user, or old or outdated and not edited."""
     if current is None or context.run.tiers == ["profiles"]:
         return True
-    age = timezone.now() - current.created_at
-    return not current.edited_by and age >= dt.timedelta(minutes=context.settings.profile_minutes)
+    if current.edited_by:
+        return False
+    is_old = timezone.now() - current.created_at >= dt.timedelta(minutes=context.settings.profile_minutes)
+    return is_old or is_outdated(current, context.chat, context.character)
 
 
 def _memories(context: Context) -> list[str]:

@@ -1,19 +1,23 @@
 """Relationships: changes between characters in the turns of a window."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from apps.chats.models import Character, Chat, Message
 from apps.extraction.parsers.relationships import RelationshipLine, parse_relationships
 from apps.extraction.stages.context import Context, turns_material
+from apps.extraction.stages.people import canonical_names, is_named, known_people
 from apps.extraction.stages.provenance import find_source_turn
 from apps.llm.generation import Refused
+from apps.memories.candidates import MAGNITUDES
 from apps.memories.models import Entity, Relationship
 from apps.memories.operations.relationships import write_relationships
 from apps.memories.operations.verdicts import VerdictBatch
 
 MAX_TOKENS = 300
+MAX_OTHERS = 40  # people shown to the model whom the turns don't name
+MAX_DESCRIPTORS = 6  # per directed pair, shown to the model
 
 
 @dataclass(frozen=True)
@@ -33,20 +37,21 @@ def find_relationship_changes(context: Context, batch: VerdictBatch) -> Relation
     """Ask for changes in the turns. Return None if nothing in them is new (without asking), or if the model fails."""
     if not context.replies and not batch.verdicts and not _was_invalidated(context, batch):
         return None
-    names = _names(context, batch)
+    people = known_people(context, batch.character)
+    names = _names(context, batch, people)
     material = {"turns": turns_material(batch.turns), "names": names, "known": known_relationships(context)}
     try:
         parsed = parse_relationships(context.ask("relationships", material, max_tokens=MAX_TOKENS))
     except Refused:
         return None  # the memories are stored without relationships
-    known = {name.casefold() for name in names}
+    canonical = canonical_names(context.participants, people)
     texts = {number: f"{turn.name}: {turn.mes}" for number, turn in batch.turns.items()}
-    lines = [
-        (line, batch.turns[_source_of(line, texts)])
-        for line in parsed.items
-        if {line.subject.casefold(), line.target.casefold()} <= known
-        and line.subject.casefold() != line.target.casefold()
-    ]
+    lines = []
+    for parsed_line in parsed.items:
+        subject, target = (canonical.get(name.casefold()) for name in (parsed_line.subject, parsed_line.target))
+        if subject and target and subject.casefold() != target.casefold():
+            line = replace(parsed_line, subject=subject, target=target)
+            lines.append((line, batch.turns[_source_of(line, texts)]))
     return RelationshipChanges(context.chat, batch.character, lines, context.run.pk)
 
 
@@ -64,19 +69,28 @@ def _source_of(line: RelationshipLine, texts: Mapping[int, str]) -> int:
     return number
 
 
-def _names(context: Context, batch: VerdictBatch) -> list[str]:
-    """Return the names that a line may use: speakers and known characters."""
-    character_id = batch.character_id
-    scope = {"character_id": character_id} if character_id else {"chat": context.chat}
-    people = Entity.objects.for_owner(context.owner_id).filter(kind=Entity.Kind.CHARACTER, **scope)
-    return list(dict.fromkeys([*context.participants, *people.order_by("pk").values_list("name", flat=True)[:40]]))
+def _names(context: Context, batch: VerdictBatch, people: Sequence[Entity]) -> list[str]:
+    """Return the names that the model is shown: speakers, people named in the turns, then the newest others."""
+    text = "\n".join(turn.mes for turn in batch.turns.values())
+    named = [person.name for person in people if is_named(person, text)]
+    others = [person.name for person in people[:MAX_OTHERS]]
+    return list(dict.fromkeys([*context.participants, *named, *others]))
 
 
 def known_relationships(context: Context) -> list[dict[str, Any]]:
-    """Return the current relationships as template values, grouped by pair."""
+    """Return the current relationships as template values, grouped by pair; the strongest and newest of each."""
     rows = Relationship.objects.for_owner(context.owner_id).filter(chat=context.chat, state="current")
-    by_pair: dict[tuple[str, str], list[dict[str, str]]] = {}
+    by_pair: dict[tuple[str, str], list[Relationship]] = {}
     for row in rows.select_related("subject", "target").order_by("pk"):
-        descriptors = by_pair.setdefault((row.subject.name, row.target.name), [])
-        descriptors.append({"word": row.descriptor, "magnitude": row.magnitude})
-    return [{"subject": a, "target": b, "descriptors": descriptors} for (a, b), descriptors in by_pair.items()]
+        by_pair.setdefault((row.subject.name, row.target.name), []).append(row)
+    return [
+        {
+            "subject": subject,
+            "target": target,
+            "descriptors": [
+                {"word": row.descriptor, "magnitude": row.magnitude}
+                for row in sorted(of_pair, key=lambda row: (MAGNITUDES.index(row.magnitude), row.pk))[-MAX_DESCRIPTORS:]
+            ],
+        }
+        for (subject, target), of_pair in by_pair.items()
+    ]

@@ -11,10 +11,12 @@ from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Wi
 from apps.extraction.stages.scene_detection import SceneTurn, scene_starts
 from apps.extraction.stages.turns import messages_between, within_budget
 from apps.memories.models import Scene
-from apps.memories.operations.scenes import write_recap, write_scene
+from apps.memories.operations.scenes import write_recap, write_recap_of_break, write_scene
+from apps.memories.queries.scenes import finished_scenes
 
 MIN_EARLIER = 6  # messages before the window that a reading shows for reference
 MAX_BEFORE = 60  # messages of the current scene that a detector reads before the new ones
+MAX_BY_HAND = 5  # recaps of scenes ended by hand that one step writes
 RECAP_TOKENS, ANSWER_TOKENS = 200, 5
 MAX_RECAP, MAX_REASON = 1200, 160  # characters
 
@@ -64,9 +66,12 @@ def _outcome_of(
         recap = _given_recap(context, window, last, ended, recaps or {}, shown[position].index)
         # The reason why a scene ends is the beginning of the message after it.
         ended.append((last, " ".join(shown[position].mes.split())[:MAX_REASON], recap or _recap(context, last, ended)))
+    by_hand = [(last, _recap(context, last, ended)) for last in _breaks_without_recap(context, window)]
     missing_recaps = [(scene, _recap(context, last, ended)) for scene, last in _without_recap(context, window)]
 
     def write() -> Counter[str]:
+        for last, recap in by_hand:
+            write_recap_of_break(context.chat, last, recap, context.run.pk)
         for row, recap in missing_recaps:
             write_recap(row, recap)
         new = [
@@ -132,6 +137,12 @@ def _without_recap(context: Context, window: Window) -> list[tuple[Scene, Messag
     around = scenes.filter(source__index__gte=window.messages[0].index).select_related("source")
     scene = around.order_by("source__index").first()
     return [(scene, scene.source)] if scene and scene.source and not scene.recap and not scene.edited_by else []
+
+
+def _breaks_without_recap(context: Context, window: Window) -> list[Message]:
+    """Return the last messages of scenes that a person ended up to the window and that have no recap, newest first."""
+    scenes = [scene for scene in finished_scenes(context.chat) if scene.set_by_hand and not scene.recap]
+    return [scene.last for scene in scenes[::-1] if scene.end <= window.messages[-1].index][:MAX_BY_HAND]
 
 
 def _is_confirmed(context: Context, previous: Message, message: Message) -> bool:

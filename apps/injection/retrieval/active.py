@@ -1,50 +1,59 @@
 """Select memories that were active at a turn: those of the character and those of the chat."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, ExpressionWrapper, F, FloatField, Prefetch, Q, Value, When
-from django.db.models.functions import Coalesce
+from django.db.models import Case, ExpressionWrapper, F, FloatField, Prefetch, Q, Value, When, Window
+from django.db.models.functions import Coalesce, RowNumber
 from pgvector.django import CosineDistance
 
 from apps.chats.models import Character
+from apps.extraction.parsers.triggers import trigger_words
+from apps.extraction.settings.queries import settings_of
 from apps.injection.turns import UserTurn
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.models import Entity, Memory, MemorySource
+from apps.memories.queries.scenes import last_scene_end
 from apps.memories.querysets import MemoryQuerySet
 from apps.memories.witnesses import participant_of
 
-MAX_MEMORIES = 80  # more than fit into any budget; a character may have thousands
+MAX_MEMORIES = 80  # more than fit into any budget, whatever the settings say
+MAX_TRIGGERED = 4  # memories beyond the cap that trigger words recall
+LONG_TERM_KINDS = 4  # each kind of long-term memory has its share of the cap
 
 # Weights of the terms of the priority. The cosine similarity to the turn, at most 1, has the weight 1.
 IMPORTANCE_WEIGHT = 0.3
 CONFIDENCE_WEIGHT = 0.2
 RECENCY_WEIGHT = 0.2
+TRIGGER_WEIGHT = 0.3
 PINNED_WEIGHT = 10.0
 
 
 @dataclass(frozen=True)
 class ActiveMemory:
-    """A memory, its cosine similarity to a turn and its priority in the prompt.
+    """A memory, its cosine similarity to a turn, its priority in the prompt, and its trigger words in the turn.
 
-    Pinned memories have the highest priority. The others are ranked by similarity, importance and confidence, those
-    of a session also by recency.
+    Pinned memories have the highest priority. The others are ranked by similarity, importance, confidence and whether
+    the turn has a trigger word, those of a session also by recency.
     """
 
     memory: Memory
     similarity: float
     priority: float
+    triggers: Sequence[str]
 
 
 def active_memories(
     turn: UserTurn, tiers: Iterable[str], character: Character | None, required: Collection[UUID]
 ) -> dict[str, list[ActiveMemory]]:
-    """Return, by tier, the memories of highest priority that were active just before the turn, oldest first.
+    """Return, by tier, memories that were active just before the turn, oldest first.
 
-    Memories with an id in ``required`` rank before all others.
+    These are the ones of highest priority up to the cap of the tier, those that a trigger word recalls, and those with
+    an id in ``required``.
     """
     similarity = _similarity_expression(turn.owner_id, turn.text)
     return {tier: _active_memories_of_tier(turn, tier, character, required, similarity) for tier in tiers}
@@ -53,18 +62,47 @@ def active_memories(
 def _active_memories_of_tier(
     turn: UserTurn, tier: str, character: Character | None, required: Collection[UUID], similarity: Any
 ) -> list[ActiveMemory]:
-    rows = _memories_of_tier(turn, tier, character).known_at(turn.chat, turn.index - 1).annotate(similarity=similarity)
-    required_first = Case(When(pk__in=list(required), then=0), default=1)
-    ranked = rows.annotate(priority=_priority_expression(turn, tier)).order_by(required_first, "-priority", "pk")
+    words = trigger_words(turn.text)
+    rows = _memories_of_tier(turn, tier, character).known_at(turn.chat, turn.index - 1)
+    rows = rows.annotate(similarity=similarity)
+    rows = rows.annotate(priority=_priority_expression(turn, tier, words))
+    triggered = rows.filter(_is_current(turn), triggers__overlap=words).order_by("-priority", "pk")
+    ids = {
+        *required,
+        *_always_included(rows.filter(_is_current(turn)), turn, tier),
+        *triggered.values_list("pk", flat=True)[:MAX_TRIGGERED],
+    }
     # Entities and source messages are read in two more queries.
-    chosen = ranked.defer("embedding", "lexemes").prefetch_related(
-        Prefetch("entities", queryset=Entity._base_manager.all()),
-        Prefetch(
-            "sources",
-            queryset=MemorySource._base_manager.filter(message__chat__deleted_at=None).select_related("message__chat"),
-        ),
-    )[:MAX_MEMORIES]
-    return [ActiveMemory(row, row.similarity, row.priority) for row in sorted(chosen, key=lambda row: row.pk)]
+    sources = MemorySource._base_manager.filter(message__chat__deleted_at=None).select_related("message__chat")
+    chosen = (
+        rows.filter(pk__in=ids)
+        .defer("embedding", "lexemes")
+        .prefetch_related(
+            Prefetch("entities", queryset=Entity._base_manager.all()),
+            Prefetch("sources", queryset=sources),
+        )
+    )
+    return [
+        ActiveMemory(row, row.similarity, row.priority, [word for word in row.triggers if word in words])
+        for row in chosen.order_by("pk")
+    ]
+
+
+def _always_included(rows: Any, turn: UserTurn, tier: str) -> Any:
+    """Return the ids of the memories of highest priority: up to the tier's cap, and its share for each kind."""
+    settings = settings_of(turn.chat)
+    cap = settings.session_cap
+    if tier == Memory.Tier.LONG_TERM:
+        cap = settings.long_term_cap
+        rank = Window(RowNumber(), partition_by="kind", order_by=[F("priority").desc(), "pk"])
+        rows = rows.annotate(rank=rank).filter(Q(pinned=True) | Q(rank__lte=ceil(cap / LONG_TERM_KINDS)))
+    return rows.order_by("-priority", "pk").values_list("pk", flat=True)[: min(cap, MAX_MEMORIES)]
+
+
+def _is_current(turn: UserTurn) -> Q:
+    """Return the condition of memories that are not about a scene which has ended."""
+    in_scene = Q(valid_from=None) | Q(begins_here__gt=last_scene_end(turn.chat, turn.index))
+    return ~Q(expiration=Memory.Expiration.SCENE) | in_scene
 
 
 def active_ids_before(turn: UserTurn, memory_ids: Collection[UUID]) -> set[UUID]:
@@ -77,13 +115,15 @@ def _memories_of_tier(turn: UserTurn, tier: str, character: Character | None) ->
     """Return the visible memories of a tier: long-term ones of the character, others of the chat.
 
     Both include the memories that a branch inherited. In a group, leave out those that the character did not witness.
+    A long-term memory that expires with its session is not carried to other chats.
     """
     rows: MemoryQuerySet = Memory.objects.for_owner(turn.owner_id).present().filter(tier=tier, hidden=False)
     witness = participant_of(turn.chat, character)
     if witness is not None:
         rows = rows.filter(Q(witnessed_by=[]) | Q(witnessed_by__contains=[witness.pk]))
     if tier == Memory.Tier.LONG_TERM and character is not None:
-        return rows.relevant_to(turn.chat, character.pk).filter(character=character)
+        rows = rows.relevant_to(turn.chat, character.pk).filter(character=character)
+        return rows.filter(~Q(expiration=Memory.Expiration.SESSION) | Q(chat=turn.chat) | Q(inherited__isnull=False))
     return rows.learnt_in(turn.chat)
 
 
@@ -98,9 +138,10 @@ def _similarity_expression(owner_id: UUID, text: str) -> Any:
     return Case(When(embedding_model=embedder.model, embedding__isnull=False, then=cosine), default=0.0)
 
 
-def _priority_expression(turn: UserTurn, tier: str) -> Any:
+def _priority_expression(turn: UserTurn, tier: str, words: Sequence[str]) -> Any:
     value = F("similarity") + IMPORTANCE_WEIGHT * F("importance") / 3.0 + CONFIDENCE_WEIGHT * F("confidence_here")
     value += Case(When(pinned=True, then=PINNED_WEIGHT), default=0.0)
+    value += Case(When(triggers__overlap=words, then=TRIGGER_WEIGHT), default=0.0)
     if tier == Memory.Tier.SESSION:
         value += RECENCY_WEIGHT / max(turn.index, 1) * Coalesce(F("begins_here"), 0)
     return ExpressionWrapper(value, output_field=FloatField())

@@ -10,8 +10,9 @@ from uuid import UUID
 class Entry:
     """One line of a slot.
 
-    ``triggered`` entries were found by a search for the turn's text and have its ``score`` and ``signals``. Other
-    entries have the cosine similarity to the turn. ``source_message`` is the id of the message they come from.
+    ``triggered`` entries were found by a search for the turn's text and have its ``score`` and ``signals``, or have a
+    trigger word in the turn. Entries that were not found have the cosine similarity to the turn. ``source_message`` is
+    the id of the message they come from.
     """
 
     id: UUID

@@ -13,15 +13,25 @@ def names_in(text: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if name and re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", folded)]
 
 
-def reasons(*, names: Sequence[str], origin: str, signals: Mapping[str, float], pinned: bool = False) -> str:
+def reasons(
+    *,
+    names: Sequence[str],
+    origin: str,
+    signals: Mapping[str, float],
+    pinned: bool = False,
+    triggers: Sequence[str] = (),
+) -> str:
     """Return the reasons as one text, the most obvious first.
 
     ``names`` are the names that the entry shares with the turn. ``origin`` is a time or chat, such as "214 messages
-    ago", or empty. ``signals`` are the search's signals by name, or empty.
+    ago", or empty. ``signals`` are the search's signals by name, or empty. ``triggers`` are the memory's trigger words
+    in the turn.
     """
     parts = ["pinned"] if pinned else []
     if names:
         parts.append(f"names {_join_names(names[:MAX_NAMES])}")
+    if triggers:
+        parts.append(f"triggered by {_join_names(triggers[:MAX_NAMES])}")
     if origin:
         parts.append(f"said {origin}")
     if signals.get("vector", 0) >= MIN_SIMILAR_COSINE:

@@ -12,9 +12,10 @@ from apps.injection.retrieval.excerpts import excerpt_around
 from apps.injection.retrieval.overlap import is_covered
 from apps.injection.retrieval.reasons import names_in, reasons
 from apps.injection.retrieval.related import MESSAGES_TIER, search_related
+from apps.injection.retrieval.story import repair_entries, scene_entries
 from apps.injection.slots.blocks import join_blocks, one_line, render_block
 from apps.injection.slots.budgets import FittedItems, fit
-from apps.injection.slots.definitions import LONG_TERM, SESSION, TRIGGERED, Slot
+from apps.injection.slots.definitions import LONG_TERM, REPAIR, SCENES, SESSION, SLOTS, TRIGGERED, Slot
 from apps.injection.turns import UserTurn
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory
@@ -55,9 +56,11 @@ def retrieve(turn: UserTurn, character: Character | None, budgets: Mapping[str, 
         fitted[slot.name] = _fit(slot, _without_repetitions(entries, kept), budgets)
         kept += fitted[slot.name].kept
         left_out += [entry for entry in entries if entry not in kept]
+    fitted[SCENES.name] = _fit(SCENES, scene_entries(turn, character), budgets)
+    fitted[REPAIR.name] = _fit(REPAIR, repair_entries(turn, character), budgets)
     triggered = _without_repetitions(_triggered_entries(turn, results, left_out), kept)
     fitted[TRIGGERED.name] = _fit(TRIGGERED, triggered, budgets)
-    return RetrievalResult(turn, fitted)
+    return RetrievalResult(turn, {slot.name: fitted[slot.name] for slot in SLOTS})
 
 
 def _without_repetitions(entries: Iterable[Entry], kept: Sequence[Entry]) -> list[Entry]:
@@ -86,10 +89,11 @@ def _memory_entry(turn: UserTurn, active: ActiveMemory, result: SearchResult | N
             origin=_describe_origin(turn, source),
             signals=signals,
             pinned=memory.pinned,
+            triggers=active.triggers,
         ),
         source_message=source.pk if source else None,
         signals=signals,
-        triggered=result is not None,
+        triggered=result is not None or bool(active.triggers),
     )
 
 

@@ -24,10 +24,12 @@ class Slot:
 
 
 LONG_TERM = Slot("long_term", "smartmemory-longterm", IN_PROMPT, 2, 500, "Known from earlier conversations:")
+SCENES = Slot("scenes", "smartmemory-scenes", IN_CHAT, 6, 300, "Earlier scenes of this conversation:")
 SESSION = Slot("session", "smartmemory-session", IN_CHAT, 3, 400, "What happened earlier in this conversation:")
 TRIGGERED = Slot("triggered", "smartmemory-triggered", IN_CHAT, 4, 250, "Related to the latest message:")
+REPAIR = Slot("repair", "smartmemory-repair", IN_CHAT, 0, 200, "To resolve a contradiction in the last reply:")
 
 # Blocks that change rarely come first, so that more of the prompt stays in the provider's cache.
-SLOTS = (LONG_TERM, SESSION, TRIGGERED)
+SLOTS = (LONG_TERM, SCENES, SESSION, TRIGGERED, REPAIR)
 BUDGETS = {slot.name: slot.budget for slot in SLOTS}
 HEADINGS = {slot.name: slot.heading for slot in SLOTS}

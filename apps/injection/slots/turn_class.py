@@ -48,10 +48,10 @@ _PATTERNS_BY_CLASS = {
 }  # fmt: skip
 
 _MULTIPLIERS_BY_CLASS = {
-    DIALOGUE: {"long_term": 1.2, "session": 0.8},
-    ACTION: {"long_term": 0.8, "session": 1.3},
-    TRANSITION: {"long_term": 1.0, "session": 0.9},
-    INTIMATE: {"long_term": 0.9, "session": 1.2},
+    DIALOGUE: {"long_term": 1.2, "session": 0.8, "scenes": 0.7},
+    ACTION: {"long_term": 0.8, "session": 1.3, "scenes": 1.2},
+    TRANSITION: {"long_term": 1.0, "session": 0.9, "scenes": 1.0},
+    INTIMATE: {"long_term": 0.9, "session": 1.2, "scenes": 1.0},
 }
 
 

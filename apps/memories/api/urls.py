@@ -6,6 +6,7 @@ from django.urls import path
 
 from apps.memories.api import layers
 from apps.memories.api.entities import EntityViewSet
+from apps.memories.api.questions import QuestionViewSet
 from apps.memories.api.search import SearchView
 from apps.memories.api.views import MemoryViewSet
 
@@ -17,6 +18,17 @@ urlpatterns = [
     path("memories/", MemoryViewSet.as_view(LIST_ACTIONS), name="api-memories"),
     path("memories/search/", SearchView.as_view(), name="api-search"),
     path("memories/merge/", MemoryViewSet.as_view({"post": "merge"}), name="api-memories-merge"),
+    path("memories/questions/", QuestionViewSet.as_view({"get": "list"}), name="api-questions"),
+    path(
+        "memories/questions/<uuid:question_id>/settle/",
+        QuestionViewSet.as_view({"post": "settle"}),
+        name="api-question-settle",
+    ),
+    path(
+        "memories/questions/<uuid:question_id>/reopen/",
+        QuestionViewSet.as_view({"post": "reopen"}),
+        name="api-question-reopen",
+    ),
     path("memories/<uuid:memory_id>/", MemoryViewSet.as_view(MEMORY_ACTIONS), name="api-memory"),
     path("memories/<uuid:memory_id>/split/", MemoryViewSet.as_view({"post": "split"}), name="api-memory-split"),
     path("chats/<uuid:chat_id>/summary/", layers.SummaryView.as_view(), name="api-summary"),

@@ -14,3 +14,4 @@ from apps.memories.models.memory import Memory as Memory
 from apps.memories.models.memory import MemorySource as MemorySource
 from apps.memories.models.memory import RetiredReason as RetiredReason
 from apps.memories.models.passages import Passage as Passage
+from apps.memories.models.questions import Question as Question

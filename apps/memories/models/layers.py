@@ -63,10 +63,14 @@ class LayerEntry(OwnedModel):
 
 
 class Scene(LayerEntry):
-    """A scene whose end, at the message ``source``, a run detected. Scene breaks set by people are message data."""
+    """A scene whose end, at the message ``source``, a run detected.
+
+    Scene breaks set by people are message data. For these a row in the state RECAP holds only the recap of a run.
+    """
 
     class State(models.TextChoices):
         FOUND = "found"
+        RECAP = "recap"
         DISMISSED = "dismissed"  # a person removed the break; a run must not detect it again
         RETIRED = "retired"
 

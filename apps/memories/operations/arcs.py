@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from django.utils import timezone
-
 from apps.chats.models import Character, Chat, Message
-from apps.memories.models import Arc, RetiredReason
+from apps.memories.models import Arc
 from apps.memories.operations.layer_entries import edit_entry, line_hash, newest_message, source_fields, until_fields
 
 
@@ -38,17 +36,6 @@ def resolve_arc(arc: Arc, message: Message, summary: str) -> int:
     """Resolve an arc at ``message`` for a run. Return 0 if it is no longer open, else 1."""
     rows = Arc.objects.for_owner(arc.owner_id).filter(pk=arc.pk, state=Arc.State.OPEN)
     return int(rows.update(state=Arc.State.RESOLVED, summary=summary, **until_fields(message)))
-
-
-def retire_arcs_beyond(chat: Chat, cap: int) -> int:
-    """Retire the chat's oldest open arcs beyond ``cap``. Return how many.
-
-    Persistent arcs, and those that a person corrected, are kept.
-    """
-    rows = Arc.objects.for_owner(chat.owner_id).filter(chat=chat, state=Arc.State.OPEN)
-    kept = rows.order_by("-persistent", "-pk").values_list("pk", flat=True)
-    excess = rows.filter(pk__in=list(kept)[cap:], persistent=False, edited_by="")
-    return int(excess.update(state=Arc.State.RETIRED, retired_reason=RetiredReason.CAPACITY, updated_at=timezone.now()))
 
 
 def create_arc(chat: Chat, text: str, *, editor: str, persistent: bool = False) -> Arc:

@@ -101,7 +101,9 @@ def _has_lost_source(changed: list[UUID]) -> Q:
 def _retire_arcs(chat: Chat, changed: list[UUID]) -> None:
     """Reopen arcs that were resolved by lost text, and retire those that were opened by it."""
     rows = Arc.objects.for_owner(chat.owner_id).filter(chat=chat)
-    rows.filter(state=Arc.State.RESOLVED, edited_by="").filter(Q(until=None) | Q(until__in=changed)).update(
+    resolved = Arc.objects.for_owner(chat.owner_id).filter(state=Arc.State.RESOLVED, edited_by="")
+    # A persistent arc of another chat may have been resolved here.
+    resolved.filter(Q(chat=chat, until=None) | Q(until__in=changed)).update(
         state=Arc.State.OPEN, summary="", until=None, until_swipe=None, updated_at=timezone.now()
     )
     _retire(rows.filter(_has_lost_source(changed), state=Arc.State.OPEN), line_hash="")
@@ -157,13 +159,16 @@ def _retire_scenes(chat: Chat, changed: list[UUID]) -> None:
     Clear the recaps of the others that contain a changed message, so that runs write them again.
     """
     rows = Scene.objects.for_owner(chat.owner_id).filter(chat=chat, state=Scene.State.FOUND, edited_by="")
+    recaps = Scene.objects.for_owner(chat.owner_id).filter(chat=chat, state=Scene.State.RECAP)
+    recaps.filter(source=None).delete()  # the break went with its message
     messages = Message.objects.for_owner(chat.owner_id).filter(pk__in=changed)
     indexes = list(messages.values_list("index", flat=True))
     _retire(rows.filter(_has_lost_source(changed) | Q(source__index__in=[index - 1 for index in indexes])))
     for index in indexes:
-        scene = rows.filter(source__index__gte=index).order_by("source__index").first()
-        if scene is not None:
-            rows.filter(pk=scene.pk).update(recap="", updated_at=timezone.now())
+        for of_state in (rows, recaps):
+            scene = of_state.filter(source__index__gte=index).order_by("source__index").first()
+            if scene is not None:
+                of_state.filter(pk=scene.pk).update(recap="", updated_at=timezone.now())
 
 
 def _retire_texts(chat: Chat, changed: list[UUID]) -> None:

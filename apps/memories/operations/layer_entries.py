@@ -83,11 +83,18 @@ def until_fields(message: Message) -> dict[str, Any]:
     return {"until": message, "until_swipe": message.active_swipe, "updated_at": timezone.now()}
 
 
-def is_before(message: Message | None, other: Message | None) -> bool:
-    """Return whether ``message`` comes before ``other`` in the same chat."""
-    if message is None or other is None or message.chat_id != other.chat_id:
+def is_before(message: Message | None, other: Message | None) -> bool | None:
+    """Return whether ``message`` was said before ``other``, or None if the times of two chats don't tell.
+
+    False if one of them is None.
+    """
+    if message is None or other is None:
         return False
-    return message.index < other.index
+    if message.chat_id == other.chat_id:
+        return message.index < other.index
+    if message.sent_at is None or other.sent_at is None or message.sent_at == other.sent_at:
+        return None
+    return message.sent_at < other.sent_at
 
 
 def newest_message(chat: Chat) -> Message | None:

@@ -10,13 +10,11 @@ from django.utils import timezone
 from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat, Message
 from apps.common.problems import Invalid
-from apps.memories.candidates import MAGNITUDES, Descriptor, RelationshipLine
+from apps.memories.candidates import Descriptor, RelationshipLine
 from apps.memories.lineage import is_seen_in
-from apps.memories.models import Entity, Relationship, RetiredReason
+from apps.memories.models import Entity, Relationship
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.layer_entries import end_entry, is_before, newest_message, source_fields
-
-MAX_DESCRIPTORS = 6  # per directed pair
 
 
 def write_relationships(
@@ -34,12 +32,11 @@ def write_relationships(
             continue
         current = {row.descriptor: row for row in _current(chat, subject, target)}
         for word in line.removed:
-            if word in current and not is_before(message, current[word].source):
+            if word in current and is_before(message, current[word].source) is False:
                 end_entry(current.pop(word), Relationship.State.REMOVED, message)
                 changed += 1
         for descriptor in line.added:
             changed += _add(chat, subject, target, current.get(descriptor.word), descriptor, message, run_id)
-        _retire_weakest(chat, subject, target, message)
     return changed
 
 
@@ -63,15 +60,19 @@ def _add(
     message: Message,
     run_id: UUID | None,
 ) -> bool:
-    """Add a descriptor, replacing its ``current`` row with another magnitude. Return whether it was added."""
+    """Add a descriptor, replacing its ``current`` row with another magnitude. Return whether it was added.
+
+    If the row is of another chat and nothing tells which was said later, both stay current.
+    """
     word, magnitude = descriptor.word, descriptor.magnitude
-    if current is not None and (current.magnitude == magnitude or is_before(message, current.source)):
+    before = is_before(message, current.source) if current else None
+    if current is not None and (current.magnitude == magnitude or before):
         return False
     rows = _of_pair(chat, subject, target).filter(descriptor=word)
     same = Q(source=message, magnitude=magnitude) & ~Q(state=Relationship.State.RETIRED)
     if rows.filter(same | Q(until__chat=chat, until__index__gt=message.index)).exists():
         return False
-    if current is not None:
+    if current is not None and before is False:
         end_entry(current, Relationship.State.REPLACED, message)
     Relationship.objects.create(
         owner_id=chat.owner_id,
@@ -84,16 +85,6 @@ def _add(
         **source_fields(message),
     )
     return True
-
-
-def _retire_weakest(chat: Chat, subject: Entity, target: Entity, message: Message) -> None:
-    """Retire the weakest and oldest descriptors beyond MAX_DESCRIPTORS, except those that a person wrote."""
-    rows = [row for row in _current(chat, subject, target) if not row.edited_by]
-    rows.sort(key=lambda row: (MAGNITUDES.index(row.magnitude), row.pk), reverse=True)
-    for row in rows[MAX_DESCRIPTORS:]:
-        row.retired_reason = RetiredReason.CAPACITY
-        row.save(update_fields=["retired_reason"])
-        end_entry(row, Relationship.State.RETIRED, message)
 
 
 @transaction.atomic

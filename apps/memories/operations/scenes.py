@@ -41,6 +41,16 @@ def write_recap(scene: Scene, recap: str) -> None:
     rows.update(recap=recap, updated_at=timezone.now())
 
 
+def write_recap_of_break(chat: Chat, last: Message, recap: str, run_id: UUID | None) -> None:
+    """Store the recap of a scene whose break, at the message ``last``, a person set."""
+    fields = {"owner_id": chat.owner_id, "swipe": last.active_swipe, "run_id": run_id}
+    scene, created = Scene.objects.for_owner(chat.owner_id).get_or_create(
+        chat=chat, source=last, defaults={"state": Scene.State.RECAP, "recap": recap, **fields}
+    )
+    if not created:
+        write_recap(scene, recap)
+
+
 def dismiss_scene(scene: Scene, *, editor: str) -> Scene:
     """Remove a detected scene break by hand. Runs don't detect it again."""
     return edit_entry(scene, editor=editor, state=Scene.State.DISMISSED)

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil
 from typing import Any
 from uuid import UUID
 
@@ -15,20 +14,19 @@ from django.utils import timezone
 from apps.chats.models import Character, Chat, Message, Participant
 from apps.memories.candidates import Candidate, candidate_hash
 from apps.memories.lexemes import Lexemes
-from apps.memories.models import Inheritance, Memory, RetiredReason
+from apps.memories.models import Inheritance, Memory
 from apps.memories.operations.entities import get_or_create_entities
 from apps.memories.operations.memories import latest_message, link_sources, supersede
+from apps.memories.operations.questions import ask_which_is_true
 from apps.memories.queries.memories import active_memories
 from apps.memories.querysets import MemoryQuerySet
 from apps.memories.verdicts import Outcome, Verdict
 from apps.memories.witnesses import witnessed_by_all_of
 
-LONG_TERM_KIND_COUNT = 4
-
 
 @dataclass(frozen=True)
 class Limits:
-    """Settings of confidence and of the number of active memories in a tier.
+    """Settings of confidence.
 
     ``confidence`` is that of a new memory, ``confirmation`` its gain when repeated. After ``decay_after`` passes
     without repetition it falls by ``decay`` a pass, down to ``decay_floor``.
@@ -39,8 +37,6 @@ class Limits:
     decay: float = 0.02
     decay_after: int = 10
     decay_floor: float = 0.3
-    long_term_cap: int = 25
-    session_cap: int = 30
 
 
 @dataclass(frozen=True)
@@ -79,7 +75,7 @@ def write_verdicts(batch: VerdictBatch) -> Counter[str]:
     """Write a batch and return the number of verdicts by outcome. Must be called in a transaction.
 
     New memories are linked to their sources and supersede what they update; repetitions confirm. Then confidence
-    decays, and memories beyond the caps are retired.
+    decays.
     """
     counts: Counter[str] = Counter()
     touched: set[UUID] = set()
@@ -93,13 +89,14 @@ def write_verdicts(batch: VerdictBatch) -> Counter[str]:
             target = verdict.target if verdict.earlier is None else created[verdict.earlier]
             if target:
                 supersede(batch.chat, target, memory, keep_pinned=True)
+            if verdict.contradicts:
+                ask_which_is_true(batch.chat, verdict.contradicts, memory)
             if verdict.replaced_by:
                 supersede(batch.chat, memory.pk, Memory.objects.for_owner(memory.owner_id).get(pk=verdict.replaced_by))
         elif verdict.outcome == Outcome.RECONFIRMED and verdict.target:
             _confirm(batch, verdict.target, verdict.candidate, already_touched=verdict.target in touched)
             touched.add(verdict.target)
     _decay(batch, touched)
-    _retire_beyond_caps(batch)
     return counts
 
 
@@ -169,28 +166,6 @@ def _decay(batch: VerdictBatch, touched: set[UUID]) -> None:
     unconfirmed.filter(confidence__gt=limits.decay_floor).update(confidence=lowered)
 
 
-def _retire_beyond_caps(batch: VerdictBatch) -> None:
-    """Retire the least useful memories beyond the tier's cap. Long-term memories also have a cap per kind."""
-    long_term = batch.tier == Memory.Tier.LONG_TERM
-    cap = batch.limits.long_term_cap if long_term else batch.limits.session_cap
-    kind_cap = ceil(cap / LONG_TERM_KIND_COUNT) if long_term else cap
-    kept: Counter[str] = Counter()
-    excess = []
-    for memory in sorted(_not_inherited(batch), key=_utility, reverse=True):
-        if kept[memory.kind] < kind_cap and kept.total() < cap:
-            kept[memory.kind] += 1
-        elif not memory.pinned and not memory.edited_by:
-            excess.append(memory.pk)
-    Memory.objects.for_owner(batch.chat.owner_id).filter(pk__in=excess).update(
-        state=Memory.State.RETIRED, retired_reason=RetiredReason.CAPACITY, updated_at=timezone.now()
-    )
-
-
 def _not_inherited(batch: VerdictBatch) -> MemoryQuerySet:
     """Return the active memories of the batch's tier and character, without those that the chat inherited."""
     return active_memories(batch.chat, batch.tier, batch.character_id).filter(inherited=None)
-
-
-def _utility(memory: Memory) -> tuple[bool, float, UUID]:
-    """Return a sort key: pinned or edited ones highest, then importance and confidence, then the newer."""
-    return (memory.pinned or bool(memory.edited_by), memory.importance + memory.confidence, memory.pk)

@@ -8,7 +8,10 @@ from apps.memories.models import Arc
 
 
 def arcs_in(chat: Chat) -> QuerySet[Arc]:
-    """Return the chat's arcs and its character's persistent ones, open ones first, without retired ones."""
+    """Return the chat's arcs and its character's persistent ones, open ones first, without retired ones.
+
+    Those of other branches of the same story are left out: a branch has copies of what it inherited.
+    """
     own_or_persistent = Q(chat=chat)
     if chat.character_id:
         own_or_persistent |= is_seen_in(chat) & Q(character=chat.character_id, persistent=True)

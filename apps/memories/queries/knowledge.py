@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeVar
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from apps.chats.models import Character, Chat
+from apps.memories.lineage import is_of_visible_chat
 from apps.memories.models import Entity, Knowledge, Relationship, RetiredReason
 
 Row = TypeVar("Row", Knowledge, Relationship)
@@ -34,8 +35,17 @@ def valid_at(rows: QuerySet[Row], chat: Chat, at: int) -> QuerySet[Row]:
 
 
 def knowledge_in(chat: Chat, at: int | None = None) -> QuerySet[Knowledge]:
-    """Return the knowledge entries of a chat that are active, or were active after the message at index ``at``."""
-    rows: QuerySet[Knowledge] = Knowledge.objects.for_owner(chat.owner_id).filter(chat=chat)
+    """Return the knowledge entries of a chat that are active, or were active after the message at index ``at``.
+
+    Included are those that people of the character's registry brought from other chats, but not from other branches of
+    the same story. What a branch has copied counts once, for the chat in which it was said.
+    """
+    rows: QuerySet[Knowledge] = Knowledge.objects.for_owner(chat.owner_id)
+    brought = Q(chat=chat)
+    if chat.character_id:
+        copied = Q(source__index__lte=F("chat__parent_index"))
+        brought |= Q(subject__character=chat.character_id) & ~copied & is_of_visible_chat(chat)
+    rows = rows.filter(brought)
     was_active = Q(state=Knowledge.State.ACTIVE)
     if at is not None:
         # An outdated entry is retired now, but was active up to the message that ended it.

@@ -3,7 +3,8 @@
 from django.db.models import Q, QuerySet
 
 from apps.chats.models import Character, Chat
-from apps.memories.models import VersionedText
+from apps.memories.lineage import is_seen_in
+from apps.memories.models import Arc, Memory, VersionedText
 
 
 def current_version(chat: Chat, kind: str) -> VersionedText | None:
@@ -27,3 +28,21 @@ def versions_of(character: Character) -> QuerySet[VersionedText]:
         character=character, kind__in=kinds, chat__deleted_at=None
     )
     return rows.select_related("source__chat", "character", "chat").order_by("-pk")
+
+
+def is_outdated(version: VersionedText, chat: Chat, character: Character | None) -> bool:
+    """Return whether something that a profile or canon of the chat may come from has changed since it was written.
+
+    That is a memory, or a resolved arc, which was edited, replaced, retired or deleted.
+    """
+    mine = Q(chat=chat)
+    if character is not None:
+        mine |= Q(character=character) & is_seen_in(chat)
+    since = Q(created_at__lte=version.created_at, updated_at__gt=version.created_at)
+    memories = Memory.objects.for_owner(chat.owner_id).filter(mine, since)
+    arcs = Arc.objects.for_owner(chat.owner_id).filter(mine, since)
+    gone = ~Q(state=Memory.State.ACTIVE) | Q(deleted_at__isnull=False)
+    return (
+        memories.filter(gone | ~Q(edited_by="")).exists()
+        or arcs.filter(Q(state=Arc.State.RETIRED) | Q(state=Arc.State.RESOLVED) & ~Q(edited_by="")).exists()
+    )

@@ -190,7 +190,7 @@ def _passages_condition(scope: SearchScope) -> str:
 _IS_INHERITED = "p.id IN (SELECT memory_id FROM memories_inheritance WHERE chat_id = %(chat)s AND state = 'active')"
 _IS_NOT_INHERITED = "p.id NOT IN (SELECT memory_id FROM memories_inheritance WHERE chat_id = %(chat)s)"
 _IS_OTHER_STORY = "p.story IS DISTINCT FROM (SELECT story FROM chats_chat WHERE id = %(chat)s)"
-_IS_LONG_TERM = "p.character_id = %(character)s AND p.tier = 'long_term'"
+_IS_LONG_TERM = "p.character_id = %(character)s AND p.tier = 'long_term' AND p.expiration <> 'session'"
 
 
 def _memories_condition(scope: SearchScope) -> str:

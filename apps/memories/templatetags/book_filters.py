@@ -13,7 +13,6 @@ register.filter("as_prose", render_text)
 QUOTE_LENGTH = 400  # characters of a message
 
 RETIRED_REASON_LABELS = {
-    "capacity": "made room for others",
     "merged": "merged with others",
     "split": "split into several",
     "undone": "undone by you",

@@ -15,6 +15,7 @@ from apps.chats.queries import access_chat
 from apps.chats.scenes import Scene, access_scene, scene_break_change, scene_break_removal, scene_change, scenes_of
 from apps.common.problems import Missing
 from apps.common.serializer_fields import JSONObjectField, PositionField, StrictBooleanField, TextField
+from apps.memories.queries.scenes import FinishedScene, finished_scenes
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
 from apps.sync.api.views import chat_state
 
@@ -34,6 +35,7 @@ class SceneSerializer(serializers.Serializer[Any]):
     hash = serializers.CharField(allow_null=True)
     include = serializers.BooleanField()
     metadata = JSONObjectField()
+    detected = serializers.BooleanField(help_text="Whether a run detected its end; else a person set it.")
 
 
 class ScenesSerializer(WrittenSerializer):
@@ -80,9 +82,15 @@ class SceneUpdateSerializer(SceneFieldsSerializer):
 class SceneListView(APIView):
     @extend_schema(responses=ScenesSerializer)
     def get(self, request: Request, chat_id: UUID) -> Response:
-        """List the scenes that have ended, in the order of the chat."""
+        """List the scenes that have ended, set by people or detected by runs, in the order of the chat."""
         chat = access_chat(request.user, chat_id)
-        return Response(chat_state(chat) | {"results": [_scene_document(scene) for scene in scenes_of(chat)]})
+        by_hand = {scene.last.pk: scene for scene in scenes_of(chat)}
+        results = []
+        for finished in finished_scenes(chat):
+            scene = by_hand.get(finished.last.pk)
+            document = _scene_document(scene) if scene else _detected_document(finished)
+            results.append(document | {"start": finished.start, "recap": document["recap"] or finished.recap or None})
+        return Response(chat_state(chat) | {"results": results})
 
     @extend_schema(request=NewSceneSerializer, responses={201: SceneWrittenSerializer})
     def post(self, request: Request, chat_id: UUID) -> Response:
@@ -147,4 +155,24 @@ def _scene_document(scene: Scene) -> dict[str, Any]:
         "hash": scene.hash,
         "include": scene.is_included,
         "metadata": scene.metadata,
+        "detected": False,
+    }
+
+
+def _detected_document(scene: FinishedScene) -> dict[str, Any]:
+    """Return a scene whose end a run detected. It has no message data, so the fields stored there are empty."""
+    return {
+        "id": str(scene.last.pk),
+        "start": scene.start,
+        "end": scene.end,
+        "name": scene.name or None,
+        "visible": True,
+        "collapsed": scene.collapsed,
+        "recap": scene.recap or None,
+        "versions": [],
+        "current": None,
+        "hash": None,
+        "include": True,
+        "metadata": {},
+        "detected": True,
     }

@@ -1,4 +1,4 @@
-"""What grows is merged, what is out of date replaced, what nobody confirms fades, what is too much makes room."""
+"""What grows is merged, what is out of date replaced, what nobody confirms fades, nothing is retired for capacity."""
 
 import pytest
 
@@ -80,30 +80,36 @@ def test_what_a_model_makes_up_while_merging_is_no_merge(owner: User, server: Sc
     assert len(run.steps.get(stage="long_term_consolidation").unused_lines) == 4
 
 
-def test_caps_by_kind_and_in_all_keep_what_matters_most(owner: User) -> None:
+def test_nothing_is_retired_for_capacity(owner: User, server: ScriptedServer) -> None:
     said = [f"FACT({3 if n < 2 else 1}): Mira keeps {pet} in the cellar." for n, pet in enumerate(PETS)]
     chat = tell(owner, *said, "Good.")
-    tune(chat, long_term_cap=12, session_cap=4, consolidate_fact=100, new_per_kind=10)
+    tune(chat, long_term_cap=4, session_cap=4, consolidate_fact=100, new_per_kind=10)
     read(chat, **LONG_TERM)
-    kept, gone = texts(chat), texts(chat, state="retired")
-    assert len(kept) == 3
-    assert {f"Mira keeps {pet} in the cellar." for pet in PETS[:2]} <= set(kept)
-    assert len(gone) == 3
-    assert {memory(owner, text).retired_reason for text in gone} == {"capacity"}
+    assert len(texts(chat)) == len(PETS)
+    append(chat, "And?", "Good.", is_user=True)
+    read(chat, **LONG_TERM)
+    assert len(texts(chat)) == len(PETS)
+    [*_, prompt] = asked(server, "long_term")
+    assert sum(pet in prompt for pet in PETS) == 4  # the cap bounds what the model is shown
+    assert all(pet in prompt for pet in PETS[:2])
 
 
-def test_arcs_beyond_the_cap_make_room_unless_they_persist(owner: User) -> None:
+def test_arcs_beyond_the_cap_stay_open_and_are_shown_when_the_story_returns_to_them(
+    owner: User, server: ScriptedServer
+) -> None:
     arcs = "ARC: Mira must find the northern lighthouse keeper.", "ARC: Bertram owes the harbour a ship."
     chat = tell(owner, *arcs, "Good.")
-    tune(chat, arcs_cap=2, chunk=2)
+    tune(chat, arcs_cap=1, arcs_window=10)
     read(chat, tiers=["arcs"])
-    Arc.objects.for_owner(owner).filter(text__startswith="Mira").update(persistent=True)
     append(chat, "ARC: Someone poisons the village wells.", "Good.", is_user=True)
     read(chat, tiers=["arcs"])
-    rows = Arc.objects.for_owner(owner).order_by("pk")
-    assert [(arc.text.split()[0], arc.state, arc.retired_reason) for arc in rows] == [
-        ("Mira", "open", ""), ("Bertram", "retired", "capacity"), ("Someone", "open", ""),
-    ]  # fmt: skip
+    assert [arc.state for arc in Arc.objects.for_owner(owner)] == ["open"] * 3
+    append(chat, *(f"They walk on for mile {number}." for number in range(12)), "Good.")
+    read(chat, tiers=["arcs"])
+    assert "wells" in storyteller.value_of(server.requests[-1], "open")
+    append(chat, "RESOLVED: Bertram gave the harbour a ship.", "Good.", is_user=True)
+    read(chat, tiers=["arcs"])
+    assert Arc.objects.for_owner(owner).get(state="resolved").text.startswith("Bertram")
 
 
 def test_what_is_never_confirmed_loses_confidence_but_is_never_retired(owner: User) -> None:

@@ -1,0 +1,27 @@
+"""Read the questions which of two memories is true now."""
+
+from django.db.models import Prefetch, Q, QuerySet
+
+from apps.chats.models import Character, Chat
+from apps.common.scoping import Owner
+from apps.memories.models import Memory, Question
+
+
+def questions_of(owner: Owner) -> QuerySet[Question]:
+    """Return the owner's questions with both memories and their history, newest first."""
+    history = Memory.objects.for_owner(owner).select_related("chat", "valid_from__chat").with_history()
+    rows: QuerySet[Question] = Question.objects.for_owner(owner).filter(first__deleted_at=None, second__deleted_at=None)
+    return rows.prefetch_related(Prefetch("first", history), Prefetch("second", history)).order_by("-pk")
+
+
+def still_open(rows: QuerySet[Question]) -> QuerySet[Question]:
+    """Narrow questions to those without an answer, about two active memories."""
+    active = Memory.State.ACTIVE
+    return rows.filter(answer="", first__state=active, second__state=active)
+
+
+def about(rows: QuerySet[Question], chat: Chat | None, character: Character | None) -> QuerySet[Question]:
+    """Narrow questions to a chat, where one of the memories was learnt, or without one to a character."""
+    if chat is not None:
+        return rows.filter(Q(chat=chat) | Q(first__chat=chat))
+    return rows.filter(second__character=character)
