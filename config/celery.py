@@ -1,5 +1,6 @@
 """Celery application. Its settings are Django's settings that begin with ``CELERY_``."""
 
+import gc
 import os
 import warnings
 from contextlib import suppress
@@ -72,6 +73,7 @@ def load_before_forking(**kwargs: object) -> None:
         from apps.llm.tokens import load_encoding
 
         load_encoding()
+    gc.freeze()  # the garbage collector would write to the shared pages, which copies them
 
 
 @worker_process_init.connect

@@ -34,7 +34,7 @@ hypothesis_settings.register_profile("loci", deadline=None, derandomize=True, ma
 hypothesis_settings.register_profile("explore", deadline=None, max_examples=2000)
 hypothesis_settings.load_profile("loci")
 
-WORKER_TIMEOUT = 30  # seconds
+WORKER_TIMEOUT = 60  # seconds
 IDLE = 4  # looks, one after the other, at which nobody is at work: then nothing is under way
 
 

@@ -266,7 +266,9 @@ def fail_on_error(job: Job, *expected: type[Exception]) -> Iterator[None]:
     except expected as error:
         end(job, Job.State.FAILED, str(error))
     except (OperationalError, InterfaceError):
-        raise  # no failure can be recorded without the database; the job will be claimed again
+        # The database may be gone, so that no failure can be recorded. The job will be claimed again, but not more than
+        # MAX_CLAIMS times if the error recurs.
+        raise
     except Exception:
         end(job, Job.State.FAILED, "Something went wrong on our side. Try again later.")
         raise

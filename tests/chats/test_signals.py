@@ -1,5 +1,6 @@
 """Receivers of writes to chats: inside the transaction, and after the commit."""
 
+import io
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from apps.chats.models import Chat
 from apps.chats.operations import append_messages
 from apps.chats.signals import ChatChanged, chat_changed, chat_committed
 from apps.chats.tasks import dispatch_chat_committed
+from apps.chats.transfer.imports import import_chats
 from tests.factories import UserFactory, make_chat, parsed
 
 pytestmark = pytest.mark.django_db
@@ -49,6 +51,17 @@ def test_an_exception_inside_the_transaction_undoes_the_write():
         append_messages(chat.owner, chat.pk, [parsed("Two.")])
     assert Chat.objects.for_owner(chat.owner).get().rev == chat.rev
     assert chat.messages.count() == 1
+
+
+def test_the_events_of_imported_chats_do_not_precede_those_of_messages(monkeypatch, django_capture_on_commit_callbacks):
+    sent = []
+    monkeypatch.setattr(locking.current_app, "send_task", lambda name, **options: sent.append(options.get("queue")))
+    with django_capture_on_commit_callbacks(execute=True):
+        owner = UserFactory()
+        make_chat(owner, "One.")
+        import_chats(owner, io.BytesIO(b'{"user_name":"Alice"}\n{"name":"Mira","mes":"Two."}'), filename="chat.jsonl")
+    assert set(sent[:-1]) == {None}  # as the settings route it
+    assert sent[-1] == "scheduled"
 
 
 def test_the_task_gets_the_event_as_it_was_sent(monkeypatch, django_capture_on_commit_callbacks):

@@ -22,7 +22,7 @@ from apps.common.static_files import collect_if_changed
 from apps.launcher import embedded_postgres
 from apps.launcher.supervisor import Service, ServiceFailed, StopRequested, keep_running, print_status, spawn, stopping
 
-READY_TIMEOUT, READY_INTERVAL = 90, 0.25  # seconds
+READY_TIMEOUT, READY_INTERVAL = 180, 0.25  # seconds
 PYTHON = sys.executable
 CELERY = [PYTHON, "-m", "celery", "--quiet", "-A", "config"]
 NICENESS = {"extraction": 5, "indexing": 10}  # what users wait for gets the processor first
