@@ -9,6 +9,7 @@ from django.db.models import Q
 from apps.chats.models import Message
 from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window
+from apps.extraction.stages.members import is_members_turn
 from apps.llm.tokens import count_tokens
 from apps.memories.lineage import is_seen_in
 from apps.memories.models import Arc, Memory, VersionedText
@@ -29,7 +30,8 @@ def run(context: Context, window: Window) -> StageOutcome:
     arcs = _resolved_arcs(context)
     is_requested = context.run.tiers == ["canon"]
     current = _current(context)
-    if not is_requested and not _is_due(context, current):
+    is_due = _is_due(context, arcs, current) and is_members_turn(context, VersionedText.Kind.CANON)
+    if not is_requested and not is_due:
         return NO_OUTCOME
     budget = context.token_budget / 2  # for each of arcs and memories
     summaries = _newest_within(_summaries(context, arcs), budget)
@@ -68,10 +70,14 @@ def _current(context: Context) -> VersionedText | None:
     return rows.filter(chat=None if context.character else context.chat).first()
 
 
-def _is_due(context: Context, current: VersionedText | None) -> bool:
-    if current is None or current.edited_by:
-        return current is None and bool(context.resolved_arcs())
-    return bool(context.resolved_arcs()) or is_outdated(current, context.chat, context.character)
+def _is_due(context: Context, arcs: Any, current: VersionedText | None) -> bool:
+    """Return whether an arc was resolved, or what the canon came from has changed, since it was written."""
+    if current is None:
+        return bool(arcs.exists())
+    if current.edited_by:
+        return False
+    resolved_since = arcs.filter(updated_at__gt=current.created_at).exists()
+    return resolved_since or is_outdated(current, context.chat, context.character)
 
 
 def _resolved_arcs(context: Context) -> Any:

@@ -134,12 +134,6 @@ class Context:
         """Return the index of the last message that the run may read."""
         return runs.end_of_window(self.chat) - 1
 
-    def resolved_arcs(self) -> int:
-        """Return how many arcs the run has resolved so far."""
-        # ``self.run`` was loaded when the run was claimed; finish_step updates the counts in the database only.
-        resolved: int = ExtractionRun.objects.for_owner(self.owner_id).get(pk=self.run.pk).counts.get("resolved", 0)
-        return resolved
-
     def ask(
         self, task: str, material: Mapping[str, Any], *, max_tokens: int = 800, is_usable: calls.IsUsable = bool
     ) -> str:

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from apps.extraction.parsers.profiles import parse_profiles
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
+from apps.extraction.stages.members import is_members_turn
 from apps.extraction.stages.turns import messages_between, within_budget
 from apps.memories.models import Memory, VersionedText
 from apps.memories.operations.texts import write_version
@@ -23,6 +24,8 @@ def run(context: Context, window: Window) -> StageOutcome:
     subject = context.character.name if context.character else context.chat.title
     memories, current = _memories(context), _current(context)
     if not memories or not _is_stale(context, current):
+        return NO_OUTCOME
+    if not is_members_turn(context, VersionedText.Kind.PROFILE):
         return NO_OUTCOME
     end = context.last_index
     latest = Window(messages_between(context.chat, end - MAX_MESSAGES + 1, end)).turns

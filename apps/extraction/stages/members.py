@@ -1,0 +1,27 @@
+"""Decide for which members of a group a run renews profiles and canon: a few at a time, the oldest texts first."""
+
+import datetime as dt
+
+from django.db.models import Q
+
+from apps.extraction.stages.context import Context
+from apps.memories.models import VersionedText
+from apps.memories.witnesses import learners
+
+NEVER = dt.datetime(1, 1, 1, tzinfo=dt.UTC)
+
+
+def is_members_turn(context: Context, kind: VersionedText.Kind) -> bool:
+    """Return whether the run may ask a model for the member's text, so that ten members don't cost ten calls a pass.
+
+    A run renews as many texts of a kind as it has read windows, at least one. Outside groups, return True.
+    """
+    if not context.chat.is_group or not context.has_model or context.run.tiers in (["profiles"], ["canon"]):
+        return True
+    windows = context.run.steps.exclude(last=None).values("window").distinct().count()
+    rows = VersionedText.objects.for_owner(context.owner_id).filter(kind=kind, state=VersionedText.State.CURRENT)
+    written = dict(rows.filter(Q(chat=context.chat) | Q(chat=None)).values_list("character_id", "created_at"))
+    made = rows.filter(run=context.run).count()
+    mine = written.get(context.character.pk, NEVER) if context.character else NEVER
+    older = sum(written.get(member.pk, NEVER) < mine for member in learners(context.chat) if member)
+    return made + older < max(windows, 1)

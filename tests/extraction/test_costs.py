@@ -1,0 +1,181 @@
+"""Cost is told beforehand and agreed to above a limit; runs wait for the model and go on once it can be called."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from apps.accounts.models import User
+from apps.chats.models import Chat
+from apps.common import jobs
+from apps.extraction import pipeline, runs, tasks
+from apps.extraction.models import ExtractionRun
+from apps.extraction.settings.operations import change_settings
+from apps.llm.backends.connection_check import check_connection
+from apps.llm.models import Connection
+from apps.llm.operations import set_daily_limit, update_connection
+from tests.extraction.engine.conftest import connect as connect
+from tests.extraction.engine.conftest import owner as owner
+from tests.extraction.engine.conftest import server as server
+from tests.extraction.engine.layers import texts
+from tests.extraction.engine.story import STORY, append, read, taken, tell
+from tests.factories import UserFactory
+from tests.llm.scripted_server import Reply, ScriptedServer
+
+
+@pytest.fixture
+def chat(owner: User) -> Chat:
+    return tell(owner, *STORY)
+
+
+@pytest.fixture
+def api(owner: User) -> APIClient:
+    client = APIClient()
+    client.force_authenticate(owner)
+    return client
+
+
+@pytest.fixture
+def site(owner: User) -> Client:
+    client = Client()
+    client.force_login(owner)
+    return client
+
+
+def test_the_api_tells_what_reading_will_take(api: APIClient, chat: Chat) -> None:
+    reply = api.get(f"/api/v1/chats/{chat.pk}/extract/").json()
+    assert reply["asks"] is False
+    assert set(reply["estimate"]) == {"calls", "prompt_tokens", "completion_tokens", "cost", "currency"}
+    assert reply["estimate"]["cost"] is None
+    assert 1000 < reply["estimate"]["prompt_tokens"] < 100_000
+    Connection.objects.for_owner(chat.owner_id).update(prompt_price="2.50", completion_price="10", currency="EUR")
+    priced = api.get(f"/api/v1/chats/{chat.pk}/extract/").json()["estimate"]
+    cost = priced["prompt_tokens"] * 2.5e-6 + priced["completion_tokens"] * 1e-5
+    assert (float(priced["cost"]), priced["currency"]) == (pytest.approx(cost, abs=0.01), "EUR")
+
+
+@pytest.mark.parametrize("reading", ["one", "separate"])
+def test_the_estimate_is_near_what_reading_takes(reading: str, chat: Chat, server: ScriptedServer) -> None:
+    change_settings(chat.owner, {"reading": reading})
+    expected = runs.expected_cost(chat)
+    run = read(chat)
+    assert run.estimate == expected
+    assert run.llm["calls"] / 2 < expected["calls"] < run.llm["calls"] * 3
+
+
+def test_nothing_is_estimated_without_a_model_or_new_messages(api: APIClient, chat: Chat) -> None:
+    read(chat)
+    assert api.get(f"/api/v1/chats/{chat.pk}/extract/").json() == {"estimate": None, "asks": False}
+    other = tell(UserFactory(), *STORY)
+    assert runs.expected_cost(other) == {}
+
+
+def test_above_the_limit_nothing_is_sent_until_the_person_agrees(
+    api: APIClient, chat: Chat, server: ScriptedServer
+) -> None:
+    change_settings(chat.owner, {"ask_above": 100})
+    started = api.post(f"/api/v1/chats/{chat.pk}/extract/")
+    assert started.status_code == 202
+    run = started.json()["run"]
+    assert (run["state"], run["waits_for"]) == ("paused", "agreement")
+    assert run["estimate"]["prompt_tokens"] > 100
+    tasks.sweep_runs()
+    assert jobs.claim_next([ExtractionRun]) is None
+    assert server.of_kind("generation") == []
+    assert api.post(f"/api/v1/runs/{run['id']}/resume/").json()["state"] == "queued"
+    assert taken(ExtractionRun.objects.for_owner(chat.owner_id).get(pk=run["id"])).state == "succeeded"
+    assert texts(chat)
+
+
+def test_messages_that_are_left_unread_are_never_asked_about_again(
+    api: APIClient, chat: Chat, server: ScriptedServer
+) -> None:
+    change_settings(chat.owner, {"ask_above": 100})
+    run = api.post(f"/api/v1/chats/{chat.pk}/extract/").json()["run"]
+    assert api.post(f"/api/v1/runs/{run['id']}/skip/").json()["state"] == "cancelled"
+    assert not runs.is_due(Chat.objects.for_owner(chat.owner_id).get(pk=chat.pk))
+    change_settings(chat.owner, {"ask_above": 200_000})
+    append(chat, "FACT(2): Mira owns a boat.", "Good.", is_user=True)
+    read(chat)
+    assert texts(chat, tier="long_term") == ["Mira owns a boat."]
+
+
+def test_the_page_asks_and_starts_on_a_click(site: Client, chat: Chat) -> None:
+    change_settings(chat.owner, {"ask_above": 100})
+    page = site.post(f"/memories/chats/{chat.pk}/extract/", headers={"HX-Request": "true"}).content.decode()
+    assert "is expected to take about" in page
+    assert "Read them" in page
+    run = chat.runs.get()
+    assert run.state == "paused"
+    site.post(f"/memories/runs/{run.pk}/resume/", headers={"HX-Request": "true"})
+    run.refresh_from_db()
+    assert run.state == "queued"
+
+
+def waiting(chat: Chat, server: ScriptedServer, reply: Reply) -> ExtractionRun:
+    server.reply_to(lambda request: request.kind == "generation", reply)
+    run, _ = runs.start_run(chat.owner_id, chat)
+    pipeline.execute(run.pk)
+    run.refresh_from_db()
+    assert run.waits_for
+    return run
+
+
+MENDS: dict[str, Callable[[Connection], Any]] = {
+    "a new key": lambda connection: update_connection(connection, api_key="another-key"),
+    "a passed test": lambda connection: check_connection(connection),
+}
+
+
+@pytest.mark.parametrize("mend", MENDS)
+@pytest.mark.parametrize("status", [401, 500])
+def test_a_waiting_run_goes_on_once_the_connection_is_mended(
+    mend: str, status: int, chat: Chat, server: ScriptedServer, django_capture_on_commit_callbacks: Any
+) -> None:
+    run = waiting(chat, server, Reply("No.", status=status))
+    server.reply_to(lambda request: request.kind == "generation", "NONE")
+    with django_capture_on_commit_callbacks(execute=True):
+        MENDS[mend](Connection.objects.for_owner(chat.owner_id).get())
+    run.refresh_from_db()
+    assert (run.state, run.wait_until) == ("queued", None)
+    assert taken(run).state == "succeeded"
+
+
+def test_a_raised_limit_ends_the_wait(
+    chat: Chat, server: ScriptedServer, django_capture_on_commit_callbacks: Any
+) -> None:
+    set_daily_limit(chat.owner, 1)
+    read(tell(chat.owner, "Hello.", "Good.", "Yes."))  # uses up the day's tokens
+    run, _ = runs.start_run(chat.owner_id, chat)
+    pipeline.execute(run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.waits_for) == ("queued", "limit")
+    with django_capture_on_commit_callbacks(execute=True):
+        set_daily_limit(chat.owner, None)
+    run.refresh_from_db()
+    assert run.wait_until is None
+    assert taken(run).state == "succeeded"
+
+
+def test_the_page_says_why_a_run_waits_and_until_when(site: Client, chat: Chat, server: ScriptedServer) -> None:
+    run = waiting(chat, server, Reply("Overloaded.", status=503))
+    for url in (f"/memories/chats/{chat.pk}/progress/", f"/memories/runs/{run.pk}/"):
+        page = site.get(url, headers={"HX-Request": "true"}).content.decode()
+        assert "Overloaded." in page
+        assert "Next try at" in page
+        assert "Try now" in page
+
+
+def test_what_was_refused_is_shown_and_tried_again_on_a_click(site: Client, chat: Chat, server: ScriptedServer) -> None:
+    server.reply_to(lambda request: request.kind == "generation", Reply("Not allowed.", status=400))
+    run = read(chat)
+    page = site.get(f"/memories/runs/{run.pk}/").content.decode()
+    assert "refused to read" in page
+    assert "Not allowed." in page
+    server.reply_to(lambda request: request.kind == "generation", "NONE")
+    site.post(f"/memories/chats/{chat.pk}/extract/", {"refused": "1"})
+    again = chat.runs.latest("pk")
+    assert again.pk != run.pk
+    assert taken(again).counts.get("refused") is None
