@@ -16,6 +16,7 @@ from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Wi
 from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import find_source_turn
 from apps.extraction.stages.turns import messages_between, within_budget
+from apps.llm.generation import Refused
 from apps.memories.models import Arc, Memory, Scene
 from apps.memories.neighbours import LOST_REASONS
 from apps.memories.operations.arcs import open_arc, resolve_arc
@@ -184,4 +185,8 @@ def _summary(context: Context, arc: Arc, resolution: str) -> str:
         if words & content_words(memory.text)
     ]
     material = {"arc": arc.text, "scenes": list(recaps)[::-1], "memories": [*memories[-MAX_MEMORIES:], resolution]}
-    return parse_free_text(context.ask("arc_summary", material, max_tokens=SUMMARY_TOKENS), MAX_SUMMARY) or resolution
+    try:
+        reply = context.ask("arc_summary", material, max_tokens=SUMMARY_TOKENS)
+    except Refused:
+        return resolution
+    return parse_free_text(reply, MAX_SUMMARY) or resolution

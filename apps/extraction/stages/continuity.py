@@ -12,6 +12,7 @@ from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.summary import current_summary
 from apps.extraction.stages.turns import parts_of
+from apps.llm.generation import Refused
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory, VersionedText
 from apps.memories.operations.texts import write_version
@@ -101,12 +102,15 @@ def outcome_of(context: Context, check: Check, answer: str) -> StageOutcome:
 
 
 def _repair(context: Context, issues: list[dict[str, str]]) -> str:
-    """Ask for a note to the model that corrects the contradictions."""
+    """Ask for a note to the model that corrects the contradictions; empty if the model refuses."""
     material = {
         "issues": [issue["text"] for issue in issues],
         "facts": [issue["fact"] for issue in issues if issue["fact"]],
     }
-    return parse_free_text(context.ask("repair", material, max_tokens=REPAIR_TOKENS), MAX_NOTE)
+    try:
+        return parse_free_text(context.ask("repair", material, max_tokens=REPAIR_TOKENS), MAX_NOTE)
+    except Refused:
+        return ""
 
 
 def _facts(context: Context, reply: Message) -> list[str]:

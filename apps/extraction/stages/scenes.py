@@ -10,6 +10,7 @@ from apps.extraction.parsers.reading import SceneBreak
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.scene_detection import SceneTurn, scene_starts
 from apps.extraction.stages.turns import messages_between, within_budget
+from apps.llm.generation import Refused
 from apps.memories.models import Scene
 from apps.memories.operations.scenes import write_recap, write_recap_of_break, write_scene
 from apps.memories.queries.scenes import finished_scenes
@@ -146,11 +147,14 @@ def _breaks_without_recap(context: Context, window: Window) -> list[Message]:
 
 
 def _is_confirmed(context: Context, previous: Message, message: Message) -> bool:
-    """Return whether the model agrees with the detector; an unreadable answer counts as yes."""
+    """Return whether the model agrees with the detector; an unreadable answer, or none, counts as yes."""
     material = dict(
         zip(("previous", "turn"), turns_material({row.index: row for row in (previous, message)}), strict=True)
     )
-    return parse_yes_no(context.ask("scene_break", material, max_tokens=ANSWER_TOKENS)) is not False
+    try:
+        return parse_yes_no(context.ask("scene_break", material, max_tokens=ANSWER_TOKENS)) is not False
+    except Refused:
+        return True
 
 
 def _start_of_scene(context: Context, index: int, ended: Sequence[tuple[Message, str, str]] = ()) -> int:
@@ -167,11 +171,14 @@ def _start_of_scene(context: Context, index: int, ended: Sequence[tuple[Message,
 
 
 def _recap(context: Context, last: Message, ended: Sequence[tuple[Message, str, str]]) -> str:
-    """Ask for a recap of the scene that ends with ``last``; empty if none of its messages is visible."""
+    """Ask for a recap of the scene that ends with ``last``; empty if it has no text, or if the model refuses."""
     start = _start_of_scene(context, last.index, ended)
     turns = Window(messages_between(context.chat, start, last.index)).turns
     if not turns:
         return ""
     shown = within_budget(turns, context.token_budget)
-    reply = context.ask("scene_recap", {"turns": turns_material(shown)}, max_tokens=RECAP_TOKENS)
+    try:
+        reply = context.ask("scene_recap", {"turns": turns_material(shown)}, max_tokens=RECAP_TOKENS)
+    except Refused:
+        return ""  # the scene is kept without
     return parse_free_text(reply, MAX_RECAP)
