@@ -20,7 +20,7 @@ BYTES_PER_TOKEN = 4  # of UTF-8; English has about 4 letters a token, Chinese a 
 # Tokens of a reading besides its messages, of a review, and of a closing call, as measured with scripted replies.
 READING_TOKENS, REVIEW_TOKENS, CLOSING_TOKENS = 3000, 1200, 4000
 REPLY_TOKENS = 600  # tokens of a reply
-SEPARATE_CALLS = 5  # calls that read a window where each tier has its own
+SEPARATE_CALLS = 7  # calls that read a window where each tier has its own
 MONEY = Decimal("0.01")
 
 

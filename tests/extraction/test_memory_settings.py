@@ -24,7 +24,8 @@ def test_settings_whose_defaults_differ_by_profile() -> None:
     small, hosted = defaults("A"), defaults("B")
     differing = {name for name in SETTINGS if getattr(small, name) != getattr(hosted, name)}
     assert differing == {
-        "new_per_kind", "canon", "continuity", "model_triggers", "duplicate", "cross_kind_duplicate", "same_topic",
+        "new_per_kind", "chunk", "scene_check", "canon", "continuity", "model_triggers", "duplicate",
+        "cross_kind_duplicate", "same_topic",
         "word_duplicate", "word_cross_kind_duplicate", "word_same_topic",
     }  # fmt: skip
     assert (small.new_per_kind, hosted.new_per_kind) == (2, 4)

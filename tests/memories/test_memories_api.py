@@ -19,7 +19,10 @@ MEMORY_FIELDS = set(
     "superseded_by source_instance participating_instances pinned hidden edited_by version embedding_model created_at "
     "updated_at".split()
 )
-RUN_FIELDS = set("id chat state stage tiers backend model done total counts error started_at finished_at llm".split())
+RUN_FIELDS = set(
+    "id chat state stage tiers backend model done total counts error started_at finished_at llm "
+    "waits_for wait_until estimate".split()
+)
 STORY = [
     "*Alice moved to Paris in March with her brother Tom.*",
     "Hm.",

@@ -18,6 +18,7 @@ from apps.extraction.stages.prompt_echo import PromptEchoes
 from apps.extraction.stages.provenance import find_source_turn
 from apps.extraction.stages.relationships import find_relationship_changes
 from apps.extraction.stages.triggers import find_triggers
+from apps.llm.generation import Refused
 from apps.memories.models import Memory
 from apps.memories.neighbours import Scope, find_neighbours, memory_ids_from, neighbours_by_words, unembedded_memories
 from apps.memories.operations.verdicts import Limits, VerdictBatch, hash_of, write_verdicts
@@ -85,7 +86,12 @@ def outcome_of(context: Context, proposals: Proposals, answers: Mapping[Pair, Re
     verdicts = _reject_excess(verdicts, context.settings.new_per_kind, proposals.previous_ids)
     batch = replace(proposals.batch, verdicts=verdicts)
     batch = replace(batch, triggers=find_triggers(context, batch))
-    relationships = find_relationship_changes(context, batch) if batch.tier == Memory.Tier.LONG_TERM else None
+    relationships, error = None, ""
+    if batch.tier == Memory.Tier.LONG_TERM:
+        try:
+            relationships = find_relationship_changes(context, batch)
+        except Refused as failure:
+            error = failure.detail  # the memories are stored without, and the turns can be read again
 
     def write() -> Counter[str]:
         counts = write_verdicts(batch)
@@ -93,7 +99,7 @@ def outcome_of(context: Context, proposals: Proposals, answers: Mapping[Pair, Re
             counts["relationships"] = relationships.write()
         return counts
 
-    return StageOutcome(write, proposals.unused)
+    return StageOutcome(write, proposals.unused, error)
 
 
 def _ask_for_candidates(context: Context, turns: Mapping[int, Message], tier: str) -> str:

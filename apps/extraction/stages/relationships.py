@@ -9,7 +9,6 @@ from apps.extraction.parsers.relationships import RelationshipLine, parse_relati
 from apps.extraction.stages.context import Context, turns_material
 from apps.extraction.stages.people import canonical_names, is_named, known_people
 from apps.extraction.stages.provenance import find_source_turn
-from apps.llm.generation import Refused
 from apps.memories.candidates import MAGNITUDES
 from apps.memories.models import Entity, Relationship
 from apps.memories.operations.relationships import write_relationships
@@ -34,16 +33,13 @@ class RelationshipChanges:
 
 
 def find_relationship_changes(context: Context, batch: VerdictBatch) -> RelationshipChanges | None:
-    """Ask for changes in the turns. Return None if nothing in them is new (without asking), or if the model fails."""
+    """Ask for changes in the turns. Return None, without asking, if nothing in them is new. Raise Refused."""
     if not context.replies and not batch.verdicts and not _was_invalidated(context, batch):
         return None
     people = known_people(context, batch.character)
     names = _names(context, batch, people)
     material = {"turns": turns_material(batch.turns), "names": names, "known": known_relationships(context)}
-    try:
-        parsed = parse_relationships(context.ask("relationships", material, max_tokens=MAX_TOKENS))
-    except Refused:
-        return None  # the memories are stored without relationships
+    parsed = parse_relationships(context.ask("relationships", material, max_tokens=MAX_TOKENS))
     canonical = canonical_names(context.participants, people)
     texts = {number: f"{turn.name}: {turn.mes}" for number, turn in batch.turns.items()}
     lines = []

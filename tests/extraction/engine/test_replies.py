@@ -9,9 +9,9 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.common import jobs
-from apps.extraction import pipeline, runs, tasks
+from apps.extraction import pipeline, tasks
 from apps.extraction.models import ExtractionRun, ModelCall
-from apps.extraction.progress import refused_messages, retry_refused
+from apps.extraction.progress import messages_to_extract, refused_messages, retry_refused
 from apps.llm.models import TokenLimit
 from apps.memories.models import Memory
 from tests.extraction.engine import storyteller
@@ -127,9 +127,9 @@ def test_messages_with_no_usable_reply_are_not_read_and_cost_no_other_tier(
     assert all(call.error for call in run.calls.filter(task="long_term"))
     assert [message.index for message in refused_messages(chat)] == [3, 4]
     assert "long_term" not in message(chat, 3).progress.tiers
-    assert not runs.is_due(chat)  # the model is not asked again at every new message
+    assert not messages_to_extract(chat, TIERS, 0, 5)  # the model is not asked again at every new message
     retry_refused(chat)
-    assert runs.is_due(chat)
+    assert messages_to_extract(chat, TIERS, 0, 5)
     assert read(chat, tiers=TIERS).state == "succeeded"
     assert texts(chat, tier="long_term") == [TEXT, KEPT[0]]
     assert not refused_messages(chat)
