@@ -90,7 +90,8 @@ def test_queries_do_not_grow_with_the_memories(api, chat, remember, django_asser
     [first] = [remember(UNRELATED[0])]
     rows = [
         Memory(
-            owner=chat.owner, chat=chat, character=chat.character, tier="long_term", kind="fact", text=f"Number {n}.",
+            owner=chat.owner, chat=chat, story=chat.story, character=chat.character, tier="long_term", kind="fact",
+            text=f"Number {n}.",
             embedding=first.embedding, embedding_model=first.embedding_model,
         )
         for n in range(3000)

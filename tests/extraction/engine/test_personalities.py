@@ -109,8 +109,6 @@ def check_equal(personality: str, chat: Chat, expected: Chat) -> None:
         assert set(active(expected)) <= set(active(chat))
         arcs, expected_arcs = ([row[1] for row in told(one) if row[0] == "arc"] for one in (chat, expected))
         assert arcs == expected_arcs
-            row[1:4] for row in told(expected) if row[0] == "arc"
-        }
     else:
         assert essence(chat) == essence(expected)
 
