@@ -201,7 +201,7 @@ def _run_step(
             rows = Character.objects.for_owner(context.owner_id).filter(pk=context.character.pk)
             list(rows.select_for_update().values_list("pk"))
         tiers = [tier for tier in stage.tiers if tier in context.tiers] if ends else []
-        is_refused = was_refused or bool(outcome.error)
+        is_refused = was_refused or bool(outcome.error) or _is_refused_in_part(context.run, stage, window)
         # The fingerprints of the messages are stored even if no tier has read them, so that an edit is noticed.
         progress.mark_extracted(
             context.chat, window.messages, [] if is_refused else tiers, refused=tiers if is_refused else []
@@ -214,6 +214,13 @@ def _run_step(
         )
         runs.finish_step(context.run, result)
     return outcome.error
+
+
+def _is_refused_in_part(run: ExtractionRun, stage: Stage, window: Window) -> bool:
+    """Return whether the model refused to read another part of the message that the window is a part of."""
+    if window.part is None:
+        return False
+    return run.steps.filter(stage=stage.name, first=window.messages[0]).exclude(error="").exists()
 
 
 def _reading_tiers(context: Context) -> list[str]:

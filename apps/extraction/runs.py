@@ -10,7 +10,6 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from apps.chats.locking import lock_chat
@@ -173,15 +172,14 @@ def finish_step(run: ExtractionRun, result: StepResult) -> None:
 
 
 def stored_reply(run: ExtractionRun, key: str) -> ModelCall | None:
-    """Return an earlier call with the same key whose reply may be used again, or None.
+    """Return an earlier call with the same key, whose reply may be used again, or None.
 
-    It is a call of this run or, unless this one reads messages again, of the chat's runs that did not succeed.
+    It is a call of this run or, unless a person wants messages to be read or texts to be written again, of the chat.
     """
     calls = ModelCall.objects.for_owner(run.owner_id).filter(key=key, error="")
-    reusable = Q(run=run)
-    if not run.again:
-        reusable |= Q(run__chat=run.chat_id, run__state__in=(jobs.Job.State.FAILED, jobs.Job.State.CANCELLED))
-    return calls.filter(reusable).order_by("-pk").first()
+    is_repetition = run.again or not set(run.tiers) & set(READING_TIERS)
+    calls = calls.filter(run=run) if is_repetition else calls.filter(run__chat=run.chat_id)
+    return calls.order_by("-pk").first()
 
 
 @transaction.atomic

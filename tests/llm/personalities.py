@@ -5,6 +5,7 @@
 Each misbehaves again and again, but lets a persistent caller through: what is asked often enough is answered.
 """
 
+import itertools
 import json
 import re
 import threading
@@ -86,10 +87,12 @@ def refuser(answer: Answer) -> Answer:
 def rate_limiter(answer: Answer) -> Answer:
     """Allow every fourth call only; ask for a wait of no time, or of an hour."""
 
+    calls = itertools.count(1)
+
     def reply(request: Request) -> Reply:
-        if request.number % 4:
-            seconds = "3600" if request.number % 4 == 1 else "0"
-            return Reply("Slow down.", status=429, headers={"Retry-After": seconds})
+        number = next(calls) % 4
+        if number:
+            return Reply("Slow down.", status=429, headers={"Retry-After": "3600" if number == 1 else "0"})
         return Reply(_text(answer, request))
 
     return reply
@@ -166,8 +169,10 @@ def foreigner(answer: Answer) -> Answer:
 def breaker(answer: Answer) -> Answer:
     """Break two of three streams in their middle."""
 
+    calls = itertools.count(1)
+
     def reply(request: Request) -> Reply:
-        return Reply(_text(answer, request), stream=True, break_after=3 if request.number % 3 else None)
+        return Reply(_text(answer, request), stream=True, break_after=3 if next(calls) % 3 else None)
 
     return reply
 

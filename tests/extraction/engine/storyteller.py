@@ -69,7 +69,8 @@ def value_of(request: Request, name: str) -> str:
 
 
 def _asked(request: Request) -> tuple[str, Values]:
-    return _read(request.messages[-1]["content"]) if request.messages else ("", {})
+    asked = [message["content"] for message in request.messages if message["role"] == "user"]
+    return _read(asked[0]) if asked else ("", {})
 
 
 def _read(prompt: str) -> tuple[str, Values]:
