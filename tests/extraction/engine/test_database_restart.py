@@ -29,7 +29,7 @@ from apps.accounts.operations import create_token
 print(create_token(User.objects.create_user("alice@example.com", "alice-password"), name="test")[1])
 """
 SWEEP = "from apps.extraction.tasks import sweep_runs; sweep_runs()"
-QUIET = {"index_messages": False, "chunk": 5}
+QUIET = {"index_messages": False, "chunk": 5, "reading": "separate"}
 
 
 class Client:

@@ -20,7 +20,7 @@ from apps.chats.operations import purge_chat
 from apps.common import jobs
 from apps.extraction import runs, tasks
 from apps.extraction.models import ExtractionRun, RunStep
-from apps.extraction.pipeline import CLOSING_STAGES, READING_STAGES
+from apps.extraction.pipeline import CLOSING_STAGES, SEPARATE_STAGES
 from apps.extraction.settings.operations import change_settings
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.layers import Row, told
@@ -165,7 +165,7 @@ def test_workers_killed_at_every_stage_of_a_run_cost_nothing_and_double_nothing(
     undisturbed = told_by()
     expected = as_it_should_be(undisturbed)
     assert set(RunStep.objects.for_owner(undisturbed.owner_id).values_list("stage", flat=True)) == set(ASKS)
-    assert set(ASKS) == {stage.name for stage in (*READING_STAGES, *CLOSING_STAGES)}
+    assert set(ASKS) == {stage.name for stage in (*SEPARATE_STAGES, *CLOSING_STAGES)}
     assert {row[0] for row in expected} == {
         "memory", "arc", "scene", "ledger", "knowledge", "relationship", "digest",
     }  # fmt: skip
