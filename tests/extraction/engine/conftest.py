@@ -45,6 +45,7 @@ def connect(server: ScriptedServer) -> Callable[..., Connection]:
             "model": "storyteller",
             "embedding_model": "scripted-vectors",
             "timeout": 5,
+            "parallel_calls": 16,  # a killed process holds its place for half a minute
         }
         connection = create_connection(owner, **(given | fields))
         use_for(connection, generation=True, embeddings=True)
