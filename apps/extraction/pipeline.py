@@ -147,15 +147,17 @@ def _run_stages(
     context: Context, stages: Sequence[Stage], window: Window, members: Sequence[Character | None]
 ) -> Iterator[None]:
     """Run the unfinished stages of the run's tiers over one window, and yield after each."""
-    tiers = _pending_tiers(context, window)
+    rows = RunStep.objects.for_owner(context.owner_id).filter(run=context.run, window=window.key)
+    finished = {(row.stage, row.character_id): row.error for row in rows}
+    # A tier that has read the window may have a stage left that merges what it learnt.
+    begun = {tier for stage in stages for tier in stage.tiers if stage.name in {name for name, _ in finished}}
+    tiers = _pending_tiers(context, window) | begun & set(context.run.tiers)
     steps = [
         (stage, member)
         for stage in stages
         if tiers.intersection(stage.tiers)
         for member in (members if stage.per_member else [None])
     ]
-    rows = RunStep.objects.for_owner(context.owner_id).filter(run=context.run, window=window.key)
-    finished = {(row.stage, row.character_id): row.error for row in rows}
     context.tiers = tiers
     errors: dict[str, bool] = {}  # whether the model refused to read the window, by stage
     for number, (stage, member) in enumerate(steps):
