@@ -52,7 +52,8 @@ def on_chat_branched(chat: Chat, **kwargs: Any) -> None:
 
 def on_chat_restored(chat: Chat, **kwargs: Any) -> None:
     """Index what was not while the chat was in the bin. The sweep of chats starts a run if one is due."""
-    transaction.on_commit(partial(index_chat.delay, chat_id=str(chat.pk)))
+    if settings_of(chat).index_messages:
+        request_index_job(chat)
 
 
 def invalidate_if_exists(chat: Chat) -> None:
