@@ -186,7 +186,7 @@ def run_next(queue: str) -> None:
 
 
 def claim_next(models: Sequence[type[Job]]) -> Job | None:
-    """Claim the job whose turn it is among those of ``models``. Return None if there is none to claim.
+    """Claim the next job of ``models``; owners take turns. Return None if there is none to claim.
 
     First come owners with the fewest running jobs, then those whose last turn is the longest ago; of an owner's jobs
     those of the model that is named first, then the one that has waited longest.

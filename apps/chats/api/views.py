@@ -84,7 +84,7 @@ class ChatView(APIView):
 
     @extend_schema(parameters=[ChatDeletionQuery], responses={204: None})
     def delete(self, request: Request, chat_id: UUID) -> Response:
-        """Put the chat into the bin for 30 days. What was remembered in it alone goes with it."""
+        """Put the chat into the bin for 30 days, with the memories that come from it alone."""
         query = read_query(ChatDeletionQuery, request)
         if query["purge"]:
             operations.purge_chat(request.user, chat_id, keep_memories=query["keep_memories"])

@@ -20,7 +20,7 @@ BIN_PERIOD = dt.timedelta(days=30)  # time in the bin after which a chat is dele
 def delete_chat(chat: Chat, *, keep_memories: bool = False) -> None:
     """Put a chat into the bin. Its branches stay. Raise Missing if it is in the bin already.
 
-    What was remembered in it alone goes with it; with ``keep_memories``, not what its character learnt.
+    Memories that come from it alone are put there too; with ``keep_memories``, not what its character learnt.
     """
     locked = lock_chat(chat.owner_id, chat.pk)
     lock_owner(chat.owner_id)  # two chats that remember the same are not deleted or restored at the same time
