@@ -52,13 +52,13 @@ def test_a_call_is_watched_while_the_model_thinks(connect: Connect, server: Scri
 
 
 @both
-@pytest.mark.parametrize("reply", [Reply("Hello.", delay=30), Reply("Hello, Alice.", piece=3, stall_after=4)])
+@pytest.mark.parametrize("reply", [Reply("Hello.", delay=100), Reply("Hello, Alice.", piece=3, stall_after=4)])
 def test_an_exception_of_the_watch_aborts_the_call(connect: Connect, server: ScriptedServer, backend, reply):
     server.reply_with(reply)
     begun = time.monotonic()
     with pytest.raises(Cancelled):
         generate(connect(backend=backend), watch=Watch(cancel_at=3))
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 60
     assert len(server.requests) == 1
 
 
@@ -86,7 +86,7 @@ def test_a_wait_before_a_retry_is_watched(connect: Connect, server: ScriptedServ
     begun = time.monotonic()
     with pytest.raises(Cancelled):
         generate(connect(backend=backend), watch=Watch(cancel_at=5))
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 15
 
 
 def test_retry_after_is_respected(connect: Connect, server: ScriptedServer):

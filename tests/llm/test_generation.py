@@ -1,5 +1,4 @@
 import threading
-import time
 
 import pytest
 
@@ -49,10 +48,9 @@ def test_a_builtin_task_is_left_at_once_when_watch_raises(monkeypatch):
     def cancelled():
         raise ClaimLost
 
-    started = time.monotonic()
     with pytest.raises(ClaimLost):
         get_backend().generate(long_request("tests.slow"), cancelled)
-    assert time.monotonic() - started < 5
+    assert not released.is_set()
     released.set()
 
 

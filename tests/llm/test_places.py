@@ -118,14 +118,14 @@ def test_chats_take_turns_on_a_connection(connect: Connect, server: ScriptedServ
 
 
 def test_the_time_limit_of_a_call_begins_when_it_is_sent(connect: Connect, server: ScriptedServer):
-    connection = connect(parallel_calls=1, timeout=1)
-    server.reply_to(lambda request: request.kind == "generation", lambda request: Reply("Hello.", delay=0.7))
+    connection = connect(parallel_calls=1, timeout=3)
+    server.reply_to(lambda request: request.kind == "generation", lambda request: Reply("Hello.", delay=1.6))
     threads = [call_in_thread(connection, "other") for _ in range(2)]
     wait_until(lambda: waiting(connection) == 1)
     watch = Watch()
     start = time.monotonic()
     assert backend_for(connection.owner_id).generate(request_of("mine"), watch).text == "Hello."
-    assert time.monotonic() - start > 1
+    assert time.monotonic() - start > 3
     assert watch.calls > 10, "the caller sends heartbeats while it waits"
     for thread in threads:
         thread.join(20)
@@ -146,14 +146,13 @@ def test_a_call_that_waits_can_be_cancelled(connect: Connect, server: ScriptedSe
 
 def test_a_search_and_a_test_do_not_wait_for_a_place(connect: Connect, server: ScriptedServer):
     connection = connect(parallel_calls=1)
-    server.reply_to(lambda request: request.prompt == "other", Reply("Hello.", delay=1))
+    server.reply_to(lambda request: request.prompt == "other", Reply("Hello.", delay=5))
     thread = call_in_thread(connection, "other")
     wait_until(lambda: bool(server.requests))
-    start = time.monotonic()
     assert embedder_for(connection.owner_id).embed(["ship"]).shape == (1, 16)
     assert ConnectedBackend(connection, is_urgent=True).generate(request_of("ready?")).text == "Hello."
-    assert time.monotonic() - start < 0.7
-    thread.join(20)
+    assert thread.is_alive(), "the other call holds the connection's only place"
+    thread.join(60)
 
 
 def test_a_call_ends_its_wait_when_its_connection_is_deleted(connect: Connect, server: ScriptedServer):
