@@ -63,7 +63,9 @@ def start_fresh(owner: Owner, chat: Chat) -> ChatMemory:
     inherited = Inheritance.objects.for_owner(owner).filter(chat=chat, memory__tier=Memory.Tier.SESSION)
     inherited.filter(state=Memory.State.ACTIVE).update(**retired)
     for model in _LAYER_MODELS:
-        rows = model.objects.for_owner(owner).filter(chat=chat).exclude(state="retired")
+        rows: Any = model.objects.for_owner(owner).filter(chat=chat).exclude(state="retired")
+        if model is VersionedText:  # the canon rests on long-term memories, which stay
+            rows = rows.exclude(kind=VersionedText.Kind.CANON)
         rows.update(**retired, state_before=F("state"), updated_at=timezone.now())
     mark_all_extracted(chat)
     memory = ChatMemory.of_chat(chat)

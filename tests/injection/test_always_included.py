@@ -122,7 +122,7 @@ def test_recaps_of_the_last_scenes_stand_in_the_prompt(api, chat):
 
 def test_a_repair_note_stands_in_the_next_prompt_only(api, chat):
     reply = append_messages(chat.owner, chat.pk, [parsed("Mira, who is dead, waves.")]).messages[0]
-    write_version(chat.owner_id, "repair", chat=chat, text="Let it turn out to be her twin.", last=reply)
+    write_version(chat, "repair", text="Let it turn out to be her twin.", last=reply)
     for _ in range(2):  # also when the prompt is made again
         assert "her twin" in slots(api, chat, "Who is that?")["repair"]
     append_messages(chat.owner, chat.pk, [parsed("Who is that?", is_user=True)])

@@ -463,7 +463,7 @@ def test_nobody_and_too_many_are_not_drawn() -> None:
 
 def test_a_text_is_written_and_an_earlier_version_made_current(site: Client, chat: Chat, book: str) -> None:
     text = "[SUMMARY]\n1. Scene and setting: the inn\n3. Key events:\n- They met.\n[/SUMMARY]"
-    first = write_version(chat.owner_id, "summary", chat=chat, text=text, last=turn(chat, 5))
+    first = write_version(chat, "summary", text=text, last=turn(chat, 5))
     html = page(site, f"{book}story/")
     assert "<dt>Key events</dt>" in html
     assert "<li>They met.</li>" in html

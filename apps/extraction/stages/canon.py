@@ -10,12 +10,13 @@ from apps.chats.models import Message
 from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window
 from apps.extraction.stages.members import is_members_turn
+from apps.extraction.stages.turns import messages_between
 from apps.llm.tokens import count_tokens
 from apps.memories.lineage import is_seen_in
 from apps.memories.models import Arc, Memory, VersionedText
 from apps.memories.operations.texts import write_version
 from apps.memories.queries.memories import active_memories
-from apps.memories.queries.texts import is_outdated
+from apps.memories.queries.texts import current_version, is_outdated
 
 MAX_TOKENS = 600
 MAX_TEXT = 6000  # characters
@@ -29,7 +30,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     """
     arcs = _resolved_arcs(context)
     is_requested = context.run.tiers == ["canon"]
-    current = _current(context)
+    current = current_version(context.chat, VersionedText.Kind.CANON, context.character)
     is_due = _is_due(context, arcs, current) and is_members_turn(context, VersionedText.Kind.CANON)
     if not is_requested and not is_due:
         return NO_OUTCOME
@@ -44,30 +45,24 @@ def run(context: Context, window: Window) -> StageOutcome:
     subject = context.character.name if context.character else context.chat.title
     reply = context.ask("canon", {"subject": subject, "arcs": summaries, "memories": memories}, max_tokens=MAX_TOKENS)
     text = parse_free_text(reply, MAX_TEXT)
+    last = messages_between(context.chat, 0, context.last_index, limit=1)[-1]
     if not text:
         return StageOutcome(unused=["The reply contained no text."])
 
     def write() -> Counter[str]:
-        if _current(context) != current:
+        if current_version(context.chat, VersionedText.Kind.CANON, context.character) != current:
             return Counter()  # edited by the user in the meantime
         write_version(
-            context.owner_id,
+            context.chat,
             VersionedText.Kind.CANON,
-            chat=None if context.character else context.chat,
             character=context.character,
             text=text,
+            last=last,
             run_id=context.run.pk,
         )
         return Counter(canon=1)
 
     return StageOutcome(write)
-
-
-def _current(context: Context) -> VersionedText | None:
-    rows = VersionedText.objects.for_owner(context.owner_id).filter(
-        kind=VersionedText.Kind.CANON, state=VersionedText.State.CURRENT, character=context.character
-    )
-    return rows.filter(chat=None if context.character else context.chat).first()
 
 
 def _is_due(context: Context, arcs: Any, current: VersionedText | None) -> bool:

@@ -93,11 +93,11 @@ def outcome_of(context: Context, check: Check, answer: str) -> StageOutcome:
 
     def write() -> Counter[str]:
         parts = {"issues": issues, "message": str(check.reply.pk)}
-        common: dict[str, Any] = {"chat": context.chat, "last": check.reply, "run_id": context.run.pk}
+        common: dict[str, Any] = {"last": check.reply, "run_id": context.run.pk}
         text = "\n".join(issue["text"] for issue in issues)
-        write_version(context.owner_id, VersionedText.Kind.CONTINUITY, text=text, parts=parts, **common)
+        write_version(context.chat, VersionedText.Kind.CONTINUITY, text=text, parts=parts, **common)
         if note:
-            write_version(context.owner_id, VersionedText.Kind.REPAIR, text=note, **common)
+            write_version(context.chat, VersionedText.Kind.REPAIR, text=note, **common)
         return Counter(contradictions=len(issues))
 
     return StageOutcome(write, parsed.unused)

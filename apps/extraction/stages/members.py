@@ -2,8 +2,6 @@
 
 import datetime as dt
 
-from django.db.models import Q
-
 from apps.extraction.stages.context import Context
 from apps.memories.models import VersionedText
 from apps.memories.witnesses import learners
@@ -20,7 +18,7 @@ def is_members_turn(context: Context, kind: VersionedText.Kind) -> bool:
         return True
     windows = context.run.steps.exclude(last=None).values("window").distinct().count()
     rows = VersionedText.objects.for_owner(context.owner_id).filter(kind=kind, state=VersionedText.State.CURRENT)
-    written = dict(rows.filter(Q(chat=context.chat) | Q(chat=None)).values_list("character_id", "created_at"))
+    written = dict(rows.filter(chat=context.chat).values_list("character_id", "created_at"))
     made = rows.filter(run=context.run).count()
     mine = written.get(context.character.pk, NEVER) if context.character else NEVER
     older = sum(written.get(member.pk, NEVER) < mine for member in learners(context.chat) if member)

@@ -44,9 +44,8 @@ def run(context: Context, window: Window) -> StageOutcome:
         if _current(context) != current:
             return Counter()  # edited by the user in the meantime
         write_version(
-            context.owner_id,
+            context.chat,
             VersionedText.Kind.PROFILE,
-            chat=context.chat,
             character=context.character,
             text="\n\n".join(filter(None, parts.values())),
             parts=parts,

@@ -45,9 +45,8 @@ def run(context: Context, window: Window) -> StageOutcome:
         if current_summary(context) != current:
             return Counter()  # edited by the user or invalidated in the meantime
         write_version(
-            context.owner_id,
+            context.chat,
             VersionedText.Kind.SUMMARY,
-            chat=context.chat,
             text=summary.text,
             parts={
                 "sections": {str(number): text for number, text in summary.sections.items()},

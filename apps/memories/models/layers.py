@@ -225,8 +225,11 @@ class Relationship(StoryModel, LayerEntry):
         indexes = [models.Index("owner", "subject", "state", name="relationship_owner_subject")]
 
 
-class VersionedText(LayerEntry):
-    """One version of a text derived from a chat or its memories. ``source`` is the last message that it covers."""
+class VersionedText(StoryModel, LayerEntry):
+    """One version of a text derived from a chat or its memories. ``source`` is the last message that it covers.
+
+    A row without a chat is a canon that a person wrote in a chat that is purged and whose character keeps it.
+    """
 
     SCHEMA_VERSION = 1  # version of the shape of ``document``
 
@@ -255,7 +258,7 @@ class VersionedText(LayerEntry):
         constraints = [
             *LayerEntry.Meta.constraints,
             models.UniqueConstraint(
-                fields=["owner", "kind", "chat", "character"],
+                fields=["owner", "kind", "chat", "story", "character"],
                 condition=Q(state="current"),
                 name="versioned_text_one_current",
                 nulls_distinct=False,

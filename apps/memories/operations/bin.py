@@ -23,6 +23,7 @@ from apps.memories.models import (
     MemorySource,
     Relationship,
     RetiredReason,
+    VersionedText,
 )
 from apps.memories.operations.memories import retract_memories
 from apps.memories.querysets import MemoryQuerySet
@@ -46,6 +47,7 @@ def on_chat_purged(chat: Chat, **kwargs: Any) -> None:
     """Delete what is remembered of a chat for good, in the transaction that deletes the chat, and before it."""
     if chat.keeps_memories:
         _memories_of(chat).filter(tier=Memory.Tier.LONG_TERM, in_bin=False).update(kept=True)
+        _keep_canon(chat)
     _delete_layers(chat)
     gone = _memories_in_bin_only_of(chat)
     gone_ids = list(gone.values_list("pk", flat=True))
@@ -139,6 +141,17 @@ def _delete_layers(chat: Chat) -> None:
     for rows in (arcs, relationships, ledger, knowledge):
         rows.delete()
     _delete_unnamed(chat.owner_id, named)
+
+
+def _keep_canon(chat: Chat) -> None:
+    """Detach the canon that a person wrote from its chat. It replaces one kept from a branch that was purged before."""
+    rows = VersionedText.objects.for_owner(chat.owner_id).filter(
+        kind=VersionedText.Kind.CANON, state=VersionedText.State.CURRENT
+    )
+    mine = rows.filter(chat=chat, character__isnull=False).exclude(edited_by="")
+    kept_before = rows.filter(chat=None, story=chat.story, character__in=mine.values("character"))
+    kept_before.update(state=VersionedText.State.REPLACED)
+    mine.update(chat=None)
 
 
 def _delete_unnamed(owner_id: UUID, entity_ids: Collection[UUID]) -> None:

@@ -9,16 +9,17 @@ from django.utils import timezone
 
 from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat, Message
+from apps.common.problems import Missing
 from apps.memories.models import VersionedText
+from apps.memories.queries.texts import current_version
 
 PROFILE_SECTIONS = ("character_state", "world_state", "relationship_matrix")
 
 
 def write_version(
-    owner_id: UUID,
+    chat: Chat,
     kind: str,
     *,
-    chat: Chat | None = None,
     character: Character | None = None,
     text: str = "",
     parts: Mapping[str, Any] | None = None,
@@ -26,19 +27,17 @@ def write_version(
     run_id: UUID | None = None,
     editor: str = "",
 ) -> VersionedText:
-    """Write a new version of a text and make it the current one.
+    """Write a new version of a text and make it the current one. The caller holds the chat's lock.
 
     ``last`` is the last message that it covers; ``editor`` is empty for a run's version.
     """
-    if character is not None:  # runs of the character's other chats may write this version too
-        Character.objects.for_owner(owner_id).select_for_update().get(pk=character.pk)
-    versions = VersionedText.objects.for_owner(owner_id).filter(kind=kind, chat=chat, character=character)
+    versions = VersionedText.objects.for_owner(chat.owner_id).filter(kind=kind, chat=chat, character=character)
     latest = versions.order_by("-version").first()
     versions.filter(state=VersionedText.State.CURRENT).update(
         state=VersionedText.State.REPLACED, updated_at=timezone.now()
     )
     return VersionedText.objects.create(
-        owner_id=owner_id,
+        owner_id=chat.owner_id,
         kind=kind,
         chat=chat,
         character=character,
@@ -58,36 +57,38 @@ def edit_text(
 ) -> VersionedText:
     """Write a person's version of a summary, a profile or the canon.
 
-    Parts that are not given, and the last message covered, are those of the current version. The text of a profile
-    is made from its sections.
+    Parts that are not given are those of the current version. The last message covered is the summary's, and for the
+    other texts the chat's newest: a branch that begins earlier doesn't get them. The text of a profile is made from its
+    sections.
     """
-    lock_chat(chat.owner_id, chat.pk)
-    # The canon of a character applies to all of their chats.
-    of_character = kind == VersionedText.Kind.CANON and character is not None
-    scope: dict[str, Any] = {"chat": None if of_character else chat, "character": character}
-    versions = VersionedText.objects.for_owner(chat.owner_id).filter(kind=kind, **scope)
-    current = versions.filter(state=VersionedText.State.CURRENT).first()
+    chat = lock_chat(chat.owner_id, chat.pk)
+    current = current_version(chat, kind, character)
     merged = (current.parts if current else {}) | parts
     if kind == VersionedText.Kind.PROFILE:
         text = "\n\n".join(filter(None, (merged.get(name, "") for name in PROFILE_SECTIONS)))
+    if kind == VersionedText.Kind.SUMMARY:
+        last = current.source if current else None
+    else:
+        last = Message.objects.for_owner(chat.owner_id).with_swipes().filter(chat=chat).order_by("index").last()
     return write_version(
-        chat.owner_id,
+        chat,
         kind,
-        **scope,
+        character=character,
         text=text if text is not None else current.text if current else "",
         parts=merged,
-        last=current.source if current else None,
+        last=last,
         editor=editor,
     )
 
 
 @transaction.atomic
 def restore_version(version: VersionedText, *, editor: str) -> VersionedText:
-    """Write a new current version with the content of an earlier one."""
+    """Write a new current version with the content of an earlier one. Raise Missing if its chat was purged."""
+    if version.chat_id is None:
+        raise Missing("The chat of this text was deleted.")
     return write_version(
-        version.owner_id,
+        lock_chat(version.owner_id, version.chat_id),
         version.kind,
-        chat=version.chat,
         character=version.character,
         text=version.text,
         parts=version.parts,

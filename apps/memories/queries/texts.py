@@ -2,23 +2,40 @@
 
 from django.db.models import Q, QuerySet
 
-from apps.chats.models import Character, Chat
-from apps.memories.lineage import is_seen_in
+from apps.chats.models import Character, Chat, Participant
+from apps.memories.lineage import is_remembered, is_seen_in
 from apps.memories.models import Arc, Memory, VersionedText
 
 
-def current_version(chat: Chat, kind: str) -> VersionedText | None:
-    """Return the current version of a text, if there is one."""
-    return versions_in(chat, kind).filter(state=VersionedText.State.CURRENT).first()
+def current_version(chat: Chat, kind: str, character: Character | None = None) -> VersionedText | None:
+    """Return the current version of the text of a chat and character, if there is one."""
+    versions = versions_in(chat, kind).filter(state=VersionedText.State.CURRENT)
+    return versions.filter(character=character).first()
 
 
 def versions_in(chat: Chat, kind: str) -> QuerySet[VersionedText]:
-    """Return all versions of a kind of text, newest first. The canon belongs to the character, the rest to the chat."""
+    """Return all versions of a kind of text, newest first.
+
+    A character's canon that a person wrote in another story applies until the chat has one of its own. A canon made
+    by a run does not: it may tell what only another branch of this story knows.
+    """
     mine = Q(chat=chat)
-    if kind == VersionedText.Kind.CANON and chat.character_id:
-        mine |= Q(chat=None, character=chat.character_id)
+    if kind == VersionedText.Kind.CANON:
+        mine |= Q(pk__in=_canon_of_other_stories(chat).values("pk"))
     rows: QuerySet[VersionedText] = VersionedText.objects.for_owner(chat.owner_id).filter(mine, kind=kind)
     return rows.select_related("source", "character").order_by("-pk")
+
+
+def _canon_of_other_stories(chat: Chat) -> QuerySet[VersionedText]:
+    """Return a person's newest canon for each character that has none in the chat itself."""
+    rows: QuerySet[VersionedText] = VersionedText.objects.for_owner(chat.owner_id).filter(
+        kind=VersionedText.Kind.CANON, state=VersionedText.State.CURRENT, character__isnull=False
+    )
+    members = Participant.objects.for_owner(chat.owner_id).filter(chat=chat).values("character")
+    here = rows.filter(chat=chat).values("character")
+    others = rows.exclude(edited_by="").exclude(character__in=here).exclude(story=chat.story).filter(is_remembered())
+    others = others.filter(Q(character=chat.character_id) | Q(character__in=members))
+    return others.order_by("character", "-pk").distinct("character")
 
 
 def versions_of(character: Character) -> QuerySet[VersionedText]:

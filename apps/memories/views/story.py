@@ -14,7 +14,7 @@ from apps.memories.forms.layers import ProfileForm, TextForm
 from apps.memories.memory_book import MemoryBook
 from apps.memories.models import VersionedText
 from apps.memories.operations.texts import edit_text, restore_version
-from apps.memories.queries.texts import current_version
+from apps.memories.queries.texts import versions_in
 from apps.memories.views.access import own_book, own_entry, redirect_back
 from apps.memories.views.book import render_tab
 
@@ -40,9 +40,7 @@ def story(request: HttpRequest, **scope: UUID) -> HttpResponse:
     for version in book.texts():
         if version.state in by_state:
             by_state[version.state][version.kind].append(version)
-    # The URLs that make and edit the canon contain a chat, so a character's book uses the newest one.
-    chat = book.chat or Chat.objects.for_owner(request.user).filter(character=book.character).order_by("-pk").first()
-    return render_tab(request, book, "story", current=current, earlier=earlier, any_chat=chat)
+    return render_tab(request, book, "story", current=current, earlier=earlier)
 
 
 @login_required
@@ -52,7 +50,7 @@ def edit_story(request: HttpRequest, chat_id: UUID, part: str) -> HttpResponse:
     book = own_book(request, chat_id=chat_id)
     chat: Chat = book.subject
     kind, form_class, label = EDITABLE_TEXTS[part]
-    current = current_version(chat, kind)
+    current = versions_in(chat, kind).filter(state=VersionedText.State.CURRENT).first()
     initial = {"text": current.text, **current.parts} if current else {}
     form = form_class(request.POST) if request.method == "POST" else form_class(initial=initial)
     if form.is_bound and form.is_valid():
