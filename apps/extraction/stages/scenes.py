@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
 
 from apps.chats.models import Message
 from apps.extraction.parsers.answers import parse_yes_no
@@ -12,14 +13,27 @@ from apps.extraction.stages.scene_detection import SceneTurn, scene_starts
 from apps.extraction.stages.turns import messages_between, within_budget
 from apps.llm.generation import Refused
 from apps.memories.models import Scene
-from apps.memories.operations.scenes import write_recap, write_recap_of_break, write_scene
+from apps.memories.operations.scenes import Recap, write_recap, write_recap_of_break, write_scene
 from apps.memories.queries.scenes import finished_scenes
 
 MIN_EARLIER = 6  # messages before the window that a reading shows for reference
 MAX_BEFORE = 60  # messages of the current scene that a detector reads before the new ones
-MAX_BY_HAND = 5  # recaps of scenes ended by hand that one step writes
+MAX_RECAPS = 5  # recaps of scenes ended by hand, and of changed ones, that one step writes of each
 RECAP_TOKENS, ANSWER_TOKENS = 200, 5
 MAX_RECAP, MAX_REASON = 1200, 160  # characters
+
+
+@dataclass(frozen=True)
+class EndedScene:
+    """A scene that is not stored yet: it ends with ``last``, and ``opening`` begins the next one."""
+
+    last: Message
+    opening: Message
+    recap: Recap
+
+    @property
+    def reason(self) -> str:
+        return " ".join(self.opening.mes.split())[:MAX_REASON]
 
 
 def run(context: Context, window: Window) -> StageOutcome:
@@ -59,14 +73,13 @@ def _outcome_of(
     shown = [message for message in [*before, *window.messages, *after] if message.mes.strip()]
     new = {*window.turns, *(message.index for message in after)}
     positions = _starts(context, shown, new, accept) if not starts else _far_enough(context, shown, starts)
-    ended: list[tuple[Message, str, str]] = []
+    ended: list[EndedScene] = []
     for position in positions:
-        last = shown[position - 1]
+        last, opening = shown[position - 1], shown[position]
         if last.ends_scene:
             continue  # already marked by the user
-        recap = _given_recap(context, window, last, ended, recaps or {}, shown[position].index)
-        # The reason why a scene ends is the beginning of the message after it.
-        ended.append((last, " ".join(shown[position].mes.split())[:MAX_REASON], recap or _recap(context, last, ended)))
+        recap = _given_recap(context, window, last, ended, recaps or {}, opening.index)
+        ended.append(EndedScene(last, opening, recap or _recap(context, last, ended)))
     by_hand = [(last, _recap(context, last, ended)) for last in _breaks_without_recap(context, window)]
     missing_recaps = [(scene, _recap(context, last, ended)) for scene, last in _without_recap(context, window)]
 
@@ -76,8 +89,10 @@ def _outcome_of(
         for row, recap in missing_recaps:
             write_recap(row, recap)
         new = [
-            write_scene(context.chat, last, reason=reason, recap=recap, run_id=context.run.pk)
-            for last, reason, recap in ended
+            write_scene(
+                context.chat, scene.last, scene.opening, reason=scene.reason, recap=scene.recap, run_id=context.run.pk
+            )
+            for scene in ended
         ]
         return Counter(scenes=sum(new))
 
@@ -99,14 +114,15 @@ def _given_recap(
     context: Context,
     window: Window,
     last: Message,
-    ended: Sequence[tuple[Message, str, str]],
+    ended: Sequence[EndedScene],
     recaps: Mapping[int, str],
     number: int,
-) -> str:
-    """Return the reading's recap of the scene that ends with ``last``, or "" if it showed too little of the scene."""
+) -> Recap | None:
+    """Return the reading's recap of the scene that ends with ``last``, or None if it showed too little of the scene."""
     start = _start_of_scene(context, last.index, ended)
-    seen = last.index + 1 - max(start, window.messages[0].index - MIN_EARLIER)
-    return recaps.get(number, "")[:MAX_RECAP] if 2 * seen >= last.index + 1 - start else ""
+    seen, length = last.index + 1 - max(start, window.messages[0].index - MIN_EARLIER), last.index + 1 - start
+    text = recaps.get(number, "")[:MAX_RECAP]
+    return Recap(text, length) if text and 2 * seen >= length else None
 
 
 def _read_after(context: Context, window: Window) -> list[Message]:
@@ -133,17 +149,20 @@ def _starts(
 
 
 def _without_recap(context: Context, window: Window) -> list[tuple[Scene, Message]]:
-    """Return the window's scene, with its last message, if its recap was removed because a message changed."""
+    """Return scenes, each with its last message, whose recaps were removed because messages changed, newest first."""
     scenes = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
-    around = scenes.filter(source__index__gte=window.messages[0].index).select_related("source")
-    scene = around.order_by("source__index").first()
-    return [(scene, scene.source)] if scene and scene.source and not scene.recap and not scene.edited_by else []
+    scenes = scenes.filter(recap="", recapped=None, edited_by="", run__isnull=False, source__isnull=False)
+    rows = scenes.select_related("source").order_by("-source__index")[:MAX_RECAPS]
+    return [(scene, scene.source) for scene in rows if scene.source]
 
 
 def _breaks_without_recap(context: Context, window: Window) -> list[Message]:
     """Return the last messages of scenes that a person ended up to the window and that have no recap, newest first."""
     scenes = [scene for scene in finished_scenes(context.chat) if scene.set_by_hand and not scene.recap]
-    return [scene.last for scene in scenes[::-1] if scene.end <= window.messages[-1].index][:MAX_BY_HAND]
+    asked = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, recapped__isnull=False)
+    asked_ends = set(asked.values_list("source", flat=True))
+    scenes = [scene for scene in scenes if scene.end <= window.messages[-1].index and scene.last.pk not in asked_ends]
+    return [scene.last for scene in scenes[::-1]][:MAX_RECAPS]
 
 
 def _is_confirmed(context: Context, previous: Message, message: Message) -> bool:
@@ -157,12 +176,12 @@ def _is_confirmed(context: Context, previous: Message, message: Message) -> bool
         return True
 
 
-def _start_of_scene(context: Context, index: int, ended: Sequence[tuple[Message, str, str]] = ()) -> int:
+def _start_of_scene(context: Context, index: int, ended: Sequence[EndedScene] = ()) -> int:
     """Return the index at which the scene of the message at ``index`` begins.
 
     ``ended`` are scenes of this step that are not yet stored, each with its last message.
     """
-    ends = {last.index for last, _, _ in ended}
+    ends = {scene.last.index for scene in ended}
     scenes = Scene.objects.for_owner(context.owner_id).filter(chat=context.chat, state=Scene.State.FOUND)
     ends |= set(scenes.filter(source__index__lt=index).values_list("source__index", flat=True))
     rows = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, ends_scene=True, index__lt=index)
@@ -170,15 +189,16 @@ def _start_of_scene(context: Context, index: int, ended: Sequence[tuple[Message,
     return max((end for end in ends if end < index), default=-1) + 1
 
 
-def _recap(context: Context, last: Message, ended: Sequence[tuple[Message, str, str]]) -> str:
+def _recap(context: Context, last: Message, ended: Sequence[EndedScene]) -> Recap:
     """Ask for a recap of the scene that ends with ``last``; empty if it has no text, or if the model refuses."""
     start = _start_of_scene(context, last.index, ended)
+    length = last.index + 1 - start
     turns = Window(messages_between(context.chat, start, last.index)).turns
     if not turns:
-        return ""
+        return Recap("", length)
     shown = within_budget(turns, context.token_budget)
     try:
         reply = context.ask("scene_recap", {"turns": turns_material(shown)}, max_tokens=RECAP_TOKENS)
     except Refused:
-        return ""  # the scene is kept without
-    return parse_free_text(reply, MAX_RECAP)
+        return Recap("", length)  # the scene is kept without
+    return Recap(parse_free_text(reply, MAX_RECAP), length)

@@ -77,8 +77,19 @@ class Scene(LayerEntry):
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="found_scenes", db_index=False)
     state = models.CharField(max_length=16, choices=State.choices, default=State.FOUND)
     reason = models.CharField(max_length=200, blank=True, default="", help_text="The cue for its end.")
+    opening = models.ForeignKey(
+        Message,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="The message after its end, which contains the cue.",
+    )
     name = models.CharField(max_length=200, blank=True, default="")
     recap = models.TextField(blank=True, default="")
+    recapped = models.PositiveIntegerField(
+        null=True, blank=True, help_text="The number of messages of the recap; null if it is still to be written."
+    )
     collapsed = models.BooleanField(default=False)
 
     class Meta:

@@ -140,6 +140,7 @@ def _copy_of(
     }
     values |= {name: entities.get(values[name], values[name]) for name in _ENTITY_COLUMNS if name in values}
     values |= {"line_hash": ""} if "line_hash" in values else {}
+    values |= {"opening_id": copies.get(values["opening_id"])} if "opening_id" in values else {}
     source, until = copies.get(row.source_id), copies.get(row.until_id)
     if row.until_id is not None and until is None:
         values |= {"state": _STATE_BEFORE_END.get(row.state, row.state), "retired_reason": "", "retired_by": ""}

@@ -25,6 +25,7 @@ from apps.memories.models import (
     VersionedText,
 )
 from apps.memories.operations.memories import retract_memories
+from apps.memories.queries.scenes import finished_scenes
 
 # A check and its repair note are about one message; a summary covers all messages up to its last one. Profiles and the
 # canon are made from memories, and renewed on another schedule.
@@ -156,19 +157,26 @@ def _retire_relationships(chat: Chat, changed: list[UUID]) -> None:
 def _retire_scenes(chat: Chat, changed: list[UUID]) -> None:
     """Retire scenes that ended with, or directly before, a message that was deleted or changed.
 
-    Clear the recaps of the others that contain a changed message, so that runs write them again.
+    Clear the recaps of the others that contain a changed message, or no longer the same number of messages, so that
+    runs write them again.
     """
     rows = Scene.objects.for_owner(chat.owner_id).filter(chat=chat, state=Scene.State.FOUND, edited_by="")
     recaps = Scene.objects.for_owner(chat.owner_id).filter(chat=chat, state=Scene.State.RECAP)
     recaps.filter(source=None).delete()  # the break went with its message
     messages = Message.objects.for_owner(chat.owner_id).filter(pk__in=changed)
     indexes = list(messages.values_list("index", flat=True))
-    _retire(rows.filter(_has_lost_source(changed) | Q(source__index__in=[index - 1 for index in indexes])))
+    is_cue_lost = Q(source__index__in=[index - 1 for index in indexes]) | Q(opening=None, run__isnull=False)
+    _retire(rows.filter(_has_lost_source(changed) | is_cue_lost))
     for index in indexes:
         for of_state in (rows, recaps):
             scene = of_state.filter(source__index__gte=index).order_by("source__index").first()
             if scene is not None:
-                of_state.filter(pk=scene.pk).update(recap="", updated_at=timezone.now())
+                of_state.filter(pk=scene.pk).update(recap="", recapped=None, updated_at=timezone.now())
+    lengths = {scene.last.pk: scene.end + 1 - scene.start for scene in finished_scenes(chat)}
+    for of_state in (rows, recaps):
+        for pk, last, recapped in of_state.exclude(recapped=None).values_list("pk", "source", "recapped"):
+            if lengths.get(last, recapped) != recapped:
+                of_state.filter(pk=pk).update(recap="", recapped=None, updated_at=timezone.now())
 
 
 def _retire_texts(chat: Chat, changed: list[UUID]) -> None:

@@ -14,9 +14,11 @@ from apps.memories.models import Memory, Scene, VersionedText
 from apps.memories.operations import delete_memory, edit_memory
 from apps.memories.operations.texts import edit_text
 from apps.memories.queries.scenes import finished_scenes
-from tests.extraction.engine.story import append, edit, patch, read, settle, tell
+from tests.extraction.engine import storyteller
+from tests.extraction.engine.story import append, delete, edit, patch, read, settle, tell
 from tests.extraction.engine.test_group import NAMES, group, known_to, secret_of
 from tests.factories import make_chat
+from tests.llm.scripted_server import ScriptedServer
 
 
 def test_a_correction_of_who_was_present_takes_effect(owner: User) -> None:
@@ -88,6 +90,34 @@ def test_a_scene_ended_by_hand_gets_a_recap_at_the_next_pass(owner: User) -> Non
     [scene] = finished_scenes(chat)
     assert scene.recap
     patch(chat, Patch(index=1, data=DataChange("auto_recap_memory", {"scene_break": False})))
+    assert finished_scenes(chat) == []
+
+
+def test_a_recap_tells_nothing_of_a_deleted_message(owner: User, server: ScriptedServer) -> None:
+    chat = tell(owner, "They met.", "They fought bitterly.", "They made up.", "Three days later, they left.", "Good.")
+    append(chat, "And then?", "Good.", is_user=True)
+    read(chat, tiers=["scenes"])
+    [scene] = finished_scenes(chat)
+    assert (scene.end, scene.detected is not None, bool(scene.recap)) == (2, True, True)
+    asked = len(server.requests)
+    delete(chat, 1)
+    settle(chat)
+    [scene] = finished_scenes(chat)
+    assert (scene.end, scene.recap) == (1, "")
+    append(chat, "Well.", "Yes.", is_user=True)
+    read(chat, tiers=["scenes"])
+    assert finished_scenes(chat)[0].recap
+    [recap] = [one for one in server.requests[asked:] if storyteller.task_of(one) == "scene_recap"]
+    assert "fought" not in recap.prompt
+
+
+def test_a_scene_ends_no_more_where_the_message_that_began_the_next_one_is_deleted(owner: User) -> None:
+    chat = tell(owner, "They met.", "They talked.", "They sang.", "Three days later, they left.", "Good.")
+    append(chat, "And then?", "Good.", is_user=True)
+    read(chat, tiers=["scenes"])
+    assert [scene.end for scene in finished_scenes(chat)] == [2]
+    delete(chat, 3)
+    settle(chat)
     assert finished_scenes(chat) == []
 
 
