@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from sentencex import segment
 
-from apps.extraction.instructions import is_instruction, without_instructions
+from apps.extraction.prompts.instructions import is_instruction, without_instructions
 
 MIN_WORDS, MAX_WORDS = 4, 45
 MAX_TAG_CHARS = 200  # characters before a quotation that are searched for its speaker

@@ -8,7 +8,8 @@ class ExtractionConfig(AppConfig):
         from apps.chats.pages.plugins import activity_sources
         from apps.chats.signals import chat_branched, chat_committed, chat_deleted, chat_restored
         from apps.common.jobs import Kind, kinds
-        from apps.extraction import embedding_jobs, index_jobs, runs, tasks
+        from apps.extraction import runs, tasks
+        from apps.extraction.jobs import embedding_jobs, index_jobs
         from apps.extraction.models import EmbeddingJob, ExtractionRun, IndexJob
         from apps.llm.events import embedding_changed, generation_changed
 

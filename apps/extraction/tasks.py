@@ -14,8 +14,9 @@ from apps.chats.signals import ChatChanged
 from apps.common import jobs
 from apps.common.problems import Conflict, Missing
 from apps.common.scoping import Owner, system_scope
-from apps.extraction import embedding_jobs, index_jobs, model_tests, pipeline, runs
+from apps.extraction import pipeline, runs
 from apps.extraction.invalidation import inherit_from_parent, invalidate_chat
+from apps.extraction.jobs import embedding_jobs, index_jobs, model_tests
 from apps.extraction.models import EmbeddingJob, ExtractionRun, IndexJob, ModelTest
 from apps.extraction.settings.queries import settings_of
 from apps.extraction.waiting import waiting_runs

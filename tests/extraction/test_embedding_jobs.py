@@ -15,7 +15,8 @@ from apps.chats.models import Chat
 from apps.common import jobs
 from apps.common.jobs import ClaimLost
 from apps.common.scoping import system_scope
-from apps.extraction import embedding_jobs, tasks
+from apps.extraction import tasks
+from apps.extraction.jobs import embedding_jobs
 from apps.extraction.models import EmbeddingJob
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import get_embedder

@@ -14,7 +14,8 @@ from apps.accounts.models import User
 from apps.common import jobs
 from apps.common.problems import Conflict, Invalid
 from apps.common.scoping import system_scope
-from apps.extraction import model_tests, tasks
+from apps.extraction import tasks
+from apps.extraction.jobs import model_tests
 from apps.extraction.models import ExtractionRun, ModelCall, ModelTest
 from apps.extraction.prompts.overrides import set_template
 from apps.extraction.suitability.running import question_count

@@ -12,7 +12,8 @@ from apps.chats.models import Chat, ChatChange
 from apps.chats.operations import Patch, append_messages, create_chat, delete_chat, patch_messages, purge_chat
 from apps.chats.signals import ChatChanged
 from apps.common import jobs
-from apps.extraction import index_jobs, tasks
+from apps.extraction import tasks
+from apps.extraction.jobs import index_jobs
 from apps.extraction.models import IndexJob
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.memories import passages

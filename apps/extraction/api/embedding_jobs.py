@@ -7,7 +7,7 @@ from rest_framework.response import Response
 
 from apps.common import jobs
 from apps.extraction.api.serializers import EmbeddingJobStateSerializer
-from apps.extraction.embedding_jobs import count_stale, current_model
+from apps.extraction.jobs.embedding_jobs import count_stale, current_model
 from apps.extraction.models import EmbeddingJob
 from apps.extraction.tasks import request_embedding_job
 

@@ -15,7 +15,7 @@ from apps.chats.models import Character, Chat
 from apps.chats.queries import access_chat
 from apps.common.problems import FieldError, Invalid
 from apps.common.serializer_fields import JSONObjectField, StrictBooleanField, StrictSerializer, read_body
-from apps.extraction import modes
+from apps.extraction.settings import modes
 from apps.extraction.settings.operations import change_settings
 from apps.extraction.settings.queries import settings_of, settings_of_owner, stored_settings
 from apps.memories.models import ChatMemory

@@ -12,7 +12,7 @@ import numpy as np
 
 from apps.chats.models import Character, Chat, Message, Participant
 from apps.extraction import runs
-from apps.extraction.embedding_jobs import embed_texts
+from apps.extraction.jobs.embedding_jobs import embed_texts
 from apps.extraction.models import ExtractionRun
 from apps.extraction.progress import window_key
 from apps.extraction.prompts.overrides import template_of

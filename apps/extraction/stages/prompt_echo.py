@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from apps.english.words import content_words
-from apps.extraction.instructions import dictated_texts, is_instruction, normalize_text, without_instructions
+from apps.extraction.prompts.instructions import dictated_texts, is_instruction, normalize_text, without_instructions
 
 MIN_REPEATED_SHARE = 0.6  # minimum share of a line's words that occur in the dictated text
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n")

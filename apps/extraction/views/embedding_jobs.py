@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from apps.chats.views.access import wants_partial
 from apps.common import jobs
 from apps.common.problems import Conflict
-from apps.extraction.embedding_jobs import count_stale, current_model
+from apps.extraction.jobs.embedding_jobs import count_stale, current_model
 from apps.extraction.models import EmbeddingJob
 from apps.extraction.tasks import request_embedding_job
 

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.accounts.models import User
 from apps.common.problems import Problem
-from apps.extraction import embedding_jobs
+from apps.extraction.jobs import embedding_jobs
 from apps.extraction.models import EmbeddingJob
 
 PROGRESS_INTERVAL = 320  # rows between two lines of progress
