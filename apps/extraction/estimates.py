@@ -9,7 +9,7 @@ from django.db.models import Count, F, Func, Sum
 
 from apps.chats.models import Chat
 from apps.extraction.progress import messages_to_extract
-from apps.extraction.settings.queries import settings_of
+from apps.extraction.settings.queries import reads_at_once, settings_of
 from apps.extraction.settings.schema import Settings
 from apps.llm.backends import backend_for
 from apps.llm.generation import GenerationBackend
@@ -47,7 +47,7 @@ def _size(chat: Chat, tiers: Sequence[str], start: int, end: int) -> tuple[int, 
 def _total(chat: Chat, settings: Settings, backend: GenerationBackend, count: int, tokens: int) -> dict[str, Any]:
     windows = max(ceil(count / settings.chunk), ceil(tokens / (settings.chunk_share * backend.context_tokens)))
     closing = 1 + len(learners(chat))
-    if settings.reads_at_once(backend.name):
+    if reads_at_once(chat.owner_id, settings, backend):
         calls = 2 * windows + closing
         prompt_tokens = tokens + windows * (READING_TOKENS + REVIEW_TOKENS)
     else:

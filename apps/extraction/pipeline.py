@@ -21,7 +21,7 @@ from apps.common.problems import Missing
 from apps.extraction import progress, runs
 from apps.extraction.invalidation import invalidate_chat
 from apps.extraction.models import ExtractionProgress, ExtractionRun, RunStep
-from apps.extraction.settings.queries import settings_of
+from apps.extraction.settings.queries import reads_at_once, settings_of
 from apps.extraction.stages import (
     arcs,
     canon,
@@ -140,7 +140,8 @@ def _read_windows(context: Context, members: Sequence[Character | None]) -> Iter
 
 
 def _reading_stages(context: Context) -> Sequence[Stage]:
-    return READING_STAGES if context.settings.reads_at_once(context.backend.name) else SEPARATE_STAGES
+    is_at_once = reads_at_once(context.owner_id, context.settings, context.backend)
+    return READING_STAGES if is_at_once else SEPARATE_STAGES
 
 
 def _run_stages(

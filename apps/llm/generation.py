@@ -23,6 +23,7 @@ class GenerationRequest:
 
     ``messages`` is the prompt. ``task`` and ``material``, the data that the prompt was rendered from, are for
     backends that work without a language model. ``temperature`` is 0 where replies are parsed: the likeliest one.
+    ``less_reasoning`` is set if an earlier reply was cut off: thoughts count towards the limit of tokens.
     """
 
     task: str
@@ -30,6 +31,11 @@ class GenerationRequest:
     material: Mapping[str, Any] = field(default_factory=dict)
     max_tokens: int = 1000
     temperature: float = 0.0
+    less_reasoning: bool = False
+
+    def reasoning_effort(self, usual: str) -> str:
+        """Return the effort to ask for, given that of the connection, "" for the server's own."""
+        return "low" if self.less_reasoning and usual in ("medium", "high") else usual
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,14 @@ from apps.extraction import tasks
 from apps.extraction.jobs import model_tests
 from apps.extraction.models import ExtractionRun, ModelCall, ModelTest
 from apps.extraction.prompts.overrides import set_template
+from apps.extraction.settings.queries import reads_at_once
+from apps.extraction.settings.schema import Settings
 from apps.extraction.suitability.running import question_count
+from apps.llm.backends.connected import ConnectedBackend
 from apps.llm.models import Connection
 from apps.llm.operations import create_connection, delete_connection
 from apps.memories.models import Arc, Entity, Knowledge, LedgerEntry, Memory, Relationship, Scene, VersionedText
+from tests.extraction.test_suitability import GOOD_REPLIES
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 from tests.llm.scripted_server import Reply, ScriptedServer
 
@@ -57,12 +61,12 @@ def everything_remembered() -> dict[str, list[Any]]:
 
 def test_the_built_in_backend_is_tested_and_scored(owner: User) -> None:
     test = completed(model_tests.start_test(owner, None))
-    assert (test.state, test.done, test.total) == ("succeeded", question_count(), question_count())
+    assert (test.state, test.done, test.total) == ("succeeded", question_count("builtin"), question_count("builtin"))
     assert (test.backend, test.model, test.error) == ("builtin", "builtin", "")
     results = test.results
     assert results["schema_version"] == 1
-    assert len(results["tiers"]) == question_count()
-    assert results["score"] == round(sum(tier["score"] for tier in results["tiers"]) / question_count())
+    assert len(results["tiers"]) == question_count("builtin")
+    assert results["score"] == round(sum(tier["score"] for tier in results["tiers"]) / question_count("builtin"))
     assert results["score"] > 0
     assert {"task", "score", "verdict", "hints", "raw"} <= results["tiers"][0].keys()
 
@@ -72,7 +76,28 @@ def test_the_users_templates_are_used(owner: User, connection: Connection, serve
     test = completed(model_tests.start_test(owner, connection))
     assert (test.state, test.backend, test.model) == ("succeeded", "openai", "scripted-small")
     assert sum("My own words." in request.prompt for request in server.requests) == 1
-    assert [tier["raw"] for tier in test.results["tiers"]] == ["NONE"] * question_count()
+    assert [tier["raw"] for tier in test.results["tiers"]] == ["NONE"] * question_count("openai")
+
+
+def test_a_small_model_reads_with_one_call_once_a_test_has_found_that_it_can(
+    owner: User, connection: Connection, server: ScriptedServer
+) -> None:
+    backend = ConnectedBackend(connection)
+    small, large = Settings(profile="A"), Settings(profile="B")
+    set_by_hand = Settings(profile="A", reading="one")
+
+    def choices() -> list[bool]:
+        return [reads_at_once(owner, settings, backend) for settings in (small, large, set_by_hand)]
+
+    assert choices() == [False, True, True]
+    completed(model_tests.start_test(owner, connection))
+    assert choices() == [False, True, True]
+    server.reply_to(lambda request: "one line each, in any order" in request.prompt, GOOD_REPLIES["reading"])
+    test = completed(model_tests.start_test(owner, connection))
+    assert test.results["tiers"][-1]["verdict"] == "good"
+    assert test.results["score"] == 0, "the mean of the tiers that are asked for alone"
+    assert choices() == [True, True, True]
+    assert not reads_at_once(UserFactory(), small, backend)
 
 
 def test_memories_are_neither_read_nor_written(owner: User, connection: Connection, server: ScriptedServer) -> None:

@@ -107,6 +107,21 @@ Ilka -> Mayor Holm: means to convict him
 What happened: She found Josef Lind alive in the lighthouse.
 
 Where things stand: She trusts Tobias.""",
+    "reading": """
+[break:13] In his shop, Tobias told Inspector Brandt whose gear it was. They set out for the lighthouse.
+[fact:2:permanent:source=1] Ilka Brandt is an inspector of the harbour police in Vessen.
+[fact:3:permanent:source=5] Ilka has a shellfish allergy that would put her in hospital.
+[relationship:3:permanent:source=8] Tobias is in debt to Mayor Holm: six hundred crowns.
+[event:3:permanent:source=11] Ilka's brother Anton died at sea off Cape Morrow; she avoids boats.
+[revelation:3:session:source=15] The page for the fourteenth is torn out of the logbook.
+[revelation:3:session:source=20] Josef Lind was found behind the wall, alive.
+[revelation:3:session:source=22] There are crates of rifles in the salt house.
+[development:3:session:source=29] They agreed to meet at midnight by the north gate.
+[feels] Ilka -> Tobias: trusting(high), !suspicious
+[arc] Ilka wants to learn who buys Mayor Holm's rifles before she arrests anybody.
+[resolved:1] Josef was found alive.
+[state:Ilka:character] location=lighthouse at Cape Morrow | injuries=cut in left hand
+[hiding] Ilka from Mayor Holm | Josef Lind is alive.""",
     "continuity": """
 [contradiction:1] Anton sat in her kitchen, but he drowned nine years ago.
 [contradiction:2] Ilka eats prawns, to which she is allergic.""",
@@ -185,7 +200,8 @@ def test_copied_examples_score_zero_with_a_hint(task: str) -> None:
 def test_expectations_differ_from_the_examples_of_prompts() -> None:
     for trial in TRIALS.values():
         assert any(one.description == "It copied the examples of the prompt." for one in trial.forbidden)
-        assert "Oswin" in default_template(trial.task)
+        # The prompt of a reading has no examples.
+        assert ("Oswin" in default_template(trial.task)) == (trial.task != "reading")
         assert "oswin" not in json.dumps(trial.material).lower()
 
 
@@ -288,7 +304,7 @@ def test_a_long_reply_is_scored_fast() -> None:
 
 
 def test_every_question_fits_a_small_context() -> None:
-    assert question_count() == len(TRIALS) == 11
+    assert question_count("openai") == question_count("builtin") + 1 == len(TRIALS) == 12
     assert TRIALS.keys() <= TASKS.keys()
     backend = Scripted(GOOD_REPLIES)
     report = run_all(backend)

@@ -1,6 +1,7 @@
 """Generation on connections, over real HTTP."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -152,6 +153,13 @@ def test_the_reasoning_effort_is_sent_in_the_field_of_the_api(connect: Connect, 
     generate(connect(backend=backend))
     assert server.requests[0].body[field] == sent
     assert field not in server.requests[1].body
+
+
+@pytest.mark.parametrize(("usual", "less"), [("high", "low"), ("medium", "low"), ("low", "low"), ("none", "none")])
+def test_less_reasoning_is_asked_for_after_a_cut_off_reply(connect: Connect, server, usual, less):
+    backend = backend_for(connect(reasoning_effort=usual).owner_id)
+    backend.generate(replace(ASK, less_reasoning=True))
+    assert server.requests[0].body["reasoning_effort"] == less
 
 
 def test_a_model_of_ollama_that_can_not_reason_is_asked_without_reasoning(connect: Connect, server):

@@ -46,9 +46,19 @@ def start_test(owner: Owner, connection: Connection | None) -> ModelTest:
         connection=connection,
         backend=backend.name,
         model=backend.model,
-        total=question_count(),
+        total=question_count(backend.name),
         results=_document(Report()),
     )
+
+
+def can_read_at_once(owner: Owner, backend: GenerationBackend) -> bool:
+    """Return whether the newest complete test of a model found that it can read for all tiers with one call."""
+    tests = ModelTest.objects.for_owner(owner).filter(
+        state=ModelTest.State.SUCCEEDED, backend=backend.name, model=backend.model
+    )
+    latest = tests.order_by("-pk").first()
+    tiers = latest.results.get("tiers", []) if latest else []
+    return any(tier["task"] == "reading" and tier["verdict"] != "unsuitable" for tier in tiers)
 
 
 def execute(test_id: UUID) -> None:

@@ -7,9 +7,11 @@ from django.db.models import Q
 
 from apps.chats.models import Character, Chat
 from apps.common.scoping import Owner
+from apps.extraction.jobs.model_tests import can_read_at_once
 from apps.extraction.models import MemorySettings
 from apps.extraction.settings.schema import SETTINGS, Settings, resolve
 from apps.llm.backends import backend_for
+from apps.llm.generation import GenerationBackend
 
 
 def settings_of(chat: Chat) -> Settings:
@@ -28,6 +30,16 @@ def _resolve(owner: Owner, applies: Q) -> Settings:
     rows = MemorySettings.objects.for_owner(owner).filter(applies)
     general_first = sorted(rows, key=lambda row: (row.chat_id is not None, row.character_id is not None))
     return resolve(backend_for(owner).profile, [row.document for row in general_first])
+
+
+def reads_at_once(owner: Owner, settings: Settings, backend: GenerationBackend) -> bool:
+    """Return whether one call of the backend reads messages for all tiers.
+
+    If the settings leave it open, large models do so, and small ones of which a suitability test found that they can.
+    """
+    if backend.name == "builtin" or settings.reading != "auto":
+        return backend.name != "builtin" and settings.reading == "one"
+    return settings.profile == "B" or can_read_at_once(owner, backend)
 
 
 def stored_settings(owner: Owner, *, character: Character | None = None, chat: Chat | None = None) -> dict[str, Any]:

@@ -66,7 +66,8 @@ class Settings:
         "auto",
         READING,
         "Calls of the model",
-        "One call reads new messages for everything that is kept, or a call for each kind.",
+        "One call reads new messages for everything that is kept, or a call for each kind. What suits a small model is "
+        "what its suitability test found; without a test, a call for each kind.",
         choices={"auto": "As suits the model", "one": "One call", "separate": "A call for each kind"},
     )
     chunk: int = _number(20, 2, 200, READING, "Messages at a time", "Messages that a model reads in one call.", b=30)
@@ -136,10 +137,6 @@ class Settings:
 
     chunk_share: float = _number(0.35, 0.05, 0.9, WINDOWS, "Share of the context", "Maximum share filled by messages.")
     arcs_window: int = _number(100, 10, 1000, WINDOWS, "Window for arcs", "Messages in which arcs are looked for.")
-
-    def reads_at_once(self, backend: str) -> bool:
-        """Return whether one call of the backend reads messages for all tiers."""
-        return backend != "builtin" and (self.reading == "one" or (self.reading == "auto" and self.profile == "B"))
 
 
 TIERS = ("summary", "scenes", "epistemic", "session", "long_term", "arcs", "ledger", "profiles", "canon", "continuity")

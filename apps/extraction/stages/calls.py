@@ -54,8 +54,8 @@ def ask(run: ExtractionRun, stage: str, backend: GenerationBackend, question: Qu
     """Return the backend's reply. Raise GenerationFailed, ClaimLost.
 
     A reply of a model that an interrupted run has stored is used again. One that is cut off or empty is requested once
-    more with a higher limit, one in another form with a reminder. If that fails too, raise Refused: half a reply is not
-    "nothing to remember".
+    more with a higher limit and less reasoning, one in another form with a reminder. If that fails too, raise Refused:
+    half a reply is not "nothing to remember".
     """
     request = question.request
     call = partial(ModelCall, owner_id=run.owner_id, run=run, stage=stage, task=request.task)
@@ -79,7 +79,7 @@ def ask(run: ExtractionRun, stage: str, backend: GenerationBackend, question: Qu
 def _corrected(request: GenerationRequest, completion: Completion, error: str) -> GenerationRequest:
     """Return the request to send after a reply that can't be used."""
     if error != NOT_IN_FORM:
-        return replace(request, max_tokens=max(2 * request.max_tokens, MIN_RETRY_TOKENS))
+        return replace(request, max_tokens=max(2 * request.max_tokens, MIN_RETRY_TOKENS), less_reasoning=True)
     answer: list[PromptMessage] = [
         {"role": "assistant", "content": completion.text},
         {"role": "user", "content": REMINDER},

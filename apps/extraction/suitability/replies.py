@@ -12,6 +12,7 @@ from apps.extraction.parsers.ledger import parse_states
 from apps.extraction.parsers.memories import parse_memories
 from apps.extraction.parsers.profiles import SECTIONS as PROFILE_SECTIONS
 from apps.extraction.parsers.profiles import parse_profiles
+from apps.extraction.parsers.reading import divide_reply
 from apps.extraction.parsers.relationships import parse_relationships
 from apps.extraction.parsers.summary import SECTIONS as SUMMARY_SECTIONS
 from apps.extraction.parsers.summary import parse_summary
@@ -163,6 +164,16 @@ def _convert_continuity(reply: str, material: PromptContext) -> ParsedReply:
     return _build_reply(statements, len(statements), parsed.unused)
 
 
+def _convert_reading(reply: str, material: PromptContext) -> ParsedReply:
+    divided = divide_reply(reply)
+    names = sorted({entity["name"] for entity in material["entities"]} | set(material["participants"]))
+    parts = [_CONVERTERS[task](text, {**material, "names": names}) for task, text in divided.texts.items()]
+    unused = [*divided.unused, *(line for part in parts for line in part.unused)]
+    return _build_reply(
+        [statement for part in parts for statement in part.statements], sum(part.count for part in parts), unused
+    )
+
+
 _CONVERTERS: Mapping[str, Callable[[str, PromptContext], ParsedReply]] = {
     "session": _make_memory_converter(SESSION_KINDS),
     "long_term": _make_memory_converter(LONG_TERM_KINDS),
@@ -175,4 +186,5 @@ _CONVERTERS: Mapping[str, Callable[[str, PromptContext], ParsedReply]] = {
     "canon": _convert_canon,
     "scene_recap": _convert_recap,
     "continuity": _convert_continuity,
+    "reading": _convert_reading,
 }

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from apps.extraction.prompts.rendering import render
-from apps.extraction.suitability.scenarios import MAX_TOKENS, Trial, trials
+from apps.extraction.suitability.scenarios import Trial, trials_for
 from apps.extraction.suitability.scoring import TrialResult, failed_result, score_reply, verdict_of
 from apps.llm.generation import Completion, GenerationBackend, GenerationFailed, GenerationRequest, Watch
 
@@ -19,8 +19,12 @@ class Report:
 
     @property
     def score(self) -> int:
-        """Return the mean score of the tiers, from 0 to 100."""
-        return round(sum(tier.score for tier in self.tiers) / len(self.tiers)) if self.tiers else 0
+        """Return the mean score of the tiers, from 0 to 100.
+
+        The reading of all tiers with one call doesn't count: a model that can't do so is asked for each alone.
+        """
+        scores = [tier.score for tier in self.tiers if tier.task != "reading"]
+        return round(sum(scores) / len(scores)) if scores else 0
 
     def document(self) -> dict[str, Any]:
         """Return the report as JSON values."""
@@ -29,9 +33,9 @@ class Report:
         return {"score": self.score, "verdict": verdict_of(self.score), "tiers": tiers}
 
 
-def question_count() -> int:
-    """Return the number of questions."""
-    return len(trials())
+def question_count(backend: str) -> int:
+    """Return the number of questions to a backend."""
+    return len(trials_for(backend))
 
 
 def run(
@@ -46,7 +50,7 @@ def run(
     recorded in the report, and the test continues.
     """
     results: list[TrialResult] = []
-    for trial in trials():
+    for trial in trials_for(backend.name):
         watch()
         result = _ask(backend, watch, trial, (templates or {}).get(trial.task))
         results.append(result)
@@ -56,7 +60,7 @@ def run(
 
 def _ask(backend: GenerationBackend, watch: Watch, trial: Trial, template: str | None) -> TrialResult:
     messages = render(trial.task, trial.material, template)
-    request = GenerationRequest(trial.task, messages, trial.material, MAX_TOKENS)
+    request = GenerationRequest(trial.task, messages, trial.material, trial.max_tokens)
     start = time.monotonic()
     usage: Completion | GenerationFailed
     try:

@@ -11,10 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from apps.extraction.prompts.rendering import join_blocks
 from apps.extraction.suitability.expectations import Expectation
 
 FOLDER = Path(__file__).parent
-MAX_TOKENS = 1600  # of a reply
+MAX_TOKENS = 1600  # of a reply, where the trial names no other limit
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Trial:
     expectations: Sequence[Expectation]
     enough: float = 0.75
     lines: int = 1  # minimum number of lines of a usable reply
+    max_tokens: int = MAX_TOKENS
 
     @property
     def expected(self) -> list[Expectation]:
@@ -40,6 +42,11 @@ class Trial:
     def forbidden(self) -> list[Expectation]:
         """Return the facts that the reply must not contain."""
         return [expectation for expectation in self.expectations if not expectation.present]
+
+
+def trials_for(backend: str) -> list[Trial]:
+    """Return the questions for a backend; the built-in one never reads all tiers with one call."""
+    return [trial for trial in trials() if backend != "builtin" or trial.task != "reading"]
 
 
 @cache
@@ -61,6 +68,8 @@ def _trial(fields: dict[str, Any], players: Mapping[str, str], shared: Mapping[s
     turns = _turns_of(fields["scene"], players[fields["scene"]])
     limits = fields.pop("turns", None)
     material = fields.pop("material") | ({"turns": turns[slice(*limits)]} if limits else {})
+    if forms := fields.pop("forms", None):
+        material["forms"] = join_blocks("forms", [(form, material) for form in forms])
     return Trial(material=material, expectations=(*expected, *forbidden), **fields)
 
 

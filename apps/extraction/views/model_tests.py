@@ -14,7 +14,7 @@ from apps.chats.views.access import wants_partial
 from apps.common import jobs
 from apps.common.problems import Problem
 from apps.extraction.models import ModelTest
-from apps.extraction.suitability.running import question_count
+from apps.extraction.suitability.scenarios import trials
 from apps.extraction.tasks import request_model_test
 from apps.llm.models import Connection
 from apps.memories.views.access import own_row
@@ -48,7 +48,7 @@ def index(request: HttpRequest) -> HttpResponse:
             return redirect("memory-settings:model-tests")
         return redirect("memory-settings:model-test", test_id=test.pk)
     tests = ModelTest.objects.for_owner(request.user).order_by("-pk")
-    context: dict[str, Any] = {"form": form, "tests": tests, "questions": question_count()}
+    context: dict[str, Any] = {"form": form, "tests": tests, "questions": len(trials())}
     return render(request, "extraction/model_tests/index.html", context, status=400 if form.errors else 200)
 
 

@@ -50,8 +50,8 @@ class Ollama:
             "temperature": request.temperature,
         }
         body: dict[str, Any] = {"model": model, "messages": messages, "stream": stream, "options": options}
-        if self._reasoning_effort:
-            body["think"] = False if self._reasoning_effort == "none" else self._reasoning_effort
+        if effort := request.reasoning_effort(self._reasoning_effort):
+            body["think"] = False if effort == "none" else effort
         body = merge_patch.apply(body, self._extra_body)
         try:
             self._request(client, body, read)

@@ -71,8 +71,8 @@ class OpenAICompatible:
         options: dict[str, Any] = {limit: request.max_tokens, "temperature": request.temperature}
         if stream:
             options["stream_options"] = {"include_usage": True}
-        if self._reasoning_effort:
-            options["reasoning_effort"] = self._reasoning_effort
+        if effort := request.reasoning_effort(self._reasoning_effort):
+            options["reasoning_effort"] = effort
         accepted = {name: value for name, value in options.items() if name not in self._refused}
         return dict(merge_patch.apply(accepted, self._extra_body))
 
