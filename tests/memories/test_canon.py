@@ -9,7 +9,7 @@ from apps.extraction.settings import modes
 from apps.memories.models import VersionedText
 from apps.memories.operations.texts import edit_text, write_version
 from apps.memories.queries.texts import current_version, versions_of
-from tests.factories import UserFactory, make_character, make_chat
+from tests.factories import UserFactory, make_character, make_chat, make_memory
 
 CANON = VersionedText.Kind.CANON
 
@@ -104,6 +104,21 @@ def test_another_story_takes_over_what_a_person_wrote_until_it_has_its_own(chat:
     assert canon(other) == "Nora has a brother."
     written(other, "Nora has two brothers.")
     assert (canon(chat), canon(other)) == ("Nora has a brother.", "Nora has two brothers.")
+
+
+def test_texts_of_other_stories_tell_no_longer_what_was_learnt_in_a_deleted_chat(chat: Chat, owner: User) -> None:
+    other, third = next_chat(chat), next_chat(chat)
+    made_by_a_run(third, "Nora has a dog.", at=1)  # before it was learnt
+    make_memory(chat, "Nora lives in Paris.", character=chat.character)
+    made_by_a_run(other, "Nora lives in Paris.", at=1)
+    write_version(other, VersionedText.Kind.PROFILE, character=chat.character, text="Nora is in Paris.")
+    delete_chat(chat, keep_memories=True)
+    assert canon(other)
+    restore_chat(owner, chat.pk)
+    delete_chat(chat)
+    assert (canon(other), canon(third)) == (None, "Nora has a dog.")
+    assert current_version(other, VersionedText.Kind.PROFILE, chat.character) is None
+    assert VersionedText.objects.for_owner(owner).filter(chat=other, state="replaced").count() == 2
 
 
 def test_a_fresh_start_keeps_the_canon(chat: Chat, owner: User) -> None:

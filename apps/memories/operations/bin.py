@@ -41,6 +41,25 @@ def on_bin_changed(chat: Chat, **kwargs: Any) -> None:
     rows.filter(pk__in=taken_out).update(in_bin=False)
     rows.filter(pk__in=put_in).update(in_bin=True)
     _update_superseded(chat.owner_id, [*taken_out, *put_in])
+    _replace_texts_made_from(chat, put_in)
+
+
+def _replace_texts_made_from(chat: Chat, memory_ids: Collection[UUID]) -> None:
+    """Leave profiles and canon of other stories, which may tell memories that are now in the bin, without a version.
+
+    They are kept as earlier versions, and runs write them again. What a person wrote stays.
+    """
+    learnt = Memory.with_bin.for_owner(chat.owner_id).filter(
+        pk__in=memory_ids, tier=Memory.Tier.LONG_TERM, character__isnull=False
+    )
+    made_later = learnt.filter(character=OuterRef("character"), created_at__lte=OuterRef("created_at"))
+    texts = VersionedText.objects.for_owner(chat.owner_id).filter(
+        Exists(made_later),
+        kind__in=(VersionedText.Kind.PROFILE, VersionedText.Kind.CANON),
+        state=VersionedText.State.CURRENT,
+        edited_by="",
+    )
+    texts.exclude(story=chat.story).update(state=VersionedText.State.REPLACED, updated_at=timezone.now())
 
 
 def on_chat_purged(chat: Chat, **kwargs: Any) -> None:
