@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
+from django.db.models import Q
+
 from apps.chats.message_data.namespaces import namespace_of
 from apps.chats.models import Character, Chat, Message, Participant
 
@@ -68,8 +70,24 @@ def witnessed_turns(
     return {number: turn for number, turn in turns.items() if witnesses(turn, participants) & member_ids}
 
 
+def is_witnessed_by(witness: Participant) -> Q:
+    """Return the condition of session memories that a member of a group witnessed, also as a member of its parent.
+
+    Long-term memories need none: each member has only those of what they witnessed.
+    """
+    return Q(witnessed_by=[]) | Q(witnessed_by__overlap=ids_in_story(witness))
+
+
+def ids_in_story(witness: Participant) -> list[UUID]:
+    """Return the ids that the participant's character has in all branches of the story, the participant's first."""
+    same = Participant.objects.for_owner(witness.owner_id).filter(
+        character=witness.character_id, chat__story=witness.chat.story
+    )
+    return [witness.pk, *same.exclude(pk=witness.pk).values_list("pk", flat=True)]
+
+
 def participant_of(chat: Chat, character: Character | None) -> Participant | None:
     """Return the participant of a group that is this character, or None."""
     if character is None or not chat.is_group:
         return None
-    return chat.participants.filter(character=character).order_by("position").first()
+    return chat.participants.filter(character=character).select_related("chat").order_by("position").first()

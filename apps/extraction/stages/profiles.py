@@ -3,7 +3,6 @@
 import datetime as dt
 from collections import Counter
 
-from django.db.models import Q
 from django.utils import timezone
 
 from apps.extraction.parsers.profiles import parse_profiles
@@ -14,6 +13,7 @@ from apps.memories.models import Memory, VersionedText
 from apps.memories.operations.texts import write_version
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.texts import is_outdated
+from apps.memories.witnesses import is_witnessed_by
 
 MAX_TOKENS = 600
 MAX_MEMORIES, MAX_MESSAGES = 40, 20
@@ -51,6 +51,7 @@ def run(context: Context, window: Window) -> StageOutcome:
             parts=parts,
             last=max(turns.values(), key=lambda turn: turn.index, default=None),
             run_id=context.run.pk,
+            made_at=context.step_began,
         )
         return Counter(profiles=1)
 
@@ -78,7 +79,7 @@ def _memories(context: Context) -> list[str]:
     texts: list[str] = []
     for tier in (Memory.Tier.LONG_TERM, Memory.Tier.SESSION):
         rows = active_memories(context.chat, tier, character_id).filter(hidden=False).order_by("-importance", "-pk")
-        if context.witness is not None:
-            rows = rows.filter(Q(witnessed_by=[]) | Q(witnessed_by__contains=[context.witness.pk]))
+        if context.witness is not None and tier == Memory.Tier.SESSION:
+            rows = rows.filter(is_witnessed_by(context.witness))
         texts += rows.values_list("text", flat=True)[:MAX_MEMORIES]
     return texts

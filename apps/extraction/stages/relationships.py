@@ -42,12 +42,14 @@ def find_relationship_changes(context: Context, batch: VerdictBatch) -> Relation
     parsed = parse_relationships(context.ask("relationships", material, max_tokens=MAX_TOKENS))
     canonical = canonical_names(context.participants, people)
     texts = {number: f"{turn.name}: {turn.mes}" for number, turn in batch.turns.items()}
+    witnessed = context.witnessed(batch.turns)  # one reading is for all members of a group
     lines = []
     for parsed_line in parsed.items:
         subject, target = (canonical.get(name.casefold()) for name in (parsed_line.subject, parsed_line.target))
         if subject and target and subject.casefold() != target.casefold():
             line = replace(parsed_line, subject=subject, target=target)
-            lines.append((line, batch.turns[_source_of(line, texts)]))
+            if (source := _source_of(line, texts)) in witnessed:
+                lines.append((line, batch.turns[source]))
     return RelationshipChanges(context.chat, batch.character, lines, context.run.pk)
 
 

@@ -19,7 +19,7 @@ from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.models import Entity, Memory, MemorySource
 from apps.memories.queries.scenes import last_scene_end
 from apps.memories.querysets import MemoryQuerySet
-from apps.memories.witnesses import participant_of
+from apps.memories.witnesses import is_witnessed_by, participant_of
 
 MAX_MEMORIES = 80  # more than fit into any budget, whatever the settings say
 MAX_TRIGGERED = 4  # memories beyond the cap that trigger words recall
@@ -119,8 +119,8 @@ def _memories_of_tier(turn: UserTurn, tier: str, character: Character | None) ->
     """
     rows: MemoryQuerySet = Memory.objects.for_owner(turn.owner_id).present().filter(tier=tier, hidden=False)
     witness = participant_of(turn.chat, character)
-    if witness is not None:
-        rows = rows.filter(Q(witnessed_by=[]) | Q(witnessed_by__contains=[witness.pk]))
+    if witness is not None and tier != Memory.Tier.LONG_TERM:
+        rows = rows.filter(is_witnessed_by(witness))
     if tier == Memory.Tier.LONG_TERM and character is not None:
         rows = rows.relevant_to(turn.chat, character.pk).filter(character=character)
         return rows.filter(~Q(expiration=Memory.Expiration.SESSION) | Q(chat=turn.chat) | Q(inherited__isnull=False))

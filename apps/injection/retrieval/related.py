@@ -5,7 +5,7 @@ from apps.injection.retrieval.active import active_ids_before
 from apps.injection.slots.definitions import LONG_TERM, SESSION
 from apps.injection.turns import UserTurn
 from apps.memories.search import SearchQuery, SearchResponse, SearchResult, search
-from apps.memories.witnesses import participant_of, participants_of, witnesses
+from apps.memories.witnesses import ids_in_story, participant_of, participants_of, witnesses
 
 MESSAGES_TIER = "messages"  # the tier of passages
 
@@ -53,10 +53,14 @@ def _witnessed(turn: UserTurn, character: Character | None, results: list[Search
     witness = participant_of(turn.chat, character)
     if witness is None:
         return results
-    participants = participants_of(turn.chat)
-    return [
-        result
-        for result in results
-        if (result.message and witness.pk in witnesses(result.message, participants))
-        or (result.memory and (not result.memory.witnessed_by or witness.pk in result.memory.witnessed_by))
-    ]
+    participants, ids = participants_of(turn.chat), set(ids_in_story(witness))
+
+    def is_witnessed(result: SearchResult) -> bool:
+        if result.message:
+            return witness.pk in witnesses(result.message, participants)
+        memory = result.memory
+        if memory is None or memory.tier == LONG_TERM.name:
+            return memory is not None and memory.character_id == witness.character_id
+        return not memory.witnessed_by or not ids.isdisjoint(memory.witnessed_by)
+
+    return [result for result in results if is_witnessed(result)]

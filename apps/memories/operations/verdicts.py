@@ -21,7 +21,7 @@ from apps.memories.operations.questions import ask_which_is_true
 from apps.memories.queries.memories import active_memories
 from apps.memories.querysets import MemoryQuerySet
 from apps.memories.verdicts import Outcome, Verdict
-from apps.memories.witnesses import witnessed_by_all_of
+from apps.memories.witnesses import NOBODY, witnessed_by_all_of
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,9 @@ def write_verdicts(batch: VerdictBatch) -> Counter[str]:
     counts: Counter[str] = Counter()
     touched: set[UUID] = set()
     created: dict[int, UUID] = {}  # ids of new memories by the number of the verdict
+    repeated = [one.target for one in batch.verdicts if one.outcome == Outcome.RECONFIRMED]
+    rows = Memory.objects.for_owner(batch.chat.owner_id).filter(pk__in=repeated, deleted_at=None)
+    retired = set(rows.filter(state=Memory.State.RETIRED).values_list("pk", flat=True))
     for number, verdict in enumerate(batch.verdicts):
         counts[verdict.outcome] += 1
         if verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED):
@@ -93,6 +96,8 @@ def write_verdicts(batch: VerdictBatch) -> Counter[str]:
                 ask_which_is_true(batch.chat, verdict.contradicts, memory)
             if verdict.replaced_by:
                 supersede(batch.chat, memory.pk, Memory.objects.for_owner(memory.owner_id).get(pk=verdict.replaced_by))
+        elif verdict.outcome == Outcome.RECONFIRMED and verdict.target in retired:
+            touched.add(_create(batch, number, verdict.candidate).pk)  # what it repeats was taken back in the meantime
         elif verdict.outcome == Outcome.RECONFIRMED and verdict.target:
             _confirm(batch, verdict.target, verdict.candidate, already_touched=verdict.target in touched)
             touched.add(verdict.target)
@@ -146,10 +151,21 @@ def _confirm(batch: VerdictBatch, target: UUID, candidate: Candidate, *, already
         inherited.update(message_ids=list(message_ids), confidence=confidence)
         return
     link_sources(batch.chat.owner_id, target, sources)
+    _widen_witnesses(batch, target, sources)
     if not already_touched:
         Memory.objects.for_owner(batch.chat.owner_id).filter(pk=target).update(
             confidence=confidence, unconfirmed=0, updated_at=timezone.now()
         )
+
+
+def _widen_witnesses(batch: VerdictBatch, target: UUID, sources: Sequence[Message]) -> None:
+    """Add those who witnessed that a memory was told again to those who know it."""
+    memory = Memory.objects.for_owner(batch.chat.owner_id).select_for_update().get(pk=target)
+    told = witnessed_by_all_of(sources, batch.participants)
+    if memory.witnessed_by and told != memory.witnessed_by:
+        both = {*memory.witnessed_by, *told} - {NOBODY} if told else set()
+        memory.witnessed_by = (sorted(both) or [NOBODY]) if told else []
+        memory.save(update_fields=["witnessed_by", "updated_at"])
 
 
 def _decay(batch: VerdictBatch, touched: set[UUID]) -> None:
