@@ -54,7 +54,7 @@ def send_import_job(job_id: UUID) -> None:
 @shared_task
 def sweep_import_jobs(**kwargs: Any) -> None:
     """Restart imports whose worker or task message was lost, and delete old ones."""
-    for job_id in jobs.jobs_to_revive(ImportJob):
+    for job_id in jobs.take_overdue(ImportJob):
         send_import_job(job_id)
     import_jobs.delete_ended_import_jobs(timezone.now())
 

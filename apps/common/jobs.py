@@ -12,10 +12,11 @@
 | ``pause``       | queued, running                             | paused               |
 | ``resume``      | paused, queued                              | queued               |
 | ``cancel``      | queued, running, paused                     | cancelled            |
+| ``take_overdue``| queued, with a wait that is over            | queued, without      |
 
 No transition leaves a terminal state; from any other state than those listed, a transition does nothing.
 
-A queued job with ``wait_until`` can't be claimed before that time; ``resume`` ends the wait.
+A queued job with ``wait_until`` can't be claimed before that time; ``resume`` and ``take_overdue`` end the wait.
 
 A worker owns a job while the job is running and ``claim`` in its row is the one that the worker received. If
 the job is cancelled, paused or claimed by another worker, the worker's next heartbeat raises ClaimLost. A job
@@ -84,7 +85,7 @@ class Job(OwnedModel):
         FAILED = "failed"
         CANCELLED = "cancelled"
 
-    # Whether another worker may continue a job whose worker died. If not, call fail_orphans before jobs_to_revive.
+    # Whether another worker may continue a job whose worker died. If not, call fail_orphans before take_overdue.
     revivable: ClassVar[bool] = True
     # Values that fields get when no worker owns the job any more.
     idle_fields: ClassVar[dict[str, Any]] = {}
@@ -307,10 +308,11 @@ def fail_orphans(model: type[Job], error: str) -> None:
         orphans.update(state=Job.State.FAILED, claim=None, error=error, finished_at=now, **model.idle_fields)
 
 
-def jobs_to_revive(model: type[Job]) -> list[UUID]:
-    """Return the ids of jobs to send to a worker again: queued for too long, or running without a heartbeat.
+def take_overdue(model: type[Job]) -> list[UUID]:
+    """Return the ids of jobs to send to a worker: queued for too long, without a heartbeat, or whose wait is over.
 
-    A queued job gets a heartbeat here: its message may still be in a long queue, and each sweep would add another one.
+    A queued job's wait ends here, and it gets a heartbeat: its message may still be in a long queue, and each sweep
+    would add another one.
     """
     now = timezone.now()
     overdue = Q(heartbeat_at=None, created_at__lt=now - _timeout()) | Q(heartbeat_at__lt=now - _timeout())

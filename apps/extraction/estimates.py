@@ -24,21 +24,22 @@ SEPARATE_CALLS = 7  # calls that read a window where each tier has its own
 MONEY = Decimal("0.01")
 
 
-def estimate(chat: Chat, tiers: Sequence[str], start: int, end: int) -> dict[str, Any]:
+def estimate(chat: Chat, tiers: Sequence[str], start: int, end: int, *, again: bool = False) -> dict[str, Any]:
     """Return the expected calls, tokens and cost of reading the new messages between two indexes, for the tiers.
 
+    With ``again``, all messages count as new.
     Return an empty dict if no model is connected or nothing is new. ``cost`` is None without prices.
     """
     backend = backend_for(chat.owner_id)
     if backend.name == "builtin":
         return {}
-    count, tokens = _size(chat, tiers, start, end)
+    count, tokens = _size(messages_to_extract(chat, tiers, start, end, again=again))
     return _total(chat, settings_of(chat), backend, count, tokens) if count else {}
 
 
-def _size(chat: Chat, tiers: Sequence[str], start: int, end: int) -> tuple[int, int]:
-    """Return the number of new messages and their tokens."""
-    new = messages_to_extract(chat, tiers, start, end).filter(swipes__position=F("swipe_id")).order_by()
+def _size(messages: Any) -> tuple[int, int]:
+    """Return the number of messages and their tokens."""
+    new = messages.filter(swipes__position=F("swipe_id")).order_by()
     size = Func(F("swipes__mes"), function="octet_length")
     found = new.aggregate(count=Count("pk"), size=Sum(size))
     return found["count"], ceil((found["size"] or 0) / BYTES_PER_TOKEN)

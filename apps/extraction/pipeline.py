@@ -15,12 +15,13 @@ from django.db import transaction
 from django.db.models import F
 
 from apps.chats.locking import lock_chat
-from apps.chats.models import Character, Message
+from apps.chats.models import Character, ChatChange, Message
 from apps.common import jobs
 from apps.common.problems import Missing
 from apps.extraction import progress, runs
 from apps.extraction.invalidation import invalidate_chat
 from apps.extraction.models import ExtractionProgress, ExtractionRun, RunStep
+from apps.extraction.prompts.transcript import MAX_TURN
 from apps.extraction.settings.queries import reads_at_once, settings_of
 from apps.extraction.stages import (
     arcs,
@@ -41,6 +42,7 @@ from apps.extraction.waiting import wait_on_failure
 from apps.llm.backends import backend_for
 from apps.llm.generation import Refused
 from apps.llm.tokens import count_tokens
+from apps.memories.models import Memory
 from apps.memories.witnesses import learners
 
 MAX_ATTEMPTS = 3  # attempts at a window whose messages change while they are read
@@ -113,11 +115,23 @@ def execute_claimed(run: ExtractionRun, *, max_seconds: float = jobs.SLICE_SECON
 def _run_steps(context: Context) -> Iterator[None]:
     """Run every unfinished step, and yield after each."""
     invalidate_chat(context.owner_id, context.chat.pk)  # the task that follows an edit may not have run yet
+    if context.run.again and not context.run.done and context.run.first is not None:
+        progress.mark_not_extracted_from(context.chat, _reading_tiers(context), context.run.first.index)
     if _reading_tiers(context) and not context.run.done and not _next_windows(context):
         return
     members = learners(context.chat)
-    yield from _read_windows(context, members)
-    yield from _run_stages(context, CLOSING_STAGES, Window([]), members)
+    attempts = 0
+    while True:
+        yield from _read_windows(context, members)
+        try:
+            yield from _run_stages(context, CLOSING_STAGES, Window([]), members)
+        except MessagesChanged:
+            attempts += 1
+            if attempts == MAX_ATTEMPTS:
+                raise
+            invalidate_chat(context.owner_id, context.chat.pk)
+        else:
+            return
 
 
 def _read_windows(context: Context, members: Sequence[Character | None]) -> Iterator[None]:
@@ -125,18 +139,28 @@ def _read_windows(context: Context, members: Sequence[Character | None]) -> Iter
     stages = _reading_stages(context)
     attempts = 0
     while windows := _next_windows(context):
+        steps = 0
         try:
             for window in windows:
-                yield from _run_stages(context, stages, window, members)
+                for _ in _run_stages(context, stages, window, members):
+                    steps += 1
+                    yield
         except MessagesChanged:
             attempts += 1
             if attempts == MAX_ATTEMPTS:
                 raise
             # Retire the memories of the old text, and start the window from its first step.
             invalidate_chat(context.owner_id, context.chat.pk)
-            context.run.steps.filter(window__in=[window.key for window in windows]).delete()
+            _forget_steps(context.run, windows)
         else:
             attempts = 0
+            if not steps:
+                # The steps are finished, but their tiers are to read the window again.
+                _forget_steps(context.run, windows)
+
+
+def _forget_steps(run: ExtractionRun, windows: Sequence[Window]) -> None:
+    run.steps.filter(window__in=[window.key for window in windows]).delete()
 
 
 def _reading_stages(context: Context) -> Sequence[Stage]:
@@ -193,30 +217,48 @@ def _run_step(
     """
     jobs.heartbeat(context.run, stage=stage.name)
     context.stage, context.character = stage.name, member or context.chat.character
-    try:
-        outcome = stage.run(context, window)
-    except Refused as failure:
-        outcome = StageOutcome(error=failure.detail)
-    with transaction.atomic():
-        _check_unchanged(context.run, window.messages)
-        if context.character is not None:
-            # Runs of other chats of the character may write about the same entities.
-            rows = Character.objects.for_owner(context.owner_id).filter(pk=context.character.pk)
-            list(rows.select_for_update().values_list("pk"))
-        tiers = [tier for tier in stage.tiers if tier in context.tiers] if ends else []
-        is_refused = was_refused or bool(outcome.error) or _is_refused_in_part(context.run, stage, window)
-        # The fingerprints of the messages are stored even if no tier has read them, so that an edit is noticed.
-        progress.mark_extracted(
-            context.chat, window.messages, [] if is_refused else tiers, refused=tiers if is_refused else []
-        )
-        counts = outcome.write()
-        if outcome.error and stage.reads:
-            counts["refused"] += 1
-        result = runs.StepResult(
-            stage.name, window.key, window.messages, member, outcome.unused, outcome.error, dict(counts)
-        )
-        runs.finish_step(context.run, result)
+    for attempt in range(1, MAX_ATTEMPTS + 1):
+        context.begin_step()
+        try:
+            outcome = stage.run(context, window)
+        except Refused as failure:
+            outcome = StageOutcome(error=failure.detail)
+        with transaction.atomic():
+            _check_unchanged(context, window)
+            if context.character is not None:
+                # Runs of other chats of the character may write about the same things.
+                rows = Character.objects.for_owner(context.owner_id).filter(pk=context.character.pk)
+                list(rows.select_for_update().values_list("pk"))
+            if attempt == MAX_ATTEMPTS or not _was_learnt_elsewhere(context):
+                _write_step(context, stage, window, member, outcome, was_refused=was_refused, ends=ends)
+                break
     return outcome.error
+
+
+def _write_step(
+    context: Context,
+    stage: Stage,
+    window: Window,
+    member: Character | None,
+    outcome: StageOutcome,
+    *,
+    was_refused: bool,
+    ends: bool,
+) -> None:
+    """Write a step's result and mark its window, in a transaction that holds the chat's lock. Raise ClaimLost."""
+    tiers = [tier for tier in stage.tiers if tier in context.tiers] if ends else []
+    is_refused = was_refused or bool(outcome.error) or _is_refused_in_part(context.run, stage, window)
+    # The fingerprints of the messages are stored even if no tier has read them, so that an edit is noticed.
+    progress.mark_extracted(
+        context.chat, window.messages, [] if is_refused else tiers, refused=tiers if is_refused else []
+    )
+    counts = outcome.write()
+    if outcome.error and stage.reads:
+        counts["refused"] += 1
+    result = runs.StepResult(
+        stage.name, window.key, window.messages, member, outcome.unused, outcome.error, dict(counts)
+    )
+    runs.finish_step(context.run, result)
 
 
 def _is_refused_in_part(run: ExtractionRun, stage: Stage, window: Window) -> bool:
@@ -248,12 +290,15 @@ def _next_windows(context: Context) -> list[Window]:
     budget = context.token_budget
     for message in new.with_swipes()[: context.settings.chunk]:
         budget -= count_tokens(message.mes)
-        if messages and (budget < 0 or message.index != messages[-1].index + 1):
+        is_long = budget < 0 or len(message.mes) > MAX_TURN
+        if messages and (is_long or message.index != messages[-1].index + 1):
             break
         messages.append(message)
+        if is_long:
+            break
     context.position = messages[0].index if messages else 0
-    if len(messages) == 1 and budget < 0:
-        parts = parts_of(messages[0].mes, context.token_budget)
+    if len(messages) == 1 and is_long:
+        parts = parts_of(messages[0].mes, context.token_budget, MAX_TURN)
         return [Window(messages, part, number, part is parts[-1]) for number, part in enumerate(parts)]
     return [Window(messages)] if messages else []
 
@@ -282,10 +327,32 @@ def _estimate_total(context: Context, new: int) -> None:
     jobs.heartbeat(context.run, total=done + ceil(new / context.settings.chunk) * each_window + closing)
 
 
-def _check_unchanged(run: ExtractionRun, messages: Sequence[Message]) -> None:
-    """Lock the chat and check that the messages have not changed since read. Raise MessagesChanged, Missing."""
-    chat = lock_chat(run.owner_id, run.chat_id)
-    ids = [message.pk for message in messages]
+def _check_unchanged(context: Context, window: Window) -> None:
+    """Lock the chat and check that no message that the step may have read has changed. Raise MessagesChanged, Missing.
+
+    Those are the window's messages, which were read before the step began, and all before them.
+    """
+    chat = lock_chat(context.owner_id, context.run.chat_id)
+    ids = [message.pk for message in window.messages]
     rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=ids)
-    if dict(rows.values_list("pk", "rev")) != {message.pk: message.rev for message in messages}:
+    is_same = dict(rows.values_list("pk", "rev")) == {message.pk: message.rev for message in window.messages}
+    end = window.messages[-1].index if window.messages else context.read_to
+    changes = ChatChange.objects.for_owner(chat.owner_id).filter(chat=chat, rev__gt=context.read_rev)
+    for reordered, changed, deleted in changes.values_list("reordered", "message_ids", "deleted_ids"):
+        earlier = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=changed, index__lte=end)
+        is_same = is_same and not (reordered or deleted or earlier.exists())
+    if not is_same:
         raise MessagesChanged("The messages kept changing while they were read.")
+
+
+def _was_learnt_elsewhere(context: Context) -> bool:
+    """Return whether a run of another chat has learnt something about the step's character since the step began.
+
+    The step has not compared its candidates with that. Must be called with the character locked.
+    """
+    if context.character is None:
+        return False
+    rows = Memory.objects.for_owner(context.owner_id).filter(
+        character=context.character, tier=Memory.Tier.LONG_TERM, created_at__gte=context.step_began
+    )
+    return rows.exclude(chat=context.chat).exists()

@@ -14,7 +14,8 @@ from django.db import connection
 from django.db.models import CharField, F, Func, Q
 
 from apps.chats.models import Chat, Message
-from apps.extraction.models import ExtractionProgress
+from apps.common.jobs import OPEN_STATES
+from apps.extraction.models import ExtractionProgress, RunStep
 from apps.memories.witnesses import named_witnesses
 
 # The fingerprint as SQL. Must give the same value as ``fingerprint_of``. ``concat_ws`` leaves out NULL.
@@ -38,18 +39,22 @@ def fingerprint_of(message: Message) -> str:
     return hashlib.md5("|".join(parts).encode(), usedforsecurity=False).hexdigest()
 
 
-def window_key(messages: Sequence[Message]) -> str:
-    """Return a hash of the messages' ids and fingerprints, in hex."""
-    parts = "\n".join(f"{message.pk}:{fingerprint_of(message)}" for message in messages)
-    return hashlib.blake2b(parts.encode(), digest_size=32).hexdigest()
+def window_key(messages: Sequence[Message], part: str) -> str:
+    """Return a hash, in hex, of the messages' ids and fingerprints, and of the part that is read of a long one."""
+    parts = "\n".join([*(f"{message.pk}:{fingerprint_of(message)}" for message in messages), part])
+    return hashlib.blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=32).hexdigest()
 
 
-def messages_to_extract(chat: Chat, tiers: Sequence[str], start: int, end: int) -> Any:
+def messages_to_extract(chat: Chat, tiers: Sequence[str], start: int, end: int, *, again: bool = False) -> Any:
     """Return the messages from index ``start`` to ``end``, exclusive, that one of the tiers has not read.
 
-    Messages that the model refused to read for a tier do not count as new.
+    Messages that the model refused to read for a tier do not count as new. With ``again``, all messages do.
     """
+    if not tiers:
+        return Message.objects.for_owner(chat.owner_id).none()
     window = Message.objects.for_owner(chat.owner_id).filter(chat=chat, index__gte=start, index__lt=end)
+    if again:
+        return window.order_by("index")
     handled = Func(F("progress__tiers"), F("progress__refused"), function="array_cat", output_field=_TIERS)
     return (
         window.annotate(handled=handled).filter(Q(progress=None) | ~Q(handled__contains=list(tiers))).order_by("index")
@@ -64,7 +69,7 @@ def mark_extracted(
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            INSERT INTO extraction_extractionprogress AS reading (
+            INSERT INTO extraction_extractionprogress AS progress (
                 id, owner_id, chat_id, message_id, fingerprint, tiers, refused
             )
             SELECT gen_random_uuid(), %(owner)s, %(chat)s, new.id, new.fingerprint, %(tiers)s::varchar[],
@@ -72,11 +77,11 @@ def mark_extracted(
             FROM unnest(%(ids)s::uuid[], %(fingerprints)s::text[]) AS new (id, fingerprint)
             ON CONFLICT (message_id) DO UPDATE SET
                 fingerprint = excluded.fingerprint,
-                tiers = CASE WHEN reading.fingerprint = excluded.fingerprint
-                    THEN ARRAY(SELECT DISTINCT unnest(reading.tiers || excluded.tiers)) ELSE excluded.tiers END,
-                refused = CASE WHEN reading.fingerprint = excluded.fingerprint
+                tiers = CASE WHEN progress.fingerprint = excluded.fingerprint
+                    THEN ARRAY(SELECT DISTINCT unnest(progress.tiers || excluded.tiers)) ELSE excluded.tiers END,
+                refused = CASE WHEN progress.fingerprint = excluded.fingerprint
                     THEN ARRAY(
-                        SELECT unnest(reading.refused || excluded.refused) EXCEPT SELECT unnest(excluded.tiers)
+                        SELECT unnest(progress.refused || excluded.refused) EXCEPT SELECT unnest(excluded.tiers)
                     ) ELSE excluded.refused END
             """,
             {
@@ -95,11 +100,11 @@ def mark_not_extracted_from(chat: Chat, tiers: Sequence[str], start: int) -> Non
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            UPDATE extraction_extractionprogress AS reading
-            SET tiers = ARRAY(SELECT unnest(reading.tiers) EXCEPT SELECT unnest(%(tiers)s::varchar[])),
-                refused = ARRAY(SELECT unnest(reading.refused) EXCEPT SELECT unnest(%(tiers)s::varchar[]))
+            UPDATE extraction_extractionprogress AS progress
+            SET tiers = ARRAY(SELECT unnest(progress.tiers) EXCEPT SELECT unnest(%(tiers)s::varchar[])),
+                refused = ARRAY(SELECT unnest(progress.refused) EXCEPT SELECT unnest(%(tiers)s::varchar[]))
             FROM chats_message AS message
-            WHERE message.id = reading.message_id AND message.chat_id = %(chat)s AND message.index >= %(start)s
+            WHERE message.id = progress.message_id AND message.chat_id = %(chat)s AND message.index >= %(start)s
             """,
             {"tiers": list(tiers), "chat": chat.pk, "start": start},
         )
@@ -111,11 +116,11 @@ def changed_message_ids(chat: Chat) -> list[UUID]:
         cursor.execute(
             f"""
             SELECT message.id
-            FROM extraction_extractionprogress AS reading
-            JOIN chats_message AS message ON message.id = reading.message_id
+            FROM extraction_extractionprogress AS progress
+            JOIN chats_message AS message ON message.id = progress.message_id
             JOIN chats_swipe AS swipe ON swipe.message_id = message.id AND swipe.position = message.swipe_id
-            WHERE reading.owner_id = %(owner)s AND reading.chat_id = %(chat)s
-              AND reading.fingerprint <> {FINGERPRINT}
+            WHERE progress.owner_id = %(owner)s AND progress.chat_id = %(chat)s
+              AND progress.fingerprint <> {FINGERPRINT}
             """,  # noqa: S608
             {"owner": chat.owner_id, "chat": chat.pk},
         )
@@ -123,8 +128,12 @@ def changed_message_ids(chat: Chat) -> list[UUID]:
 
 
 def mark_not_extracted(chat: Chat, message_ids: Sequence[UUID]) -> None:
-    """Mark the messages as not extracted by any tier."""
+    """Mark the messages as not extracted by any tier, and forget the steps of an open run that have read them."""
     ExtractionProgress.objects.for_owner(chat.owner_id).filter(chat=chat, message__in=message_ids).delete()
+    steps = RunStep.objects.for_owner(chat.owner_id).filter(run__chat=chat, run__state__in=OPEN_STATES)
+    indexes = Message.objects.for_owner(chat.owner_id).filter(pk__in=message_ids).values_list("index", flat=True)
+    for index in indexes:
+        steps.filter(first__index__lte=index, last__index__gte=index).delete()
 
 
 def refused_messages(chat: Chat) -> Any:
@@ -151,15 +160,15 @@ def copy_progress(parent: Chat, branch: Chat, last_index: int) -> None:
             INSERT INTO extraction_extractionprogress (
                 id, owner_id, chat_id, message_id, fingerprint, tiers, refused
             )
-            SELECT gen_random_uuid(), message.owner_id, message.chat_id, message.id, {FINGERPRINT}, reading.tiers,
-                reading.refused
-            FROM extraction_extractionprogress AS reading
-            JOIN chats_message AS original ON original.id = reading.message_id AND original.index <= %(last_index)s
+            SELECT gen_random_uuid(), message.owner_id, message.chat_id, message.id, {FINGERPRINT}, progress.tiers,
+                progress.refused
+            FROM extraction_extractionprogress AS progress
+            JOIN chats_message AS original ON original.id = progress.message_id AND original.index <= %(last_index)s
             JOIN chats_swipe AS original_swipe
                 ON original_swipe.message_id = original.id AND original_swipe.position = original.swipe_id
             JOIN chats_message AS message ON message.chat_id = %(branch)s AND message.index = original.index
             JOIN chats_swipe AS swipe ON swipe.message_id = message.id AND swipe.position = message.swipe_id
-            WHERE reading.chat_id = %(parent)s AND reading.fingerprint = {_ORIGINAL_FINGERPRINT}
+            WHERE progress.chat_id = %(parent)s AND progress.fingerprint = {_ORIGINAL_FINGERPRINT}
             """,  # noqa: S608
             {"parent": parent.pk, "branch": branch.pk, "last_index": last_index},
         )

@@ -19,7 +19,7 @@ from apps.common import jobs
 from apps.common.scoping import Owner
 from apps.extraction.estimates import estimate
 from apps.extraction.models import ExtractionRun, ModelCall, RunStep
-from apps.extraction.progress import mark_extracted, mark_not_extracted_from, messages_to_extract, retry_refused
+from apps.extraction.progress import mark_extracted, messages_to_extract, retry_refused
 from apps.extraction.settings.queries import settings_of
 from apps.extraction.settings.schema import TIERS
 from apps.memories.models import ChatMemory
@@ -51,8 +51,9 @@ def start_run(
     """Return a run over the chat's new messages, and whether it was created; an open run is returned unchanged.
 
     The window is fixed here, and ends before the newest reply, which may still be swiped. ``from_index`` makes
-    messages from there on count as new, ``refused`` those that the model refused to read. A run that is expected to
-    send more tokens than the setting ``ask_above`` is created paused, until a person resumes it. Raise Missing.
+    messages from there on count as new once the run begins, ``refused`` those that the model refused to read. A run
+    that is expected to send more tokens than the setting ``ask_above`` is created paused, until a person resumes it.
+    Raise Missing.
     """
     chat = lock_chat(owner, chat.pk)
     open_run = chat.runs.open().first()
@@ -60,19 +61,18 @@ def start_run(
         return open_run, False
     selected = _tiers(chat, tiers)
     reading = [tier for tier in selected if tier in READING_TIERS]
-    if from_index is not None:
-        mark_not_extracted_from(chat, reading, from_index)
     if refused:
         retry_refused(chat)
     end = 0 if is_read_only(chat) else end_of_window(chat)
-    new = messages_to_extract(chat, reading, from_index or 0, end)
-    expected = estimate(chat, reading, from_index or 0, end)
+    again = from_index is not None
+    new = messages_to_extract(chat, reading, from_index or 0, end, again=again)
+    expected = estimate(chat, reading, from_index or 0, end, again=again)
     asks = asks_first(chat, expected)
     run = ExtractionRun.objects.create(
         owner_id=chat.owner_id,
         chat=chat,
         tiers=selected,
-        again=from_index is not None,
+        again=again,
         first=new.first(),
         last=new.last(),
         chat_rev=chat.rev,
@@ -85,7 +85,8 @@ def start_run(
 
 def _tiers(chat: Chat, tiers: Sequence[str] = ()) -> list[str]:
     """Return the tiers that a run extracts: the given ones, else those that the settings switch on."""
-    return [tier for tier in TIERS if (tier in tiers if tiers else getattr(settings_of(chat), tier))]
+    settings = settings_of(chat)
+    return [tier for tier in TIERS if (tier in tiers if tiers else getattr(settings, tier))]
 
 
 def expected_cost(chat: Chat) -> dict[str, Any]:
@@ -102,17 +103,21 @@ def asks_first(chat: Chat, expected: Mapping[str, Any]) -> bool:
 
 @transaction.atomic
 def skip_messages(run: ExtractionRun) -> ExtractionRun:
-    """Cancel a run that has not ended, and mark the messages it would read as read without extracting from them."""
+    """Cancel a run that has not ended, and mark the messages it would read as read by its tiers, without reading."""
     chat = lock_chat(run.owner_id, run.chat_id)
     run = jobs.cancel(run)
-    end = run.last.index + 1 if run.last else end_of_window(chat)
-    while batch := list(messages_to_extract(chat, READING_TIERS, 0, end).with_swipes()[:1000]):
-        mark_extracted(chat, batch, READING_TIERS)
+    tiers = [tier for tier in run.tiers if tier in READING_TIERS]
+    _mark_as_read(chat, tiers, run.last.index + 1 if run.last else end_of_window(chat))
     return run
 
 
 def on_chat_deleted(chat: Chat, **kwargs: Any) -> None:
-    """Cancel the open runs of a chat that is put into the bin."""
+    """Cancel the open run of a chat that is put into the bin."""
+    cancel_open_runs(chat)
+
+
+def cancel_open_runs(chat: Chat) -> None:
+    """Cancel the chat's open run, if there is one."""
     for run in chat.runs.open():
         jobs.cancel(run)
 
@@ -171,6 +176,12 @@ def finish_step(run: ExtractionRun, result: StepResult) -> None:
     locked.save(update_fields=["done", "total", "counts", "claims", "waits", "heartbeat_at"])
 
 
+def unusable_replies(run: ExtractionRun, key: str) -> list[ModelCall]:
+    """Return the calls of this run with the same key whose replies came but could not be used, in order."""
+    calls = ModelCall.objects.for_owner(run.owner_id).filter(run=run, key=key, unusable=True)
+    return list(calls.order_by("pk"))
+
+
 def stored_reply(run: ExtractionRun, key: str) -> ModelCall | None:
     """Return an earlier call with the same key, whose reply may be used again, or None.
 
@@ -196,8 +207,12 @@ def record_call(run: ExtractionRun, call: ModelCall) -> None:
 
 def mark_all_extracted(chat: Chat) -> None:
     """Mark every message of the chat as extracted, without extracting anything from it."""
-    while batch := list(messages_to_extract(chat, READING_TIERS, 0, chat.message_count).with_swipes()[:1000]):
-        mark_extracted(chat, batch, READING_TIERS)
+    _mark_as_read(chat, READING_TIERS, chat.message_count)
+
+
+def _mark_as_read(chat: Chat, tiers: Sequence[str], end: int) -> None:
+    while batch := list(messages_to_extract(chat, tiers, 0, end).with_swipes()[:1000]):
+        mark_extracted(chat, batch, tiers)
 
 
 def latest_run(owner: Owner, chat: Chat) -> ExtractionRun | None:

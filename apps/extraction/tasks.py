@@ -52,7 +52,8 @@ def on_chat_branched(chat: Chat, **kwargs: Any) -> None:
 
 
 def on_chat_restored(chat: Chat, **kwargs: Any) -> None:
-    """Index what was not while the chat was in the bin. The sweep of chats starts a run if one is due."""
+    """Continue what was not read or indexed while the chat was in the bin."""
+    extract_if_due(chat)
     if settings_of(chat).index_messages:
         request_index_job(chat)
 
@@ -171,7 +172,7 @@ def send_run(run_id: UUID) -> None:
 @shared_task
 def sweep_runs(**kwargs: Any) -> None:
     """Re-queue runs that lost their worker or their queue message."""
-    for run_id in jobs.jobs_to_revive(ExtractionRun):
+    for run_id in jobs.take_overdue(ExtractionRun):
         send_run(run_id)
 
 
@@ -241,9 +242,9 @@ def send_index_job(job_id: UUID) -> None:
 def sweep_jobs(**kwargs: Any) -> None:
     """Re-queue jobs that lost their worker or their queue message. Fail tests that lost their worker."""
     jobs.fail_orphans(ModelTest, model_tests.WORKER_LOST)
-    for test_id in jobs.jobs_to_revive(ModelTest):
+    for test_id in jobs.take_overdue(ModelTest):
         run_model_test.delay(test_id=str(test_id))
-    for job_id in jobs.jobs_to_revive(EmbeddingJob):
+    for job_id in jobs.take_overdue(EmbeddingJob):
         send_embedding_job(job_id)
-    for job_id in jobs.jobs_to_revive(IndexJob):
+    for job_id in jobs.take_overdue(IndexJob):
         send_index_job(job_id)

@@ -1,4 +1,4 @@
-"""Let runs wait whose model can't be called, and continue them once it can."""
+"""Let runs wait whose model can't be called. Sweeps continue them when their wait is over."""
 
 import datetime as dt
 from collections.abc import Iterator

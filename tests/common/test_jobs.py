@@ -112,16 +112,16 @@ def test_a_job_that_goes_back_to_the_queue_may_be_claimed_again_without_end(job:
 
 
 def test_lost_jobs_are_revived(job: ExtractionRun) -> None:
-    assert jobs.jobs_to_revive(ExtractionRun) == []
+    assert jobs.take_overdue(ExtractionRun) == []
     update(job, created_at=timezone.now() - LONG_AGO)
-    assert jobs.jobs_to_revive(ExtractionRun) == [job.pk]
-    assert jobs.jobs_to_revive(ExtractionRun) == []  # it was sent a moment ago
+    assert jobs.take_overdue(ExtractionRun) == [job.pk]
+    assert jobs.take_overdue(ExtractionRun) == []  # it was sent a moment ago
     claimed(job)
-    assert jobs.jobs_to_revive(ExtractionRun) == []
+    assert jobs.take_overdue(ExtractionRun) == []
     update(job, heartbeat_at=timezone.now() - LONG_AGO)
-    assert jobs.jobs_to_revive(ExtractionRun) == [job.pk]
+    assert jobs.take_overdue(ExtractionRun) == [job.pk]
     jobs.cancel(job)
-    assert jobs.jobs_to_revive(ExtractionRun) == []
+    assert jobs.take_overdue(ExtractionRun) == []
 
 
 def test_a_job_that_cannot_be_revived_is_never_claimed_twice() -> None:

@@ -1,15 +1,18 @@
 """Runs of the pipeline, their steps and model calls, and which messages have been read."""
 
+import datetime as dt
 from typing import ClassVar
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q
+from django.db.models import Count, Exists, F, OuterRef, Q, Subquery
 from django.utils import timezone
 
 from apps.chats.models import Character, Chat, Message
 from apps.common.jobs import ACTIVE_STATES, OPEN_STATES, Job
 from apps.common.scoping import OwnedModel
+from apps.llm.models import Connection
 
 
 class ExtractionRun(Job):
@@ -21,7 +24,7 @@ class ExtractionRun(Job):
         CONNECTION = "connection", "The connection to the model must be corrected."
         AGREEMENT = "agreement", "The cost must be agreed to."
 
-    idle_fields: ClassVar = {"stage": ""}
+    idle_fields: ClassVar = {"stage": "", "waits_for": ""}
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="runs", db_index=False)
     stage = models.CharField(max_length=32, blank=True, default="")
@@ -38,7 +41,7 @@ class ExtractionRun(Job):
         max_length=16, choices=WaitReason.choices, blank=True, default="", help_text="Why it waits or is paused."
     )
     waits = models.PositiveSmallIntegerField(default=0, help_text="Waits for the server since the last finished step.")
-    estimate = models.JSONField(default=dict, help_text="Expected model calls and tokens, where a person must agree.")
+    estimate = models.JSONField(default=dict, help_text="Expected model calls, tokens and cost.")
 
     class Meta:
         constraints = [
@@ -51,6 +54,20 @@ class ExtractionRun(Job):
                 "heartbeat_at", condition=Q(state__in=ACTIVE_STATES), name="run_alive"
             ),  # for workers, and the sweep
         ]
+
+    @classmethod
+    def claimable(cls, now: dt.datetime) -> Q:
+        """Return the condition under which a worker may claim a run.
+
+        An owner's runs that would only wait for a place on the connection stay in the queue: each would keep a worker
+        from the runs of others.
+        """
+        alive = now - dt.timedelta(seconds=settings.RUN_HEARTBEAT_TIMEOUT)
+        running = cls.objects.filter(owner=OuterRef("owner"), state=Job.State.RUNNING, heartbeat_at__gt=alive)
+        counted = running.order_by().values("owner").annotate(count=Count("pk")).values("count")
+        full = Connection.objects.filter(owner=OuterRef("owner"), for_generation=True)
+        full = full.annotate(running=Subquery(counted)).filter(running__gte=F("parallel_calls"))
+        return super().claimable(now) & ~Q(Exists(full))
 
     @property
     def kept(self) -> int:
@@ -91,6 +108,7 @@ class ModelCall(OwnedModel):
     reply = models.TextField(blank=True, default="")
     reasoning = models.TextField(blank=True, default="")
     error = models.TextField(blank=True, default="")
+    unusable = models.BooleanField(default=False, help_text="Whether a reply came that can't be used.")
     prompt_tokens = models.PositiveIntegerField(default=0)
     completion_tokens = models.PositiveIntegerField(default=0)
     seconds = models.FloatField(default=0)

@@ -9,7 +9,7 @@ from django.utils import timezone
 from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, Message
 from apps.common.scoping import Owner
-from apps.extraction.runs import mark_all_extracted
+from apps.extraction.runs import cancel_open_runs, mark_all_extracted
 from apps.memories.models import (
     Arc,
     ChatMemory,
@@ -31,6 +31,7 @@ def set_read_only(owner: Owner, chat: Chat) -> ChatMemory:
     chat = lock_chat(owner, chat.pk)
     memory = ChatMemory.of_chat(chat)
     if memory.mode != ChatMemory.Mode.READ_ONLY:
+        cancel_open_runs(chat)
         memory.mode = ChatMemory.Mode.READ_ONLY
         memory.read_only_since = _newest_message(chat)
         memory.save()
@@ -56,6 +57,7 @@ def end_read_only(owner: Owner, chat: Chat, *, learn: bool) -> ChatMemory:
 def start_fresh(owner: Owner, chat: Chat) -> ChatMemory:
     """Retire the memories of this chat, except long-term ones, until ``undo_fresh_start``. Raise Missing."""
     chat = lock_chat(owner, chat.pk)
+    cancel_open_runs(chat)  # which would write what it has read
     retired = {"state": "retired", "retired_reason": RetiredReason.FRESH_START}
     Memory.objects.for_owner(owner).active().filter(chat=chat, tier=Memory.Tier.SESSION).update(
         **retired, updated_at=timezone.now()

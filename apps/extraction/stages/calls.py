@@ -66,8 +66,11 @@ def ask(run: ExtractionRun, stage: str, backend: GenerationBackend, question: Qu
     if stored := runs.stored_reply(run, key):
         return Answer(stored.reply, stored.offered)
     call = partial(call, key=key, offered=dict(question.offered))
-    first = call()
-    completion = _call(run, backend, request, first, question.is_usable)
+    unusable = runs.unusable_replies(run, key)  # of an interrupted worker
+    if len(unusable) > 1:
+        raise Refused(unusable[-1].error)
+    first = unusable[0] if unusable else call()
+    completion = Completion(first.reply) if unusable else _call(run, backend, request, first, question.is_usable)
     if first.error:
         second = call()
         completion = _call(run, backend, _corrected(request, completion, first.error), second, question.is_usable)
@@ -111,7 +114,9 @@ def _call(
         completion = Completion(failure.partial, failure.prompt_tokens, failure.completion_tokens, failure.reasoning)
         _store(run, call, completion, failure.detail, start)
         raise
-    _store(run, call, completion, _problem_of(completion, request, is_usable), start)
+    problem = _problem_of(completion, request, is_usable)
+    call.unusable = bool(problem)
+    _store(run, call, completion, problem, start)
     return completion
 
 

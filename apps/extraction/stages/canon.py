@@ -59,6 +59,7 @@ def run(context: Context, window: Window) -> StageOutcome:
             text=text,
             last=last,
             run_id=context.run.pk,
+            made_at=context.step_began,
         )
         return Counter(canon=1)
 

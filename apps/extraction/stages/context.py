@@ -1,5 +1,6 @@
 """Context of a stage: the run, its settings and model, and the window of messages that it reads."""
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
@@ -9,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
+from django.utils import timezone
 
 from apps.chats.models import Character, Chat, Message, Participant
 from apps.extraction import runs
@@ -26,6 +28,7 @@ from apps.llm.generation import GenerationBackend, GenerationRequest
 from apps.memories.models import Memory
 from apps.memories.witnesses import participant_of, participants_of, witnessed_turns
 
+MIN_EARLIER = 6  # messages before a window
 MIN_TOKEN_BUDGET = 500  # minimum tokens for messages, however small the context
 
 
@@ -44,9 +47,8 @@ class Window:
 
     @cached_property
     def key(self) -> str:
-        """Return a hash of the messages' ids and fingerprints, with the number of the part."""
-        key = window_key(self.messages)
-        return key if self.number == 0 else f"{key[:58]}.{self.number}"
+        """Return a hash of the messages' ids and fingerprints, and of the part."""
+        return window_key(self.messages, "" if self.part is None else f"{self.number}:{self.part}")
 
     @cached_property
     def turns(self) -> dict[int, Message]:
@@ -89,8 +91,18 @@ class Context:
     character: Character | None = None  # the character whose memories the stage writes
     position: int = 0  # index at which the current window begins; earlier messages that change are read last
     tiers: Set[str] = frozenset()  # those of the run that have not read the window
+    # The state that the step has read: the chat's rev, its last index to read, and when the step began.
+    read_rev: int = 0
+    read_to: int = -1
+    step_began: dt.datetime = field(default_factory=timezone.now)
     # Replies to tasks that one call has answered together, by task; ``ask`` returns them without another call.
     replies: Mapping[str, str] = field(default_factory=dict)
+
+    def begin_step(self) -> None:
+        """Record the state of the chat that the next step reads."""
+        self.step_began = timezone.now()
+        self.read_rev = Chat.objects.for_owner(self.owner_id).values_list("rev", flat=True).get(pk=self.run.chat_id)
+        self.read_to = self.last_index
 
     @property
     def chat(self) -> Chat:
@@ -102,10 +114,11 @@ class Context:
 
     @cached_property
     def participants(self) -> list[str]:
-        """Return the names of all speakers of the chat, of its user and its character, sorted."""
+        """Return the names of all speakers and members of the chat, of its user and its character, sorted."""
         names = Message.objects.for_owner(self.owner_id).filter(chat=self.chat).values_list("name", flat=True)
         speakers = {*names.order_by().distinct(), self.chat.user_name}
         speakers |= {self.chat.character.name} if self.chat.character else set()
+        speakers |= {member.name for member in participants_of(self.chat)}
         return sorted(filter(None, speakers))
 
     @property
@@ -118,6 +131,11 @@ class Context:
         if self.witness is None:
             return dict(turns)
         return witnessed_turns(turns, self.character, participants_of(self.chat))
+
+    @property
+    def earlier_count(self) -> int:
+        """Return the number of messages before a window that a reading shows for reference."""
+        return max(MIN_EARLIER, 2 * self.settings.extract_every)
 
     @property
     def token_budget(self) -> float:

@@ -41,9 +41,7 @@ class Check:
 
 
 def run(context: Context, window: Window) -> StageOutcome:
-    """Compare the newest reply with the card, the memories and the summary, unless a reading of the run has done so."""
-    if context.run.steps.filter(stage="reading").exists():
-        return NO_OUTCOME
+    """Compare the newest reply with the card, the memories and the summary, unless that has been done already."""
     check = due_check(context)
     if check is None:
         return NO_OUTCOME

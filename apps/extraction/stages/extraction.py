@@ -180,7 +180,7 @@ def propose(
         run_id=context.run.pk,
         character=context.character if context.chat.is_group and tier == Memory.Tier.LONG_TERM else None,
         limits=limits_from(context.settings),
-        participants=participants,
+        participants=participants if context.settings.witnesses_only else (),
     )
     # A looping model repeats lines. Keep the first of each.
     lines: dict[str, Candidate] = {}

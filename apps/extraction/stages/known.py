@@ -1,6 +1,6 @@
 """Select what is known and matters to a window, within a number of tokens, to show it in the prompt of a reading."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -80,11 +80,11 @@ def _within(entries: Sequence[Mapping[str, Any]], max_tokens: int, words: frozen
     return [entry for number, entry in enumerate(entries) if number in kept]
 
 
-def _fitting(items: Iterable[tuple[T, str]], max_tokens: int, count: Callable[[str], int] = count_tokens) -> list[T]:
+def _fitting(items: Iterable[tuple[T, str]], max_tokens: int) -> list[T]:
     """Return the first items whose texts have at most ``max_tokens`` together."""
     kept: list[T] = []
     for item, text in items:
-        max_tokens -= count(text)
+        max_tokens -= count_tokens(text)
         if max_tokens < 0:
             break
         kept.append(item)

@@ -11,7 +11,6 @@ from apps.extraction.prompts.rendering import join_blocks
 from apps.extraction.stages import arcs, consolidation, continuity, epistemic, extraction, known, ledger, review, scenes
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.extraction import Proposals
-from apps.extraction.stages.scenes import MIN_EARLIER
 from apps.extraction.stages.turns import messages_between
 from apps.memories.models import Memory
 from apps.memories.witnesses import learners
@@ -76,8 +75,7 @@ def _ask(
 def _earlier(context: Context, window: Window) -> dict[int, Message]:
     """Return the messages before the window that the prompt shows for reference."""
     first = window.messages[0].index
-    count = max(MIN_EARLIER, 2 * context.settings.extract_every)
-    return Window(messages_between(context.chat, first - count, first - 1)).turns
+    return Window(messages_between(context.chat, first - context.earlier_count, first - 1)).turns
 
 
 def _replies(context: Context, reply: DividedReply) -> dict[str, str]:

@@ -16,7 +16,6 @@ from apps.memories.models import Scene
 from apps.memories.operations.scenes import Recap, write_recap, write_recap_of_break, write_scene
 from apps.memories.queries.scenes import finished_scenes
 
-MIN_EARLIER = 6  # messages before the window that a reading shows for reference
 MAX_BEFORE = 60  # messages of the current scene that a detector reads before the new ones
 MAX_RECAPS = 5  # recaps of scenes ended by hand, and of changed ones, that one step writes of each
 RECAP_TOKENS, ANSWER_TOKENS = 200, 5
@@ -120,7 +119,7 @@ def _given_recap(
 ) -> Recap | None:
     """Return the reading's recap of the scene that ends with ``last``, or None if it showed too little of the scene."""
     start = _start_of_scene(context, last.index, ended)
-    seen, length = last.index + 1 - max(start, window.messages[0].index - MIN_EARLIER), last.index + 1 - start
+    seen, length = last.index + 1 - max(start, window.messages[0].index - context.earlier_count), last.index + 1 - start
     text = recaps.get(number, "")[:MAX_RECAP]
     return Recap(text, length) if text and 2 * seen >= length else None
 

@@ -1,5 +1,6 @@
 """Select messages around a window, as many as fit into a prompt, and divide those that don't fit."""
 
+import math
 from collections.abc import Mapping
 from copy import copy
 
@@ -25,12 +26,15 @@ def within_budget(turns: Mapping[int, Message], budget: float) -> dict[int, Mess
     return dict(reversed(list(kept.items())))
 
 
-def parts_of(text: str, budget: float) -> list[str]:
-    """Divide a text into parts of about ``budget`` tokens, where possible at the end of a line or a sentence."""
+def parts_of(text: str, budget: float, max_chars: float = math.inf) -> list[str]:
+    """Divide a text into parts of about ``budget`` tokens and at most ``max_chars`` characters.
+
+    They end at the end of a line or a sentence, where possible.
+    """
     tokens = count_tokens(text)
-    if tokens <= budget:
+    if tokens <= budget and len(text) <= max_chars:
         return [text]
-    length = max(int(len(text) * budget / tokens), 1)
+    length = max(int(min(len(text) * budget / max(tokens, 1), max_chars)), 1)
     parts: list[str] = []
     start = 0
     while start < len(text):

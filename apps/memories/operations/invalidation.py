@@ -1,4 +1,4 @@
-"""Retire memories and layer entries whose source text was edited, swiped away, hidden or deleted.
+"""Retire memories and layer entries whose source text was edited, swiped away or deleted.
 
 The stored rows decide, not the event, so that a late or repeated call has the same effect. Retired rows are kept with
 the reason, and rows that they had superseded become active again. Rows that a person wrote or corrected stay.
@@ -27,11 +27,11 @@ from apps.memories.models import (
 from apps.memories.operations.memories import retract_memories
 from apps.memories.queries.scenes import finished_scenes
 
+# What a fresh start retired may come back.
+_IS_NOT_RETIRED = ~Q(state="retired") | Q(retired_reason=RetiredReason.FRESH_START)
 # A check and its repair note are about one message; a summary covers all messages up to its last one. Profiles and the
 # canon are made from memories, and renewed on another schedule.
 _CHECKS = (VersionedText.Kind.CONTINUITY, VersionedText.Kind.REPAIR)
-# What a fresh start retired may come back.
-_IS_NOT_RETIRED = ~Q(state="retired") | Q(retired_reason=RetiredReason.FRESH_START)
 _FROM_MESSAGES = (VersionedText.Kind.SUMMARY, *_CHECKS)
 
 

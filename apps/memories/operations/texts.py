@@ -1,5 +1,6 @@
 """Write versioned texts: summary, profiles, canon, continuity check and repair note."""
 
+import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
@@ -26,10 +27,12 @@ def write_version(
     last: Message | None = None,
     run_id: UUID | None = None,
     editor: str = "",
+    made_at: dt.datetime | None = None,
 ) -> VersionedText:
     """Write a new version of a text and make it the current one. The caller holds the chat's lock.
 
-    ``last`` is the last message that it covers; ``editor`` is empty for a run's version.
+    ``last`` is the last message that it covers; ``editor`` is empty for a run's version, which was made from what was
+    known at ``made_at``, by default now.
     """
     versions = VersionedText.objects.for_owner(chat.owner_id).filter(kind=kind, chat=chat, character=character)
     latest = versions.order_by("-version").first()
@@ -48,6 +51,7 @@ def write_version(
         version=latest.version + 1 if latest else 1,
         run_id=run_id,
         edited_by=editor,
+        created_at=made_at or timezone.now(),
     )
 
 
