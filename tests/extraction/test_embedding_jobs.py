@@ -216,7 +216,7 @@ def test_a_cancel_stops_between_two_batches(owner: User, chat: Chat, monkeypatch
 
 
 @pytest.mark.parametrize("at", ["memories", "passages"])
-def test_a_server_that_is_gone_fails_the_job_and_it_goes_on_later(
+def test_a_job_waits_for_a_server_that_is_gone_and_fails_where_it_refuses(
     owner: User, chat: Chat, connection: Connection, server: ScriptedServer, at: str
 ) -> None:
     use_for(connection, embeddings=True)
@@ -227,6 +227,11 @@ def test_a_server_that_is_gone_fails_the_job_and_it_goes_on_later(
     job = started(owner)
     broken = [True]
     server.reply_to(lambda request: request.kind == "embeddings" and broken[0], Reply(status=503))
+    assert embedding_jobs.execute(job.pk) is False
+    job.refresh_from_db()
+    assert (job.state, job.wait_until is None, bool(job.error)) == ("queued", False, True)
+    jobs.resume(job)
+    server.reply_to(lambda request: request.kind == "embeddings" and broken[0], Reply(status=400))
     assert done(job).state == "failed"
     assert job.error
     broken[0] = False

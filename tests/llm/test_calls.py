@@ -110,7 +110,7 @@ def test_valid_retry_after_headers(header, least, most):
     assert least <= endpoint.retry_after_seconds(header) <= most
 
 
-@pytest.mark.parametrize("header", ["", "soon", "1 2", "32 Foo"])
+@pytest.mark.parametrize("header", ["", "soon", "1 2", "32 Foo", "nan", "inf"])
 def test_invalid_retry_after_headers(header):
     assert endpoint.retry_after_seconds(header) is None
 

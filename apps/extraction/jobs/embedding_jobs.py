@@ -4,6 +4,7 @@ Each row names the model of its vector, so that a job that was interrupted conti
 it is recomputed, a row is found by full-text search only.
 """
 
+import datetime as dt
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Greatest
+from django.utils import timezone
 
 from apps.chats.models import Chat
 from apps.common import jobs
@@ -20,9 +22,11 @@ from apps.common.scoping import Owner, owner_id_of
 from apps.extraction.models import EmbeddingJob
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import Embedder, EmbeddingUnavailable
+from apps.llm.generation import TransientFailure
 from apps.memories.models import Arc, Memory, Passage
 from apps.memories.passages import index_batches
 
+RETRY_AFTER = dt.timedelta(minutes=5)
 BATCH_SIZE = 32  # texts that are embedded and stored together
 TABLES_WITH_TEXT: tuple[type[Any], ...] = (Memory, Arc)
 EMBEDDED_TABLES: tuple[type[Any], ...] = (*TABLES_WITH_TEXT, Passage)
@@ -86,6 +90,9 @@ def execute_claimed(
                     jobs.requeue(job)
                     return True
         except EmbeddingUnavailable as error:
+            if isinstance(error.__cause__, TransientFailure):
+                jobs.postpone(job, f"{error} It is tried again in a few minutes.", timezone.now() + RETRY_AFTER)
+                return False
             jobs.end(job, EmbeddingJob.State.FAILED, f"{error} The remaining texts can only be found by their words.")
         else:
             jobs.end(job, EmbeddingJob.State.SUCCEEDED, done=F("total"))

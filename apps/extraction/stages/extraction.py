@@ -28,7 +28,7 @@ from apps.memories.witnesses import participants_of
 
 EXPIRATION = {Memory.Tier.SESSION.value: "session", Memory.Tier.LONG_TERM.value: "permanent"}
 MAX_KNOWN_LONG_TERM = 15  # long-term memories shown in the prompt for session memories
-MAX_REEMBEDDED_PER_STEP = 200  # memories re-embedded per step after a change of the model; a job does the rest
+MAX_REEMBEDDED_PER_STEP = 2000  # memories re-embedded per step after a change of the model; a job does the rest
 MAX_LINE_TOKENS = 60  # maximum tokens of a line
 
 

@@ -1,6 +1,7 @@
 """Call a model server, with timeouts and retries, and classify its errors."""
 
 import email.utils
+import math
 import random
 from collections.abc import Callable, Set
 from dataclasses import dataclass, field, replace
@@ -143,9 +144,11 @@ def _classify(status: int, message: str, codes: Set[str]) -> GenerationFailed:
 def retry_after_seconds(header: str) -> float | None:
     """Parse a Retry-After header (seconds or an HTTP date). Return the delay in seconds, or None if it is invalid."""
     try:
-        return max(float(header), 0.0)
+        seconds = float(header)
     except ValueError:
         pass
+    else:
+        return max(seconds, 0.0) if math.isfinite(seconds) else None
     try:
         return max((email.utils.parsedate_to_datetime(header) - timezone.now()).total_seconds(), 0.0)
     except (ValueError, TypeError):
