@@ -1,5 +1,6 @@
 """Read the log of writes to a chat."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from uuid import UUID
@@ -39,6 +40,20 @@ class Changes:
     @cached_property
     def deleted_ids(self) -> set[UUID]:
         return {pk for entry in self.entries for pk in entry.deleted_ids}
+
+    def changed_keys(self, keys: Collection[str] | None) -> set[str]:
+        """Return the metadata keys, of ``keys`` or None for all, that the entries changed."""
+        entries = [entry for entry in self.entries if entry.metadata is not None]
+        changed = {key for entry in entries for key in entry.metadata}
+        if keys is None:
+            return changed
+        # A change that replaced all metadata may have changed, or removed, any key.
+        return set(keys) if any(entry.metadata_replaced for entry in entries) else changed & set(keys)
+
+    @property
+    def reordered(self) -> bool:
+        """Return whether indexes of messages that the entries don't list changed too."""
+        return any(entry.reordered for entry in self.entries)
 
 
 def rev_of(chat: Chat, integrity: UUID) -> int | None:

@@ -76,9 +76,7 @@ def append_messages(
             raise IntegrityConflict.for_chat(chat, guard)
     messages = [message for batch in store_messages(chat, map(with_date, parsed)) for message in batch]
     chat.last_active = timezone.now()
-    record_change(
-        chat, ChatChange.Kind.APPEND, messages=messages, before={}, fingerprint=fingerprint, forced=guard.force
-    )
+    record_change(chat, ChatChange.Kind.APPEND, guard=guard, messages=messages, before={}, fingerprint=fingerprint)
     return AppendResult(chat, messages)
 
 
@@ -149,12 +147,12 @@ def patch_messages(owner: Owner, chat_id: UUID, patches: Sequence[Patch], guard:
     record_change(
         chat,
         ChatChange.Kind.PATCH,
+        guard=guard,
         messages=messages,
         deleted_ids=list(batch.deleted),
         before=before,
         reordered=batch.order is not None,
         fingerprint=fingerprint,
-        forced=guard.force,
     )
     return PatchResult(chat, messages, skipped=len(patches) - batch.applied_count, applied=batch.applied_count)
 
@@ -183,10 +181,12 @@ def _rebased_batch(chat: Chat, patches: Sequence[Patch], guard: Guard) -> Batch:
 def _check_rebase(chat: Chat, guard: Guard, batch: Batch, since: Changes) -> None:
     if not guard.rebase:
         raise IntegrityConflict.for_chat(chat, guard)
-    contested = batch.touched_ids & since.message_ids
-    if contested or batch.missing_ids:
+    contested = batch.touched_ids & since.message_ids | set(batch.missing_ids)
+    if since.reordered:
+        contested |= batch.moved_ids  # to an index, which named another place then
+    if contested:
         detail = "These messages have changed in the meantime."
-        raise PatchConflict.for_messages(chat, guard, contested, detail, deleted=batch.missing_ids)
+        raise PatchConflict.for_messages(chat, guard, contested, detail)
 
 
 def _save_batch(chat: Chat, batch: Batch) -> list[Message]:

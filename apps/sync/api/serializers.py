@@ -8,6 +8,7 @@ from uuid import UUID
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from apps.accounts.authentication import writer_of
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.formats.sillytavern import MAX_SWIPES, NO_HEADER
 from apps.chats.formats.sillytavern_lines import parse_message
@@ -51,6 +52,7 @@ class GuardedSerializer(StrictSerializer):
             force=data["force"],
             optional=optional,
             has_idempotency_key=KEY_HEADER in request.headers,
+            writer=writer_of(request),
         )
 
 
@@ -192,6 +194,12 @@ def _participant(participant_id: UUID, chat: Chat, pointer: str) -> Participant:
     if participant is None:
         raise Invalid.at(pointer, "There is no such participant in this chat.")
     return participant
+
+
+class UndoSerializer(GuardedSerializer):
+    rev = StrictIntegerField(
+        min_value=1, required=False, help_text="The write to undo. Default: the last one, which must be the caller's."
+    )
 
 
 class WrittenSerializer(serializers.Serializer[Any]):
