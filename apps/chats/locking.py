@@ -18,7 +18,7 @@ from celery import current_app
 from django.db import transaction
 from django.utils import timezone
 
-from apps.chats.change_log import HistoryGone, changes_since, rev_of
+from apps.chats.change_log import HistoryGone, page_of_changes, rev_of
 from apps.chats.models import Chat, ChatChange, Message
 from apps.chats.serializers import change_documents, message_document
 from apps.chats.signals import ChatChanged, before_forced_write, chat_changed
@@ -109,12 +109,16 @@ class PatchConflict(Conflict):
 
 
 def _current_state(chat: Chat, guard: Guard) -> dict[str, Any]:
-    """Return the chat's integrity and rev, and the changes since the state that the client knows."""
+    """Return the chat's integrity and rev, and the changes since the state that the client knows.
+
+    Changes that a reply does not hold are left out, and ``reread`` says so.
+    """
     state: dict[str, Any] = {"current_integrity": str(chat.integrity), "current_rev": chat.rev}
     known_rev = None if guard.integrity is None else rev_of(chat, guard.integrity)
     if known_rev is not None:
         with suppress(HistoryGone):
-            state["changes"] = change_documents(changes_since(chat, known_rev))
+            page = page_of_changes(chat, known_rev)
+            state |= {"changes": change_documents(page.changes)} if page.is_whole else {"reread": True}
     return state
 
 

@@ -88,6 +88,15 @@ def test_writes_are_guarded(client: Any, chat: dict[str, Any]) -> None:
     assert [entry["kind"] for entry in client.get_changes(chat["id"], done["rev"])["changes"]] == ["patch"]
 
 
+def test_changes_of_many_pages_come_as_one(client: Any, chat: dict[str, Any]) -> None:
+    for number in range(12):  # a message of 100 kB each, in pages of up to 1 MB
+        client.append(chat["id"], [{"mes": f"{number} {'x' * 50_000}"}])
+    reply = client.get_changes(chat["id"], chat["integrity"])
+    assert [entry["rev"] for entry in reply["changes"]] == list(range(chat["rev"] + 1, reply["rev"] + 1))
+    told = [message["mes"] for entry in reply["changes"] for message in entry["messages"]]
+    assert [int(text.split()[0]) for text in told] == list(range(12))
+
+
 def test_conflicts_name_what_both_changed(client: Any, chat: dict[str, Any]) -> None:
     edit: Any = {"index": 1, "set": {"mes": "Gone."}}
     client.patch(chat["id"], [edit], integrity=chat["integrity"])

@@ -245,3 +245,4 @@ class ChangeSerializer(WrittenSerializer):
 
 class ChangesSerializer(WrittenSerializer):
     changes = ChangeSerializer(many=True)
+    next = serializers.URLField(allow_null=True, help_text="The next page.")
