@@ -249,7 +249,7 @@ test("changes of several pages: the chat is read anew and edits go onto it", asy
   a.edit(id, { mes: "one two THREE" });
   await a.append({ mes: "third" });
   server.pageSize = 1;
-  await b.load();
+  await b.lookForChanges();
   equal(b.messages, server.messages);
   b.edit(id, { mes: "ONE two THREE" });
   await b.flush();
