@@ -22,6 +22,7 @@ from apps.chats.locking import (
     record_change,
 )
 from apps.chats.models import Chat, ChatChange, Message, Swipe
+from apps.chats.operations.attachments import saved_attachments
 from apps.chats.operations.patches import Patch
 from apps.chats.operations.patching import Batch, Draft, swipe_state
 from apps.chats.operations.rows import message_row, participant_ids, save_order, swipe_rows, with_date
@@ -141,7 +142,9 @@ def patch_messages(owner: Owner, chat_id: UUID, patches: Sequence[Patch], guard:
         raise PatchConflict.for_messages(chat, guard, batch.stale_ids, detail)
     if not batch.applied_count:
         return PatchResult(chat, batch.targets, skipped=len(patches))
-    before = {"messages": batch.states_before()}
+    before: dict[str, Any] = {"messages": batch.states_before()}
+    if gone := batch.removed_swipe_ids:
+        before["attachments"] = saved_attachments(chat, list(batch.deleted), gone)
     messages = _save_batch(chat, batch)
     chat.last_active = timezone.now()
     record_change(

@@ -180,6 +180,12 @@ class Batch:
     def targets(self) -> list[Message]:
         return [draft.message for draft in self._drafts.values()]
 
+    @property
+    def removed_swipe_ids(self) -> set[UUID]:
+        """Return the ids of stored swipes that are deleted, alone or with their message."""
+        alone = {pk for draft in self.changed for pk in draft.removed_swipe_ids}
+        return alone | {pk for draft in self.deleted.values() for pk in draft.stored_swipe_ids}
+
     def states_before(self) -> list[dict[str, Any]]:
         """Return the stored states of the messages that the batch changes or deletes."""
         return [draft.before for draft in (*self.changed, *self.deleted.values())]

@@ -22,6 +22,7 @@ from apps.chats.locking import (
 )
 from apps.chats.message_data.namespaces import ends_scene
 from apps.chats.models import Chat, ChatChange, Message, Swipe
+from apps.chats.operations.attachments import restore_attachments
 from apps.chats.operations.metadata import metadata_change
 from apps.chats.operations.rows import ordered_ids, save_order
 from apps.common.problems import Conflict, Invalid, ProblemType
@@ -76,6 +77,7 @@ def undo_change(owner: Owner, chat_id: UUID, guard: Guard, rev: int | None = Non
     since = _changes_in_effect_since(chat, change)
     _check_unchanged(chat, change, since)
     restored, reordered = _restore_messages(chat, change)
+    restore_attachments(chat, change.before.get("attachments", {}))
     metadata = _restore_metadata(chat, change)
     chat.last_active = timezone.now()
     undo = record_change(
