@@ -20,6 +20,7 @@ from loci_client import (
     Throttled,
     Unauthenticated,
     Unavailable,
+    UndoConflict,
 )
 
 from apps.accounts.models import User
@@ -124,6 +125,20 @@ def test_undo_and_branch(client: Any, chat: dict[str, Any]) -> None:
     assert (undone["kind"], len(undone["deleted"])) == ("append", 3)
     with pytest.raises(NothingToUndo):
         client.undo(chat["id"], integrity=undone["integrity"])
+
+
+def test_undo_names_its_write_and_takes_back_no_other(client: Any, chat: dict[str, Any]) -> None:
+    deletion: Any = {"index": 2, "delete": True}
+    deleted = client.patch(chat["id"], [deletion], integrity=chat["integrity"])
+    edit: Any = {"index": 0, "set": {"mes": "Later."}}
+    edited = client.patch(chat["id"], [edit], integrity=deleted["integrity"])
+    assert client.undo(chat["id"], rev=deleted["rev"])["undone"] == deleted["rev"]
+    now = client.get_chat(chat["id"])["integrity"]
+    again = client.patch(chat["id"], [edit | {"set": {"mes": "Last."}}], integrity=now)
+    with pytest.raises(UndoConflict) as caught:
+        client.undo(chat["id"], rev=edited["rev"])
+    assert [conflict["theirs"]["mes"] for conflict in caught.value.conflicts] == ["Last."]
+    assert client.undo(chat["id"], rev=again["rev"])["kind"] == "patch"
 
 
 def test_metadata_by_merge_and_by_operations(client: Any, chat: dict[str, Any]) -> None:

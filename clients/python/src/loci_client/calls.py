@@ -193,9 +193,9 @@ def get_changes(chat_id: str, since: str | int) -> Flow[Changes]:
     return page | {"changes": changes}
 
 
-def undo(chat_id: str, *, integrity: str | None = None, key: str | None = None) -> Flow[Undone]:
-    """Undo the last write to the messages or the metadata. Raise NothingToUndo."""
-    return ask(write("POST", path("chats", chat_id, "undo"), given(integrity=integrity), key=key))
+def undo(chat_id: str, *, rev: int | None = None, integrity: str | None = None, key: str | None = None) -> Flow[Undone]:
+    """Undo the write with the given rev, or the last one of this token. Raise NothingToUndo, UndoConflict."""
+    return ask(write("POST", path("chats", chat_id, "undo"), given(rev=rev, integrity=integrity), key=key))
 
 
 # Message data
