@@ -105,7 +105,7 @@ def test_the_button_says_why_it_can_not_undo(site: Client, chat: Chat) -> None:
 def test_undo_in_the_menu_takes_back_nothing_that_a_program_wrote(site: Client, chat: Chat) -> None:
     do(site, chat, 1, "hide")
     patch_messages(chat.owner, chat.pk, [Patch({"mes": "Where?"}, index=0)], Guard(force=True, writer="a program"))
-    assert "was made elsewhere" in site.get(site.post(f"/chats/{chat.pk}/undo/").url).content.decode()
+    assert "by another program or device" in site.get(site.post(f"/chats/{chat.pk}/undo/").url).content.decode()
     assert texts(chat)[0] == "Where?"
 
 

@@ -111,7 +111,7 @@ def _last_change(chat: Chat, guard: Guard) -> ChatChange:
     if change is None:
         raise NothingToUndo("No earlier write to this chat can be undone.")
     if change.writer not in ("", guard.writer):
-        detail = f"The last change was made elsewhere. Name its rev, {change.rev}, to undo it."
+        detail = "The last change to this chat was made by another program or device."
         touched = {*change.message_ids, *change.deleted_ids}
         raise UndoConflict.for_messages(chat, Guard(_integrity_before(chat, change)), touched, detail)
     return change
