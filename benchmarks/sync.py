@@ -118,8 +118,8 @@ class BareWriter:
         self.connection.execute(
             """
             INSERT INTO chats_chatchange (id, owner_id, chat_id, rev, integrity, kind, at, message_ids, deleted_ids,
-                                          metadata_replaced, before, undone, reordered, fingerprint, forced)
-            SELECT %s, owner_id, id, rev, integrity, %s, now(), %s, '{}', false, %s, false, false, '', false
+                                          metadata_replaced, before, reordered, fingerprint, forced, writer)
+            SELECT %s, owner_id, id, rev, integrity, %s, now(), %s, '{}', false, %s, false, '', false, ''
             FROM chats_chat WHERE id = %s
             """,
             [uuid7(), kind, [message], before, self.chat.pk],

@@ -96,6 +96,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "apps.common.request_bodies.RequestBodyMiddleware",
+    "apps.common.retries.RetryMiddleware",
     "apps.sync.idempotency.IdempotencyMiddleware",
 ]
 

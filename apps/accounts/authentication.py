@@ -1,6 +1,7 @@
 """Authentication of API requests by bearer token."""
 
 import datetime as dt
+import hashlib
 from typing import Any
 
 from django.utils import timezone
@@ -48,6 +49,13 @@ def find_token(secret: str, at: dt.datetime) -> ApiToken | None:
     with system_scope():  # the owner is known only once the token is found
         tokens = ApiToken.objects.usable(at).select_related("owner")
         return tokens.filter(digest=ApiToken.digest_of(secret), owner__is_active=True).first()
+
+
+def writer_of(request: Any) -> str:
+    """Return a hash that is the same for all requests with the same token, or of the same session."""
+    token = getattr(request, "auth", None)
+    name = f"session {request.session.session_key}" if token is None else f"token {token.pk}"
+    return hashlib.sha256(name.encode()).hexdigest()
 
 
 class TokenScope(BasePermission):

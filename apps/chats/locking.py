@@ -6,7 +6,7 @@ Every write to a chat runs in one transaction: ``lock_chat``, check the guard, c
 import hashlib
 import json
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import partial
@@ -18,7 +18,7 @@ from celery import current_app
 from django.db import transaction
 from django.utils import timezone
 
-from apps.chats.change_log import HistoryGone, changes_since, rev_of
+from apps.chats.change_log import HistoryGone, page_of_changes, rev_of
 from apps.chats.models import Chat, ChatChange, Message
 from apps.chats.serializers import change_documents, message_document
 from apps.chats.signals import ChatChanged, before_forced_write, chat_changed
@@ -38,7 +38,8 @@ class Guard:
 
     ``integrity`` names the known state. ``rebase`` accepts the write unless the same data has changed.
     ``force`` skips the check. ``optional`` allows a write without an integrity. With ``has_idempotency_key``, retries
-    are recognised by the request's Idempotency-Key.
+    are recognised by the request's Idempotency-Key. ``writer`` is the ``accounts.authentication.writer_of`` the
+    request, or empty for a write that no request makes.
     """
 
     integrity: UUID | None = None
@@ -46,6 +47,7 @@ class Guard:
     force: bool = False
     optional: bool = False
     has_idempotency_key: bool = False
+    writer: str = ""
 
     def require_integrity(self) -> None:
         """Raise IntegrityRequired if the integrity is missing."""
@@ -88,16 +90,15 @@ class PatchConflict(Conflict):
     title = "The same data was changed by somebody else"
 
     @classmethod
-    def for_messages(
-        cls, chat: Chat, guard: Guard, message_ids: Iterable[UUID], detail: str, *, deleted: Iterable[UUID] = ()
-    ) -> Self:
-        """Return the conflict for messages, with their current state, and for ``deleted`` ones."""
-        rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=list(message_ids))
-        messages = rows.with_swipes().order_by("index")
+    def for_messages(cls, chat: Chat, guard: Guard, message_ids: Collection[UUID], detail: str) -> Self:
+        """Return the conflict for messages, with their current state; null for a deleted message."""
+        rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=message_ids)
+        messages = list(rows.with_swipes().order_by("index"))
         conflicts: list[dict[str, Any]] = [
             {"id": str(message.pk), "theirs": message_document(message)} for message in messages
         ]
-        conflicts += [{"id": str(pk), "theirs": None} for pk in deleted]
+        deleted = set(message_ids) - {message.pk for message in messages}
+        conflicts += [{"id": str(pk), "theirs": None} for pk in sorted(deleted)]
         return cls(detail, conflicts=conflicts, **_current_state(chat, guard))
 
     @classmethod
@@ -108,12 +109,16 @@ class PatchConflict(Conflict):
 
 
 def _current_state(chat: Chat, guard: Guard) -> dict[str, Any]:
-    """Return the chat's integrity and rev, and the changes since the state that the client knows."""
+    """Return the chat's integrity and rev, and the changes since the state that the client knows.
+
+    Changes that a reply does not hold are left out, and ``reread`` says so.
+    """
     state: dict[str, Any] = {"current_integrity": str(chat.integrity), "current_rev": chat.rev}
     known_rev = None if guard.integrity is None else rev_of(chat, guard.integrity)
     if known_rev is not None:
         with suppress(HistoryGone):
-            state["changes"] = change_documents(changes_since(chat, known_rev))
+            page = page_of_changes(chat, known_rev)
+            state |= {"changes": change_documents(page.changes)} if page.is_whole else {"reread": True}
     return state
 
 
@@ -131,11 +136,17 @@ def lock_chat(owner: Owner, chat_id: UUID, guard: Guard = NO_INTEGRITY) -> Chat:
 
 
 def record_change(
-    chat: Chat, kind: str, *, messages: Sequence[Message] = (), deleted_ids: Sequence[UUID] = (), **columns: Any
+    chat: Chat,
+    kind: str,
+    *,
+    guard: Guard = NO_INTEGRITY,
+    messages: Sequence[Message] = (),
+    deleted_ids: Sequence[UUID] = (),
+    **columns: Any,
 ) -> ChatChange:
     """End a write to a locked chat: give it a new rev and integrity, log the change, notify receivers.
 
-    ``columns`` are further columns of ChatChange: metadata, metadata_replaced, before, reordered, fingerprint, forced.
+    ``columns`` are further columns of ChatChange: metadata, metadata_replaced, before, undoes, reordered, fingerprint.
     """
     chat.rev += 1
     chat.integrity = uuid.uuid4()
@@ -149,7 +160,9 @@ def record_change(
         message_ids=[message.pk for message in messages],
         deleted_ids=list(deleted_ids),
     )
-    change = ChatChange.objects.create(at=timezone.now(), **asdict(event), **columns)
+    change = ChatChange.objects.create(
+        at=timezone.now(), forced=guard.force, writer=guard.writer, **asdict(event), **columns
+    )
     chat_changed.send(sender=Chat, event=event)
     transaction.on_commit(partial(enqueue_dispatch, event))
     return change

@@ -265,17 +265,23 @@ class ChatChange(OwnedModel):
     metadata = OrderedJSONField(null=True, blank=True, help_text="The change of the metadata, as a merge patch.")
     metadata_replaced = models.BooleanField(default=False, help_text="metadata holds all metadata, not a merge patch.")
     before = OrderedJSONField(null=True, blank=True, help_text="Earlier state of what was changed, for undo.")
-    undone = models.BooleanField(default=False)
+    undoes = models.PositiveBigIntegerField(null=True, blank=True, help_text="The rev that this change undid.")
     reordered = models.BooleanField(default=False, help_text="Indexes of messages not listed changed too.")
     fingerprint = models.CharField(
         max_length=64, blank=True, default="", help_text="Hash of the request, to recognise retries."
     )
     forced = models.BooleanField(default=False, help_text="Written without a check of integrity.")
+    writer = models.CharField(
+        max_length=64, blank=True, default="", help_text="Hash of the token or session that wrote it."
+    )
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["chat", "rev"], name="change_chat_rev"),
             models.UniqueConstraint(fields=["chat", "integrity"], name="change_chat_integrity"),
+            models.UniqueConstraint(
+                fields=["chat", "undoes"], name="change_undone_once", condition=models.Q(undoes__isnull=False)
+            ),
         ]
         indexes = [
             models.Index(fields=["owner", "-id"], name="change_owner"),  # the admin site's list

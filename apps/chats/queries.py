@@ -7,10 +7,11 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import connection, models
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
-from django.db.models.functions import Cast, Lower
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Cast, Greatest, Lower
 
-from apps.chats.models import Character, CharacterImage, Chat, Lorebook, Message
+from apps.chats.models import Character, CharacterImage, Chat, Lorebook, Message, Swipe
+from apps.common.fields import OrderedJSONField
 from apps.common.problems import Missing
 from apps.common.scoping import Owner
 
@@ -18,6 +19,13 @@ MAX_WINDOW = 200  # messages
 MAX_ROUNDS = 100
 
 Row = TypeVar("Row", bound=models.Model)
+
+
+class JSONRows(Subquery):
+    """The rows of a subquery as a JSON array of objects, in its order."""
+
+    template = "(SELECT coalesce(json_agg(row_to_json(found)), '[]') FROM (%(subquery)s) found)"
+    output_field = OrderedJSONField()
 
 
 @dataclass(frozen=True)
@@ -109,12 +117,41 @@ def list_characters(owner: Owner, words: str = "") -> QuerySet[Character]:
 
 
 def message_window(owner: Owner, chat_id: UUID, start: int = 0, limit: int = 50) -> Window:
-    """Return ``limit`` messages from index ``start`` on; a negative start counts from the end. Raise Missing."""
-    chat = access_chat(owner, chat_id)
-    first = max(0, chat.message_count + start) if start < 0 else start
-    last = first + max(1, min(limit, MAX_WINDOW))
-    messages = Message.objects.for_owner(owner).filter(chat=chat, index__gte=first, index__lt=last)
-    return Window(chat, first, list(messages.with_swipes().order_by("index")))
+    """Return ``limit`` messages from index ``start`` on; a negative start counts from the end. Raise Missing.
+
+    One statement reads them with the chat, since a write between two would give them another chat's state.
+    """
+    first = Greatest(F("message_count") + start, 0) if start < 0 else Value(start)
+    end = OuterRef("first") + max(1, min(limit, MAX_WINDOW))
+    swipes = Swipe.objects.for_owner(owner).filter(message=OuterRef("pk")).order_by("position")
+    messages = Message.objects.for_owner(owner).filter(chat=OuterRef("pk"), index__gte=OuterRef("first"), index__lt=end)
+    messages = messages.annotate(swipe_rows=JSONRows(swipes.values(*_columns(Swipe)))).order_by("index")
+    chats = (
+        Chat.objects.for_owner(owner)
+        .select_related("character")
+        .filter(pk=chat_id)
+        .annotate(first=first, rows=JSONRows(messages.values(*_columns(Message), "swipe_rows")))
+    )
+    chat: Any = _first(chats, "There is no such chat.")
+    return Window(chat, chat.first, [_message_of(row) for row in chat.rows])
+
+
+def _columns(model: type[models.Model]) -> list[str]:
+    return [field.attname for field in model._meta.concrete_fields]
+
+
+def _message_of(row: dict[str, Any]) -> Message:
+    """Return the message, with its swipes prefetched, of a row of ``JSONRows``."""
+    message = _instance(Message, row)
+    swipes = message.swipes.all()
+    swipes._result_cache = [_instance(Swipe, swipe) for swipe in row["swipe_rows"]]
+    message._prefetched_objects_cache = {"swipes": swipes}  # type: ignore[attr-defined]
+    return message
+
+
+def _instance(model: type[Row], row: dict[str, Any]) -> Row:
+    values = [field.to_python(row[field.attname]) for field in model._meta.concrete_fields]
+    return model.from_db(None, _columns(model), values)
 
 
 def message_batches(chat: Chat, count: int | None = None) -> Iterator[list[Message]]:

@@ -83,7 +83,11 @@ def message_document(message: Message) -> dict[str, Any]:
 
 
 def change_documents(changes: Changes) -> list[dict[str, Any]]:
-    """Return log entries as JSON, oldest first, each with the current state of the messages that it names."""
+    """Return log entries as JSON, oldest first, with the current state of the messages that they name.
+
+    A message stands in the last entry that names it.
+    """
+    last_revs = {message_id: entry.rev for entry in changes.entries for message_id in entry.message_ids}
     return [
         {
             "rev": entry.rev,
@@ -93,7 +97,7 @@ def change_documents(changes: Changes) -> list[dict[str, Any]]:
             "messages": [
                 message_document(changes.messages[message_id])
                 for message_id in entry.message_ids
-                if message_id in changes.messages
+                if message_id in changes.messages and last_revs[message_id] == entry.rev
             ],
             "deleted": [str(message_id) for message_id in entry.deleted_ids],
             "metadata": entry.metadata,

@@ -28,6 +28,7 @@ chat_urls = [
     path(f"{CHAT}purge/", chat_list.purge, name="purge"),
     path(f"{CHAT}activity/", chat_list.activity, name="activity"),
     path(f"{CHAT}undo/", tools.undo, name="undo"),
+    path(f"{CHAT}undo/<int:rev>/", tools.undo, name="undo-change"),
     path(f"{CHAT}scenes/", scenes.index, name="scenes"),
     path(f"{CHAT}scenes/<uuid:scene_id>/", scenes.edit, name="scene"),
     path(f"{CHAT}people/", participants.index, name="people"),

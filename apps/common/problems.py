@@ -29,6 +29,7 @@ class ProblemType(StrEnum):
     INTEGRITY_CONFLICT = "/problems/integrity-conflict"
     HISTORY_GONE = "/problems/history-gone"
     NOTHING_TO_UNDO = "/problems/nothing-to-undo"
+    UNDO_CONFLICT = "/problems/undo-conflict"
     NAME_TAKEN = "/problems/name-taken"
     TOO_MANY_STREAMS = "/problems/too-many-streams"
     IDEMPOTENCY_KEY_REUSED = "/problems/idempotency-key-reused"

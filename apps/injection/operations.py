@@ -1,5 +1,6 @@
 """Make, store, edit, delete and restore recalls. No other module writes them."""
 
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
@@ -115,6 +116,20 @@ def restore_recall(turn: UserTurn, values: dict[str, Any]) -> Recall:
     recalls = Recall.objects.for_owner(turn.owner_id)
     recall: Recall | None = recalls.filter(message=message_id).first()
     return recall or Recall.objects.create(owner_id=turn.owner_id, chat=turn.chat, message_id=message_id, **values)
+
+
+def save_recalls(chat: Chat, message_ids: Collection[UUID], swipe_ids: Collection[UUID]) -> dict[str, Any]:
+    """Return the ``undo_values`` of the recalls of messages that are about to be deleted, by message id."""
+    recalls = Recall.objects.for_owner(chat.owner_id).filter(message__in=message_ids)
+    return {str(recall.message_id): undo_values(recall) for recall in recalls}
+
+
+def restore_recalls(chat: Chat, saved: dict[str, Any]) -> None:
+    """Bring back the recalls of restored messages."""
+    Recall.objects.bulk_create(
+        Recall(owner_id=chat.owner_id, chat=chat, message_id=UUID(message_id), **values)
+        for message_id, values in saved.items()
+    )
 
 
 def undo_values(recall: Recall) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import { SyncState } from "./live/state.js";
 import { Troubles } from "./live/troubles.js";
 import { Turns } from "./live/turns.js";
 import { headers } from "./live/requests.js";
-import { sayWith } from "./menus.js";
+import { say, sayWith } from "./menus.js";
 
 const room = document.querySelector(".room");
 const composer = document.getElementById("composer");
@@ -77,8 +77,15 @@ function write(sync, turns) {
 }
 
 async function remove(sync, id, index) {
-  await sync.delete(id);
-  sayWith(`Message ${index} is deleted.`, "Undo", () => sync.undo());
+  const { applied, rev } = await sync.delete(id, { alone: true }) ?? {};
+  const done = `Message ${index} is deleted.`;
+  if (applied) sayWith(done, "Undo", () => undo(sync, rev, index));
+  else say(done); // by somebody else before
+}
+
+async function undo(sync, rev, index) {
+  if (await sync.undo(rev)) return;
+  say(`Message ${index} stays deleted: the order of the messages was changed since.`, "warning");
 }
 
 if (room && composer) start();

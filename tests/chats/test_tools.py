@@ -6,7 +6,9 @@ import pytest
 from django.test import Client
 
 from apps.accounts.models import User
+from apps.chats.locking import Guard
 from apps.chats.models import Chat
+from apps.chats.operations import Patch, patch_messages
 from apps.chats.scenes import scenes_of
 from tests.factories import UserFactory, make_character, make_chat
 
@@ -69,13 +71,42 @@ def test_a_message_is_hidden_and_shown_again(site: Client, chat: Chat) -> None:
 def test_a_message_is_deleted_and_brought_back(site: Client, chat: Chat) -> None:
     shown = do(site, chat, 1, "remove").content.decode()
     assert texts(chat) == ["Where is the key?", "Then let us go."]
-    assert f'action="/chats/{chat.pk}/undo/"' in shown
+    chat.refresh_from_db()
+    assert f'action="/chats/{chat.pk}/undo/{chat.rev}/"' in shown
     assert "Message 1 is deleted." in shown
     site.post(f"/chats/{chat.pk}/undo/")
     assert texts(chat) == ["Where is the key?", "Under the stone.", "Then let us go."]
     site.post(f"/chats/{chat.pk}/undo/")
     nothing = site.get(site.post(f"/chats/{chat.pk}/undo/").url)
     assert "can be undone" in nothing.content.decode()
+
+
+def test_the_button_after_a_deletion_brings_back_that_message_whatever_a_program_wrote_since(
+    site: Client, chat: Chat
+) -> None:
+    do(site, chat, 1, "remove")
+    chat.refresh_from_db()
+    deletion = f"/chats/{chat.pk}/undo/{chat.rev}/"
+    patch_messages(chat.owner, chat.pk, [Patch(index=0, extra={"note": 1})], Guard(force=True, writer="a program"))
+    assert "The change is undone." in site.get(site.post(deletion).url).content.decode()
+    assert texts(chat) == ["Where is the key?", "Under the stone.", "Then let us go."]
+    assert chat.messages.get(index=0).extra["note"] == 1
+
+
+def test_the_button_says_why_it_can_not_undo(site: Client, chat: Chat) -> None:
+    do(site, chat, 1, "insert", text="Wait!", speaker="character")
+    chat.refresh_from_db()
+    insertion = f"/chats/{chat.pk}/undo/{chat.rev}/"
+    patch_messages(chat.owner, chat.pk, [Patch({"mes": "Wait."}, index=1)], Guard(force=True))
+    assert "was changed again since" in site.get(site.post(insertion).url).content.decode()
+    assert texts(chat)[1] == "Wait."
+
+
+def test_undo_in_the_menu_takes_back_nothing_that_a_program_wrote(site: Client, chat: Chat) -> None:
+    do(site, chat, 1, "hide")
+    patch_messages(chat.owner, chat.pk, [Patch({"mes": "Where?"}, index=0)], Guard(force=True, writer="a program"))
+    assert "by another program or device" in site.get(site.post(f"/chats/{chat.pk}/undo/").url).content.decode()
+    assert texts(chat)[0] == "Where?"
 
 
 def test_a_message_is_moved_and_one_inserted(site: Client, chat: Chat) -> None:

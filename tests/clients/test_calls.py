@@ -20,6 +20,7 @@ from loci_client import (
     Throttled,
     Unauthenticated,
     Unavailable,
+    UndoConflict,
 )
 
 from apps.accounts.models import User
@@ -88,6 +89,15 @@ def test_writes_are_guarded(client: Any, chat: dict[str, Any]) -> None:
     assert [entry["kind"] for entry in client.get_changes(chat["id"], done["rev"])["changes"]] == ["patch"]
 
 
+def test_changes_of_many_pages_come_as_one(client: Any, chat: dict[str, Any]) -> None:
+    for number in range(12):  # a message of 100 kB each, in pages of up to 1 MB
+        client.append(chat["id"], [{"mes": f"{number} {'x' * 50_000}"}])
+    reply = client.get_changes(chat["id"], chat["integrity"])
+    assert [entry["rev"] for entry in reply["changes"]] == list(range(chat["rev"] + 1, reply["rev"] + 1))
+    told = [message["mes"] for entry in reply["changes"] for message in entry["messages"]]
+    assert [int(text.split()[0]) for text in told] == list(range(12))
+
+
 def test_conflicts_name_what_both_changed(client: Any, chat: dict[str, Any]) -> None:
     edit: Any = {"index": 1, "set": {"mes": "Gone."}}
     client.patch(chat["id"], [edit], integrity=chat["integrity"])
@@ -115,6 +125,20 @@ def test_undo_and_branch(client: Any, chat: dict[str, Any]) -> None:
     assert (undone["kind"], len(undone["deleted"])) == ("append", 3)
     with pytest.raises(NothingToUndo):
         client.undo(chat["id"], integrity=undone["integrity"])
+
+
+def test_undo_names_its_write_and_takes_back_no_other(client: Any, chat: dict[str, Any]) -> None:
+    deletion: Any = {"index": 2, "delete": True}
+    deleted = client.patch(chat["id"], [deletion], integrity=chat["integrity"])
+    edit: Any = {"index": 0, "set": {"mes": "Later."}}
+    edited = client.patch(chat["id"], [edit], integrity=deleted["integrity"])
+    assert client.undo(chat["id"], rev=deleted["rev"])["undone"] == deleted["rev"]
+    now = client.get_chat(chat["id"])["integrity"]
+    again = client.patch(chat["id"], [edit | {"set": {"mes": "Last."}}], integrity=now)
+    with pytest.raises(UndoConflict) as caught:
+        client.undo(chat["id"], rev=edited["rev"])
+    assert [conflict["theirs"]["mes"] for conflict in caught.value.conflicts] == ["Last."]
+    assert client.undo(chat["id"], rev=again["rev"])["kind"] == "patch"
 
 
 def test_metadata_by_merge_and_by_operations(client: Any, chat: dict[str, Any]) -> None:

@@ -1,9 +1,11 @@
 """Chats and windows over HTTP, as api.md has them."""
 
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from django.db import connection
 from rest_framework.test import APIClient
 
 from tests.contract.conftest import client_of
@@ -127,8 +129,30 @@ def test_a_window_costs_the_same_queries_whatever_its_size(
 ) -> None:
     alice.post(f"/api/v1/chats/{chat['id']}/append/", {"messages": [{"mes": str(n)} for n in range(100)]})
     for limit in (2, 100):
-        with django_assert_num_queries(4):  # token, chat, messages, swipes
+        with django_assert_num_queries(2):  # token, window
             alice.get(f"/api/v1/chats/{chat['id']}/messages/", {"limit": limit})
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("start", [0, 2, 3, -2])
+def test_a_window_is_of_one_state_whatever_is_appended_meanwhile(
+    alice: APIClient, chat: dict[str, Any], start: int
+) -> None:
+    def append_in_another_connection() -> None:
+        client = client_of(alice.user)
+        assert client.post(f"/api/v1/chats/{chat['id']}/append/", {"message": {"mes": "Meanwhile"}}).status_code == 201
+        connection.close()
+
+    def append_after(execute: Any, *arguments: Any) -> Any:
+        result = execute(*arguments)
+        with ThreadPoolExecutor() as threads:
+            threads.submit(append_in_another_connection).result()
+        return result
+
+    with connection.execute_wrapper(append_after):
+        window = alice.get(f"/api/v1/chats/{chat['id']}/messages/", {"from": start}).json()
+    assert window["total"] == window["rev"] + 1  # creation, three messages at once, then one with each rev
+    assert [message["index"] for message in window["results"]] == list(range(window["from"], window["total"]))
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,7 @@ def alices(db: None) -> dict[str, Any]:
         "character_id": character.pk,
         "lorebook_id": book.pk,
         "index": 0,
+        "rev": Chat.objects.for_owner(alice).get(pk=chat.pk).rev,
         "arc_id": Arc.objects.create(**told, text="Find the key.").pk,
         "knowledge_id": knowledge.pk,
         "entity_id": mira.pk,

@@ -239,6 +239,32 @@ def test_a_conflict_shows_the_message_as_it_is_stored(
     assert reply.json()["conflicts"][0]["theirs"]["mes"] == "theirs"
 
 
+@pytest.mark.parametrize("to", [2, 1])
+def test_a_move_under_rebase_is_a_conflict_if_the_order_has_changed(
+    alice: APIClient, chat: dict[str, Any], three: list[dict[str, Any]], to: int
+) -> None:
+    alice.post(url(chat, "append"), {"messages": [{"mes": "And so they went."}]})
+    known = now(alice, chat)["integrity"]
+    patch(alice, chat, {"id": three[0]["id"], "delete": True})
+    before = texts(alice, chat)
+    move = {"id": three[2]["id"], "move_to": to}  # after the deletion it stands at 1 already
+    reply = patch(alice, chat, move, integrity=known, on_conflict="rebase")
+    assert (reply.status_code, bool(reply.json()["conflicts"])) == (409, True)
+    assert texts(alice, chat) == before
+
+
+def test_a_move_that_arrived_is_recognised_after_other_writes(
+    alice: APIClient, chat: dict[str, Any], three: list[dict[str, Any]]
+) -> None:
+    known = now(alice, chat)["integrity"]
+    alice.post(url(chat, "append"), {"messages": [{"mes": "And so they went."}]})
+    move = {"id": three[0]["id"], "move_to": 2}
+    for skipped in (0, 1):
+        reply = patch(alice, chat, move, integrity=known, on_conflict="rebase").json()
+        assert reply["skipped"] == skipped
+    assert texts(alice, chat)[2] == "Where is the key?"
+
+
 # Undo
 
 

@@ -217,6 +217,31 @@ def test_versions_hiding_and_deleting_go_the_same_way(context: BrowserContext, c
     expect(turn(page, 3)).to_contain_text("This is turn 3.")
 
 
+def test_undo_after_a_deletion_brings_back_that_message_not_what_a_program_wrote(
+    context: BrowserContext, chat: Chat, alice: User
+):
+    page = open_chat(context, chat)
+    open_tools(page, 3)
+    page.get_by_role("button", name="Delete the message").click()
+    expect(page.locator("[data-count]")).to_have_text("11 messages")
+    patch_messages(alice, chat.pk, [Patch(index=5, extra={"seen": True})], OLD)
+    page.get_by_role("button", name="Undo", exact=True).click()
+    expect(page.locator("[data-count]")).to_have_text("12 messages")
+    expect(turn(page, 3)).to_contain_text("This is turn 3.")
+    assert chat.messages.get(index=6).extra == {"seen": True}
+
+
+def test_undo_after_a_deletion_says_why_it_can_not(context: BrowserContext, chat: Chat, alice: User):
+    page = open_chat(context, chat)
+    open_tools(page, 3)
+    page.get_by_role("button", name="Delete the message").click()
+    expect(page.locator("[data-count]")).to_have_text("11 messages")
+    patch_messages(alice, chat.pk, [Patch(index=5, move_to=0)], OLD)
+    page.get_by_role("button", name="Undo", exact=True).click()
+    expect(page.get_by_text("Message 3 stays deleted")).to_be_visible()
+    assert chat.messages.count() == 11
+
+
 def open_tools(page: Page, index: int) -> None:
     turn(page, index).hover()
     turn(page, index).locator("summary[aria-label='More actions for this message']").click()

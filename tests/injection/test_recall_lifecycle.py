@@ -3,7 +3,7 @@
 import pytest
 
 from apps.chats.locking import Guard
-from apps.chats.operations import Patch, append_messages, delete_chat, patch_messages
+from apps.chats.operations import Patch, append_messages, delete_chat, patch_messages, undo_change
 from apps.chats.signals import ChatChanged
 from apps.injection.models import Recall
 from apps.injection.operations import recall_appended_turn
@@ -147,3 +147,14 @@ def test_a_deleted_turn_gets_no_recall(alice, memories):
     delete_chat(chat)
     recall_appended_turn(event)
     assert not Recall.objects.for_owner(alice).exists()
+
+
+def test_a_deleted_message_that_is_brought_back_has_its_recall_card(api, chat, turn, url):
+    prompt(api, chat)
+    edited = api.patch(url, {"text": "The key is made of glass."}).json()
+    patch_messages(chat.owner, chat.pk, [Patch(id=turn.pk, delete=True)], Guard(force=True))
+    assert not Recall.objects.for_owner(chat.owner).exists()
+    undo_change(chat.owner, chat.pk, Guard(force=True))
+    restored = api.get(url).json()
+    same = ("text", "edited", "source", "memories", "tokens")
+    assert [restored[name] for name in same] == [edited[name] for name in same]

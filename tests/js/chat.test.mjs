@@ -242,6 +242,20 @@ test("a log that doesn't reach back: the chat is read anew and edits go onto it"
   equal(b.messages, server.messages);
 });
 
+test("changes of several pages: the chat is read anew and edits go onto it", async () => {
+  const server = new MemoryServer("one two three", "second");
+  const [a, b] = [await client(server), await client(server)];
+  const [{ id }] = a.messages;
+  a.edit(id, { mes: "one two THREE" });
+  await a.append({ mes: "third" });
+  server.pageSize = 1;
+  await b.lookForChanges();
+  equal(b.messages, server.messages);
+  b.edit(id, { mes: "ONE two THREE" });
+  await b.flush();
+  equal(texts(server.messages), ["ONE two THREE", "second", "third"]);
+});
+
 test("what stands before a deleted message stands before the next one", async () => {
   const server = new MemoryServer("a", "b", "c", "d");
   const [one, two] = [await client(server), await client(server)];

@@ -30,6 +30,7 @@ function newMessage(given) {
 export class MemoryServer {
   chat = { id: newId(), metadata: {}, messages: [], integrity: newId(), rev: 0, log: [], states: new Map() };
   settings = { integrity: newId(), rev: 0, settings: {} };
+  pageSize = Infinity; // changes in one reply
   weather = () => "fine";
   requests = [];
   #keys = new Map();
@@ -90,7 +91,7 @@ export class MemoryServer {
     switch (`${method} ${url.pathname.slice(this.path.length)}`) {
       case "GET ": return [200, { id: this.chat.id, ...state, metadata, message_count: messages.length }];
       case "GET messages/": return [200, { ...state, ...this.#window(Number(query.get("from")), Number(query.get("limit"))) }];
-      case "GET changes/": return [200, { ...state, changes: this.#changes(this.#known(query.get("since"))) }];
+      case "GET changes/": return [200, { ...state, ...this.#page(this.#changes(this.#known(query.get("since")))) }];
       case "POST append/": return [201, this.#append(body)];
       case "POST patch/": return [200, this.#patch(body)];
       case "POST patch-metadata/": return [200, this.#patchMetadata(body)];
@@ -102,6 +103,10 @@ export class MemoryServer {
     const total = this.chat.messages.length;
     const start = from < 0 ? Math.max(0, total + from) : from;
     return { total, from: start, results: this.messages.slice(start, start + Math.min(limit, 200)) };
+  }
+
+  #page(changes) {
+    return { changes: changes.slice(0, this.pageSize), next: changes.length > this.pageSize ? "?since=later" : null };
   }
 
   #known(integrity) {

@@ -101,10 +101,11 @@ class Migration(migrations.Migration):
                 ('metadata', apps.common.fields.OrderedJSONField(blank=True, help_text='The change of the metadata, as a merge patch.', null=True)),
                 ('metadata_replaced', models.BooleanField(default=False, help_text='metadata holds all metadata, not a merge patch.')),
                 ('before', apps.common.fields.OrderedJSONField(blank=True, help_text='Earlier state of what was changed, for undo.', null=True)),
-                ('undone', models.BooleanField(default=False)),
+                ('undoes', models.PositiveBigIntegerField(blank=True, help_text='The rev that this change undid.', null=True)),
                 ('reordered', models.BooleanField(default=False, help_text='Indexes of messages not listed changed too.')),
                 ('fingerprint', models.CharField(blank=True, default='', help_text='Hash of the request, to recognise retries.', max_length=64)),
                 ('forced', models.BooleanField(default=False, help_text='Written without a check of integrity.')),
+                ('writer', models.CharField(blank=True, default='', help_text='Hash of the token or session that wrote it.', max_length=64)),
                 ('chat', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='changes', to='chats.chat')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
@@ -219,6 +220,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='chatchange',
             constraint=models.UniqueConstraint(fields=('chat', 'integrity'), name='change_chat_integrity'),
+        ),
+        migrations.AddConstraint(
+            model_name='chatchange',
+            constraint=models.UniqueConstraint(condition=models.Q(('undoes__isnull', False)), fields=('chat', 'undoes'), name='change_undone_once'),
         ),
         migrations.AddIndex(
             model_name='importjob',

@@ -23,6 +23,7 @@ from apps.chats.operations.lorebooks import create_lorebook as create_lorebook
 from apps.chats.operations.lorebooks import delete_lorebook as delete_lorebook
 from apps.chats.operations.lorebooks import store_book as store_book
 from apps.chats.operations.lorebooks import update_lorebook as update_lorebook
+from apps.chats.operations.messages import PatchResult as PatchResult
 from apps.chats.operations.messages import append_messages as append_messages
 from apps.chats.operations.messages import patch_messages as patch_messages
 from apps.chats.operations.messages import store_messages as store_messages
@@ -33,4 +34,4 @@ from apps.chats.operations.participants import update_participant as update_part
 from apps.chats.operations.patches import Patch as Patch
 from apps.chats.operations.patches import Splice as Splice
 from apps.chats.operations.undo import NothingToUndo as NothingToUndo
-from apps.chats.operations.undo import undo_last_change as undo_last_change
+from apps.chats.operations.undo import undo_change as undo_change

@@ -1,13 +1,16 @@
 """Put chats into the bin, take them out again, and delete them for good."""
 
 import datetime as dt
+from contextlib import suppress
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from apps.chats.locking import lock_chat
-from apps.chats.models import Chat
+from apps.chats.models import Character, Chat
 from apps.chats.signals import chat_deleted, chat_purged, chat_restored
 from apps.common.jobs import lock_owner
 from apps.common.problems import Missing
@@ -23,7 +26,7 @@ def delete_chat(chat: Chat, *, keep_memories: bool = False) -> None:
     Memories that come from it alone are put there too; with ``keep_memories``, not what its character learnt.
     """
     locked = lock_chat(chat.owner_id, chat.pk)
-    lock_owner(chat.owner_id)  # two chats that remember the same are not deleted or restored at the same time
+    _lock_memories(locked)
     _move_to_bin(locked, keep_memories)
 
 
@@ -36,7 +39,7 @@ def _move_to_bin(chat: Chat, keep_memories: bool) -> None:
 @transaction.atomic
 def restore_chat(owner: Owner, chat_id: UUID) -> Chat:
     """Take a chat out of the bin, with what was remembered in it. Raise Missing if it isn't there."""
-    chat = _lock_in_bin(owner, chat_id)
+    chat = _lock_in_bin(owner, pk=chat_id)
     chat.deleted_at, chat.keeps_memories = None, False
     chat.save(update_fields=["deleted_at", "keeps_memories", "updated_at"])
     chat_restored.send(sender=Chat, chat=chat)
@@ -50,27 +53,51 @@ def purge_chat(owner: Owner, chat_id: UUID, *, keep_memories: bool | None = None
     ``keep_memories`` is as for ``delete_chat``; None means the choice made when the chat was put into the bin.
     """
     in_bin = Chat.in_bin.for_owner(owner).filter(pk=chat_id).exists()
-    chat = _lock_in_bin(owner, chat_id) if in_bin else lock_chat(owner, chat_id)
-    lock_owner(chat.owner_id)
+    if in_bin:
+        chat = _lock_in_bin(owner, pk=chat_id)
+    else:
+        chat = lock_chat(owner, chat_id)
+        _lock_memories(chat)
     if not in_bin or keep_memories is not None:
         _move_to_bin(chat, bool(keep_memories))
+    _purge(chat)
+
+
+def _purge(chat: Chat) -> None:
     chat_purged.send(sender=Chat, chat=chat)
     chat.delete()
 
 
-def _lock_in_bin(owner: Owner, chat_id: UUID) -> Chat:
-    """Return a chat in the bin and lock its row and its owner's. Raise Missing."""
-    chat: Chat | None = Chat.in_bin.for_owner(owner).select_for_update().filter(pk=chat_id).first()
+def _lock_in_bin(owner: Owner, **conditions: Any) -> Chat:
+    """Return the chat in the bin that meets the conditions, locked with what it remembers. Raise Missing."""
+    chat: Chat | None = Chat.in_bin.for_owner(owner).select_for_update().filter(**conditions).first()
     if chat is None:
         raise Missing("There is no such chat in the bin.")
-    lock_owner(owner)
+    _lock_memories(chat)
     return chat
+
+
+def _lock_memories(chat: Chat) -> None:
+    """Lock what guards the memories that a locked chat shares with others: its owner's row and its characters'.
+
+    Two chats that remember the same are then not deleted or restored at the same time, nor while a run writes to them.
+    """
+    lock_owner(chat.owner_id)
+    characters = Character.objects.for_owner(chat.owner_id).filter(
+        Q(pk=chat.character_id) | Q(pk__in=chat.participants.values("character"))
+    )
+    list(characters.order_by("pk").select_for_update().values_list("pk"))
 
 
 def purge_old_chats(now: dt.datetime) -> int:
     """Delete chats for good that were put into the bin more than BIN_PERIOD ago. Return how many."""
+    is_old = {"deleted_at__lt": now - BIN_PERIOD}
     with system_scope():
-        old = list(Chat.in_bin.filter(deleted_at__lt=now - BIN_PERIOD).values_list("owner_id", "pk"))
+        old = list(Chat.in_bin.filter(**is_old).values_list("owner_id", "pk"))
+    purged = 0
     for owner_id, chat_id in old:
-        purge_chat(owner_id, chat_id)
-    return len(old)
+        # It may have been restored, and even deleted again, in the meantime.
+        with suppress(Missing), transaction.atomic():
+            _purge(_lock_in_bin(owner_id, pk=chat_id, **is_old))
+            purged += 1
+    return purged

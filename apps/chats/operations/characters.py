@@ -3,9 +3,10 @@
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 
 from apps.chats.formats.cards.reading import ParsedCard
-from apps.chats.models import Character, CharacterImage
+from apps.chats.models import Character, CharacterImage, Chat, Participant
 from apps.chats.operations.lorebooks import store_book
 from apps.common.scoping import Owner, owner_id_of
 
@@ -34,8 +35,13 @@ def update_character(character: Character, **fields: Any) -> Character:
     return character
 
 
+@transaction.atomic
 def delete_character(character: Character) -> None:
     """Delete a character with its picture and its lorebook. Its chats stay."""
+    takes_part = Participant.objects.for_owner(character.owner_id).filter(character=character)
+    for chats in (Chat.objects, Chat.in_bin):  # in the order of locks, chats precede their character
+        rows = chats.for_owner(character.owner_id).filter(Q(character=character) | Q(pk__in=takes_part.values("chat")))
+        list(rows.order_by("pk").select_for_update().values_list("pk"))
     character.delete()
 
 

@@ -22,6 +22,7 @@ from apps.chats.locking import (
     record_change,
 )
 from apps.chats.models import Chat, ChatChange, Message, Swipe
+from apps.chats.operations.attachments import saved_attachments
 from apps.chats.operations.patches import Patch
 from apps.chats.operations.patching import Batch, Draft, swipe_state
 from apps.chats.operations.rows import message_row, participant_ids, save_order, swipe_rows, with_date
@@ -76,9 +77,7 @@ def append_messages(
             raise IntegrityConflict.for_chat(chat, guard)
     messages = [message for batch in store_messages(chat, map(with_date, parsed)) for message in batch]
     chat.last_active = timezone.now()
-    record_change(
-        chat, ChatChange.Kind.APPEND, messages=messages, before={}, fingerprint=fingerprint, forced=guard.force
-    )
+    record_change(chat, ChatChange.Kind.APPEND, guard=guard, messages=messages, before={}, fingerprint=fingerprint)
     return AppendResult(chat, messages)
 
 
@@ -143,18 +142,20 @@ def patch_messages(owner: Owner, chat_id: UUID, patches: Sequence[Patch], guard:
         raise PatchConflict.for_messages(chat, guard, batch.stale_ids, detail)
     if not batch.applied_count:
         return PatchResult(chat, batch.targets, skipped=len(patches))
-    before = {"messages": batch.states_before()}
+    before: dict[str, Any] = {"messages": batch.states_before()}
+    if gone := batch.removed_swipe_ids:
+        before["attachments"] = saved_attachments(chat, list(batch.deleted), gone)
     messages = _save_batch(chat, batch)
     chat.last_active = timezone.now()
     record_change(
         chat,
         ChatChange.Kind.PATCH,
+        guard=guard,
         messages=messages,
         deleted_ids=list(batch.deleted),
         before=before,
         reordered=batch.order is not None,
         fingerprint=fingerprint,
-        forced=guard.force,
     )
     return PatchResult(chat, messages, skipped=len(patches) - batch.applied_count, applied=batch.applied_count)
 
@@ -183,10 +184,12 @@ def _rebased_batch(chat: Chat, patches: Sequence[Patch], guard: Guard) -> Batch:
 def _check_rebase(chat: Chat, guard: Guard, batch: Batch, since: Changes) -> None:
     if not guard.rebase:
         raise IntegrityConflict.for_chat(chat, guard)
-    contested = batch.touched_ids & since.message_ids
-    if contested or batch.missing_ids:
+    contested = batch.touched_ids & since.message_ids | set(batch.missing_ids)
+    if since.reordered:
+        contested |= batch.moved_ids  # to an index, which named another place then
+    if contested:
         detail = "These messages have changed in the meantime."
-        raise PatchConflict.for_messages(chat, guard, contested, detail, deleted=batch.missing_ids)
+        raise PatchConflict.for_messages(chat, guard, contested, detail)
 
 
 def _save_batch(chat: Chat, batch: Batch) -> list[Message]:

@@ -59,9 +59,9 @@ def patch_metadata(owner: Owner, chat_id: UUID, patch: DocumentPatch, guard: Gua
     record_change(
         chat,
         ChatChange.Kind.METADATA,
+        guard=guard,
         before={"metadata": before},
         fingerprint=fingerprint,
-        forced=guard.force,
         **metadata_change(before, after),
     )
     return MetadataPatchResult(chat, applied=True)
@@ -99,17 +99,8 @@ def _check_rebase(chat: Chat, patch: DocumentPatch, guard: Guard) -> None:
     if known_rev is None or not guard.rebase:
         raise IntegrityConflict.for_chat(chat, guard)
     try:
-        contested = _contested_keys(chat, patch, known_rev)
+        contested = changes_since(chat, known_rev).changed_keys(patch.keys)
     except HistoryGone:
         raise IntegrityConflict.for_chat(chat, guard) from None
     if contested:
         raise PatchConflict.for_keys(chat, guard, {key: chat.metadata.get(key) for key in sorted(contested)})
-
-
-def _contested_keys(chat: Chat, patch: DocumentPatch, known_rev: int) -> set[str]:
-    """Return the keys of the patch that were changed after ``known_rev``. Raise HistoryGone."""
-    entries = [entry for entry in changes_since(chat, known_rev).entries if entry.metadata is not None]
-    changed = {key for entry in entries for key in entry.metadata}
-    patched = changed if patch.keys is None else patch.keys
-    # A change that replaced all metadata may have changed, or removed, any key.
-    return patched if any(entry.metadata_replaced for entry in entries) else patched & changed

@@ -162,6 +162,7 @@ class Batch:
         self.missing_ids: list[UUID] = []  # named by a patch, but deleted in the meantime
         self.stale_ids: set[UUID] = set()  # not at the rev that their patch names
         self.touched_ids: set[UUID] = set()  # named by patches that have an effect
+        self.moved_ids: set[UUID] = set()  # moved to another index
         self.applied_count = 0
         self.order: list[UUID] | None = None  # all ids of the chat; None if the order is unchanged
         self._since = since
@@ -178,6 +179,12 @@ class Batch:
     @property
     def targets(self) -> list[Message]:
         return [draft.message for draft in self._drafts.values()]
+
+    @property
+    def removed_swipe_ids(self) -> set[UUID]:
+        """Return the ids of stored swipes that are deleted, alone or with their message."""
+        alone = {pk for draft in self.changed for pk in draft.removed_swipe_ids}
+        return alone | {pk for draft in self.deleted.values() for pk in draft.stored_swipe_ids}
 
     def states_before(self) -> list[dict[str, Any]]:
         """Return the stored states of the messages that the batch changes or deletes."""
@@ -223,7 +230,7 @@ class Batch:
         draft = self._by_index.get(patch.index)
         if draft is None:
             raise Invalid.at(f"{pointer}/index", f"The chat has {self.chat.message_count} messages.")
-        if self._since and any(entry.reordered for entry in self._since.entries):
+        if self._since and self._since.reordered:
             raise Invalid.at(f"{pointer}/index", "Indexes have changed in the meantime. Identify the message by id.")
         if draft.message.pk in self.deleted:
             raise Invalid.at(f"{pointer}/index", "An earlier patch of this batch deletes the message.")
@@ -257,15 +264,22 @@ class Batch:
         order.insert(order.index(anchor.message.pk), row.pk)
 
     def _move(self, draft: Draft, index: int, pointer: str) -> bool:
-        """Move a message. Return True unless it is at ``index`` already."""
+        """Move a message. Return True unless it is at ``index`` already.
+
+        After a reordering the index names another place than the client meant, even if the message is there by now,
+        unless it was moved itself, as by a retry of the same patch.
+        """
         order, pk = self._editable_order(), draft.message.pk
+        since = self._since
+        is_in_place = since is None or not since.reordered or pk in since.message_ids
         if index >= len(order):
             raise Invalid.at(f"{pointer}/move_to", f"The chat has {len(order)} messages.")
-        if order[index] == pk:
+        if order[index] == pk and is_in_place:
             return False
         order.remove(pk)
         order.insert(index, pk)
         draft.is_changed = True
+        self.moved_ids.add(pk)
         return True
 
 

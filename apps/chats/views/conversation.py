@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
+from apps.accounts.authentication import writer_of
 from apps.accounts.models import User
 from apps.chats.change_log import HistoryGone
 from apps.chats.forms.chats import EditForm, MessageForm, PositionForm
@@ -104,7 +105,7 @@ def write(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     form = MessageForm(request.POST, chat=chat, user=cast(User, request.user))
     if not form.is_valid():
         return _composer_errors(request, chat, form)
-    chat = append_messages(request.user, chat.pk, [form.parsed()]).chat
+    chat = append_messages(request.user, chat.pk, [form.parsed()], Guard(writer=writer_of(request))).chat
     return _new_turns(request, chat) if wants_partial(request) else redirect("chats:detail", chat_id=chat.pk)
 
 
@@ -146,7 +147,7 @@ def edit(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     form = EditForm(request.POST)
     if not form.is_valid():
         return _editor(request, chat, row, form, status=400)
-    guard = Guard(form.cleaned_data["integrity"], rebase=True)
+    guard = Guard(form.cleaned_data["integrity"], rebase=True, writer=writer_of(request))
     try:
         if patch := form.patch(row):
             patch_messages(request.user, chat.pk, [patch], guard)

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from apps.accounts.authentication import writer_of
 from apps.chats.forms.chats import SceneEditForm
 from apps.chats.locking import Guard
 from apps.chats.operations import Patch, patch_messages
@@ -35,7 +36,8 @@ def edit(request: HttpRequest, chat_id: UUID, scene_id: UUID) -> HttpResponse:
     form = SceneEditForm(request.POST)
     if form.is_valid():
         change = scene_change(scene, **form.changes(scene))
-        patch_messages(request.user, chat.pk, [Patch(id=scene_id, data=change)], Guard(optional=True))
+        guard = Guard(optional=True, writer=writer_of(request))
+        patch_messages(request.user, chat.pk, [Patch(id=scene_id, data=change)], guard)
         messages.success(request, "The scene is saved.")
     else:
         messages.error(request, "The scene was not saved: its name may have up to 200 characters.")

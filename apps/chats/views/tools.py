@@ -13,18 +13,16 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from apps.accounts.authentication import writer_of
 from apps.accounts.models import User
 from apps.chats.forms.chats import BranchForm, MessageForm, MoveForm, SceneForm, SwipeForm, VersionForm
 from apps.chats.locking import Guard
 from apps.chats.models import Chat, Message
-from apps.chats.operations import Patch, branch_chat, patch_messages, undo_last_change
+from apps.chats.operations import Patch, PatchResult, branch_chat, patch_messages, undo_change
 from apps.chats.scenes import scene_break_change, scene_break_removal
 from apps.chats.views.access import own_chat, own_message, redirect_page, wants_partial
 from apps.chats.views.conversation import turn_response
 from apps.common.problems import Problem
-
-# An action overwrites one message's state, whatever it is, so it can't conflict with other writes.
-UNCHECKED = Guard(optional=True)
 
 
 @login_required
@@ -72,8 +70,8 @@ def hide(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
 @require_POST
 def remove(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     row = own_message(request, chat_id, message_id)
-    _patch(request, row, delete=True)
-    return _redirect_with_undo(request, row.chat, row.index - 1, f"Message {row.index} is deleted.")
+    result = _patch(request, row, delete=True)
+    return _redirect_with_undo(request, result, row.index - 1, f"Message {row.index} is deleted.")
 
 
 @login_required
@@ -85,8 +83,8 @@ def move(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
         messages.error(request, f"Enter a position from 0 to {row.chat.message_count - 1}.")
         return redirect_page(request, f"{reverse('chats:detail', args=[row.chat_id])}?at={row.index}")
     to = form.cleaned_data["to"]
-    _patch(request, row, move_to=to)
-    return _redirect_with_undo(request, row.chat, to, f"Message {row.index} is now message {to}.")
+    result = _patch(request, row, move_to=to)
+    return _redirect_with_undo(request, result, to, f"Message {row.index} is now message {to}.")
 
 
 @login_required
@@ -96,8 +94,8 @@ def insert(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespons
     row = own_message(request, chat_id, message_id)
     form = MessageForm(request.POST or None, chat=row.chat, user=cast(User, request.user))
     if form.is_valid():
-        _patch(request, row, insert_before=form.parsed())
-        return _redirect_with_undo(request, row.chat, row.index, "The message is inserted.")
+        result = _patch(request, row, insert_before=form.parsed())
+        return _redirect_with_undo(request, result, row.index, "The message is inserted.")
     return _render_form(request, row, form, f"Insert before message {row.index}", "", "insert")
 
 
@@ -132,25 +130,32 @@ def scene(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse
 
 @login_required
 @require_POST
-def undo(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Undo the last write to the chat; called again, the one before it."""
+def undo(request: HttpRequest, chat_id: UUID, rev: int | None = None) -> HttpResponse:
+    """Undo the write with the given rev, or the last one of the chat; called again without a rev, the one before."""
     chat = own_chat(request, chat_id)
     try:
-        undone = undo_last_change(request.user, chat_id, Guard(chat.integrity))
+        undone = undo_change(request.user, chat_id, Guard(chat.integrity, writer=writer_of(request)), rev)
     except Problem as problem:
         messages.error(request, problem.detail)
         return redirect_page(request, reverse("chats:detail", args=[chat_id]))
-    at = undone.messages[0].index if undone.messages else undone.chat.message_count
-    return _redirect_with_undo(request, undone.chat, at, "The last change is undone.")
+    messages.success(request, "The change is undone." if rev else "The last change is undone.")
+    return _redirect_to(request, chat, undone.messages[0].index if undone.messages else undone.chat.message_count)
 
 
-def _patch(request: HttpRequest, row: Message, **parts: Any) -> None:
-    patch_messages(request.user, row.chat_id, [Patch(id=row.pk, **parts)], UNCHECKED)
+def _patch(request: HttpRequest, row: Message, **parts: Any) -> PatchResult:
+    # An action overwrites one message's state, whatever it is, so it can't conflict with other writes.
+    unchecked = Guard(optional=True, writer=writer_of(request))
+    return patch_messages(request.user, row.chat_id, [Patch(id=row.pk, **parts)], unchecked)
 
 
-def _redirect_with_undo(request: HttpRequest, chat: Chat, index: int, text: str) -> HttpResponse:
-    """Redirect to the conversation around an index, with a notification that offers to undo the action."""
-    messages.success(request, text, extra_tags=f"undo {reverse('chats:undo', args=[chat.pk])}")
+def _redirect_with_undo(request: HttpRequest, result: PatchResult, index: int, text: str) -> HttpResponse:
+    """Redirect to the conversation around an index, with a notification that offers to undo the write."""
+    undo = reverse("chats:undo-change", args=[result.chat.pk, result.chat.rev])
+    messages.success(request, text, extra_tags=f"undo {undo}" if result.applied else "")
+    return _redirect_to(request, result.chat, index)
+
+
+def _redirect_to(request: HttpRequest, chat: Chat, index: int) -> HttpResponse:
     return redirect_page(request, f"{reverse('chats:detail', args=[chat.pk])}?at={max(0, index)}")
 
 

@@ -8,6 +8,7 @@ from uuid import UUID
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from apps.accounts.authentication import writer_of
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.formats.sillytavern import MAX_SWIPES, NO_HEADER
 from apps.chats.formats.sillytavern_lines import parse_message
@@ -51,6 +52,7 @@ class GuardedSerializer(StrictSerializer):
             force=data["force"],
             optional=optional,
             has_idempotency_key=KEY_HEADER in request.headers,
+            writer=writer_of(request),
         )
 
 
@@ -194,6 +196,12 @@ def _participant(participant_id: UUID, chat: Chat, pointer: str) -> Participant:
     return participant
 
 
+class UndoSerializer(GuardedSerializer):
+    rev = StrictIntegerField(
+        min_value=1, required=False, help_text="The write to undo. Default: the last one, which must be the caller's."
+    )
+
+
 class WrittenSerializer(serializers.Serializer[Any]):
     integrity = serializers.UUIDField()
     rev = serializers.IntegerField()
@@ -237,3 +245,4 @@ class ChangeSerializer(WrittenSerializer):
 
 class ChangesSerializer(WrittenSerializer):
     changes = ChangeSerializer(many=True)
+    next = serializers.URLField(allow_null=True, help_text="The next page.")

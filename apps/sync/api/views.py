@@ -14,10 +14,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.chats.change_log import HistoryGone, changes_since, rev_of
+from apps.chats.change_log import HistoryGone, page_of_changes, rev_of
 from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, Message
-from apps.chats.operations import append_messages, patch_messages, undo_last_change
+from apps.chats.operations import append_messages, patch_messages, undo_change
 from apps.chats.queries import access_chat
 from apps.chats.serializers import change_documents
 from apps.common.problems import Invalid
@@ -29,6 +29,7 @@ from apps.sync.api.serializers import (
     PatchedSerializer,
     PatchesSerializer,
     UndoneSerializer,
+    UndoSerializer,
 )
 
 Body = TypeVar("Body", bound=GuardedSerializer)
@@ -90,11 +91,14 @@ class PatchView(APIView):
 
 
 class UndoView(APIView):
-    @extend_schema(request=GuardedSerializer, responses=UndoneSerializer)
+    @extend_schema(request=UndoSerializer, responses=UndoneSerializer)
     def post(self, request: Request, chat_id: UUID) -> Response:
-        """Undo the last write to the messages or the metadata. A second undo reverts the write before it."""
-        body = validated_body(request, chat_id, GuardedSerializer)
-        result = undo_last_change(request.user, chat_id, body.guard(request))
+        """Undo the write to the messages or the metadata that has the given rev, unless what it changed was changed
+        since. Without a rev, undo the last write if the same token or session made it; a second undo reverts the write
+        before it.
+        """
+        body = validated_body(request, chat_id, UndoSerializer)
+        result = undo_change(request.user, chat_id, body.guard(request), body.validated_data.get("rev"))
         document = chat_state(result.chat) | {
             "undone": result.change.rev,
             "kind": result.change.kind,
@@ -110,10 +114,14 @@ class ChangesView(APIView):
     @extend_schema(parameters=[OpenApiParameter("since", OpenApiTypes.STR, required=True)], responses=ChangesSerializer)
     @transaction.atomic
     def get(self, request: Request, chat_id: UUID) -> Response:
+        """Return the changes after a state, oldest first, about 1 MB at a time. Pages belong together only if they
+        have the same integrity. A message stands in the last change of the page that names it, as it is now.
+        """
         # The lock keeps state, log and messages consistent with each other.
         chat = lock_chat(request.user, chat_id)
-        changes = changes_since(chat, _rev_since(chat, request.query_params.get("since", "")))
-        return Response(chat_state(chat) | {"changes": change_documents(changes)})
+        page = page_of_changes(chat, _rev_since(chat, request.query_params.get("since", "")))
+        following = request.build_absolute_uri(f"?since={page.last}") if page.last < chat.rev else None
+        return Response(chat_state(chat) | {"changes": change_documents(page.changes), "next": following})
 
 
 def _rev_since(chat: Chat, since: str) -> int:

@@ -200,8 +200,9 @@ export class ChatState extends Outbox {
     if (!this.#metadata) await this.#readChat();
     for (let tries = 0; tries < MAX_TRIES && !this.blocked; tries += 1) {
       const { status, body } = await this.ask("GET", `${this.path}changes/?since=${this.state.integrity}`);
-      if (status === 200) this.#take(body);
-      else if (![400, 410].includes(status)) this.block({ status, body });
+      // More than one page is read as the whole chat: pages are of one state only while nobody writes.
+      if (status === 200 && !body.next) this.#take(body);
+      else if (![200, 400, 410].includes(status)) this.block({ status, body });
       else if (!(await this.#readAnew())) continue;
       if (!this.#wanted || this.blocked || (await this.#readWanted())) return;
     }

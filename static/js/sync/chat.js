@@ -132,10 +132,12 @@ export class ChatSync extends ChatState {
     return this.#now({ type: "move", id, before, value: index ?? null });
   }
 
-  /** @param {string} id */
-  delete(id) {
+  /**
+   * @param {string} id @param {{alone?: boolean}} [options] alone: in a write of its own, which can be undone by its rev
+   */
+  delete(id, { alone } = {}) {
     const { mes, swipes = [mes] } = this.message(id) ?? {};
-    return this.#now({ type: "delete", id, base: mes, texts: swipes, value: null });
+    return this.#now({ type: "delete", id, base: mes, texts: swipes, value: null, alone });
   }
 
   /** Add a swipe, which becomes the active one. @param {string} id @param {{mes: string, extra?: object}} swipe */
@@ -167,12 +169,13 @@ export class ChatSync extends ChatState {
   }
 
   /**
-   * Undo the last write to the chat, after sending what is unsent.
+   * Undo a write to the chat, after sending what is unsent.
+   * @param {number} [rev] of the write; left out, the last one
    * @returns {Promise<{undone: number, kind: string} | null>} null where nothing is left, or others wrote meanwhile
    */
-  async undo() {
+  async undo(rev) {
     await this.flush();
-    const body = JSON.stringify({ integrity: this.state.integrity });
+    const body = JSON.stringify(rev === undefined ? { integrity: this.state.integrity } : { rev });
     const reply = await this.ask("POST", `${this.path}undo/`, { body });
     await this.lookForChanges();
     return reply.status === 200 ? reply.body : null;

@@ -66,7 +66,7 @@ def delete(chat: Chat, index: int) -> None:
 
 
 def undo(chat: Chat) -> None:
-    operations.undo_last_change(chat.owner_id, chat.pk, BY_FORCE)
+    operations.undo_change(chat.owner_id, chat.pk, BY_FORCE)
 
 
 def message(chat: Chat, index: int) -> Message:

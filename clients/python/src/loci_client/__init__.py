@@ -25,6 +25,7 @@ from loci_client.errors import (
     TooLarge,
     Unauthenticated,
     Unavailable,
+    UndoConflict,
     UnknownMessage,
     UnreadableReply,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "TooLarge",
     "Unauthenticated",
     "Unavailable",
+    "UndoConflict",
     "UnknownMessage",
     "UnreadableReply",
 ]

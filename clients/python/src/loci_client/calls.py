@@ -179,13 +179,23 @@ def operate_on_metadata(
 
 
 def get_changes(chat_id: str, since: str | int) -> Flow[Changes]:
-    """Return the changes since a state, given by integrity or rev. Raise Gone if the log doesn't go back so far."""
-    return ask(read(path("chats", chat_id, "changes"), since=since))
+    """Return the changes since a state, given by integrity or rev. Raise Gone if the log doesn't go back so far.
+
+    The server sends many changes in several pages. All pages are read, from the start if the chat is written meanwhile.
+    """
+    page: Changes = yield from ask(read(path("chats", chat_id, "changes"), since=since))
+    integrity, changes = page["integrity"], page["changes"]
+    while page["next"]:
+        page = yield from ask(read(path("chats", chat_id, "changes"), since=changes[-1]["rev"]))
+        if page["integrity"] != integrity:
+            return (yield from get_changes(chat_id, since))
+        changes += page["changes"]
+    return page | {"changes": changes}
 
 
-def undo(chat_id: str, *, integrity: str | None = None, key: str | None = None) -> Flow[Undone]:
-    """Undo the last write to the messages or the metadata. Raise NothingToUndo."""
-    return ask(write("POST", path("chats", chat_id, "undo"), given(integrity=integrity), key=key))
+def undo(chat_id: str, *, rev: int | None = None, integrity: str | None = None, key: str | None = None) -> Flow[Undone]:
+    """Undo the write with the given rev, or the last one of this token. Raise NothingToUndo, UndoConflict."""
+    return ask(write("POST", path("chats", chat_id, "undo"), given(rev=rev, integrity=integrity), key=key))
 
 
 # Message data

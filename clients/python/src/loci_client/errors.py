@@ -97,6 +97,10 @@ class IntegrityConflict(ConflictError):
         return conflicts
 
 
+class UndoConflict(IntegrityConflict):
+    """Another write changed again what the undo would restore, or the last write is another client's."""
+
+
 class Gone(ProblemError):
     """The change log doesn't go back so far. Read the whole chat again."""
 
@@ -128,6 +132,7 @@ _BY_TYPE: dict[str, type[ProblemError]] = {
     "/problems/validation": Invalid,
     "/problems/integrity-conflict": IntegrityConflict,
     "/problems/nothing-to-undo": NothingToUndo,
+    "/problems/undo-conflict": UndoConflict,
     "/problems/history-gone": Gone,
     "/problems/idempotency-key-reused": KeyReused,
     "/problems/integrity-required": IntegrityRequired,

@@ -158,6 +158,7 @@ class Change(Written):
 
 class Changes(Written):
     changes: list[Change]
+    next: str | None
 
 
 class Conflict(TypedDict, total=False):

@@ -1,0 +1,52 @@
+"""Middleware that repeats requests whose transaction Postgres has rolled back for the sake of another one."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db import OperationalError
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from rest_framework.permissions import SAFE_METHODS
+
+from apps.common.request_bodies import API_PREFIX, rewindable_body
+
+DEADLOCK_DETECTED, SERIALIZATION_FAILURE = "40P01", "40001"
+
+
+class RolledBack(HttpResponse):
+    """Stands for the response to a request that is to be repeated. It is never sent."""
+
+    status_code = 503
+
+
+class RetryMiddleware:
+    """Repeat a request once after a deadlock or a serialization failure.
+
+    This is safe since a view writes in one transaction, of which nothing is left then. It must precede the middleware
+    of idempotency keys, which opens a transaction around the view.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        has_body = request.method not in SAFE_METHODS and request.path.startswith(API_PREFIX)
+        body = rewindable_body(request) if has_body else None
+        request.can_be_repeated = True  # type: ignore[attr-defined]
+        response = self.get_response(request)
+        if not isinstance(response, RolledBack):
+            return response
+        if body is not None:
+            body.seek(0)
+            request._read_started = False  # type: ignore[attr-defined]
+        request.can_be_repeated = False  # type: ignore[attr-defined]
+        return self.get_response(request)
+
+    def process_exception(self, request: Any, exception: Exception) -> HttpResponse | None:
+        """Return RolledBack for an exception of the view after which the request is repeated."""
+        return RolledBack() if request.can_be_repeated and is_rolled_back(exception) else None
+
+
+def is_rolled_back(exception: Exception) -> bool:
+    """Return whether Postgres rolled the transaction back because of others, so that it may succeed if repeated."""
+    state = getattr(exception.__cause__, "sqlstate", None)
+    return isinstance(exception, OperationalError) and state in (DEADLOCK_DETECTED, SERIALIZATION_FAILURE)
