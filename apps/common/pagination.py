@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db.models import QuerySet
 from rest_framework.exceptions import NotFound
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
@@ -19,7 +18,7 @@ class NewestFirstPagination(CursorPagination):
     max_page_size = 200
     ordering: str | tuple[str, ...] = "-id"
 
-    def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: Any = None) -> list[Any] | None:
+    def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any] | None:
         """Return the rows of the page. Raise Invalid for a cursor that is not one of ours."""
         try:
             return super().paginate_queryset(queryset, request, view)

@@ -259,8 +259,8 @@ def patch_settings(
 ) -> Flow[Settings]:
     """Apply a merge patch (RFC 7396) to the settings.
 
-    Raise IntegrityConflict for an outdated integrity. With ``on_conflict="rebase"`` the patch is accepted if none of its
-    top-level keys was changed since.
+    Raise IntegrityConflict for an outdated integrity. With ``on_conflict="rebase"`` the patch is accepted if none of
+    its top-level keys was changed since.
     """
     body = given(integrity=integrity, on_conflict=on_conflict, settings=settings)
     return ask(write("PATCH", "settings/", body, key=key))
