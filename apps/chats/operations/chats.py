@@ -76,7 +76,7 @@ def _replace_names(text: str, character: Character, user_name: str) -> str:
 
 @transaction.atomic
 def update_chat(chat: Chat, **fields: Any) -> Chat:
-    """Change title, character and user name. Return the chat; if nothing changes, no write is recorded. Raise Missing."""
+    """Change title, character and user name, and return the chat. Equal values write nothing. Raise Missing."""
     chat = lock_chat(chat.owner_id, chat.pk)
     changed = {name: value for name, value in fields.items() if getattr(chat, name) != value}
     if not changed:
