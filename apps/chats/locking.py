@@ -28,8 +28,9 @@ from apps.common.scoping import Owner
 logger = structlog.get_logger(__name__)
 
 DISPATCH_TASK = "apps.chats.tasks.dispatch_chat_committed"
-# Excluded since clients don't send them: the layout of an imported line, and the date parsed from send_date.
-UNFINGERPRINTED_FIELDS = {"layout", "sent_at"}
+# Excluded since clients don't send them: the layout of an imported line, the date parsed from send_date, and the hash
+# of a scene's texts.
+UNFINGERPRINTED_FIELDS = {"layout", "sent_at", "hash"}
 
 
 @dataclass(frozen=True)

@@ -254,6 +254,7 @@ class ChatChange(OwnedModel):
         UNDO = "undo"
         BRANCH = "branch"
         PARTICIPANTS = "participants"
+        DETAILS = "details"  # title, character or user name
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="changes", db_index=False)
     rev = models.PositiveBigIntegerField()

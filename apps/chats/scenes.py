@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -11,7 +12,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from apps.chats.dates import timestamp
-from apps.chats.message_data.namespaces import RECAP_NAMESPACE, DataChange, namespace_of
+from apps.chats.message_data.namespaces import RECAP_NAMESPACE, DataChange, ends_scene, namespace_of
 from apps.chats.models import Chat, Message, Swipe
 from apps.common.problems import Invalid, Missing
 
@@ -41,7 +42,7 @@ class SceneBreak:
 
     @property
     def versions(self) -> list[dict[str, Any]]:
-        return _of_type(self.data.get("scene_recap_versions"), list, [])
+        return _versions_of(self.data)
 
     @property
     def current(self) -> int | None:
@@ -81,6 +82,10 @@ def break_after(message: Message) -> SceneBreak | None:
 
 def _of_type(value: Any, expected_type: type, default: Any) -> Any:
     return value if isinstance(value, expected_type) else default
+
+
+def _versions_of(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return _of_type(data.get("scene_recap_versions"), list, [])
 
 
 def scenes_of(chat: Chat) -> list[Scene]:
@@ -123,36 +128,58 @@ def scene_break_removal() -> DataChange:
     return DataChange(RECAP_NAMESPACE, {"scene_break": False})
 
 
-def scene_change(scene: Scene, **fields: Any) -> DataChange:
+def scene_change(scene: Scene, **fields: Any) -> "SceneChange":
     """Return the change of a scene's name, visible, collapsed, include or metadata, and of its recap.
 
-    ``recap`` adds a version of the recap, ``current`` is the index of the version to use. Raise Invalid if there is
-    no such version.
+    ``recap`` adds a version of the recap, ``current`` is the index of the version to use.
     """
     values = {DATA_KEYS[name]: value for name, value in fields.items() if name in DATA_KEYS}
-    if "recap" in fields:
-        values |= _new_version(scene, fields["recap"])
-    elif "current" in fields:
-        values |= _chosen_version(scene, fields["current"])
-    return DataChange(RECAP_NAMESPACE, values)
+    recap = fields.get("recap")
+    return SceneChange(
+        RECAP_NAMESPACE,
+        values,
+        recap=recap,
+        current=fields.get("current"),
+        hash="" if recap is None else hash_of(scene),
+    )
 
 
-def _new_version(scene: Scene, text: str) -> dict[str, Any]:
-    versions = [*scene.versions, {"memory": text, "created_at": timestamp(timezone.now()), "edited": True}]
-    return {
-        "scene_recap_memory": text,
-        "scene_recap_versions": versions,
-        "scene_recap_current_index": len(versions) - 1,
-        "scene_recap_hash": hash_of(scene),
-    }
+@dataclass(frozen=True)
+class SceneChange(DataChange):
+    """A change of a scene's data and of its recap, see ``scene_change``. ``hash`` is that of a new recap.
 
+    The versions are those of the swipe that is active when the change is applied, so that writes that were prepared
+    at the same time, or before another swipe became active, lose and mix none.
+    """
 
-def _chosen_version(scene: Scene, index: int) -> dict[str, Any]:
-    if index >= len(scene.versions):
-        raise Invalid.at("/current", f"There are {len(scene.versions)} versions.")
-    version = scene.versions[index]
-    text = version.get("memory") if isinstance(version, dict) else version
-    return {"scene_recap_memory": str(text or ""), "scene_recap_current_index": index}
+    recap: str | None = None
+    current: int | None = None
+    hash: str = ""
+
+    def apply(self, extra: Mapping[str, Any]) -> dict[str, Any]:
+        """Return ``extra`` after the change. Raise Missing, Invalid, TooLarge."""
+        if not ends_scene(extra):
+            raise Missing("There is no such scene in this chat.")
+        versions = _versions_of(namespace_of(extra, self.namespace))
+        values = {**self.values, **self._recap_values(versions)}
+        return DataChange(self.namespace, values, self.clear).apply(extra)
+
+    def _recap_values(self, versions: list[dict[str, Any]]) -> dict[str, Any]:
+        if self.recap is not None:
+            version = {"memory": self.recap, "created_at": timestamp(timezone.now()), "edited": True}
+            return {
+                "scene_recap_memory": self.recap,
+                "scene_recap_versions": [*versions, version],
+                "scene_recap_current_index": len(versions),
+                "scene_recap_hash": self.hash,
+            }
+        if self.current is None:
+            return {}
+        if self.current >= len(versions):
+            raise Invalid.at("/current", f"There are {len(versions)} versions.")
+        version = versions[self.current]
+        text = version.get("memory") if isinstance(version, dict) else version
+        return {"scene_recap_memory": str(text or ""), "scene_recap_current_index": self.current}
 
 
 def hash_of(scene: Scene) -> str:

@@ -10,7 +10,7 @@ from rest_framework import serializers
 
 from apps.chats.change_log import Changes
 from apps.chats.dates import parse_date, timestamp
-from apps.chats.models import Character, Chat, ImportJob, Message
+from apps.chats.models import Character, Chat, ChatChange, ImportJob, Message
 from apps.common.serializer_fields import (
     JSONObjectField,
     StrictBooleanField,
@@ -23,9 +23,7 @@ from apps.common.serializer_fields import (
 def chat_document(chat: Chat) -> dict[str, Any]:
     return {
         "id": str(chat.pk),
-        "title": chat.title,
-        "character": str(chat.character_id) if chat.character_id else None,
-        "user_name": chat.user_name,
+        **details_document(chat),
         "metadata": chat.metadata,
         "integrity": str(chat.integrity),
         "rev": chat.rev,
@@ -38,6 +36,15 @@ def chat_document(chat: Chat) -> dict[str, Any]:
         "deleted_at": timestamp(chat.deleted_at),
         "created_at": timestamp(chat.created_at),
         "updated_at": timestamp(chat.updated_at),
+    }
+
+
+def details_document(chat: Chat) -> dict[str, Any]:
+    """Return what a change of the kind ``details`` may have changed."""
+    return {
+        "title": chat.title,
+        "character": str(chat.character_id) if chat.character_id else None,
+        "user_name": chat.user_name,
     }
 
 
@@ -83,7 +90,7 @@ def message_document(message: Message) -> dict[str, Any]:
 
 
 def change_documents(changes: Changes) -> list[dict[str, Any]]:
-    """Return log entries as JSON, oldest first, with the current state of the messages that they name.
+    """Return log entries as JSON, oldest first, each with the current state of what it names.
 
     A message stands in the last entry that names it.
     """
@@ -102,6 +109,7 @@ def change_documents(changes: Changes) -> list[dict[str, Any]]:
             "deleted": [str(message_id) for message_id in entry.deleted_ids],
             "metadata": entry.metadata,
             "metadata_replaced": entry.metadata_replaced,
+            "chat": details_document(changes.chat) if entry.kind == ChatChange.Kind.DETAILS else None,
         }
         for entry in changes.entries
     ]

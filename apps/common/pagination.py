@@ -1,6 +1,13 @@
 """Cursor pagination, which stays stable while rows are added."""
 
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from rest_framework.exceptions import NotFound
 from rest_framework.pagination import CursorPagination
+from rest_framework.request import Request
+
+from apps.common.problems import Invalid
 
 
 class NewestFirstPagination(CursorPagination):
@@ -10,3 +17,11 @@ class NewestFirstPagination(CursorPagination):
     page_size_query_param = "limit"
     max_page_size = 200
     ordering: str | tuple[str, ...] = "-id"
+
+    def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any] | None:
+        """Return the rows of the page. Raise Invalid for a cursor that is not one of ours."""
+        try:
+            return super().paginate_queryset(queryset, request, view)
+        # A cursor that can't be decoded, and one whose position is no value of the field that orders the list.
+        except (NotFound, ValidationError):
+            raise Invalid.at("/cursor", "It must be the cursor of `next` or `previous` of a page.") from None

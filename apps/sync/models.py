@@ -1,4 +1,4 @@
-"""Models of idempotency records, chat snapshots and settings documents."""
+"""Models of idempotency records, settings documents, and snapshots of chats and settings."""
 
 import uuid
 
@@ -69,9 +69,22 @@ class SettingsChange(OwnedModel):
     integrity = models.UUIDField()
     keys = ArrayField(models.TextField(), default=list)
     at = models.DateTimeField(default=timezone.now, editable=False)
+    forced = models.BooleanField(default=False, help_text="Written without a check of integrity.")
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["owner", "rev"], name="settings_change_rev"),
             models.UniqueConstraint(fields=["owner", "integrity"], name="settings_change_integrity"),
         ]
+
+
+class SettingsSnapshot(OwnedModel):
+    """A past state of a settings document."""
+
+    rev = models.PositiveBigIntegerField(help_text="The rev of the document that it holds.")
+    reason = models.CharField(max_length=32)
+    content = OrderedJSONField(help_text="All settings.")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        indexes = [models.Index(fields=["owner", "-id"], name="settings_snapshot_owner")]

@@ -1,7 +1,7 @@
 """Read and patch a user's settings: one JSON document, in which each top-level key has its own rev.
 
-Devices that change different keys never conflict: a write with an outdated integrity is accepted if none of its keys
-has changed in the meantime.
+Devices that change different keys need not conflict: with ``rebase``, a write with an outdated integrity is accepted if
+none of its keys has changed in the meantime.
 """
 
 import datetime as dt
@@ -23,7 +23,7 @@ from apps.common.json_patch import PatchTestFailed
 from apps.common.problems import Conflict, Invalid, ProblemType, TooLarge, pointer_of
 from apps.common.scoping import Owner, owner_id_of, system_scope
 from apps.sync.live import notify_settings_changed
-from apps.sync.models import Setting, SettingsChange, SettingsDocument
+from apps.sync.models import Setting, SettingsChange, SettingsDocument, SettingsSnapshot
 
 MAX_KEY_LENGTH = 255
 
@@ -40,7 +40,7 @@ class Settings:
 
 
 class SettingsConflict(Conflict):
-    """A key of the write has changed since the integrity that it was based on, or that integrity is unknown."""
+    """The settings or, in a rebase, keys of the write have changed since the known state, or that state is unknown."""
 
     type = ProblemType.INTEGRITY_CONFLICT
     title = "The settings have changed"
@@ -66,6 +66,7 @@ def read_settings(owner: Owner) -> Settings:
 def patch_settings(owner: Owner, patch: DocumentPatch, guard: Guard) -> Settings:
     """Apply a patch and return the new settings. A patch that changes nothing is not written.
 
+    A write that skips the check of integrity stores a snapshot first, since it may overwrite what it doesn't know.
     Raise IntegrityRequired, SettingsConflict, TooLarge, PatchTestFailed, and Invalid if an operation doesn't apply.
     """
     guard.require_integrity()
@@ -80,7 +81,11 @@ def patch_settings(owner: Owner, patch: DocumentPatch, guard: Guard) -> Settings
     if not changed:
         return before
     _check_sizes(after, changed)
-    _store(document, after, changed)
+    if guard.force:
+        SettingsSnapshot.objects.create(
+            owner_id=before.owner_id, rev=before.rev, reason="before a forced write", content=before.values
+        )
+    _store(document, after, changed, forced=guard.force)
     return _load(document)
 
 
@@ -183,7 +188,7 @@ def _check_sizes(after: dict[str, Any], changed: Iterable[str]) -> None:
         )
 
 
-def _store(document: SettingsDocument, after: dict[str, Any], changed: list[str]) -> None:
+def _store(document: SettingsDocument, after: dict[str, Any], changed: list[str], *, forced: bool) -> None:
     """Store the changed keys under a new rev and integrity, log the write and notify clients."""
     document.rev += 1
     document.integrity = uuid.uuid4()
@@ -198,5 +203,5 @@ def _store(document: SettingsDocument, after: dict[str, Any], changed: list[str]
         unique_fields=["owner", "key"],
         update_fields=["value", "rev", "deleted"],
     )
-    SettingsChange.objects.create(owner_id=owner_id, rev=rev, integrity=document.integrity, keys=changed)
+    SettingsChange.objects.create(owner_id=owner_id, rev=rev, integrity=document.integrity, keys=changed, forced=forced)
     notify_settings_changed(owner_id, rev, document.integrity)

@@ -17,7 +17,10 @@ function start() {
   const troubles = new Troubles(sync, turns);
   const state = new SyncState(sync);
   turns.onShown = () => { troubles.place(); };
-  sync.addEventListener("changed", ({ detail }) => turns.changed(detail));
+  sync.addEventListener("changed", ({ detail }) => {
+    turns.changed(detail);
+    if (detail.chat) retitle(detail.chat);
+  });
   sync.addEventListener("saved", ({ detail }) => turns.saved(detail.edits));
   sync.addEventListener("conflict", ({ detail }) => troubles.conflict(detail));
   sync.addEventListener("refused", ({ detail }) => troubles.refused(detail));
@@ -27,6 +30,11 @@ function start() {
   // The user may have signed in again in another tab.
   document.addEventListener("visibilitychange", () => sync.blocked && !document.hidden && sync.resume());
   sync.open({ integrity: room.dataset.integrity, rev: Number(room.dataset.rev) });
+}
+
+function retitle({ title }) {
+  document.title = document.title.replace(room.querySelector("h1").textContent, () => title);
+  room.querySelector("h1").textContent = title;
 }
 
 // In the capturing phase, so that neither htmx nor the browser also sends what the sync client handles.

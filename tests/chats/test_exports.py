@@ -86,7 +86,7 @@ class TestRoundTrip:
 
     def test_names_that_were_changed_show_in_the_header(self, alice: Any) -> None:
         chat = take_in(alice, HEADER, PLAIN)
-        operations.update_chat(chat, title="New", user_name="Vera", character=chat.character)
+        chat = operations.update_chat(chat, title="New", user_name="Vera", character=chat.character)
         assert exported(chat) == [json.dumps(line) for line in (HEADER | {"user_name": "Vera"}, PLAIN)]
 
     def test_a_chat_begun_here(self, alice: Any) -> None:

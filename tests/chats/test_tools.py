@@ -1,5 +1,6 @@
 """What one does with messages on the page: versions, places, scenes, branches, and undo."""
 
+import re
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from apps.accounts.models import User
 from apps.chats.locking import Guard
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, patch_messages
-from apps.chats.scenes import scenes_of
+from apps.chats.scenes import scene_change, scenes_of
 from tests.factories import UserFactory, make_character, make_chat
 
 HTMX = {"HTTP_HX_REQUEST": "true"}
@@ -134,16 +135,42 @@ def test_a_scene_ends_has_a_name_and_a_recap_and_goes_on(site: Client, chat: Cha
     assert "The stone" in listed
     assert "Current scene" in listed
     scene = chat.messages.get(index=1).pk
-    fields = {"name": "A key", "recap": "A key was\r\nhidden.", "visible": "on"}
+    shown = {"initial-name": "The stone", "initial-visible": "True", "initial-include": "True"}
+    fields = shown | {"name": "A key", "recap": "A key was\r\nhidden.", "visible": "on"}
     assert site.post(f"/chats/{chat.pk}/scenes/{scene}/", fields).status_code == 302
     kept = scenes_of(chat)[0]
     assert (kept.name, kept.recap, kept.is_included) == ("A key", "A key was\nhidden.", False)
     assert "A key was" in site.get(f"/chats/{chat.pk}/").content.decode()
-    site.post(f"/chats/{chat.pk}/scenes/{scene}/", fields)
+    site.post(f"/chats/{chat.pk}/scenes/{scene}/", fields | {"initial-recap": fields["recap"]})
     assert len(scenes_of(chat)[0].versions) == 1
     do(site, chat, 1, "scene")
     assert scenes_of(chat) == []
     assert site.post(f"/chats/{chat.pk}/scenes/{scene}/", fields).status_code == 404
+
+
+def form_fields(page: str) -> dict[str, str]:
+    """The fields of the only scene of the page of scenes, as a browser sends them."""
+    inputs = [dict(re.findall(r'([\w-]+)="([^"]*)"', tag)) for tag in re.findall(r"<input [^>]*?name[^>]*>", page)]
+    values = {each["name"]: each.get("value", "on") for each in inputs if "name" in each}
+    recap = re.search(r'<textarea name="recap"[^>]*>\s?(.*?)</textarea>', page, re.DOTALL)
+    assert recap is not None
+    return values | {"recap": recap[1]}
+
+
+def test_a_stale_form_writes_only_what_the_person_changed(site: Client, chat: Chat) -> None:
+    """Its recap is older than the one written since, and doesn't become the current one again."""
+    do(site, chat, 1, "scene")
+    scene = scenes_of(chat)[0]
+    change = Patch(id=scene.last.pk, data=scene_change(scene, recap="An old recap.", name="Before"))
+    patch_messages(chat.owner_id, chat.pk, [change], Guard(optional=True))
+    stale = form_fields(site.get(f"/chats/{chat.pk}/scenes/").content.decode())
+    assert (stale["initial-recap"], stale["recap"], stale["name"]) == ("An old recap.", "An old recap.", "Before")
+    newer = Patch(id=scene.last.pk, data=scene_change(scene, recap="A newer recap.", include=False))
+    patch_messages(chat.owner_id, chat.pk, [newer], Guard(optional=True))
+    assert site.post(f"/chats/{chat.pk}/scenes/{scene.last.pk}/", stale | {"name": "After"}).status_code == 302
+    kept = scenes_of(chat)[0]
+    assert (kept.name, kept.recap, kept.is_included) == ("After", "A newer recap.", False)
+    assert [version["memory"] for version in kept.versions] == ["An old recap.", "A newer recap."]
 
 
 def test_people_join_take_turns_and_leave(site: Client, chat: Chat) -> None:

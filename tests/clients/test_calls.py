@@ -168,7 +168,7 @@ def test_data_of_a_message(client: Any, chat: dict[str, Any], messages: Callable
 def test_settings(client: Any) -> None:
     first = client.get_settings()
     client.patch_settings({"theme": "dark"}, integrity=first["integrity"])
-    both = client.patch_settings({"font": {"size": 14}}, integrity=first["integrity"])
+    both = client.patch_settings({"font": {"size": 14}}, integrity=first["integrity"], on_conflict="rebase")
     assert both["settings"] == {"theme": "dark", "font": {"size": 14}}
     with pytest.raises(IntegrityConflict) as caught:
         client.patch_settings({"theme": "light"}, integrity=first["integrity"])

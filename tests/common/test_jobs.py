@@ -1,11 +1,13 @@
 """The lifecycle of jobs: each transition from each state, by a worker that owns the job and by one that lost it."""
 
 import datetime as dt
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection, transaction
 from django.test import override_settings
 from django.utils import timezone
 
@@ -82,6 +84,37 @@ def test_of_two_workers_one_gets_the_job(job: ExtractionRun) -> None:
     jobs.heartbeat(other, stage="arcs")
     job.refresh_from_db()
     assert (job.state, job.stage, job.started_at) == ("running", "arcs", mine.started_at)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_workers_at_once_one_gets_the_job_and_the_other_takes_the_next(job: ExtractionRun) -> None:
+    """Both have found the job when one of them claims it; the other one waits for the row, and doesn't get it."""
+    later = ExtractionRun.objects.create(owner_id=job.owner_id, chat=make_chat(UserFactory()))
+    found: list[object] = []
+
+    def work() -> None:
+        found.extend([jobs.claim(ExtractionRun, job.pk), jobs.claim_next([ExtractionRun])])
+        connection.close()
+
+    other = threading.Thread(target=work)
+    with transaction.atomic():
+        mine = claimed(job)
+        other.start()
+        wait_for_lock()
+    other.join()
+    assert found == [None, later]
+    assert update(job).claim == mine.claim
+
+
+def wait_for_lock() -> None:
+    """Wait until another connection waits for a row that this one has locked."""
+    # Unlike pg_stat_activity, pg_locks shows the present also within a transaction.
+    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+    deadline = time.monotonic() + 10
+    with connection.cursor() as cursor:
+        while cursor.execute(waiting).fetchone() == (0,):
+            assert time.monotonic() < deadline, "nobody waits"
+            time.sleep(0.01)
 
 
 @pytest.mark.parametrize("transition", [jobs.cancel, jobs.pause])

@@ -1,10 +1,14 @@
 """What no client should send: each is an error that names itself, and nothing is written."""
 
+import base64
 import json
 from typing import Any
 
 import pytest
+from drf_spectacular.generators import SchemaGenerator
 from rest_framework.test import APIClient
+
+from apps.extraction.models import ExtractionRun
 
 BASE = "/api/v1/"
 JSON, JSON_PATCH = "application/json", "application/json-patch+json"
@@ -148,3 +152,28 @@ def test_another_users_chat_is_not_there(alice: APIClient, charlie: APIClient, c
     for method, path, member in writes(chat)[:3]:
         assert send(charlie, method, path, json.dumps({member: {}})).status_code == 404
     assert everything(alice, chat) == before
+
+
+def lists_by_cursor() -> list[str]:
+    """The path of each list that comes by cursor, as the OpenAPI document tells it."""
+    paths = SchemaGenerator().get_schema(request=None, public=True)["paths"].items()
+    return [
+        path
+        for path, operations in paths
+        if any(parameter["name"] == "cursor" for parameter in operations.get("get", {}).get("parameters", ()))
+    ]
+
+
+@pytest.mark.parametrize("content", [None, "p=abc", "p=", "p=a%00b", "p=2026-13-01", "o=-1", "o=x", "r=x"])
+def test_a_cursor_that_no_page_gave_is_a_400_in_every_list(
+    alice: APIClient, chat: dict[str, Any], content: str | None
+) -> None:
+    """None is a cursor that isn't even base64 of ASCII; the others are base64 of what can't be a place in a list."""
+    cursor = "\u00e9" if content is None else base64.b64encode(content.encode()).decode()
+    run = ExtractionRun.objects.create(owner_id=alice.user.pk, chat_id=chat["id"])
+    paths = lists_by_cursor()
+    assert len(paths) >= 10
+    for path in paths:
+        reply = alice.get(path.format(chat_id=chat["id"], run_id=run.pk), {"cursor": cursor})
+        assert (reply.status_code, reply["Content-Type"]) == (400, "application/problem+json"), path
+        assert [error["pointer"] for error in reply.json()["errors"]] == ["/cursor"]

@@ -98,6 +98,26 @@ def test_a_chat_without_a_title_is_named_for_its_character(alice: APIClient) -> 
     assert [c["id"] for c in alice.get("/api/v1/chats/", {"character": mira["id"]}).json()["results"]] == [chat["id"]]
 
 
+def test_a_new_title_is_a_write_like_others(alice: APIClient, chat: dict[str, Any]) -> None:
+    """It has a rev and an integrity, and whoever follows the chat is told of it."""
+    url, mira = f"/api/v1/chats/{chat['id']}/", alice.post("/api/v1/characters/", {"name": "Mira"}).json()
+    named = alice.patch(url, {"title": "The quay", "character": mira["id"], "user_name": "Wanda"}).json()
+    assert named["rev"] == chat["rev"] + 1
+    assert named["integrity"] != chat["integrity"]
+    assert alice.patch(url, {"title": "The quay"}).json() == named  # as it was: nothing is written
+    alice.patch(url, {"title": "The pier"})
+    feed = alice.get(f"{url}changes/", {"since": chat["integrity"]}).json()
+    now = {"title": "The pier", "character": mira["id"], "user_name": "Wanda"}
+    assert [(change["kind"], change["chat"]) for change in feed["changes"]] == [("details", now)] * 2
+    assert (feed["integrity"], feed["rev"]) == (alice.get(url).json()["integrity"], chat["rev"] + 2)
+    late = {"integrity": chat["integrity"], "patches": [{"index": 0, "set": {"mes": "x"}}]}
+    stale = alice.post(f"{url}patch/", late)
+    assert (stale.status_code, [change["chat"] for change in stale.json()["changes"]]) == (409, [now] * 2)
+    assert alice.post(f"{url}patch/", late | {"on_conflict": "rebase"}).status_code == 200
+    since = alice.get(f"{url}changes/", {"since": feed["rev"]}).json()
+    assert [(change["kind"], change["chat"]) for change in since["changes"]] == [("patch", None)]
+
+
 def test_a_window_of_messages(alice: APIClient, chat: dict[str, Any]) -> None:
     url = f"/api/v1/chats/{chat['id']}/messages/"
     window = alice.get(url, {"from": 1, "limit": 1}).json()

@@ -75,6 +75,23 @@ def test_a_setting_that_can_not_be_is_named_and_nothing_is_stored(alice: APIClie
     assert alice.get(SETTINGS).json()["own"] == {}
 
 
+@pytest.mark.parametrize("scope", ["", "characters/{character}/", "chats/{chat}/"])
+def test_settings_that_have_changed_since_the_integrity_are_a_409(alice: APIClient, owned: Chat, scope: str) -> None:
+    url = f"{API}{scope.format(character=owned.character_id, chat=owned.pk)}memory-settings/"
+    start = alice.get(url).json()["integrity"]
+    first = alice.patch(url, {"integrity": start, "extract_every": 5}).json()
+    assert (first["own"], first == alice.get(url).json()) == ({"extract_every": 5}, True)
+    stale = alice.patch(url, {"integrity": start, "session_cap": 12})
+    assert (stale.status_code, stale.json()["type"]) == (409, "/problems/integrity-conflict")
+    assert (stale.json()["current_integrity"], stale.json()["own"]) == (first["integrity"], {"extract_every": 5})
+    assert alice.get(url).json() == first
+    # The retry of a write that was stored changes nothing.
+    assert alice.patch(url, {"integrity": start, "extract_every": 5}).json() == first
+    for unguarded in ({}, {"integrity": None}):
+        assert alice.patch(url, unguarded | {"session_cap": 12}).status_code == 200
+    assert pointers(alice.patch(url, {"integrity": "soon", "session_cap": 13})) == ["/integrity"]
+
+
 def test_settings_are_ones_own(alice: APIClient, charlie: APIClient, owned: Chat) -> None:
     alice.patch(SETTINGS, {"extract_every": 5})
     assert charlie.get(SETTINGS).json()["own"] == {}

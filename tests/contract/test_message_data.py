@@ -6,6 +6,11 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from rest_framework.test import APIClient
 
+from apps.chats.locking import Guard
+from apps.chats.operations import Patch, patch_messages
+from apps.chats.queries import access_chat
+from apps.chats.scenes import scene_change, scenes_of
+from apps.common.problems import Missing
 from tests.contract.test_patch_operations import messages, now, patch, undo, url
 
 
@@ -169,6 +174,51 @@ def test_recaps_of_a_scene_have_versions(alice: APIClient, chat: dict[str, Any])
     assert (back["recap"], back["current"], len(back["versions"])) == ("A key was hidden.", 0, 2)
     assert back["hash"] == first["hash"]
     assert alice.patch(one, {"current": 2}).json()["errors"][0]["pointer"] == "/current"
+
+
+def recap_patch(client: APIClient, chat: dict[str, Any], text: str) -> Patch:
+    """A new recap of the first scene, prepared from the scene as it is now."""
+    scene = scenes_of(access_chat(client.user, chat["id"]))[0]
+    return Patch(id=scene.last.pk, data=scene_change(scene, recap=text))
+
+
+def test_recaps_saved_at_once_are_both_kept(alice: APIClient, chat: dict[str, Any]) -> None:
+    """Both were prepared before the other was written."""
+    alice.post(url(chat, "scenes"), {"index": 1})
+    for change in [recap_patch(alice, chat, "One."), recap_patch(alice, chat, "Two.")]:
+        patch_messages(alice.user, chat["id"], [change], Guard(optional=True))
+    (scene,) = scenes(alice, chat)
+    assert ([version["memory"] for version in scene["versions"]], scene["current"]) == (["One.", "Two."], 1)
+
+
+def test_a_recap_takes_no_versions_along_to_another_swipe(alice: APIClient, chat: dict[str, Any]) -> None:
+    """The other swipe became active after the recap was prepared."""
+    ending = {"auto_recap_memory": {"scene_break": True}}
+    alice.post(url(chat, "scenes"), {"index": 1})
+    patch_messages(alice.user, chat["id"], [recap_patch(alice, chat, "Of the first swipe.")], Guard(optional=True))
+    prepared = recap_patch(alice, chat, "Written meanwhile.")
+    patch(alice, chat, {"index": 1, "add_swipe": {"mes": "Under the bed.", "extra": ending}})
+    patch_messages(alice.user, chat["id"], [prepared], Guard(optional=True))
+    (second,) = scenes(alice, chat)
+    assert [version["memory"] for version in second["versions"]] == ["Written meanwhile."]
+    patch(alice, chat, {"index": 1, "swipe_id": 0})
+    (first,) = scenes(alice, chat)
+    assert [version["memory"] for version in first["versions"]] == ["Of the first swipe."]
+    # A swipe that ends no scene takes no recap at all.
+    patch(alice, chat, {"index": 1, "add_swipe": {"mes": "Nowhere."}})
+    with pytest.raises(Missing):
+        patch_messages(alice.user, chat["id"], [prepared], Guard(optional=True))
+    assert scenes(alice, chat) == []
+
+
+def test_a_recap_sent_again_is_one_version(alice: APIClient, chat: dict[str, Any]) -> None:
+    """Its reply was lost. It names the state that it was made on, and the text of the scene has changed since."""
+    made = alice.post(url(chat, "scenes"), {"index": 1}).json()
+    one, body = f"{url(chat, 'scenes')}{made['scene']['id']}/", {"integrity": made["integrity"], "recap": "Once."}
+    assert alice.patch(one, body).status_code == 200
+    patch(alice, chat, {"index": 0, "set": {"mes": "changed"}})
+    again = alice.patch(one, body)
+    assert (again.status_code, len(again.json()["scene"]["versions"])) == (200, 1)
 
 
 def test_the_hash_of_a_recap_tells_that_the_scene_has_changed(alice: APIClient, chat: dict[str, Any]) -> None:

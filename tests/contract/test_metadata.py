@@ -106,6 +106,15 @@ def test_a_patch_of_everything_collides_with_any_change(alice: APIClient, chat: 
     assert [conflict["key"] for conflict in reply.json()["conflicts"]] == ["theirs"]
 
 
+def test_a_rebase_collides_with_a_key_that_went_when_all_was_replaced(alice: APIClient, chat: dict[str, Any]) -> None:
+    """A null can't be logged as a merge patch, so the log holds all metadata and doesn't name what was removed."""
+    reply = operate(alice, chat, {"op": "add", "path": "/empty", "value": None}, {"op": "remove", "path": "/note"})
+    assert reply.status_code == 200
+    late = merge(alice, chat, {"note": {"text": "mine"}}, on_conflict="rebase")
+    assert (late.status_code, late.json()["conflicts"]) == (409, [{"key": "note", "theirs": None}])
+    assert "note" not in stored(alice, chat)
+
+
 def test_the_retry_of_a_lost_reply_writes_nothing(alice: APIClient, chat: dict[str, Any]) -> None:
     add = {"op": "add", "path": "/tags/-", "value": "c"}
     first = operate(alice, chat, add).json()

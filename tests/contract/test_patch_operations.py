@@ -279,6 +279,8 @@ def undo(client: APIClient, chat: dict[str, Any], **envelope: Any) -> Any:
         [{"index": 1, "add_swipe": {"mes": "x"}}],
         [{"index": 1, "extra": {"model": None, "a": {"b": 1}}}],
         [{"index": 0, "delete": True}, {"index": 2, "delete": True}],
+        [{"index": 2, "delete": True}, {"index": 0, "delete": True}],
+        [{"index": 1, "delete": True}, {"index": 0, "delete": True}],
         [{"index": 0, "insert_before": MINE}, {"index": 2, "insert_before": MINE}],
         [{"index": 0, "move_to": 2}],
         [{"index": 2, "move_to": 0}, {"index": 0, "set": {"mes": "x"}}, {"index": 1, "delete": True}],
@@ -316,6 +318,16 @@ def test_undone_messages_have_a_rev_of_their_own(alice: APIClient, chat: dict[st
     patch(alice, chat, {"index": 1, "set": {"mes": "x"}})
     undo(alice, chat)
     assert messages(alice, chat)[1]["rev"] == 3
+
+
+def test_indexes_from_before_an_undo_are_not_taken_for_those_after_it(alice: APIClient, chat: dict[str, Any]) -> None:
+    """The undo lists the message that it brings back, and not those whose index has changed."""
+    patch(alice, chat, {"index": 0, "delete": True})
+    shortened = now(alice, chat)["integrity"]
+    undo(alice, chat)
+    stored = texts(alice, chat)
+    reply = patch(alice, chat, {"index": 1, "set": {"mes": "x"}}, integrity=shortened, on_conflict="rebase")
+    assert (reply.status_code, texts(alice, chat)) == (409, stored)
 
 
 # Branches

@@ -10,6 +10,7 @@ from django.db import connection
 from rest_framework.test import APIClient
 
 from apps.accounts.models import User
+from apps.sync.models import SettingsChange, SettingsSnapshot
 from tests.contract.conftest import client_of
 
 URL = "/api/v1/settings/"
@@ -52,17 +53,17 @@ def test_a_merge_is_deep_and_counts_the_revs(alice: APIClient, start: str) -> No
     assert second == read(alice)
 
 
-def test_other_keys_never_collide(alice: APIClient, start: str) -> None:
+def test_other_keys_never_collide_in_a_rebase(alice: APIClient, start: str) -> None:
     merge(alice, start, {"volume": 1})
-    assert merge(alice, start, {"brightness": 2}).status_code == 200
+    assert merge(alice, start, {"brightness": 2}, on_conflict="rebase").status_code == 200
     assert read(alice)["settings"] == {"volume": 1, "brightness": 2}
 
 
 def test_the_same_key_is_a_conflict_that_tells_theirs(alice: APIClient, start: str) -> None:
-    merge(alice, start, {"volume": 1})
-    merge(alice, start, {"gone": 1})
-    now = merge(alice, start, {"gone": None}, force=True).json()
-    reply = merge(alice, start, {"volume": 2, "gone": 3, "mine": 4})
+    first = merge(alice, start, {"volume": 1}).json()
+    second = merge(alice, first["integrity"], {"gone": 1}).json()
+    now = merge(alice, second["integrity"], {"gone": None}).json()
+    reply = merge(alice, start, {"volume": 2, "gone": 3, "mine": 4}, on_conflict="rebase")
     assert reply.status_code == 409
     problem = reply.json()
     assert problem["type"] == "/problems/integrity-conflict"
@@ -76,10 +77,30 @@ def test_the_same_key_is_a_conflict_that_tells_theirs(alice: APIClient, start: s
     assert read(alice)["settings"] == {"volume": 1}
 
 
-def test_a_stricter_client_is_told_of_any_change(alice: APIClient, start: str) -> None:
-    merge(alice, start, {"volume": 1})
-    reply = merge(alice, start, {"brightness": 2}, on_conflict="fail")
-    assert (reply.status_code, reply.json()["conflicts"]) == (409, [])
+@pytest.mark.parametrize("envelope", [{}, {"on_conflict": "fail"}])
+def test_an_integrity_that_is_behind_is_a_409_unless_a_rebase_is_asked_for(
+    alice: APIClient, start: str, envelope: dict[str, Any]
+) -> None:
+    now = merge(alice, start, {"volume": 1}).json()
+    reply = merge(alice, start, {"brightness": 2}, **envelope)
+    assert (reply.status_code, reply.json()["type"]) == (409, "/problems/integrity-conflict")
+    assert (reply.json()["conflicts"], reply.json()["current_integrity"]) == ([], now["integrity"])
+    assert [change["settings"] for change in reply.json()["changes"]] == [{"volume": 1}]
+    assert operate(alice, start, {"op": "add", "path": "/brightness", "value": 2}).status_code == 409
+    assert read(alice) == now
+
+
+def test_a_forced_write_keeps_a_snapshot_and_says_so_in_the_log(alice: APIClient, start: str) -> None:
+    before = merge(alice, start, {"volume": 1, "theme": "dark"}).json()
+    forced = merge(alice, start, {"volume": 2}, force=True)
+    assert (forced.status_code, forced.json()["settings"]) == (200, {"volume": 2, "theme": "dark"})
+    snapshot = SettingsSnapshot.objects.for_owner(alice.user).get()
+    assert (snapshot.rev, snapshot.content) == (before["rev"], {"volume": 1, "theme": "dark"})
+    log = SettingsChange.objects.for_owner(alice.user).order_by("rev")
+    assert list(log.values_list("rev", "forced")) == [(0, False), (1, False), (2, True)]
+    # Nothing is overwritten, so nothing is kept.
+    merge(alice, start, {"volume": 2}, force=True)
+    assert SettingsSnapshot.objects.for_owner(alice.user).count() == 1
 
 
 def test_without_a_known_integrity_nothing_is_written(alice: APIClient, start: str) -> None:
@@ -148,7 +169,7 @@ def test_devices_at_once_lose_nothing() -> None:
         try:
             integrity = read(devices[number])["integrity"]
             for step in range(4):
-                reply = merge(devices[number], integrity, {f"slider{number}": step})
+                reply = merge(devices[number], integrity, {f"slider{number}": step}, on_conflict="rebase")
                 if reply.status_code != 200:
                     failures.append(reply.content)
                 integrity = reply.json().get("integrity", integrity)

@@ -1,5 +1,6 @@
 """Tabs stay in step, and nothing that one writes is lost: offline, in a conflict, over a restart of the server."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -88,6 +89,11 @@ def test_two_tabs_stay_in_step(context: BrowserContext, chat: Chat):
     expect(turn(one, 12)).to_contain_text("Hello there")
     expect(turn(two, 12)).to_contain_text("Hello there")
     expect(one.locator("[data-count]")).to_have_text("13 messages")
+    two.goto(f"/chats/{chat.pk}/rename/")
+    two.get_by_label("Title").fill("The $& quay")
+    two.get_by_role("button", name="Save").click()
+    expect(one.get_by_role("heading", level=1)).to_have_text("The $& quay")
+    expect(one).to_have_title(re.compile(r"The \$& quay"))
     expect(one.locator("#unsent")).to_be_hidden()
 
 

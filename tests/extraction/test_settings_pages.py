@@ -118,8 +118,22 @@ def test_settings_are_saved_and_reset_for_user_character_and_chat(site: Client, 
     assert (settings_of(chat).extract_every, settings_of(chat).scenes) == (9, True)
     site.post(book(chat), {"extract_every": "9", "scenes": "on", "reset": "extract_every"})
     assert stored_settings(alice, chat=chat) == {"scenes": True}
-    site.post(of_character(chat), {"extract_every": ""})
+    site.post(of_character(chat), {"initial-extract_every": "8", "extract_every": ""})
     assert settings_of(chat).extract_every == 7
+
+
+def test_a_stale_form_changes_only_what_the_person_changed(site: Client, alice: User) -> None:
+    change_settings(alice, {"extract_every": 5, "scenes": True})
+    shown = {
+        name: value
+        for name in ("extract_every", "scenes", "arcs_cap")
+        for value in re.findall(rf'name="initial-{name}"(?: value="([^"]*)")?', page(site, USERS))
+    }
+    assert shown == {"extract_every": "5", "scenes": "on", "arcs_cap": ""}
+    change_settings(alice, {"extract_every": 9, "scenes": None, "arcs_cap": 4})
+    stale = {f"initial-{name}": value for name, value in shown.items()} | shown
+    assert site.post(USERS, stale | {"session_cap": "12"}).status_code == 302
+    assert stored_settings(alice) == {"extract_every": 9, "arcs_cap": 4, "session_cap": 12}
 
 
 def test_fields_that_are_not_sent_are_unchanged(site: Client, alice: User) -> None:

@@ -3,6 +3,7 @@
 import uuid
 
 import pytest
+from django.utils import timezone
 
 from apps.extraction.settings.operations import change_settings
 from apps.injection.models import Recall
@@ -113,8 +114,12 @@ def test_the_text_is_the_same_while_nothing_changed(api, chat, memories):
     assert ask(api, chat).json()["slots"] == ask(api, chat).json()["slots"]
 
 
-def test_a_passage_is_quoted_and_nothing_is_repeated(api, alice, chat, memories):
+def test_a_passage_is_quoted_and_nothing_is_repeated(api, alice, chat, remember, memories):
     index_messages(alice, chat)
+    # Where the passage stands in the prompt as a memory already, it isn't quoted too.
+    remembered = remember("Under the blue stone, beside the well with the frayed rope, my uncle hid the silver key.")
+    assert "the frayed rope" not in slots_of(ask(api, chat))["triggered"]["text"]
+    remembered.delete()
     reply = ask(api, chat)
     assert "the frayed rope" in slots_of(reply)["triggered"]["text"]
     lines = [line for slot in reply.json()["slots"] for line in slot["text"].splitlines()]
@@ -125,11 +130,16 @@ def test_a_passage_is_quoted_and_nothing_is_repeated(api, alice, chat, memories)
 
 
 def test_hidden_and_retired_memories_are_left_out(api, chat, remember):
-    remember("The key is made of hidden silver.", hidden=True)
-    remember("The key is made of retired silver.", state="retired")
+    """Neither those that always stand in the prompt nor those that the search finds; one that is neither shows both."""
+    for tier in ("long_term", "session"):
+        remember("The key is made of hidden silver.", tier=tier, hidden=True)
+        remember("The key is made of retired silver.", tier=tier, state="retired")
+        remember("The key is made of deleted silver.", tier=tier, deleted_at=timezone.now())
+    shown = remember("The key is made of plain silver.")
     body = ask(api, chat).json()
-    assert body["recall"] is None
-    assert all(slot["text"] == "" for slot in body["slots"])
+    assert [memory["id"] for memory in body["recall"]["memories"]] == [str(shown.pk)]
+    assert body["recall"]["memories"][0]["signals"]["recency"] > 0, "the search has found it"
+    assert "".join(slot["text"] for slot in body["slots"]).count("silver") == 1
 
 
 def test_pinned_memories_come_before_more_similar_ones(api, chat, remember):

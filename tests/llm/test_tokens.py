@@ -10,6 +10,8 @@ def test_counts_of_known_texts():
     """Compare to the counts of OpenAI's tokenizer."""
     assert count_tokens("") == 0
     assert count_tokens("tiktoken is great!") == 6
+    # 12 tokens by the vocabulary before this one, cl100k_base.
+    assert count_tokens("Она улыбнулась.") == 4
 
 
 def test_special_tokens_are_plain_text_in_a_message():

@@ -101,6 +101,32 @@ def test_nobody_finds_what_is_anothers(owner, chat):
     assert found(UserFactory(), "Who taught Mira the violin?", chat=chat.pk) == []
 
 
+def test_ones_own_is_found_among_any_number_of_anothers_better_matches(owner, chat):
+    """A search ranks a limited number of rows, which are those of its owner."""
+    stranger = UserFactory()
+    theirs = make_chat(stranger, *["Mira learned the violin."] * 120)
+    index_messages(stranger, theirs)
+    vector = get_embedder().embed(["Mira learned the violin."])[0]
+    for _ in range(120):
+        given = {"embedding": vector, "embedding_model": get_embedder().model, "lexemes": Lexemes("Mira violin")}
+        make_memory(theirs, "Mira learned the violin.", **given)
+    own = remember(chat, "As a child, Mira played an instrument.")
+    for preset in PRESETS:
+        assert TALK[1] in found(owner, "Mira learned the violin.", tiers=("messages",), preset=preset)
+        assert found(owner, "Mira learned the violin.", tiers=TIERS, preset=preset) == [own.text]
+
+
+def test_speakers_in_anothers_chats_don_t_change_the_results(owner, chat):
+    query = SearchQuery("What can Mira and Tolly play?")
+    before = [(result.id, result.score) for result in search(owner, query).results]
+    stranger = UserFactory()
+    theirs = make_chat(stranger)
+    append_messages(stranger, theirs.pk, [parsed("I can play, Mira.", name="Tolly") for _ in range(10)])
+    index_messages(stranger, theirs)
+    after = [(result.id, pytest.approx(result.score, abs=1e-3)) for result in search(owner, query).results]
+    assert before == after
+
+
 def test_a_search_in_a_chat_or_of_a_character_stays_there(owner):
     mira, tom = make_character(owner, "Mira"), make_character(owner, "Tom")
     first = make_chat(owner, "The violin is red.", character=mira)
@@ -143,6 +169,14 @@ def test_signals_of_a_memory(owner, chat):
     expected = {"graph": 0.5, "instance": 1, "importance": 1, "pinned": 1}
     assert {name: result.signals[name] for name in expected} == expected
     assert result.signals["recency"] == pytest.approx(1, abs=0.01)
+
+
+def test_entities_of_others_are_none_of_the_query(owner, chat):
+    memory = remember(chat, "The silver key opens the vault.")
+    memory.entities.add(Entity.objects.create(owner=owner, name="Silver Key"))
+    Entity.objects.create(owner=UserFactory(), name="Vault")
+    (result,) = search(owner, SearchQuery("Does the silver key open the vault?", tiers=TIERS)).results
+    assert result.signals["graph"] == 1
 
 
 def test_the_seed_preset_scores_by_the_published_formula(owner, chat):

@@ -1,11 +1,9 @@
 """Verdicts: what is new, what replaces, what repeats; with a model, with the learned comparison, or by likeness."""
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -355,85 +353,3 @@ def test_words_serve_where_there_are_no_vectors() -> None:
     assert jaccard("Mira trusts Tom.", "mira trusts tom") == 1.0
     old = known("Mira trusts the old captain", 1.0)
     assert judge([line("Mira trusts the old captain!")], [[old]])[0].outcome == Outcome.RECONFIRMED
-
-
-PHRASES = st.sampled_from(
-    [
-        "Mira lives in Paris.",
-        "Mira moved to Lyon.",
-        "Mira lives in a red house in Paris.",
-        "Tom works as a baker.",
-        "Tom quit the bakery and became a sailor.",
-        "Mira likes tea.",
-        "Mira does not like tea.",
-        "Mira broke her left arm.",
-        "Mira's left arm has healed.",
-        "Mira has two sisters.",
-        "Mira has three sisters.",
-        "Corin drowned six years ago.",
-        "Corin is alive.",
-        "Tom owns the blue boat.",
-        "The blue boat belongs to Tom.",
-        "Tom sold the blue boat.",
-        "The gate is locked.",
-        "The gate stands open.",
-        "Mira is engaged to Tom.",
-        "Tom and Mira tied the knot.",
-        "Tom and Mira are divorced.",
-    ]
-)
-OURS = [
-    json.loads(row)[key]
-    for row in (Path(__file__).parents[1] / "data" / "supersession.jsonl").read_text(encoding="utf-8").splitlines()
-    for key in ("existing", "candidate")
-]
-Store = dict[UUID, tuple[Candidate, bool]]  # what is remembered, and whether it is active
-
-
-def near(store: Store, candidate: Candidate) -> list[Neighbour]:
-    found = [
-        Neighbour(
-            key,
-            item.kind,
-            item.text,
-            jaccard(candidate.text, item.text),
-            not active,
-            item.sources[0],
-            item == candidate,
-        )
-        for key, (item, active) in store.items()
-        if active or item == candidate
-    ]
-    return sorted(found, key=lambda neighbour: (not neighbour.same_hash, -neighbour.similarity))
-
-
-def applied(store: Store, candidates: Sequence[Candidate]) -> tuple[Store, list[Verdict]]:
-    """The store after a pass, as ``operations.write_stage`` leaves it."""
-    verdicts = judge(candidates, [near(store, candidate) for candidate in candidates])
-    result, made = dict(store), {}
-    for number, verdict in enumerate(verdicts):
-        if verdict.outcome in (Outcome.PASSED, Outcome.SUPERSEDED):
-            made[number] = uuid4()
-            result[made[number]] = (verdict.candidate, True)
-            target = verdict.target if verdict.earlier is None else made[verdict.earlier]
-            if target:
-                result[target] = (result[target][0], False)
-    return result, verdicts
-
-
-@given(st.lists(PHRASES, max_size=10))
-def test_the_same_text_read_again_changes_nothing(said: list[str]) -> None:
-    candidates = [line(text, source=number) for number, text in enumerate(said)]
-    store, _ = applied({}, candidates)
-    again, verdicts = applied(store, candidates)
-    assert again == store
-    assert {verdict.outcome for verdict in verdicts} <= {Outcome.RECONFIRMED, Outcome.REJECTED}
-
-
-@given(st.lists(st.sampled_from(OURS), max_size=8))
-def test_any_statements_read_again_change_nothing(said: list[str]) -> None:
-    candidates = [line(text, source=number) for number, text in enumerate(said)]
-    store, _ = applied({}, candidates)
-    again, verdicts = applied(store, candidates)
-    assert again == store
-    assert {verdict.outcome for verdict in verdicts} <= {Outcome.RECONFIRMED, Outcome.REJECTED}

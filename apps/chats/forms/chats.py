@@ -141,17 +141,26 @@ class SceneForm(forms.Form):
     name = forms.CharField(max_length=200, required=False)
 
 
-class SceneEditForm(SceneForm):
-    recap = forms.CharField(required=False, strip=False)
-    include = forms.BooleanField(required=False)
-    visible = forms.BooleanField(required=False)
+class SceneEditForm(forms.Form):
+    """Edit a scene. It carries the values that were shown, so that only what the person changed is written."""
 
-    def changes(self, scene: SceneBreak) -> dict[str, Any]:
-        """Return the arguments of ``scenes.scene_change``, the recap only if it differs."""
-        data = self.cleaned_data
-        fields = {"name": data["name"] or None, "include": data["include"], "visible": data["visible"]}
-        recap = data["recap"].replace("\r\n", "\n").strip()
-        return fields if recap == (scene.recap or "").strip() else fields | {"recap": recap}
+    name = forms.CharField(max_length=200, required=False, show_hidden_initial=True)
+    recap = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 3}), show_hidden_initial=True)
+    visible = forms.BooleanField(required=False, label="Show the line in the conversation", show_hidden_initial=True)
+    include = forms.BooleanField(required=False, label="Use the recap in the prompt", show_hidden_initial=True)
+
+    @classmethod
+    def from_scene(cls, scene: SceneBreak) -> "SceneEditForm":
+        fields = {"name": scene.name, "recap": scene.recap, "visible": scene.is_visible, "include": scene.is_included}
+        return cls(initial=fields, auto_id=f"%s-{scene.last.index}")
+
+    def changes(self) -> dict[str, Any]:
+        """Return the arguments of ``scenes.scene_change``: the fields that differ from what was shown."""
+        data = self.cleaned_data | {
+            "name": self.cleaned_data["name"] or None,
+            "recap": self.cleaned_data["recap"].replace("\r\n", "\n"),
+        }
+        return {name: data[name] for name in self.changed_data}
 
 
 class ParticipantForm(forms.Form):

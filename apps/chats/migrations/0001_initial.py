@@ -94,7 +94,7 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('rev', models.PositiveBigIntegerField()),
                 ('integrity', models.UUIDField()),
-                ('kind', models.CharField(choices=[('create', 'Create'), ('import', 'Import'), ('append', 'Append'), ('patch', 'Patch'), ('metadata', 'Metadata'), ('undo', 'Undo'), ('branch', 'Branch'), ('participants', 'Participants')], max_length=16)),
+                ('kind', models.CharField(choices=[('create', 'Create'), ('import', 'Import'), ('append', 'Append'), ('patch', 'Patch'), ('metadata', 'Metadata'), ('undo', 'Undo'), ('branch', 'Branch'), ('participants', 'Participants'), ('details', 'Details')], max_length=16)),
                 ('at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('message_ids', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), default=list, help_text='Messages added or changed.', size=None)),
                 ('deleted_ids', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), default=list, size=None)),

@@ -9,7 +9,7 @@ from django.utils import timezone
 from apps.chats.dates import timestamp
 from apps.chats.formats.layout import forget_layout
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
-from apps.chats.locking import record_change
+from apps.chats.locking import lock_chat, record_change
 from apps.chats.models import Character, Chat, ChatChange
 from apps.chats.operations.messages import append_messages
 from apps.chats.operations.metadata import check_size
@@ -74,12 +74,17 @@ def _replace_names(text: str, character: Character, user_name: str) -> str:
     return CHARACTER_MACRO.sub(lambda _: name, USER_MACRO.sub(lambda _: user_name, text))
 
 
+@transaction.atomic
 def update_chat(chat: Chat, **fields: Any) -> Chat:
-    """Change title, character and user name. The change log does not record these."""
+    """Change title, character and user name, and return the chat. Equal values write nothing. Raise Missing."""
+    chat = lock_chat(chat.owner_id, chat.pk)
     changed = {name: value for name, value in fields.items() if getattr(chat, name) != value}
+    if not changed:
+        return chat
     header_keys = [key for name, key in HEADER_KEYS.items() if name in changed]
     chat.header_layout = forget_layout(chat.header_layout, header_keys)
     for name, value in changed.items():
         setattr(chat, name, value)
-    chat.save(update_fields=[*changed, "header_layout", "updated_at"])
+    chat.save(update_fields=[*changed, "header_layout"])
+    record_change(chat, ChatChange.Kind.DETAILS)
     return chat

@@ -22,20 +22,22 @@ def index(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     """List the scenes: for htmx, a list of links; else a page to edit them."""
     chat = own_chat(request, chat_id)
     scenes = scenes_of(chat)
-    open_from = scenes[-1].last.index + 1 if scenes else 0
-    template = "chats/_scenes.html" if wants_partial(request) else "chats/scenes.html"
-    return render(request, template, {"chat": chat, "scenes": scenes, "open_from": open_from})
+    if wants_partial(request):
+        open_from = scenes[-1].last.index + 1 if scenes else 0
+        return render(request, "chats/_scenes.html", {"chat": chat, "scenes": scenes, "open_from": open_from})
+    rows = [(scene, SceneEditForm.from_scene(scene)) for scene in scenes]
+    return render(request, "chats/scenes.html", {"chat": chat, "rows": rows})
 
 
 @login_required
 @require_POST
 def edit(request: HttpRequest, chat_id: UUID, scene_id: UUID) -> HttpResponse:
-    """Change a scene's name, recap and visibility. A changed recap is added as a new version."""
+    """Change what the person has changed of a scene. A changed recap is added as a new version."""
     chat = own_chat(request, chat_id)
     scene = or_404(access_scene, chat, scene_id)
     form = SceneEditForm(request.POST)
     if form.is_valid():
-        change = scene_change(scene, **form.changes(scene))
+        change = scene_change(scene, **form.changes())
         guard = Guard(optional=True, writer=writer_of(request))
         patch_messages(request.user, chat.pk, [Patch(id=scene_id, data=change)], guard)
         messages.success(request, "The scene is saved.")

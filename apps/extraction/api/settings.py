@@ -14,20 +14,37 @@ from rest_framework.views import APIView
 from apps.chats.models import Character, Chat
 from apps.chats.queries import access_chat
 from apps.common.problems import FieldError, Invalid
-from apps.common.serializer_fields import JSONObjectField, StrictBooleanField, StrictSerializer, read_body
+from apps.common.serializer_fields import (
+    JSONObjectField,
+    StrictBooleanField,
+    StrictSerializer,
+    StrictUUIDField,
+    read_body,
+)
 from apps.extraction.settings import modes
 from apps.extraction.settings.operations import change_settings
-from apps.extraction.settings.queries import settings_of, settings_of_owner, stored_settings
+from apps.extraction.settings.queries import integrity_of, settings_of, settings_of_owner, stored_settings
 from apps.memories.models import ChatMemory
 
-ANY_OBJECT = {"type": "object", "additionalProperties": True}
+CHANGES = {
+    "type": "object",
+    "properties": {"integrity": {"type": "string", "format": "uuid", "nullable": True}},
+    "additionalProperties": True,
+}
 
 
 class MemorySettingsSerializer(serializers.Serializer[Any]):
     """``effective`` are the settings that apply; ``own`` those set here, without inherited ones."""
 
+    integrity = serializers.UUIDField(help_text="Names the state of `own`.")
     effective = JSONObjectField()
     own = JSONObjectField()
+
+
+class SettingsGuardSerializer(serializers.Serializer[Any]):
+    """The part of a change of settings that is no setting."""
+
+    integrity = StrictUUIDField(default=None, allow_null=True)
 
 
 class MemorySettingsView(APIView):
@@ -40,19 +57,24 @@ class MemorySettingsView(APIView):
     def _response(self, request: Request, scope: dict[str, Any]) -> Response:
         chat: Chat | None = scope.get("chat")
         effective = settings_of(chat) if chat else settings_of_owner(request.user, scope.get("character"))
-        return Response({"effective": asdict(effective), "own": stored_settings(request.user, **scope)})
+        own = stored_settings(request.user, **scope)
+        return Response({"integrity": str(integrity_of(own)), "effective": asdict(effective), "own": own})
 
     @extend_schema(responses=MemorySettingsSerializer)
     def get(self, request: Request, **kwargs: UUID) -> Response:
         return self._response(request, self.get_scope())
 
-    @extend_schema(request={"application/json": ANY_OBJECT}, responses=MemorySettingsSerializer)
+    @extend_schema(request={"application/json": CHANGES}, responses=MemorySettingsSerializer)
     def patch(self, request: Request, **kwargs: UUID) -> Response:
-        """Change the settings in the body; null resets one to its inherited value."""
+        """Change the settings in the body; null resets one to its inherited value.
+
+        With an `integrity`, which stands beside the settings, 409 if those of `own` have changed since.
+        """
         scope = self.get_scope()
         if not isinstance(request.data, dict):
             raise Invalid("Send an object of settings.", errors=[FieldError("", "It must be an object.")])
-        change_settings(request.user, request.data, **scope)
+        changes = {name: value for name, value in request.data.items() if name != "integrity"}
+        change_settings(request.user, changes, **scope, **read_body(SettingsGuardSerializer, request))
         return self._response(request, scope)
 
 

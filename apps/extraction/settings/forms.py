@@ -23,9 +23,11 @@ class SettingsForm(forms.Form):
     def changes(self) -> dict[str, Any]:
         """Return the changes for ``change_settings``: a value for each filled field, None for each empty one.
 
-        Fields that were not sent are left out. The field named by ``reset`` counts as empty.
+        Fields that were not sent, or are as they were shown, are left out: they may have been changed elsewhere since.
+        The field named by ``reset`` counts as empty.
         """
-        changes = {name: _parse_value(name, self.cleaned_data[name]) for name in self.fields if name in self.data}
+        sent = [name for name in self.changed_data if name in self.data]
+        changes = {name: _parse_value(name, self.cleaned_data[name]) for name in sent}
         reset = self.data.get("reset")
         return changes | ({reset: None} if reset in self.fields else {})
 
@@ -56,7 +58,7 @@ class GroupRows:
 
 def _field(name: str, inherited: Any) -> forms.Field:
     metadata, kind = SETTINGS[name], TYPES[name]
-    shared = {"label": metadata["label"], "help_text": metadata["help"], "required": False}
+    shared = {"label": metadata["label"], "help_text": metadata["help"], "required": False, "show_hidden_initial": True}
     if kind in (bool, str):
         choices = {"on": "On", "off": "Off"} if kind is bool else metadata["choices"]
         return forms.ChoiceField(

@@ -1,10 +1,14 @@
 """Read memory settings of a chat, a character or a user."""
 
+import uuid
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Q
 
+from apps.chats.formats.layout import dump
 from apps.chats.models import Character, Chat
 from apps.common.scoping import Owner
 from apps.extraction.jobs.model_tests import can_read_at_once
@@ -46,6 +50,11 @@ def stored_settings(owner: Owner, *, character: Character | None = None, chat: C
     """Return the settings stored for a user, a character or a chat, without inherited ones."""
     row = MemorySettings.objects.for_owner(owner).filter(character=character, chat=chat).first()
     return {name: value for name, value in row.document.items() if name in SETTINGS} if row else {}
+
+
+def integrity_of(stored: Mapping[str, Any]) -> UUID:
+    """Return a UUID that names the state of ``stored`` settings: it changes if and only if they do."""
+    return uuid.uuid5(uuid.NAMESPACE_OID, dump(dict(sorted(stored.items()))))
 
 
 def settings_document(chat: Chat) -> dict[str, Any]:

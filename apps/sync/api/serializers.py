@@ -234,6 +234,12 @@ class UndoneSerializer(WrittenSerializer):
     metadata_replaced = serializers.BooleanField()
 
 
+class DetailsSerializer(serializers.Serializer[Any]):
+    title = serializers.CharField()
+    character = serializers.UUIDField(allow_null=True)
+    user_name = serializers.CharField()
+
+
 class ChangeSerializer(WrittenSerializer):
     kind = serializers.CharField()
     at = serializers.DateTimeField()
@@ -241,6 +247,7 @@ class ChangeSerializer(WrittenSerializer):
     deleted = serializers.ListField(child=serializers.UUIDField())
     metadata = serializers.DictField(allow_null=True, help_text="An RFC 7396 merge patch.")
     metadata_replaced = serializers.BooleanField(help_text="Whether metadata is the whole document, not a patch.")
+    chat = DetailsSerializer(allow_null=True, help_text="As it is now, if the write was of the kind `details`.")
 
 
 class ChangesSerializer(WrittenSerializer):

@@ -16,19 +16,14 @@ from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
 from apps.sync.settings_documents import Settings, patch_settings, read_settings
 
 
-class SettingsGuardSerializer(GuardedSerializer):
-    # The default differs from that of chats: devices that change different keys must not conflict.
-    on_conflict = serializers.ChoiceField(choices=["fail", "rebase"], default="rebase")
-
-
-class SettingsMergeSerializer(SettingsGuardSerializer):
+class SettingsMergeSerializer(GuardedSerializer):
     settings = JSONObjectField(help_text="An RFC 7396 merge patch.")
 
     def document_patch(self) -> DocumentPatch:
         return DocumentPatch(merge=self.validated_data["settings"])
 
 
-class SettingsOperationsSerializer(SettingsGuardSerializer):
+class SettingsOperationsSerializer(GuardedSerializer):
     operations = serializers.ListField(child=JSONObjectField(), help_text="The operations of an RFC 6902 patch.")
 
     def document_patch(self) -> DocumentPatch:

@@ -73,6 +73,7 @@ class Migration(migrations.Migration):
                 ('integrity', models.UUIDField()),
                 ('keys', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), default=list, size=None)),
                 ('at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('forced', models.BooleanField(default=False, help_text='Written without a check of integrity.')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
@@ -91,6 +92,20 @@ class Migration(migrations.Migration):
             ],
             options={
                 'constraints': [models.UniqueConstraint(fields=('owner',), name='settings_owner')],
+            },
+        ),
+        migrations.CreateModel(
+            name='SettingsSnapshot',
+            fields=[
+                ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('rev', models.PositiveBigIntegerField(help_text='The rev of the document that it holds.')),
+                ('reason', models.CharField(max_length=32)),
+                ('content', apps.common.fields.OrderedJSONField(help_text='All settings.')),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'indexes': [models.Index(fields=['owner', '-id'], name='settings_snapshot_owner')],
             },
         ),
     ]

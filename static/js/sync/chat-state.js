@@ -222,7 +222,7 @@ export class ChatState extends Outbox {
     if (window?.integrity !== this.state.integrity) return false;
     this.#wanted = null;
     this.replica.show(window);
-    this.emit("changed", { messages: this.messages, deleted: [], metadata: null, reload: true });
+    this.emit("changed", { messages: this.messages, deleted: [], metadata: null, chat: null, reload: true });
     return true;
   }
 
@@ -242,7 +242,8 @@ export class ChatState extends Outbox {
     this.state = { integrity, rev };
     if (changes.length === 0) return;
     const messages = [...touched.values()].map((message) => this.#laidOver(message));
-    this.emit("changed", { messages, deleted: [...deleted], metadata: metadata && this.metadata, reload: false });
+    const chat = changes.findLast((change) => change.chat)?.chat ?? null;
+    this.emit("changed", { messages, deleted: [...deleted], metadata: metadata && this.metadata, chat, reload: false });
   }
 
   /** Bring the unsent edits onto a newer state. */
@@ -267,7 +268,7 @@ export class ChatState extends Outbox {
     this.#wantAgain();
     this.state = { integrity: window.integrity, rev: window.rev };
     const metadata = this.metadata;
-    this.emit("changed", { messages: this.messages, deleted: [...deleted], metadata, reload: true });
+    this.emit("changed", { messages: this.messages, deleted: [...deleted], metadata, chat: chat.body, reload: true });
     return true;
   }
 }

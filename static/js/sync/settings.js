@@ -66,7 +66,8 @@ export class SettingsSync extends Outbox {
 
   batchOf(edits) {
     const batch = firstBatch(edits);
-    const body = { integrity: this.state.integrity, settings: mergePatchOf(batch) };
+    // Other keys may have changed since: devices that move different sliders don't get in each other's way.
+    const body = { integrity: this.state.integrity, on_conflict: "rebase", settings: mergePatchOf(batch) };
     return { method: "PATCH", path: "settings/", body, edits: batch };
   }
 

@@ -269,8 +269,8 @@ def patch_settings(
 ) -> Flow[Settings]:
     """Apply a merge patch (RFC 7396) to the settings.
 
-    With an outdated integrity it is accepted if none of its top-level keys was changed since. Raise IntegrityConflict
-    otherwise, or with ``on_conflict="fail"``.
+    Raise IntegrityConflict for an outdated integrity. With ``on_conflict="rebase"`` the patch is accepted if none of
+    its top-level keys was changed since.
     """
     body = given(integrity=integrity, on_conflict=on_conflict, settings=settings)
     return ask(write("PATCH", "settings/", body, key=key))

@@ -154,6 +154,15 @@ class Change(Written):
     deleted: list[str]
     metadata: dict[str, Any] | None
     metadata_replaced: NotRequired[bool]
+    chat: NotRequired["ChatDetails | None"]
+
+
+class ChatDetails(TypedDict):
+    """What a change of the kind ``details`` may have changed, as it is now."""
+
+    title: str
+    character: str | None
+    user_name: str
 
 
 class Changes(Written):

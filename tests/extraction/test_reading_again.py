@@ -1,0 +1,91 @@
+"""What the same messages say is remembered once, however often and by whichever run they are read."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from django.db import transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from apps.chats.models import Chat
+from apps.chats.operations import append_messages
+from apps.extraction.models import ExtractionRun
+from apps.extraction.settings.queries import settings_of
+from apps.extraction.stages.context import Context
+from apps.extraction.stages.extraction import outcome_of, propose
+from apps.llm.backends import backend_for
+from apps.memories.models import Memory
+from apps.memories.verdicts import Outcome
+from tests.factories import UserFactory, make_character, make_chat, parsed
+
+STATEMENTS = [
+    "Mira lives in Paris.",
+    "Mira moved to Lyon.",
+    "Mira lives in a red house in Paris.",
+    "Tom works as a baker.",
+    "Tom quit the bakery and became a sailor.",
+    "Mira likes tea.",
+    "Mira does not like tea.",
+    "Mira has two sisters.",
+    "Mira has three sisters.",
+    "Corin drowned six years ago.",
+    "Corin is alive.",
+    "Tom owns the blue boat.",
+    "Tom sold the blue boat.",
+    "The gate is locked.",
+    "The gate stands open.",
+]
+PAIRS = Path(__file__).parents[1] / "data" / "supersession.jsonl"
+OURS = [json.loads(row)[key] for row in PAIRS.read_text().splitlines() for key in ("existing", "candidate")]
+
+
+def read(chat: Chat, said: Sequence[str], tier: str) -> Counter[str]:
+    """Have a run of its own read the chat, and write what its model replies: each statement as it was said."""
+    run = ExtractionRun.objects.create(owner_id=chat.owner_id, chat=chat)
+    tuned = replace(settings_of(chat), new_per_kind=50)
+    context = Context(run, tuned, backend_for(chat.owner_id), replies={"relationships": "NONE"})
+    kind = "fact" if tier == "long_term" else "detail"
+    turns = {message.index: message for message in chat.messages.with_swipes().order_by("index")}
+    proposals = propose(context, turns, tier, "\n".join(f"[{kind}:2:permanent] {text}" for text in said))
+    counts = outcome_of(context, proposals, None).write()
+    ExtractionRun.objects.for_owner(chat.owner_id).filter(pk=run.pk).update(state=ExtractionRun.State.SUCCEEDED)
+    return counts
+
+
+def remembered(chat: Chat) -> list[tuple[str, str, object]]:
+    rows = Memory.objects.for_owner(chat.owner_id).order_by("pk")
+    return [(row.text, row.state, row.superseded_by_id) for row in rows]
+
+
+@pytest.mark.parametrize("tier", ["session", "long_term"])
+@given(said=st.lists(st.sampled_from(STATEMENTS) | st.sampled_from(OURS), max_size=8))
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_same_messages_read_again_change_nothing(db: None, tier: str, said: list[str]) -> None:
+    with transaction.atomic():
+        owner = UserFactory()
+        chat = make_chat(owner, *said, character=make_character(owner))
+        read(chat, said, tier)
+        first = remembered(chat)
+        assert bool(first) == bool(said)
+        counts = read(chat, said, tier)
+        assert remembered(chat) == first
+        assert set(+counts) <= {Outcome.RECONFIRMED, Outcome.REJECTED}
+        transaction.set_rollback(True)
+
+
+@pytest.mark.parametrize("pinned", [True, False])
+def test_a_run_replaces_no_pinned_memory(db: None, pinned: bool) -> None:
+    owner = UserFactory()
+    chat = make_chat(owner, "Mira lives in Paris.", character=make_character(owner))
+    read(chat, ["Mira lives in Paris."], "long_term")
+    old = Memory.objects.for_owner(owner).get()
+    Memory.objects.for_owner(owner).update(pinned=pinned)
+    append_messages(owner, chat.pk, [parsed("Mira moved to Lyon.")])
+    counts = read(chat, ["Mira moved to Lyon."], "long_term")
+    assert counts[Outcome.SUPERSEDED] == 1
+    old.refresh_from_db()
+    assert old.state == (Memory.State.ACTIVE if pinned else Memory.State.SUPERSEDED)

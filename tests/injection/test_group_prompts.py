@@ -1,0 +1,91 @@
+"""A group member's prompt tells only what that member has heard."""
+
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from apps.accounts.models import User
+from apps.chats.models import Character, Chat, Participant
+from apps.chats.operations import add_participant, append_messages
+from apps.llm.embeddings import get_embedder
+from apps.memories.models import Memory
+from apps.memories.passages import index_messages
+from tests.factories import make_character, make_chat, make_memory, parsed
+
+SECRET = "The silver key lies under the blue stone beside the well."
+
+
+@pytest.fixture
+def members(alice: User) -> list[Character]:
+    return [make_character(alice, name) for name in ("Mira", "Tom")]
+
+
+@pytest.fixture
+def group(alice: User, members: list[Character]) -> Chat:
+    """A group in which only Mira hears the secret, so long ago that it isn't in the prompt's history any more."""
+    chat = make_chat(alice)
+    for member in members:
+        add_participant(alice, chat.pk, name=member.name, character=member)
+    heard_by_mira = {"name": "Mira", "extra": {"loci": {"witnesses": ["Mira"]}}}
+    talk = [parsed(f"We walk on for mile {number} of the road.", name="Tom") for number in range(30)]
+    messages = [parsed(SECRET, **heard_by_mira), *talk, parsed("Where does the silver key lie?", is_user=True)]
+    return append_messages(alice, chat.pk, messages).chat
+
+
+def witness(group: Chat, member: Character) -> Participant:
+    return group.participants.get(character=member)
+
+
+def remember(group: Chat, text: str, witnesses: list[Participant], **fields: Any) -> Memory:
+    embedder = get_embedder()
+    vector = {"embedding": embedder.embed([text])[0], "embedding_model": embedder.model}
+    return make_memory(group, text, witnessed_by=[member.pk for member in witnesses], **vector, **fields)
+
+
+def prompt(api: APIClient, group: Chat, member: Character, text: str | None = None) -> dict[str, Any]:
+    body = {"character": str(member.pk), "text": text}
+    reply = api.post(f"/api/v1/chats/{group.pk}/prompt/", body)
+    assert reply.status_code == 200, reply.content
+    return reply.json()
+
+
+def told(api: APIClient, group: Chat, member: Character, text: str | None = None) -> str:
+    return " ".join(slot["text"] for slot in prompt(api, group, member, text)["slots"])
+
+
+def test_a_member_is_quoted_no_message_that_they_did_not_hear(
+    api: APIClient, alice: User, group: Chat, members: list[Character]
+) -> None:
+    mira, tom = members
+    index_messages(alice, group)
+    assert SECRET in told(api, group, mira)
+    assert "blue stone" not in told(api, group, tom)
+
+
+@pytest.mark.parametrize("tier", ["session", "long_term"])
+@pytest.mark.parametrize("text", ["Where does the silver key lie?", "Good morning."])
+def test_a_member_is_told_no_memory_that_they_did_not_witness(
+    api: APIClient, group: Chat, members: list[Character], tier: str, text: str
+) -> None:
+    """Neither one that the search finds for the turn, nor one that always stands in the prompt."""
+    mira, tom = members
+    for member in members:
+        character = member if tier == "long_term" else None
+        remember(group, SECRET, [witness(group, mira)], tier=tier, character=character)
+        remember(group, "The harbour is closed.", [], tier=tier, character=character)
+    assert SECRET in told(api, group, mira, text)
+    assert "blue stone" not in told(api, group, tom, text)
+    assert "harbour is closed" in told(api, group, tom, text)
+
+
+def test_what_others_witnessed_takes_no_place_among_what_is_recalled(
+    api: APIClient, group: Chat, members: list[Character]
+) -> None:
+    """The search has many better results, which the member did not witness; they are not counted for its limit."""
+    mira, tom = members
+    for number in range(8):
+        remember(group, f"The silver key lies under stone {number}.", [witness(group, mira)], tier="session")
+    own = remember(group, "Somebody lost a silver key a year ago.", [witness(group, tom)], tier="session")
+    recalled = prompt(api, group, tom)["recall"]["memories"]
+    assert [(memory["id"], bool(memory["signals"].get("recency"))) for memory in recalled] == [(str(own.pk), True)]
