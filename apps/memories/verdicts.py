@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain, zip_longest
 from typing import Any
 from uuid import UUID
 
@@ -200,9 +201,12 @@ def uncertain_pairs(
     thresholds: Thresholds | None = None,
     times: Mapping[int, dt.datetime | None] | None = None,
 ) -> list[Pair]:
-    """Return the pairs of statements on one topic about which a model should be asked, each once."""
+    """Return the pairs of statements on one topic about which a model should be asked, each once.
+
+    The nearest statement of each candidate comes first, then the second nearest of each, in case not all can be asked.
+    """
     thresholds = thresholds or (COSINE if vectors is not None else JACCARD)
-    pairs: dict[Pair, None] = {}
+    by_candidate: list[list[Pair]] = []
     for index, candidate in enumerate(candidates):
         statements = _known_statements(candidates, neighbours[index], vectors, index, times or {})
         if _same_hash_verdict(candidate, statements):
@@ -213,8 +217,9 @@ def uncertain_pairs(
             if known.similarity >= (thresholds.same_topic if known.same_kind else thresholds.cross_kind_duplicate)
             and not _have_same_words(known.text, candidate.text)
         ]
-        pairs |= dict.fromkeys(asked[:MAX_PAIRS_PER_CANDIDATE])
-    return list(pairs)
+        by_candidate.append(asked[:MAX_PAIRS_PER_CANDIDATE])
+    by_rank = chain.from_iterable(zip_longest(*by_candidate))
+    return list(dict.fromkeys(pair for pair in by_rank if pair is not None))
 
 
 def _known_statements(

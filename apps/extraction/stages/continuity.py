@@ -41,7 +41,12 @@ class Check:
 
 
 def run(context: Context, window: Window) -> StageOutcome:
-    """Compare the newest reply with the card, the memories and the summary, unless that has been done already."""
+    """Compare the newest reply with the card, the memories and the summary.
+
+    A run that reads with one call does so in its review instead.
+    """
+    if context.run.steps.filter(stage="reading").exists():
+        return NO_OUTCOME
     check = due_check(context)
     if check is None:
         return NO_OUTCOME

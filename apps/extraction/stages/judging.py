@@ -1,7 +1,6 @@
 """Choose the thresholds of verdicts, and whether the model or the learned comparison decides uncertain ones."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from apps.english.comparison import Comparison, compare
@@ -14,8 +13,8 @@ from apps.llm.generation import Refused
 from apps.memories.verdicts import Compare, Pair, Relation, Thresholds
 
 ANSWER_TOKENS = 20
-PAIR_TOKENS = 120  # of two statements in a question, at most about
-MAX_PAIRS = 40  # in one question
+PAIR_TOKENS = 120  # tokens of two long statements in a question
+MAX_PAIRS = 48  # in one question: the nearest two statements of as many candidates as most windows have
 UNRELATED = Comparison(superseded=0, duplicate=0, passed=1)
 
 
@@ -33,26 +32,26 @@ def thresholds_of(settings: Settings, *, by_words: bool) -> Thresholds:
 
 
 def ask_about(context: Context, pairs: Sequence[Pair]) -> Mapping[Pair, Relation] | None:
-    """Return the model's answers about pairs of statements; None for the built-in extractor.
+    """Return the model's answers about the first pairs of statements; None for the built-in extractor.
 
     Pairs that the model refuses to compare have no answer.
     """
     if not context.has_model:
         return None
-    answers: dict[Pair, Relation] = {}
-    count = pairs_per_question(context)
-    for start in range(0, len(pairs), count):
-        asked = pairs[start : start + count]
-        material = {"pairs": pairs_material(asked)}
-        with suppress(Refused):
-            reply = context.ask("pairs", material, max_tokens=ANSWER_TOKENS * len(asked), is_usable=has_lines)
-            answers |= answers_from(reply, asked)
-    return answers
+    pairs = first_pairs(context, pairs)
+    if not pairs:
+        return {}
+    material = {"pairs": pairs_material(pairs)}
+    try:
+        reply = context.ask("pairs", material, max_tokens=ANSWER_TOKENS * len(pairs), is_usable=has_lines)
+    except Refused:
+        return {}
+    return answers_from(reply, pairs)
 
 
-def pairs_per_question(context: Context) -> int:
-    """Return how many pairs the model is asked about at a time."""
-    return max(min(int(context.token_budget / PAIR_TOKENS), MAX_PAIRS), 1)
+def first_pairs(context: Context, pairs: Sequence[Pair]) -> Sequence[Pair]:
+    """Return the pairs that fit into one question. All others are kept apart."""
+    return pairs[: max(min(int(context.token_budget / PAIR_TOKENS), MAX_PAIRS), 1)]
 
 
 def pairs_material(pairs: Sequence[Pair]) -> list[dict[str, Any]]:

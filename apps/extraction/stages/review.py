@@ -35,8 +35,9 @@ def ask(
     check: continuity.Check | None,
 ) -> Answers:
     """Ask about uncertain pairs, merges of groups of memories, and contradictions; no call if there are none."""
-    all_pairs = list(dict.fromkeys(pair for _, one in proposals for pair in one.uncertain_pairs))
-    pairs = all_pairs[: judging.pairs_per_question(context)]
+    pairs = judging.first_pairs(
+        context, list(dict.fromkeys(pair for _, one in proposals for pair in one.uncertain_pairs))
+    )
     groups = _first_groups(groups)
     blocks: list[tuple[str, dict[str, Any]]] = []
     if pairs:
@@ -55,16 +56,15 @@ def ask(
         )
     except Refused as failure:
         # What the model refuses to read may be in a group or in the newest reply: ask about the pairs alone.
-        alone = judging.ask_about(context, all_pairs) if groups or check else {}
+        alone = judging.ask_about(context, pairs) if groups or check else {}
         considered = consolidation.outcome_of(context, [], groups, [failure.detail])
         return Answers(alone or {}, [considered])
-    others = judging.ask_about(context, all_pairs[len(pairs) :]) or {}
     texts = divide_review(reply)
     merges, unused = consolidation.merges_from(texts.get("consolidate", ""), entries, groups)
     outcomes = [consolidation.outcome_of(context, merges, groups, unused)]
     if check:
         outcomes.append(continuity.outcome_of(context, check, texts.get("continuity", "NONE")))
-    return Answers({**others, **judging.answers_from(texts.get("pairs", ""), pairs)}, outcomes)
+    return Answers(judging.answers_from(texts.get("pairs", ""), pairs), outcomes)
 
 
 def _first_groups(groups: Sequence[list[Memory]]) -> list[list[Memory]]:

@@ -61,6 +61,13 @@ def write_recap_of_break(chat: Chat, last: Message, recap: Recap, run_id: UUID |
         write_recap(scene, recap)
 
 
+def dismiss_break(chat: Chat, message_id: UUID, *, editor: str) -> None:
+    """Remove the break that a run detected after a message, if there is one."""
+    scenes = Scene.objects.for_owner(chat.owner_id).filter(chat=chat, source=message_id, state=Scene.State.FOUND)
+    for scene in scenes:
+        dismiss_scene(scene, editor=editor)
+
+
 def dismiss_scene(scene: Scene, *, editor: str) -> Scene:
     """Remove a detected scene break by hand. Runs don't detect it again."""
     return edit_entry(scene, editor=editor, state=Scene.State.DISMISSED)

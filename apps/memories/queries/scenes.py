@@ -1,6 +1,7 @@
 """Read a chat's scenes."""
 
 from dataclasses import dataclass, replace
+from uuid import UUID
 
 from django.db.models import Max
 
@@ -51,6 +52,11 @@ def finished_scenes(chat: Chat) -> list[FinishedScene]:
         )
     starts = [0, *(index + 1 for index in sorted(by_end))]
     return [replace(scene, start=start) for start, (_, scene) in zip(starts, sorted(by_end.items()), strict=False)]
+
+
+def detected_scene(chat: Chat, message_id: UUID) -> FinishedScene | None:
+    """Return the scene that ends with a message if a run detected its end, else None."""
+    return next((scene for scene in finished_scenes(chat) if scene.last.pk == message_id and scene.detected), None)
 
 
 def last_scene_end(chat: Chat, before: int) -> int:

@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 from rest_framework.request import Request
@@ -15,7 +16,8 @@ from apps.chats.queries import access_chat
 from apps.chats.scenes import Scene, access_scene, scene_break_change, scene_break_removal, scene_change, scenes_of
 from apps.common.problems import Missing
 from apps.common.serializer_fields import JSONObjectField, PositionField, StrictBooleanField, TextField
-from apps.memories.queries.scenes import FinishedScene, finished_scenes
+from apps.memories.operations.scenes import dismiss_break
+from apps.memories.queries.scenes import FinishedScene, detected_scene, finished_scenes
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
 from apps.sync.api.views import chat_state
 
@@ -101,29 +103,39 @@ class SceneListView(APIView):
         fields = body.changes()
         message_id = _message_id(chat, fields.pop("message", None), fields.pop("index", None))
         patch = Patch(id=message_id, data=scene_break_change(**fields))
-        return _write_scene(request, chat, patch, body, status.HTTP_201_CREATED)
+        return _write_scene(request, chat, [patch], body, status.HTTP_201_CREATED)
 
 
 class SceneView(APIView):
     @extend_schema(request=SceneUpdateSerializer, responses=SceneWrittenSerializer)
     def patch(self, request: Request, chat_id: UUID, scene_id: UUID) -> Response:
+        """Change a scene. If a run detected its end, the break becomes the person's, with its name."""
         chat = access_chat(request.user, chat_id)
-        scene = access_scene(chat, scene_id)
+        found = detected_scene(chat, scene_id)
+        scene = Scene(found.last, {}, found.start) if found else access_scene(chat, scene_id)
         body = SceneUpdateSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        patch = Patch(id=scene_id, data=scene_change(scene, **body.changes()))
-        return _write_scene(request, chat, patch, body, status.HTTP_200_OK)
+        patches = [Patch(id=scene_id, data=scene_change(scene, **body.changes()))]
+        if found:
+            kept = scene_break_change(name=found.name or None, collapsed=found.collapsed)
+            patches.insert(0, Patch(id=scene_id, data=kept))
+        return _write_scene(request, chat, patches, body, status.HTTP_200_OK)
 
     @extend_schema(request=GuardedSerializer, responses=WrittenSerializer)
     def delete(self, request: Request, chat_id: UUID, scene_id: UUID) -> Response:
-        """Remove a scene break. Its name and recap are kept in case it is set again."""
+        """Remove a scene break. Its name and recap are kept in case it is set again; no run detects it again."""
         chat = access_chat(request.user, chat_id)
-        access_scene(chat, scene_id)
+        found = detected_scene(chat, scene_id)
+        if not found:
+            access_scene(chat, scene_id)
         body = GuardedSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        patch = Patch(id=scene_id, data=scene_break_removal())
-        result = patch_messages(request.user, chat.pk, [patch], body.guard(request, optional=True))
-        return Response(chat_state(result.chat))
+        with transaction.atomic():
+            if not found:
+                patch = Patch(id=scene_id, data=scene_break_removal())
+                chat = patch_messages(request.user, chat.pk, [patch], body.guard(request, optional=True)).chat
+            dismiss_break(chat, scene_id, editor=str(request.user))
+        return Response(chat_state(chat))
 
 
 def _message_id(chat: Chat, message_id: UUID | None, index: int | None) -> UUID:
@@ -134,10 +146,12 @@ def _message_id(chat: Chat, message_id: UUID | None, index: int | None) -> UUID:
     return message.pk
 
 
-def _write_scene(request: Request, chat: Chat, patch: Patch, body: SceneFieldsSerializer, code: int) -> Response:
-    result = patch_messages(request.user, chat.pk, [patch], body.guard(request, optional=True))
-    assert patch.id is not None
-    scene = access_scene(result.chat, patch.id)
+def _write_scene(
+    request: Request, chat: Chat, patches: list[Patch], body: SceneFieldsSerializer, code: int
+) -> Response:
+    result = patch_messages(request.user, chat.pk, patches, body.guard(request, optional=True))
+    assert patches[0].id is not None
+    scene = access_scene(result.chat, patches[0].id)
     return Response(chat_state(result.chat) | {"scene": _scene_document(scene)}, status=code)
 
 

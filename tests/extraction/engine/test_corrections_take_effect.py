@@ -133,3 +133,31 @@ def test_scenes_that_a_run_found_are_listed_beside_those_set_by_hand(owner: User
         ("The inn", 2, 3, False),
     ]
     assert listed[0]["recap"] == "They met."
+
+
+def test_scenes_that_a_run_found_are_changed_and_removed_by_the_api(owner: User) -> None:
+    chat = tell(owner, "They met.", "They talked.", "Three days later, they met again.", "Good.", "Yes.")
+    message = chat.messages.get(index=1)
+    found = Scene.objects.create(owner=owner, chat=chat, source=message, recap="They met.", name="The quay")
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {create_token(owner, name='test')[1]}")
+    url = f"/api/v1/chats/{chat.pk}/scenes/"
+    changed = client.patch(f"{url}{message.pk}/", {"collapsed": True}, format="json")
+    assert changed.status_code == 200
+    [scene] = client.get(url).json()["results"]
+    assert (scene["name"], scene["collapsed"], scene["recap"], scene["detected"]) == (
+        "The quay",
+        True,
+        "They met.",
+        False,
+    )
+    assert client.patch(f"{url}{message.pk}/", {"recap": "They parted."}, format="json").status_code == 200
+    assert client.delete(f"{url}{message.pk}/").status_code == 200
+    assert client.get(url).json()["results"] == []
+    found.refresh_from_db()
+    assert found.state == "dismissed"
+    assert client.delete(f"{url}{message.pk}/").status_code == 404
+
+    other = Scene.objects.create(owner=owner, chat=chat, source=chat.messages.get(index=2))
+    assert client.delete(f"{url}{other.source_id}/").status_code == 200
+    assert client.get(url).json()["results"] == []

@@ -183,7 +183,8 @@ def test_a_reading_that_is_refused_leaves_its_messages_unread_until_tried_again(
 def test_a_review_that_is_refused_loses_nothing_and_replaces_nothing(owner: User, server: ScriptedServer) -> None:
     chat = tell(owner, "FACT(2): Mira lives in Port Salt.", "I see.", "Good.")
     read(chat)
-    server.reply_to(is_task("review"), Reply("Not allowed.", status=400))
+    for task in ("review", "pairs"):
+        server.reply_to(is_task(task), Reply("Not allowed.", status=400))
     append(chat, "FACT(2): Mira lives in Marrow now.", "Good.", is_user=True)
     run = read(chat)
     assert (run.state, run.counts.get("refused")) == ("succeeded", None)
