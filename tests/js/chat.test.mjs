@@ -15,6 +15,7 @@ async function client(server, more = {}) {
 }
 
 const texts = (list) => list.map(({ mes }) => mes);
+const stored = async (storage) => Promise.all((await storage.names("")).map((name) => storage.get(name)));
 const writes = (server) => server.requests.filter(({ method }) => method !== "GET");
 
 test("edits of a field are sent once, after the last", async () => {
@@ -211,6 +212,95 @@ test("an edit that is refused is set aside, and later ones go on", async () => {
   equal(failure.status, 400);
 });
 
+test("an edit made on top of a refused one is sent as an edit of what the server has", async () => {
+  const server = new MemoryServer(`one ${"and more ".repeat(20)}two`);
+  const sync = await client(server);
+  const [{ id, mes }] = sync.messages;
+  const refused = mes.replace("one", "the very first one");
+  let replies = 0;
+  server.weather = (method) => {
+    if (method === "GET" || (replies += 1) > 1) return "fine";
+    sync.edit(id, { mes: refused.replace("two", "TWO") });
+    return { status: 413 };
+  };
+  sync.edit(id, { mes: refused });
+  await sync.flush();
+  await sync.flush();
+  equal(texts(server.messages), [refused.replace("two", "TWO")]);
+  equal(sync.pending, 0);
+});
+
+test("what was written on a swipe that is refused is told of, and changes no other swipe", async () => {
+  const server = new MemoryServer("one two three");
+  const sync = await client(server);
+  const [{ id }] = sync.messages;
+  const asked = next(sync, "conflict");
+  server.weather = () => {
+    if (sync.edits.length === 1) sync.edit(id, { mes: "one two three four", name: "Mira" });
+    return "fine";
+  };
+  const problem = await sync.addSwipe(id, { mes: "one two\0 three" }).catch((it) => it);
+  equal([problem.status, (await asked).mine, (await asked).edit.gone], [400, "one two three four", true]);
+  await sync.flush();
+  const [{ swipes, name }] = server.messages;
+  equal([swipes, name], [["one two three"], "Mira"]);
+});
+
+test("a refused text that is tried again later replaces its own swipe, whole", async () => {
+  const long = `one two ${"three ".repeat(20)}`;
+  const server = new MemoryServer(long);
+  const sync = await client(server);
+  const [{ id }] = sync.messages;
+  const refusals = [{ status: 413 }];
+  server.weather = (method) => (method === "POST" && refusals.length ? refusals.shift() : "fine");
+  const told = next(sync, "refused");
+  sync.edit(id, { mes: `${long}four` });
+  await sync.flush();
+  const { retry } = await told;
+  await sync.addSwipe(id, { mes: "another" });
+  await sync.orderSwipes(id, [1, 0]);
+  sync.selectSwipe(id, 1);
+  sync.edit(id, { mes: "x" });
+  await sync.flush();
+  equal(server.messages[0].swipes, ["another", "x"]);
+  retry();
+  await sync.flush();
+  equal(server.messages[0].swipes, ["another", `${long}four`]);
+});
+
+test("a message hidden offline stays no question where somebody changes its text", async () => {
+  const server = new MemoryServer("one", "two");
+  const sync = await client(server, { load: false });
+  const [tracked, unknown] = server.messages.map(({ id }) => id);
+  sync.track([{ id: tracked, mes: "one" }]);
+  sync.addEventListener("conflict", () => { throw new Error("asked"); });
+  const other = await client(server);
+  for (const message of other.messages) other.edit(message.id, { mes: `${message.mes} more` });
+  await other.flush();
+  for (const id of [tracked, unknown]) sync.edit(id, { is_system: true });
+  await sync.flush();
+  equal(server.messages.map(({ mes, is_system }) => [mes, is_system]), [["one more", true], ["two more", true]]);
+});
+
+test("a write that was in effect already brings what came with it", async () => {
+  const server = new MemoryServer("first", "one two", "last");
+  const [a, b] = [await client(server), await client(server)];
+  const [first, { id }, last] = a.messages;
+  a.edit(id, { mes: "1 one two" });
+  a.delete(first.id);
+  await a.flush();
+  // One rev, which holds an edit that b hasn't seen.
+  equal(server.chat.rev, 1);
+  b.delete(first.id);
+  await b.flush();
+  equal(b.state.rev, 1);
+  b.edit(id, { mes: b.message(id).mes.replace("two", "two 2") });
+  b.edit(last.id, { name: "Mira" });
+  await b.flush();
+  equal(texts(server.messages), ["1 one two 2", "last"]);
+  equal(b.messages, server.messages);
+});
+
 test("signed out, edits are kept until one may write again", async () => {
   const server = new MemoryServer("one");
   const sync = await client(server);
@@ -302,6 +392,63 @@ test("edits made offline survive a reload and arrive once", async () => {
   equal(texts(server.messages), ["edited", "appended"]);
   equal(after.messages, server.messages);
   equal(await device.storage.names(""), []);
+});
+
+test("a write is in storage, with its key and its edits, before it goes out", async () => {
+  const server = new MemoryServer("one");
+  const storage = new MemoryStorage();
+  const sync = await client(server, { storage });
+  const kept = [];
+  server.weather = async (method) => {
+    if (method === "POST") kept.push(await stored(storage));
+    return "fine";
+  };
+  // A slow storage.
+  const put = storage.put.bind(storage);
+  storage.put = async (...args) => { await pause(5); return put(...args); };
+  await sync.append({ mes: "two" });
+  sync.edit(sync.messages[0].id, { mes: "edited" });
+  await sync.flush();
+  const keys = writes(server).map(({ headers }) => headers["Idempotency-Key"]);
+  equal(kept.map(([{ sending }]) => sending.key), keys);
+  equal(kept.map(([{ sending, edits }]) => edits.filter(({ n }) => sending.edits.includes(n)).length), [1, 1]);
+});
+
+test("what was being sent is sent again after a reload, with the same key and body", async () => {
+  const server = new MemoryServer("one");
+  const device = { storage: new MemoryStorage(), locks: new MemoryLocks() };
+  for (const write of ["append", "insert", "addSwipe", "edit"]) {
+    const before = await client(server, device);
+    const [{ id }] = before.messages;
+    server.weather = (method) => (method === "POST" ? "lost" : "fine");
+    const now = server.chat.rev;
+    if (write === "append") before.append({ mes: "two" });
+    else if (write === "edit") { before.edit(id, { mes: "edited" }); before.flush(); }
+    else before[write](id, { mes: write });
+    await until(() => server.chat.rev > now);
+    await before.close();
+    server.weather = () => "fine";
+    server.dropReplies();
+    const after = await client(server, device);
+    await after.flush();
+    equal([after.pending, server.chat.rev, after.messages], [0, now + 1, server.messages], write);
+    await after.close();
+    const [first, ...again] = writes(server).slice(-2).map(({ headers, body }) => [headers["Idempotency-Key"], body]);
+    equal(again, [first], write);
+  }
+  equal(await device.storage.names(""), []);
+});
+
+test("an edit whose key is known has arrived", async () => {
+  const server = new MemoryServer("one");
+  const sync = await client(server);
+  const replies = [{ status: 422 }];
+  server.weather = (method) => (method === "POST" && replies.length ? replies.shift() : "fine");
+  server.refusal = { type: "/problems/idempotency-key-reused" };
+  sync.addEventListener("refused", () => { throw new Error("refused"); });
+  equal(await sync.append({ mes: "arrived before" }), []);
+  await sync.flush();
+  equal([sync.pending, writes(server)], [0, []]);
 });
 
 test("what several tabs left behind is sent by the next one, what a tab still holds is not", async () => {

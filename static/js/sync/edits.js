@@ -48,7 +48,7 @@ export class KeptEdits extends EventTarget {
   state = null;
   /** Those that the server hasn't got, in their order. @type {Edit[]} */
   edits = [];
-  /** The write whose reply is not known: {key, method, path, body, late, edits: [n], since}. */
+  /** The write whose reply is not known: {key, method, path, body, edits: [n]}. */
   sending = null;
   /** The `n` of the last edit. */
   last = 0;
