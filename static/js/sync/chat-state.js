@@ -112,8 +112,7 @@ export class ChatState extends Outbox {
   }
 
   /** Where the swipe of an edit that was set aside is by now; its `swipe` is undefined where that is gone. */
-  swipeNow(edit) {
-    const message = this.message(edit.id);
+  swipeNow(edit, message = this.message(edit.id)) {
     if (!message?.swipes || (edit.swipe ?? null) === null) return {};
     const text = edit.type === "field" ? edit[edit.state === "conflict" ? "theirs" : "base"] : edit.text;
     return { swipe: locateSwipe(message, edit.swipe, text) ?? undefined, active: message.swipe_id };
@@ -171,7 +170,9 @@ export class ChatState extends Outbox {
   /** Keep an edit that was set aside in line with what was written after it. */
   #follow(parked, edit) {
     if (samePlace(parked, edit)) parked[parked.state === "conflict" ? "theirs" : "base"] = edit.value;
-    else if (parked.id === edit.id && movesSwipes(edit)) Object.assign(parked, this.swipeNow(parked));
+    else if (parked.id === edit.id && movesSwipes(edit)) {
+      Object.assign(parked, this.swipeNow(parked, this.replica.get(edit.id)));
+    }
   }
 
   #deleted(edit) {
