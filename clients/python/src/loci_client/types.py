@@ -130,6 +130,8 @@ class Patched(Written):
 
 class MetadataWritten(Written):
     metadata: dict[str, Any]
+    applied: int
+    skipped: int
 
 
 class Undone(Written):
