@@ -514,6 +514,20 @@ test("a window follows what is written in it, and is read anew where places chan
   equal(b.messages, server.messages.slice(15));
 });
 
+test("a move names messages that the window doesn't hold", async () => {
+  const server = new MemoryServer("a", "b", "c", "d", "e");
+  const sync = await client(server, { load: false });
+  const [a, b, c, d, e] = server.messages;
+  await sync.move(d.id, { before: b.id });
+  await sync.move(a.id, { before: null });
+  await sync.load({ from: -2, limit: 2 });
+  await sync.move(e.id, { before: c.id });
+  await sync.move(e.id, { before: "elsewhere" });
+  equal(texts(server.messages), ["d", "b", "e", "c", "a"]);
+  await sync.flush();
+  equal([sync.pending, sync.messages], [0, server.messages.slice(3)]);
+});
+
 test("settings of different keys never collide, the same place asks", async () => {
   const server = new MemoryServer();
   const open = () => new SettingsSync({ ...FAST, storage: new MemoryStorage(), locks: null, fetch: server.fetch }).open();

@@ -34,6 +34,7 @@ export class MemoryServer {
   refusal = {}; // the body of replies that the weather makes
   requests = [];
   #keys = new Map();
+  #held = [];
   #streams = new Set();
 
   constructor(...texts) {
@@ -42,6 +43,8 @@ export class MemoryServer {
   }
 
   get path() { return `/api/v1/chats/${this.chat.id}/`; }
+
+  get state() { return { integrity: this.chat.integrity, rev: this.chat.rev, metadata: this.chat.metadata }; }
 
   /** Messages as the API tells them. */
   get messages() {
@@ -55,6 +58,11 @@ export class MemoryServer {
 
   fetch = async (url, { method = "GET", headers = {}, body, signal } = {}) => {
     const weather = await this.weather(method, url, body);
+    if (weather === "held") {
+      this.#held.push([method, url, headers, body]);
+      if (this.#held.length > 3) this.#answer(...this.#held.shift());
+      throw new TypeError("the request is on its way");
+    }
     if (weather === "late") await new Promise((resolve) => setTimeout(resolve, 3));
     if (weather === "away" || signal?.aborted) throw new TypeError("the network is away");
     if (url.endsWith("/events/")) return this.#stream(signal);
@@ -115,6 +123,16 @@ export class MemoryServer {
       ...entry,
       messages: this.chat.messages.filter(({ id }) => ids.includes(id)).map((message) => this.#document(message)),
     }));
+  }
+
+  async passDays(days) {
+    this.dropReplies();
+    if (days > 30) this.forget();
+  }
+
+  /** Answer what is still on its way. */
+  async deliver() {
+    for (const request of this.#held.splice(0)) this.#answer(...request);
   }
 
   /** Keep only the keys of what was written, as after a day. */
@@ -241,6 +259,7 @@ export class MemoryServer {
 }
 
 function applyPatch(draft, patch, at) {
+  if (Object.keys(patch).length === 1) throw invalid(`${at}/set`);
   const place = draft.list.findIndex(({ id }) => id === patch.id);
   if (place < 0) throw invalid(`${at}/id`);
   const message = draft.list[place];

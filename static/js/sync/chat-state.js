@@ -137,11 +137,24 @@ export class ChatState extends Outbox {
     return post("patch/", { integrity, ...rebased, patches }, COMPLETED.has(type) ? { key } : {});
   }
 
+  /** The index that a move leads to; undefined where the messages it names are not in the window. */
   #placeOf({ id, before, value }) {
     if (before === undefined) return value;
-    const [own, anchor] = [this.replica.get(id)?.index, before && this.replica.get(before)?.index];
-    if (before === null) return this.replica.total - 1;
+    const [own, anchor] = [this.replica.indexOf(id), before === null ? this.replica.count : this.replica.indexOf(before)];
+    if (own === undefined || anchor === undefined) return undefined;
     return own < anchor ? anchor - 1 : anchor;
+  }
+
+  readFirst([edit]) {
+    return edit.type === "move" && this.#placeOf(edit) === undefined ? () => this.#readPlaces(edit) : null;
+  }
+
+  async #readPlaces(edit) {
+    const all = await readMessages(this, this.path, { from: 0, limit: Infinity });
+    if (this.blocked) return;
+    if (all?.integrity !== this.state.integrity) return void (await this.readChanges());
+    this.replica.placeAll(all.messages);
+    if (this.#placeOf(edit) === undefined) this.drop(edit); // one of its messages isn't in this chat
   }
 
   accepted(edits, reply) {

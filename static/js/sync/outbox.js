@@ -50,6 +50,8 @@ export class Outbox extends KeptEdits {
    * @returns {{edits: Edit[], key?: string, method: string, path: string, body: object}}
    */
   batchOf(_edits, _leaving) { throw new Error("a kind of outbox says what it sends"); }
+  /** @param {Edit[]} _edits @returns {(() => Promise<void>) | null} what has to be read before the first is sent */
+  readFirst(_edits) { return null; }
   /** A write was stored. @returns {boolean} whether the known state now is that of `reply` */
   accepted(_edits, _reply) { return false; }
   /** A write met a newer state: take in what `problem` says. @returns {Promise<boolean>} whether trying again makes sense */
@@ -177,11 +179,15 @@ export class Outbox extends KeptEdits {
   /** What to do next. Changes are not read while the reply to a write is open: they may hold that write. */
   #task() {
     if (this.closed || this.blocked) return null;
-    const due = this.waiting.some((edit) => edit.n <= this.#dueTo);
+    const due = this.#dueEdits;
     if (this.sending) return () => this.#exclusive(() => this.#send());
     if (this.#behind) return () => this.#read();
-    if (due && this.state) return () => this.#exclusive(() => this.#send());
+    if (due.length && this.state) return this.readFirst(due) ?? (() => this.#exclusive(() => this.#send()));
     return null;
+  }
+
+  get #dueEdits() {
+    return this.waiting.filter((edit) => edit.n <= this.#dueTo);
   }
 
   #exclusive(task) {
@@ -200,8 +206,8 @@ export class Outbox extends KeptEdits {
   }
 
   #prepare(leaving = false) {
-    const due = this.waiting.filter((edit) => edit.n <= this.#dueTo);
-    if (this.sending || due.length === 0 || !this.state) return;
+    const due = this.#dueEdits;
+    if (this.sending || due.length === 0 || !this.state || this.readFirst(due)) return;
     const { edits, key = newKey(), ...write } = this.batchOf(due, leaving);
     this.sending = { ...write, key, edits: edits.map(({ n }) => n) };
   }
