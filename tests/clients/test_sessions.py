@@ -217,6 +217,24 @@ def test_metadata_of_both_are_kept(session: Any, other: Any, loci: Loci, chat: d
         session.operate_on_metadata({"op": "replace", "path": "/mood", "value": "wild"})
 
 
+def test_data_of_both_is_kept_by_key(session: Any, other: Any, loci: Loci, messages: Messages) -> None:
+    session.load()
+    second = messages()[1]
+    other.set_data(second, "notes", {"theirs": 1, "both": 1})
+    session.set_data(second, "notes", {"mine": None})
+    assert messages()[1]["extra"]["notes"] == {"theirs": 1, "both": 1, "mine": None}
+    with pytest.raises(EditConflict) as caught:
+        session.set_data(second, "notes", {"both": None}, clear=["other"])
+    assert [(clash.field, clash.mine, clash.theirs) for clash in caught.value.clashes] == [
+        ("/extra/notes/both", None, 1)
+    ]
+    session.set_data(messages()[1], "notes", {}, clear=["both"])
+    session.move_data(messages()[1], "notes", "theirs", "new")
+    session.move_data(messages()[1], "notes", "none", "newer")
+    assert messages()[1]["extra"]["notes"] == {"mine": None, "new": 1}
+    assert agrees(session, messages)
+
+
 def test_undo_takes_back_only_what_was_seen(session: Any, other: Any, messages: Messages) -> None:
     session.append({"mes": "Mine."})
     session.load()

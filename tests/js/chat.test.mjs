@@ -363,6 +363,50 @@ test("swipes: each text stays its own", async () => {
   for (const sync of [a, b]) equal(sync.messages, server.messages);
 });
 
+test("data of a message is set, null is a value, cleared and kept for each swipe", async () => {
+  const server = new MemoryServer("one");
+  const sync = await client(server, { debounce: 40 });
+  const [{ id }] = sync.messages;
+  sync.editData(id, "notes", { a: { x: 1 }, b: null, c: "see" });
+  sync.editData(id, "notes", { c: "seen" }, { clear: ["a"] });
+  equal(await sync.getData(id, "notes"), { b: null, c: "seen" });
+  equal(writes(server).length, 0);
+  await until(() => sync.pending === 0);
+  equal(writes(server).map(({ body }) => body.patches), [[{ id, data: { namespace: "notes", values: { b: null, c: "seen" } } }]]);
+  sync.editRecap(id, "She left.");
+  await sync.addSwipe(id, { mes: "two" });
+  await sync.flush();
+  equal([await sync.getData(id, "notes"), await sync.getRecap(id)], [{}, null]);
+  equal(await sync.getData(id, "notes", { swipe: "previous" }), { b: null, c: "seen" });
+  equal(await sync.getRecap(id, { swipe: 0 }), "She left.");
+  await sync.selectSwipe(id, 0);
+  await sync.moveData(id, "notes", "b", "d");
+  await sync.moveData(id, "notes", "none", "e");
+  sync.editData(id, "notes", {}, { clear: ["c"] });
+  sync.editRecap(id, null);
+  await sync.flush();
+  const { notes, auto_recap_memory: recap } = server.messages[0].extra;
+  equal([notes, recap.memory, recap.edited], [{ d: null }, null, false]);
+  equal(sync.messages, server.messages);
+});
+
+test("data of both is kept by key, and the same key asks with plain values", async () => {
+  const server = new MemoryServer("one");
+  const [a, b] = [await client(server), await client(server)];
+  const [{ id }] = a.messages;
+  a.editData(id, "notes", { a: 1, both: null });
+  await a.flush();
+  b.editData(id, "notes", { b: 1, both: "mine" });
+  const asked = next(b, "conflict");
+  await b.flush();
+  const { base, mine, theirs, resolve } = await asked;
+  equal([base === undefined, mine, theirs], [true, "mine", null]);
+  equal(server.messages[0].extra.notes, { a: 1, both: null, b: 1 });
+  resolve(undefined);
+  await b.flush();
+  equal(server.messages[0].extra.notes, { a: 1, b: 1 });
+});
+
 test("metadata merges by key, and the same key asks", async () => {
   const server = new MemoryServer();
   const [a, b] = [await client(server), await client(server)];

@@ -313,7 +313,7 @@ function applySwipes(message, { add_swipe: added, delete_swipe: gone, swipe_orde
   }
 }
 
-function applyValues(message, { set = {}, extra, splice }, at) {
+function applyValues(message, { set = {}, extra, data, splice }, at) {
   for (const [field, value] of Object.entries(set)) {
     if (!SET.includes(field)) throw invalid(`${at}/set/${field}`);
     if (field === "mes" && (typeof value !== "string" || /\0/.test(value))) throw invalid(`${at}/set/mes`);
@@ -323,6 +323,14 @@ function applyValues(message, { set = {}, extra, splice }, at) {
   if (extra) {
     const info = message.swipe_info[message.swipe_id];
     message.swipe_info[message.swipe_id] = { ...info, extra: mergePatch(info.extra ?? {}, extra) };
+  }
+  if (data) {
+    const info = message.swipe_info[message.swipe_id];
+    const { namespace, values = {}, clear = [] } = data;
+    const kept = Object.entries({ ...info.extra?.[namespace], ...values }).filter(([key]) => !clear.includes(key));
+    const rest = mergePatch(info.extra ?? {}, { [namespace]: null });
+    const now = kept.length ? { [namespace]: Object.fromEntries(kept) } : {};
+    message.swipe_info[message.swipe_id] = { ...info, extra: { ...rest, ...now } };
   }
   if (splice) {
     const text = message.swipes[message.swipe_id];

@@ -11,7 +11,7 @@ import { Delay } from "./transport.js";
 
 const MAX_TRIES = 10; // of reading a window that is being written
 const COMPLETED = new Set(["append", "insert", "add_swipe"]); // by the server, with what was left out
-const REPEATABLE = new Set(["field", "extra", "delete"]);
+const REPEATABLE = new Set(["field", "extra", "data", "delete"]);
 
 /** All of ChatSync but the writing. */
 export class ChatState extends Outbox {

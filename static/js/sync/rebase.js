@@ -35,7 +35,7 @@ export function rebase(edits, delta) {
 /** Whether an edit is of the metadata or the settings, which are one document each. */
 export const isOfDocument = ({ type }) => type === "metadata" || type === "setting";
 
-const VALUES = new Set(["field", "extra", "metadata", "setting"]);
+const VALUES = new Set(["field", "extra", "data", "metadata", "setting"]);
 
 /** Whether the later of two edits replaces what the earlier one wrote. */
 export const samePlace = (a, b) => VALUES.has(a.type) && a.type === b.type && a.id === b.id && a.field === b.field
@@ -76,7 +76,7 @@ function reanchored(edit, now) {
 /** @returns {Outcome} */
 function onDeleted(edit) {
   if (edit.state === "conflict") return { verdict: "keep", change: { theirs: null, gone: true } };
-  const writes = ["field", "extra", "add_swipe"].includes(edit.type);
+  const writes = ["field", "extra", "data", "add_swipe"].includes(edit.type);
   return writes ? { verdict: "conflict", change: { theirs: null, gone: true } } : DONE;
 }
 
@@ -84,7 +84,8 @@ function onDeleted(edit) {
 function onMessage(edit, message) {
   switch (edit.type) {
     case "field":
-    case "extra": return onValue(edit, message);
+    case "extra":
+    case "data": return onValue(edit, message);
     case "delete": return onDelete(edit, message);
     case "swipe_id":
     case "delete_swipe": return onSwipe(edit, message);

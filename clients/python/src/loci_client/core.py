@@ -13,7 +13,18 @@ from loci_client.messages import as_patched, compact
 from loci_client.rebase import metadata_clashes, operation_clashes, rebase_patches
 from loci_client.requests import Flow
 from loci_client.retries import RetryPolicy
-from loci_client.types import Chat, Message, MetadataWritten, NewMessage, Operation, Patch, Patched, Place, Undone
+from loci_client.types import (
+    Chat,
+    DataChange,
+    Message,
+    MetadataWritten,
+    NewMessage,
+    Operation,
+    Patch,
+    Patched,
+    Place,
+    Undone,
+)
 
 
 class SessionCore(Follower):
@@ -61,6 +72,26 @@ class SessionCore(Follower):
         bases = {base["id"]: base}
         places = yield from self._patch([wanted], bases)
         return self._current(bases[base["id"]], wanted, places)
+
+    def set_data(
+        self, message: Message | str, namespace: str, values: Mapping[str, Any], *, clear: Sequence[str] = ()
+    ) -> Flow[None]:
+        """Set keys of a namespace of the message's active swipe, and delete those in ``clear``. None is a value.
+
+        Raise EditConflict if another client changed one of the keys since, UnknownMessage.
+        """
+        yield from self._ready()
+        base = yield from self._find(message)
+        data: DataChange = {"namespace": namespace, "values": values, "clear": clear}
+        yield from self._patch([{"id": base["id"], "if_rev": base["rev"], "data": data}], {base["id"]: base})
+
+    def move_data(self, message: Message | str, namespace: str, old: str, new: str) -> Flow[None]:
+        """Move the value of the key ``old`` to ``new``, if there is one. Raise as ``set_data``."""
+        yield from self._ready()
+        base = yield from self._find(message)
+        data = base["extra"].get(namespace)
+        if isinstance(data, dict) and old in data:
+            yield from self.set_data(base, namespace, {new: data[old]}, clear=[old])
 
     def delete(self, message: Message | str) -> Flow[None]:
         """Delete a message. Raise EditConflict if another client changed the text since, UnknownMessage."""
