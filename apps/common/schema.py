@@ -26,7 +26,8 @@ PROBLEM_SCHEMA = {
 IDEMPOTENCY_PARAMETER = {
     "name": "Idempotency-Key",
     "in": "header",
-    "description": "A request repeated with the same key and body gets the stored response; nothing is written twice.",
+    "description": "A request repeated with the same key and body gets the stored response, or a 422 once that is "
+    "dropped. Nothing is written twice.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255},
 }
 WRITE_METHODS = {"post", "put", "patch", "delete"}

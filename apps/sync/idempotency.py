@@ -27,11 +27,11 @@ MAX_KEY_LENGTH = 255
 
 
 class KeyReused(Problem):
-    """The Idempotency-Key belongs to a different request."""
+    """A write with this Idempotency-Key is stored, and its response can't be given again."""
 
     status = 422
     type = ProblemType.IDEMPOTENCY_KEY_REUSED
-    title = "This Idempotency-Key was used for another request"
+    title = "A write with this Idempotency-Key is already stored"
 
 
 class IdempotencyMiddleware:
@@ -79,11 +79,14 @@ class IdempotencyMiddleware:
             return response
 
 
-def delete_old_records(now: dt.datetime) -> int:
-    """Delete the records older than IDEMPOTENCY_HOURS. Return how many were deleted."""
+def drop_old_bodies(now: dt.datetime) -> int:
+    """Drop the bodies of responses older than IDEMPOTENCY_HOURS. Return how many were dropped.
+
+    Bodies hold texts and may be large. The keys remain, so that a later retry is refused instead of executed again.
+    """
+    before = now - dt.timedelta(hours=settings.IDEMPOTENCY_HOURS)
     with system_scope():
-        old = IdempotencyRecord.objects.filter(created_at__lt=now - dt.timedelta(hours=settings.IDEMPOTENCY_HOURS))
-        return old.delete()[0]
+        return IdempotencyRecord.objects.filter(created_at__lt=before, body__isnull=False).update(body=None)
 
 
 def _owner_id(request: HttpRequest) -> Any:
@@ -134,8 +137,13 @@ def _fingerprint(request: HttpRequest) -> str:
 
 
 def _replay(record: IdempotencyRecord, fingerprint: str) -> HttpResponse:
-    """Return the stored response, which is JSON or empty. Raise KeyReused if it belongs to another request."""
+    """Return the stored response, which is JSON or empty.
+
+    Raise KeyReused if it belongs to another request, or its body is dropped.
+    """
     if record.fingerprint != fingerprint:
-        raise KeyReused("Use a new key for a new request.")
+        raise KeyReused("It was another request. Use a new key for a new request.")
+    if record.body is None:
+        raise KeyReused("It was this request. Its response is not kept any more.")
     headers = {"Idempotent-Replayed": "true"}
     return HttpResponse(record.body, status=record.status, headers=headers, content_type="application/json")

@@ -12,17 +12,25 @@ from apps.common.scoping import OwnedModel
 
 
 class IdempotencyRecord(OwnedModel):
-    """The response to a write with an Idempotency-Key, stored in the transaction of the write."""
+    """The response to a write with an Idempotency-Key, stored in the transaction of the write.
+
+    The record is never deleted, so that no retry is executed again. Its body is dropped after IDEMPOTENCY_HOURS.
+    """
 
     key = models.CharField(max_length=255)
     fingerprint = models.CharField(max_length=64, help_text="SHA-256 of method, path and body.")
     status = models.PositiveSmallIntegerField()
-    body = models.TextField()
+    # Not an empty text, since some responses are empty.
+    body = models.TextField(null=True, help_text="Null once it is dropped.")  # noqa: DJ001
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["owner", "key"], name="idempotency_key")]
-        indexes = [models.Index("created_at", name="idempotency_age")]  # for the deletion of old records
+        indexes = [
+            models.Index(
+                "created_at", name="idempotency_age", condition=models.Q(body__isnull=False)
+            )  # dropping old bodies, over all owners
+        ]
 
 
 class ChatSnapshot(OwnedModel):

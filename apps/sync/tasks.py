@@ -5,14 +5,14 @@ from typing import Any
 from celery import shared_task
 from django.utils import timezone
 
-from apps.sync.idempotency import delete_old_records
+from apps.sync.idempotency import drop_old_bodies
 from apps.sync.settings_documents import trim_log
 
 
 @shared_task
 def sweep_idempotency_records(**kwargs: Any) -> None:
-    """Delete idempotency records that are too old for retries."""
-    delete_old_records(timezone.now())
+    """Drop the bodies of old responses to writes with an Idempotency-Key."""
+    drop_old_bodies(timezone.now())
 
 
 @shared_task

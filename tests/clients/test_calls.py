@@ -165,6 +165,17 @@ def test_data_of_a_message(client: Any, chat: dict[str, Any], messages: Callable
     assert client.get_data(*at, swipe=0) == {"rain": True, "wind": None}
 
 
+def test_the_recap_of_a_message(client: Any, chat: dict[str, Any], messages: Callable[[], list[Any]]) -> None:
+    at = chat["id"], messages()[1]["id"]
+    assert client.put_recap(*at, "She knew it.")["recap"]["edited"] is True
+    client.patch(
+        chat["id"], [{"index": 1, "add_swipe": {"mes": "b"}}], integrity=client.get_chat(chat["id"])["integrity"]
+    )
+    assert client.get_recap(*at)["text"] is None
+    assert client.get_recap(*at, swipe="previous")["text"] == "She knew it."
+    assert client.delete_recap(*at)["recap"]["text"] is None
+
+
 def test_settings(client: Any) -> None:
     first = client.get_settings()
     client.patch_settings({"theme": "dark"}, integrity=first["integrity"])

@@ -5,16 +5,17 @@ from email.utils import format_datetime
 from itertools import pairwise
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loci_client.errors import Gone, IntegrityConflict, Invalid, ProblemError, ServerError, error_of
+from loci_client.errors import Gone, IntegrityConflict, Invalid, ProblemError, ServerError, Unavailable, error_of
 from loci_client.events import Event, EventParser, concerns
 from loci_client.messages import compact
 from loci_client.reading import stay_in_place
 from loci_client.rebase import metadata_clashes, operation_clashes, rebase_patches
 from loci_client.requests import Reply, encoded, write
-from loci_client.retries import RetryPolicy, asked_pause
+from loci_client.retries import RetryPolicy, answered, asked_pause
 from loci_client.splices import splice_between, spliced
 from loci_client.state import ChatState, Delta, messages_after
 
@@ -225,6 +226,15 @@ def test_pauses_grow_to_a_bound_and_end() -> None:
     assert policy.pause(1, 0, None, lambda: 1) == 0.5
     assert policy.pause(1, 0, 40) == 40
     assert policy.pause(1, 61, 40) is None
+
+
+def test_a_try_without_a_reply_may_have_been_stored_whatever_later_ones_say() -> None:
+    steps = answered(write("POST", "chats/", {}, key="mine"), RetryPolicy(tries=2))
+    next(steps)
+    steps.send(httpx.ReadError("lost"))
+    with pytest.raises(Unavailable) as caught:
+        steps.send(Reply(503, {}))
+    assert caught.value.key == "mine"
 
 
 def test_the_pause_that_the_server_asks_for() -> None:

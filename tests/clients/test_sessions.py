@@ -1,5 +1,6 @@
 """Sessions: what is written through them is stored exactly once, whatever is lost on the way and whoever writes too."""
 
+import datetime as dt
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -8,9 +9,11 @@ from typing import Any
 
 import httpx
 import pytest
+from django.utils import timezone
 from loci_client import (
     EditConflict,
     IntegrityConflict,
+    KeyReused,
     Loci,
     LociError,
     NothingToUndo,
@@ -22,6 +25,7 @@ from loci_client import (
 from apps.accounts.models import User
 from apps.chats.models import Chat, ChatChange
 from apps.common.scoping import system_scope
+from apps.sync.idempotency import drop_old_bodies
 from tests.clients.unreliable import Lost, Passing, Proxy, losing_replies
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -213,6 +217,24 @@ def test_metadata_of_both_are_kept(session: Any, other: Any, loci: Loci, chat: d
         session.operate_on_metadata({"op": "replace", "path": "/mood", "value": "wild"})
 
 
+def test_data_of_both_is_kept_by_key(session: Any, other: Any, loci: Loci, messages: Messages) -> None:
+    session.load()
+    second = messages()[1]
+    other.set_data(second, "notes", {"theirs": 1, "both": 1})
+    session.set_data(second, "notes", {"mine": None})
+    assert messages()[1]["extra"]["notes"] == {"theirs": 1, "both": 1, "mine": None}
+    with pytest.raises(EditConflict) as caught:
+        session.set_data(second, "notes", {"both": None}, clear=["other"])
+    assert [(clash.field, clash.mine, clash.theirs) for clash in caught.value.clashes] == [
+        ("/extra/notes/both", None, 1)
+    ]
+    session.set_data(messages()[1], "notes", {}, clear=["both"])
+    session.move_data(messages()[1], "notes", "theirs", "new")
+    session.move_data(messages()[1], "notes", "none", "newer")
+    assert messages()[1]["extra"]["notes"] == {"mine": None, "new": 1}
+    assert agrees(session, messages)
+
+
 def test_undo_takes_back_only_what_was_seen(session: Any, other: Any, messages: Messages) -> None:
     session.append({"mes": "Mine."})
     session.load()
@@ -299,7 +321,7 @@ def test_a_request_that_arrives_late_does_nothing(session: Any, other: Any, prox
     first = messages()[0]
     proxy.rule = rule
     session.patch({"id": first["id"], "if_rev": first["rev"], "add_swipe": {"mes": "Where was it?"}})
-    assert late[0].send().status_code == 409
+    assert late[0].send().status_code == 422
     assert (messages()[0]["swipes"], messages()[0]["name"]) == (["Where is the key?", "Where was it?"], "Alicia")
 
 
@@ -332,6 +354,39 @@ def test_what_could_not_be_sent_can_be_sent_again(
             session.append({"mes": "One."})
         session.append({"mes": "One."}, key=caught.value.key)
     assert texts(messages)[3:] == ["One."]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [{"insert_before": {"mes": "Before."}}, {"add_swipe": {"mes": "Or so."}}],
+    ids=["insert", "add_swipe"],
+)
+def test_a_patch_repeated_after_days_happens_once(
+    session: Any, other: Any, proxy: Proxy, messages: Messages, parts: dict[str, Any]
+) -> None:
+    """By its key, although it is made anew for another state."""
+    session.load()
+    patch = {"id": messages()[0]["id"], **parts}
+    proxy.rule = losing_replies(100, of="patch")
+    with pytest.raises(Unavailable) as caught:
+        session.patch(patch)
+    proxy.rule = lambda passing: passing.send()
+    other.append({"mes": "On."})
+    stored = messages()
+    drop_old_bodies(timezone.now() + dt.timedelta(days=400))
+    with pytest.raises(KeyReused):
+        session.patch(patch, key=caught.value.key)
+    assert messages() == stored
+    assert len(stored) + len(stored[0]["swipes"]) == 6
+
+
+def test_an_append_repeated_after_days_happens_once(session: Any, messages: Messages) -> None:
+    session.append({"mes": "On."}, key="mine")
+    assert session.append({"mes": "On."}, key="mine")[0]["index"] == 3
+    drop_old_bodies(timezone.now() + dt.timedelta(days=400))
+    with pytest.raises(KeyReused):
+        session.append({"mes": "On."}, key="mine")
+    assert texts(messages)[3:] == ["On."]
 
 
 # Many writers

@@ -68,6 +68,21 @@ def test_without_events_the_server_is_asked(loci: Loci, proxy: Proxy, chat: dict
     assert news.empty()
 
 
+def test_a_write_that_changes_nothing_hides_nobody_elses(
+    loci: Loci, proxy: Proxy, chat: dict[str, Any], watch: Watch
+) -> None:
+    """The reply to it tells the rev of what somebody else wrote."""
+    proxy.rule = without_events
+    session, other = loci.session(chat["id"]), loci.session(chat["id"])
+    news = watch(session, poll_every=1)
+    [first, *_] = loci.get_messages(chat["id"])["results"]
+    other.delete(first)
+    session.delete(first)
+    other.patch_metadata({"mood": "tense"})
+    assert session.patch_metadata({"mood": "tense"})["mood"] == "tense"
+    assert [news.get(timeout=PATIENCE)["kind"] for _ in range(2)] == ["patch", "metadata"]
+
+
 def test_a_server_that_is_away_is_waited_for(loci: Loci, proxy: Proxy, chat: dict[str, Any], watch: Watch) -> None:
     proxy.rule = without_events
     news = watch(loci.session(chat["id"]), poll_every=0.05)

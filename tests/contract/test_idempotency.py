@@ -15,6 +15,7 @@ from rest_framework.test import APIClient
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
+from apps.chats.tasks import trim_change_logs
 from apps.sync.models import IdempotencyRecord
 from apps.sync.tasks import sweep_idempotency_records
 from tests.contract.conftest import client_of
@@ -116,15 +117,46 @@ def test_a_form_where_none_is_taken_is_a_415(alice: APIClient) -> None:
     assert reply["Content-Type"] == "application/problem+json"
 
 
-def test_replies_are_kept_for_a_day(alice: APIClient, settings: Any) -> None:
+def test_replies_are_kept_for_a_day_and_keys_for_good(alice: APIClient) -> None:
     with time_machine.travel("2026-05-01T10:00:00Z", tick=False):
-        alice.post("/api/v1/chats/", {"title": "A"}, **KEY)
+        first = alice.post("/api/v1/chats/", {"title": "A"}, **KEY)
     with time_machine.travel("2026-05-02T09:59:00Z", tick=False):
         sweep_idempotency_records()
-        assert IdempotencyRecord.objects.for_owner(alice.user).count() == 1
+        assert alice.post("/api/v1/chats/", {"title": "A"}, **KEY).json() == first.json()
     with time_machine.travel("2026-05-02T10:01:00Z", tick=False):
         sweep_idempotency_records()
-    assert IdempotencyRecord.objects.for_owner(alice.user).count() == 0
+        late = alice.post("/api/v1/chats/", {"title": "A"}, **KEY)
+    assert (late.status_code, late.json()["type"]) == (422, "/problems/idempotency-key-reused")
+    assert Chat.objects.for_owner(alice.user).count() == 1
+    assert IdempotencyRecord.objects.for_owner(alice.user).get().body is None
+
+
+@pytest.mark.parametrize(
+    ("route", "body"),
+    [
+        ("append", {"messages": [{"mes": "On."}]}),
+        ("patch", {"patches": [{"index": 0, "insert_before": {"mes": "Before."}}]}),
+        ("patch", {"patches": [{"index": 0, "add_swipe": {"mes": "Or so."}}]}),
+        ("patch", {"patches": [{"index": 0, "splice": {"at": 0, "insert": "Well. "}}]}),
+        ("undo", {}),
+    ],
+    ids=["append", "insert", "add_swipe", "splice", "undo"],
+)
+def test_a_write_repeated_after_years_happens_once(alice: APIClient, route: str, body: dict[str, Any]) -> None:
+    """Also where the repetition names the state of then, with others' writes and a trimmed log since."""
+    with time_machine.travel("2026-05-01T10:00:00Z", tick=False):
+        chat = alice.post("/api/v1/chats/", {"title": "A"}).json()
+        url = f"/api/v1/chats/{chat['id']}/"
+        state = alice.post(f"{url}append/", {"message": {"mes": "Where?"}}).json()
+        write = {"integrity": state["integrity"], **body}
+        assert alice.post(f"{url}{route}/", write, **KEY).status_code in (200, 201)
+        alice.post(f"{url}append/", {"message": {"mes": "Later."}})
+    with time_machine.travel("2029-05-01T10:00:00Z", tick=False):
+        sweep_idempotency_records()
+        trim_change_logs()
+        before = alice.get(f"{url}messages/").json()
+        assert alice.post(f"{url}{route}/", write, **KEY).status_code == 422
+        assert alice.get(f"{url}messages/").json() == before
 
 
 @pytest.mark.django_db(transaction=True)

@@ -109,6 +109,35 @@ def test_what_recaps_keep_has_a_type(
     assert alice.put(f"{data}/elsewhere/{key}/", {"value": wrong}).status_code == 200
 
 
+def test_a_patch_sets_and_clears_data_of_the_swipe_that_it_makes_active(
+    alice: APIClient, chat: dict[str, Any], data: str
+) -> None:
+    patch(alice, chat, {"index": 1, "data": {"namespace": "notes", "values": {"a": None, "b": 1}}})
+    patch(alice, chat, {"index": 1, "add_swipe": {"mes": "b"}})
+    change = {"namespace": "notes", "values": {"c": {"x": None}}, "clear": ["b"]}
+    reply = patch(alice, chat, {"index": 1, "swipe_id": 0, "data": change}, {"index": 1, "swipe_id": 1})
+    assert reply.status_code == 200, reply.content
+    assert alice.get(f"{data}/notes/").json() == {}
+    assert alice.get(f"{data}/notes/?swipe=0").json() == {"a": None, "c": {"x": None}}
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer"),
+    [
+        ({"namespace": "auto_recap_memory", "values": {"memory": 1}}, "/patches/0/data/values/memory"),
+        ({"namespace": "notes", "values": {"": 1}}, "/patches/0/data/values"),
+        ({"namespace": "", "values": {"a": 1}}, "/patches/0/data/namespace"),
+        ({"values": {"a": 1}}, "/patches/0/data/namespace"),
+        ({"namespace": "notes", "clear": "a"}, "/patches/0/data/clear"),
+    ],
+)
+def test_bad_data_in_a_patch_names_its_place(
+    alice: APIClient, chat: dict[str, Any], change: dict[str, Any], pointer: str
+) -> None:
+    reply = patch(alice, chat, {"index": 1, "data": change})
+    assert (reply.status_code, [error["pointer"] for error in reply.json()["errors"]]) == (400, [pointer])
+
+
 def test_a_namespace_has_a_limit(alice: APIClient, chat: dict[str, Any], data: str, settings: Any) -> None:
     settings.MESSAGE_DATA_MAX_BYTES = 50
     assert alice.put(f"{data}/notes/a/", {"value": "x" * 20}).status_code == 200

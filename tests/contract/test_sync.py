@@ -11,6 +11,8 @@ from rest_framework.test import APIClient
 
 from apps.accounts.models import User
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
+from apps.chats.models import ChatChange
+from apps.common.scoping import system_scope
 from apps.sync.models import ChatSnapshot
 from tests.contract.conftest import client_of
 
@@ -246,6 +248,18 @@ def test_a_bad_patch_names_the_place_and_changes_nothing(
     assert reply.status_code == 400, reply.content
     assert pointer in [error["pointer"] for error in reply.json()["errors"]]
     assert texts(alice, chat) == STORED
+
+
+def test_a_log_that_is_trimmed_during_a_write_is_a_conflict_without_changes(
+    alice: APIClient, chat: dict[str, Any]
+) -> None:
+    for text in ("a", "b", "c"):
+        append(alice, chat, text)
+    with system_scope():
+        ChatChange.objects.filter(chat=chat["id"], rev=chat["rev"] + 1).delete()
+    reply = patch(alice, chat, {"index": 0, "set": {"mes": "x"}}, integrity=chat["integrity"])
+    assert (reply.status_code, reply.json()["type"]) == (409, "/problems/integrity-conflict")
+    assert "changes" not in reply.json()
 
 
 def test_a_key_gives_the_same_reply_again(alice: APIClient, chat: dict[str, Any]) -> None:

@@ -1,19 +1,16 @@
 """The sync client in a real browser, against a server in memory that keeps to the contract (tests/js)."""
 
-from pathlib import Path
-
 import pytest
-from playwright.sync_api import Page, Route
+from playwright.sync_api import Page
 
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
-from config.env import ROOT
+from tests.e2e.conftest import SCRIPT_TESTS
 from tests.factories import make_chat
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
-TESTS = ROOT / "tests" / "js"
-MODULES = sorted(path.name for path in TESTS.glob("*.test.mjs"))
+MODULES = sorted(path.name for path in SCRIPT_TESTS.glob("*.test.mjs"))
 # Runs every test of a module; what failed, by name.
 RUN = """async (name) => {
   const harness = await import("/tests/js/harness.mjs");
@@ -95,19 +92,6 @@ SERVER = """async ([chatId, token]) => {
     before: fresh.messages.map(({ mes }) => mes), after: plain(again), a: plain(a), b: plain(b),
   };
 }"""
-
-
-@pytest.fixture
-def page_with_tests(page: Page) -> Page:
-    """A page of the site, on which the tests' modules can be had as if they were its own."""
-    page.route("**/tests/js/*.mjs", _serve)
-    page.goto("/accounts/login/")
-    return page
-
-
-def _serve(route: Route) -> None:
-    module = TESTS / Path(route.request.url).name
-    route.fulfill(body=module.read_text(), content_type="text/javascript")
 
 
 @pytest.mark.parametrize("module", MODULES)

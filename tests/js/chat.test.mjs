@@ -15,6 +15,7 @@ async function client(server, more = {}) {
 }
 
 const texts = (list) => list.map(({ mes }) => mes);
+const stored = async (storage) => Promise.all((await storage.names("")).map((name) => storage.get(name)));
 const writes = (server) => server.requests.filter(({ method }) => method !== "GET");
 
 test("edits of a field are sent once, after the last", async () => {
@@ -211,6 +212,95 @@ test("an edit that is refused is set aside, and later ones go on", async () => {
   equal(failure.status, 400);
 });
 
+test("an edit made on top of a refused one is sent as an edit of what the server has", async () => {
+  const server = new MemoryServer(`one ${"and more ".repeat(20)}two`);
+  const sync = await client(server);
+  const [{ id, mes }] = sync.messages;
+  const refused = mes.replace("one", "the very first one");
+  let replies = 0;
+  server.weather = (method) => {
+    if (method === "GET" || (replies += 1) > 1) return "fine";
+    sync.edit(id, { mes: refused.replace("two", "TWO") });
+    return { status: 413 };
+  };
+  sync.edit(id, { mes: refused });
+  await sync.flush();
+  await sync.flush();
+  equal(texts(server.messages), [refused.replace("two", "TWO")]);
+  equal(sync.pending, 0);
+});
+
+test("what was written on a swipe that is refused is told of, and changes no other swipe", async () => {
+  const server = new MemoryServer("one two three");
+  const sync = await client(server);
+  const [{ id }] = sync.messages;
+  const asked = next(sync, "conflict");
+  server.weather = () => {
+    if (sync.edits.length === 1) sync.edit(id, { mes: "one two three four", name: "Mira" });
+    return "fine";
+  };
+  const problem = await sync.addSwipe(id, { mes: "one two\0 three" }).catch((it) => it);
+  equal([problem.status, (await asked).mine, (await asked).edit.gone], [400, "one two three four", true]);
+  await sync.flush();
+  const [{ swipes, name }] = server.messages;
+  equal([swipes, name], [["one two three"], "Mira"]);
+});
+
+test("a refused text that is tried again later replaces its own swipe, whole", async () => {
+  const long = `one two ${"three ".repeat(20)}`;
+  const server = new MemoryServer(long);
+  const sync = await client(server);
+  const [{ id }] = sync.messages;
+  const refusals = [{ status: 413 }];
+  server.weather = (method) => (method === "POST" && refusals.length ? refusals.shift() : "fine");
+  const told = next(sync, "refused");
+  sync.edit(id, { mes: `${long}four` });
+  await sync.flush();
+  const { retry } = await told;
+  await sync.addSwipe(id, { mes: "another" });
+  await sync.orderSwipes(id, [1, 0]);
+  sync.selectSwipe(id, 1);
+  sync.edit(id, { mes: "x" });
+  await sync.flush();
+  equal(server.messages[0].swipes, ["another", "x"]);
+  retry();
+  await sync.flush();
+  equal(server.messages[0].swipes, ["another", `${long}four`]);
+});
+
+test("a message hidden offline stays no question where somebody changes its text", async () => {
+  const server = new MemoryServer("one", "two");
+  const sync = await client(server, { load: false });
+  const [tracked, unknown] = server.messages.map(({ id }) => id);
+  sync.track([{ id: tracked, mes: "one" }]);
+  sync.addEventListener("conflict", () => { throw new Error("asked"); });
+  const other = await client(server);
+  for (const message of other.messages) other.edit(message.id, { mes: `${message.mes} more` });
+  await other.flush();
+  for (const id of [tracked, unknown]) sync.edit(id, { is_system: true });
+  await sync.flush();
+  equal(server.messages.map(({ mes, is_system }) => [mes, is_system]), [["one more", true], ["two more", true]]);
+});
+
+test("a write that was in effect already brings what came with it", async () => {
+  const server = new MemoryServer("first", "one two", "last");
+  const [a, b] = [await client(server), await client(server)];
+  const [first, { id }, last] = a.messages;
+  a.edit(id, { mes: "1 one two" });
+  a.delete(first.id);
+  await a.flush();
+  // One rev, which holds an edit that b hasn't seen.
+  equal(server.chat.rev, 1);
+  b.delete(first.id);
+  await b.flush();
+  equal(b.state.rev, 1);
+  b.edit(id, { mes: b.message(id).mes.replace("two", "two 2") });
+  b.edit(last.id, { name: "Mira" });
+  await b.flush();
+  equal(texts(server.messages), ["1 one two 2", "last"]);
+  equal(b.messages, server.messages);
+});
+
 test("signed out, edits are kept until one may write again", async () => {
   const server = new MemoryServer("one");
   const sync = await client(server);
@@ -287,6 +377,50 @@ test("swipes: each text stays its own", async () => {
   for (const sync of [a, b]) equal(sync.messages, server.messages);
 });
 
+test("data of a message is set, null is a value, cleared and kept for each swipe", async () => {
+  const server = new MemoryServer("one");
+  const sync = await client(server, { debounce: 40 });
+  const [{ id }] = sync.messages;
+  sync.editData(id, "notes", { a: { x: 1 }, b: null, c: "see" });
+  sync.editData(id, "notes", { c: "seen" }, { clear: ["a"] });
+  equal(await sync.getData(id, "notes"), { b: null, c: "seen" });
+  equal(writes(server).length, 0);
+  await until(() => sync.pending === 0);
+  equal(writes(server).map(({ body }) => body.patches), [[{ id, data: { namespace: "notes", values: { b: null, c: "seen" } } }]]);
+  sync.editRecap(id, "She left.");
+  await sync.addSwipe(id, { mes: "two" });
+  await sync.flush();
+  equal([await sync.getData(id, "notes"), await sync.getRecap(id)], [{}, null]);
+  equal(await sync.getData(id, "notes", { swipe: "previous" }), { b: null, c: "seen" });
+  equal(await sync.getRecap(id, { swipe: 0 }), "She left.");
+  await sync.selectSwipe(id, 0);
+  await sync.moveData(id, "notes", "b", "d");
+  await sync.moveData(id, "notes", "none", "e");
+  sync.editData(id, "notes", {}, { clear: ["c"] });
+  sync.editRecap(id, null);
+  await sync.flush();
+  const { notes, auto_recap_memory: recap } = server.messages[0].extra;
+  equal([notes, recap.memory, recap.edited], [{ d: null }, null, false]);
+  equal(sync.messages, server.messages);
+});
+
+test("data of both is kept by key, and the same key asks with plain values", async () => {
+  const server = new MemoryServer("one");
+  const [a, b] = [await client(server), await client(server)];
+  const [{ id }] = a.messages;
+  a.editData(id, "notes", { a: 1, both: null });
+  await a.flush();
+  b.editData(id, "notes", { b: 1, both: "mine" });
+  const asked = next(b, "conflict");
+  await b.flush();
+  const { base, mine, theirs, resolve } = await asked;
+  equal([base === undefined, mine, theirs], [true, "mine", null]);
+  equal(server.messages[0].extra.notes, { a: 1, both: null, b: 1 });
+  resolve(undefined);
+  await b.flush();
+  equal(server.messages[0].extra.notes, { a: 1, b: 1 });
+});
+
 test("metadata merges by key, and the same key asks", async () => {
   const server = new MemoryServer();
   const [a, b] = [await client(server), await client(server)];
@@ -316,6 +450,63 @@ test("edits made offline survive a reload and arrive once", async () => {
   equal(texts(server.messages), ["edited", "appended"]);
   equal(after.messages, server.messages);
   equal(await device.storage.names(""), []);
+});
+
+test("a write is in storage, with its key and its edits, before it goes out", async () => {
+  const server = new MemoryServer("one");
+  const storage = new MemoryStorage();
+  const sync = await client(server, { storage });
+  const kept = [];
+  server.weather = async (method) => {
+    if (method === "POST") kept.push(await stored(storage));
+    return "fine";
+  };
+  // A slow storage.
+  const put = storage.put.bind(storage);
+  storage.put = async (...args) => { await pause(5); return put(...args); };
+  await sync.append({ mes: "two" });
+  sync.edit(sync.messages[0].id, { mes: "edited" });
+  await sync.flush();
+  const keys = writes(server).map(({ headers }) => headers["Idempotency-Key"]);
+  equal(kept.map(([{ sending }]) => sending.key), keys);
+  equal(kept.map(([{ sending, edits }]) => edits.filter(({ n }) => sending.edits.includes(n)).length), [1, 1]);
+});
+
+test("what was being sent is sent again after a reload, with the same key and body", async () => {
+  const server = new MemoryServer("one");
+  const device = { storage: new MemoryStorage(), locks: new MemoryLocks() };
+  for (const write of ["append", "insert", "addSwipe", "edit"]) {
+    const before = await client(server, device);
+    const [{ id }] = before.messages;
+    server.weather = (method) => (method === "POST" ? "lost" : "fine");
+    const now = server.chat.rev;
+    if (write === "append") before.append({ mes: "two" });
+    else if (write === "edit") { before.edit(id, { mes: "edited" }); before.flush(); }
+    else before[write](id, { mes: write });
+    await until(() => server.chat.rev > now);
+    await before.close();
+    server.weather = () => "fine";
+    server.dropReplies();
+    const after = await client(server, device);
+    await after.flush();
+    equal([after.pending, server.chat.rev, after.messages], [0, now + 1, server.messages], write);
+    await after.close();
+    const [first, ...again] = writes(server).slice(-2).map(({ headers, body }) => [headers["Idempotency-Key"], body]);
+    equal(again, [first], write);
+  }
+  equal(await device.storage.names(""), []);
+});
+
+test("an edit whose key is known has arrived", async () => {
+  const server = new MemoryServer("one");
+  const sync = await client(server);
+  const replies = [{ status: 422 }];
+  server.weather = (method) => (method === "POST" && replies.length ? replies.shift() : "fine");
+  server.refusal = { type: "/problems/idempotency-key-reused" };
+  sync.addEventListener("refused", () => { throw new Error("refused"); });
+  equal(await sync.append({ mes: "arrived before" }), []);
+  await sync.flush();
+  equal([sync.pending, writes(server)], [0, []]);
 });
 
 test("what several tabs left behind is sent by the next one, what a tab still holds is not", async () => {
@@ -379,6 +570,20 @@ test("a window follows what is written in it, and is read anew where places chan
   equal(b.total, 30);
   await b.loadEarlier(5);
   equal(b.messages, server.messages.slice(15));
+});
+
+test("a move names messages that the window doesn't hold", async () => {
+  const server = new MemoryServer("a", "b", "c", "d", "e");
+  const sync = await client(server, { load: false });
+  const [a, b, c, d, e] = server.messages;
+  await sync.move(d.id, { before: b.id });
+  await sync.move(a.id, { before: null });
+  await sync.load({ from: -2, limit: 2 });
+  await sync.move(e.id, { before: c.id });
+  await sync.move(e.id, { before: "elsewhere" });
+  equal(texts(server.messages), ["d", "b", "e", "c", "a"]);
+  await sync.flush();
+  equal([sync.pending, sync.messages], [0, server.messages.slice(3)]);
 });
 
 test("settings of different keys never collide, the same place asks", async () => {

@@ -32,8 +32,10 @@ export class MemoryServer {
   settings = { integrity: newId(), rev: 0, settings: {} };
   pageSize = Infinity; // changes in one reply
   weather = () => "fine";
+  refusal = {}; // the body of replies that the weather makes
   requests = [];
   #keys = new Map();
+  #held = [];
   #streams = new Set();
 
   constructor(...texts) {
@@ -42,6 +44,8 @@ export class MemoryServer {
   }
 
   get path() { return `/api/v1/chats/${this.chat.id}/`; }
+
+  get state() { return { integrity: this.chat.integrity, rev: this.chat.rev, metadata: this.chat.metadata }; }
 
   /** Messages as the API tells them. */
   get messages() {
@@ -54,12 +58,16 @@ export class MemoryServer {
   }
 
   fetch = async (url, { method = "GET", headers = {}, body, signal } = {}) => {
-    const weather = this.weather(method, url, body);
+    const weather = await this.weather(method, url, body);
+    if (weather === "held") {
+      this.#held.push([method, url, headers, body]);
+      if (this.#held.length > 3) this.#answer(...this.#held.shift());
+      throw new TypeError("the request is on its way");
+    }
     if (weather === "late") await new Promise((resolve) => setTimeout(resolve, 3));
-    else await null;
     if (weather === "away" || signal?.aborted) throw new TypeError("the network is away");
     if (url.endsWith("/events/")) return this.#stream(signal);
-    if (typeof weather === "object") return new Response("{}", weather);
+    if (typeof weather === "object") return new Response(JSON.stringify(this.refusal), weather);
     this.requests.push({ method, url, headers, body: body && JSON.parse(body), bytes: body?.length ?? 0 });
     const reply = this.#answer(method, url, headers, body);
     this.requests.at(-1).status = reply.status;
@@ -72,7 +80,7 @@ export class MemoryServer {
     const stored = key && this.#keys.get(key);
     const asked = `${method} ${url} ${text}`;
     try {
-      if (stored && stored.asked !== asked) throw new Problem(422, "idempotency-key-reused");
+      if (stored && (stored.asked !== asked || !stored.reply)) throw new Problem(422, "idempotency-key-reused");
       const [status, document] = stored?.reply ?? this.#route(method, new URL(url, "http://x"), text && JSON.parse(text));
       if (key) this.#keys.set(key, { asked, reply: clone([status, document]) });
       return new Response(JSON.stringify(document), { status });
@@ -122,6 +130,21 @@ export class MemoryServer {
     }));
   }
 
+  async passDays(days) {
+    this.dropReplies();
+    if (days > 30) this.forget();
+  }
+
+  /** Answer what is still on its way. */
+  async deliver() {
+    for (const request of this.#held.splice(0)) this.#answer(...request);
+  }
+
+  /** Keep only the keys of what was written, as after a day. */
+  dropReplies() {
+    for (const record of this.#keys.values()) record.reply = null;
+  }
+
   /** Forget the log, as after its time. */
   forget() {
     this.chat.log = [];
@@ -159,14 +182,9 @@ export class MemoryServer {
   #patch({ integrity, on_conflict, patches }) {
     const { chat } = this;
     if (integrity === undefined) throw new Problem(428, "integrity-required");
-    if (integrity !== chat.integrity) {
-      const since = on_conflict === "rebase" ? chat.states.get(integrity) : undefined;
-      if (since === undefined) throw this.#conflict(integrity);
-      const touched = chat.log.filter(({ rev }) => rev > since).flatMap(({ ids, deleted }) => [...ids, ...deleted]);
-      if (patches.some(({ id }) => touched.includes(id))) throw this.#conflict(integrity, { conflicts: [] });
-    }
     const draft = { list: clone(chat.messages), touched: new Set(), deleted: [] };
-    patches.forEach((patch, n) => applyPatch(draft, patch, `/patches/${n}`));
+    if (integrity === chat.integrity) patches.forEach((patch, n) => applyPatch(draft, patch, `/patches/${n}`));
+    else this.#applyStale(draft, patches, integrity, on_conflict === "rebase");
     const changed = draft.list.filter((message) => draft.touched.has(message.id));
     if (!changed.length && !draft.deleted.length) return { integrity: chat.integrity, rev: chat.rev, applied: 0, skipped: patches.length, messages: [] };
     for (const message of changed) if (chat.messages.some(({ id }) => id === message.id)) message.rev += 1;
@@ -176,12 +194,33 @@ export class MemoryServer {
     return { ...state, applied: patches.length, skipped: 0, messages: places };
   }
 
+  /** What is in effect already may be sent with any integrity; with a rebase also what nobody touched since. */
+  #applyStale(draft, patches, integrity, isRebase) {
+    const since = this.chat.states.get(integrity);
+    if (since === undefined) throw this.#conflict(integrity);
+    const entries = this.chat.log.filter(({ rev }) => rev > since);
+    const gone = entries.flatMap(({ deleted }) => deleted);
+    const left = patches.filter(({ id, delete: deletes }) => !deletes || !gone.includes(id));
+    try {
+      left.forEach((patch, n) => applyPatch(draft, patch, `/patches/${n}`));
+    } catch {
+      throw this.#conflict(integrity);
+    }
+    const changes = [...draft.touched, ...draft.deleted];
+    if (changes.length && !isRebase) throw this.#conflict(integrity);
+    const contested = entries.flatMap(({ ids }) => ids);
+    if (left.some(({ id }) => changes.length && contested.includes(id))) throw this.#conflict(integrity, { conflicts: [] });
+  }
+
   #patchMetadata({ integrity, metadata }) {
     const { chat } = this;
     if (integrity === undefined) throw new Problem(428, "integrity-required");
+    const after = mergePatch(chat.metadata, metadata);
+    const state = { integrity: chat.integrity, rev: chat.rev };
+    if (same(after, chat.metadata)) return { ...state, metadata: after, applied: 0, skipped: 1 };
     if (integrity !== chat.integrity) throw this.#conflict(integrity);
-    chat.metadata = mergePatch(chat.metadata, metadata);
-    return { ...this.#written("metadata", [], [], metadata), metadata: chat.metadata };
+    chat.metadata = after;
+    return { ...this.#written("metadata", [], [], metadata), metadata: chat.metadata, applied: 1, skipped: 0 };
   }
 
   #patchSettings({ integrity, settings }) {
@@ -225,6 +264,7 @@ export class MemoryServer {
 }
 
 function applyPatch(draft, patch, at) {
+  if (Object.keys(patch).length === 1) throw invalid(`${at}/set`);
   const place = draft.list.findIndex(({ id }) => id === patch.id);
   if (place < 0) throw invalid(`${at}/id`);
   const message = draft.list[place];
@@ -254,6 +294,7 @@ function applyPatch(draft, patch, at) {
 
 function applySwipes(message, { add_swipe: added, delete_swipe: gone, swipe_order: order, swipe_id: active }, at) {
   if (added) {
+    if (/\0/.test(added.mes)) throw invalid(`${at}/add_swipe/mes`);
     message.swipes.push(added.mes);
     message.swipe_info.push({ extra: added.extra ?? {} });
     message.swipe_id = message.swipes.length - 1;
@@ -277,7 +318,7 @@ function applySwipes(message, { add_swipe: added, delete_swipe: gone, swipe_orde
   }
 }
 
-function applyValues(message, { set = {}, extra, splice }, at) {
+function applyValues(message, { set = {}, extra, data, splice }, at) {
   for (const [field, value] of Object.entries(set)) {
     if (!SET.includes(field)) throw invalid(`${at}/set/${field}`);
     if (field === "mes" && (typeof value !== "string" || /\0/.test(value))) throw invalid(`${at}/set/mes`);
@@ -287,6 +328,14 @@ function applyValues(message, { set = {}, extra, splice }, at) {
   if (extra) {
     const info = message.swipe_info[message.swipe_id];
     message.swipe_info[message.swipe_id] = { ...info, extra: mergePatch(info.extra ?? {}, extra) };
+  }
+  if (data) {
+    const info = message.swipe_info[message.swipe_id];
+    const { namespace, values = {}, clear = [] } = data;
+    const kept = Object.entries({ ...info.extra?.[namespace], ...values }).filter(([key]) => !clear.includes(key));
+    const rest = mergePatch(info.extra ?? {}, { [namespace]: null });
+    const now = kept.length ? { [namespace]: Object.fromEntries(kept) } : {};
+    message.swipe_info[message.swipe_id] = { ...info, extra: { ...rest, ...now } };
   }
   if (splice) {
     const text = message.swipes[message.swipe_id];

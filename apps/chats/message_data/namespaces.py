@@ -10,6 +10,7 @@ from django.conf import settings
 from apps.common.problems import FieldError, Invalid, TooLarge, pointer_of
 
 RECAP_NAMESPACE = "auto_recap_memory"
+MAX_NAMESPACE_LENGTH, MAX_KEY_LENGTH = 96, 255  # characters
 
 
 @dataclass(frozen=True)
@@ -97,18 +98,22 @@ def check_extra(extra: Mapping[str, Any], changes: Mapping[str, Any], pointer: s
 
 @dataclass(frozen=True)
 class DataChange:
-    """A change of a namespace: the ``values`` to set, which may be null, and the keys to delete in ``clear``."""
+    """A change of a namespace: the ``values`` to set, which may be null, and the keys to delete in ``clear``.
+
+    ``pointer`` is the JSON pointer of the values in the request.
+    """
 
     namespace: str
     values: Mapping[str, Any] = field(default_factory=dict)
     clear: frozenset[str] = frozenset()
+    pointer: str = "/data"
 
     def apply(self, extra: Mapping[str, Any]) -> dict[str, Any]:
         """Return ``extra`` after the change. Raise Invalid, TooLarge."""
         known = namespace_of(extra, self.namespace)
         data = {key: value for key, value in (known | dict(self.values)).items() if key not in self.clear}
-        check_values(self.namespace, self.values, "/data")
-        check_size(self.namespace, data, "/data")
+        check_values(self.namespace, self.values, self.pointer)
+        check_size(self.namespace, data, self.pointer)
         if data:
             return {**extra, self.namespace: data}
         return {key: value for key, value in extra.items() if key != self.namespace}

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from apps.chats.change_log import Changes, changes_since, rev_of
+from apps.chats.change_log import Changes, HistoryGone, changes_since, rev_of
 from apps.chats.formats.parsed import ParsedMessage
 from apps.chats.locking import (
     NO_INTEGRITY,
@@ -170,7 +170,10 @@ def _rebased_batch(chat: Chat, patches: Sequence[Patch], guard: Guard) -> Batch:
     known_rev = rev_of(chat, guard.integrity)
     if known_rev is None:
         raise IntegrityConflict.for_chat(chat, guard)
-    since = changes_since(chat, known_rev)
+    try:
+        since = changes_since(chat, known_rev)
+    except HistoryGone:  # trimmed meanwhile, which takes no lock
+        raise IntegrityConflict.for_chat(chat, guard) from None
     try:
         batch = Batch(chat, patches, since)
     except Invalid as invalid:

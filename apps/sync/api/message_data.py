@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats.locking import Guard
-from apps.chats.message_data.namespaces import DataChange, namespace_of
+from apps.chats.message_data.namespaces import MAX_KEY_LENGTH, MAX_NAMESPACE_LENGTH, DataChange, namespace_of
 from apps.chats.message_data.recaps import Recap, recap_edit, recap_of, recap_removal
 from apps.chats.models import Message, Swipe
 from apps.chats.operations import Patch, patch_messages
@@ -23,7 +23,6 @@ from apps.common.strict_json import storage_errors
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
 from apps.sync.api.views import chat_state
 
-MAX_NAMESPACE_LENGTH, MAX_KEY_LENGTH = 96, 255  # characters
 SWIPE_PARAMETER = OpenApiParameter(
     "swipe", OpenApiTypes.STR, description="The position of a swipe, or `previous`. Default: the active one."
 )

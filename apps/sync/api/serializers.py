@@ -13,6 +13,7 @@ from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.formats.sillytavern import MAX_SWIPES, NO_HEADER
 from apps.chats.formats.sillytavern_lines import parse_message
 from apps.chats.locking import Guard
+from apps.chats.message_data.namespaces import MAX_KEY_LENGTH, MAX_NAMESPACE_LENGTH, DataChange
 from apps.chats.models import Chat, Participant
 from apps.chats.operations.patches import Patch, Splice
 from apps.chats.serializers import MessageInputSerializer, MessageSerializer, SendDateField
@@ -116,6 +117,19 @@ class SpliceSerializer(StrictSerializer):
     insert = TextField(default="")
 
 
+class DataPatchSerializer(StrictSerializer):
+    """Changes to the data that programs store with the active swipe."""
+
+    namespace = TextField(max_length=MAX_NAMESPACE_LENGTH, allow_blank=False)
+    values = JSONObjectField(default=dict, help_text="Keys to set. null is a value.")
+    clear = serializers.ListField(child=TextField(), default=list, max_length=1000, help_text="Keys to delete.")
+
+    def validate_values(self, values: dict[str, Any]) -> dict[str, Any]:
+        if not all(0 < len(key) <= MAX_KEY_LENGTH for key in values):
+            raise serializers.ValidationError(f"A key must have 1 to {MAX_KEY_LENGTH} characters.")
+        return values
+
+
 class PatchSerializer(StrictSerializer):
     """Changes to one message, applied in the order of ``Patch``. ``delete`` can't be combined with others."""
 
@@ -130,6 +144,7 @@ class PatchSerializer(StrictSerializer):
     swipe_id = PositionField(required=False)
     set = PatchSetSerializer(required=False)
     extra = JSONObjectField(required=False)
+    data = DataPatchSerializer(required=False)  # type: ignore[assignment]
     splice = SpliceSerializer(required=False)
     insert_before = MessageInputSerializer(required=False)
     move_to = PositionField(required=False)
@@ -171,11 +186,16 @@ def _patch(item: dict[str, Any], chat: Chat, pointer: str) -> Patch:
         swipe_order=tuple(item["swipe_order"]) if "swipe_order" in item else None,
         swipe_id=item.get("swipe_id"),
         extra=item.get("extra"),
+        data=_data_change(item["data"], f"{pointer}/data/values") if "data" in item else None,
         splice=Splice(**splice) if splice else None,
         insert_before=_parse_input(message, chat, f"{pointer}/insert_before") if message else None,
         move_to=item.get("move_to"),
         delete=item.get("delete", False),
     )
+
+
+def _data_change(item: dict[str, Any], pointer: str) -> DataChange:
+    return DataChange(item["namespace"], item["values"], frozenset(item["clear"]), pointer)
 
 
 def _values(fields: dict[str, Any], chat: Chat, pointer: str) -> dict[str, Any]:

@@ -1,18 +1,17 @@
 // The state of a chat as the server has it, with the unsent edits over it, and how writes and changes move it on.
-import { mergePatch, patchAt, same } from "./documents.js";
+import { mergePatch } from "./documents.js";
 import { follow } from "./live.js";
 import { currentOf, edited, locateSwipe } from "./messages.js";
 import { Outbox } from "./outbox.js";
 import { firstBatch, mergePatchOf, patchesOf } from "./patches.js";
 import { readMessages } from "./reading.js";
-import { rebase } from "./rebase.js";
+import { isOfDocument, movesSwipes, rebase, samePlace, withEdit } from "./rebase.js";
 import { Replica } from "./replica.js";
 import { Delay } from "./transport.js";
 
 const MAX_TRIES = 10; // of reading a window that is being written
 const COMPLETED = new Set(["append", "insert", "add_swipe"]); // by the server, with what was left out
-const SWIPES = new Set(["delete_swipe", "swipe_order"]);
-const REPEATABLE = new Set(["field", "extra", "delete"]);
+const REPEATABLE = new Set(["field", "extra", "data", "delete"]);
 
 /** All of ChatSync but the writing. */
 export class ChatState extends Outbox {
@@ -89,8 +88,7 @@ export class ChatState extends Outbox {
 
   /** The chat's metadata, with unsent edits in them. */
   get metadata() {
-    return this.laid.filter(({ type }) => type === "metadata")
-      .reduce((all, { path, value }) => mergePatch(all, patchAt(path, value)), this.#metadata ?? {});
+    return this.laid.filter(isOfDocument).reduce(withEdit, this.#metadata ?? {});
   }
 
   get knowsMetadata() {
@@ -114,10 +112,9 @@ export class ChatState extends Outbox {
   }
 
   /** Where the swipe of an edit that was set aside is by now; its `swipe` is undefined where that is gone. */
-  swipeNow(edit) {
-    const message = this.message(edit.id);
+  swipeNow(edit, message = this.message(edit.id)) {
     if (!message?.swipes || (edit.swipe ?? null) === null) return {};
-    const text = edit.type === "field" ? edit.theirs : edit.text;
+    const text = edit.type === "field" ? edit[edit.state === "conflict" ? "theirs" : "base"] : edit.text;
     return { swipe: locateSwipe(message, edit.swipe, text) ?? undefined, active: message.swipe_id };
   }
 
@@ -131,7 +128,7 @@ export class ChatState extends Outbox {
     if (type === "append" || (type === "insert" && before === null)) {
       // Without an integrity, or a message that somebody else wrote alike would pass for this one.
       const messages = [value].flat();
-      return post("append/", { messages }, { key, late: { integrity, on_conflict: "rebase", messages } });
+      return post("append/", { messages }, { key });
     }
     if (type === "metadata") return post("patch-metadata/", { integrity, metadata: mergePatchOf(batch) });
     const patches = patchesOf(batch, (edit) => this.#placeOf(edit));
@@ -140,16 +137,30 @@ export class ChatState extends Outbox {
     return post("patch/", { integrity, ...rebased, patches }, COMPLETED.has(type) ? { key } : {});
   }
 
+  /** The index that a move leads to; undefined where the messages it names are not in the window. */
   #placeOf({ id, before, value }) {
     if (before === undefined) return value;
-    const [own, anchor] = [this.replica.get(id)?.index, before && this.replica.get(before)?.index];
-    if (before === null) return this.replica.total - 1;
+    const [own, anchor] = [this.replica.indexOf(id), before === null ? this.replica.count : this.replica.indexOf(before)];
+    if (own === undefined || anchor === undefined) return undefined;
     return own < anchor ? anchor - 1 : anchor;
+  }
+
+  readFirst([edit]) {
+    return edit.type === "move" && this.#placeOf(edit) === undefined ? () => this.#readPlaces(edit) : null;
+  }
+
+  async #readPlaces(edit) {
+    const all = await readMessages(this, this.path, { from: 0, limit: Infinity });
+    if (this.blocked) return;
+    if (all?.integrity !== this.state.integrity) return void (await this.readChanges());
+    this.replica.placeAll(all.messages);
+    if (this.#placeOf(edit) === undefined) this.drop(edit); // one of its messages isn't in this chat
   }
 
   accepted(edits, reply) {
     if (reply.rev <= this.state.rev) return true;
-    if (reply.rev !== this.state.rev + 1 || edits.some(({ type }) => COMPLETED.has(type))) return false;
+    // Nothing applied: it was in effect already, and the rev is that of somebody else's write.
+    if (reply.rev !== this.state.rev + 1 || !reply.applied || edits.some(({ type }) => COMPLETED.has(type))) return false;
     if (!edits.map((edit) => this.#applyOwn(edit)).every(Boolean)) {
       this.#wantAgain();
       return false;
@@ -165,14 +176,16 @@ export class ChatState extends Outbox {
     if (edit.type === "move") return this.replica.move(edit.id, this.#placeOf(edit));
     const message = edit.id && this.replica.get(edit.id);
     if (message) this.replica.replace(edited(message, edit));
-    for (const other of this.edits) if (other.state === "conflict") this.#follow(other, edit);
+    for (const other of this.edits) if (["conflict", "refused"].includes(other.state)) this.#follow(other, edit);
     return true;
   }
 
   /** Keep an edit that was set aside in line with what was written after it. */
   #follow(parked, edit) {
-    if (samePlace(parked, edit)) parked.theirs = edit.value;
-    else if (parked.id === edit.id && SWIPES.has(edit.type)) Object.assign(parked, this.swipeNow(parked));
+    if (samePlace(parked, edit)) parked[parked.state === "conflict" ? "theirs" : "base"] = edit.value;
+    else if (parked.id === edit.id && movesSwipes(edit)) {
+      Object.assign(parked, this.swipeNow(parked, this.replica.get(edit.id)));
+    }
   }
 
   #deleted(edit) {
@@ -249,10 +262,38 @@ export class ChatState extends Outbox {
   /** Bring the unsent edits onto a newer state. */
   #bring(delta) {
     this.dropStored();
-    const { done, conflicts } = rebase(this.edits, delta);
     if (delta.metadata) this.#metadata = delta.metadata;
+    this.#rebase(this.edits, delta);
+  }
+
+  #rebase(edits, delta) {
+    const { done, conflicts } = rebase(edits, delta);
     for (const edit of done) this.drop(edit);
     for (const edit of conflicts) this.park(edit, "conflict");
+  }
+
+  /** @param {import("./edits.js").Edit} refused */
+  withoutRefused(refused) {
+    const before = this.laid.filter(({ n, id }) => n < refused.n && id === refused.id);
+    const known = this.replica.get(refused.id);
+    const message = known && before.reduce(edited, withAllSwipes(known));
+    if (message && refused.type === "add_swipe") this.#withoutSwipe(refused, message.swipes.length);
+    this.#rebase(this.waiting.filter(({ n }) => n > refused.n), {
+      touched: new Map(message ? [[message.id, message]] : []),
+      deleted: new Set(),
+      metadata: isOfDocument(refused) ? before.filter(isOfDocument).reduce(withEdit, this.#metadata ?? {}) : null,
+    });
+  }
+
+  /**
+   * What was written on a swipe that wasn't added is nowhere else.
+   * @param {import("./edits.js").Edit} refused @param {number} position that the swipe would have had
+   */
+  #withoutSwipe({ n, id }, position) {
+    for (const edit of this.waiting.filter((other) => other.n > n && other.id === id)) {
+      if (edit.swipe === position) this.park(edit, "conflict", { theirs: null, gone: true });
+      else if (["swipe_id", "delete_swipe"].includes(edit.type) && edit.value === position) this.drop(edit);
+    }
   }
 
   /** The log doesn't reach back to the known state: read the whole chat. Whether it stood still meanwhile. */
@@ -273,9 +314,8 @@ export class ChatState extends Outbox {
   }
 }
 
-
-const samePlace = (a, b) => a.type === b.type && a.id === b.id && a.field === b.field && a.swipe === b.swipe
-  && same(a.path, b.path);
+/** A message whose document may not tell its swipes. */
+const withAllSwipes = (message) => ({ swipes: [message.mes], swipe_info: [{ extra: message.extra }], swipe_id: 0, ...message });
 
 const withMetadata = (metadata, change) =>
   change.metadata_replaced ? change.metadata : mergePatch(metadata, change.metadata);

@@ -1,9 +1,12 @@
 // A chat, kept in step with the server.
 import { ChatState } from "./chat-state.js";
-import { leavesOf, same, valueAt } from "./documents.js";
+import { isObject, leavesOf, same, valueAt, withEntry } from "./documents.js";
+import { entryOf } from "./edits.js";
 import { activeSwipe, extraOf, textOf } from "./messages.js";
 import { writeLeaf } from "./settings.js";
 import { mergeText } from "./text.js";
+
+const RECAPS = "auto_recap_memory"; // the namespace of recaps
 
 /**
  * One chat. Edits return at once and are sent by themselves; `await flush()` waits until they have arrived.
@@ -53,7 +56,7 @@ export class ChatSync extends ChatState {
     const gone = Object.hasOwn(edit, "swipe") && edit.swipe === undefined;
     if (gone) this.contest({ ...bare(edit), value, theirs: null, gone });
     else if (type === "field") this.#write({ ...bare(edit), value }, theirs, edit.theirs);
-    else if (type === "extra") this.#writeOver(edit, value, theirs, this.nowOf(edit) ?? edit.theirs);
+    else if (type === "extra" || type === "data") this.#writeOver(edit, value, theirs, this.nowOf(edit) ?? edit.theirs);
     else if (type === "metadata") this.#writeOver(edit, value, theirs, valueAt(this.metadata, path));
     else this.#deleteSeen(id, [theirs, ...edit.texts]);
   }
@@ -78,7 +81,7 @@ export class ChatSync extends ChatState {
       if (other.id !== id || other.state === "conflict") continue;
       if (this.isSent(other) || other.state === "stored") return null;
       if (other.type === "field" && other.field === field && other.swipe === swipe) return other;
-      if (other.type !== "field" && other.type !== "extra") return null;
+      if (!["field", "extra", "data"].includes(other.type)) return null;
     }
     return null;
   }
@@ -99,6 +102,62 @@ export class ChatSync extends ChatState {
       const now = message ? valueAt(extraOf(message, swipe), path) : undefined;
       writeLeaf(this, { type: "extra", id, swipe, active: swipe, text, path, value }, now);
     }
+  }
+
+  /**
+   * The data that programs keep with a message, of one namespace, with the unsent edits in it.
+   * @param {string} id @param {string} namespace
+   * @param {{swipe?: number | "previous"}} [options] swipe: another one than the active
+   * @returns {Promise<object>} empty where there is none; rejects where the server can't be asked
+   */
+  async getData(id, namespace, { swipe } = {}) {
+    const message = this.message(id);
+    if (message?.swipes) {
+      const position = swipe === "previous" ? message.swipe_id - 1 : swipe ?? message.swipe_id;
+      const data = extraOf(message, position)[namespace];
+      return isObject(data) ? data : {};
+    }
+    const query = swipe === undefined ? "" : `?swipe=${swipe}`;
+    const { status, body } = await this.ask("GET", `${this.path}messages/${id}/data/${encodeURIComponent(namespace)}/${query}`);
+    if (status !== 200) throw body;
+    const edits = this.laid.filter((edit) => edit.type === "data" && edit.id === id && swipe === undefined);
+    return edits.reduce((all, { path, value }) => withEntry(all, path, value), { [namespace]: body })[namespace] ?? {};
+  }
+
+  /**
+   * Set keys of a namespace of a message's active swipe; null is a value.
+   * @param {string} id @param {string} namespace @param {object} values
+   * @param {{clear?: string[]}} [options] clear: keys to delete
+   */
+  editData(id, namespace, values, { clear = [] } = {}) {
+    const message = this.message(id);
+    const swipe = activeSwipe(message);
+    const text = message ? textOf(message, swipe) : null;
+    const entries = [...Object.entries(values), ...clear.map((key) => [key, undefined])];
+    for (const [key, value] of entries) {
+      const path = [namespace, key];
+      const edit = { type: "data", id, swipe, active: swipe, text, path, value: entryOf(value) };
+      writeLeaf(this, edit, message?.extra ? this.nowOf(edit) : undefined);
+    }
+  }
+
+  /** Move the value of a key to a new name, if there is one. @param {string} id @param {string} namespace */
+  async moveData(id, namespace, from, to) {
+    const data = await this.getData(id, namespace);
+    if (Object.hasOwn(data, from)) this.editData(id, namespace, { [to]: data[from] }, { clear: [from] });
+  }
+
+  /** Write the recap of a message; null clears it. @param {string} id @param {string | null} text */
+  editRecap(id, text) {
+    const cleared = { error: null, reasoning: null, prefill: null };
+    const edited = text === null ? { edited: false, exclude: false } : { edited: true };
+    this.editData(id, RECAPS, { memory: text, ...cleared, ...edited });
+  }
+
+  /** The recap of a message, null where there is none. @param {string} id @param {{swipe?: number | "previous"}} [options] */
+  async getRecap(id, options) {
+    const { memory, prefill } = await this.getData(id, RECAPS, options);
+    return typeof memory === "string" ? `${prefill ?? ""}${memory}` : null;
   }
 
   /** Deep merge (RFC 7396) into the chat's metadata. @param {object} changes */

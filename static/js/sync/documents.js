@@ -62,5 +62,25 @@ export function valueAt(document, path) {
   return value ?? null;
 }
 
+/** The value at a path, in a list, as null is a value too; empty where there is none. @returns {any[]} */
+export function entryAt(document, path) {
+  const [namespace, key] = path;
+  const data = document[namespace];
+  return isObject(data) && Object.hasOwn(data, key) ? [data[key]] : [];
+}
+
+/**
+ * `document` with an entry as `entryAt` returns it. A namespace without keys is removed.
+ * @param {object} document @param {string[]} path @param {any[]} entry @returns {object}
+ */
+export function withEntry(document, path, entry) {
+  const [namespace, key] = path;
+  const data = isObject(document[namespace]) ? document[namespace] : {};
+  const kept = Object.entries(data).filter(([other]) => other !== key);
+  const now = Object.fromEntries([...kept, ...entry.map((value) => [key, value])]);
+  const rest = Object.entries(document).filter(([other]) => other !== namespace);
+  return Object.fromEntries(Object.keys(now).length ? [...rest, [namespace, now]] : rest);
+}
+
 /** Whether one of two paths lies within the other. */
 export const related = (a, b) => a.slice(0, b.length).every((key, n) => key === b[n]);

@@ -29,8 +29,8 @@ import { newKey } from "./transport.js";
  * @property {string | null} [before] id of the message that an insert or a move stands before
  * @property {string} [field] of the message
  * @property {number} [swipe]
- * @property {string[]} [path] in the metadata or the settings
- * @property {any} [value]
+ * @property {string[]} [path] in the metadata or the settings; of data: [namespace, key]
+ * @property {any} [value] of data: in a list, which is empty where the key is cleared; so are base and theirs
  * @property {any} [base] the value that was edited
  * @property {any} [theirs] in a conflict: what others wrote
  * @property {boolean} [gone] in a conflict: what it belongs to is gone
@@ -42,13 +42,16 @@ import { newKey } from "./transport.js";
  * @property {object} [patch]
  */
 
+/** What an edit of data holds: null is a value, undefined is none. */
+export const entryOf = (value) => (value === undefined ? [] : [value]);
+
 /** The edits of one tab to one chat, or to the settings. */
 export class KeptEdits extends EventTarget {
   /** The state of the server that is known here. @type {{integrity: string, rev: number} | null} */
   state = null;
   /** Those that the server hasn't got, in their order. @type {Edit[]} */
   edits = [];
-  /** The write whose reply is not known: {key, method, path, body, late, edits: [n], since}. */
+  /** The write whose reply is not known: {key, method, path, body, edits: [n]}. */
   sending = null;
   /** The `n` of the last edit. */
   last = 0;
@@ -143,9 +146,11 @@ export class KeptEdits extends EventTarget {
       const retry = () => { edit.state = "waiting"; this.edited(true); };
       return this.emit("refused", { edit, problem: edit.problem, retry, discard });
     }
-    const { id = null, field, path, base, value: mine, theirs } = edit;
+    const { id = null, field, path, theirs: seen } = edit;
+    const isData = edit.type === "data";
+    const [base, mine, theirs] = [edit.base, edit.value, seen].map((value) => (isData && value ? value[0] : value));
     // Decided by who saw this `theirs`; what came later is merged with it.
-    const resolve = (value) => this.#resolve(edit, value, theirs);
+    const resolve = (value) => this.#resolve(edit, isData ? entryOf(value) : value, seen);
     return this.emit("conflict", { id, field: field ?? edit.type, path, base, mine, theirs, edit, resolve, discard });
   }
 

@@ -1,5 +1,5 @@
 // Messages as documents of the API: what an edit makes of one, and to which of its swipes an edit belongs.
-import { mergePatch, patchAt, valueAt } from "./documents.js";
+import { entryAt, mergePatch, patchAt, valueAt, withEntry } from "./documents.js";
 
 /** The position of the active swipe; null where the document doesn't tell its swipes. */
 export const activeSwipe = (message) => (message?.swipes ? message.swipe_id : null);
@@ -15,6 +15,7 @@ export function extraOf(message, swipe) {
 /** What the edit changes, as it is in `message`; null where it isn't known. */
 export function currentOf(message, edit) {
   if (edit.type === "extra") return valueAt(extraOf(message, edit.swipe), edit.path);
+  if (edit.type === "data") return entryAt(extraOf(message, edit.swipe), edit.path);
   return edit.field === "mes" ? textOf(message, edit.swipe) : message[edit.field] ?? null;
 }
 
@@ -48,6 +49,8 @@ export function edited(message, edit) {
       return { ...message, [edit.field]: edit.value, ...(edit.field === "is_system" ? { hidden: edit.value } : {}) };
     case "extra":
       return withExtra(message, edit.swipe, mergePatch(extraOf(message, edit.swipe), patchAt(edit.path, edit.value)));
+    case "data":
+      return withExtra(message, edit.swipe, withEntry(extraOf(message, edit.swipe), edit.path, edit.value));
     case "add_swipe": {
       const { mes = "", extra = {} } = edit.value;
       const [swipes, infos] = [[...(message.swipes ?? [message.mes]), mes], [...(message.swipe_info ?? [{}]), { extra }]];

@@ -1,10 +1,10 @@
 // Edits that the server hasn't got yet: kept in storage, sent one write at a time, tried again until they arrive.
 import { KeptEdits } from "./edits.js";
 import { LeftBehind } from "./left.js";
+import { movesSwipes, samePlace } from "./rebase.js";
 import { Delay, Transport, backoff, newKey } from "./transport.js";
 
 const KEY_REUSED = "/problems/idempotency-key-reused";
-const KEY_LIFE = 20 * 3600_000; // ms; the server knows a key for at least 24 h
 
 /** @typedef {import("./edits.js").Edit} Edit */
 
@@ -45,15 +45,19 @@ export class Outbox extends KeptEdits {
 
   /**
    * Return the write that sends the first of these edits. `key`: where it has to be the same however often the write
-   * is made; `late`: the body once the server may have forgotten the key.
+   * is made.
    * @param {Edit[]} _edits @param {boolean} [_leaving] whether the page is being left
-   * @returns {{edits: Edit[], key?: string, method: string, path: string, body: object, late?: object}}
+   * @returns {{edits: Edit[], key?: string, method: string, path: string, body: object}}
    */
   batchOf(_edits, _leaving) { throw new Error("a kind of outbox says what it sends"); }
+  /** @param {Edit[]} _edits @returns {(() => Promise<void>) | null} what has to be read before the first is sent */
+  readFirst(_edits) { return null; }
   /** A write was stored. @returns {boolean} whether the known state now is that of `reply` */
   accepted(_edits, _reply) { return false; }
   /** A write met a newer state: take in what `problem` says. @returns {Promise<boolean>} whether trying again makes sense */
   async conflicted(_sent, _problem) { return false; }
+  /** An edit was refused: bring later ones, which may build on it, onto the state without it. @param {Edit} _refused */
+  withoutRefused(_refused) {}
   /** Read what others wrote. */
   async readChanges() {}
 
@@ -175,11 +179,15 @@ export class Outbox extends KeptEdits {
   /** What to do next. Changes are not read while the reply to a write is open: they may hold that write. */
   #task() {
     if (this.closed || this.blocked) return null;
-    const due = this.waiting.some((edit) => edit.n <= this.#dueTo);
+    const due = this.#dueEdits;
     if (this.sending) return () => this.#exclusive(() => this.#send());
     if (this.#behind) return () => this.#read();
-    if (due && this.state) return () => this.#exclusive(() => this.#send());
+    if (due.length && this.state) return this.readFirst(due) ?? (() => this.#exclusive(() => this.#send()));
     return null;
+  }
+
+  get #dueEdits() {
+    return this.waiting.filter((edit) => edit.n <= this.#dueTo);
   }
 
   #exclusive(task) {
@@ -198,10 +206,10 @@ export class Outbox extends KeptEdits {
   }
 
   #prepare(leaving = false) {
-    const due = this.waiting.filter((edit) => edit.n <= this.#dueTo);
-    if (this.sending || due.length === 0 || !this.state) return;
+    const due = this.#dueEdits;
+    if (this.sending || due.length === 0 || !this.state || this.readFirst(due)) return;
     const { edits, key = newKey(), ...write } = this.batchOf(due, leaving);
-    this.sending = { ...write, key, edits: edits.map(({ n }) => n), since: Date.now() };
+    this.sending = { ...write, key, edits: edits.map(({ n }) => n) };
   }
 
   async #send() {
@@ -222,9 +230,8 @@ export class Outbox extends KeptEdits {
   }
 
   #request() {
-    const { method, path, key, body, late, since } = this.sending;
-    const forgotten = late && Date.now() - since > KEY_LIFE;
-    return this.ask(method, path, { body: JSON.stringify(forgotten ? late : body), key, keepalive: true });
+    const { method, path, key, body } = this.sending;
+    return this.ask(method, path, { body: JSON.stringify(body), key, keepalive: true });
   }
 
   /** A request to the server. Throws Delay. */
@@ -241,7 +248,7 @@ export class Outbox extends KeptEdits {
     } else if ([401, 403, 404].includes(reply.status)) {
       this.block(reply);
     } else if (reply.body?.type === KEY_REUSED) {
-      // The key is this edit's own, so an earlier sending of it has arrived.
+      // No other write has this key, so an earlier sending of this one has arrived.
       this.#done(edits, null, false);
     } else {
       this.#refuse(edits, reply);
@@ -265,7 +272,20 @@ export class Outbox extends KeptEdits {
     const guilty = edits.filter((edit) => named.has(edit.patch));
     this.sending = null;
     if (guilty.length === 0 && edits.length > 1) for (const edit of edits) edit.alone = true;
-    else for (const edit of edits.length === 1 ? edits : guilty) this.park(edit, "refused", { problem });
+    else for (const edit of edits.length === 1 ? edits : guilty) this.#setAside(edit, problem);
+  }
+
+  /** Park a refused edit or, where a later one of the same place replaces it, have that one start where it started. */
+  #setAside(edit, problem) {
+    const later = this.waiting.find((other) =>
+      other.n > edit.n && other.id === edit.id && (samePlace(other, edit) || movesSwipes(other)));
+    if (later && samePlace(later, edit)) {
+      Object.assign(later, { base: edit.base, text: edit.text });
+      this.drop(edit);
+    } else {
+      this.withoutRefused(edit);
+      this.park(edit, "refused", { problem });
+    }
   }
 
   /** @param {{status: number, body: any}} reply */

@@ -63,6 +63,7 @@ function partsOf(edit, placeOf) {
   switch (type) {
     case "field":
     case "extra": return onSwipe(edit, valuePart(edit));
+    case "data": return onSwipe(edit, { data: dataPart(edit) });
     case "delete": return [{ id, delete: true }];
     case "insert": return [{ id: edit.before, insert_before: value }];
     case "move": return [{ id, move_to: placeOf(edit) }];
@@ -78,6 +79,10 @@ function valuePart({ type, field, path, base, value }) {
   return size(part) < size(whole) ? part : whole;
 }
 
+function dataPart({ path: [namespace, key], value }) {
+  return value.length ? { namespace, values: { [key]: value[0] } } : { namespace, clear: [key] };
+}
+
 /** A text or its data belongs to the swipe it was written on; where another is active now, that one stays so. */
 function onSwipe({ id, swipe, active, type, field }, part) {
   const ofMessage = type === "field" && field !== "mes";
@@ -88,14 +93,27 @@ function onSwipe({ id, swipe, active, type, field }, part) {
 const PLAIN = new Set(["id", "set", "extra", "splice"]);
 
 function goTogether(first, second) {
+  if (first.data || second.data) return first.id === second.id && [first, second].every(isData) && sameNamespace(first, second);
   if (first.id !== second.id || ![...Object.keys(first), ...Object.keys(second)].every((key) => PLAIN.has(key))) return false;
   const [text, other] = [first, second].map((patch) => Boolean(patch.splice || Object.hasOwn(patch.set ?? {}, "mes")));
   return !(text && other) && !(first.extra && second.extra && overlap(first.extra, second.extra));
 }
 
+const isData = (patch) => Object.keys(patch).every((key) => key === "id" || key === "data");
+
+const sameNamespace = (first, second) => first.data.namespace === second.data.namespace;
+
+function bothData({ namespace, values = {}, clear = [] }, second) {
+  const both = { ...values, ...second.values };
+  const gone = [...clear, ...(second.clear ?? [])].filter((key) => !Object.hasOwn(second.values ?? {}, key));
+  const set = Object.entries(both).filter(([key]) => !gone.includes(key));
+  return { namespace, ...(set.length ? { values: Object.fromEntries(set) } : {}), ...(gone.length ? { clear: gone } : {}) };
+}
+
 const overlap = (a, b) => Object.keys(b).some((key) => Object.hasOwn(a, key));
 
 function together(first, second) {
+  if (second.data) return { ...first, data: bothData(first.data, second.data) };
   const both = { ...first, ...second };
   if (first.set && second.set) both.set = { ...first.set, ...second.set };
   if (first.extra && second.extra) both.extra = { ...first.extra, ...second.extra };

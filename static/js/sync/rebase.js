@@ -35,9 +35,21 @@ export function rebase(edits, delta) {
 /** Whether an edit is of the metadata or the settings, which are one document each. */
 export const isOfDocument = ({ type }) => type === "metadata" || type === "setting";
 
+const VALUES = new Set(["field", "extra", "data", "metadata", "setting"]);
+
+/** Whether the later of two edits replaces what the earlier one wrote. */
+export const samePlace = (a, b) => VALUES.has(a.type) && a.type === b.type && a.id === b.id && a.field === b.field
+  && a.swipe === b.swipe && same(a.path, b.path);
+
+/** Whether an edit gives the swipes of its message other positions. */
+export const movesSwipes = ({ type }) => type === "delete_swipe" || type === "swipe_order";
+
+/** The metadata or the settings with an edit in them. @param {any} document @param {import("./edits.js").Edit} edit */
+export const withEdit = (document, { path, value }) => mergePatch(document, patchAt(path, value));
+
 /** Later edits were made on top of this one. */
 function advance(now, edit) {
-  if (isOfDocument(edit) && now.metadata) now.metadata = mergePatch(now.metadata, patchAt(edit.path, edit.value));
+  if (isOfDocument(edit) && now.metadata) now.metadata = withEdit(now.metadata, edit);
   const message = now.touched.get(edit.id);
   if (message) now.touched.set(edit.id, edited(message, edit));
 }
@@ -64,7 +76,7 @@ function reanchored(edit, now) {
 /** @returns {Outcome} */
 function onDeleted(edit) {
   if (edit.state === "conflict") return { verdict: "keep", change: { theirs: null, gone: true } };
-  const writes = ["field", "extra", "add_swipe"].includes(edit.type);
+  const writes = ["field", "extra", "data", "add_swipe"].includes(edit.type);
   return writes ? { verdict: "conflict", change: { theirs: null, gone: true } } : DONE;
 }
 
@@ -72,7 +84,8 @@ function onDeleted(edit) {
 function onMessage(edit, message) {
   switch (edit.type) {
     case "field":
-    case "extra": return onValue(edit, message);
+    case "extra":
+    case "data": return onValue(edit, message);
     case "delete": return onDelete(edit, message);
     case "swipe_id":
     case "delete_swipe": return onSwipe(edit, message);
@@ -83,6 +96,8 @@ function onMessage(edit, message) {
 
 /** @returns {Outcome} */
 function onValue(edit, message) {
+  // Of two values, the one that isn't mine is the one that I changed.
+  if (edit.field === "is_system") return same(message.is_system, edit.value) ? DONE : KEEP;
   if (edit.type === "field" && edit.field !== "mes") return merged(edit, message[edit.field] ?? null);
   const swipe = locateSwipe(message, edit.swipe, edit.text);
   if (swipe === null) return { verdict: "conflict", change: { theirs: null, gone: true } };

@@ -10,6 +10,8 @@ export class Replica {
   toEnd = false;
   /** Messages known by themselves: id -> document, maybe of some fields only. */
   #single = new Map();
+  /** Indexes of all messages in the present state: id -> index; null while they aren't known. */
+  #places = null;
 
   /** Whether the window holds the whole chat. */
   get isWhole() {
@@ -19,6 +21,21 @@ export class Replica {
   /** @returns {object | undefined} */
   get(id) {
     return this.messages.find((message) => message.id === id) ?? this.#single.get(id);
+  }
+
+  /** @returns {number | undefined} the index of a message, where it is known */
+  indexOf(id) {
+    return this.messages.find((message) => message.id === id)?.index ?? this.#places?.get(id);
+  }
+
+  /** @returns {number | undefined} the number of messages, where it is known */
+  get count() {
+    return this.total ?? this.#places?.size;
+  }
+
+  /** @param {object[]} messages all of the present state */
+  placeAll(messages) {
+    this.#places = new Map(messages.map(({ id, index }) => [id, index]));
   }
 
   /** @param {{from: number, total: number, messages: object[]}} window */
@@ -52,6 +69,7 @@ export class Replica {
    * @returns {boolean} whether the window is exact; if not it has to be reloaded
    */
   apply(touched, deleted) {
+    if (touched.size || deleted.size) this.#places = null;
     for (const id of deleted) this.#single.delete(id);
     for (const [id, message] of touched) if (this.#single.has(id)) this.#single.set(id, message);
     if (this.total === null) return true;
@@ -84,6 +102,7 @@ export class Replica {
 
   /** Put in newer versions, and forget single messages that are gone. @param {Map<string, object>} all of the chat */
   refresh(all) {
+    this.#places = null;
     for (const id of this.#single.keys()) if (!all.has(id)) this.#single.delete(id);
     this.messages = this.messages.filter(({ id }) => all.has(id));
     for (const message of all.values()) this.replace(message);
@@ -91,6 +110,7 @@ export class Replica {
 
   /** @returns {boolean} whether the window is exact */
   remove(id) {
+    this.#places = null;
     this.#single.delete(id);
     const at = this.messages.findIndex((message) => message.id === id);
     if (at < 0) return this.total === null;
@@ -101,6 +121,7 @@ export class Replica {
 
   /** Have a message of the window at another index of it. @returns {boolean} whether the window is exact */
   move(id, index) {
+    this.#places = null;
     if (this.total === null) return true;
     const at = this.messages.findIndex((message) => message.id === id);
     const to = index - this.from;

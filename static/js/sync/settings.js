@@ -1,8 +1,8 @@
 // Settings of a user, kept in step with the server by key.
-import { isObject, leavesOf, mergePatch, patchBetween, related, same, valueAt, patchAt } from "./documents.js";
+import { isObject, leavesOf, patchBetween, related, same, valueAt } from "./documents.js";
 import { Outbox } from "./outbox.js";
 import { firstBatch, mergePatchOf } from "./patches.js";
-import { rebase } from "./rebase.js";
+import { rebase, withEdit } from "./rebase.js";
 import { follow } from "./live.js";
 
 /** The settings of the user. Events: see sync-client.js. */
@@ -33,7 +33,7 @@ export class SettingsSync extends Outbox {
 
   /** All settings, with the unsent edits in them. */
   get settings() {
-    return this.laid.reduce((all, { path, value }) => mergePatch(all, patchAt(path, value)), this.#known);
+    return this.laid.reduce(withEdit, this.#known);
   }
 
   /** @param {string} key @returns {any} undefined where it isn't set */
@@ -84,6 +84,12 @@ export class SettingsSync extends Outbox {
     return true;
   }
 
+  /** @param {import("./edits.js").Edit} refused */
+  withoutRefused({ n }) {
+    const [before, later] = [this.laid.filter((edit) => edit.n < n), this.waiting.filter((edit) => edit.n > n)];
+    this.#rebase(later, before.reduce(withEdit, this.#known));
+  }
+
   async readChanges() {
     const { status, body } = await this.ask("GET", "settings/");
     if (status === 200) this.#take(body);
@@ -93,14 +99,18 @@ export class SettingsSync extends Outbox {
   #take({ integrity, rev, settings }) {
     const before = this.#known;
     this.dropStored();
-    const { done, conflicts } = rebase(this.edits, { touched: new Map(), deleted: new Set(), metadata: settings });
     this.#known = settings;
     this.state = { integrity, rev: rev ?? null };
-    for (const edit of done) this.drop(edit);
-    for (const edit of conflicts) this.park(edit, "conflict");
+    this.#rebase(this.edits, settings);
     const keys = [...new Set([...Object.keys(before), ...Object.keys(settings)])];
     const changed = keys.filter((key) => !same(before[key], settings[key]));
     if (changed.length) this.emit("changed", { settings: this.settings, keys: changed });
+  }
+
+  #rebase(edits, settings) {
+    const { done, conflicts } = rebase(edits, { touched: new Map(), deleted: new Set(), metadata: settings });
+    for (const edit of done) this.drop(edit);
+    for (const edit of conflicts) this.park(edit, "conflict");
   }
 }
 

@@ -257,6 +257,29 @@ def delete_value(
     return ask(write("DELETE", _data(chat_id, message_id, namespace, name), body, key=key))
 
 
+def get_recap(chat_id: str, message_id: str, *, swipe: int | Literal["previous"] | None = None) -> Flow[dict[str, Any]]:
+    """Return the recap of a message; its ``text`` is None if there is none."""
+    return ask(read(_recap(chat_id, message_id), swipe=swipe))
+
+
+def put_recap(
+    chat_id: str, message_id: str, text: str, *, integrity: str | None = None, key: str | None = None
+) -> Flow[dict[str, Any]]:
+    """Replace the recap of a message with a text of a person."""
+    body = given(integrity=integrity, text=text)
+    return ask(write("PUT", _recap(chat_id, message_id), body, key=key))
+
+
+def delete_recap(
+    chat_id: str, message_id: str, *, integrity: str | None = None, key: str | None = None
+) -> Flow[dict[str, Any]]:
+    return ask(write("DELETE", _recap(chat_id, message_id), given(integrity=integrity), key=key))
+
+
+def _recap(chat_id: str, message_id: str) -> str:
+    return path("chats", chat_id, "messages", message_id, "recap")
+
+
 # Settings
 
 

@@ -1,5 +1,6 @@
 """The writes of a session, as flows of requests. Each is stored, or raises the reason why not."""
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -12,7 +13,18 @@ from loci_client.messages import as_patched, compact
 from loci_client.rebase import metadata_clashes, operation_clashes, rebase_patches
 from loci_client.requests import Flow
 from loci_client.retries import RetryPolicy
-from loci_client.types import Chat, Message, MetadataWritten, NewMessage, Operation, Patch, Patched, Place, Undone
+from loci_client.types import (
+    Chat,
+    DataChange,
+    Message,
+    MetadataWritten,
+    NewMessage,
+    Operation,
+    Patch,
+    Patched,
+    Place,
+    Undone,
+)
 
 
 class SessionCore(Follower):
@@ -25,8 +37,8 @@ class SessionCore(Follower):
     def append(self, *messages: NewMessage, key: str | None = None) -> Flow[list[Place]]:
         """Append messages.
 
-        With ``key``, an Idempotency-Key of the caller, the call is safe to repeat, even by another process. Raise
-        Invalid, Unavailable.
+        With ``key``, an Idempotency-Key of the caller, the call is safe to repeat at any time, even by another process.
+        Raise KeyReused if it was stored earlier and its reply is no longer kept, Invalid, Unavailable.
         """
         if self.replica:
             yield from self._ready()
@@ -61,24 +73,45 @@ class SessionCore(Follower):
         places = yield from self._patch([wanted], bases)
         return self._current(bases[base["id"]], wanted, places)
 
+    def set_data(
+        self, message: Message | str, namespace: str, values: Mapping[str, Any], *, clear: Sequence[str] = ()
+    ) -> Flow[None]:
+        """Set keys of a namespace of the message's active swipe, and delete those in ``clear``. None is a value.
+
+        Raise EditConflict if another client changed one of the keys since, UnknownMessage.
+        """
+        yield from self._ready()
+        base = yield from self._find(message)
+        data: DataChange = {"namespace": namespace, "values": values, "clear": clear}
+        yield from self._patch([{"id": base["id"], "if_rev": base["rev"], "data": data}], {base["id"]: base})
+
+    def move_data(self, message: Message | str, namespace: str, old: str, new: str) -> Flow[None]:
+        """Move the value of the key ``old`` to ``new``, if there is one. Raise as ``set_data``."""
+        yield from self._ready()
+        base = yield from self._find(message)
+        data = base["extra"].get(namespace)
+        if isinstance(data, dict) and old in data:
+            yield from self.set_data(base, namespace, {new: data[old]}, clear=[old])
+
     def delete(self, message: Message | str) -> Flow[None]:
         """Delete a message. Raise EditConflict if another client changed the text since, UnknownMessage."""
         yield from self._ready()
         base = yield from self._find(message)
         yield from self._patch([{"id": base["id"], "if_rev": base["rev"], "delete": True}], {base["id"]: base})
 
-    def patch(self, *patches: Patch) -> Flow[list[Place]]:
+    def patch(self, *patches: Patch, key: str | None = None) -> Flow[list[Place]]:
         """Apply all of the patches to messages, or none. Return the positions of the messages.
 
         Each patch must name its message by id. A patch is sent again if other clients changed other fields. Raise
-        EditConflict if they changed the same fields or, without a replica, anything in the message.
+        EditConflict if they changed the same fields or, without a replica, anything in the message. ``key`` is as in
+        ``append``.
         """
         if not all("id" in one for one in patches):
             raise ValueError("Each patch must name its message by id: an index may refer to another message by now.")
         yield from self._ready()
         found = {one["id"]: self.known.find(one["id"]) for one in patches}
         bases = {name: base for name, base in found.items() if base is not None}
-        return (yield from self._patch(patches, bases))
+        return (yield from self._patch(patches, bases, key))
 
     def patch_metadata(self, changes: Mapping[str, Any]) -> Flow[dict[str, Any]]:
         """Apply a merge patch (RFC 7396) to the metadata. Return the new metadata.
@@ -119,12 +152,13 @@ class SessionCore(Follower):
         """Create a chat from the messages of this one up to index ``at``, inclusive."""
         return calls.branch_chat(self.chat_id, at, title=title, checkpoint=checkpoint)
 
-    def _patch(self, patches: Sequence[Patch], bases: dict[str, Message]) -> Flow[list[Place]]:
+    def _patch(self, patches: Sequence[Patch], bases: dict[str, Message], key: str | None = None) -> Flow[list[Place]]:
         """Send patches until they are stored. Update ``bases`` with the messages that other clients change."""
         todo = list(patches)
+        key = key or str(uuid.uuid4())  # one for the call, so that the caller can repeat it whichever try got no reply
         for _ in range(self._policy.rebases):
             try:
-                reply = yield from self._send(todo, bases)
+                reply = yield from self._send(todo, bases, key)
             except IntegrityConflict as conflict:
                 last = conflict
             else:
@@ -141,15 +175,10 @@ class SessionCore(Follower):
                 return []
         raise last
 
-    def _send(self, patches: list[Patch], bases: Mapping[str, Message]) -> Flow[Patched]:
+    def _send(self, patches: list[Patch], bases: Mapping[str, Message], key: str) -> Flow[Patched]:
         named = [one["id"] for one in patches]
         short = [compact(one, bases.get(one["id"])) if named.count(one["id"]) == 1 else one for one in patches]
-        # The server may rebase patches over changes to other fields. Not inserts: if the request is delayed and sent
-        # again, the server could not recognize the repetition.
-        rebases = not any("insert_before" in one for one in patches)
-        return calls.patch(
-            self.chat_id, short, integrity=self.known.integrity, on_conflict="rebase" if rebases else None
-        )
+        return calls.patch(self.chat_id, short, integrity=self.known.integrity, on_conflict="rebase", key=key)
 
     def _write_metadata(
         self,
@@ -164,7 +193,7 @@ class SessionCore(Follower):
             except IntegrityConflict as conflict:
                 last = conflict
             else:
-                yield from self._accepted(reply, is_own=True)
+                yield from self._accepted(reply, is_own=reply["applied"] > 0)
                 return reply["metadata"]
             yield from self._learn(last)
             if clashes := clashes_between(before, self.known.metadata):

@@ -110,7 +110,7 @@ class TooLarge(ProblemError):
 
 
 class KeyReused(ProblemError):
-    """The Idempotency-Key was used for another request."""
+    """A write with this Idempotency-Key is stored already, and its reply can't be given again."""
 
 
 class IntegrityRequired(ProblemError):

@@ -7,7 +7,7 @@ from loci_client.documents import MISSING, Path, leaves, pointer, same, value_at
 from loci_client.errors import Clash
 from loci_client.splices import spliced
 from loci_client.state import Delta
-from loci_client.types import Message, Operation, Patch
+from loci_client.types import DataChange, Message, Operation, Patch
 
 OF_THE_SWIPE = {"mes", "extra"}
 NAMES = {"id", "if_rev"}
@@ -58,13 +58,13 @@ def _clashes(patch: Patch, base: Message | None, theirs: Message) -> Iterator[Cl
         before = MISSING if base is None else value_at(_addressed(base, patch), path)
         now = value_at(_addressed(theirs, patch), path)
         if _clash(patch, path, mine, before, now) or _swipe_switched(patch, path, base, theirs):
-            yield Clash(pointer(path), _shown(before), mine, _shown(now), theirs["id"], theirs)
+            yield Clash(pointer(path), _shown(before), _shown(mine), _shown(now), theirs["id"], theirs)
 
 
 def _clash(patch: Patch, path: Path, mine: Any, before: Any, now: Any) -> bool:
     if path == ("swipes",):
         return not same(now, before)
-    removes = mine is None and path[0] == "extra"
+    removes = mine is None and path[0] == "extra" and "data" not in patch
     return not same(now, before) and not same(now, MISSING if removes else mine)
 
 
@@ -92,6 +92,17 @@ def _places(patch: Patch, base: Message | None) -> Iterator[tuple[Path, Any]]:
         yield ("mes",), spliced(_addressed(base, patch)["mes"], patch["splice"]) if base else patch["splice"]
     for path, value in leaves(patch.get("extra", {})):
         yield ("extra", *path), value
+    if "data" in patch:
+        yield from _data_places(patch["data"])
+
+
+def _data_places(change: DataChange) -> Iterator[tuple[Path, Any]]:
+    """Yield the paths that a change of data writes. A cleared key becomes MISSING, since None is a value."""
+    for key in change.get("clear", ()):
+        yield ("extra", change["namespace"], key), MISSING
+    for key, value in change.get("values", {}).items():
+        if key not in change.get("clear", ()):
+            yield ("extra", change["namespace"], key), value
 
 
 def _addressed(message: Message, patch: Patch) -> Message:

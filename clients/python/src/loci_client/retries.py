@@ -64,15 +64,20 @@ def retried(flow: Flow[T], policy: RetryPolicy) -> Generator[Request, Outcome, T
 
 
 def answered(request: Request, policy: RetryPolicy) -> Generator[Request, Outcome, Reply]:
-    """Return the reply to a request, after retries. Raise Unavailable if there is none."""
+    """Return the reply to a request, after retries.
+
+    Raise Unavailable if there is none, or if a try got no reply, so that it may have been stored, and no later one did.
+    """
     waited = 0.0
+    lost: httpx.TransportError | None = None
     for failures in count(1):
         outcome = yield request
         if isinstance(outcome, Reply) and not is_passing(outcome):
             return outcome
+        lost = outcome if isinstance(outcome, httpx.TransportError) else lost
         pause = policy.pause(failures, waited, asked_pause(outcome)) if request.repeatable else None
         if pause is None:
-            return _last(outcome, request)
+            return _last(lost or outcome, request)
         waited += pause
         request = replace(request, after=pause)
     raise AssertionError

@@ -1,5 +1,6 @@
 """Types of the JSON documents of the HTTP API. Replies may have further fields."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, Literal, NotRequired, TypedDict, TypeVar
 
 Item = TypeVar("Item")
@@ -78,6 +79,14 @@ class NewSwipe(TypedDict):
     extra: NotRequired[dict[str, Any]]
 
 
+class DataChange(TypedDict):
+    """Keys of a namespace of a message's data to set, and to delete. None is a value."""
+
+    namespace: str
+    values: NotRequired[Mapping[str, Any]]
+    clear: NotRequired[Sequence[str]]
+
+
 class Patch(TypedDict, total=False):
     """Changes to one message. ``delete`` can't be combined with others."""
 
@@ -90,6 +99,7 @@ class Patch(TypedDict, total=False):
     swipe_id: int
     set: dict[str, Any]
     extra: dict[str, Any]
+    data: DataChange
     splice: Splice
     insert_before: NewMessage
     move_to: int
@@ -130,6 +140,8 @@ class Patched(Written):
 
 class MetadataWritten(Written):
     metadata: dict[str, Any]
+    applied: int
+    skipped: int
 
 
 class Undone(Written):

@@ -1,0 +1,21 @@
+"""Pages on which the tests of the scripts run."""
+
+import pytest
+from playwright.sync_api import Page, Route
+
+from config.env import ROOT
+
+SCRIPT_TESTS = ROOT / "tests" / "js"
+
+
+@pytest.fixture
+def page_with_tests(page: Page) -> Page:
+    """A page of the site, on which the tests' modules can be had as if they were its own."""
+    page.route("**/tests/js/*.mjs", _serve)
+    page.goto("/accounts/login/")
+    return page
+
+
+def _serve(route: Route) -> None:
+    module = SCRIPT_TESTS / route.request.url.rsplit("/", 1)[-1]
+    route.fulfill(body=module.read_text(), content_type="text/javascript")
