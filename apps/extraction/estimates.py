@@ -1,13 +1,13 @@
 """Estimate what reading a chat's new messages with a connected model will take: calls, tokens and money."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from math import ceil
 from typing import Any
 
-from django.db.models import Count, F, Func, Sum
+from django.db.models import Count, F, Func, QuerySet, Sum
 
-from apps.chats.models import Chat
+from apps.chats.models import Chat, Message
 from apps.extraction.progress import messages_to_extract
 from apps.extraction.settings.queries import reads_at_once, settings_of
 from apps.extraction.settings.schema import Settings
@@ -24,23 +24,36 @@ SEPARATE_CALLS = 7  # calls that read a window where each tier has its own
 MONEY = Decimal("0.01")
 
 
-def estimate(chat: Chat, tiers: Sequence[str], start: int, end: int) -> dict[str, Any]:
+def estimate(chat: Chat, tiers: Sequence[str], start: int, end: int, *, again: bool = False) -> dict[str, Any]:
     """Return the expected calls, tokens and cost of reading the new messages between two indexes, for the tiers.
 
-    Return an empty dict if no model is connected or nothing is new. ``cost`` is None without prices.
+    ``again`` counts messages that were read before, too. Return an empty dict if no model is connected or nothing is
+    to be read. ``cost`` is None without prices.
     """
     backend = backend_for(chat.owner_id)
     if backend.name == "builtin":
         return {}
-    count, tokens = _size(chat, tiers, start, end)
+    messages = Message.objects.for_owner(chat.owner_id).filter(chat=chat, index__gte=start, index__lt=end)
+    count, tokens = _size(messages if again else messages_to_extract(chat, tiers, start, end))
     return _total(chat, settings_of(chat), backend, count, tokens) if count else {}
 
 
-def _size(chat: Chat, tiers: Sequence[str], start: int, end: int) -> tuple[int, int]:
-    """Return the number of new messages and their tokens."""
-    new = messages_to_extract(chat, tiers, start, end).filter(swipes__position=F("swipe_id")).order_by()
+def sum_of_estimates(estimates: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the sum of estimates for chats of one owner. Return an empty dict if all of them are empty."""
+    known = [expected for expected in estimates if expected]
+    if not known:
+        return {}
+    total = {
+        name: sum(expected[name] for expected in known) for name in ("calls", "prompt_tokens", "completion_tokens")
+    }
+    cost = str(sum(Decimal(expected["cost"]) for expected in known)) if known[0]["cost"] else None
+    return {**total, "cost": cost, "currency": known[0]["currency"]}
+
+
+def _size(messages: QuerySet[Message]) -> tuple[int, int]:
+    """Return the number of messages and their tokens."""
     size = Func(F("swipes__mes"), function="octet_length")
-    found = new.aggregate(count=Count("pk"), size=Sum(size))
+    found = messages.filter(swipes__position=F("swipe_id")).order_by().aggregate(count=Count("pk"), size=Sum(size))
     return found["count"], ceil((found["size"] or 0) / BYTES_PER_TOKEN)
 
 
