@@ -9,3 +9,4 @@ import "./conversation.js";
 import "./live.js";
 import "./progress.js";
 import "./presets.js";
+import "./remember.js";

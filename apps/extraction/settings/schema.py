@@ -80,6 +80,12 @@ class Settings:
         "Tokens to send to a connected model above which you are asked before messages are read.",
     )
     index_messages: bool = _setting(True, READING, "Index messages", "Make the text of messages searchable.")
+    dates: bool = _setting(
+        True,
+        READING,
+        "Dates",
+        "“Yesterday” in a memory gets its date. Switch it off for stories with a calendar of their own.",
+    )
     witnesses_only: bool = _setting(True, READING, "Only what was witnessed", "Group members learn only what they saw.")
 
     session: bool = _setting(True, KEPT, "Session memories", "Memories that only this chat needs.")
@@ -182,7 +188,7 @@ def _error(name: str, value: Any) -> str | None:
     if kind is bool:
         return None if isinstance(value, bool) else "It must be true or false."
     if kind is str:
-        return None if value in metadata["choices"] else f"It must be one of {', '.join(metadata['choices'])}."
+        return None if value in list(metadata["choices"]) else f"It must be one of {', '.join(metadata['choices'])}."
     # A bool is an int in Python.
     if isinstance(value, bool) or not isinstance(value, int if kind is int else int | float):
         return "It must be a whole number." if kind is int else "It must be a number."

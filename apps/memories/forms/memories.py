@@ -5,8 +5,13 @@ from urllib.parse import urlencode
 
 from django import forms
 
+from apps.chats.models import Character
+from apps.memories.memory_book import MemoryBook
 from apps.memories.models import Memory
 from apps.memories.querysets import MemoryQuerySet
+from apps.memories.witnesses import learners
+
+IMPORTANCES = [(1, "Low"), (2, "Normal"), (3, "High")]
 
 
 class MemoryForm(forms.Form):
@@ -14,12 +19,36 @@ class MemoryForm(forms.Form):
 
     text = forms.CharField(widget=forms.Textarea(attrs={"rows": 3}), max_length=4000)
     kind = forms.ChoiceField(choices=Memory.Kind.choices)
-    importance = forms.TypedChoiceField(coerce=int, choices=[(1, "Low"), (2, "Normal"), (3, "High")])
+    importance = forms.TypedChoiceField(coerce=int, choices=IMPORTANCES)
 
     @classmethod
     def of(cls, memory: Memory) -> "MemoryForm":
         """Return a form filled with a memory."""
         return cls({"text": memory.text, "kind": memory.kind, "importance": memory.importance})
+
+
+class NewMemoryForm(MemoryForm):
+    """A memory that a person writes. In a group it belongs to one of ``members``."""
+
+    tier = forms.ChoiceField(choices=Memory.Tier.choices, label="How long")
+    character = forms.ModelChoiceField(Character.objects.none(), label="Who knows it")
+
+    def __init__(self, book: MemoryBook, data: Any = None, *, text: str = "") -> None:
+        tier = Memory.Tier.LONG_TERM if book.character or not book.chat else Memory.Tier.SESSION
+        super().__init__(data, initial={"text": text, "kind": Memory.Kind.FACT, "importance": 2, "tier": tier})
+        members = [member.pk for member in learners(book.chat) if member] if book.chat else []
+        if members:
+            self.fields["character"].queryset = Character.objects.for_owner(book.owner_id).filter(pk__in=members)  # type: ignore[attr-defined]
+            self.initial["character"] = members[0]
+        else:
+            del self.fields["character"]
+        if book.chat is None:
+            del self.fields["tier"]
+
+    def values(self, book: MemoryBook) -> dict[str, Any]:
+        """Return arguments for ``create_memory``. In a character's book, memories are lasting and have no chat."""
+        values = {"tier": Memory.Tier.LONG_TERM, "chat": book.chat, "character": book.character} | self.cleaned_data
+        return values if values["tier"] == Memory.Tier.LONG_TERM else values | {"character": None}
 
 
 class MergeForm(forms.Form):

@@ -6,9 +6,12 @@ from typing import Any
 from django import template
 
 from apps.chats.pages.markup import plain_text, render_text
+from apps.memories import labels
 
 register = template.Library()
 register.filter("as_prose", render_text)
+register.filter("confidence_label", labels.confidence_label)
+register.simple_tag(labels.legend, name="legend")
 
 QUOTE_LENGTH = 400  # characters of a message
 
@@ -48,6 +51,12 @@ COUNT_LABELS = {
     "contradictions": ("contradiction", "contradictions"),
 }
 MEMORY_COUNTS = ("passed", "superseded", "reconfirmed", "merged")
+
+
+@register.filter
+def explanation(name: str) -> str:
+    """Return what a tier, a kind or a mark of a memory means."""
+    return labels.EXPLANATIONS[name]
 
 
 @register.filter

@@ -96,7 +96,7 @@ def edit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
         before = {name: getattr(memory, name) for name in form.cleaned_data}
         operations.edit_memory(memory, editor=str(request.user), **form.cleaned_data)
         request.session[EDIT_SESSION_KEY] = {"memory": str(memory.pk), "values": before}
-        return _change_response(request, memory, "Saved.", undo="revert")
+        return change_response(request, memory, "Saved.", undo="revert")
     status = 400 if request.method == "POST" else 200
     return render(request, _template(request, "edit"), {"memory": memory, "form": form}, status=status)
 
@@ -109,9 +109,9 @@ def revert(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     before = request.session.pop(EDIT_SESSION_KEY, {})
     if before.get("memory") == str(memory.pk):
         operations.edit_memory(memory, editor=str(request.user), **before["values"])
-        return _change_response(request, memory, "The edit was undone.")
+        return change_response(request, memory, "The edit was undone.")
     messages.error(request, UNDO_EXPIRED)
-    return _change_response(request, memory)
+    return change_response(request, memory)
 
 
 @login_required
@@ -120,7 +120,7 @@ def delete(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     """Delete a memory, leaving a tombstone."""
     memory = own_memory(request, memory_id)
     operations.delete_memory(memory)
-    return _change_response(request, memory, "Forgotten.", undo="restore")
+    return change_response(request, memory, "Forgotten.", undo="restore")
 
 
 @login_required
@@ -129,7 +129,7 @@ def restore(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     """Undo a deletion."""
     memory = own_memory(request, memory_id)
     operations.restore_memory(memory)
-    return _change_response(request, memory)
+    return change_response(request, memory)
 
 
 @login_required
@@ -138,10 +138,10 @@ def toggle(request: HttpRequest, memory_id: UUID, flag: str) -> HttpResponse:
     """Toggle a flag of a memory: ``pinned`` or ``hidden``."""
     memory = own_memory(request, memory_id)
     operations.edit_memory(memory, editor=str(request.user), **{flag: not getattr(memory, flag)})
-    return _change_response(request, memory)
+    return change_response(request, memory)
 
 
-def _change_response(request: HttpRequest, memory: Memory, message: str = "", undo: str = "") -> HttpResponse:
+def change_response(request: HttpRequest, memory: Memory, message: str = "", undo: str = "") -> HttpResponse:
     """Return the memory's card to htmx, else a redirect to its page. ``undo`` names the URL that undoes the change."""
     if not wants_partial(request):
         tags = f"undo {reverse(f'memories:{undo}', args=[memory.pk])}" if undo else ""
