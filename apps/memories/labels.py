@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from apps.memories.models import Memory
 
+KIND_LABELS: Mapping[str, str] = dict(Memory.Kind.choices)
 EXPLANATIONS: Mapping[str, str] = {
     Memory.Tier.LONG_TERM: "Kept for every chat with the character.",
     Memory.Tier.SESSION: "Kept for this chat only.",
@@ -32,6 +33,6 @@ def confidence_label(confidence: float) -> str:
 
 def legend() -> list[tuple[str, str]]:
     """Return every label with its explanation, in the order in which the pages show them."""
-    labels = dict([*Memory.Tier.choices, *Memory.Kind.choices])
+    labels = dict(Memory.Tier.choices) | KIND_LABELS
     own = {"confidence": "The bar"}
     return [(labels.get(name) or own.get(name) or name.capitalize(), text) for name, text in EXPLANATIONS.items()]

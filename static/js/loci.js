@@ -10,3 +10,4 @@ import "./live.js";
 import "./progress.js";
 import "./presets.js";
 import "./remember.js";
+import "./chosen.js";

@@ -27,10 +27,10 @@ RETIRED_REASON_LABELS = {
 }
 STAGE_LABELS = {
     "epistemic": "who knows what",
-    "long_term": "long-term memories",
-    "session": "session memories",
-    "session_consolidation": "merging session memories",
-    "long_term_consolidation": "merging long-term memories",
+    "long_term": "lasting memories",
+    "session": "memories of this chat",
+    "session_consolidation": "merging memories of this chat",
+    "long_term_consolidation": "merging lasting memories",
 }
 # Singular and plural label of each count of a run.
 COUNT_LABELS = {

@@ -15,14 +15,15 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from apps.chats.models import Character, Chat
 from apps.chats.views.access import own_chat, wants_partial
 from apps.memories import operations
-from apps.memories.forms.memories import FilterForm, MemoryForm
+from apps.memories.forms.memories import FilterForm, MemoryForm, SearchForm
 from apps.memories.models import Memory
 from apps.memories.operations.merging import is_merge
 from apps.memories.queries.memories import add_witness_names, replacement_chain
-from apps.memories.search import SearchQuery, search
+from apps.memories.search import search
 from apps.memories.views.access import own_memory
 
 PAGE_SIZE = 50
+SEARCH_RESULTS = 30
 SIDEBAR_SIZE = 12
 LISTED_BOOKS = 8
 EDIT_SESSION_KEY = "memory_before_edit"  # holds id and former values of the memory edited last
@@ -59,10 +60,13 @@ def _recent_books(request: HttpRequest) -> dict[str, Any]:
 @login_required
 @require_safe
 def search_everything(request: HttpRequest) -> HttpResponse:
-    """Search memories and messages for the words in ``?q=``."""
-    words = request.GET.get("q", "").replace("\x00", "").strip()[:500]
-    response = search(request.user, SearchQuery(query=words, limit=30)) if words else None
-    return render(request, "memories/search.html", {"words": words, "response": response})
+    """Search memories and messages for the words in ``?q=``, with filters."""
+    given = request.GET.copy()
+    given["q"] = given.get("q", "").replace("\x00", "").strip()[:500]
+    form = SearchForm(given, request.user)
+    query = form.query(SEARCH_RESULTS)
+    response = search(request.user, query) if query else None
+    return render(request, "memories/search.html", {"form": form, "words": given["q"], "response": response})
 
 
 @login_required
