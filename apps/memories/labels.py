@@ -7,7 +7,7 @@ from apps.memories.models import Memory
 KIND_LABELS: Mapping[str, str] = dict(Memory.Kind.choices)
 EXPLANATIONS: Mapping[str, str] = {
     Memory.Tier.LONG_TERM: "Kept for every chat with the character.",
-    Memory.Tier.SESSION: "Kept for this chat only.",
+    Memory.Tier.SESSION: "Kept for its chat only.",
     Memory.Kind.FACT: "How things are.",
     Memory.Kind.RELATIONSHIP: "How two people stand to each other.",
     Memory.Kind.PREFERENCE: "What somebody likes, dislikes, wants or always does.",
@@ -33,6 +33,6 @@ def confidence_label(confidence: float) -> str:
 
 def legend() -> list[tuple[str, str]]:
     """Return every label with its explanation, in the order in which the pages show them."""
-    labels = dict(Memory.Tier.choices) | KIND_LABELS
+    labels = {**dict(Memory.Tier.choices), **KIND_LABELS}
     own = {"confidence": "The bar"}
     return [(labels.get(name) or own.get(name) or name.capitalize(), text) for name, text in EXPLANATIONS.items()]

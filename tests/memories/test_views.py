@@ -123,7 +123,7 @@ def test_tabs_keep_the_other_filters(site: Client, chat: Chat) -> None:
     make_memory(chat, "Tom likes tea")
     html = page(site, f"/memories/?chat={chat.pk}&tier=session&q=tea")
     assert f"?tier=long_term&amp;chat={chat.pk}&amp;q=tea" in html
-    assert html.count('aria-current="page">Session') == 1
+    assert html.count('aria-current="page">One chat') == 1
 
 
 def test_a_long_book_is_read_page_by_page(site: Client, chat: Chat) -> None:

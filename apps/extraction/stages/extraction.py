@@ -206,7 +206,7 @@ def propose(
 
 def _dated(candidate: Candidate, turns: Mapping[int, Message]) -> Candidate:
     """Return a candidate whose text has dates after words such as "yesterday", if all its sources are of one day."""
-    days = {turns[number].sent_at.date() if turns[number].sent_at else None for number in candidate.sources}
+    days = {at.date() if (at := turns[number].sent_at) else None for number in candidate.sources}
     day = days.pop() if len(days) == 1 else None
     return replace(candidate, text=with_dates(candidate.text, day)) if day else candidate
 

@@ -83,7 +83,7 @@ class Memory(StoryModel):
     # Labels of tiers and kinds are for people; apps.memories.labels explains them.
     class Tier(models.TextChoices):
         LONG_TERM = "long_term", "Lasting"
-        SESSION = "session", "This chat"
+        SESSION = "session", "One chat"
 
     class Kind(models.TextChoices):
         FACT = "fact", "Fact"

@@ -1,5 +1,6 @@
 """Views that change the memories chosen in a list, and undo that."""
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID, uuid4
@@ -31,7 +32,7 @@ def change(request: HttpRequest) -> HttpResponse:
     chosen, action = form.cleaned_data["memory"], form.cleaned_data["action"]
     if action == "merge":
         return redirect(f"{reverse('memories:merge')}?{urlencode({'memory': chosen}, doseq=True)}")
-    changes: dict[str, Any] = {"deleted_at": timezone.now()} if action == "forget" else ChosenForm.CHANGES[action]
+    changes: Mapping[str, Any] = {"deleted_at": timezone.now()} if action == "forget" else ChosenForm.CHANGES[action]
     former = operations.change_memories(request.user, chosen, editor=str(request.user), **changes)
     change_id = uuid4()
     request.session[SESSION_KEY] = {"change": str(change_id), "former": former}
