@@ -80,7 +80,7 @@ def row_of(html: str, name: str) -> str:
 
 def pressed(html: str) -> list[str]:
     """Return the names of the presets that are shown as selected."""
-    return re.findall(r'value="(\w+)"\s+aria-pressed="true"', html)
+    return re.findall(r'name="preset"\s+value="(\w+)"\s+aria-pressed="true"', html)
 
 
 def test_a_preset_is_chosen_recognised_and_left(site: Client, alice: User) -> None:

@@ -43,7 +43,8 @@ class NewMemoryForm(MemoryForm):
 
     def __init__(self, book: MemoryBook, data: Any = None, *, text: str = "") -> None:
         tier = Memory.Tier.LONG_TERM if book.character or not book.chat else Memory.Tier.SESSION
-        super().__init__(data, initial={"text": text, "kind": Memory.Kind.FACT, "importance": 2, "tier": tier})
+        initial = {"text": text, "kind": Memory.Kind.FACT, "importance": 2, "tier": tier}
+        super().__init__(data, initial=initial, auto_id="new_%s")  # a page also shows forms of memories to correct
         members = [member.pk for member in learners(book.chat) if member] if book.chat else []
         if members:
             self.fields["character"].queryset = Character.objects.for_owner(book.owner_id).filter(pk__in=members)  # type: ignore[attr-defined]
