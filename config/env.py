@@ -13,6 +13,7 @@ from apps.launcher import embedded_postgres
 
 DJANGO_KEYS = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
 ROOT = Path(__file__).resolve().parent.parent
+LOOPBACK_HOSTS = {"localhost", "127.0.0.1", "[::1]", "::1"}
 
 
 class StrippedFiles(environ.FileAwareMapping):
@@ -87,3 +88,12 @@ def public_hosts(url: str) -> list[str]:
     """Return the allowed host names: ``ALLOWED_HOSTS``, the host of ``url``, and those of the local machine."""
     public_host = urlsplit(url).hostname or ""
     return [*env.list("ALLOWED_HOSTS", default=[]), public_host, "localhost", "127.0.0.1", "[::1]"]
+
+
+def allowed_addresses(listens_on: str, hosts: list[str]) -> list[str]:
+    """Return ``LLM_ALLOWED_ADDRESSES``; without it, private addresses if only this machine reaches the installation.
+
+    That is so if it listens on the loopback and all of ``hosts``, the names that it answers to, are of the loopback.
+    """
+    is_local = LOOPBACK_HOSTS.issuperset([listens_on, *hosts])
+    return env.list("LLM_ALLOWED_ADDRESSES", default=["private"] if is_local else [])

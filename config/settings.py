@@ -8,6 +8,7 @@ from kombu import Queue
 
 from config.env import (
     ROOT,
+    allowed_addresses,
     broker_conninfo,
     database,
     database_home,
@@ -302,7 +303,7 @@ CELERY_BEAT_SCHEDULE = {
 
 # Language models that users connect
 
-LLM_ALLOWED_ADDRESSES = env.list("LLM_ALLOWED_ADDRESSES", default=[])
+LLM_ALLOWED_ADDRESSES = allowed_addresses(LOCI_HOST, ALLOWED_HOSTS)
 LLM_DAILY_TOKENS = env.int("LLM_DAILY_TOKENS", default=2_000_000)  # 0: no limit
 
 # Logs

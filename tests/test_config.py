@@ -84,3 +84,37 @@ def test_the_host_of_the_public_url_is_answered_to(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("ALLOWED_HOSTS", "a.example,b.example")
 
     assert environment.public_hosts("https://loci.example/")[:3] == ["a.example", "b.example", "loci.example"]
+
+
+@pytest.mark.parametrize(
+    ("listens_on", "url", "more_hosts", "allowed"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:8000", "", ["private"]),
+        ("127.0.0.1", "http://localhost:8000", "", ["private"]),
+        ("::1", "http://[::1]:8000", "", ["private"]),
+        ("127.0.0.1", "https://loci.example.com", "", []),
+        ("127.0.0.1", "http://192.168.1.7:8000", "", []),
+        ("127.0.0.1", "http://127.0.0.1:8000", "loci.example.com", []),
+        ("0.0.0.0", "http://127.0.0.1:8000", "", []),
+    ],
+)
+def test_private_addresses_are_allowed_only_where_no_other_machine_reaches_the_installation(
+    monkeypatch: pytest.MonkeyPatch,
+    fresh_environment: None,
+    listens_on: str,
+    url: str,
+    more_hosts: str,
+    allowed: list[str],
+) -> None:
+    monkeypatch.delenv("LLM_ALLOWED_ADDRESSES", raising=False)
+    monkeypatch.setenv("ALLOWED_HOSTS", more_hosts)
+    assert environment.allowed_addresses(listens_on, environment.public_hosts(url)) == allowed
+
+
+def test_what_the_operator_allows_replaces_the_default(
+    monkeypatch: pytest.MonkeyPatch, fresh_environment: None
+) -> None:
+    monkeypatch.setenv("LLM_ALLOWED_ADDRESSES", "")
+    assert environment.allowed_addresses("127.0.0.1", ["localhost"]) == []
+    monkeypatch.setenv("LLM_ALLOWED_ADDRESSES", "10.0.0.0/8,ollama.internal")
+    assert environment.allowed_addresses("0.0.0.0", ["loci.example.com"]) == ["10.0.0.0/8", "ollama.internal"]

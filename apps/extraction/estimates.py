@@ -1,13 +1,13 @@
 """Estimate what reading a chat's new messages with a connected model will take: calls, tokens and money."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from math import ceil
 from typing import Any
 
-from django.db.models import Count, F, Func, Sum
+from django.db.models import Count, F, Func, QuerySet, Sum
 
-from apps.chats.models import Chat
+from apps.chats.models import Chat, Message
 from apps.extraction.progress import messages_to_extract
 from apps.extraction.settings.queries import reads_at_once, settings_of
 from apps.extraction.settings.schema import Settings
@@ -27,8 +27,8 @@ MONEY = Decimal("0.01")
 def estimate(chat: Chat, tiers: Sequence[str], start: int, end: int, *, again: bool = False) -> dict[str, Any]:
     """Return the expected calls, tokens and cost of reading the new messages between two indexes, for the tiers.
 
-    With ``again``, all messages count as new.
-    Return an empty dict if no model is connected or nothing is new. ``cost`` is None without prices.
+    ``again`` counts messages that were read before, too. Return an empty dict if no model is connected or nothing is
+    to be read. ``cost`` is None without prices.
     """
     backend = backend_for(chat.owner_id)
     if backend.name == "builtin":
@@ -37,11 +37,22 @@ def estimate(chat: Chat, tiers: Sequence[str], start: int, end: int, *, again: b
     return _total(chat, settings_of(chat), backend, count, tokens) if count else {}
 
 
-def _size(messages: Any) -> tuple[int, int]:
+def sum_of_estimates(estimates: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the sum of estimates for chats of one owner. Return an empty dict if all of them are empty."""
+    known = [expected for expected in estimates if expected]
+    if not known:
+        return {}
+    total = {
+        name: sum(expected[name] for expected in known) for name in ("calls", "prompt_tokens", "completion_tokens")
+    }
+    cost = str(sum(Decimal(expected["cost"]) for expected in known)) if known[0]["cost"] else None
+    return {**total, "cost": cost, "currency": known[0]["currency"]}
+
+
+def _size(messages: QuerySet[Message]) -> tuple[int, int]:
     """Return the number of messages and their tokens."""
-    new = messages.filter(swipes__position=F("swipe_id")).order_by()
     size = Func(F("swipes__mes"), function="octet_length")
-    found = new.aggregate(count=Count("pk"), size=Sum(size))
+    found = messages.filter(swipes__position=F("swipe_id")).order_by().aggregate(count=Count("pk"), size=Sum(size))
     return found["count"], ceil((found["size"] or 0) / BYTES_PER_TOKEN)
 
 

@@ -46,14 +46,20 @@ class StepResult:
 
 @transaction.atomic
 def start_run(
-    owner: Owner, chat: Chat, *, tiers: Sequence[str] = (), from_index: int | None = None, refused: bool = False
+    owner: Owner,
+    chat: Chat,
+    *,
+    tiers: Sequence[str] = (),
+    from_index: int | None = None,
+    refused: bool = False,
+    agreed: bool = False,
 ) -> tuple[ExtractionRun, bool]:
     """Return a run over the chat's new messages, and whether it was created; an open run is returned unchanged.
 
     The window is fixed here, and ends before the newest reply, which may still be swiped. ``from_index`` makes
     messages from there on count as new once the run begins, ``refused`` those that the model refused to read. A run
-    that is expected to send more tokens than the setting ``ask_above`` is created paused, until a person resumes it.
-    Raise Missing.
+    that is expected to send more tokens than the setting ``ask_above`` is created paused, until a person resumes it,
+    unless they have ``agreed`` to the estimate before. Raise Missing.
     """
     chat = lock_chat(owner, chat.pk)
     open_run = chat.runs.open().first()
@@ -67,7 +73,7 @@ def start_run(
     again = from_index is not None
     new = messages_to_extract(chat, reading, from_index or 0, end, again=again)
     expected = estimate(chat, reading, from_index or 0, end, again=again)
-    asks = asks_first(chat, expected)
+    asks = not agreed and asks_first(chat, expected)
     run = ExtractionRun.objects.create(
         owner_id=chat.owner_id,
         chat=chat,
@@ -89,10 +95,10 @@ def _tiers(chat: Chat, tiers: Sequence[str] = ()) -> list[str]:
     return [tier for tier in TIERS if (tier in tiers if tiers else getattr(settings, tier))]
 
 
-def expected_cost(chat: Chat) -> dict[str, Any]:
-    """Return the estimate for a run over the chat's new messages; empty without a connected model."""
+def expected_cost(chat: Chat, *, again: bool = False) -> dict[str, Any]:
+    """Return the estimate for a run over the chat's new messages, or ``again`` over all; empty without a model."""
     reading = [tier for tier in _tiers(chat) if tier in READING_TIERS]
-    return estimate(chat, reading, 0, 0 if is_read_only(chat) else end_of_window(chat))
+    return estimate(chat, reading, 0, 0 if is_read_only(chat) else end_of_window(chat), again=again)
 
 
 def asks_first(chat: Chat, expected: Mapping[str, Any]) -> bool:

@@ -16,6 +16,7 @@ from apps.common.scoping import Owner
 from apps.injection.models import Recall
 from apps.injection.queries import is_newest_turn, recalls_of_messages, source_positions
 from apps.injection.turns import text_hash
+from apps.memories.labels import KIND_LABELS
 
 MAX_LINE_LENGTH = 600  # characters; longer memories are cut off
 RECALL_EXPECTED_WITHIN = dt.timedelta(minutes=1)  # maximum age of a message with a pending card
@@ -89,4 +90,5 @@ def _card(recall: Recall, positions: Mapping[str, tuple[UUID, int]]) -> Card:
 def _line(item: Mapping[str, Any], positions: Mapping[str, tuple[UUID, int]]) -> CardLine:
     position = positions.get(item["message"] or "")
     url = f"{reverse('chats:detail', args=[position[0]])}?at={position[1]}" if position else ""
-    return CardLine(item["kind"], plain_text(item["text"], MAX_LINE_LENGTH), item["why"], item["score"], url)
+    kind = KIND_LABELS.get(item["kind"], item["kind"])
+    return CardLine(kind, plain_text(item["text"], MAX_LINE_LENGTH), item["why"], item["score"], url)

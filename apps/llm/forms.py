@@ -109,12 +109,22 @@ class ConnectionForm(forms.Form):
         error_messages={"invalid": "Enter three letters."},
     )
 
+    use_now = forms.BooleanField(
+        required=False,
+        initial=True,
+        label="Use it at once",
+        help_text="For memories and, if an embedding model is entered, for search vectors.",
+    )
+
     def __init__(self, *args: Any, connection: Connection | None = None, **kwargs: Any) -> None:
         self.connection = connection
         if connection:
             kwargs["initial"] = {name: getattr(connection, name) for name in self.stored_fields()}
+            kwargs["initial"]["use_now"] = False
             kwargs["initial"]["extra_body"] = json.dumps(connection.extra_body) if connection.extra_body else ""
         super().__init__(*args, **kwargs)
+        if connection and connection.for_generation:
+            del self.fields["use_now"]
         if connection and connection.api_key:
             self.fields["api_key"].help_text = format_html(
                 "A key is stored{}. Leave this empty to keep it.",
@@ -125,8 +135,8 @@ class ConnectionForm(forms.Form):
 
     @classmethod
     def stored_fields(cls) -> list[str]:
-        """Return the names of the fields filled from the connection, which are all except those of the key."""
-        return [name for name in cls.base_fields if name not in ("api_key", "remove_key")]
+        """Return the names of the fields filled from the connection, which are all except the key and its uses."""
+        return [name for name in cls.base_fields if name not in ("api_key", "remove_key", "use_now")]
 
     def clean_extra_body(self) -> dict[str, Any]:
         """Parse the further parameters. Raise ValidationError."""
@@ -153,6 +163,12 @@ class ConnectionForm(forms.Form):
         fields = {name: self.cleaned_data[name] for name in self.stored_fields()}
         key = self.cleaned_data["api_key"]
         return fields | ({"api_key": key} if key or self.cleaned_data.get("remove_key") else {})
+
+    def purposes(self) -> dict[str, bool]:
+        """Return arguments for ``operations.use_for``: what the connection is used for from now on."""
+        chosen = self.cleaned_data.get("use_now", False)
+        models = {"generation": self.cleaned_data["model"], "embeddings": self.cleaned_data["embedding_model"]}
+        return {purpose: True for purpose, model in models.items() if chosen and model}
 
     def unsaved_connection(self, owner: Owner) -> Connection:
         """Return an unsaved connection from the valid fields, for listing the server's models.

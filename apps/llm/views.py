@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -59,12 +60,13 @@ def add(request: HttpRequest) -> HttpResponse:
     form = ConnectionForm(request.POST or None)
     if form.is_valid():
         try:
-            connection = operations.create_connection(request.user, **form.values())
+            with transaction.atomic():
+                connection = operations.create_connection(request.user, **form.values())
+                operations.use_for(connection, **form.purposes())
         except Problem as problem:
             form.add_problem(problem)
         else:
-            messages.success(request, f"“{connection.name}” was added. Test it, then choose what it is used for.")
-            return redirect(connection_url(connection))
+            return after_saving(request, form, connection, f"“{connection.name}” was added.")
     return render_form(request, form)
 
 
@@ -78,13 +80,24 @@ def edit(request: HttpRequest, connection_id: UUID) -> HttpResponse:
     form = ConnectionForm(request.POST or None, connection=connection)
     if form.is_valid():
         try:
-            operations.update_connection(connection, **form.values())
+            with transaction.atomic():
+                operations.update_connection(connection, **form.values())
+                operations.use_for(connection, **form.purposes())
         except Problem as problem:
             form.add_problem(problem)
         else:
-            messages.success(request, "Saved.")
-            return redirect(connection_url(connection))
+            return after_saving(request, form, connection, "Saved.")
     return render_form(request, form)
+
+
+def after_saving(request: HttpRequest, form: ConnectionForm, connection: Connection, text: str) -> HttpResponse:
+    """Show the connection, or offer to read old chats again with a model that writes memories from now on."""
+    if "generation" in form.purposes():
+        messages.success(request, f"{text} {connection.model} writes your memories from now on.")
+        return redirect("memory-settings:read-again")
+    in_use = connection.for_generation or connection.for_embeddings
+    messages.success(request, text if in_use else f"{text} Test it, then choose what it is used for.")
+    return redirect(connection_url(connection))
 
 
 def connection_url(connection: Connection) -> str:
@@ -94,10 +107,12 @@ def connection_url(connection: Connection) -> str:
 
 def render_form(request: HttpRequest, form: ConnectionForm, **models: Any) -> HttpResponse:
     """Render the form; ``models`` is the result of ``models_context``."""
+    policy = operations.address_policy()
     ids = [form.connection.pk] if form.connection else []
     context = {
         "form": form,
         "presets": PRESETS,
+        "private_allowed": policy.private or policy.everything,
         "preset_values": {preset.name: {"note": preset.note, "fields": preset.fields()} for preset in PRESETS},
         "save_url": reverse("llm:edit" if ids else "llm:add", args=ids),
         "models_url": reverse("llm:offered-by" if ids else "llm:offered", args=ids),

@@ -54,6 +54,17 @@ class MemoryBook:
             return reverse(f"memories:book-{tab}", kwargs={"chat_id": self.chat.pk})
         return reverse(f"memories:character-{tab}", kwargs={"character_id": self.subject.pk})
 
+    @property
+    def timeline_url(self) -> str:
+        return self.url("timeline")
+
+    @property
+    def remember_url(self) -> str:
+        """Return the URL at which a person adds a memory to the book."""
+        if self.chat:
+            return reverse("memories:remember", kwargs={"chat_id": self.chat.pk})
+        return reverse("memories:character-remember", kwargs={"character_id": self.subject.pk})
+
     def memories(self) -> MemoryQuerySet:
         """Return all memories, superseded and retired ones included, in the order of the story."""
         memories: MemoryQuerySet = Memory.objects.for_owner(self.owner_id).present()

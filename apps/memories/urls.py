@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from apps.memories.views import book, corrections, entities, memories, merging, questions, story
+from apps.memories.views import book, corrections, entities, memories, merging, questions, selection, story, writing
 
 app_name = "memories"
 READ_ONLY = {"http_method_names": ["get", "head"]}
@@ -11,6 +11,8 @@ urlpatterns = [
     path("", memories.index, name="index"),
     path("search/", memories.search_everything, name="search"),
     path("merge/", merging.merge, name="merge"),
+    path("chosen/", selection.change, name="change-chosen"),
+    path("chosen/undo/<uuid:change_id>/", selection.undo, name="undo-chosen"),
     path("<uuid:memory_id>/", memories.detail, name="detail"),
     path("<uuid:memory_id>/edit/", memories.edit, name="edit"),
     path("<uuid:memory_id>/split/", merging.split, name="split"),
@@ -21,6 +23,8 @@ urlpatterns = [
     path("<uuid:memory_id>/restore/", memories.restore, name="restore"),
     path("<uuid:memory_id>/pin/", memories.toggle, {"flag": "pinned"}, name="pin"),
     path("<uuid:memory_id>/hide/", memories.toggle, {"flag": "hidden"}, name="hide"),
+    path("chats/<uuid:chat_id>/remember/", writing.remember, name="remember"),
+    path("characters/<uuid:character_id>/remember/", writing.remember, name="character-remember"),
     path("chats/<uuid:chat_id>/rail/", memories.rail, name="rail"),
     path("chats/<uuid:chat_id>/book/", book.timeline, name="book-timeline"),
     path("chats/<uuid:chat_id>/book/story/", story.story, name="book-story"),

@@ -9,3 +9,5 @@ import "./conversation.js";
 import "./live.js";
 import "./progress.js";
 import "./presets.js";
+import "./remember.js";
+import "./chosen.js";

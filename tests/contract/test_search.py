@@ -1,9 +1,11 @@
 """POST memories/search/, as api.md has it."""
 
+import datetime as dt
 import uuid
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from rest_framework.test import APIClient
 
 from apps.chats.models import Chat
@@ -100,3 +102,34 @@ def test_a_bad_request_is_told_what_is_wrong_with_it(alice: APIClient, change: d
 
 def test_a_body_that_is_no_object(alice: APIClient) -> None:
     assert alice.post(URL, ["query"]).status_code == 400
+
+
+def test_results_are_narrowed_to_a_kind_and_to_days(alice: APIClient, chat: dict[str, Any]) -> None:
+    text = "The key lies under the blue stone."
+    make_memory(indexed(alice, chat), text, kind="detail", tier="session", lexemes=Lexemes(text))
+    today = timezone.now().date()
+
+    def tiers(**filters: Any) -> set[str]:
+        reply = alice.post(URL, {"query": "key blue stone"} | filters)
+        assert reply.status_code == 200
+        return {result["tier"] for result in reply.json()["results"]}
+
+    assert tiers() == tiers(**{"from": None, "to": None, "kind": None}) == {"messages", "session"}
+    assert tiers(kind="detail") == {"session"}
+    assert tiers(kind="fact") == set()
+    assert "session" in tiers(**{"from": str(today - dt.timedelta(days=1))})
+    assert tiers(to="1999-12-31") == set()
+
+
+@pytest.mark.parametrize(
+    ("filters", "pointer"),
+    [
+        ({"kind": "secret"}, "/kind"),
+        ({"from": "yesterday"}, "/from"),
+        ({"from": "2024-03-05", "to": "2024-03-04"}, "/to"),
+    ],
+)
+def test_wrong_filters_are_named(alice: APIClient, filters: dict[str, Any], pointer: str) -> None:
+    reply = alice.post(URL, {"query": "key"} | filters)
+    assert reply.status_code == 400
+    assert [error["pointer"] for error in reply.json()["errors"]] == [pointer]

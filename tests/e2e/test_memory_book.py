@@ -102,3 +102,39 @@ def test_no_part_of_the_book_is_wider_than_a_phone(signed_in: Page, chat: Chat) 
         assert 0 <= box["x"] <= box["x"] + box["width"] <= PHONE["width"], tab
     page.goto(f"/memories/chats/{chat.pk}/book/knowledge/")
     expect(page.get_by_role("row", name="Tom That")).to_contain_text("That there is none left.")
+
+
+@pytest.mark.parametrize("path", ["/memories/", "/memories/chats/{chat}/book/"])
+def test_several_memories_are_pinned_and_forgotten_by_keyboard(signed_in: Page, chat: Chat, path: str) -> None:
+    page = signed_in
+    page.goto(path.format(chat=chat.pk))
+    bar = page.locator("#chosen")
+    expect(bar.get_by_role("button", name="Pin", exact=True)).to_be_disabled()
+    for key in ("j", "x", "j", "x"):
+        page.keyboard.press(key)
+    expect(bar).to_contain_text("2 chosen")
+    page.keyboard.press("p")
+    expect(page.get_by_text("2 memories pinned.")).to_be_visible()
+    expect(page.locator(".badge", has_text="pinned")).to_have_count(2)
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Undone for 2 memories.")).to_be_visible()
+    page.goto(path.format(chat=chat.pk))
+    page.keyboard.press("a")
+    expect(bar).to_contain_text("3 chosen")
+    page.keyboard.press("Delete")
+    expect(page.get_by_text("3 memories forgotten.")).to_be_visible()
+    expect(page.locator(".memory")).to_have_count(0)
+
+
+def test_a_range_is_chosen_with_shift_and_the_bar_fits_a_phone(signed_in: Page, chat: Chat) -> None:
+    page = signed_in
+    page.set_viewport_size(PHONE)
+    page.goto("/memories/")
+    boxes = page.locator(".choose")
+    boxes.first.click()
+    boxes.last.click(modifiers=["Shift"])
+    expect(page.locator("#chosen")).to_contain_text("3 chosen")
+    expect(page.locator("#chosen")).to_be_in_viewport()
+    page.locator("#chosen").get_by_text("More").click()
+    expect(page.get_by_role("button", name="High importance")).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

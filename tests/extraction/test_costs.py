@@ -179,3 +179,44 @@ def test_what_was_refused_is_shown_and_tried_again_on_a_click(site: Client, chat
     again = chat.runs.latest("pk")
     assert again.pk != run.pk
     assert taken(again).counts.get("refused") is None
+
+
+AGAIN = "/settings/models/read-again/"
+
+
+def test_the_page_tells_what_reading_old_chats_again_will_take(site: Client, chat: Chat) -> None:
+    read(chat)
+    Connection.objects.for_owner(chat.owner_id).update(prompt_price="2.50", completion_price="10", currency="EUR")
+    assert runs.expected_cost(chat) == {}
+    page = site.get(AGAIN).content.decode()
+    expected = runs.expected_cost(chat, again=True)
+    assert f"about {expected['calls']} calls" in page
+    assert f"about {expected['cost']} EUR" in page
+
+
+def test_chosen_chats_are_read_again_without_another_question(site: Client, chat: Chat, owner: User) -> None:
+    read(chat)
+    other = tell(owner, *STORY)
+    change_settings(owner, {"ask_above": 1000})
+    reply = site.post(AGAIN, {"chat": [str(chat.pk)]}, follow=True)
+    assert "1 chat is read again." in reply.content.decode()
+    run = ExtractionRun.objects.for_owner(owner).filter(chat=chat).latest("pk")
+    assert (run.state, run.again, run.first and run.first.index) == (jobs.Job.State.QUEUED, True, 0)
+    assert not ExtractionRun.objects.for_owner(owner).filter(chat=other).exists()
+
+
+def test_nothing_is_read_again_without_a_choice_or_in_anothers_chat(site: Client, chat: Chat) -> None:
+    foreign = tell(UserFactory(), *STORY)
+    for chosen in ([], [str(foreign.pk)], ["x"]):
+        assert site.post(AGAIN, {"chat": chosen}).status_code == 400
+    assert not ExtractionRun.objects.for_owner(chat.owner_id).exists()
+    assert str(foreign.pk) not in site.get(AGAIN).content.decode()
+
+
+def test_the_runs_of_a_chat_lead_to_reading_it_again(site: Client, chat: Chat, owner: User) -> None:
+    other = tell(owner, *STORY)
+    link = f"{AGAIN}?chat={chat.pk}"
+    assert link in site.get(f"/memories/chats/{chat.pk}/book/runs/").content.decode()
+    page = site.get(link).content.decode()
+    assert str(chat.pk) in page
+    assert str(other.pk) not in page

@@ -291,3 +291,13 @@ def test_a_message_of_more_than_200_000_tokens_is_read(owner: User) -> None:
     run = extract(chat)
     assert (run.state, run.error) == ("succeeded", "")
     assert any(STORY[1] in memory.text for memory in memories(chat))
+
+
+def test_without_a_model_a_quoted_sentence_gets_the_date_of_yesterday(owner: User) -> None:
+    chat = make_chat(
+        owner, "My brother Tom moved to Lyon yesterday with his wife Anna.", "Oh.", character=make_character(owner)
+    )
+    sent_at = dt.datetime(2024, 3, 5, 12, tzinfo=dt.UTC)
+    Message.objects.for_owner(owner).filter(chat=chat).update(sent_at=sent_at)
+    extract(chat)
+    assert any("yesterday (4 March 2024)" in memory.text for memory in memories(chat))

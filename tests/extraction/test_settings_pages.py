@@ -14,8 +14,9 @@ from apps.extraction.prompts.examples import EXAMPLES
 from apps.extraction.prompts.overrides import set_template, template_of
 from apps.extraction.prompts.rendering import TASKS, default_template, render
 from apps.extraction.settings.operations import change_settings
+from apps.extraction.settings.presets import PRESETS, preset_values
 from apps.extraction.settings.queries import settings_of, stored_settings
-from apps.extraction.settings.schema import GROUPS, SETTINGS
+from apps.extraction.settings.schema import GROUPS, SETTINGS, validate
 from apps.llm.operations import create_connection
 from apps.memories.models import ChatMemory, Memory
 from tests.factories import UserFactory, make_character, make_chat, make_memory
@@ -75,6 +76,46 @@ def row_of(html: str, name: str) -> str:
 
 
 # Settings
+
+
+def pressed(html: str) -> list[str]:
+    """Return the names of the presets that are shown as selected."""
+    return re.findall(r'name="preset"\s+value="(\w+)"\s+aria-pressed="true"', html)
+
+
+def test_a_preset_is_chosen_recognised_and_left(site: Client, alice: User) -> None:
+    html = page(site, USERS)
+    assert pressed(html) == ["balanced"]
+    assert '<details class="all-settings">' in html
+    site.post(USERS, {"preset": "light"})
+    assert stored_settings(alice)["extract_every"] == 10
+    assert pressed(page(site, USERS)) == ["light"]
+    site.post(USERS, {"extract_every": "7"})
+    changed = page(site, USERS)
+    assert pressed(changed) == []
+    assert '<details class="all-settings" open>' in changed
+    site.post(USERS, {"preset": "thorough"})
+    assert pressed(page(site, USERS)) == ["thorough"]
+    site.post(USERS, {"preset": "balanced"})
+    assert (pressed(page(site, USERS)), stored_settings(alice)) == (["balanced"], {})
+
+
+def test_a_preset_keeps_other_settings_and_overrides_inherited_ones(site: Client, alice: User, chat: Chat) -> None:
+    change_settings(alice, {"extract_every": 10, "session_cap": 77})
+    site.post(book(chat), {"preset": "thorough"})
+    settings = settings_of(chat)
+    assert (settings.extract_every, settings.canon, settings.session_cap) == (3, True, 77)
+    assert pressed(page(site, book(chat))) == ["thorough"]
+    site.post(book(chat), {"preset": "balanced"})
+    assert stored_settings(alice, chat=chat) == {"extract_every": 3}
+
+
+@pytest.mark.parametrize("profile", ["A", "B"])
+def test_the_values_of_each_preset_are_valid_and_differ(profile: str) -> None:
+    values = [preset_values(preset, profile) for preset in PRESETS]
+    for one in values:
+        validate(one)
+    assert len({tuple(one.items()) for one in values}) == len(PRESETS)
 
 
 def test_no_group_of_settings_is_missing_or_empty() -> None:

@@ -306,3 +306,35 @@ def test_the_reason_is_shown_if_models_can_not_be_listed(site, address, told):
     reply = site.post(f"{URL}offered/", form_of(base_url=address), **HTMX)
     assert reply.status_code == 200
     assert told in reply.content.decode()
+
+
+@pytest.mark.parametrize(("allowed", "words"), [(["private"], "in its network, may be connected"), ([], "Only public")])
+def test_the_form_says_which_addresses_may_be_connected(site, allowed, words):
+    with override_settings(LLM_ALLOWED_ADDRESSES=allowed):
+        assert words in text_of(site.get(f"{URL}add/"))
+
+
+def test_a_connection_is_used_at_once_and_leads_to_old_chats(alice, site):
+    reply = site.post(f"{URL}add/", form_of(use_now="on", embedding_model="vectors"), follow=True)
+    made = Connection.objects.for_owner(alice).get()
+    assert (made.for_generation, made.for_embeddings) == (True, True)
+    assert reply.redirect_chain == [(f"{URL}read-again/", 302)]
+    assert "“Home” was added. small writes your memories from now on." in text_of(reply)
+
+
+def test_a_changed_connection_is_used_only_if_that_is_chosen(alice, site):
+    connection = connect(alice)
+    page = site.get(f"{URL}{connection.pk}/")
+    assert page.context["form"]["use_now"].value() is False
+    assert site.post(f"{URL}{connection.pk}/", form_of())["Location"] == f"{URL}#connection-{connection.pk}"
+    connection.refresh_from_db()
+    assert not connection.for_generation
+    assert site.post(f"{URL}{connection.pk}/", form_of(use_now="on"))["Location"] == f"{URL}read-again/"
+    connection.refresh_from_db()
+    assert connection.for_generation
+    assert "use_now" not in site.get(f"{URL}{connection.pk}/").content.decode()
+
+
+def test_a_connection_without_a_model_cannot_be_used_at_once(alice, site):
+    site.post(f"{URL}add/", form_of(model="", use_now="on"))
+    assert not Connection.objects.for_owner(alice).get().for_generation

@@ -1,9 +1,12 @@
 """The search at its surface: what is found, what never is, and what serves when there are no vectors."""
 
+import datetime as dt
+
 import pytest
 
 from apps.accounts.models import User
 from apps.chats.locking import Guard
+from apps.chats.models import Message
 from apps.chats.operations import Patch, append_messages, patch_messages
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.memories.lexemes import Lexemes
@@ -230,3 +233,23 @@ def test_a_store_without_names_dates_or_sessions_is_served(owner):
 
 def test_the_tiers_are_those_of_memories_and_the_messages():
     assert {*Memory.Tier.values, "messages"} == set(service.TIERS)
+
+
+MARCH, APRIL = dt.datetime(2024, 3, 5, 12, tzinfo=dt.UTC), dt.datetime(2024, 4, 5, 12, tzinfo=dt.UTC)
+
+
+def test_results_are_narrowed_to_days_and_kinds(owner, chat):
+    Message.objects.for_owner(owner).filter(chat=chat, index__lt=3).update(sent_at=MARCH)
+    Message.objects.for_owner(owner).filter(chat=chat, index__gte=3).update(sent_at=APRIL)
+    learnt = {message.index: message for message in chat.messages.all()}
+    remember(chat, "Mira learnt the violin from her grandfather.", kind="fact", valid_from=learnt[1])
+    remember(chat, "Mira slept in a tent beside the frozen lake.", kind="event", valid_from=learnt[4])
+    query = "violin tent winter lake"
+    assert len(found(owner, query)) == 8
+    march = found(owner, query, since=dt.date(2024, 3, 5), until=dt.date(2024, 3, 5))
+    assert set(march) == {*TALK[:3], "Mira learnt the violin from her grandfather."}
+    april = found(owner, query, since=dt.date(2024, 3, 6))
+    assert set(april) == {*TALK[3:], "Mira slept in a tent beside the frozen lake."}
+    assert found(owner, query, until=dt.date(2024, 3, 4)) == []
+    assert found(owner, query, kind="event") == ["Mira slept in a tent beside the frozen lake."]
+    assert found(owner, query, kind="event", until=dt.date(2024, 3, 31)) == []

@@ -11,6 +11,7 @@ from apps.chats.models import Chat
 from apps.common import jobs
 from apps.extraction import pipeline, runs, tasks
 from apps.extraction.models import ExtractionRun
+from apps.memories.lexemes import Lexemes
 from apps.memories.models import Memory, MemorySource
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 
@@ -122,7 +123,7 @@ def test_tabs_keep_the_other_filters(site: Client, chat: Chat) -> None:
     make_memory(chat, "Tom likes tea")
     html = page(site, f"/memories/?chat={chat.pk}&tier=session&q=tea")
     assert f"?tier=long_term&amp;chat={chat.pk}&amp;q=tea" in html
-    assert html.count('aria-current="page">Session') == 1
+    assert html.count('aria-current="page">One chat') == 1
 
 
 def test_a_long_book_is_read_page_by_page(site: Client, chat: Chat) -> None:
@@ -284,7 +285,7 @@ def test_the_rail_shows_what_bears_on_the_chat_and_nothing_hidden(site: Client, 
         make_memory(chat, text, **fields)
     html = page(site, f"/memories/chats/{chat.pk}/rail/", **HTMX)
     assert not is_whole_page(html)
-    assert "Long-term memories of Mira" in html
+    assert "What Mira knows in every chat" in html
     assert all(text in html for text in ("said here", "known of Mira"))
     others = ("said elsewhere", "of somebody else", "hidden one", "old one", "gone one")
     assert not any(text in html for text in others)
@@ -366,3 +367,27 @@ def test_who_is_not_signed_in_is_asked_to(db: None) -> None:
         reply = Client().get(url)
         assert reply.status_code == 302
         assert "login" in reply["Location"]
+
+
+def test_the_search_page_narrows_its_results(site: Client, alice: User, chat: Chat) -> None:
+    other = make_chat(alice, "Tea.", character=make_character(alice, "Tom"))
+    make_memory(chat, "Alice drinks green tea.", kind="preference", lexemes=Lexemes("Alice drinks green tea."))
+    make_memory(other, "Tom sells black tea.", kind="event", lexemes=Lexemes("Tom sells black tea."))
+    search = "/memories/search/?q=tea"
+
+    def shown(query: str) -> list[str]:
+        html = page(site, search + query)
+        return [text for text in ("Alice drinks", "Tom sells") if text in html]
+
+    assert shown("") == ["Alice drinks", "Tom sells"]
+    assert shown("&kind=event") == ["Tom sells"]
+    assert shown("&tier=session") == []
+    assert shown(f"&chat={chat.pk}") == ["Alice drinks"]
+    assert other.character
+    assert shown(f"&character={other.character.pk}") == ["Tom sells"]
+    assert shown("&to=1999-01-01") == []
+    assert shown("&until=1999-01-01") == []
+    assert "search without filters" in page(site, f"{search}&to=1999-01-01")
+    foreign = make_chat(UserFactory(), "Tea.", title="A secret chat")
+    assert "A secret chat" not in page(site, f"{search}&chat={foreign.pk}")
+    assert shown("&kind=nothing&from=someday") == ["Alice drinks", "Tom sells"]

@@ -1,7 +1,8 @@
 """Render messages for a prompt: numbered, between marks, imitations of tags neutralized. Without database access."""
 
+import datetime as dt
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 OPENING = "=== TRANSCRIPT BEGINS ==="
@@ -30,9 +31,20 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f\u200b\u2060\ufeff]")
 def transcript(turns: Iterable[Mapping[str, Any]], *, max_chars: int = MAX_TURN) -> str:
     """Return the turns between the marks, each as ``#12 Mira: text`` with continuation lines indented.
 
-    Turns of more than ``max_chars`` characters are shortened in the middle.
+    The first turn of a day, if its date is known, follows a line with the date in brackets. Turns of more than
+    ``max_chars`` characters are shortened in the middle.
     """
-    return "\n".join([OPENING, *(_turn(turn, max_chars) for turn in turns), CLOSING])
+    return "\n".join([OPENING, *_lines(turns, max_chars), CLOSING])
+
+
+def _lines(turns: Iterable[Mapping[str, Any]], max_chars: int) -> Iterator[str]:
+    day: dt.date | None = None
+    for turn in turns:
+        date: dt.date | None = turn.get("date")
+        if date and date != day:
+            day = date
+            yield f"({day:%A}, {day.day} {day:%B %Y})"
+        yield _turn(turn, max_chars)
 
 
 def _turn(turn: Mapping[str, Any], max_chars: int) -> str:

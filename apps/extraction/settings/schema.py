@@ -34,7 +34,9 @@ SIMILARITY = Group(
     "Similarity", "Minimum for entries that say the same or share a topic. 1 is identical.", is_advanced=True
 )
 CONFIDENCE = Group(
-    "Confidence", "Confirmed memories gain confidence; unconfirmed ones lose it, but are kept.", is_advanced=True
+    "How sure a memory is",
+    "From 0 to 1, shown as a bar. Memories that the chat repeats gain; others lose, but are kept.",
+    is_advanced=True,
 )
 WINDOWS = Group("Windows", "How much text a model is given at once.", is_advanced=True)
 GROUPS = (READING, KEPT, LIMITS, STORY, MERGING, SIMILARITY, CONFIDENCE, WINDOWS)
@@ -80,10 +82,16 @@ class Settings:
         "Tokens to send to a connected model above which you are asked before messages are read.",
     )
     index_messages: bool = _setting(True, READING, "Index messages", "Make the text of messages searchable.")
+    dates: bool = _setting(
+        True,
+        READING,
+        "Dates",
+        "“Yesterday” in a memory gets its date. Switch it off for stories with a calendar of their own.",
+    )
     witnesses_only: bool = _setting(True, READING, "Only what was witnessed", "Group members learn only what they saw.")
 
-    session: bool = _setting(True, KEPT, "Session memories", "Memories that only this chat needs.")
-    long_term: bool = _setting(True, KEPT, "Long-term memories", "Memories that a character keeps in other chats.")
+    session: bool = _setting(True, KEPT, "Memories of this chat", "What only this chat needs.")
+    long_term: bool = _setting(True, KEPT, "Lasting memories", "What a character keeps in all chats.")
     scenes: bool = _setting(True, KEPT, "Scenes", "Scenes of the chat, each summarised in a few sentences.")
     arcs: bool = _setting(True, KEPT, "Story arcs", "Open threads of the story.")
     ledger: bool = _setting(True, KEPT, "State ledger", "The current state of characters, objects and places.")
@@ -96,9 +104,9 @@ class Settings:
 
     new_per_kind: int = _number(2, 1, 50, LIMITS, "New entries of a kind", "The most important per extraction.", b=4)
     long_term_cap: int = _number(
-        25, 4, 5000, LIMITS, "Long-term memories", "Of a character; at most a quarter of each kind."
+        25, 4, 5000, LIMITS, "Lasting memories", "Of a character; at most a quarter of each kind."
     )
-    session_cap: int = _number(30, 4, 5000, LIMITS, "Session memories", "Of a chat.")
+    session_cap: int = _number(30, 4, 5000, LIMITS, "Memories of a chat", "Those kept for this chat only.")
     arcs_cap: int = _number(10, 1, 500, LIMITS, "Open arcs", "Arcs that a model is shown as open.")
 
     scene_check: str = _setting(
@@ -120,7 +128,7 @@ class Settings:
     consolidate_relationship: int = _number(3, 2, 100, MERGING, "Relationships")
     consolidate_preference: int = _number(3, 2, 100, MERGING, "Preferences")
     consolidate_event: int = _number(4, 2, 100, MERGING, "Events")
-    consolidate_session: int = _number(3, 2, 100, MERGING, "Session memories", "Of each kind.")
+    consolidate_session: int = _number(3, 2, 100, MERGING, "Memories of a chat", "Of each kind.")
 
     duplicate: float = _number(0.82, 0.3, 1, SIMILARITY, "The same, by meaning", "Cosine of two vectors.", b=0.85)
     cross_kind_duplicate: float = _number(0.88, 0.3, 1, SIMILARITY, "… of two kinds", "Cosine of two vectors.", b=0.91)
@@ -182,7 +190,7 @@ def _error(name: str, value: Any) -> str | None:
     if kind is bool:
         return None if isinstance(value, bool) else "It must be true or false."
     if kind is str:
-        return None if value in metadata["choices"] else f"It must be one of {', '.join(metadata['choices'])}."
+        return None if value in list(metadata["choices"]) else f"It must be one of {', '.join(metadata['choices'])}."
     # A bool is an int in Python.
     if isinstance(value, bool) or not isinstance(value, int if kind is int else int | float):
         return "It must be a whole number." if kind is int else "It must be a number."

@@ -57,10 +57,16 @@ class Window:
         return turns if self.part is None else {n: with_text(turn, self.part) for n, turn in turns.items()}
 
 
-def turns_material(turns: Mapping[int, Message]) -> list[dict[str, Any]]:
-    """Return turns as the template values of prompts."""
+def turns_material(turns: Mapping[int, Message], *, dates: bool = False) -> list[dict[str, Any]]:
+    """Return turns as the template values of prompts, with ``dates`` also the day on which each was sent, if known."""
     return [
-        {"number": number, "speaker": turn.name, "is_user": turn.is_user, "text": turn.mes}
+        {
+            "number": number,
+            "speaker": turn.name,
+            "is_user": turn.is_user,
+            "text": turn.mes,
+            "date": turn.sent_at.date() if dates and turn.sent_at else None,
+        }
         for number, turn in turns.items()
     ]
 

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from apps.chats.models import Character, Message
+from apps.english.dates import with_dates
 from apps.extraction.parsers.memories import Candidate, parse_memories
 from apps.extraction.parsers.reading import KINDS
 from apps.extraction.parsers.records import ParsedLines, has_lines
@@ -107,7 +108,7 @@ def _ask_for_candidates(context: Context, turns: Mapping[int, Message], tier: st
     return context.ask(
         tier,
         {
-            "turns": turns_material(turns),
+            "turns": turns_material(turns, dates=context.settings.dates),
             "participants": context.participants,
             "per_kind": per_kind,
             "known": _known_memories(context, tier),
@@ -167,7 +168,7 @@ def propose(
     With ``witnessed``, the numbers of turns that the context's character witnessed, leave out what others learnt.
     """
     parsed = _drop_unusable(parse_memories(reply, KINDS[tier], expiration=EXPIRATION[tier]), turns)
-    candidates = parsed.items
+    candidates = [_dated(one, turns) for one in parsed.items] if context.settings.dates else parsed.items
     participants = participants_of(context.chat)
     if witnessed is not None and context.character:
         names = {member.name.casefold() for member in participants} | {context.character.name.casefold()}
@@ -201,6 +202,13 @@ def propose(
     thresholds = judging.thresholds_of(context.settings, by_words=vectors is None)
     times = {number: turn.sent_at for number, turn in turns.items()}
     return Proposals(batch, ordered, neighbours, thresholds, times, set(previous_ids), parsed.unused)
+
+
+def _dated(candidate: Candidate, turns: Mapping[int, Message]) -> Candidate:
+    """Return a candidate whose text has dates after words such as "yesterday", if all its sources are of one day."""
+    days = {at.date() if (at := turns[number].sent_at) else None for number in candidate.sources}
+    day = days.pop() if len(days) == 1 else None
+    return replace(candidate, text=with_dates(candidate.text, day)) if day else candidate
 
 
 def _is_learnt(candidate: Candidate, character: Character, names: Set[str], witnessed: Set[int]) -> bool:

@@ -17,7 +17,9 @@ from apps.extraction.settings import modes
 from apps.extraction.settings.forms import SettingsForm
 from apps.extraction.settings.inheritance import Source, setting_values
 from apps.extraction.settings.operations import change_settings
+from apps.extraction.settings.presets import PRESETS, current_preset, preset_changes
 from apps.extraction.settings.queries import stored_settings
+from apps.extraction.settings.schema import resolve
 from apps.llm.backends import backend_for
 from apps.memories.models import ChatMemory
 from apps.memories.views.access import own_row
@@ -64,16 +66,20 @@ def _settings_page(
         sources.append(Source("this chat's", stored_settings(request.user, chat=chat)))
     backend = backend_for(request.user)
     values = setting_values(backend.profile, sources)
+    profile = resolve(backend.profile, [source.document for source in sources]).profile
+    chosen = next((preset for preset in PRESETS if preset.name == request.POST.get("preset")), None)
     form = SettingsForm(values, request.POST if request.method == "POST" else None)
     if form.is_valid():
+        changes = preset_changes(chosen, values, profile) if chosen else form.changes()
         try:
-            change_settings(request.user, form.changes(), character=None if chat else character, chat=chat)
+            change_settings(request.user, changes, character=None if chat else character, chat=chat)
         except Invalid as problem:
             form.add_problem(problem)
         else:
             messages.success(request, "Saved. Applies from the next extraction.")
             return redirect(url)
     context |= {"form": form, "form_url": url, "own": len(sources[-1].document), "backend": backend}
+    context |= {"presets": PRESETS, "current": current_preset(values, profile)}
     context |= {"chat": chat} if chat else {"character": character}
     return render(request, f"extraction/settings/{page}.html", context, status=400 if form.errors else 200)
 

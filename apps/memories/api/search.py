@@ -15,6 +15,7 @@ from apps.common.serializer_fields import NumberField, StrictIntegerField, Stric
 from apps.memories.api.base import get_or_missing
 from apps.memories.api.fields import RoundedFloatField
 from apps.memories.api.serializers import MemorySerializer
+from apps.memories.models import Memory
 from apps.memories.search import PRESETS, SearchQuery, SearchResponse, SearchResult, search
 from apps.memories.search.service import TIERS
 
@@ -43,6 +44,29 @@ class SearchSerializer(StrictSerializer):
     limit = StrictIntegerField(min_value=1, max_value=MAX_RESULTS, default=10)
     min_score = NumberField(min_value=0, max_value=1, default=0.0)
     preset = serializers.ChoiceField(sorted(PRESETS), default="default")
+    kind = serializers.ChoiceField(
+        Memory.Kind.choices, allow_null=True, default=None, help_text="Only memories of this kind."
+    )
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        # "from" is a keyword of Python and can't be declared as an attribute.
+        days = {
+            "from": serializers.DateField(
+                allow_null=True,
+                default=None,
+                source="since",
+                help_text="Only what was said on this day in UTC or later.",
+            ),
+            "to": serializers.DateField(
+                allow_null=True, default=None, source="until", help_text="Only what was said on this day or earlier."
+            ),
+        }
+        return super().get_fields() | days
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs["since"] and attrs["until"] and attrs["since"] > attrs["until"]:
+            raise serializers.ValidationError({"to": ["It must not be before `from`."]})
+        return attrs
 
     def validate_query(self, query: str) -> str:
         if not query.strip():

@@ -1,12 +1,25 @@
 """Forms of memories: corrections and filters."""
 
-from typing import Any
+from collections.abc import Mapping
+from operator import attrgetter
+from typing import Any, ClassVar
 from urllib.parse import urlencode
+from uuid import UUID
 
 from django import forms
+from django.http import QueryDict
 
+from apps.chats.models import Character, Chat
+from apps.common.scoping import Owner
+from apps.memories.memory_book import MemoryBook
 from apps.memories.models import Memory
 from apps.memories.querysets import MemoryQuerySet
+from apps.memories.search import SearchQuery
+from apps.memories.search.hits import MESSAGES
+from apps.memories.search.service import TIERS
+from apps.memories.witnesses import learners
+
+IMPORTANCES = [(1, "Low"), (2, "Normal"), (3, "High")]
 
 
 class MemoryForm(forms.Form):
@@ -14,12 +27,69 @@ class MemoryForm(forms.Form):
 
     text = forms.CharField(widget=forms.Textarea(attrs={"rows": 3}), max_length=4000)
     kind = forms.ChoiceField(choices=Memory.Kind.choices)
-    importance = forms.TypedChoiceField(coerce=int, choices=[(1, "Low"), (2, "Normal"), (3, "High")])
+    importance = forms.TypedChoiceField(coerce=int, choices=IMPORTANCES)
 
     @classmethod
     def of(cls, memory: Memory) -> "MemoryForm":
         """Return a form filled with a memory."""
         return cls({"text": memory.text, "kind": memory.kind, "importance": memory.importance})
+
+
+class NewMemoryForm(MemoryForm):
+    """A memory that a person writes. In a group it belongs to one of ``members``."""
+
+    tier = forms.ChoiceField(choices=Memory.Tier.choices, label="How long")
+    character = forms.ModelChoiceField(Character.objects.none(), label="Who knows it")
+
+    def __init__(self, book: MemoryBook, data: Any = None, *, text: str = "") -> None:
+        tier = Memory.Tier.LONG_TERM if book.character or not book.chat else Memory.Tier.SESSION
+        initial = {"text": text, "kind": Memory.Kind.FACT, "importance": 2, "tier": tier}
+        super().__init__(data, initial=initial, auto_id="new_%s")  # a page also shows forms of memories to correct
+        members = [member.pk for member in learners(book.chat) if member] if book.chat else []
+        if members:
+            self.fields["character"].queryset = Character.objects.for_owner(book.owner_id).filter(pk__in=members)  # type: ignore[attr-defined]
+            self.initial["character"] = members[0]
+        else:
+            del self.fields["character"]
+        if book.chat is None:
+            del self.fields["tier"]
+
+    def values(self, book: MemoryBook) -> dict[str, Any]:
+        """Return arguments for ``create_memory``. In a character's book, memories are lasting and have no chat."""
+        values = {"tier": Memory.Tier.LONG_TERM, "chat": book.chat, "character": book.character} | self.cleaned_data
+        return values if values["tier"] == Memory.Tier.LONG_TERM else values | {"character": None}
+
+
+class ChosenForm(forms.Form):
+    """Memories chosen in a list, and what is done with them."""
+
+    MAX_CHOSEN = 200
+    CHANGES: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "pin": {"pinned": True},
+        "unpin": {"pinned": False},
+        "hide": {"hidden": True},
+        "show": {"hidden": False},
+        "importance-3": {"importance": 3},
+        "importance-2": {"importance": 2},
+        "importance-1": {"importance": 1},
+    }
+    DONE: ClassVar[Mapping[str, str]] = {
+        "pin": "pinned",
+        "unpin": "unpinned",
+        "hide": "hidden from prompts",
+        "show": "shown again",
+        "importance-3": "set to high importance",
+        "importance-2": "set to normal importance",
+        "importance-1": "set to low importance",
+        "forget": "forgotten",
+    }
+
+    action = forms.ChoiceField(choices=[(action, action) for action in (*CHANGES, "forget", "merge")])
+    memory = forms.TypedMultipleChoiceField(coerce=UUID)
+
+    def __init__(self, data: QueryDict) -> None:
+        super().__init__(data)
+        self.fields["memory"].choices = [(one, one) for one in data.getlist("memory")[: self.MAX_CHOSEN]]  # type: ignore[attr-defined]
 
 
 class MergeForm(forms.Form):
@@ -102,6 +172,63 @@ class FilterForm(forms.Form):
             {"label": label, "query": self.query(tier=tier), "chosen": tier == chosen}
             for tier, label in self.fields["tier"].choices  # type: ignore[attr-defined]
         ]
+
+
+class SearchForm(forms.Form):
+    """Words to search for and filters, from the query string. Invalid filters are shown and left out."""
+
+    MAX_LISTED = 200  # chats and characters, the last active or first by name
+
+    q = forms.CharField(
+        required=False,
+        max_length=500,
+        label="What are you looking for?",
+        widget=forms.SearchInput(attrs={"data-key": "/", "autofocus": True}),
+    )
+    tier = forms.ChoiceField(
+        choices=[("", "Everything"), *Memory.Tier.choices, (MESSAGES, "Messages")], required=False, label="Where"
+    )
+    kind = forms.ChoiceField(choices=[("", "Any kind"), *Memory.Kind.choices], required=False)
+    character = forms.ModelChoiceField(Character.objects.none(), required=False, empty_label="Any character")
+    chat = forms.ModelChoiceField(Chat.objects.none(), required=False, empty_label="Any chat")
+    since = forms.DateField(required=False, label="From", widget=forms.DateInput(attrs={"type": "date"}))
+    until = forms.DateField(required=False, label="To", widget=forms.DateInput(attrs={"type": "date"}))
+
+    def __init__(self, data: QueryDict, owner: Owner) -> None:
+        # Links and programs use the names of the API.
+        renamed = {"since": data.get("from", ""), "until": data.get("to", "")}
+        super().__init__(data.dict() | {name: value for name, value in renamed.items() if value})
+        for name, rows, label in (
+            ("character", Character.objects.for_owner(owner).order_by("name"), "name"),
+            ("chat", Chat.objects.for_owner(owner).order_by("-last_active", "-pk"), "title"),
+        ):
+            field: Any = self.fields[name]
+            field.queryset = rows
+            field.label_from_instance = attrgetter(label)
+            listed = rows.filter(pk__in=list(rows.values_list("pk", flat=True)[: self.MAX_LISTED]))
+            field.widget.choices = [("", field.empty_label), *((row.pk, getattr(row, label)) for row in listed)]
+        self.is_valid()
+
+    @property
+    def filters(self) -> dict[str, Any]:
+        """Return the filters that are set."""
+        return {name: value for name, value in self.cleaned_data.items() if value and name != "q"}
+
+    def query(self, limit: int) -> SearchQuery | None:
+        """Return the query, or None without words."""
+        words, chosen = self.cleaned_data.get("q", ""), self.filters
+        if not words:
+            return None
+        return SearchQuery(
+            words,
+            limit=limit,
+            tiers=(chosen["tier"],) if "tier" in chosen else TIERS,
+            kind=chosen.get("kind"),
+            character=chosen["character"].pk if "character" in chosen else None,
+            chat=chosen["chat"].pk if "chat" in chosen else None,
+            since=chosen.get("since"),
+            until=chosen.get("until"),
+        )
 
 
 class TimelineForm(forms.Form):

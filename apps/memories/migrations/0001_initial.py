@@ -117,8 +117,8 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('story', models.UUIDField(editable=False, help_text='The story of its chat; null for one without a chat.', null=True)),
-                ('tier', models.CharField(choices=[('long_term', 'Long-term'), ('session', 'Session')], max_length=16)),
-                ('kind', models.CharField(choices=[('fact', 'Fact'), ('relationship', 'Relationship'), ('preference', 'Preference'), ('event', 'Event'), ('scene', 'Scene'), ('revelation', 'Revelation'), ('development', 'Development'), ('detail', 'Detail')], max_length=16)),
+                ('tier', models.CharField(choices=[('long_term', 'Lasting'), ('session', 'One chat')], max_length=16)),
+                ('kind', models.CharField(choices=[('fact', 'Fact'), ('relationship', 'Relationship'), ('preference', 'Likes and dislikes'), ('event', 'Event'), ('scene', 'Situation'), ('revelation', 'Discovery'), ('development', 'Turn of events'), ('detail', 'Small thing')], max_length=16)),
                 ('text', models.TextField()),
                 ('importance', models.PositiveSmallIntegerField(default=2)),
                 ('expiration', models.CharField(choices=[('scene', 'Scene'), ('session', 'Session'), ('permanent', 'Permanent')], default='permanent', max_length=16)),

@@ -1,5 +1,6 @@
 """Models of memories, the entities that they name, and the messages that they come from."""
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -79,19 +80,20 @@ class Entity(OwnedModel):
 class Memory(StoryModel):
     """A remembered statement. A run never deletes one: it supersedes or retires it, with a reason."""
 
+    # Labels of tiers and kinds are for people; apps.memories.labels explains them.
     class Tier(models.TextChoices):
-        LONG_TERM = "long_term", "Long-term"
-        SESSION = "session", "Session"
+        LONG_TERM = "long_term", "Lasting"
+        SESSION = "session", "One chat"
 
     class Kind(models.TextChoices):
-        FACT = "fact"
-        RELATIONSHIP = "relationship"
-        PREFERENCE = "preference"
-        EVENT = "event"
-        SCENE = "scene"
-        REVELATION = "revelation"
-        DEVELOPMENT = "development"
-        DETAIL = "detail"
+        FACT = "fact", "Fact"
+        RELATIONSHIP = "relationship", "Relationship"
+        PREFERENCE = "preference", "Likes and dislikes"
+        EVENT = "event", "Event"
+        SCENE = "scene", "Situation"
+        REVELATION = "revelation", "Discovery"
+        DEVELOPMENT = "development", "Turn of events"
+        DETAIL = "detail", "Small thing"
 
     class State(models.TextChoices):
         ACTIVE = "active"
@@ -200,6 +202,11 @@ class Memory(StoryModel):
     def source_message_ids(self) -> list[UUID]:
         """Return the ids of the source messages; a message with two source swipes once."""
         return list(dict.fromkeys(source.message_id for source in self.sources.all()))
+
+    @property
+    def source_sent_at(self) -> datetime | None:
+        """Return when the last of its source messages was sent; None if that is not known."""
+        return max((at for source in self.sources.all() if (at := source.message.sent_at)), default=None)
 
     @property
     def superseded_ids(self) -> list[UUID]:

@@ -8,3 +8,5 @@ from apps.memories.operations.merging import merge_by_hand as merge_by_hand
 from apps.memories.operations.merging import split_memory as split_memory
 from apps.memories.operations.merging import undo_merge as undo_merge
 from apps.memories.operations.merging import undo_split as undo_split
+from apps.memories.operations.selection import change_memories as change_memories
+from apps.memories.operations.selection import undo_changes as undo_changes

@@ -14,6 +14,7 @@ from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.lexemes import Lexemes
 from apps.memories.models import Inheritance, Memory, MemorySource, RetiredReason
+from apps.memories.witnesses import participants_of, witnessed_by_all_of
 
 
 @transaction.atomic
@@ -29,7 +30,11 @@ def create_memory(
     importance: int = 2,
     sources: Sequence[Message] = (),
 ) -> Memory:
-    """Create a memory that a person wrote. Without ``character``, it belongs to the chat's character."""
+    """Create a memory that a person wrote. Without ``character``, it belongs to the chat's character.
+
+    In a group, only those who witnessed all of ``sources`` know it.
+    """
+    said_here = chat is not None and all(message.chat_id == chat.pk for message in sources)
     memory = Memory(
         owner_id=owner_id_of(owner),
         chat=chat,
@@ -40,6 +45,7 @@ def create_memory(
         confidence=1.0,
         edited_by=editor,
         valid_from=latest_message(sources),
+        witnessed_by=witnessed_by_all_of(sources, participants_of(chat)) if chat and sources and said_here else [],
     )
     set_text(memory, text)
     memory.save()

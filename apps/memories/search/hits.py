@@ -44,25 +44,32 @@ MEMORIES = SearchTable(
 class SearchScope:
     """Scope of a search: all rows of an owner, a chat, a character, or a chat plus its character's long-term memories.
 
-    ``instance`` is the client whose memories rank higher. ``before`` excludes messages from this index on.
+    ``instance`` is the client whose memories rank higher. ``before`` excludes messages from this index on. ``kind``,
+    ``since`` and ``until`` are filters as in SearchQuery.
     """
 
     owner_id: UUID
     tiers: Collection[str]
-    chat_id: UUID | None = None
-    character_id: UUID | None = None
+    chat: UUID | None = None
+    character: UUID | None = None
     instance: str | None = None
     before: int | None = None
+    kind: str | None = None
+    since: dt.date | None = None
+    until: dt.date | None = None
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of the statement."""
         return {
             "owner": self.owner_id,
-            "chat": self.chat_id,
-            "character": self.character_id,
+            "chat": self.chat,
+            "character": self.character,
             "tiers": list(self.tiers),
             "before": self.before,
+            "kind": self.kind,
+            "since": self.since,
+            "until": self.until,
         }
 
 
@@ -98,7 +105,7 @@ def find_messages(
     scope: SearchScope, terms: EncodedQuery, preset: Preset, parsed: ParsedQuery, speakers: Sequence[Speaker]
 ) -> list[Hit]:
     """Return the messages of the scope that any retriever finds."""
-    if MESSAGES not in scope.tiers:
+    if MESSAGES not in scope.tiers or scope.kind:
         return []
     mean_lengths = _mean_turn_lengths(speakers)
     rows = _fetch_rows(PASSAGES, _passages_condition(scope), terms, preset, scope)
@@ -174,19 +181,31 @@ def _age_in_days(at: dt.datetime) -> float:
 
 
 _CHATS = "SELECT id FROM chats_chat WHERE owner_id = %(owner)s"
+_MESSAGES = "SELECT id FROM chats_message WHERE owner_id = %(owner)s"
 
 
 def _passages_condition(scope: SearchScope) -> str:
     conditions = ["p.owner_id = %(owner)s"]
-    if scope.chat_id:
+    if scope.chat:
         conditions.append("p.chat_id = %(chat)s")
-    elif scope.character_id:
+    elif scope.character:
         conditions.append(f"p.chat_id IN ({_CHATS} AND deleted_at IS NULL AND character_id = %(character)s)")
     else:
         conditions.append(f"p.chat_id NOT IN ({_CHATS} AND deleted_at IS NOT NULL)")
+    if days := _days_condition(scope, "coalesce(sent_at, created_at)"):
+        conditions.append(f"p.message_id IN ({_MESSAGES} AND {days})")
     return " AND ".join(conditions)
 
 
+def _days_condition(scope: SearchScope, moment: str) -> str:
+    """Return the condition that a moment lies within the scope's days; empty if it has none."""
+    day = f"({moment} AT TIME ZONE 'UTC')::date"
+    bounds = [f"{day} >= %(since)s"] if scope.since else []
+    bounds += [f"{day} <= %(until)s"] if scope.until else []
+    return " AND ".join(bounds)
+
+
+_SAID_AT = "SELECT m.sent_at FROM chats_message m WHERE m.id = p.valid_from_id"
 _IS_INHERITED = "p.id IN (SELECT memory_id FROM memories_inheritance WHERE chat_id = %(chat)s AND state = 'active')"
 _IS_NOT_INHERITED = "p.id NOT IN (SELECT memory_id FROM memories_inheritance WHERE chat_id = %(chat)s)"
 _IS_OTHER_STORY = "p.story IS DISTINCT FROM (SELECT story FROM chats_chat WHERE id = %(chat)s)"
@@ -203,17 +222,21 @@ def _memories_condition(scope: SearchScope) -> str:
         "p.owner_id = %(owner)s AND p.tier = ANY(%(tiers)s) AND NOT p.hidden AND p.deleted_at IS NULL AND NOT p.in_bin"
     ]
     is_active = "p.state = 'active'"
-    if scope.chat_id and scope.character_id:
+    if scope.chat and scope.character:
         learnt_elsewhere = f"{_IS_LONG_TERM} AND {_IS_OTHER_STORY}"
         # An inherited memory has its state in the branch.
         own_state = f"{is_active} AND {_IS_NOT_INHERITED}"
         conditions.append(f"({own_state} AND (p.chat_id = %(chat)s OR ({learnt_elsewhere})) OR {_IS_INHERITED})")
-    elif scope.chat_id:
+    elif scope.chat:
         conditions.append(f"({is_active} AND p.chat_id = %(chat)s OR {_IS_INHERITED})")
-    elif scope.character_id:
+    elif scope.character:
         conditions.append(f"{is_active} AND p.character_id = %(character)s")
     else:
         conditions.append(is_active)
+    if scope.kind:
+        conditions.append("p.kind = %(kind)s")
+    if days := _days_condition(scope, f"coalesce(({_SAID_AT}), p.created_at)"):
+        conditions.append(days)
     return " AND ".join(conditions)
 
 

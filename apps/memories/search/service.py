@@ -1,7 +1,9 @@
 """Search: parse the query, fetch hits, rank them, and load the best."""
 
+import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -29,7 +31,8 @@ class SearchQuery:
     """A query and where to search: everywhere, in a chat, or in a character's chats and memories.
 
     With both, a chat and its character's long-term memories are searched. ``before`` excludes messages from this
-    index on.
+    index on. ``kind`` narrows the results to memories of that kind, ``since`` and ``until`` to what was said from the
+    one day to the other, both inclusive, in UTC.
     """
 
     query: str
@@ -41,6 +44,14 @@ class SearchQuery:
     min_score: float = 0.0
     preset: str = "default"
     before: int | None = None
+    kind: str | None = None
+    since: dt.date | None = None
+    until: dt.date | None = None
+
+    def scope(self, owner_id: UUID) -> SearchScope:
+        """Return the rows of the owner that are searched."""
+        names = (field.name for field in fields(SearchScope) if field.name != "owner_id")
+        return SearchScope(owner_id, **{name: getattr(self, name) for name in names})
 
 
 @dataclass(frozen=True)
@@ -58,6 +69,13 @@ class SearchResult:
     @property
     def id(self) -> UUID:
         return (self.memory or self.message).pk  # type: ignore[union-attr]
+
+    @property
+    def said_at(self) -> dt.datetime:
+        """Return when it was said; where that is not known, when it was stored."""
+        row: Any = self.memory or self.message
+        known: dt.datetime | None = row.source_sent_at if self.memory else row.sent_at
+        return known or row.created_at
 
 
 @dataclass(frozen=True)
@@ -84,7 +102,7 @@ def search(owner: Owner, query: SearchQuery) -> SearchResponse:
 def find(owner_id: UUID, query: SearchQuery) -> tuple[str, list[RankedHit]]:
     """Return the method and all hits, ranked, without loading their rows."""
     preset = PRESETS[query.preset]
-    scope = SearchScope(owner_id, query.tiers, query.chat, query.character, query.instance, query.before)
+    scope = query.scope(owner_id)
     speakers = speakers_in(scope) if preset.separate_names else []
     parsed = parse_query(query.query, speakers, separate_names=preset.separate_names)
     vectors = _vectors(owner_id, parsed, preset) if _uses(preset, "vector") else QueryVectors()

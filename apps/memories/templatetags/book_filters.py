@@ -6,9 +6,12 @@ from typing import Any
 from django import template
 
 from apps.chats.pages.markup import plain_text, render_text
+from apps.memories import labels
 
 register = template.Library()
 register.filter("as_prose", render_text)
+register.filter("confidence_label", labels.confidence_label)
+register.simple_tag(labels.legend, name="legend")
 
 QUOTE_LENGTH = 400  # characters of a message
 
@@ -24,10 +27,10 @@ RETIRED_REASON_LABELS = {
 }
 STAGE_LABELS = {
     "epistemic": "who knows what",
-    "long_term": "long-term memories",
-    "session": "session memories",
-    "session_consolidation": "merging session memories",
-    "long_term_consolidation": "merging long-term memories",
+    "long_term": "lasting memories",
+    "session": "memories of this chat",
+    "session_consolidation": "merging memories of this chat",
+    "long_term_consolidation": "merging lasting memories",
 }
 # Singular and plural label of each count of a run.
 COUNT_LABELS = {
@@ -48,6 +51,12 @@ COUNT_LABELS = {
     "contradictions": ("contradiction", "contradictions"),
 }
 MEMORY_COUNTS = ("passed", "superseded", "reconfirmed", "merged")
+
+
+@register.filter
+def explanation(name: str) -> str:
+    """Return what a tier, a kind or a mark of a memory means."""
+    return labels.EXPLANATIONS[name]
 
 
 @register.filter

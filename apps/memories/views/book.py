@@ -18,7 +18,7 @@ from django.views.generic import View
 from apps.chats.models import Chat
 from apps.common.problems import Invalid
 from apps.memories.forms import layers as forms
-from apps.memories.forms.memories import TimelineForm
+from apps.memories.forms.memories import NewMemoryForm, TimelineForm
 from apps.memories.memory_book import MemoryBook
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Relationship, Scene
 from apps.memories.operations.arcs import create_arc
@@ -60,7 +60,9 @@ def timeline(request: HttpRequest, **scope: UUID) -> HttpResponse:
         memories = book.active(memories, at)
     page = Paginator(form.apply(memories).with_history(), PAGE_SIZE).get_page(request.GET.get("page"))
     sections = book.sections(add_witness_names(list(page.object_list)))
-    return render_tab(request, book, "timeline", page=page, sections=sections, at=at, form=form)
+    return render_tab(
+        request, book, "timeline", page=page, sections=sections, at=at, form=form, new_form=NewMemoryForm(book)
+    )
 
 
 @login_required

@@ -15,14 +15,15 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from apps.chats.models import Character, Chat
 from apps.chats.views.access import own_chat, wants_partial
 from apps.memories import operations
-from apps.memories.forms.memories import FilterForm, MemoryForm
+from apps.memories.forms.memories import FilterForm, MemoryForm, SearchForm
 from apps.memories.models import Memory
 from apps.memories.operations.merging import is_merge
 from apps.memories.queries.memories import add_witness_names, replacement_chain
-from apps.memories.search import SearchQuery, search
+from apps.memories.search import search
 from apps.memories.views.access import own_memory
 
 PAGE_SIZE = 50
+SEARCH_RESULTS = 30
 SIDEBAR_SIZE = 12
 LISTED_BOOKS = 8
 EDIT_SESSION_KEY = "memory_before_edit"  # holds id and former values of the memory edited last
@@ -59,10 +60,13 @@ def _recent_books(request: HttpRequest) -> dict[str, Any]:
 @login_required
 @require_safe
 def search_everything(request: HttpRequest) -> HttpResponse:
-    """Search memories and messages for the words in ``?q=``."""
-    words = request.GET.get("q", "").replace("\x00", "").strip()[:500]
-    response = search(request.user, SearchQuery(query=words, limit=30)) if words else None
-    return render(request, "memories/search.html", {"words": words, "response": response})
+    """Search memories and messages for the words in ``?q=``, with filters."""
+    given = request.GET.copy()
+    given["q"] = given.get("q", "").replace("\x00", "").strip()[:500]
+    form = SearchForm(given, request.user)
+    query = form.query(SEARCH_RESULTS)
+    response = search(request.user, query) if query else None
+    return render(request, "memories/search.html", {"form": form, "words": given["q"], "response": response})
 
 
 @login_required
@@ -96,7 +100,7 @@ def edit(request: HttpRequest, memory_id: UUID) -> HttpResponse:
         before = {name: getattr(memory, name) for name in form.cleaned_data}
         operations.edit_memory(memory, editor=str(request.user), **form.cleaned_data)
         request.session[EDIT_SESSION_KEY] = {"memory": str(memory.pk), "values": before}
-        return _change_response(request, memory, "Saved.", undo="revert")
+        return change_response(request, memory, "Saved.", undo="revert")
     status = 400 if request.method == "POST" else 200
     return render(request, _template(request, "edit"), {"memory": memory, "form": form}, status=status)
 
@@ -109,9 +113,9 @@ def revert(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     before = request.session.pop(EDIT_SESSION_KEY, {})
     if before.get("memory") == str(memory.pk):
         operations.edit_memory(memory, editor=str(request.user), **before["values"])
-        return _change_response(request, memory, "The edit was undone.")
+        return change_response(request, memory, "The edit was undone.")
     messages.error(request, UNDO_EXPIRED)
-    return _change_response(request, memory)
+    return change_response(request, memory)
 
 
 @login_required
@@ -120,7 +124,7 @@ def delete(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     """Delete a memory, leaving a tombstone."""
     memory = own_memory(request, memory_id)
     operations.delete_memory(memory)
-    return _change_response(request, memory, "Forgotten.", undo="restore")
+    return change_response(request, memory, "Forgotten.", undo="restore")
 
 
 @login_required
@@ -129,7 +133,7 @@ def restore(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     """Undo a deletion."""
     memory = own_memory(request, memory_id)
     operations.restore_memory(memory)
-    return _change_response(request, memory)
+    return change_response(request, memory)
 
 
 @login_required
@@ -138,10 +142,10 @@ def toggle(request: HttpRequest, memory_id: UUID, flag: str) -> HttpResponse:
     """Toggle a flag of a memory: ``pinned`` or ``hidden``."""
     memory = own_memory(request, memory_id)
     operations.edit_memory(memory, editor=str(request.user), **{flag: not getattr(memory, flag)})
-    return _change_response(request, memory)
+    return change_response(request, memory)
 
 
-def _change_response(request: HttpRequest, memory: Memory, message: str = "", undo: str = "") -> HttpResponse:
+def change_response(request: HttpRequest, memory: Memory, message: str = "", undo: str = "") -> HttpResponse:
     """Return the memory's card to htmx, else a redirect to its page. ``undo`` names the URL that undoes the change."""
     if not wants_partial(request):
         tags = f"undo {reverse(f'memories:{undo}', args=[memory.pk])}" if undo else ""

@@ -1,5 +1,6 @@
 """One call reads a window for all tiers: what it costs, what it learns, and for whom."""
 
+import datetime as dt
 import re
 from typing import Any
 
@@ -267,3 +268,26 @@ def test_a_run_over_nothing_new_calls_no_model(owner: User, server: ScriptedServ
     server.requests.clear()
     run = read(chat)
     assert (run.state, server.of_kind("generation")) == (ExtractionRun.State.SUCCEEDED, [])
+
+
+def test_a_memory_says_the_date_of_yesterday_where_its_message_has_a_time(owner: User, server: ScriptedServer) -> None:
+    chat = tell(owner, "FACT(2): Tom sold the ferry yesterday.", "DETAIL(1): The lamp burnt last night.", "Good.")
+    sent = {0: dt.datetime(2024, 3, 5, 12, tzinfo=dt.UTC), 1: dt.datetime(2024, 3, 6, 12, tzinfo=dt.UTC)}
+    for index, sent_at in sent.items():
+        Message.objects.for_owner(owner).filter(chat=chat, index=index).update(sent_at=sent_at)
+    read(chat)
+    assert "Tom sold the ferry yesterday (4 March 2024)." in texts(chat, tier="long_term")
+    assert "The lamp burnt last night (5 March 2024)." in texts(chat, tier="session")
+    prompt = next(request for request in server.of_kind("generation") if storyteller.task_of(request) == "reading")
+    asked = "\n".join(message["content"] for message in prompt.messages)
+    assert "(Tuesday, 5 March 2024)\n#0 Alice: FACT" in asked
+    assert "(Wednesday, 6 March 2024)\n#1 Mira: DETAIL" in asked
+
+
+def test_a_story_with_a_calendar_of_its_own_gets_no_dates(owner: User, server: ScriptedServer) -> None:
+    change_settings(owner, {"dates": False})
+    chat = tell(owner, "FACT(2): Tom sold the ferry yesterday.", "Good.")
+    Message.objects.for_owner(owner).filter(chat=chat).update(sent_at=dt.datetime(2024, 3, 5, tzinfo=dt.UTC))
+    read(chat)
+    assert texts(chat, tier="long_term") == ["Tom sold the ferry yesterday."]
+    assert not any("(Tuesday" in message["content"] for call in server.requests for message in call.messages)

@@ -1,0 +1,58 @@
+"""Views that change the memories chosen in a list, and undo that."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID, uuid4
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from apps.memories import operations
+from apps.memories.forms.memories import ChosenForm
+from apps.memories.views.access import redirect_back
+
+SESSION_KEY = "memories_before_change"  # holds the id of the last change of several memories, and their former values
+
+
+@login_required
+@require_POST
+def change(request: HttpRequest) -> HttpResponse:
+    """Change the chosen memories, or lead to the page that merges them."""
+    back_url = reverse("memories:index")
+    form = ChosenForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "Choose at least one memory, and at most 200. Nothing was changed.")
+        return redirect_back(request, back_url)
+    chosen, action = form.cleaned_data["memory"], form.cleaned_data["action"]
+    if action == "merge":
+        return redirect(f"{reverse('memories:merge')}?{urlencode({'memory': chosen}, doseq=True)}")
+    changes: Mapping[str, Any] = {"deleted_at": timezone.now()} if action == "forget" else ChosenForm.CHANGES[action]
+    former = operations.change_memories(request.user, chosen, editor=str(request.user), **changes)
+    change_id = uuid4()
+    request.session[SESSION_KEY] = {"change": str(change_id), "former": former}
+    undo = reverse("memories:undo-chosen", args=[change_id])
+    text = f"{len(former)} {'memory' if len(former) == 1 else 'memories'} {ChosenForm.DONE[action]}."
+    messages.success(request, text, extra_tags=f"undo {undo}" if former else "")
+    return redirect_back(request, back_url)
+
+
+@login_required
+@require_POST
+def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
+    """Undo the last change of several memories."""
+    before = request.session.get(SESSION_KEY, {})
+    if before.get("change") != str(change_id):
+        messages.error(request, "This change can no longer be undone.")
+        return redirect_back(request, reverse("memories:index"))
+    del request.session[SESSION_KEY]
+    count = operations.undo_changes(request.user, before["former"])
+    left = len(before["former"]) - count
+    text = f"Undone for {count} {'memory' if count == 1 else 'memories'}."
+    messages.success(request, f"{text} {left} changed since and stayed." if left else text)
+    return redirect_back(request, reverse("memories:index"))
