@@ -506,4 +506,17 @@ class Migration(migrations.Migration):
             model_name='versionedtext',
             constraint=models.UniqueConstraint(condition=models.Q(('state', 'current')), fields=('owner', 'kind', 'chat', 'story', 'character'), name='versioned_text_one_current', nulls_distinct=False),
         ),
+        migrations.CreateModel(
+            name='Supersession',
+            fields=[
+                ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('memory', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='supersessions', to='memories.memory')),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('successor', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='memories.memory')),
+            ],
+            options={
+                'indexes': [models.Index(models.F('owner'), name='supersession_owner')],
+                'constraints': [models.UniqueConstraint(fields=('memory', 'successor'), name='supersession_once'), models.CheckConstraint(condition=models.Q(('memory', models.F('successor')), _negated=True), name='supersession_of_another')],
+            },
+        ),
     ]

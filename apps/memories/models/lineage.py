@@ -1,4 +1,4 @@
-"""Models of a chat's memory mode and of the memories that a branch inherits."""
+"""Models of a chat's memory mode, of memories that a branch inherits, and of those replaced by another story."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -41,6 +41,23 @@ class ChatMemory(OwnedModel):
         """Return the chat's row, or an unsaved one with the defaults."""
         found: ChatMemory | None = cls.objects.for_owner(chat.owner_id).filter(chat=chat).first()
         return found or cls(owner_id=chat.owner_id, chat=chat)
+
+
+class Supersession(OwnedModel):
+    """A memory that was replaced by one of another story, directly or over others.
+
+    It is superseded only in chats that see the successor: the branches of one story learn different things.
+    """
+
+    memory = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="supersessions", db_index=False)
+    successor = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["memory", "successor"], name="supersession_once"),
+            models.CheckConstraint(condition=~Q(memory=models.F("successor")), name="supersession_of_another"),
+        ]
+        indexes = [models.Index("owner", name="supersession_owner")]  # what a chat sees as superseded
 
 
 class Inheritance(OwnedModel):

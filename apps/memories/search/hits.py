@@ -14,6 +14,7 @@ from django.db.models.functions import Lower, StrIndex
 from django.utils import timezone
 
 from apps.memories.lexemes import match_any_query
+from apps.memories.lineage import SUPERSEDED_BY_ANOTHER_STORY_SQL, SUPERSEDED_IN_SQL
 from apps.memories.models import Entity, Memory
 from apps.memories.search.presets import Preset
 from apps.memories.search.questions import ParsedQuery, Speaker, mentions
@@ -196,13 +197,16 @@ _IS_LONG_TERM = "p.character_id = %(character)s AND p.tier = 'long_term' AND p.e
 def _memories_condition(scope: SearchScope) -> str:
     """Return the condition of memories in the scope.
 
-    Inherited memories use the state stored for the branch. Long-term memories from other branches of the same story
-    are excluded.
+    Inherited memories use the state stored for the branch; what another story replaced is active unless the chat sees
+    a successor. Long-term memories from other branches of the same story are excluded.
     """
     conditions = [
         "p.owner_id = %(owner)s AND p.tier = ANY(%(tiers)s) AND NOT p.hidden AND p.deleted_at IS NULL AND NOT p.in_bin"
     ]
     is_active = "p.state = 'active'"
+    if scope.chat_id:
+        is_active = f"({is_active} OR p.state = 'superseded' AND p.id IN ({SUPERSEDED_BY_ANOTHER_STORY_SQL}))"
+        conditions.append(f"p.id NOT IN ({SUPERSEDED_IN_SQL})")
     if scope.chat_id and scope.character_id:
         learnt_elsewhere = f"{_IS_LONG_TERM} AND {_IS_OTHER_STORY}"
         # An inherited memory has its state in the branch.
