@@ -519,4 +519,24 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('memory', 'successor'), name='supersession_once'), models.CheckConstraint(condition=models.Q(('memory', models.F('successor')), _negated=True), name='supersession_of_another')],
             },
         ),
+        migrations.CreateModel(
+            name='Ending',
+            fields=[
+                ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('story', models.UUIDField(editable=False, help_text='The story of its chat; null for one without a chat.', null=True)),
+                ('state', models.CharField(help_text='The state of the entry, for those who see its end.', max_length=16)),
+                ('summary', models.TextField(blank=True, default='', help_text='The outcome of an arc.')),
+                ('ended_by', models.CharField(blank=True, default='', help_text='A person; empty if a run ended it.', max_length=100)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('arc', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='endings', to='memories.arc')),
+                ('chat', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='endings', to='chats.chat')),
+                ('knowledge', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='endings', to='memories.knowledge')),
+                ('message', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chats.message')),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('relationship', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='endings', to='memories.relationship')),
+            ],
+            options={
+                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('arc__isnull', False), ('knowledge', None), ('relationship', None)), models.Q(('arc', None), ('knowledge__isnull', False), ('relationship', None)), models.Q(('arc', None), ('knowledge', None), ('relationship__isnull', False)), _connector='OR'), name='ending_of_one_entry'), models.UniqueConstraint(fields=('chat', 'arc'), name='ending_of_arc_once'), models.UniqueConstraint(fields=('chat', 'knowledge'), name='ending_of_knowledge_once'), models.UniqueConstraint(fields=('chat', 'relationship'), name='ending_of_relationship_once')],
+            },
+        ),
     ]

@@ -8,6 +8,7 @@ from apps.memories.models.layers import Relationship as Relationship
 from apps.memories.models.layers import Scene as Scene
 from apps.memories.models.layers import VersionedText as VersionedText
 from apps.memories.models.lineage import ChatMemory as ChatMemory
+from apps.memories.models.lineage import Ending as Ending
 from apps.memories.models.lineage import Inheritance as Inheritance
 from apps.memories.models.lineage import Supersession as Supersession
 from apps.memories.models.memory import Entity as Entity

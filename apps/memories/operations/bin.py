@@ -15,6 +15,7 @@ from django.utils import timezone
 from apps.chats.models import Chat
 from apps.memories.models import (
     Arc,
+    Ending,
     Entity,
     Inheritance,
     Knowledge,
@@ -67,6 +68,7 @@ def on_chat_purged(chat: Chat, **kwargs: Any) -> None:
     if chat.keeps_memories:
         _memories_of(chat).filter(tier=Memory.Tier.LONG_TERM, in_bin=False).update(kept=True)
         _keep_canon(chat)
+        Ending.objects.for_owner(chat.owner_id).filter(chat=chat).update(chat=None)
     _delete_layers(chat)
     gone = _memories_in_bin_only_of(chat)
     gone_ids = list(gone.values_list("pk", flat=True))

@@ -9,6 +9,7 @@ from django.db.models import F, Q
 from apps.chats.models import Chat, Message, Swipe
 from apps.memories.models import (
     Arc,
+    Ending,
     Entity,
     Inheritance,
     Knowledge,
@@ -20,6 +21,7 @@ from apps.memories.models import (
     Scene,
     VersionedText,
 )
+from apps.memories.queries.endings import LAYERS
 
 MessageCopies = Mapping[UUID | None, UUID]  # ids of the branch's messages by those of the parent's
 
@@ -48,6 +50,7 @@ def inherit(branch: Chat) -> None:
     entities = {} if branch.character_id else _copy_entities(parent, branch)
     for model in (Scene, Knowledge, LedgerEntry, Arc, Relationship):
         _copy_rows(model, parent, branch, at, copies, entities)
+    _inherit_endings(parent, branch, copies)
     _copy_texts(parent, branch, at, copies)
 
 
@@ -142,7 +145,26 @@ def _copy_rows(
     rows = rows.exclude(Q(state="retired") & ~outdated_later)
     rows = list(rows.filter(Q(source=None) | Q(source__index__lte=at)).order_by("pk"))
     swipes = _active_swipes(branch, rows, copies)
-    model.objects.bulk_create(_copy_of(row, branch, copies, entities, swipes) for row in rows)
+    created = model.objects.bulk_create(_copy_of(row, branch, copies, entities, swipes) for row in rows)
+    if model in LAYERS:
+        layer = LAYERS[model]
+        copied = {row.pk: copy.pk for row, copy in zip(rows, created, strict=True)}
+        ended = Ending.objects.for_owner(parent.owner_id).filter(**{f"{layer}__in": copied})
+        _copy_endings((ending, {f"{layer}_id": copied[getattr(ending, f"{layer}_id")]}) for ending in ended)
+
+
+def _inherit_endings(parent: Chat, branch: Chat, copies: MessageCopies) -> None:
+    """Let the branch end what its parent had ended of other stories."""
+    ended = Ending.objects.for_owner(parent.owner_id).filter(chat=parent, message__in=[pk for pk in copies if pk])
+    _copy_endings((ending, {"chat_id": branch.pk, "message_id": copies[ending.message_id]}) for ending in ended)
+
+
+def _copy_endings(endings: Iterable[tuple[Ending, Mapping[str, UUID]]]) -> None:
+    """Copy endings, each with some columns changed."""
+    names = [field.attname for field in Ending._meta.concrete_fields if field.name != "id"]
+    Ending.objects.bulk_create(
+        Ending(**{name: getattr(ending, name) for name in names} | changes) for ending, changes in endings
+    )
 
 
 def _active_swipes(branch: Chat, rows: Iterable[Any], copies: MessageCopies) -> dict[UUID | None, UUID]:

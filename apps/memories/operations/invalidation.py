@@ -24,6 +24,7 @@ from apps.memories.models import (
     Scene,
     VersionedText,
 )
+from apps.memories.operations.endings import remove_lost_endings
 from apps.memories.operations.memories import retract_memories
 from apps.memories.queries.scenes import finished_scenes
 
@@ -45,6 +46,7 @@ def invalidate(chat: Chat, changed: list[UUID]) -> None:
     _retire_inherited(chat, changed)
     for retire in (_retire_arcs, _retire_ledger, _retire_knowledge, _retire_relationships, _retire_scenes):
         retire(chat, changed)
+    remove_lost_endings(chat, changed)
     _retire_texts(chat, changed)
     _retire_set_aside(chat, changed)
 
@@ -117,9 +119,8 @@ def _has_lost_source(changed: list[UUID]) -> Q:
 def _retire_arcs(chat: Chat, changed: list[UUID]) -> None:
     """Reopen arcs that were resolved by lost text, and retire those that were opened by it."""
     rows = Arc.objects.for_owner(chat.owner_id).filter(chat=chat)
-    resolved = Arc.objects.for_owner(chat.owner_id).filter(state=Arc.State.RESOLVED, edited_by="")
-    # A persistent arc of another chat may have been resolved here.
-    resolved.filter(Q(chat=chat, until=None) | Q(until__in=changed)).update(
+    resolved = rows.filter(state=Arc.State.RESOLVED, edited_by="")
+    resolved.filter(Q(until=None) | Q(until__in=changed)).update(
         state=Arc.State.OPEN, summary="", until=None, until_swipe=None, updated_at=timezone.now()
     )
     _retire(rows.filter(_has_lost_source(changed), state=Arc.State.OPEN), line_hash="")

@@ -13,13 +13,17 @@ from apps.common.problems import Conflict
 from apps.extraction import tasks
 from apps.injection.retrieval.active import active_memories as active_at
 from apps.injection.turns import find_turn
-from apps.memories.models import Inheritance, Memory, Question, Supersession
+from apps.memories.models import Arc, Inheritance, Memory, Question, Supersession
 from apps.memories.neighbours import Scope, find_neighbours
 from apps.memories.operations.memories import delete_memory, restore_memory
 from apps.memories.operations.questions import reopen, settle
+from apps.memories.queries.arcs import arcs_in
+from apps.memories.queries.knowledge import knowledge_in
 from apps.memories.queries.memories import active_memories
+from apps.memories.queries.relationships import relationships_in
 from apps.memories.search import SearchQuery, search
 from tests.extraction.engine import storyteller
+from tests.extraction.engine.conftest import tune
 from tests.extraction.engine.story import append, delete, edit, read, tell
 from tests.factories import make_character, make_chat, make_memory
 from tests.llm.scripted_server import ScriptedServer
@@ -233,3 +237,109 @@ def test_a_memory_confirmed_in_a_group_goes_when_both_texts_have_gone(owner: Use
     changed(group, edit, 0, "Nothing.")
     row.refresh_from_db()
     assert row.state == "retired"
+
+
+STANDING = "FEELS: Mira -> Alice: wary(high)\nKNOWS(Mira): The ferry was sold.\nARC: Mira is looking for Tom."
+ENDING = "FEELS: Mira -> Alice: !wary\nOVER: The ferry was sold.\nRESOLVED: Mira is looking for Tom."
+BEFORE = (["wary(high)"], ["The ferry was sold."], ["open"])
+AFTER = ([], [], ["resolved"])
+LAYERS = {"tiers": ["long_term", "epistemic", "arcs"]}
+
+
+@pytest.fixture
+def first(owner: User) -> Chat:
+    """A chat in which something stands that another chat of its character can end."""
+    chat = tell(owner, title="First")
+    tune(chat, reading="one")
+    append(chat, f"FACT(2): {OWL}\n{STANDING}", "Good.", is_user=True, send_date="2021-05-01T10:00:00Z")
+    read(chat, **LAYERS)
+    Arc.objects.for_owner(owner).update(persistent=True)
+    return chat
+
+
+def next_chat(first: Chat, text: str = "", year: int = 2024) -> Chat:
+    chat = make_chat(first.owner, character=first.character, title="Next")
+    return end_there(chat, text, year) if text else chat
+
+
+def end_there(chat: Chat, text: str = ENDING, year: int = 2024) -> Chat:
+    tune(chat, reading="one")
+    said = f"FACT(2): Tom met Alice in {year}.\n{text}"
+    append(chat, said, "Good.", is_user=True, send_date=f"{year}-05-01T10:00:00Z")
+    read(chat, **LAYERS)
+    return chat
+
+
+def layers(chat: Chat, at: int | None = None) -> tuple[list[str], list[str], list[str]]:
+    """How people relate, what they know, and the states of arcs, as the chat has them."""
+    chat = Chat.objects.for_owner(chat.owner_id).select_related("character").get(pk=chat.pk)
+    words = [word for pair in relationships_in(chat, at) for word in pair.descriptors]
+    return (
+        [f"{word.descriptor}({word.magnitude})" for word in words],
+        [row.text for row in knowledge_in(chat, at)],
+        [arc.state for arc in arcs_in(chat)],
+    )
+
+
+@pytest.mark.parametrize("how", ["edited", "deleted", "in the bin", "purged"])
+def test_what_another_chat_ended_goes_on_when_its_text_or_the_chat_goes(owner: User, first: Chat, how: str) -> None:
+    second = next_chat(first, ENDING)
+    assert layers(first) == layers(second) == AFTER
+    assert layers(second, at=0)[0] == []
+    if how == "edited":
+        changed(second, edit, 0, "Nothing.")
+    elif how == "deleted":
+        changed(second, delete, 0)
+    else:
+        delete_chat(second)
+    if how == "purged":
+        purge_chat(owner, second.pk)
+    assert layers(first) == BEFORE
+    if how == "in the bin":
+        restore_chat(owner, second.pk)
+        assert layers(first) == layers(second) == AFTER
+
+
+def test_what_a_kept_chat_ended_stays_ended_when_the_chat_is_purged(owner: User, first: Chat) -> None:
+    second = next_chat(first, ENDING)
+    delete_chat(second, keep_memories=True)
+    assert layers(first) == AFTER
+    purge_chat(owner, second.pk)
+    assert layers(first) == AFTER
+
+
+def test_what_a_branch_ended_of_another_chat_stands_in_its_parent(owner: User, first: Chat) -> None:
+    second = next_chat(first)
+    append(second, "Hello.", "Good.", is_user=True)
+    branch = branch_of(second, 1)
+    end_there(branch)
+    assert (layers(second), layers(branch), layers(branch_of(branch, 2))) == (BEFORE, AFTER, AFTER)
+    assert layers(first) == AFTER
+    end_there(second, year=2025)
+    changed(branch, edit, 2, "Nothing.")
+    assert (layers(first), layers(second), layers(branch)) == (AFTER, AFTER, BEFORE)
+
+
+def test_what_another_chat_ended_has_ended_in_branches_that_hold_copies(owner: User, first: Chat) -> None:
+    before = branch_of(first, 1)
+    next_chat(first, ENDING)
+    after = branch_of(first, 1)
+    assert [layers(chat) for chat in (first, before, after)] == [AFTER] * 3
+
+
+def test_a_relationship_that_another_chat_changed_can_be_changed_back(owner: User, first: Chat) -> None:
+    second = next_chat(first, "FEELS: Mira -> Alice: wary(low)")
+    assert layers(first)[0] == ["wary(low)"]
+    end_there(first, "FEELS: Mira -> Alice: wary(high)", 2025)
+    assert layers(first)[0] == layers(second)[0] == ["wary(high)"]
+    changed(second, edit, 0, "Nothing.")
+    assert layers(first)[0] == layers(second)[0] == ["wary(high)"]
+
+
+def test_a_person_reopens_an_arc_that_another_chat_resolved(api: APIClient, owner: User, first: Chat) -> None:
+    next_chat(first, ENDING)
+    url = f"/api/v1/chats/{first.pk}/arcs/"
+    [shown] = api.get(url).json()["results"]
+    assert (shown["state"], shown["summary"] != "") == ("resolved", True)
+    assert api.patch(f"{url}{shown['id']}/", {"state": "open"}, format="json").json()["state"] == "open"
+    assert [row["state"] for row in api.get(url).json()["results"]] == ["open"]
