@@ -13,7 +13,7 @@ from pgvector import Vector
 
 from apps.chats.models import Character, Chat, Message
 from apps.english.words import jaccard
-from apps.memories.lineage import SUPERSEDED_BY_ANOTHER_STORY_SQL, SUPERSEDED_IN_SQL
+from apps.memories.lineage import SAID_IN_OTHER_BRANCHES_SQL, SUPERSEDED_BY_ANOTHER_STORY_SQL, SUPERSEDED_IN_SQL
 from apps.memories.models import Inheritance, Memory, MemorySource
 from apps.memories.querysets import MemoryQuerySet
 from apps.memories.verdicts import Neighbour
@@ -72,7 +72,7 @@ CROSS JOIN LATERAL (
       AND CASE WHEN %(character)s::uuid IS NULL OR memory.tier = 'session'
                THEN memory.chat_id = %(chat)s OR inherited.id IS NOT NULL
                ELSE memory.character_id = %(character)s AND (inherited.id IS NOT NULL OR memory.chat_id = %(chat)s
-                    OR memory.story IS DISTINCT FROM %(story)s)
+                    OR memory.story IS DISTINCT FROM %(story)s AND memory.id NOT IN ({SAID_IN_OTHER_BRANCHES_SQL}))
           END
       AND (deleted_at IS NOT NULL OR memory.tier = %(tier)s AND NOT effective.reason = ANY(%(lost)s)
            AND (effective.state = 'active' OR candidate_hash = batch.hash OR memory.id = ANY(%(previous)s)))

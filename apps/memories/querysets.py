@@ -10,6 +10,7 @@ from django.db.models.functions import Coalesce
 
 from apps.chats.models import Chat
 from apps.common.scoping import OwnedManager, OwnedQuerySet
+from apps.memories.lineage import SAID_IN_OTHER_BRANCHES_SQL, ids_of
 
 
 def _is_learnt_in(chat: Chat) -> Q:
@@ -118,12 +119,14 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         """Return memories that the chat learnt or inherited, and a character's long-term ones from other stories.
 
         The character is the chat's if none is given. Memories of other branches of the same story are excluded, also
-        those of deleted ones.
+        those of deleted ones, and those of deleted chats that only other branches still say.
         """
         character_id = character_id or chat.character_id
         relevant = _is_learnt_in(chat)
         if character_id is not None:
             from_elsewhere = Q(story=None) | ~Q(story=chat.story)
+            unseen = ids_of(SAID_IN_OTHER_BRANCHES_SQL, owner=chat.owner_id, character=character_id, chat=chat.pk)
+            from_elsewhere &= ~Q(pk__in=unseen)
             relevant |= Q(tier="long_term", character_id=character_id) & from_elsewhere
         return self.as_in(chat).filter(relevant)
 

@@ -89,7 +89,7 @@ class ArcViewSet(ChatLayerView, mixins.ListModelMixin, mixins.DestroyModelMixin,
     def get_queryset(self) -> QuerySet[Arc]:
         return arc_rows_in(self.chat)
 
-    def paginate_queryset(self, queryset: Any) -> list[Arc]:
+    def paginate_queryset(self, queryset: Any) -> list[Any]:
         return arcs_in(self.chat)
 
     def get_object(self) -> Arc:

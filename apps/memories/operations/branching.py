@@ -21,6 +21,7 @@ from apps.memories.models import (
     Scene,
     VersionedText,
 )
+from apps.memories.operations.memories import link_sources
 from apps.memories.queries.endings import LAYERS
 
 MessageCopies = Mapping[UUID | None, UUID]  # ids of the branch's messages by those of the parent's
@@ -51,6 +52,7 @@ def inherit(branch: Chat) -> None:
     for model in (Scene, Knowledge, LedgerEntry, Arc, Relationship):
         _copy_rows(model, parent, branch, at, copies, entities)
     _inherit_endings(parent, branch, copies)
+    _inherit_confirmations(branch, copies)
     _copy_texts(parent, branch, at, copies)
 
 
@@ -159,11 +161,21 @@ def _inherit_endings(parent: Chat, branch: Chat, copies: MessageCopies) -> None:
     _copy_endings((ending, {"chat_id": branch.pk, "message_id": copies[ending.message_id]}) for ending in ended)
 
 
+def _inherit_confirmations(branch: Chat, copies: MessageCopies) -> None:
+    """Let the branch confirm the memories of other stories that its parent had confirmed."""
+    links = MemorySource.objects.for_owner(branch.owner_id).filter(message__in=[pk for pk in copies if pk], lost=False)
+    confirmed = list(links.exclude(memory__story=branch.story).exclude(memory__in=branch.inheritances.values("memory")))
+    messages = Message.objects.for_owner(branch.owner_id).filter(pk__in=[copies[link.message_id] for link in confirmed])
+    by_id = {message.pk: message for message in messages.with_swipes()}
+    for link in confirmed:
+        link_sources(branch.owner_id, link.memory_id, [by_id[copies[link.message_id]]])
+
+
 def _copy_endings(endings: Iterable[tuple[Ending, Mapping[str, UUID]]]) -> None:
     """Copy endings, each with some columns changed."""
     names = [field.attname for field in Ending._meta.concrete_fields if field.name != "id"]
     Ending.objects.bulk_create(
-        Ending(**{name: getattr(ending, name) for name in names} | changes) for ending, changes in endings
+        Ending(**{**{name: getattr(ending, name) for name in names}, **changes}) for ending, changes in endings
     )
 
 

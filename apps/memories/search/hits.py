@@ -14,7 +14,7 @@ from django.db.models.functions import Lower, StrIndex
 from django.utils import timezone
 
 from apps.memories.lexemes import match_any_query
-from apps.memories.lineage import SUPERSEDED_BY_ANOTHER_STORY_SQL, SUPERSEDED_IN_SQL
+from apps.memories.lineage import SAID_IN_OTHER_BRANCHES_SQL, SUPERSEDED_BY_ANOTHER_STORY_SQL, SUPERSEDED_IN_SQL
 from apps.memories.models import Entity, Memory
 from apps.memories.search.presets import Preset
 from apps.memories.search.questions import ParsedQuery, Speaker, mentions
@@ -208,7 +208,7 @@ def _memories_condition(scope: SearchScope) -> str:
         is_active = f"({is_active} OR p.state = 'superseded' AND p.id IN ({SUPERSEDED_BY_ANOTHER_STORY_SQL}))"
         conditions.append(f"p.id NOT IN ({SUPERSEDED_IN_SQL})")
     if scope.chat_id and scope.character_id:
-        learnt_elsewhere = f"{_IS_LONG_TERM} AND {_IS_OTHER_STORY}"
+        learnt_elsewhere = f"{_IS_LONG_TERM} AND {_IS_OTHER_STORY} AND p.id NOT IN ({SAID_IN_OTHER_BRANCHES_SQL})"
         # An inherited memory has its state in the branch.
         own_state = f"{is_active} AND {_IS_NOT_INHERITED}"
         conditions.append(f"({own_state} AND (p.chat_id = %(chat)s OR ({learnt_elsewhere})) OR {_IS_INHERITED})")

@@ -11,6 +11,7 @@ from apps.chats.models import Chat
 from apps.chats.operations import add_participant, branch_chat, create_chat, delete_chat, purge_chat, restore_chat
 from apps.common.problems import Conflict
 from apps.extraction import tasks
+from apps.extraction.settings import modes
 from apps.injection.retrieval.active import active_memories as active_at
 from apps.injection.turns import find_turn
 from apps.memories.models import Arc, Inheritance, Memory, Question, Supersession
@@ -24,7 +25,7 @@ from apps.memories.queries.relationships import relationships_in
 from apps.memories.search import SearchQuery, search
 from tests.extraction.engine import storyteller
 from tests.extraction.engine.conftest import tune
-from tests.extraction.engine.story import append, delete, edit, read, tell
+from tests.extraction.engine.story import append, delete, edit, read, swipe, swipe_back, tell
 from tests.factories import make_character, make_chat, make_memory
 from tests.llm.scripted_server import ScriptedServer
 
@@ -237,6 +238,42 @@ def test_a_memory_confirmed_in_a_group_goes_when_both_texts_have_gone(owner: Use
     changed(group, edit, 0, "Nothing.")
     row.refresh_from_db()
     assert row.state == "retired"
+
+
+def test_a_memory_of_a_deleted_chat_stays_only_where_a_chat_that_says_it_is_seen(owner: User) -> None:
+    first = told(owner, OWL, 2021)
+    second = told(owner, "", 2022, first)
+    branch = branch_of(second, 1)
+    say(branch, OWL, 2023)
+    inner, third = branch_of(branch, 3), told(owner, "", 2024, first)
+    delete_chat(first)
+    assert [seen(chat) for chat in (second, branch, inner, third)] == [[], [OWL], [OWL], [OWL]]
+    purge_chat(owner, first.pk)
+    assert [seen(chat) for chat in (second, branch, inner, third)] == [[], [OWL], [OWL], [OWL]]
+    delete_chat(branch)
+    assert [seen(chat) for chat in (second, inner, third)] == [[], [OWL], [OWL]]
+
+
+def test_a_memory_whose_text_is_swiped_away_and_back_keeps_its_pin(owner: User) -> None:
+    chat = tell(owner, f"FACT(2): {OWL}", "Good.", "Yes.")
+    read(chat, **LONG_TERM)
+    Memory.objects.for_owner(owner).update(pinned=True)
+    for change, value in ((swipe, "Nothing."), (swipe_back, 0)):
+        changed(chat, change, 0, value)
+        read(chat, **LONG_TERM)
+    assert [(row.text, row.pinned) for row in Memory.objects.for_owner(owner).active()] == [(OWL, True)]
+
+
+def test_an_undone_fresh_start_leaves_what_was_learnt_again_once(owner: User) -> None:
+    said = "DETAIL(2): Alice carries a brass key."
+    chat = tell(owner, f"{said}\nDETAIL(2): Tom limps.", "Good.", "Yes.")
+    read(chat, tiers=["session"])
+    modes.start_fresh(owner, chat)
+    append(chat, said, "Good.", is_user=True)
+    read(chat, tiers=["session"])
+    modes.undo_fresh_start(owner, chat)
+    active = Memory.objects.for_owner(owner).active()
+    assert sorted(active.values_list("text", flat=True)) == ["Alice carries a brass key.", "Tom limps."]
 
 
 STANDING = "FEELS: Mira -> Alice: wary(high)\nKNOWS(Mira): The ferry was sold.\nARC: Mira is looking for Tom."
