@@ -89,7 +89,7 @@ class MemoryBook:
     def entities(self) -> QuerySet[Entity]:
         return entities_in(self.chat) if self.chat else entities_of(self.subject)
 
-    def arcs(self) -> QuerySet[Arc]:
+    def arcs(self) -> list[Arc]:
         return arcs_in(self.chat) if self.chat else persistent_arcs_of(self.subject)
 
     def ledger(self, at: int | None = None) -> list[EntityState]:

@@ -13,6 +13,7 @@ from pgvector import Vector
 
 from apps.chats.models import Character, Chat, Message
 from apps.english.words import jaccard
+from apps.memories.lineage import SAID_IN_OTHER_BRANCHES_SQL, SUPERSEDED_BY_ANOTHER_STORY_SQL, SUPERSEDED_IN_SQL
 from apps.memories.models import Inheritance, Memory, MemorySource
 from apps.memories.querysets import MemoryQuerySet
 from apps.memories.verdicts import Neighbour
@@ -41,7 +42,7 @@ class Scope:
 
 # Deleted memories are ranked on their own, in all tiers: nearer ones must not crowd them out. A window function never
 # uses an approximate index on the distance, so that the search is exact.
-_NEAREST_SQL = """
+_NEAREST_SQL = f"""
 SELECT batch.number, nearest.id, nearest.kind, nearest.text, nearest.similarity, nearest.inactive, source.index,
        nearest.same_hash, coalesce(said.at, nearest.written_at)
 FROM unnest(%(vectors)s::vector[], %(hashes)s::text[]) WITH ORDINALITY AS batch (vector, hash, number)
@@ -58,14 +59,20 @@ CROSS JOIN LATERAL (
     LEFT JOIN memories_inheritance AS inherited
         ON inherited.memory_id = memory.id AND inherited.chat_id = %(chat)s
     CROSS JOIN LATERAL (
-        SELECT coalesce(inherited.state, memory.state) AS state,
+        SELECT CASE WHEN coalesce(inherited.state, memory.state) <> 'retired' AND memory.id IN ({SUPERSEDED_IN_SQL})
+                    THEN 'superseded'
+                    WHEN inherited.id IS NULL AND memory.state = 'superseded'
+                         AND memory.id IN ({SUPERSEDED_BY_ANOTHER_STORY_SQL})
+                    THEN 'active'
+                    ELSE coalesce(inherited.state, memory.state)
+               END AS state,
                coalesce(inherited.retired_reason, memory.retired_reason) AS reason
     ) AS effective
     WHERE memory.owner_id = %(owner)s AND memory.embedding_model = %(model)s AND NOT memory.in_bin
       AND CASE WHEN %(character)s::uuid IS NULL OR memory.tier = 'session'
                THEN memory.chat_id = %(chat)s OR inherited.id IS NOT NULL
                ELSE memory.character_id = %(character)s AND (inherited.id IS NOT NULL OR memory.chat_id = %(chat)s
-                    OR memory.story IS DISTINCT FROM %(story)s)
+                    OR memory.story IS DISTINCT FROM %(story)s AND memory.id NOT IN ({SAID_IN_OTHER_BRANCHES_SQL}))
           END
       AND (deleted_at IS NOT NULL OR memory.tier = %(tier)s AND NOT effective.reason = ANY(%(lost)s)
            AND (effective.state = 'active' OR candidate_hash = batch.hash OR memory.id = ANY(%(previous)s)))
@@ -78,7 +85,7 @@ LEFT JOIN LATERAL (
 ) AS said ON true
 WHERE nearest.rank <= %(limit)s
 ORDER BY batch.number, nearest.same_hash DESC, nearest.similarity DESC
-"""
+"""  # noqa: S608 - composed of our own constants
 
 
 def find_neighbours(

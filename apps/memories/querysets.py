@@ -5,11 +5,12 @@ from typing import Self
 from uuid import UUID
 
 from django.db import models
-from django.db.models import Case, F, FilteredRelation, Q, When
+from django.db.models import Case, F, FilteredRelation, OuterRef, Q, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
 from apps.chats.models import Chat
 from apps.common.scoping import OwnedManager, OwnedQuerySet
+from apps.memories.lineage import SAID_IN_OTHER_BRANCHES_SQL, ids_of
 
 
 def _is_learnt_in(chat: Chat) -> Q:
@@ -31,15 +32,27 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         """Join what the chat inherited, and add aliases for lookups: how each memory stands in the chat.
 
         ``inherited`` is the chat's Inheritance, or null. ``state_here``, ``reason_here`` and ``confidence_here`` are
-        its values, else the memory's own. ``begins_here`` and ``ends_here`` are indexes of messages of the chat, null
-        if unknown or in another chat.
+        its values, else the memory's own. What another story replaced is superseded if the chat sees a successor, else
+        active. ``begins_here`` and ``ends_here`` are indexes of messages of the chat, null if unknown or in another
+        chat.
         """
         if "state_here" in self.query.annotations:
             return self
         is_inherited = Q(inherited__isnull=False)
+        links = self._related("supersessions").filter(owner=chat.owner_id).order_by()
+        by_another_story = links.filter(successor=F("memory__superseded_by")).values("memory")
         return self.alias(
             inherited=FilteredRelation("inheritances", condition=Q(inheritances__chat=chat)),
-            state_here=Coalesce("inherited__state", "state"),
+            own_state=Coalesce("inherited__state", "state"),
+            state_here=Case(
+                When(
+                    ~Q(own_state="retired"),
+                    pk__in=self.supersessions_in(chat).values("memory"),
+                    then=Value("superseded"),
+                ),
+                When(inherited=None, state="superseded", pk__in=by_another_story, then=Value("active")),
+                default=F("own_state"),
+            ),
             reason_here=Coalesce("inherited__retired_reason", "retired_reason"),
             confidence_here=Coalesce("inherited__confidence", "confidence"),
             begins_here=Case(
@@ -50,6 +63,19 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
                 When(is_inherited, then=F("inherited__valid_to__index")),
                 When(valid_to__chat=chat, then=F("valid_to__index")),
             ),
+        )
+
+    def supersessions_in(self, chat: Chat) -> models.QuerySet[models.Model]:
+        """Return the supersessions of which the chat sees the successor, unless that is retired there."""
+        is_seen = Q(successor__chat=chat) | Q(known__isnull=False) | ~Q(successor__story=chat.story)
+        return (
+            self._related("supersessions")
+            .alias(
+                known=FilteredRelation("successor__inheritances", condition=Q(successor__inheritances__chat=chat)),
+                successor_state=Coalesce("known__state", "successor__state"),
+            )
+            .filter(is_seen, owner=chat.owner_id, successor__in_bin=False)
+            .exclude(successor_state="retired")
         )
 
     def comparable(self, hashes: Sequence[str], previous_ids: Sequence[UUID]) -> Self:
@@ -81,6 +107,7 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         A memory that was superseded by another chat stayed valid to the end of its own chat.
         """
         superseded_elsewhere = Q(state="superseded", inherited=None, valid_to__isnull=False) & ~Q(valid_to__chat=chat)
+        superseded_elsewhere |= Q(inherited__state="active", state_here="superseded")
         not_ended = Q(state_here="active") | Q(state_here="superseded", ends_here__gt=index) | superseded_elsewhere
         return self.begun_at(chat, index).filter(not_ended)
 
@@ -92,12 +119,14 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         """Return memories that the chat learnt or inherited, and a character's long-term ones from other stories.
 
         The character is the chat's if none is given. Memories of other branches of the same story are excluded, also
-        those of deleted ones.
+        those of deleted ones, and those of deleted chats that only other branches still say.
         """
         character_id = character_id or chat.character_id
         relevant = _is_learnt_in(chat)
         if character_id is not None:
             from_elsewhere = Q(story=None) | ~Q(story=chat.story)
+            unseen = ids_of(SAID_IN_OTHER_BRANCHES_SQL, owner=chat.owner_id, character=character_id, chat=chat.pk)
+            from_elsewhere &= ~Q(pk__in=unseen)
             relevant |= Q(tier="long_term", character_id=character_id) & from_elsewhere
         return self.as_in(chat).filter(relevant)
 
@@ -106,9 +135,15 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):  # type: ignore[name-defined]
         return self.relevant_to(chat, character_id).present().filter(state_here="active")
 
     def with_inheritance(self, chat: Chat) -> Self:
-        """Prefetch the Inheritance of the chat, if any, as the list ``inheritances_here``."""
+        """Prefetch the Inheritance of the chat, if any, as the list ``inheritances_here``.
+
+        ``successor_here`` is the id of the newest memory of another story that supersedes it in the chat, or None.
+        """
         inherited = self._related("inheritances").filter(chat=chat)
-        return self.prefetch_related(models.Prefetch("inheritances", inherited, to_attr="inheritances_here"))
+        successors = self.supersessions_in(chat).filter(memory=OuterRef("pk")).order_by("-pk").values("successor")
+        return self.annotate(successor_here=Subquery(successors[:1])).prefetch_related(
+            models.Prefetch("inheritances", inherited, to_attr="inheritances_here")
+        )
 
     def with_history(self) -> Self:
         """Prefetch everything that a page or an API response shows: sources, entities, predecessors and successor."""

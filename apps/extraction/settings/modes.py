@@ -78,12 +78,21 @@ def start_fresh(owner: Owner, chat: Chat) -> ChatMemory:
 
 @transaction.atomic
 def undo_fresh_start(owner: Owner, chat: Chat) -> ChatMemory:
-    """Restore the rows that the fresh start retired, and keep newer ones. Raise Missing."""
+    """Restore the rows that the fresh start retired, and keep newer ones. Raise Missing.
+
+    Memories that were learnt again in the meantime are not restored, except those that a person pinned or corrected.
+    """
     chat = lock_chat(owner, chat.pk)
     retired = {"retired_reason": RetiredReason.FRESH_START}
     active = {"state": Memory.State.ACTIVE, "retired_reason": ""}
-    Memory.objects.for_owner(owner).filter(chat=chat, **retired).update(**active, updated_at=timezone.now())
-    Inheritance.objects.for_owner(owner).filter(chat=chat, **retired).update(**active)
+    learnt_again = Memory.objects.for_owner(owner).active().filter(chat=chat, tier=Memory.Tier.SESSION).values("text")
+    own = Memory.objects.for_owner(owner).filter(chat=chat, **retired)
+    own = own.exclude(text__in=learnt_again, pinned=False, edited_by="")
+    inherited = Inheritance.objects.for_owner(owner).filter(chat=chat, **retired)
+    inherited.exclude(
+        memory__in=Memory.objects.for_owner(owner).filter(text__in=learnt_again, pinned=False, edited_by="")
+    ).update(**active)
+    own.update(**active, updated_at=timezone.now())
     for model in _LAYER_MODELS:
         for row in model.objects.for_owner(owner).filter(chat=chat, **retired):
             row.state, row.state_before, row.retired_reason = row.state_before, "", ""

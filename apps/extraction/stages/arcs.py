@@ -20,7 +20,7 @@ from apps.llm.generation import Refused
 from apps.memories.models import Arc, Memory, Scene
 from apps.memories.neighbours import LOST_REASONS
 from apps.memories.operations.arcs import open_arc, resolve_arc
-from apps.memories.queries.arcs import arcs_in
+from apps.memories.queries.arcs import open_arcs_in
 from apps.memories.queries.memories import active_memories
 
 MAX_TOKENS, SUMMARY_TOKENS = 400, 300
@@ -67,7 +67,7 @@ def open_arcs(context: Context, turns: Mapping[int, Message]) -> list[Arc]:
 
 
 def _all_open(context: Context) -> list[Arc]:
-    return list(arcs_in(context.chat).filter(state=Arc.State.OPEN).order_by("pk"))
+    return list(open_arcs_in(context.chat).order_by("pk"))
 
 
 def arcs_material(arcs: Sequence[Arc]) -> list[dict[str, Any]]:
@@ -124,7 +124,8 @@ def _open_new(
     lines = [line for line in lines if len(line.text) > MIN_TEXT]
     vectors, model = context.vectors([line.text for line in lines])
     changes.model = model
-    closed = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat).exclude(state=Arc.State.OPEN)
+    closed = Arc.objects.for_owner(context.owner_id).filter(chat=context.chat)
+    closed = closed.exclude(pk__in=[arc.pk for arc in open_arcs])
     # An arc that lost its source, or was retired by a fresh start, may be opened again.
     closed = closed.exclude(retired_reason__in=LOST_REASONS).exclude(retired_reason__startswith="fresh_start")
     others = [(arc.text, arc.embedding if arc.embedding_model == model else None) for arc in [*open_arcs, *closed]]

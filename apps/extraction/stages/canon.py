@@ -2,9 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
-
-from django.db.models import Q
 
 from apps.chats.models import Message
 from apps.extraction.parsers.free_text import parse_free_text
@@ -12,9 +9,9 @@ from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Wi
 from apps.extraction.stages.members import is_members_turn
 from apps.extraction.stages.turns import messages_between
 from apps.llm.tokens import count_tokens
-from apps.memories.lineage import is_seen_in
 from apps.memories.models import Arc, Memory, VersionedText
 from apps.memories.operations.texts import write_version
+from apps.memories.queries.arcs import resolved_arcs_of
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.texts import current_version, is_outdated
 
@@ -66,26 +63,22 @@ def run(context: Context, window: Window) -> StageOutcome:
     return StageOutcome(write)
 
 
-def _is_due(context: Context, arcs: Any, current: VersionedText | None) -> bool:
+def _is_due(context: Context, arcs: Sequence[Arc], current: VersionedText | None) -> bool:
     """Return whether an arc was resolved, or what the canon came from has changed, since it was written."""
     if current is None:
-        return bool(arcs.exists())
+        return bool(arcs)
     if current.edited_by:
         return False
-    resolved_since = arcs.filter(updated_at__gt=current.created_at).exists()
+    resolved_since = any(arc.updated_at > current.created_at for arc in arcs)
     return resolved_since or is_outdated(current, context.chat, context.character)
 
 
-def _resolved_arcs(context: Context) -> Any:
-    """Return the resolved arcs of the chat and of the character's other stories, oldest first."""
-    visible = Q(chat=context.chat)
-    if context.character:
-        visible |= Q(character=context.character) & is_seen_in(context.chat)
-    rows = Arc.objects.for_owner(context.owner_id).filter(visible, state=Arc.State.RESOLVED)
-    return rows.exclude(summary="").order_by("until__sent_at", "pk")
+def _resolved_arcs(context: Context) -> list[Arc]:
+    """Return the resolved arcs of the chat and of the character's other stories that have a summary, oldest first."""
+    return [arc for arc in resolved_arcs_of(context.chat, context.character) if arc.summary]
 
 
-def _summaries(context: Context, arcs: Any) -> list[str]:
+def _summaries(context: Context, arcs: Sequence[Arc]) -> list[str]:
     """Return the summaries of arcs; for a group's member, of those of the chat whose source they witnessed."""
     rows = list(arcs)
     if context.witness is None:

@@ -132,12 +132,23 @@ def _outcome_of(
             lines.append((line, turns[number]))
     by_id = {str(row.pk): row for row in known}
     ended = [by_id[pk] for number in parsed.retired if (pk := offered.get(str(number))) in by_id]
-    retired = [row.pk for row in ended if _may_end(row, last)]
+    outdated = [(row, _end_of(row, turns) or last) for row in ended if _may_end(row, last)]
 
     def write() -> Counter[str]:
-        return Counter(knowledge=write_knowledge(context.chat, lines, retired, last, context.run.pk))
+        return Counter(knowledge=write_knowledge(context.chat, lines, outdated, context.run.pk))
 
     return StageOutcome(write, unused)
+
+
+def _end_of(row: Knowledge, turns: Mapping[int, Message]) -> Message | None:
+    """Return the turn after the entry's own that shares most words with it, or None without such a turn."""
+    later = {
+        number: f"{turn.name}: {turn.mes}"
+        for number, turn in turns.items()
+        if row.source is None or turn.chat_id != row.source.chat_id or turn.index > row.source.index
+    }
+    number = find_source_turn(row.text, later)
+    return None if number is None else turns[number]
 
 
 def _may_end(row: Knowledge, last: Message) -> bool:

@@ -13,6 +13,7 @@ from apps.memories.candidates import MAGNITUDES
 from apps.memories.models import Entity, Relationship
 from apps.memories.operations.relationships import write_relationships
 from apps.memories.operations.verdicts import VerdictBatch
+from apps.memories.queries.endings import endings_seen_in, has_ended
 
 MAX_TOKENS = 300
 MAX_OTHERS = 40  # people shown to the model whom the turns don't name
@@ -78,6 +79,7 @@ def _names(context: Context, batch: VerdictBatch, people: Sequence[Entity]) -> l
 def known_relationships(context: Context) -> list[dict[str, Any]]:
     """Return the current relationships as template values, grouped by pair; the strongest and newest of each."""
     rows = Relationship.objects.for_owner(context.owner_id).filter(chat=context.chat, state="current")
+    rows = rows.filter(~has_ended(Relationship, endings_seen_in(context.chat)))
     by_pair: dict[tuple[str, str], list[Relationship]] = {}
     for row in rows.select_related("subject", "target").order_by("pk"):
         by_pair.setdefault((row.subject.name, row.target.name), []).append(row)

@@ -18,7 +18,8 @@ from apps.memories.operations.layer_entries import edit_entry, retire_entry
 from apps.memories.operations.ledger import set_field_by_hand
 from apps.memories.operations.relationships import set_relationship
 from apps.memories.operations.texts import edit_text
-from apps.memories.queries.arcs import arcs_in
+from apps.memories.queries.arcs import arc_rows_in, arcs_in
+from apps.memories.queries.endings import endings_seen_in, with_endings
 from apps.memories.queries.knowledge import knowledge_in
 from apps.memories.queries.ledger import ledger_in
 from apps.memories.queries.relationships import relationships_in
@@ -86,10 +87,14 @@ class ArcViewSet(ChatLayerView, mixins.ListModelMixin, mixins.DestroyModelMixin,
     pagination_class = AllResults
 
     def get_queryset(self) -> QuerySet[Arc]:
+        return arc_rows_in(self.chat)
+
+    def paginate_queryset(self, queryset: Any) -> list[Any]:
         return arcs_in(self.chat)
 
     def get_object(self) -> Arc:
-        return get_or_missing(self.get_queryset(), pk=self.kwargs["arc_id"])
+        row = get_or_missing(self.get_queryset(), pk=self.kwargs["arc_id"])
+        return with_endings([row], endings_seen_in(self.chat))[0]
 
     @extend_schema(request=serializers.ArcCreateSerializer, responses={201: serializers.ArcSerializer})
     def create(self, request: Request, chat_id: UUID) -> Response:

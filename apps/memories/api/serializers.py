@@ -53,6 +53,9 @@ class MemorySerializer(serializers.Serializer[Memory]):
         document: dict[str, Any] = super().to_representation(instance)
         for inheritance in getattr(instance, "inheritances_here", ()):
             document |= InheritedStateSerializer(inheritance).data
+        successor_id = getattr(instance, "successor_here", None)
+        if successor_id is not None and document["state"] == Memory.State.ACTIVE:
+            document |= {"state": Memory.State.SUPERSEDED.value, "superseded_by": str(successor_id)}
         return document
 
 

@@ -1,12 +1,14 @@
-"""Models of a chat's memory mode and of the memories that a branch inherits."""
+"""Models of a chat's memory mode, of what a branch inherits, and of what another story replaced or ended."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from apps.chats.models import Chat, Message
 from apps.common.scoping import OwnedModel
-from apps.memories.models.memory import Memory, RetiredReason
+from apps.memories.models.layers import Arc, Knowledge, Relationship
+from apps.memories.models.memory import Memory, RetiredReason, StoryModel
 
 
 class ChatMemory(OwnedModel):
@@ -41,6 +43,56 @@ class ChatMemory(OwnedModel):
         """Return the chat's row, or an unsaved one with the defaults."""
         found: ChatMemory | None = cls.objects.for_owner(chat.owner_id).filter(chat=chat).first()
         return found or cls(owner_id=chat.owner_id, chat=chat)
+
+
+class Supersession(OwnedModel):
+    """A memory that was replaced by one of another story, directly or over others.
+
+    It is superseded only in chats that see the successor: the branches of one story learn different things.
+    """
+
+    memory = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="supersessions", db_index=False)
+    successor = models.ForeignKey(Memory, on_delete=models.CASCADE, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["memory", "successor"], name="supersession_once"),
+            models.CheckConstraint(condition=~Q(memory=models.F("successor")), name="supersession_of_another"),
+        ]
+        indexes = [models.Index("owner", name="supersession_owner")]  # what a chat sees as superseded
+
+
+class Ending(StoryModel):
+    """The end of an arc, a knowledge entry or a relationship at a message of another story.
+
+    The entry itself isn't changed: it has ended only for chats that see ``chat``, and goes on once ``message`` is
+    changed or ``chat`` deleted. An Ending without a chat was made in one that is purged and whose character keeps it.
+    """
+
+    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, null=True, blank=True, related_name="endings")
+    message = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    arc = models.ForeignKey(Arc, on_delete=models.CASCADE, null=True, blank=True, related_name="endings")
+    knowledge = models.ForeignKey(Knowledge, on_delete=models.CASCADE, null=True, blank=True, related_name="endings")
+    relationship = models.ForeignKey(
+        Relationship, on_delete=models.CASCADE, null=True, blank=True, related_name="endings"
+    )
+    state = models.CharField(max_length=16, help_text="The state of the entry, for those who see its end.")
+    summary = models.TextField(blank=True, default="", help_text="The outcome of an arc.")
+    ended_by = models.CharField(max_length=100, blank=True, default="", help_text="A person; empty if a run ended it.")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(arc__isnull=False, knowledge=None, relationship=None)
+                | Q(arc=None, knowledge__isnull=False, relationship=None)
+                | Q(arc=None, knowledge=None, relationship__isnull=False),
+                name="ending_of_one_entry",
+            ),
+            models.UniqueConstraint(fields=["chat", "arc"], name="ending_of_arc_once"),
+            models.UniqueConstraint(fields=["chat", "knowledge"], name="ending_of_knowledge_once"),
+            models.UniqueConstraint(fields=["chat", "relationship"], name="ending_of_relationship_once"),
+        ]
 
 
 class Inheritance(OwnedModel):

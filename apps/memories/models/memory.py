@@ -191,8 +191,8 @@ class Memory(StoryModel):
 
     @property
     def is_active(self) -> bool:
-        """Return whether the memory is neither superseded, retired nor deleted."""
-        return self.state == self.State.ACTIVE and self.deleted_at is None
+        """Return whether the memory is neither superseded, retired, deleted nor in the bin."""
+        return self.state == self.State.ACTIVE and self.deleted_at is None and not self.in_bin
 
     @property
     def entity_names(self) -> list[str]:

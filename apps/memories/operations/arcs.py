@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from apps.chats.models import Character, Chat, Message
-from apps.memories.models import Arc
+from apps.memories.models import Arc, Ending
+from apps.memories.operations.endings import end_elsewhere
 from apps.memories.operations.layer_entries import edit_entry, line_hash, newest_message, source_fields, until_fields
 
 
@@ -33,7 +34,12 @@ def open_arc(
 
 
 def resolve_arc(arc: Arc, message: Message, summary: str) -> int:
-    """Resolve an arc at ``message`` for a run. Return 0 if it is no longer open, else 1."""
+    """Resolve an arc at ``message`` for a run. Return 0 if it is no longer open, else 1.
+
+    An arc of another story is resolved for those chats alone that see the message's chat.
+    """
+    if arc.chat_id != message.chat_id:
+        return end_elsewhere(message.chat, arc, Arc.State.RESOLVED, message, summary=summary)
     rows = Arc.objects.for_owner(arc.owner_id).filter(pk=arc.pk, state=Arc.State.OPEN)
     return int(rows.update(state=Arc.State.RESOLVED, summary=summary, **until_fields(message)))
 
@@ -65,7 +71,8 @@ def close_arc(arc: Arc, *, editor: str, summary: str = "") -> Arc:
 
 
 def reopen_arc(arc: Arc, *, editor: str) -> Arc:
-    """Reopen an arc by hand."""
+    """Reopen an arc by hand, also where other stories resolved it."""
+    Ending.objects.for_owner(arc.owner_id).filter(arc=arc).delete()
     return edit_entry(
         arc,
         editor=editor,

@@ -9,12 +9,13 @@ from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
 from apps.chats.models import Chat
 from apps.memories.models import (
     Arc,
+    Ending,
     Entity,
     Inheritance,
     Knowledge,
@@ -25,7 +26,7 @@ from apps.memories.models import (
     RetiredReason,
     VersionedText,
 )
-from apps.memories.operations.memories import retract_memories
+from apps.memories.operations.memories import retract_memories, update_superseded_by_another_story
 from apps.memories.querysets import MemoryQuerySet
 
 _NOT_RETIRED = (Memory.State.ACTIVE, Memory.State.SUPERSEDED)
@@ -67,6 +68,7 @@ def on_chat_purged(chat: Chat, **kwargs: Any) -> None:
     if chat.keeps_memories:
         _memories_of(chat).filter(tier=Memory.Tier.LONG_TERM, in_bin=False).update(kept=True)
         _keep_canon(chat)
+        Ending.objects.for_owner(chat.owner_id).filter(chat=chat).update(chat=None)
     _delete_layers(chat)
     gone = _memories_in_bin_only_of(chat)
     gone_ids = list(gone.values_list("pk", flat=True))
@@ -116,9 +118,10 @@ def _update_superseded(owner_id: UUID, changed: Collection[UUID]) -> None:
     The link to the successor stays, so that a restored chat finds everything as it was.
     """
     successors = {row.pk: row for row in Memory.with_bin.for_owner(owner_id).filter(pk__in=changed)}
-    for manager in (Memory.objects, Inheritance.objects):
-        rows = manager.for_owner(owner_id).filter(superseded_by__in=changed, state__in=_NOT_RETIRED)
-        for row in rows:
+    update_superseded_by_another_story(owner_id, changed)
+    in_own_story = Memory.objects.for_owner(owner_id).exclude(supersessions__successor=F("superseded_by"))
+    for of_model in (in_own_story, Inheritance.objects.for_owner(owner_id)):
+        for row in of_model.filter(superseded_by__in=changed, state__in=_NOT_RETIRED):
             successor: Memory | None = successors[row.superseded_by_id]
             while successor is not None and successor.in_bin:
                 successor = successors.get(successor.superseded_by_id) or successor.superseded_by

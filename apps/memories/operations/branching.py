@@ -9,6 +9,7 @@ from django.db.models import F, Q
 from apps.chats.models import Chat, Message, Swipe
 from apps.memories.models import (
     Arc,
+    Ending,
     Entity,
     Inheritance,
     Knowledge,
@@ -20,6 +21,8 @@ from apps.memories.models import (
     Scene,
     VersionedText,
 )
+from apps.memories.operations.memories import link_sources
+from apps.memories.queries.endings import LAYERS
 
 MessageCopies = Mapping[UUID | None, UUID]  # ids of the branch's messages by those of the parent's
 
@@ -48,6 +51,8 @@ def inherit(branch: Chat) -> None:
     entities = {} if branch.character_id else _copy_entities(parent, branch)
     for model in (Scene, Knowledge, LedgerEntry, Arc, Relationship):
         _copy_rows(model, parent, branch, at, copies, entities)
+    _inherit_endings(parent, branch, copies)
+    _inherit_confirmations(branch, copies)
     _copy_texts(parent, branch, at, copies)
 
 
@@ -68,24 +73,40 @@ def _copy_entities(parent: Chat, branch: Chat) -> dict[UUID, UUID]:
     return {row.pk: copy.pk for row, copy in zip(rows, created, strict=True)}
 
 
+# A memory of a run without a source in the branch could come from what was said later. Deleted memories are inherited
+# in any case, so that nothing is learnt again in a branch that a person has deleted.
+_NEEDS_NO_SOURCE = Q(run=None) | ~Q(edited_by="") | Q(deleted_at__isnull=False)
+
+
 def _own_memories(parent: Chat, branch: Chat, at: int, copies: MessageCopies) -> Iterable[Inheritance]:
     """Yield inheritances of what the parent itself had learnt up to the message at index ``at``."""
-    learnt = Memory.objects.for_owner(parent.owner_id).present().filter(chat=parent)
-    learnt = learnt.filter(Q(valid_from=None) | Q(valid_from__index__lte=at)).exclude(state=Memory.State.RETIRED)
+    learnt = Memory.objects.for_owner(parent.owner_id).filter(_has_begun(at), chat=parent)
+    learnt = learnt.exclude(state=Memory.State.RETIRED, deleted_at=None)
     sources: dict[UUID, list[UUID]] = {}
     links = MemorySource.objects.for_owner(parent.owner_id).filter(memory__in=learnt, lost=False)
     for memory_id, message_id in links.values_list("memory_id", "message_id"):
         if message_id in copies:
             sources.setdefault(memory_id, []).append(copies[message_id])
-    for memory in learnt.defer("embedding", "lexemes"):
+    rows = learnt.filter(_NEEDS_NO_SOURCE | Q(pk__in=sources)).select_related("superseded_by")
+    for memory in rows.defer("embedding", "lexemes"):
         yield _inheritance(branch, memory.pk, memory, copies, sources.get(memory.pk, []))
 
 
 def _inherited_memories(parent: Chat, branch: Chat, at: int, copies: MessageCopies) -> Iterable[Inheritance]:
     """Yield inheritances of what the parent, a branch itself, had inherited."""
-    rows = Inheritance.objects.for_owner(parent.owner_id).filter(chat=parent)
-    for row in rows.filter(Q(valid_from=None) | Q(valid_from__index__lte=at)).exclude(state=Memory.State.RETIRED):
-        yield _inheritance(branch, row.memory_id, row, copies, [copies[pk] for pk in row.message_ids if pk in copies])
+    rows = Inheritance.objects.for_owner(parent.owner_id).filter(_has_begun(at), chat=parent)
+    rows = rows.exclude(state=Memory.State.RETIRED, memory__deleted_at=None).select_related("superseded_by")
+    needs_no_source = Memory.objects.for_owner(parent.owner_id).filter(_NEEDS_NO_SOURCE, inheritances__chat=parent)
+    without_source = set(needs_no_source.values_list("pk", flat=True))
+    for row in rows:
+        sources = [copies[pk] for pk in row.message_ids if pk in copies]
+        if sources or row.memory_id in without_source:
+            yield _inheritance(branch, row.memory_id, row, copies, sources)
+
+
+def _has_begun(at: int) -> Q:
+    """Return the condition of memories and inheritances that are valid from the message at index ``at`` or before."""
+    return Q(valid_from=None) | Q(valid_from__index__lte=at)
 
 
 def _inheritance(
@@ -93,18 +114,25 @@ def _inheritance(
 ) -> Inheritance:
     """Return the inheritance of a memory by its row in the parent.
 
-    A memory that the parent superseded after the branch point is still active in the branch.
+    A memory that the parent superseded after the branch point is still active in the branch. What another story
+    replaced is active too: supersessions say what the branch sees of that.
     """
-    superseded = original.state == Memory.State.SUPERSEDED
-    superseded = superseded and (original.valid_to_id is None or original.valid_to_id in copies)
+    successor = original.superseded_by
+    state, superseded = original.state, original.state == Memory.State.SUPERSEDED
+    if superseded and (
+        (original.valid_to_id is not None and original.valid_to_id not in copies)
+        or (successor is not None and successor.story != branch.story)
+    ):
+        state, superseded = Memory.State.ACTIVE, False
     return Inheritance(
         owner_id=branch.owner_id,
         chat=branch,
         memory_id=memory_id,
         message_ids=sources,
         confidence=original.confidence,
-        state=Memory.State.SUPERSEDED if superseded else Memory.State.ACTIVE,
-        superseded_by_id=original.superseded_by_id if superseded else None,
+        state=state,
+        retired_reason=original.retired_reason if state == Memory.State.RETIRED else "",
+        superseded_by=successor if superseded else None,
         valid_from_id=copies.get(original.valid_from_id),
         valid_to_id=copies.get(original.valid_to_id) if superseded else None,
     )
@@ -119,7 +147,36 @@ def _copy_rows(
     rows = rows.exclude(Q(state="retired") & ~outdated_later)
     rows = list(rows.filter(Q(source=None) | Q(source__index__lte=at)).order_by("pk"))
     swipes = _active_swipes(branch, rows, copies)
-    model.objects.bulk_create(_copy_of(row, branch, copies, entities, swipes) for row in rows)
+    created = model.objects.bulk_create(_copy_of(row, branch, copies, entities, swipes) for row in rows)
+    if model in LAYERS:
+        layer = LAYERS[model]
+        copied = {row.pk: copy.pk for row, copy in zip(rows, created, strict=True)}
+        ended = Ending.objects.for_owner(parent.owner_id).filter(**{f"{layer}__in": copied})
+        _copy_endings((ending, {f"{layer}_id": copied[getattr(ending, f"{layer}_id")]}) for ending in ended)
+
+
+def _inherit_endings(parent: Chat, branch: Chat, copies: MessageCopies) -> None:
+    """Let the branch end what its parent had ended of other stories."""
+    ended = Ending.objects.for_owner(parent.owner_id).filter(chat=parent, message__in=[pk for pk in copies if pk])
+    _copy_endings((ending, {"chat_id": branch.pk, "message_id": copies[ending.message_id]}) for ending in ended)
+
+
+def _inherit_confirmations(branch: Chat, copies: MessageCopies) -> None:
+    """Let the branch confirm the memories of other stories that its parent had confirmed."""
+    links = MemorySource.objects.for_owner(branch.owner_id).filter(message__in=[pk for pk in copies if pk], lost=False)
+    confirmed = list(links.exclude(memory__story=branch.story).exclude(memory__in=branch.inheritances.values("memory")))
+    messages = Message.objects.for_owner(branch.owner_id).filter(pk__in=[copies[link.message_id] for link in confirmed])
+    by_id = {message.pk: message for message in messages.with_swipes()}
+    for link in confirmed:
+        link_sources(branch.owner_id, link.memory_id, [by_id[copies[link.message_id]]])
+
+
+def _copy_endings(endings: Iterable[tuple[Ending, Mapping[str, UUID]]]) -> None:
+    """Copy endings, each with some columns changed."""
+    names = [field.attname for field in Ending._meta.concrete_fields if field.name != "id"]
+    Ending.objects.bulk_create(
+        Ending(**{**{name: getattr(ending, name) for name in names}, **changes}) for ending, changes in endings
+    )
 
 
 def _active_swipes(branch: Chat, rows: Iterable[Any], copies: MessageCopies) -> dict[UUID | None, UUID]:

@@ -7,7 +7,7 @@ the reason, and rows that they had superseded become active again. Rows that a p
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q, Subquery
 from django.utils import timezone
 
 from apps.chats.models import Chat, Message
@@ -24,6 +24,7 @@ from apps.memories.models import (
     Scene,
     VersionedText,
 )
+from apps.memories.operations.endings import remove_lost_endings
 from apps.memories.operations.memories import retract_memories
 from apps.memories.queries.scenes import finished_scenes
 
@@ -45,6 +46,7 @@ def invalidate(chat: Chat, changed: list[UUID]) -> None:
     _retire_inherited(chat, changed)
     for retire in (_retire_arcs, _retire_ledger, _retire_knowledge, _retire_relationships, _retire_scenes):
         retire(chat, changed)
+    remove_lost_endings(chat, changed)
     _retire_texts(chat, changed)
     _retire_set_aside(chat, changed)
 
@@ -53,23 +55,38 @@ def _retire_memories(chat: Chat) -> None:
     """Retire memories of runs whose sources all have changed, and merges with such a member.
 
     The other members of those merges become active again. Memories of other chats that this one confirmed are looked at
-    too, by their character, since the rows of deleted messages no longer say which.
+    too, by their character, since the rows of deleted messages no longer say which. Tombstones are retired too, so that
+    what they had superseded becomes active again; they stay tombstones.
     """
     sources = MemorySource.objects.for_owner(chat.owner_id).filter(memory=OuterRef("pk"))
-    could_be_lost = Q(chat=chat)
-    if chat.character_id:
-        could_be_lost |= Q(character=chat.character_id, tier=Memory.Tier.LONG_TERM, chat__isnull=False)
+    members_of_group = chat.participants.filter(character__isnull=False).values("character")
+    confirmed = Q(character=chat.character_id) if chat.character_id else Q(character__in=members_of_group)
+    could_be_lost = Q(chat=chat) | confirmed & Q(tier=Memory.Tier.LONG_TERM, chat__isnull=False)
     from_runs = Memory.objects.for_owner(chat.owner_id).filter(could_be_lost, run__isnull=False)
-    unedited = from_runs.filter(_IS_NOT_RETIRED, edited_by="", deleted_at=None)
+    unedited = from_runs.filter(_IS_NOT_RETIRED, edited_by="")
     members = from_runs.filter(superseded_by=OuterRef("pk"), retired_reason=RetiredReason.MERGED).filter(
         ~Exists(sources.filter(lost=False))
     )
-    merges = Memory.objects.for_owner(chat.owner_id).filter(run__isnull=False, edited_by="", deleted_at=None)
+    merges = Memory.objects.for_owner(chat.owner_id).filter(run__isnull=False, edited_by="")
     merges = merges.exclude(state=Memory.State.RETIRED).filter(Exists(members))
     retract_memories(list(merges), RetiredReason.SOURCE_CHANGED)
     sourceless = unedited.filter(~Exists(sources.filter(lost=False)))
     retract_memories(list(sourceless.filter(Exists(sources))), RetiredReason.SOURCE_CHANGED)
     retract_memories(list(sourceless.filter(~Exists(sources))), RetiredReason.SOURCE_GONE)
+    _move_beginnings(chat)
+
+
+def _move_beginnings(chat: Chat) -> None:
+    """Let memories whose first message was lost begin at the latest message that is left of their sources."""
+    left = MemorySource.objects.for_owner(chat.owner_id).filter(
+        memory=OuterRef("pk"), message__chat=OuterRef("chat"), lost=False
+    )
+    latest = left.order_by("-message__index").values("message")[:1]
+    lost = MemorySource.objects.for_owner(chat.owner_id).filter(
+        memory=OuterRef("pk"), message=OuterRef("valid_from"), lost=True
+    )
+    rows = Memory.objects.for_owner(chat.owner_id).filter(Q(valid_from=None) | Exists(lost), Exists(left), chat=chat)
+    rows.update(valid_from=Subquery(latest), updated_at=timezone.now())
 
 
 def _retire_inherited(chat: Chat, changed: list[UUID]) -> None:
@@ -102,9 +119,8 @@ def _has_lost_source(changed: list[UUID]) -> Q:
 def _retire_arcs(chat: Chat, changed: list[UUID]) -> None:
     """Reopen arcs that were resolved by lost text, and retire those that were opened by it."""
     rows = Arc.objects.for_owner(chat.owner_id).filter(chat=chat)
-    resolved = Arc.objects.for_owner(chat.owner_id).filter(state=Arc.State.RESOLVED, edited_by="")
-    # A persistent arc of another chat may have been resolved here.
-    resolved.filter(Q(chat=chat, until=None) | Q(until__in=changed)).update(
+    resolved = rows.filter(state=Arc.State.RESOLVED, edited_by="")
+    resolved.filter(Q(until=None) | Q(until__in=changed)).update(
         state=Arc.State.OPEN, summary="", until=None, until_swipe=None, updated_at=timezone.now()
     )
     _retire(rows.filter(_has_lost_source(changed), state=Arc.State.OPEN), line_hash="")

@@ -1,6 +1,6 @@
 """Write who knows, suspects, believes, is unaware of or hides what."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from uuid import UUID
 
 from django.db import transaction
@@ -10,29 +10,38 @@ from apps.chats.models import Chat, Message
 from apps.common.problems import Invalid
 from apps.memories.candidates import KnowledgeLine
 from apps.memories.models import Entity, Knowledge, RetiredReason
+from apps.memories.operations.endings import end_elsewhere
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.layer_entries import line_hash, newest_message, source_fields, until_fields
+from apps.memories.queries.endings import endings_seen_in, has_ended
 
 
 def write_knowledge(
     chat: Chat,
     lines: Iterable[tuple[KnowledgeLine, Message]],
-    outdated: Sequence[UUID],
-    last: Message,
+    outdated: Iterable[tuple[Knowledge, Message]],
     run_id: UUID | None,
 ) -> int:
-    """Write the lines of a run, and end the entries ``outdated`` at ``last``. Return how many entries changed."""
+    """Write the lines of a run, and end the entries ``outdated`` at their messages. Return how many entries changed.
+
+    An entry of another story ends for those chats alone that see the chat.
+    """
     rows = Knowledge.objects.for_owner(chat.owner_id)
-    changed: int = rows.filter(pk__in=outdated, state=Knowledge.State.ACTIVE).update(
-        state=Knowledge.State.RETIRED, retired_reason=RetiredReason.OUTDATED, **until_fields(last)
-    )
+    changed = 0
+    for entry, message in outdated:
+        if entry.chat_id != chat.pk:
+            changed += end_elsewhere(chat, entry, Knowledge.State.RETIRED, message)
+        else:
+            changed += rows.filter(pk=entry.pk, state=Knowledge.State.ACTIVE).update(
+                state=Knowledge.State.RETIRED, retired_reason=RetiredReason.OUTDATED, **until_fields(message)
+            )
     for line, message in lines:
         subject = get_or_create_entity(chat, line.subject, Entity.Kind.CHARACTER)
         target = get_or_create_entity(chat, line.target, Entity.Kind.CHARACTER) if line.target else None
         fields = {"chat": chat, "kind": line.kind, "subject": subject, "target": target, "text": line.text}
         # An entry of this line and message has ended: a run that reads the message again must not restore it.
-        has_ended = Q(retired_reason__in=[RetiredReason.OUTDATED, RetiredReason.BY_HAND])
-        if rows.filter(has_ended, source=message, **fields).exists():
+        ended_here = Q(retired_reason__in=[RetiredReason.OUTDATED, RetiredReason.BY_HAND])
+        if rows.filter(ended_here | Q(has_ended(Knowledge, endings_seen_in(chat))), source=message, **fields).exists():
             continue
         _, created = rows.get_or_create(
             run_id=run_id,

@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from apps.chats.models import Chat
 from apps.common.problems import Conflict
-from apps.memories.models import Inheritance, Memory, Question
-from apps.memories.operations.memories import supersede
+from apps.memories.models import Memory, Question
+from apps.memories.operations.memories import supersede, undo_supersede
 
 
 def ask_which_is_true(chat: Chat, first: UUID, second: Memory) -> None:
@@ -43,13 +43,7 @@ def reopen(question: Question) -> Question:
         Question.Answer.SECOND: (question.first_id, question.second_id),
     }
     if question.answer in losers:
-        loser, winner = losers[Question.Answer(question.answer)]
-        superseded = {"superseded_by": winner, "state": Memory.State.SUPERSEDED}
-        restored = {"superseded_by": None, "state": Memory.State.ACTIVE, "valid_to": None}
-        memories = Memory.objects.for_owner(question.owner_id).filter(pk=loser, **superseded)
-        memories.update(**restored, updated_at=timezone.now())
-        inherited = Inheritance.objects.for_owner(question.owner_id).filter(chat=question.chat_id, memory=loser)
-        inherited.filter(**superseded).update(**restored)
+        undo_supersede(question.chat, *losers[Question.Answer(question.answer)])
     return _save(question, answer="", answered_by="", answered_at=None)
 
 

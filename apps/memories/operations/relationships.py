@@ -12,9 +12,11 @@ from apps.chats.models import Character, Chat, Message
 from apps.common.problems import Invalid
 from apps.memories.candidates import Descriptor, RelationshipLine
 from apps.memories.lineage import is_seen_in
-from apps.memories.models import Entity, Relationship
+from apps.memories.models import Ending, Entity, Relationship
+from apps.memories.operations.endings import end_elsewhere
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.layer_entries import end_entry, is_before, newest_message, source_fields
+from apps.memories.queries.endings import endings_seen_in, has_ended
 
 
 def write_relationships(
@@ -33,7 +35,7 @@ def write_relationships(
         current = {row.descriptor: row for row in _current(chat, subject, target)}
         for word in line.removed:
             if word in current and is_before(message, current[word].source) is False:
-                end_entry(current.pop(word), Relationship.State.REMOVED, message)
+                _end(chat, current.pop(word), Relationship.State.REMOVED, message)
                 changed += 1
         for descriptor in line.added:
             changed += _add(chat, subject, target, current.get(descriptor.word), descriptor, message, run_id)
@@ -47,8 +49,17 @@ def _of_pair(chat: Chat, subject: Entity, target: Entity) -> QuerySet[Relationsh
 
 
 def _current(chat: Chat, subject: Entity, target: Entity) -> list[Relationship]:
-    rows = _of_pair(chat, subject, target).filter(state=Relationship.State.CURRENT)
-    return list(rows.select_related("source").order_by("pk"))
+    ended = has_ended(Relationship, endings_seen_in(chat))
+    rows = _of_pair(chat, subject, target).filter(~ended, state=Relationship.State.CURRENT)
+    return list(rows.select_related("source", "chat").order_by("pk"))
+
+
+def _end(chat: Chat, row: Relationship, state: str, message: Message) -> None:
+    """End a row at a message of the chat: one of another story for those chats alone that see the chat."""
+    if row.chat_id == chat.pk:
+        end_entry(row, state, message)
+    else:
+        end_elsewhere(chat, row, state, message)
 
 
 def _add(
@@ -70,10 +81,15 @@ def _add(
         return False
     rows = _of_pair(chat, subject, target).filter(descriptor=word)
     same = Q(source=message, magnitude=magnitude) & ~Q(state=Relationship.State.RETIRED)
-    if rows.filter(same | Q(until__chat=chat, until__index__gt=message.index)).exists():
+    ended_later = Ending.objects.for_owner(chat.owner_id).filter(chat=chat, message__index__gt=message.index)
+    is_ended_later = Q(until__chat=chat, until__index__gt=message.index) | Q(has_ended(Relationship, ended_later))
+    if rows.filter(same | is_ended_later).exists():
         return False
     if current is not None and before is False:
-        end_entry(current, Relationship.State.REPLACED, message)
+        _end(chat, current, Relationship.State.REPLACED, message)
+    # The chat's own row may be one that another story has ended.
+    for own in rows.filter(chat=chat, state=Relationship.State.CURRENT):
+        end_entry(own, Relationship.State.REPLACED, message)
     Relationship.objects.create(
         owner_id=chat.owner_id,
         chat=chat,
@@ -101,8 +117,11 @@ def set_relationship(
         raise Invalid.at("/target", "It must be somebody else.")
     newest = newest_message(chat)
     state = Relationship.State.REPLACED if magnitude else Relationship.State.REMOVED
-    current = _of_pair(chat, from_entity, to_entity).filter(descriptor=word, state=Relationship.State.CURRENT)
-    current.update(state=state, until=newest, retired_by=editor, updated_at=timezone.now())
+    for row in _current(chat, from_entity, to_entity):
+        if row.descriptor == word and row.chat_id != chat.pk:
+            end_elsewhere(chat, row, state, newest, ended_by=editor)
+    own = _of_pair(chat, from_entity, to_entity).filter(chat=chat, descriptor=word, state=Relationship.State.CURRENT)
+    own.update(state=state, until=newest, retired_by=editor, updated_at=timezone.now())
     if magnitude is None:
         return None
     return Relationship.objects.create(

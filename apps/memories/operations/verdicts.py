@@ -108,6 +108,11 @@ def write_verdicts(batch: VerdictBatch) -> Counter[str]:
 def _create(batch: VerdictBatch, number: int, candidate: Candidate) -> Memory:
     sources = [batch.turns[n] for n in candidate.sources]
     hash_ = hash_of(batch, candidate)
+    # The text may have been swiped away and back: a person's marks of the memory from it apply again.
+    former = Memory.objects.for_owner(batch.chat.owner_id).filter(
+        chat=batch.chat, character=batch.character_id, tier=batch.tier, candidate_hash=hash_, state=Memory.State.RETIRED
+    )
+    marks = former.order_by("-pk").values("pinned", "hidden").first() or {}
     # The run may have created a memory from this line that is retired by now: clear its hash, which must be unique.
     of_run = Memory.objects.for_owner(batch.chat.owner_id).filter(run_id=batch.run_id, tier=batch.tier)
     of_run.filter(candidate_hash=hash_, deleted_at=None).exclude(state=Memory.State.ACTIVE).update(candidate_hash="")
@@ -129,6 +134,7 @@ def _create(batch: VerdictBatch, number: int, candidate: Candidate) -> Memory:
         lexemes=Lexemes(candidate.text),
         run_id=batch.run_id,
         candidate_hash=hash_,
+        **marks,
     )
     link_sources(memory.owner_id, memory.pk, sources)
     memory.entities.set(get_or_create_entities(batch.chat, candidate.entities, batch.character))

@@ -10,6 +10,7 @@ from django.db.models import F, Q, QuerySet
 from apps.chats.models import Character, Chat
 from apps.memories.lineage import is_of_visible_chat
 from apps.memories.models import Entity, Knowledge, Relationship, RetiredReason
+from apps.memories.queries.endings import all_endings, endings_seen_in, has_ended
 
 Row = TypeVar("Row", Knowledge, Relationship)
 
@@ -47,16 +48,19 @@ def knowledge_in(chat: Chat, at: int | None = None) -> QuerySet[Knowledge]:
         brought |= Q(subject__character=chat.character_id) & ~copied & is_of_visible_chat(chat)
     rows = rows.filter(brought)
     was_active = Q(state=Knowledge.State.ACTIVE)
+    endings = endings_seen_in(chat)
     if at is not None:
         # An outdated entry is retired now, but was active up to the message that ended it.
         rows, was_active = valid_at(rows, chat, at), was_active | Q(retired_reason=RetiredReason.OUTDATED)
-    return _ordered(rows.filter(was_active))
+        endings = endings.filter(chat=chat, message__index__lte=at)
+    return _ordered(rows.filter(was_active, ~has_ended(Knowledge, endings)))
 
 
 def knowledge_of(character: Character) -> QuerySet[Knowledge]:
     """Return the active entries of everybody in the character's registry, from all chats."""
     rows = Knowledge.objects.for_owner(character.owner_id).filter(subject__character=character, chat__deleted_at=None)
-    return _ordered(rows.filter(state=Knowledge.State.ACTIVE))
+    has_not_ended = ~has_ended(Knowledge, all_endings(character.owner_id))
+    return _ordered(rows.filter(has_not_ended, state=Knowledge.State.ACTIVE))
 
 
 def _ordered(rows: QuerySet[Knowledge]) -> QuerySet[Knowledge]:

@@ -8,9 +8,14 @@ from apps.memories.models import Memory, Question
 
 
 def questions_of(owner: Owner) -> QuerySet[Question]:
-    """Return the owner's questions with both memories and their history, newest first."""
+    """Return the owner's questions with both memories and their history, newest first.
+
+    Those about a memory that was deleted or is in the bin are left out.
+    """
     history = Memory.objects.for_owner(owner).select_related("chat", "valid_from__chat").with_history()
-    rows: QuerySet[Question] = Question.objects.for_owner(owner).filter(first__deleted_at=None, second__deleted_at=None)
+    rows: QuerySet[Question] = Question.objects.for_owner(owner).filter(
+        first__deleted_at=None, second__deleted_at=None, first__in_bin=False, second__in_bin=False
+    )
     return rows.prefetch_related(Prefetch("first", history), Prefetch("second", history)).order_by("-pk")
 
 

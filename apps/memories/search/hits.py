@@ -14,6 +14,7 @@ from django.db.models.functions import Lower, StrIndex
 from django.utils import timezone
 
 from apps.memories.lexemes import match_any_query
+from apps.memories.lineage import SAID_IN_OTHER_BRANCHES_SQL, SUPERSEDED_BY_ANOTHER_STORY_SQL, SUPERSEDED_IN_SQL
 from apps.memories.models import Entity, Memory
 from apps.memories.search.presets import Preset
 from apps.memories.search.questions import ParsedQuery, Speaker, mentions
@@ -215,15 +216,18 @@ _IS_LONG_TERM = "p.character_id = %(character)s AND p.tier = 'long_term' AND p.e
 def _memories_condition(scope: SearchScope) -> str:
     """Return the condition of memories in the scope.
 
-    Inherited memories use the state stored for the branch. Long-term memories from other branches of the same story
-    are excluded.
+    Inherited memories use the state stored for the branch; what another story replaced is active unless the chat sees
+    a successor. Long-term memories from other branches of the same story are excluded.
     """
     conditions = [
         "p.owner_id = %(owner)s AND p.tier = ANY(%(tiers)s) AND NOT p.hidden AND p.deleted_at IS NULL AND NOT p.in_bin"
     ]
     is_active = "p.state = 'active'"
+    if scope.chat:
+        is_active = f"({is_active} OR p.state = 'superseded' AND p.id IN ({SUPERSEDED_BY_ANOTHER_STORY_SQL}))"
+        conditions.append(f"p.id NOT IN ({SUPERSEDED_IN_SQL})")
     if scope.chat and scope.character:
-        learnt_elsewhere = f"{_IS_LONG_TERM} AND {_IS_OTHER_STORY}"
+        learnt_elsewhere = f"{_IS_LONG_TERM} AND {_IS_OTHER_STORY} AND p.id NOT IN ({SAID_IN_OTHER_BRANCHES_SQL})"
         # An inherited memory has its state in the branch.
         own_state = f"{is_active} AND {_IS_NOT_INHERITED}"
         conditions.append(f"({own_state} AND (p.chat_id = %(chat)s OR ({learnt_elsewhere})) OR {_IS_INHERITED})")

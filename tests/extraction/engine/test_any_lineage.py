@@ -1,13 +1,17 @@
-"""Whatever is branched, deleted, restored and changed, in whatever order: nobody recalls what they can't know."""
+"""Whatever is branched, deleted, restored and changed, in whatever order: nobody recalls what they can't know.
+
+And nobody loses what they can know to a successor that they can't.
+"""
 
 import contextlib
+import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Q
-from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import HealthCheck, Phase, example, given, note, settings
 from hypothesis import strategies as st
 
 from apps.accounts.models import User
@@ -20,11 +24,15 @@ from apps.memories.models import Inheritance, Memory, MemorySource
 from apps.memories.queries.memories import active_memories
 from apps.memories.search import SearchQuery, search
 from tests.extraction.engine.story import append, delete, edit, settle, swipe, swipe_back, undo
-from tests.extraction.engine.test_any_order import FACTS, HOMES, LONG_TERM_ONLY
+from tests.extraction.engine.test_any_order import FACTS, LONG_TERM_ONLY
 from tests.factories import UserFactory, make_character, make_chat
 
+# The scripted model lets a statement with "now" replace an older one.
+HOMES = [f"FACT(2): Mira lives in {city} now." for city in ("Oslo", "Rome", "Lima")]
+HOMES_LEARNT = {text.partition(": ")[2] for text in HOMES}
 TEXTS = [*FACTS[:3], *HOMES]
 MAX_CHATS = 5
+DAY_ONE = dt.date(2020, 1, 1)
 
 places = st.integers(0, 5)
 chats = st.integers(0, MAX_CHATS - 1)
@@ -49,6 +57,12 @@ class Stories:
     owner: User
     character: Character
     ids: list[UUID]
+    said: int = 0  # each message is said a day after the one before, so that chats supersede each other
+
+    def say(self, chat: Chat, *texts: str) -> None:
+        for text in texts:
+            self.said += 1
+            append(chat, text, send_date=f"{DAY_ONE + dt.timedelta(days=self.said):%Y-%m-%dT10:00:00Z}")
 
     def do(self, name: str, number: int, *given: Any) -> None:
         pk = self.ids[number % len(self.ids)]
@@ -64,7 +78,7 @@ class Stories:
         if name.startswith("delete"):
             delete_chat(chat, keep_memories=name == "delete keeping")
         elif name == "append":
-            append(chat, given[0])
+            self.say(chat, given[0])
         elif name == "undo":
             with contextlib.suppress(NothingToUndo):
                 undo(chat)
@@ -88,6 +102,16 @@ class Stories:
             for memory in self.recalled(chat):
                 assert memory.text, memory
                 assert self.can_be_known(chat, memory), f"{memory.text} is recalled in {chat.title}"
+            homes = {memory.text for memory in self.recalled(chat)} & HOMES_LEARNT
+            known = self.known_homes(chat)
+            assert homes or not known, f"{chat.title} recalls none of {known}, and nothing in their place"
+
+    def known_homes(self, chat: Chat) -> list[str]:
+        """Return the homes that the chat can know of, also from memories that were superseded somewhere."""
+        gone = Inheritance.objects.for_owner(self.owner).filter(chat=chat, state="retired").values("memory")
+        rows = Memory.objects.for_owner(self.owner).present().filter(text__in=HOMES_LEARNT)
+        rows = rows.exclude(state="retired", inheritances=None).exclude(pk__in=gone)
+        return [memory.text for memory in rows if self.can_be_known(chat, memory)]
 
     def recalled(self, chat: Chat) -> set[Memory]:
         """Return what the chat's search, prompt, runs and lists have."""
@@ -129,13 +153,19 @@ class Stories:
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(done=st.lists(actions, min_size=6, max_size=14))
+# A branch replaces what another chat said; its parent must keep that.
+@example(done=[("branch", 0, 2), ("append", 2, HOMES[1]), ("append", 2, FACTS[1])])
+# Another chat replaces what a branch has inherited.
+@example(done=[("branch", 1, 2), ("append", 0, HOMES[1]), ("append", 0, FACTS[1]), ("delete", 0), ("restore", 0)])
 def test_nothing_is_recalled_where_none_of_its_sources_can_be_seen(done: list[Any], connect: Any, db: None) -> None:
     owner = UserFactory()
     connect(owner)
     change_settings(owner, LONG_TERM_ONLY)
     character = make_character(owner)
-    made = [make_chat(owner, "Hello.", text, "Good.", character=character, title=text) for text in (FACTS[0], HOMES[0])]
+    made = [make_chat(owner, character=character, title=text) for text in (FACTS[0], HOMES[0])]
     stories = Stories(owner, character, [chat.pk for chat in made])
+    for chat in made:
+        stories.say(chat, "Hello.", chat.title, "Good.")
     stories.settle()
     note(repr(done))
     for number, (name, *rest) in enumerate(done):

@@ -1,0 +1,49 @@
+"""Read which arcs, knowledge and relationships other stories have ended."""
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from apps.chats.models import Chat
+from apps.common.scoping import Owner
+from apps.memories.lineage import is_remembered, is_seen_in
+from apps.memories.models import Arc, Ending, Knowledge, Relationship
+
+Row = TypeVar("Row", Arc, Relationship)
+LAYERS = {Arc: "arc", Knowledge: "knowledge", Relationship: "relationship"}  # fields of Ending
+
+
+def endings_seen_in(chat: Chat) -> QuerySet[Ending]:
+    """Return the endings made in the chat or in other stories, but not in other branches of the same story."""
+    rows: QuerySet[Ending] = Ending.objects.for_owner(chat.owner_id).filter(is_seen_in(chat))
+    return rows
+
+
+def all_endings(owner: Owner) -> QuerySet[Ending]:
+    """Return the endings made in any chat that isn't deleted, or whose character keeps what was learnt in it."""
+    rows: QuerySet[Ending] = Ending.objects.for_owner(owner).filter(is_remembered())
+    return rows
+
+
+def has_ended(model: type[Arc] | type[Knowledge] | type[Relationship], endings: QuerySet[Ending]) -> Exists:
+    """Return the condition of entries that one of ``endings`` ended."""
+    return Exists(endings.filter(**{LAYERS[model]: OuterRef("pk")}))
+
+
+def with_endings(rows: Iterable[Row], endings: QuerySet[Ending]) -> list[Row]:
+    """Give entries in memory the state and the end that the first of ``endings`` gives them; own ends come first."""
+    entries = list(rows)
+    if not entries:
+        return entries
+    layer = LAYERS[type(entries[0])]
+    found = endings.filter(**{f"{layer}__in": [entry.pk for entry in entries]}).select_related("message__chat")
+    by_entry = {getattr(ending, f"{layer}_id"): ending for ending in found.order_by("-pk")}
+    for entry in entries:
+        ending = by_entry.get(entry.pk)
+        if ending is not None and entry.state in (Arc.State.OPEN, Relationship.State.CURRENT):
+            entry.state, entry.until = ending.state, ending.message
+            entry.updated_at = max(entry.updated_at, ending.created_at)
+            if isinstance(entry, Arc):
+                entry.summary = entry.summary or ending.summary
+    return entries
