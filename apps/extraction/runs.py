@@ -134,8 +134,9 @@ def is_due(chat: Chat, *, since: int = 0) -> bool:
     new = list(messages_to_extract(chat, tiers, since, end).values_list("index", flat=True)[: settings.extract_every])
     if len(new) >= settings.extract_every:
         return True
-    # New messages have the last indexes without a gap; one before the gap has been edited.
-    return any(index + len(new) - position < end for position, index in enumerate(new))
+    # New messages are the last ones that are remembered; one with messages after it that have been read was edited.
+    later = Message.objects.for_owner(chat.owner_id).filter(chat=chat, index__gte=min(new, default=end), index__lt=end)
+    return later.remembered().count() > len(new)
 
 
 def end_of_window(chat: Chat) -> int:

@@ -56,6 +56,7 @@ function actionOf({ target: form, submitter }, sync, turns, editors) {
     swipe: () => sync.selectSwipe(id, Number(submitter.value)),
     "delete-swipe": () => { close(); sync.deleteSwipe(id, Number(form.dataset.at)); },
     hide: () => { close(); sync.edit(id, { is_system: !("hidden" in turn.dataset) }); sync.flush(); },
+    "leave-out": () => { close(); leaveOut(sync, id, index, !("leftOut" in turn.dataset)); },
     remove: () => remove(sync, id, index),
   }[form.dataset.sync];
 }
@@ -74,6 +75,12 @@ function write(sync, turns) {
   text.value = "";
   turns.showOwn([]);
   document.getElementById("composer-errors").replaceChildren();
+}
+
+function leaveOut(sync, id, index, out) {
+  const set = (value) => { sync.editExtra(id, { loci: { leave_out: value ? true : null } }); sync.flush(); };
+  set(out);
+  sayWith(`Message ${index} is ${out ? "left out of memory" : "taken back into memory"}.`, "Undo", () => set(!out));
 }
 
 async function remove(sync, id, index) {

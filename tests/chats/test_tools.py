@@ -66,6 +66,15 @@ def test_a_message_is_hidden_and_shown_again(site: Client, chat: Chat) -> None:
     assert not chat.messages.get(index=1).is_system
 
 
+def test_a_message_is_left_out_of_memory_and_taken_back(site: Client, chat: Chat) -> None:
+    assert "Left out of memory" in site.post(url(chat, 1, "leave-out"), **HTMX).content.decode()
+    assert chat.messages.with_swipes().get(index=1).extra == {"loci": {"leave_out": True}}
+    assert "Take back into memory" in site.get(url(chat, 1, "tools"), **HTMX).content.decode()
+    assert "Left out of memory" not in do(site, chat, 1, "leave-out").content.decode()
+    message = chat.messages.with_swipes().get(index=1)
+    assert (message.left_out, message.is_system, message.extra) == (False, False, {})
+
+
 def test_a_message_is_deleted_and_brought_back(site: Client, chat: Chat) -> None:
     shown = do(site, chat, 1, "remove").content.decode()
     assert texts(chat) == ["Where is the key?", "Then let us go."]

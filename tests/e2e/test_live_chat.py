@@ -217,6 +217,24 @@ def test_versions_hiding_and_deleting_go_the_same_way(context: BrowserContext, c
     expect(turn(page, 3)).to_contain_text("This is turn 3.")
 
 
+def test_a_message_is_left_out_of_memory_and_that_is_taken_back(context: BrowserContext, chat: Chat):
+    page = open_chat(context, chat)
+    mark = turn(page, 2).get_by_text("Left out of memory")
+    open_tools(page, 2)
+    page.get_by_role("button", name="Leave out of memory").click()
+    expect(mark).to_be_visible()
+    assert Message.objects.for_owner(chat.owner).get(chat=chat, index=2).left_out
+    page.get_by_role("button", name="Undo", exact=True).click()
+    expect(mark).to_have_count(0)
+    open_tools(page, 2)
+    page.get_by_role("button", name="Leave out of memory").click()
+    expect(mark).to_be_visible()
+    open_tools(page, 2)
+    page.get_by_role("button", name="Take back into memory").click()
+    expect(mark).to_have_count(0)
+    assert not Message.objects.for_owner(chat.owner).get(chat=chat, index=2).left_out
+
+
 def open_tools(page: Page, index: int) -> None:
     turn(page, index).hover()
     turn(page, index).locator("summary[aria-label='More actions for this message']").click()
