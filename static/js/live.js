@@ -73,6 +73,7 @@ function write(sync, turns) {
   // Rejections are handled by the "refused" event.
   stored.then((messages) => turns.showOwn(messages.map(({ id }) => id)), () => {});
   text.value = "";
+  text.dispatchEvent(new Event("input")); // drops the draft: the text is in the outbox now
   turns.showOwn([]);
   document.getElementById("composer-errors").replaceChildren();
 }

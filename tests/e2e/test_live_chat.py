@@ -256,6 +256,39 @@ def test_colours_and_text_size_are_those_of_ones_other_device(
     expect(page.locator("html")).to_have_attribute("data-text-size", "large")
 
 
+def test_what_was_not_sent_survives_a_reload_and_goes_once_it_is(context: BrowserContext, chat: Chat, alice: User):
+    page = open_chat(context, chat)
+    field = page.get_by_label("Your message")
+    field.fill("Half a thought")
+    page.reload()
+    expect(field).to_have_value("Half a thought")
+    other = open_chat(context, make_chat(alice, "Hello.", title="Another"))
+    expect(other.get_by_label("Your message")).to_have_value("")
+    page.get_by_role("button", name="Send").click()
+    expect(turn(page, 12)).to_contain_text("Half a thought")
+    page.reload()
+    expect(turn(page, 12)).to_contain_text("Half a thought")
+    expect(field).to_have_value("")
+
+
+def test_enter_sends_for_who_chose_it(context: BrowserContext, chat: Chat):
+    page = open_chat(context, chat)
+    field = page.get_by_label("Your message")
+    field.fill("One")
+    field.press("Enter")
+    expect(field).to_have_value("One\n")
+    settings = context.new_page()
+    settings.goto("/settings/")
+    settings.get_by_role("button", name="begins a line").click()
+    expect(page.locator("html")).to_have_attribute("data-send-key", "enter")
+    field.fill("First line")
+    field.press("Shift+Enter")
+    field.press_sequentially("second line")
+    field.press("Enter")
+    expect(turn(page, 12).locator(".prose")).to_have_text("First line\nsecond line", use_inner_text=True)
+    expect(field).to_have_value("")
+
+
 def test_who_writes_from_the_middle_of_a_chat_sees_what_he_wrote(context: BrowserContext, alice: User):
     chat = make_chat(alice, *[f"This is turn {number}. " * 9 for number in range(90)], character=make_character(alice))
     page = open_chat(context, chat, "?at=10")
