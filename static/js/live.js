@@ -4,6 +4,7 @@ import { Editors } from "./live/editors.js";
 import { SyncState } from "./live/state.js";
 import { Troubles } from "./live/troubles.js";
 import { Turns } from "./live/turns.js";
+import { followRuns } from "./live/runs.js";
 import { headers } from "./live/requests.js";
 import { sayWith } from "./menus.js";
 
@@ -24,6 +25,7 @@ function start() {
   sync.addEventListener("status", ({ detail }) => { state.show(detail); turns.showUnsaved(); });
   sync.addEventListener("blocked", ({ detail }) => state.block(detail));
   intercept(sync, turns, editors);
+  followRuns(room);
   // The user may have signed in again in another tab.
   document.addEventListener("visibilitychange", () => sync.blocked && !document.hidden && sync.resume());
   sync.open({ integrity: room.dataset.integrity, rev: Number(room.dataset.rev) });
@@ -39,9 +41,13 @@ function intercept(sync, turns, editors) {
   };
   document.addEventListener("submit", (event) => handle(event, actionOf(event, sync, turns, editors)), true);
   document.addEventListener("click", (event) => {
-    const link = event.target.closest("[data-edit]");
+    const link = event.target.closest("[data-edit], [data-version]");
     const turn = link && !event.ctrlKey && !event.metaKey && link.closest(".turn[data-id]");
-    handle(event, turn && editors.canOpen(turn) && (() => editors.open(turn)));
+    handle(event, turn && editors.canOpen(turn) && (() => {
+      link.closest(".menu")?.removeAttribute("open");
+      if ("version" in link.dataset) editors.openNew(turn);
+      else editors.open(turn);
+    }));
   }, true);
 }
 

@@ -141,6 +141,15 @@ def test_people_join_take_turns_and_leave(site: Client, chat: Chat) -> None:
     assert [one.name for one in chat.participants.all()] == ["Mira"]
 
 
+def test_who_joins_does_not_drive_the_character_out(site: Client, chat: Chat) -> None:
+    site.post(f"/chats/{chat.pk}/people/", {"name": "Tam"})
+    mira, tam = chat.participants.order_by("position")
+    assert (mira.character_id, tam.character_id) == (chat.character_id, None)
+    assert chat.messages.get(index=1).participant_id == mira.pk
+    page = site.get(f"/chats/{chat.pk}/").content.decode()
+    assert [f">{name}</option>" in page for name in ("Alice", "Mira", "Tam")] == [True, True, True]
+
+
 def test_the_menu_is_there_with_and_without_htmx(site: Client, chat: Chat) -> None:
     assert b"<html" not in site.get(url(chat, 1, "tools"), **HTMX).content
     assert b"<html" in site.get(url(chat, 1, "tools")).content

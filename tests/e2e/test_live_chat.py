@@ -11,6 +11,7 @@ from apps.accounts.models import User
 from apps.chats.locking import Guard
 from apps.chats.models import Chat, Message
 from apps.chats.operations import Patch, append_messages, patch_messages
+from apps.extraction import pipeline, runs
 from tests.conftest import WebServer
 from tests.factories import make_character, make_chat, parsed
 
@@ -217,6 +218,36 @@ def test_versions_hiding_and_deleting_go_the_same_way(context: BrowserContext, c
     expect(turn(page, 3)).to_contain_text("This is turn 3.")
 
 
+def test_versions_are_written_and_chosen_in_place_by_keyboard(context: BrowserContext, chat: Chat):
+    page = open_chat(context, chat, "?at=3")
+    message, prose = page.locator("#m-3"), turn(page, 3).locator(".prose")
+    expect(message).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    field = turn(page, 3).get_by_role("textbox")
+    expect(field).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(prose).to_have_text("This is turn 3.")
+    page.keyboard.press("ArrowRight")
+    field.fill("Another *version*.")
+    field.press("Control+Enter")
+    expect(turn(page, 3)).to_contain_text("2/2", timeout=15_000)
+    expect(prose).to_have_text("Another version.")
+    expect(message).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    expect(prose).to_have_text("This is turn 3.")
+    expect(message).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(prose).to_have_text("Another version.")
+    open_tools(page, 5)
+    page.get_by_role("link", name="Write another version …").click()
+    turn(page, 5).get_by_role("textbox").fill("By the menu.")
+    turn(page, 5).get_by_role("button", name="Save").click()
+    expect(turn(page, 5)).to_contain_text("2/2", timeout=15_000)
+    expect(turn(page, 5).locator(".prose")).to_have_text("By the menu.")
+    assert page.url.endswith("?at=3")
+    assert [texts(chat)[index] for index in (3, 5)] == ["Another *version*.", "By the menu."]
+
+
 def test_a_message_is_left_out_of_memory_and_that_is_taken_back(context: BrowserContext, chat: Chat):
     page = open_chat(context, chat)
     mark = turn(page, 2).get_by_text("Left out of memory")
@@ -287,6 +318,20 @@ def test_enter_sends_for_who_chose_it(context: BrowserContext, chat: Chat):
     field.press("Enter")
     expect(turn(page, 12).locator(".prose")).to_have_text("First line\nsecond line", use_inner_text=True)
     expect(field).to_have_value("")
+
+
+def test_a_run_started_elsewhere_is_shown_with_its_result(context: BrowserContext, alice: User):
+    texts = ("Where do you live?", "I live in Oslo with my sister Anna.", "Good to know.", "Yes.", "Well.")
+    chat = make_chat(alice, *texts, character=make_character(alice))
+    page = open_chat(context, chat)
+    expect(page.locator("#run-progress")).to_be_attached()
+    words = page.locator(".run-words")
+    expect(words).to_have_count(0)
+    run, _ = runs.start_run(alice, chat)
+    expect(words).to_contain_text("Waiting to read new messages")
+    pipeline.execute(run.pk)
+    expect(words).to_contain_text("kept")
+    expect(page.locator(".rail")).to_contain_text("Oslo")
 
 
 def test_who_writes_from_the_middle_of_a_chat_sees_what_he_wrote(context: BrowserContext, alice: User):
