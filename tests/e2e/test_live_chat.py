@@ -1,11 +1,12 @@
 """Tabs stay in step, and nothing that one writes is lost: offline, in a conflict, over a restart of the server."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, FloatRect, Locator, Page, expect
 
 from apps.accounts.models import User
 from apps.chats.locking import Guard
@@ -332,6 +333,41 @@ def test_a_run_started_elsewhere_is_shown_with_its_result(context: BrowserContex
     pipeline.execute(run.pk)
     expect(words).to_contain_text("kept")
     expect(page.locator(".rail")).to_contain_text("Oslo")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_toasts_cover_no_control_and_menus_open_where_they_fit(
+    context: BrowserContext, chat: Chat, width: int, tmp_path: Path
+):
+    page = open_chat(context, chat)
+    page.set_viewport_size({"width": width, "height": 760})
+    open_tools(page, 11)
+    sheet = turn(page, 11).locator(".tools > .menu-sheet")
+    remove = sheet.get_by_role("button", name="Delete the message")
+    expect(remove).to_be_visible()
+    scroller, opened = box(page.locator("#scroller")), box(sheet)
+    page.screenshot(path=tmp_path / f"menu_{width}.png")
+    assert scroller["y"] <= opened["y"]
+    assert opened["y"] + opened["height"] <= scroller["y"] + scroller["height"]
+    assert opened["x"] >= 0
+    remove.click()
+    toast = page.locator(".toast")
+    expect(toast).to_be_visible()
+    page.screenshot(path=tmp_path / f"toast_{width}.png")
+    for other in (page.locator("#composer"), page.locator(".conversation-head"), page.locator("#scroller")):
+        assert not overlap(box(toast), box(other))
+    expect(turn(page, 10)).to_be_in_viewport()
+
+
+def box(element: Locator) -> FloatRect:
+    found = element.bounding_box()
+    assert found is not None
+    return found
+
+
+def overlap(a: FloatRect, b: FloatRect) -> bool:
+    beside = a["x"] + a["width"] <= b["x"] or b["x"] + b["width"] <= a["x"]
+    return not (beside or a["y"] + a["height"] <= b["y"] or b["y"] + b["height"] <= a["y"])
 
 
 def test_who_writes_from_the_middle_of_a_chat_sees_what_he_wrote(context: BrowserContext, alice: User):
