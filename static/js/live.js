@@ -63,7 +63,7 @@ function actionOf({ target: form, submitter }, sync, turns, editors) {
     "delete-swipe": () => { close(); sync.deleteSwipe(id, Number(form.dataset.at)); },
     hide: () => { close(); sync.edit(id, { is_system: !("hidden" in turn.dataset) }); sync.flush(); },
     "leave-out": () => { close(); leaveOut(sync, id, index, !("leftOut" in turn.dataset)); },
-    remove: () => remove(sync, id, index),
+    remove: () => { close(); remove(sync, id, index); },
   }[form.dataset.sync];
 }
 
