@@ -41,6 +41,10 @@ class BinManager(OwnedManager.from_queryset(ChatQuerySet)):  # type: ignore[misc
 
 
 class MessageQuerySet(OwnedQuerySet["Message"]):  # type: ignore[name-defined]
+    def remembered(self) -> Self:
+        """Filter messages that are not left out of memory."""
+        return self.filter(left_out=False)
+
     def with_swipes(self) -> Self:
         """Prefetch all swipes, in one more query."""
         swipes = self.model._meta.get_field("swipes").related_model._base_manager.order_by("position")

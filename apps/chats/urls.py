@@ -39,6 +39,7 @@ chat_urls = [
     path(f"{MESSAGE}swipe/", tools.swipe, name="swipe"),
     path(f"{MESSAGE}version/", tools.version, name="version"),
     path(f"{MESSAGE}hide/", tools.hide, name="hide"),
+    path(f"{MESSAGE}leave-out/", tools.leave_out, name="leave-out"),
     path(f"{MESSAGE}remove/", tools.remove, name="remove"),
     path(f"{MESSAGE}move/", tools.move, name="move"),
     path(f"{MESSAGE}insert/", tools.insert, name="insert"),

@@ -41,6 +41,7 @@ from django.contrib.auth import get_user_model
 from django.db import InterfaceError, OperationalError, models
 from django.db.models import Count, F, Max, Q
 from django.db.models.functions import Coalesce
+from django.dispatch import Signal
 from django.utils import timezone
 
 from apps.common.registry import Registry
@@ -54,6 +55,11 @@ OPEN_STATES = (*ACTIVE_STATES, "paused")
 TERMINAL_STATES = ("succeeded", "failed", "cancelled")
 
 log = structlog.get_logger(__name__)
+
+
+# Sent when a job is paused, resumed, postponed or ends, with ``job``, whose fields may be outdated, and its ``state``.
+# Who creates a job that clients follow sends it too.
+job_changed = Signal()
 
 
 class ClaimLost(Exception):
@@ -242,15 +248,18 @@ def postpone(job: Job, error: str, until: dt.datetime | None, **fields: Any) -> 
     """Put a job that this worker owns back into the queue until a time, or pause it if ``until`` is None."""
     state = Job.State.PAUSED if until is None else Job.State.QUEUED
     fields = type(job).idle_fields | fields
-    owned(job).update(
-        state=state, error=error, wait_until=until, claim=None, claims=0, heartbeat_at=timezone.now(), **fields
-    )
+    fields |= {"wait_until": until, "claim": None, "claims": 0, "heartbeat_at": timezone.now()}
+    if owned(job).update(state=state, error=error, **fields):
+        job_changed.send(type(job), job=job, state=state)
 
 
 def end(job: Job, state: str, error: str = "", **fields: Any) -> bool:
     """End a job that this worker owns. Return False if it no longer owns it."""
     fields = type(job).idle_fields | fields
-    return bool(owned(job).update(state=state, error=error, finished_at=timezone.now(), **fields))
+    ended = bool(owned(job).update(state=state, error=error, finished_at=timezone.now(), **fields))
+    if ended:
+        job_changed.send(type(job), job=job, state=state)
+    return ended
 
 
 @contextmanager
@@ -295,8 +304,10 @@ def resume(job: J) -> J:
 def _transition(job: J, states: tuple[str, ...], **fields: Any) -> J:
     """Update a job that is in one of ``states``. Return it with its current values."""
     row = type(job).objects.for_owner(job.owner_id).filter(pk=job.pk)
-    row.filter(state__in=states).update(**type(job).idle_fields | fields)
+    changed = row.filter(state__in=states).update(**type(job).idle_fields | fields)
     job.refresh_from_db()
+    if changed:
+        job_changed.send(type(job), job=job, state=job.state)
     return job
 
 

@@ -1,7 +1,8 @@
 """Track which messages each tier has read, and find those that have changed in the meantime.
 
-A message is stored as read together with a fingerprint of its active swipe, text, speaker and the witnesses that its
-data name. If the fingerprint differs now, the message has to be read again. Hidden messages are read like others.
+A message is stored as read together with a fingerprint of its active swipe, text, speaker, the witnesses that its data
+name, and whether it is left out of memory. If the fingerprint differs now, the message has to be read again. Messages
+that are left out are not read; hidden ones are read like others.
 """
 
 import hashlib
@@ -25,17 +26,19 @@ _WITNESSES = """
         FROM json_array_elements(swipe.extra #> '{loci,witnesses}') WITH ORDINALITY AS named (name, position)
         WHERE json_typeof(name) = 'string'
     ) END"""
-FINGERPRINT = f"md5(concat_ws('|', swipe.id, message.is_user, message.name, swipe.mes, {_WITNESSES}))"
+_LEFT_OUT = "CASE WHEN message.left_out THEN 'left out' END"
+FINGERPRINT = f"md5(concat_ws('|', swipe.id, message.is_user, message.name, swipe.mes, {_WITNESSES}, {_LEFT_OUT}))"
 _TIERS = ArrayField(CharField(max_length=16))
 _ORIGINAL_FINGERPRINT = FINGERPRINT.replace("message.", "original.").replace("swipe.", "original_swipe.")
 
 
 def fingerprint_of(message: Message) -> str:
-    """Return the MD5 hash, in hex, of a message's active swipe, text, speaker and named witnesses."""
+    """Return the MD5 hash, in hex, of a message's active swipe, text, speaker, named witnesses and whether left out."""
     swipe = message.active_swipe
     parts = [str(swipe.pk), "ft"[message.is_user], message.name, swipe.mes]
     named = named_witnesses(message)
     parts += [] if named is None else ["|".join(named)]
+    parts += ["left out"] if message.left_out else []
     return hashlib.md5("|".join(parts).encode(), usedforsecurity=False).hexdigest()
 
 
@@ -48,11 +51,12 @@ def window_key(messages: Sequence[Message], part: str) -> str:
 def messages_to_extract(chat: Chat, tiers: Sequence[str], start: int, end: int, *, again: bool = False) -> Any:
     """Return the messages from index ``start`` to ``end``, exclusive, that one of the tiers has not read.
 
-    Messages that the model refused to read for a tier do not count as new. With ``again``, all messages do.
+    Messages that the model refused to read for a tier do not count as new; with ``again``, all messages do. Those that
+    are left out of memory never do.
     """
     if not tiers:
         return Message.objects.for_owner(chat.owner_id).none()
-    window = Message.objects.for_owner(chat.owner_id).filter(chat=chat, index__gte=start, index__lt=end)
+    window = Message.objects.for_owner(chat.owner_id).filter(chat=chat, index__gte=start, index__lt=end).remembered()
     if again:
         return window.order_by("index")
     handled = Func(F("progress__tiers"), F("progress__refused"), function="array_cat", output_field=_TIERS)

@@ -27,6 +27,8 @@ from apps.memories.models import ChatMemory
 # Tiers that read message by message; the others read a chat as a whole.
 READING_TIERS = ("summary", "scenes", "epistemic", "session", "long_term", "arcs", "ledger")
 
+SPEED_STEPS, MIN_SPEED_STEPS = 20, 3  # the newest steps of a run that tell its speed, and how few of them do
+
 
 @dataclass(frozen=True)
 class StepResult:
@@ -86,6 +88,7 @@ def start_run(
         state=jobs.Job.State.PAUSED if asks else jobs.Job.State.QUEUED,
         waits_for=ExtractionRun.WaitReason.AGREEMENT if asks else "",
     )
+    jobs.job_changed.send(ExtractionRun, job=run, state=run.state)
     return run, True
 
 
@@ -145,8 +148,9 @@ def is_due(chat: Chat, *, since: int = 0) -> bool:
     new = list(messages_to_extract(chat, tiers, since, end).values_list("index", flat=True)[: settings.extract_every])
     if len(new) >= settings.extract_every:
         return True
-    # New messages have the last indexes without a gap; one before the gap has been edited.
-    return any(index + len(new) - position < end for position, index in enumerate(new))
+    # New messages are the last ones that are remembered; one with messages after it that have been read was edited.
+    later = Message.objects.for_owner(chat.owner_id).filter(chat=chat, index__gte=min(new, default=end), index__lt=end)
+    return later.remembered().count() > len(new)
 
 
 def end_of_window(chat: Chat) -> int:
@@ -224,6 +228,15 @@ def _mark_as_read(chat: Chat, tiers: Sequence[str], end: int) -> None:
 def latest_run(owner: Owner, chat: Chat) -> ExtractionRun | None:
     """Return the chat's latest run, or None."""
     return ExtractionRun.objects.for_owner(owner).filter(chat=chat).order_by("-pk").first()
+
+
+def seconds_left(run: ExtractionRun) -> float | None:
+    """Return how long the steps left would take at the speed of the run's newest ones, or None if that is unknown."""
+    times = list(run.steps.order_by("-finished_at").values_list("finished_at", flat=True)[:SPEED_STEPS])
+    if len(times) < MIN_SPEED_STEPS:
+        return None
+    each = (times[0] - times[-1]).total_seconds() / (len(times) - 1)
+    return each * max(run.total - run.done, 0)
 
 
 def activities(owner: Owner, chat_ids: Collection[UUID]) -> Mapping[UUID, Activity]:

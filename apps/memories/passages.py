@@ -103,7 +103,7 @@ def index_changed(owner: Owner, chat: Chat, message_ids: Collection[UUID]) -> bo
 
 def has_stale_passages(owner: Owner, chat: Chat) -> bool:
     """Return whether messages of the chat are not indexed in their present text. No model is loaded."""
-    messages = Message.objects.for_owner(owner).filter(chat=chat)
+    messages = Message.objects.for_owner(owner).filter(chat=chat).remembered()
     return messages.exclude(passage__message_rev=F("rev")).exists()
 
 
@@ -129,12 +129,12 @@ def _current_model(owner: Owner) -> str:
 
 
 def _turns(owner: Owner, chat: Chat) -> Iterator[IndexedTurn]:
-    """Yield the chat's messages in order.
+    """Yield the chat's messages in order, without those that are left out of memory.
 
     A session ends with a gap longer than SESSION_GAP, or where ``extra.session`` changes.
     """
     session, last_at, last_key = 0, None, None
-    rows = _active_swipes(owner, chat).values_list(
+    rows = _active_swipes(owner, chat).filter(message__left_out=False).values_list(
         "message_id", "message__rev", "message__name", "message__is_user", "message__sent_at",
         KeyTextTransform("session", "extra"),
     )  # fmt: skip

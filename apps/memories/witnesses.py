@@ -5,11 +5,10 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from apps.chats.message_data.namespaces import namespace_of
+from apps.chats.message_data.namespaces import LOCI_NAMESPACE, namespace_of
 from apps.chats.models import Character, Chat, Message, Participant
 
 NOBODY = UUID(int=0)  # stands for no witness at all, since an empty list means everybody
-NAMESPACE = "loci"  # message data in which a front end may name witnesses: {"witnesses": [names]}
 
 
 def learners(chat: Chat) -> Sequence[Character | None]:
@@ -30,8 +29,8 @@ def participants_of(chat: Chat) -> list[Participant]:
 
 
 def named_witnesses(message: Message) -> list[str] | None:
-    """Return the names of witnesses in a message's data, or None if it says nothing about them."""
-    named = namespace_of(message.extra, NAMESPACE).get("witnesses")
+    """Return the names in ``witnesses`` of a message's data, or None if it says nothing about them."""
+    named = namespace_of(message.extra, LOCI_NAMESPACE).get("witnesses")
     return [name for name in named if isinstance(name, str)] if isinstance(named, list) else None
 
 

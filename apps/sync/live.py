@@ -17,6 +17,11 @@ def notify_chat_changed(event: ChatChanged, **kwargs: Any) -> None:
     _notify(event.owner_id, "chat", data)
 
 
+def notify_run_changed(job: Any, state: str, **kwargs: Any) -> None:
+    """Receive ``job_changed`` of extraction runs: notify clients when its transaction commits."""
+    _notify(job.owner_id, "run", {"chat": str(job.chat_id), "run": str(job.pk), "state": state})
+
+
 def notify_settings_changed(owner_id: UUID, rev: int, integrity: UUID) -> None:
     """Notify clients of a change of settings when the current transaction commits."""
     _notify(owner_id, "settings", {"rev": rev, "integrity": str(integrity)})

@@ -1,7 +1,8 @@
 """Server-sent event streams. One database connection of each server process listens for all of them.
 
-A queue holds only the newest event of each chat and of the settings: an event names a rev, and a client that reads
-all changes up to it misses nothing. So the length of a slow client's queue is limited by the user's number of chats.
+A queue holds only the newest event of each chat, of its runs and of the settings: it names a rev or a state, and a
+client that reads all changes up to it misses nothing. So the length of a slow client's queue is limited by the user's
+number of chats.
 """
 
 import asyncio
@@ -45,7 +46,7 @@ class EventQueue:
         self._wakeup = asyncio.Event()
 
     def push(self, event: str, data: dict[str, Any]) -> None:
-        """Queue an event. Drop an older event of the same chat, or of the settings."""
+        """Queue an event. Drop an older one of the same kind and chat, or of the settings."""
         if self.chat_id is not None and self.chat_id != data.get("chat"):
             return
         key = f"{event}/{data.get('chat', '')}"

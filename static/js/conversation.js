@@ -50,6 +50,14 @@ function restoreLayout() {
   toEnd();
 }
 
+// Whoever is at the end stays there when the view gets smaller, by a toast or by a text of several lines.
+function stayAtEnd() {
+  const isAtEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 8;
+  let atEnd = isAtEnd();
+  scroller.addEventListener("scroll", () => { atEnd = isAtEnd(); }, { passive: true });
+  new ResizeObserver(() => atEnd && toEnd()).observe(scroller);
+}
+
 function scrollToRequested() {
   const index = scroller.dataset.at;
   const message = index && document.getElementById(`m-${index}`);
@@ -105,6 +113,7 @@ if (scroller) {
   restoreLayout();
   keepScrollPosition();
   scrollToRequested();
+  stayAtEnd();
   watchViews();
   watchRun();
   watchEditors();

@@ -1,4 +1,4 @@
-// Forms: ask before what can't be undone, send by Ctrl+Enter, empty the composer once its text is stored.
+// Forms: ask before what can't be undone, send by Ctrl+Enter or Enter, empty the composer once its text is stored.
 
 document.addEventListener("submit", (event) => {
   const question = event.submitter?.dataset.confirm ?? event.target.dataset.confirm;
@@ -9,10 +9,17 @@ document.addEventListener("submit", (event) => {
 }, true);
 
 document.addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-  const form = event.target.closest?.("form");
-  if (form && event.target.matches("textarea")) form.requestSubmit();
+  if (event.key !== "Enter" || !event.target.matches?.("textarea")) return;
+  if (!(event.ctrlKey || event.metaKey || isSentByEnter(event))) return;
+  event.preventDefault();
+  event.target.form?.requestSubmit();
 });
+
+// Not while an input method composes a word, and not on a phone, whose keyboard has no other key for a new line.
+function isSentByEnter({ target, shiftKey, altKey, isComposing }) {
+  return document.documentElement.dataset.sendKey === "enter" && target.matches(".composer textarea")
+    && !shiftKey && !altKey && !isComposing && !window.matchMedia("(hover: none)").matches;
+}
 
 document.addEventListener("change", (event) => {
   if (event.target.matches("[data-submit-on-change]")) event.target.form.requestSubmit();

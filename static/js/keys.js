@@ -1,4 +1,4 @@
-// The keyboard: `/` search, `j` `k` through the messages or the memories of a list, and letters for what the page marks
+// The keyboard: `/` search, arrows for the versions of the focused message, `j` `k` through the messages or the memories of a list, and letters for what the page marks
 // with data-key, or within a memory with data-step-key.
 const MESSAGE = ".message, [data-step]";
 
@@ -39,6 +39,12 @@ function press(key) {
   return true;
 }
 
+function stepVersion(key) {
+  const control = document.activeElement.matches?.(".message") && document.activeElement.querySelector(`[data-arrow=${key}]`);
+  control?.click?.();
+  return Boolean(control);
+}
+
 function recall() {
   const card = current()?.closest("li")?.querySelector("details.recall");
   if (card) card.open = !card.open;
@@ -52,5 +58,6 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "k") return step(-1);
   if (event.key === "r") return recall();
   if (event.key === "?") return document.getElementById("keys").showModal();
+  if (event.key === "ArrowLeft" || event.key === "ArrowRight") return stepVersion(event.key) && event.preventDefault();
   if (press(event.key)) event.preventDefault();
 });

@@ -4,6 +4,7 @@ import { Editors } from "./live/editors.js";
 import { SyncState } from "./live/state.js";
 import { Troubles } from "./live/troubles.js";
 import { Turns } from "./live/turns.js";
+import { followRuns } from "./live/runs.js";
 import { headers } from "./live/requests.js";
 import { say, sayWith } from "./menus.js";
 
@@ -27,6 +28,7 @@ function start() {
   sync.addEventListener("status", ({ detail }) => { state.show(detail); turns.showUnsaved(); });
   sync.addEventListener("blocked", ({ detail }) => state.block(detail));
   intercept(sync, turns, editors);
+  followRuns(room);
   // The user may have signed in again in another tab.
   document.addEventListener("visibilitychange", () => sync.blocked && !document.hidden && sync.resume());
   sync.open({ integrity: room.dataset.integrity, rev: Number(room.dataset.rev) });
@@ -47,9 +49,13 @@ function intercept(sync, turns, editors) {
   };
   document.addEventListener("submit", (event) => handle(event, actionOf(event, sync, turns, editors)), true);
   document.addEventListener("click", (event) => {
-    const link = event.target.closest("[data-edit]");
+    const link = event.target.closest("[data-edit], [data-version]");
     const turn = link && !event.ctrlKey && !event.metaKey && link.closest(".turn[data-id]");
-    handle(event, turn && editors.canOpen(turn) && (() => editors.open(turn)));
+    handle(event, turn && editors.canOpen(turn) && (() => {
+      link.closest(".menu")?.removeAttribute("open");
+      if ("version" in link.dataset) editors.openNew(turn);
+      else editors.open(turn);
+    }));
   }, true);
 }
 
@@ -64,7 +70,8 @@ function actionOf({ target: form, submitter }, sync, turns, editors) {
     swipe: () => sync.selectSwipe(id, Number(submitter.value)),
     "delete-swipe": () => { close(); sync.deleteSwipe(id, Number(form.dataset.at)); },
     hide: () => { close(); sync.edit(id, { is_system: !("hidden" in turn.dataset) }); sync.flush(); },
-    remove: () => remove(sync, id, index),
+    "leave-out": () => { close(); leaveOut(sync, id, index, !("leftOut" in turn.dataset)); },
+    remove: () => { close(); remove(sync, id, index); },
   }[form.dataset.sync];
 }
 
@@ -80,8 +87,15 @@ function write(sync, turns) {
   // Rejections are handled by the "refused" event.
   stored.then((messages) => turns.showOwn(messages.map(({ id }) => id)), () => {});
   text.value = "";
+  text.dispatchEvent(new Event("input")); // drops the draft: the text is in the outbox now
   turns.showOwn([]);
   document.getElementById("composer-errors").replaceChildren();
+}
+
+function leaveOut(sync, id, index, out) {
+  const set = (value) => { sync.editExtra(id, { loci: { leave_out: value ? true : null } }); sync.flush(); };
+  set(out);
+  sayWith(`Message ${index} is ${out ? "left out of memory" : "taken back into memory"}.`, "Undo", () => set(!out));
 }
 
 async function remove(sync, id, index) {

@@ -6,6 +6,7 @@ import "./forms.js";
 import "./keys.js";
 import "./drop.js";
 import "./conversation.js";
+import "./drafts.js";
 import "./live.js";
 import "./progress.js";
 import "./presets.js";

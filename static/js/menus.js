@@ -1,5 +1,7 @@
-// Menus close when one looks elsewhere; dialogs open by a button; toasts can be closed, and leave by themselves.
+// Menus open where they fit, and close when one looks elsewhere; dialogs open by a button; toasts can be closed, and leave
+// by themselves.
 const TOAST_MS = 8000;
+const MARGIN = 8; // px between a menu and the edge of what is in view
 
 document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll(".menu[open]")) {
@@ -21,10 +23,34 @@ document.addEventListener("keydown", (event) => {
   menu.querySelector("summary").focus();
 });
 
-// A menu that is fetched when it opens may reach below what is in view.
-document.body.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
-  if (target.closest?.(".menu[open]")) target.scrollIntoView({ block: "nearest" });
-});
+/** The part of the window in which `element` is seen: its nearest ancestor that scrolls, or all. */
+function viewOf(element) {
+  for (let around = element.parentElement; around && around !== document.body; around = around.parentElement) {
+    if (/auto|scroll/.test(getComputedStyle(around).overflowY)) return around.getBoundingClientRect();
+  }
+  return { top: 0, bottom: window.innerHeight, left: 0 };
+}
+
+/** Open the sheet of a menu below its button, or above it where there is more room, and scroll it if it is too long. */
+function fit(menu) {
+  const sheet = menu.querySelector(":scope > .menu-sheet:not(.up)");
+  if (!sheet || !menu.open) return;
+  sheet.classList.remove("above");
+  sheet.removeAttribute("style");
+  const view = viewOf(menu);
+  const button = menu.querySelector("summary").getBoundingClientRect();
+  const below = Math.min(view.bottom, window.innerHeight) - button.bottom - 2 * MARGIN;
+  const above = button.top - Math.max(view.top, 0) - 2 * MARGIN;
+  const isAbove = sheet.offsetHeight > below && above > below;
+  sheet.classList.toggle("above", isAbove);
+  sheet.style.maxBlockSize = `${isAbove ? above : below}px`;
+  const hidden = Math.max(view.left, 0) + MARGIN - sheet.getBoundingClientRect().left;
+  if (hidden > 0) sheet.style.insetInlineEnd = `${-hidden}px`;
+}
+
+const fitAround = (element) => { for (let menu = element.closest?.(".menu"); menu; menu = menu.parentElement.closest(".menu")) fit(menu); };
+document.addEventListener("toggle", (event) => fitAround(event.target), true);
+document.body.addEventListener("htmx:afterSettle", ({ detail: { target } }) => fitAround(target));
 
 // Of tabs that don't fit, the one that is open is in view.
 document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });

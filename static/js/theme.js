@@ -1,10 +1,10 @@
-// Colours and the size of the text take effect without a reload, and on one's other devices. The cookies are for the
-// server's next page, and for those who aren't signed in.
+// Colours, the size of the text and the key that sends take effect without a reload, and on one's other devices. The
+// cookies are for the server's next page, and for those who aren't signed in.
 import { SettingsSync } from "./sync-client.js";
 import { headers } from "./live/requests.js";
 
 const YEAR = 365 * 24 * 3600;
-const DEFAULTS = { theme: "auto", text_size: "normal" };
+const DEFAULTS = { theme: "auto", text_size: "normal", send_key: "ctrl-enter" };
 const root = document.documentElement;
 const { user } = document.body.dataset;
 const forms = document.querySelectorAll("[data-theme-choice]");
@@ -43,6 +43,6 @@ for (const form of forms) {
     apply(name, value);
     settings?.set(name, value);
     settings?.flush();
-    form.closest("details").open = false;
+    form.closest("details")?.removeAttribute("open");
   });
 }

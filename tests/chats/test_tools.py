@@ -69,6 +69,15 @@ def test_a_message_is_hidden_and_shown_again(site: Client, chat: Chat) -> None:
     assert not chat.messages.get(index=1).is_system
 
 
+def test_a_message_is_left_out_of_memory_and_taken_back(site: Client, chat: Chat) -> None:
+    assert "Left out of memory" in site.post(url(chat, 1, "leave-out"), **HTMX).content.decode()
+    assert chat.messages.with_swipes().get(index=1).extra == {"loci": {"leave_out": True}}
+    assert "Take back into memory" in site.get(url(chat, 1, "tools"), **HTMX).content.decode()
+    assert "Left out of memory" not in do(site, chat, 1, "leave-out").content.decode()
+    message = chat.messages.with_swipes().get(index=1)
+    assert (message.left_out, message.is_system, message.extra) == (False, False, {})
+
+
 def test_a_message_is_deleted_and_brought_back(site: Client, chat: Chat) -> None:
     shown = do(site, chat, 1, "remove").content.decode()
     assert texts(chat) == ["Where is the key?", "Then let us go."]
@@ -188,6 +197,15 @@ def test_people_join_take_turns_and_leave(site: Client, chat: Chat) -> None:
     assert chat.messages.get(index=3).participant_id == tam.pk
     site.post(f"{people}{tam.pk}/", {"action": "remove"})
     assert [one.name for one in chat.participants.all()] == ["Mira"]
+
+
+def test_who_joins_does_not_drive_the_character_out(site: Client, chat: Chat) -> None:
+    site.post(f"/chats/{chat.pk}/people/", {"name": "Tam"})
+    mira, tam = chat.participants.order_by("position")
+    assert (mira.character_id, tam.character_id) == (chat.character_id, None)
+    assert chat.messages.get(index=1).participant_id == mira.pk
+    page = site.get(f"/chats/{chat.pk}/").content.decode()
+    assert [f">{name}</option>" in page for name in ("Alice", "Mira", "Tam")] == [True, True, True]
 
 
 def test_the_menu_is_there_with_and_without_htmx(site: Client, chat: Chat) -> None:

@@ -1,4 +1,4 @@
-"""Theme and text size in rendered pages, and the content security policy."""
+"""Theme, text size and the key that sends in rendered pages, and the content security policy."""
 
 import re
 
@@ -28,6 +28,13 @@ def test_the_text_size_is_rendered_by_the_server(client):
     choose(client, "dark")
     client.post(reverse("theme"), {"text_size": "large"})
     assert first_tag(client) == '<html lang="en" data-theme="dark" data-text-size="large">'
+
+
+def test_the_key_that_sends_is_rendered_by_the_server(client):
+    client.post(reverse("theme"), {"send_key": "enter"})
+    assert first_tag(client) == '<html lang="en" data-send-key="enter">'
+    client.post(reverse("theme"), {"send_key": "ctrl-enter"})
+    assert first_tag(client) == '<html lang="en">'
 
 
 @pytest.mark.parametrize("theme", ["auto", "", 'x" onload="'])

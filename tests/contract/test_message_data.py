@@ -44,6 +44,13 @@ def test_one_key_is_put_and_deleted(alice: APIClient, chat: dict[str, Any], data
     assert messages(alice, chat)[1]["extra"] == {"model": "m"}
 
 
+def test_a_message_is_left_out_of_memory_by_a_boolean(alice: APIClient, chat: dict[str, Any], data: str) -> None:
+    refused = alice.put(f"{data}/loci/leave_out/", {"value": "yes"})
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (400, "/data/leave_out")
+    assert alice.put(f"{data}/loci/leave_out/", {"value": True}).status_code == 200
+    assert messages(alice, chat)[1]["extra"]["loci"] == {"leave_out": True}
+
+
 def test_clear_deletes(alice: APIClient, chat: dict[str, Any], data: str) -> None:
     alice.patch(f"{data}/notes/", {"integrity": chat["integrity"], "data": {"a": 1, "b": 2}})
     body = {"integrity": now(alice, chat)["integrity"], "data": {"c": 3}, "clear": ["a"]}

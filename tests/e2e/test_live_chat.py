@@ -2,16 +2,18 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, FloatRect, Locator, Page, expect
 
 from apps.accounts.models import User
 from apps.chats.locking import Guard
 from apps.chats.models import Chat, Message
 from apps.chats.operations import Patch, append_messages, patch_messages
+from apps.extraction import pipeline, runs
 from tests.conftest import WebServer
 from tests.factories import make_character, make_chat, parsed
 
@@ -248,6 +250,54 @@ def test_undo_after_a_deletion_says_why_it_can_not(context: BrowserContext, chat
     assert chat.messages.count() == 11
 
 
+def test_versions_are_written_and_chosen_in_place_by_keyboard(context: BrowserContext, chat: Chat):
+    page = open_chat(context, chat, "?at=3")
+    message, prose = page.locator("#m-3"), turn(page, 3).locator(".prose")
+    expect(message).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    field = turn(page, 3).get_by_role("textbox")
+    expect(field).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(prose).to_have_text("This is turn 3.")
+    page.keyboard.press("ArrowRight")
+    field.fill("Another *version*.")
+    field.press("Control+Enter")
+    expect(turn(page, 3)).to_contain_text("2/2", timeout=15_000)
+    expect(prose).to_have_text("Another version.")
+    expect(message).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    expect(prose).to_have_text("This is turn 3.")
+    expect(message).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(prose).to_have_text("Another version.")
+    open_tools(page, 5)
+    page.get_by_role("link", name="Write another version …").click()
+    turn(page, 5).get_by_role("textbox").fill("By the menu.")
+    turn(page, 5).get_by_role("button", name="Save").click()
+    expect(turn(page, 5)).to_contain_text("2/2", timeout=15_000)
+    expect(turn(page, 5).locator(".prose")).to_have_text("By the menu.")
+    assert page.url.endswith("?at=3")
+    assert [texts(chat)[index] for index in (3, 5)] == ["Another *version*.", "By the menu."]
+
+
+def test_a_message_is_left_out_of_memory_and_that_is_taken_back(context: BrowserContext, chat: Chat):
+    page = open_chat(context, chat)
+    mark = turn(page, 2).get_by_text("Left out of memory")
+    open_tools(page, 2)
+    page.get_by_role("button", name="Leave out of memory").click()
+    expect(mark).to_be_visible()
+    assert Message.objects.for_owner(chat.owner).get(chat=chat, index=2).left_out
+    page.get_by_role("button", name="Undo", exact=True).click()
+    expect(mark).to_have_count(0)
+    open_tools(page, 2)
+    page.get_by_role("button", name="Leave out of memory").click()
+    expect(mark).to_be_visible()
+    open_tools(page, 2)
+    page.get_by_role("button", name="Take back into memory").click()
+    expect(mark).to_have_count(0)
+    assert not Message.objects.for_owner(chat.owner).get(chat=chat, index=2).left_out
+
+
 def open_tools(page: Page, index: int) -> None:
     turn(page, index).hover()
     turn(page, index).locator("summary[aria-label='More actions for this message']").click()
@@ -267,6 +317,88 @@ def test_colours_and_text_size_are_those_of_ones_other_device(
     page = context.new_page()
     page.goto("/")
     expect(page.locator("html")).to_have_attribute("data-text-size", "large")
+
+
+def test_what_was_not_sent_survives_a_reload_and_goes_once_it_is(context: BrowserContext, chat: Chat, alice: User):
+    page = open_chat(context, chat)
+    field = page.get_by_label("Your message")
+    field.fill("Half a thought")
+    page.reload()
+    expect(field).to_have_value("Half a thought")
+    other = open_chat(context, make_chat(alice, "Hello.", title="Another"))
+    expect(other.get_by_label("Your message")).to_have_value("")
+    page.get_by_role("button", name="Send").click()
+    expect(turn(page, 12)).to_contain_text("Half a thought")
+    page.reload()
+    expect(turn(page, 12)).to_contain_text("Half a thought")
+    expect(field).to_have_value("")
+
+
+def test_enter_sends_for_who_chose_it(context: BrowserContext, chat: Chat):
+    page = open_chat(context, chat)
+    field = page.get_by_label("Your message")
+    field.fill("One")
+    field.press("Enter")
+    expect(field).to_have_value("One\n")
+    settings = context.new_page()
+    settings.goto("/settings/")
+    settings.get_by_role("button", name="begins a line").click()
+    expect(page.locator("html")).to_have_attribute("data-send-key", "enter")
+    field.fill("First line")
+    field.press("Shift+Enter")
+    field.press_sequentially("second line")
+    field.press("Enter")
+    expect(turn(page, 12).locator(".prose")).to_have_text("First line\nsecond line", use_inner_text=True)
+    expect(field).to_have_value("")
+
+
+def test_a_run_started_elsewhere_is_shown_with_its_result(context: BrowserContext, alice: User):
+    texts = ("Where do you live?", "I live in Oslo with my sister Anna.", "Good to know.", "Yes.", "Well.")
+    chat = make_chat(alice, *texts, character=make_character(alice))
+    page = open_chat(context, chat)
+    expect(page.locator("#run-progress")).to_be_attached()
+    words = page.locator(".run-words")
+    expect(words).to_have_count(0)
+    run, _ = runs.start_run(alice, chat)
+    expect(words).to_contain_text("Waiting to read new messages")
+    pipeline.execute(run.pk)
+    expect(words).to_contain_text("kept")
+    expect(page.locator(".rail")).to_contain_text("Oslo")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_toasts_cover_no_control_and_menus_open_where_they_fit(
+    context: BrowserContext, chat: Chat, width: int, tmp_path: Path
+):
+    page = open_chat(context, chat)
+    page.set_viewport_size({"width": width, "height": 760})
+    open_tools(page, 11)
+    sheet = turn(page, 11).locator(".tools > .menu-sheet")
+    remove = sheet.get_by_role("button", name="Delete the message")
+    expect(remove).to_be_visible()
+    scroller, opened = box(page.locator("#scroller")), box(sheet)
+    page.screenshot(path=tmp_path / f"menu_{width}.png")
+    assert scroller["y"] <= opened["y"]
+    assert opened["y"] + opened["height"] <= scroller["y"] + scroller["height"]
+    assert opened["x"] >= 0
+    remove.click()
+    toast = page.locator(".toast")
+    expect(toast).to_be_visible()
+    page.screenshot(path=tmp_path / f"toast_{width}.png")
+    for other in (page.locator("#composer"), page.locator(".conversation-head"), page.locator("#scroller")):
+        assert not overlap(box(toast), box(other))
+    expect(turn(page, 10)).to_be_in_viewport()
+
+
+def box(element: Locator) -> FloatRect:
+    found = element.bounding_box()
+    assert found is not None
+    return found
+
+
+def overlap(a: FloatRect, b: FloatRect) -> bool:
+    beside = a["x"] + a["width"] <= b["x"] or b["x"] + b["width"] <= a["x"]
+    return not (beside or a["y"] + a["height"] <= b["y"] or b["y"] + b["height"] <= a["y"])
 
 
 def test_who_writes_from_the_middle_of_a_chat_sees_what_he_wrote(context: BrowserContext, alice: User):

@@ -16,9 +16,10 @@ from apps.chats.models import Chat
 from apps.chats.signals import ChatChanged
 from apps.common import jobs
 from apps.extraction import pipeline, runs, tasks
-from apps.extraction.models import ExtractionRun
+from apps.extraction.models import ExtractionRun, RunStep
 from apps.extraction.settings.schema import DEFAULTS
 from apps.extraction.stages import context
+from apps.extraction.templatetags.extraction_tags import time_left
 from apps.llm.backends import builtin
 from apps.llm.generation import GenerationRequest
 from apps.memories.models import Memory
@@ -292,6 +293,20 @@ def test_the_sweep_sends_what_lost_its_worker(long_chat: Chat, monkeypatch: pyte
     jobs.cancel(run)
     tasks.sweep_runs()
     assert sent == [str(run.pk)]
+
+
+def test_the_time_left_follows_from_the_runs_own_speed(long_chat: Chat) -> None:
+    run = start(long_chat)
+    run.done, run.total = 10, 307
+    now = timezone.now()
+    for second in range(3):
+        assert time_left(run) == ""
+        at = now + dt.timedelta(seconds=second)
+        RunStep.objects.create(owner_id=run.owner_id, run=run, stage=f"stage {second}", window="w", finished_at=at)
+    assert runs.seconds_left(run) == 297
+    assert time_left(run) == "about 4\xa0minutes"
+    run.total = 40
+    assert time_left(run) == "under a minute"
 
 
 def test_runs_under_way_are_shown_by_chat(long_chat: Chat) -> None:

@@ -8,6 +8,7 @@ from django.db import connection
 from apps.accounts.models import User
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.locking import Guard
+from apps.chats.message_data.namespaces import leave_out_change
 from apps.chats.models import Chat, ChatChange
 from apps.chats.operations import Patch, append_messages, create_chat, delete_chat, patch_messages, purge_chat
 from apps.chats.signals import ChatChanged
@@ -18,7 +19,7 @@ from apps.extraction.models import IndexJob
 from apps.llm.embeddings import EmbeddingUnavailable, get_embedder
 from apps.memories import passages
 from apps.memories.models import Passage
-from apps.memories.passages import index_messages, is_question
+from apps.memories.passages import has_stale_passages, index_messages, is_question
 
 START = dt.datetime(2026, 5, 8, 12, tzinfo=dt.UTC)
 
@@ -103,6 +104,19 @@ def test_hidden_messages_are_indexed_like_others(owner, chat):
     edit(owner, chat, 1, is_system=True)
     index_messages(owner, chat)
     assert [row.message.index for row in rows(owner)] == [0, 1, 2, 3]
+
+
+def test_a_message_that_is_left_out_of_memory_is_found_no_more_until_it_is_taken_back(owner, chat):
+    index_messages(owner, chat)
+    for out, indexes in ((True, [0, 2, 3]), (False, [0, 1, 2, 3])):
+        patch_messages(owner, chat.pk, [Patch(index=1, data=leave_out_change(out))], Guard(force=True))
+        tasks.invalidate_if_exists(chat)
+        assert has_stale_passages(owner, chat) is not out
+        index_messages(owner, chat)
+        assert [row.message.index for row in rows(owner)] == indexes
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT string_agg(window_lexemes::text, ' ') FROM memories_passage")
+            assert ("stone" in cursor.fetchone()[0]) is not out
 
 
 def test_a_deleted_chat_takes_its_passages_along(owner, chat):

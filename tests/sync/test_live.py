@@ -20,7 +20,9 @@ from apps.accounts.operations import create_token, revoke_token
 from apps.chats.locking import Guard
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, append_messages, create_chat, patch_messages
+from apps.common import jobs
 from apps.common.document_patches import DocumentPatch
+from apps.extraction import pipeline, runs
 from apps.sync.settings_documents import patch_settings, read_settings
 from tests.conftest import WebServer, wait_for_idle_database
 from tests.factories import make_chat, parsed
@@ -135,6 +137,19 @@ def test_a_stream_has_settings_events_or_is_limited_to_one_chat(server: WebServe
         narrow.wait_for(lambda it: it.events)
     assert [name for name, _ in wide.events[:2]] == ["settings", "chat"]
     assert [data["chat"] for _, data in narrow.events] == [str(other.pk)]
+
+
+def test_runs_are_sent_as_events_when_they_start_pause_and_end(server: WebServer, alice: User, chat: Chat) -> None:
+    with client_of(server, alice) as client:
+        listener = Listener(client, f"?chat={chat.pk}")
+        run, _ = runs.start_run(alice, chat)
+        states = ["queued", "paused", "queued", "succeeded"]
+        for number, act in enumerate((None, jobs.pause, jobs.resume, lambda run: pipeline.execute(run.pk)), 1):
+            if act is not None:
+                act(run)
+            listener.wait_for(lambda it, number=number: len(it.events) == number)
+    expected = [{"chat": str(chat.pk), "run": str(run.pk), "state": state} for state in states]
+    assert listener.events == [("run", data) for data in expected]
 
 
 def test_other_users_get_no_events(server: WebServer, alice: User, chat: Chat) -> None:

@@ -10,6 +10,7 @@ from django.conf import settings
 from apps.common.problems import FieldError, Invalid, TooLarge, pointer_of
 
 RECAP_NAMESPACE = "auto_recap_memory"
+LOCI_NAMESPACE = "loci"  # what front ends tell Loci about a message: `witnesses`, `leave_out`
 MAX_NAMESPACE_LENGTH, MAX_KEY_LENGTH = 96, 255  # characters
 
 
@@ -32,27 +33,30 @@ VERSIONS = ValueType(
     "a list of objects", lambda value: isinstance(value, list) and all(isinstance(item, dict) for item in value)
 )
 
-# The types of the keys of recaps and scene breaks. Other keys are not checked.
-RECAP_KEY_TYPES = {
-    "memory": TEXT,
-    "include": TEXT,
-    "exclude": FLAG,
-    "error": TEXT,
-    "reasoning": TEXT,
-    "prefill": TEXT,
-    "edited": FLAG,
-    "scene_break": FLAG,
-    "scene_break_visible": FLAG,
-    "scene_break_name": TEXT,
-    "scene_break_collapsed": FLAG,
-    "scene_recap_memory": TEXT,
-    "scene_recap_versions": VERSIONS,
-    "scene_recap_current_index": INDEX,
-    "scene_recap_hash": HASH,
-    "scene_recap_metadata": OBJECT,
-    "scene_recap_include": FLAG,
-    "auto_scene_break_checked": FLAG,
-    "is_auto_recap_system_memory": FLAG,
+# The types of keys by namespace. Other keys are not checked.
+KEY_TYPES = {
+    LOCI_NAMESPACE: {"leave_out": FLAG},
+    RECAP_NAMESPACE: {
+        "memory": TEXT,
+        "include": TEXT,
+        "exclude": FLAG,
+        "error": TEXT,
+        "reasoning": TEXT,
+        "prefill": TEXT,
+        "edited": FLAG,
+        "scene_break": FLAG,
+        "scene_break_visible": FLAG,
+        "scene_break_name": TEXT,
+        "scene_break_collapsed": FLAG,
+        "scene_recap_memory": TEXT,
+        "scene_recap_versions": VERSIONS,
+        "scene_recap_current_index": INDEX,
+        "scene_recap_hash": HASH,
+        "scene_recap_metadata": OBJECT,
+        "scene_recap_include": FLAG,
+        "auto_scene_break_checked": FLAG,
+        "is_auto_recap_system_memory": FLAG,
+    },
 }
 
 
@@ -67,9 +71,21 @@ def ends_scene(extra: Mapping[str, Any]) -> bool:
     return namespace_of(extra, RECAP_NAMESPACE).get("scene_break") is True
 
 
+def is_left_out(extra: Mapping[str, Any]) -> bool:
+    """Return whether the message that has this ``extra`` is left out of memory."""
+    return namespace_of(extra, LOCI_NAMESPACE).get("leave_out") is True
+
+
+def leave_out_change(leave_out: bool) -> "DataChange":
+    """Return the change that leaves a message out of memory, or takes it back."""
+    if leave_out:
+        return DataChange(LOCI_NAMESPACE, {"leave_out": True})
+    return DataChange(LOCI_NAMESPACE, clear=frozenset({"leave_out"}))
+
+
 def check_values(namespace: str, values: Mapping[str, Any], pointer: str) -> None:
     """Raise Invalid if a known key has a value of another type. ``pointer`` is the JSON pointer of the values."""
-    types = RECAP_KEY_TYPES if namespace == RECAP_NAMESPACE else {}
+    types = KEY_TYPES.get(namespace, {})
     errors = [
         FieldError(f"{pointer}/{key}", f"It must be {types[key].description}.")
         for key, value in values.items()

@@ -180,6 +180,7 @@ class Migration(migrations.Migration):
                 ('sent_at', models.DateTimeField(blank=True, help_text='send_date, parsed; null if that failed.', null=True)),
                 ('swipe_id', models.PositiveIntegerField(default=0, help_text='The position of the active swipe.')),
                 ('ends_scene', models.BooleanField(default=False, help_text="The active swipe's data sets scene_break.")),
+                ('left_out', models.BooleanField(default=False, help_text="The active swipe's data sets leave_out: not remembered.")),
                 ('layout', models.TextField(blank=True, default='', help_text='Layout of the imported line (see formats.layout).')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now)),

@@ -35,7 +35,7 @@ ROW_WEIGHT = 500  # memory of a JSON object or array besides its texts, in chara
 
 PATCHED_FIELDS = [
     *("name", "participant", "is_system", "send_date", "sent_at", "swipe_id"),
-    *("ends_scene", "layout", "rev", "updated_at"),
+    *("ends_scene", "left_out", "layout", "rev", "updated_at"),
 ]
 
 

@@ -43,6 +43,21 @@ def add_participant(
 
 
 @transaction.atomic
+def add_member(owner: Owner, chat_id: UUID, name: str) -> Participant:
+    """Add a participant, who is the character of that name if there is one. Raise Missing, NameTaken.
+
+    The chat's own character becomes a participant first, so that it goes on speaking and learning in the group.
+    """
+    chat = lock_chat(owner, chat_id)
+    if not chat.is_group and chat.character is not None and chat.character.name != name:
+        add_participant(owner, chat.pk, name=chat.character.name, character=chat.character)
+    character = Character.objects.for_owner(owner).filter(name=name).order_by("pk").first()
+    if chat.character is not None and chat.character.name == name:
+        character = chat.character
+    return add_participant(owner, chat.pk, name=name, character=character)
+
+
+@transaction.atomic
 def update_participant(owner: Owner, chat_id: UUID, participant_id: UUID, **fields: Any) -> Participant:
     """Change name, character, muted or ``position`` (the others shift). Raise Missing, NameTaken."""
     chat = lock_chat(owner, chat_id)

@@ -10,7 +10,7 @@ from apps.chats.change_log import Changes
 from apps.chats.dates import parse_date
 from apps.chats.formats.layout import forget_layout
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
-from apps.chats.message_data.namespaces import check_extra, ends_scene
+from apps.chats.message_data.namespaces import check_extra, ends_scene, is_left_out
 from apps.chats.models import Chat, Message, Swipe
 from apps.chats.operations.patches import Patch
 from apps.chats.operations.rows import message_row, ordered_ids, participant_ids, swipe_rows, with_date
@@ -144,6 +144,7 @@ class Draft:
         message.swipe_id = self.active.position
         if self._changed_keys & {"extra", "swipes"}:
             message.ends_scene = ends_scene(self.active.extra)
+            message.left_out = is_left_out(self.active.extra)
         if message.layout:
             message.layout = forget_layout(message.layout, self._changed_keys)
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from apps.chats.dates import timestamp
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
-from apps.chats.message_data.namespaces import ends_scene
+from apps.chats.message_data.namespaces import ends_scene, is_left_out
 from apps.chats.models import Chat, Message, Swipe
 
 
@@ -40,6 +40,7 @@ def message_row(chat: Chat, index: int, parsed: ParsedMessage, participants: Map
         sent_at=parsed.sent_at,
         swipe_id=parsed.swipe_id,
         ends_scene=ends_scene(parsed.active.extra),
+        left_out=is_left_out(parsed.active.extra),
         layout=parsed.layout,
     )
 

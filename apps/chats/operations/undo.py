@@ -20,7 +20,7 @@ from apps.chats.locking import (
     messages_of_change,
     record_change,
 )
-from apps.chats.message_data.namespaces import ends_scene
+from apps.chats.message_data.namespaces import ends_scene, is_left_out
 from apps.chats.models import Chat, ChatChange, Message, Swipe
 from apps.chats.operations.attachments import restore_attachments
 from apps.chats.operations.metadata import metadata_change
@@ -224,6 +224,7 @@ def _message_of(state: dict[str, Any], chat: Chat, participants: set[UUID]) -> M
         sent_at=parse_date(state["send_date"]),
         swipe_id=state["swipe_id"],
         ends_scene=ends_scene(active["extra"]),
+        left_out=is_left_out(active["extra"]),
         layout=state["layout"],
         created_at=dt.datetime.fromisoformat(state["created_at"]),
     )

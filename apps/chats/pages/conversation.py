@@ -8,6 +8,7 @@ from uuid import UUID
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
+from apps.chats.message_data.namespaces import LOCI_NAMESPACE, namespace_of
 from apps.chats.models import Chat, Message
 from apps.chats.pages.markup import render_text
 from apps.chats.pages.plugins import panels_for
@@ -43,9 +44,10 @@ class Turn:
 
     @property
     def source(self) -> dict[str, Any]:
-        """Return the fields that the page's script needs for an edit, with the text as written."""
+        """Return the fields that the page's script needs for an edit, with the text as written, and our data."""
         row = self.message
-        return {"id": str(row.pk), "index": row.index, "rev": row.rev, "name": row.name, "mes": row.mes}
+        extra = {LOCI_NAMESPACE: namespace_of(row.extra, LOCI_NAMESPACE)}
+        return {"id": str(row.pk), "index": row.index, "rev": row.rev, "name": row.name, "mes": row.mes, "extra": extra}
 
     @property
     def swipe_number(self) -> int:

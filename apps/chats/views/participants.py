@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.chats.forms.chats import ParticipantForm
 from apps.chats.models import Character
-from apps.chats.operations import add_participant, remove_participant, update_participant
+from apps.chats.operations import add_member, remove_participant, update_participant
 from apps.chats.views.access import own_chat
 from apps.common.problems import Missing, Problem
 
@@ -22,10 +22,8 @@ def index(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     chat = own_chat(request, chat_id)
     form = ParticipantForm(request.POST or None)
     if form.is_valid():
-        name = form.cleaned_data["name"]
-        character = Character.objects.for_owner(request.user).filter(name=name).order_by("pk").first()
         try:
-            add_participant(request.user, chat.pk, name=name, character=character)
+            add_member(request.user, chat.pk, form.cleaned_data["name"])
         except Problem as problem:
             form.add_error("name", problem.detail)
         else:

@@ -17,6 +17,7 @@ from apps.accounts.authentication import writer_of
 from apps.accounts.models import User
 from apps.chats.forms.chats import BranchForm, MessageForm, MoveForm, SceneForm, SwipeForm, VersionForm
 from apps.chats.locking import Guard
+from apps.chats.message_data.namespaces import leave_out_change
 from apps.chats.models import Chat, Message
 from apps.chats.operations import Patch, PatchResult, branch_chat, patch_messages, undo_change
 from apps.chats.scenes import scene_break_change, scene_break_removal
@@ -63,6 +64,15 @@ def hide(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     """Hide the message from the prompt, or show it again."""
     row = own_message(request, chat_id, message_id)
     _patch(request, row, values={"is_system": not row.is_system})
+    return turn_response(request, own_message(request, chat_id, message_id))
+
+
+@login_required
+@require_POST
+def leave_out(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
+    """Leave the message out of memory, or take it back."""
+    row = own_message(request, chat_id, message_id)
+    _patch(request, row, data=leave_out_change(not row.left_out))
     return turn_response(request, own_message(request, chat_id, message_id))
 
 

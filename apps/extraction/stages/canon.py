@@ -42,7 +42,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     subject = context.character.name if context.character else context.chat.title
     reply = context.ask("canon", {"subject": subject, "arcs": summaries, "memories": memories}, max_tokens=MAX_TOKENS)
     text = parse_free_text(reply, MAX_TEXT)
-    last = messages_between(context.chat, 0, context.last_index, limit=1)[-1]
+    last = next(iter(messages_between(context.chat, 0, context.last_index, limit=1)), None)
     if not text:
         return StageOutcome(unused=["The reply contained no text."])
 

@@ -57,7 +57,7 @@ def run(context: Context, window: Window) -> StageOutcome:
 def due_check(context: Context, max_tokens: float = math.inf) -> Check | None:
     """Return what to compare the newest reply with, in at most ``max_tokens``; None if nothing is to be compared."""
     replies = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, is_user=False, is_system=False)
-    reply = replies.with_swipes().order_by("-index").first()
+    reply = replies.remembered().with_swipes().order_by("-index").first()
     if reply is None or (context.run.tiers != ["continuity"] and _is_checked(context, reply)):
         return None
     facts = _within(_facts(context, reply), max_tokens)

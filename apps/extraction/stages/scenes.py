@@ -127,7 +127,7 @@ def _given_recap(
 def _read_after(context: Context, window: Window) -> list[Message]:
     """Return the message after the window if it was read before; an edit may decide whether it begins a scene."""
     rows = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, index=window.messages[-1].index + 1)
-    return list(rows.filter(progress__tiers__contains=["scenes"]).with_swipes())
+    return list(rows.filter(progress__tiers__contains=["scenes"]).remembered().with_swipes())
 
 
 def _starts(

@@ -72,7 +72,7 @@ def _unsummarised(context: Context, current: VersionedText | None, last: int) ->
     """Return the turns after those in the summary, up to index ``last``."""
     first = current.source.index + 1 if current and current.source else 0
     rows = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, index__gte=first, index__lte=last)
-    return Window(list(rows.with_swipes().order_by("index"))).turns
+    return Window(list(rows.remembered().with_swipes().order_by("index"))).turns
 
 
 def _oldest_fitting(context: Context, unsummarised: dict[int, Message]) -> dict[int, Message]:

@@ -9,9 +9,12 @@ from apps.llm.tokens import count_tokens
 
 
 def messages_between(chat: Chat, first: int, last: int, limit: int = 400) -> list[Message]:
-    """Return the newest ``limit`` messages from index ``first`` to ``last``, inclusive, in order."""
-    rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, index__gte=max(first, last - limit + 1))
-    return list(rows.filter(index__lte=last).with_swipes().order_by("index"))
+    """Return the newest ``limit`` messages from index ``first`` to ``last``, inclusive, in order.
+
+    Messages that are left out of memory don't count.
+    """
+    rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, index__gte=first, index__lte=last)
+    return list(rows.remembered().with_swipes().order_by("-index")[:limit])[::-1]
 
 
 def within_budget(turns: Mapping[int, Message], budget: float) -> dict[int, Message]:

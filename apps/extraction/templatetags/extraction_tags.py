@@ -1,9 +1,12 @@
 """Template tags of extraction: descriptions of tasks, the latest run of a chat, sections of a summary."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 from django import template
+from django.utils import timezone
+from django.utils.timesince import timesince
 
 from apps.chats.models import Chat
 from apps.extraction import runs
@@ -41,6 +44,16 @@ def describe_estimate(estimate: Mapping[str, Any]) -> str:
     tokens = estimate["prompt_tokens"] + estimate["completion_tokens"]
     text = f"about {estimate['calls']:,} calls and {round(tokens, -3) or 1000:,} tokens"
     return f"{text} (about {estimate['cost']} {estimate['currency']})" if estimate["cost"] else text
+
+
+@register.filter
+def time_left(run: ExtractionRun) -> str:
+    """Return about how long the run will take from now, as in "about 4 minutes", or "" if that is unknown."""
+    seconds = runs.seconds_left(run)
+    if seconds is None:
+        return ""
+    now = timezone.now()
+    return f"about {timesince(now, now + timedelta(seconds=seconds), depth=1)}" if seconds >= 60 else "under a minute"
 
 
 @register.filter

@@ -1,4 +1,4 @@
-"""Retire memories and layer entries whose source text was edited, swiped away or deleted.
+"""Retire memories and layer entries whose source text was edited, swiped away, left out of memory or deleted.
 
 The stored rows decide, not the event, so that a late or repeated call has the same effect. Retired rows are kept with
 the reason, and rows that they had superseded become active again. Rows that a person wrote or corrected stay.
@@ -19,6 +19,7 @@ from apps.memories.models import (
     LedgerEntry,
     Memory,
     MemorySource,
+    Passage,
     Relationship,
     RetiredReason,
     Scene,
@@ -42,6 +43,7 @@ def invalidate(chat: Chat, changed: list[UUID]) -> None:
     Must be called in a transaction that holds the chat's lock.
     """
     MemorySource.objects.for_owner(chat.owner_id).filter(message__in=changed).update(lost=True)
+    Passage.objects.for_owner(chat.owner_id).filter(chat=chat, message__left_out=True).delete()
     _retire_memories(chat)
     _retire_inherited(chat, changed)
     for retire in (_retire_arcs, _retire_ledger, _retire_knowledge, _retire_relationships, _retire_scenes):

@@ -41,10 +41,11 @@ class EventsView(APIView):
         responses={(200, "text/event-stream"): OpenApiTypes.STR},
     )
     def get(self, request: Request) -> StreamingHttpResponse:
-        """Stream an event for each write, without its content.
+        """Stream an event for each write, without its content, and for each run that starts, pauses or ends.
 
         Clients must fetch the changes after opening a stream, and again after each event.
-        `event: chat` has `{"chat", "rev", "integrity", "kind"}`, `event: settings` has `{"rev", "integrity"}`.
+        `event: chat` has `{"chat", "rev", "integrity", "kind"}`, `event: settings` has `{"rev", "integrity"}`,
+        `event: run` has `{"chat", "run", "state"}`.
         `event: resync` means that events may have been lost. A comment is sent every 15 seconds.
         """
         chat_id = _chat_id(request)

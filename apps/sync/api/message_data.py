@@ -77,7 +77,11 @@ class NamespaceView(APIView):
 
     @extend_schema(request=DataSerializer, responses=DataWrittenSerializer)
     def patch(self, request: Request, chat_id: UUID, message_id: UUID, namespace: str) -> Response:
-        """Set keys of the active swipe (null is a value), and delete those in `clear`."""
+        """Set keys of the active swipe (null is a value), and delete those in `clear`.
+
+        Loci itself reads two keys of the namespace `loci`: `leave_out`, a boolean, leaves the message out of memory;
+        `witnesses`, a list of names, are the members of a group who learn of it.
+        """
         body = _read_body(DataSerializer, request, chat_id, message_id)
         change = DataChange(
             _checked_name(namespace, MAX_NAMESPACE_LENGTH),

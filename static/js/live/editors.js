@@ -1,10 +1,10 @@
-// Edit messages in place, without the server, so that it works offline too.
+// Edit messages and write new versions of them in place, without the server, so that it works offline too.
 const template = document.getElementById("editor-template");
 
 export class Editors {
   #sync;
   #turns;
-  #open = new Map(); // form -> {id, before, article}
+  #open = new Map(); // form -> {id, before, article}; before: null for a new version
 
   /** @param {import("../sync-client.js").ChatSync} sync @param {import("./turns.js").Turns} turns */
   constructor(sync, turns) {
@@ -20,17 +20,25 @@ export class Editors {
     return this.#sync.message(turn.dataset.id) !== undefined;
   }
 
-  /** @param {Element} turn */
+  /** @param {HTMLElement} turn */
   open(turn) {
+    this.#show(turn, this.#sync.message(turn.dataset.id).mes);
+  }
+
+  /** Open an editor for a new version of the message. @param {HTMLElement} turn */
+  openNew(turn) {
+    this.#show(turn, null);
+  }
+
+  #show(turn, before) {
     const article = turn.querySelector(".message");
     const { id, index } = turn.dataset;
-    const before = this.#sync.message(id).mes;
     const form = template.content.cloneNode(true).firstElementChild;
     const [field, label] = [form.querySelector("textarea"), form.querySelector("label")];
     form.id = `m-${index}`;
     field.id = label.htmlFor = `text-${index}`;
-    label.textContent = turn.querySelector(".speaker").textContent;
-    field.defaultValue = before;
+    label.textContent = turn.querySelector(".speaker").textContent + (before === null ? ", another version" : "");
+    field.defaultValue = before ?? "";
     form.querySelector("[data-cancel]").addEventListener("click", () => this.#close(form));
     this.#open.set(form, { id, before, article });
     article.replaceWith(form);
@@ -42,6 +50,8 @@ export class Editors {
     const text = form.querySelector("textarea").value;
     if (!text.trim()) return;
     this.#close(form);
+    // Rejections are handled by the "refused" event.
+    if (before === null) return this.#sync.addSwipe(id, { mes: text.trim() }).catch(() => {});
     this.#sync.edit(id, { mes: text }, { base: { mes: before } });
     this.#sync.flush();
     // If the text is unchanged, nothing is saved, so no event will render the message again.

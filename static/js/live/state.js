@@ -3,6 +3,7 @@ const element = document.getElementById("sync-state");
 
 const KINDS = {
   append: () => "Your new message",
+  add_swipe: () => "Your new version",
   field: ({ field }) => (field === "mes" ? "Your edit" : "A change"),
   delete: () => "A deletion",
   metadata: () => "A change of the chat",

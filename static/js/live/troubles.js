@@ -3,6 +3,8 @@ const elsewhere = document.getElementById("troubles");
 const clone = (name) => document.getElementById(`${name}-template`).content.cloneNode(true).firstElementChild;
 const textOf = (value) => (typeof value === "string" ? value : value === null || value === undefined ? "" : JSON.stringify(value));
 
+const WITH_TEXTS = new Set(["append", "add_swipe"]);
+
 export class Troubles {
   #sync;
   #turns;
@@ -49,7 +51,7 @@ export class Troubles {
     const panel = clone("refused");
     const reasons = problem.errors?.map(({ detail }) => detail).join(" ") || problem.detail || problem.title;
     this.#head(panel, "This was not saved.", `${reasons} Your text is kept here.`);
-    const text = edit.type === "append" ? edit.value.map(({ mes }) => mes).join("\n\n") : textOf(edit.value);
+    const text = WITH_TEXTS.has(edit.type) ? [edit.value].flat().map(({ mes }) => mes).join("\n\n") : textOf(edit.value);
     panel.querySelector("[data-text]").textContent = text;
     const settle = (action) => () => { action(); this.#settled(edit, edit.id); };
     panel.querySelector("[data-retry]").addEventListener("click", settle(retry));

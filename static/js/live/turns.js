@@ -90,9 +90,9 @@ export class Turns {
     const stayed = atEnd();
     const edits = this.#sync.waiting;
     for (const { type, field, id, value } of edits) {
-      if (type !== "field" || field !== "mes") continue;
-      const prose = this.of(id)?.querySelector(".prose");
-      if (prose) showPlain(prose, value);
+      const text = type === "add_swipe" ? value.mes : type === "field" && field === "mes" ? value : null;
+      const prose = text !== null && this.of(id)?.querySelector(".prose");
+      if (prose) showPlain(prose, text);
     }
     for (const { type, id } of edits) if (type === "delete") this.of(id)?.setAttribute("data-going", "");
     const added = edits.filter(({ type }) => type === "append").flatMap(({ value }) => value);

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from apps.accounts.models import User
+from apps.chats.message_data.namespaces import leave_out_change
 from apps.chats.models import Chat
 from apps.chats.operations import branch_chat, purge_chat
+from apps.chats.operations.patches import Patch
 from apps.extraction import runs, tasks
 from apps.extraction.models import ExtractionRun, ModelCall
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Relationship, Scene
@@ -138,6 +140,62 @@ def learnt(owner: User) -> Chat:
     old, new = memory(chat, "Mira lives in Oslo."), memory(chat, "Mira lives in Rome now.")
     assert (old.state, old.superseded_by_id, new.state) == ("superseded", new.pk, "active")
     return chat
+
+
+def leave_out(chat: Chat, index: int, out: bool = True) -> None:
+    patch(chat, Patch(index=index, data=leave_out_change(out)))
+
+
+@pytest.mark.parametrize("reading", ["separate", "one"])
+def test_a_message_that_is_left_out_teaches_nothing_until_it_is_taken_back(
+    owner: User, server: ScriptedServer, reading: str
+) -> None:
+    chat = tell(
+        owner, "Hello.", "FACT(2): Mira lives in Oslo.\nARC: Mira is looking for Tom.", "I see.", "Yes.", "Good."
+    )
+    tune(chat, reading=reading)
+    read(chat)
+    assert texts(chat) == ["Mira lives in Oslo."]
+    leave_out(chat, 1)
+    settle(chat)
+    left = memory(chat, "Mira lives in Oslo.")
+    assert (texts(chat), left.retired_reason) == ([], "source_changed")
+    assert not Arc.objects.for_owner(owner).filter(chat=chat, state=Arc.State.OPEN).exists()
+    server.requests.clear()
+    append(chat, "DETAIL(1): Mira yawns.", "Fine.", is_user=True)
+    settle(chat)
+    assert texts(chat) == ["Mira yawns."]
+    assert not any("Oslo" in text for one in server.requests for text in storyteller.turns_in(one).values())
+    leave_out(chat, 1, False)
+    settle(chat)
+    assert sorted(texts(chat)) == ["Mira lives in Oslo.", "Mira yawns."]
+
+
+def test_leaving_out_and_taking_back_are_undone(owner: User) -> None:
+    chat = tell(owner, *PLAIN)
+    settle(chat)
+    for expected in ([], ["Mira lives in Oslo."]):
+        leave_out(chat, 1) if not expected else undo(chat)
+        settle(chat)
+        assert texts(chat) == expected
+
+
+def test_messages_left_out_make_no_run_due(owner: User) -> None:
+    chat = tell(owner, *PLAIN)
+    read(chat)
+    append(chat, "FACT(2): Mira has a dog.", "Yes.", "FACT(2): Mira has a cat.", "No.", is_user=True)
+    tune(chat, extract_every=4)
+    leave_out(chat, 6)
+    tasks.invalidate_if_exists(chat)
+    assert not runs.is_due(chat)
+
+
+def test_a_branch_leaves_out_what_its_parent_does(owner: User) -> None:
+    chat = tell(owner, *PLAIN)
+    leave_out(chat, 1)
+    branch = branch_chat(owner, chat.pk, 4)
+    settle(branch)
+    assert texts(branch) == []
 
 
 def test_a_swipe_takes_back_what_it_taught_and_what_that_replaced_holds_again(owner: User) -> None:
