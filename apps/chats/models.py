@@ -4,6 +4,7 @@ import uuid
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils import timezone
 
@@ -12,6 +13,15 @@ from apps.common.fields import OrderedJSONField
 from apps.common.ids import uuid7
 from apps.common.jobs import Job
 from apps.common.scoping import OwnedManager, OwnedModel
+
+MAX_TAGS = 20  # of a chat
+MAX_TAG_LENGTH = 50  # characters
+
+
+def refuse_comma(tag: str) -> None:
+    """Raise ValidationError for a tag with a comma, which separates tags in forms."""
+    if "," in tag:
+        raise ValidationError("A tag can't have a comma.")
 
 
 class Character(OwnedModel):
@@ -106,6 +116,12 @@ class Chat(OwnedModel):
     )
     message_count = models.PositiveIntegerField(default=0, editable=False)
     last_active = models.DateTimeField(default=timezone.now)
+    last_used = models.DateTimeField(
+        default=timezone.now, editable=False, help_text="When its owner last wrote to it, changed or imported it."
+    )
+    pinned = models.BooleanField(default=False, help_text="First in the list.")
+    archived = models.BooleanField(default=False, help_text="Not in the list, but in the archive.")
+    tags = ArrayField(models.CharField(max_length=MAX_TAG_LENGTH), default=list, blank=True)
     is_group = models.BooleanField(default=False, help_text="The chat has participants.")
     parent = models.ForeignKey(
         "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="branches", editable=False
@@ -134,10 +150,11 @@ class Chat(OwnedModel):
             models.CheckConstraint(
                 condition=models.Q(keeps_memories=False) | models.Q(deleted_at__isnull=False),
                 name="chat_keeps_memories_in_bin",
-            )
+            ),
+            models.CheckConstraint(condition=models.Q(tags__len__lte=MAX_TAGS), name="chat_tags_limit"),
         ]
         indexes = [
-            models.Index(fields=["owner", "-last_active", "-id"], name="chat_owner_active"),  # the list
+            models.Index(fields=["owner", "-last_used", "-id"], name="chat_owner_used"),  # the list
             models.Index(
                 "deleted_at", name="chat_deleted", condition=models.Q(deleted_at__isnull=False)
             ),  # the purge, over all owners

@@ -37,5 +37,8 @@ chat_deleted = Signal()
 chat_restored = Signal()
 chat_purged = Signal()
 
+# Sent with ``owner_id`` inside the transaction that pins, archives, tags, deletes or restores chats.
+chat_list_changed = Signal()
+
 # Sent with ``chat``, locked and not yet changed, inside the transaction of a write that skips the integrity check.
 before_forced_write = Signal()

@@ -2,7 +2,17 @@
 
 from django.urls import include, path
 
-from apps.chats.views import characters, chat_list, conversation, importing, lorebooks, participants, scenes, tools
+from apps.chats.views import (
+    characters,
+    chat_list,
+    conversation,
+    importing,
+    lorebooks,
+    organizing,
+    participants,
+    scenes,
+    tools,
+)
 
 CHAT = "chats/<uuid:chat_id>/"
 MESSAGE = f"{CHAT}messages/<uuid:message_id>/"
@@ -17,6 +27,8 @@ chat_urls = [
     path("imports/<uuid:job_id>/", importing.detail, name="import-job"),
     path("imports/<uuid:job_id>/cancel/", importing.cancel, name="cancel-import"),
     path("chats/sample/", importing.open_sample, name="sample"),
+    path("chats/organize/undo/<uuid:undo_id>/", organizing.undo, name="undo-organize"),
+    path("chats/organize/<str:action>/", organizing.organize, name="organize"),
     path("chats/deleted/", chat_list.deleted, name="deleted"),
     path(CHAT, conversation.detail, name="detail"),
     path(f"{CHAT}window/", conversation.window, name="window"),

@@ -17,6 +17,11 @@ def notify_chat_changed(event: ChatChanged, **kwargs: Any) -> None:
     _notify(event.owner_id, "chat", data)
 
 
+def notify_chat_list_changed(owner_id: UUID, **kwargs: Any) -> None:
+    """Receive ``chat_list_changed``: notify clients when its transaction commits."""
+    _notify(owner_id, "chats", {})
+
+
 def notify_settings_changed(owner_id: UUID, rev: int, integrity: UUID) -> None:
     """Notify clients of a change of settings when the current transaction commits."""
     _notify(owner_id, "settings", {"rev": rev, "integrity": str(integrity)})

@@ -19,7 +19,16 @@ from apps.accounts.models import User
 from apps.accounts.operations import create_token, revoke_token
 from apps.chats.locking import Guard
 from apps.chats.models import Chat
-from apps.chats.operations import Patch, append_messages, create_chat, patch_messages
+from apps.chats.operations import (
+    Patch,
+    append_messages,
+    create_chat,
+    delete_chat,
+    organize_chats,
+    patch_messages,
+    restore_chat,
+)
+from apps.chats.operations.organizing import Action
 from apps.common.document_patches import DocumentPatch
 from apps.sync.settings_documents import patch_settings, read_settings
 from tests.conftest import WebServer, wait_for_idle_database
@@ -135,6 +144,20 @@ def test_a_stream_has_settings_events_or_is_limited_to_one_chat(server: WebServe
         narrow.wait_for(lambda it: it.events)
     assert [name for name, _ in wide.events[:2]] == ["settings", "chat"]
     assert [data["chat"] for _, data in narrow.events] == [str(other.pk)]
+
+
+def test_a_change_of_the_list_is_sent_as_an_event(server: WebServer, alice: User, chat: Chat) -> None:
+    changes = (
+        lambda: organize_chats(alice, [chat.pk], Action.ARCHIVE),
+        lambda: delete_chat(chat),
+        lambda: restore_chat(alice, chat.pk),
+    )
+    with client_of(server, alice) as client:
+        listener = Listener(client)
+        for number, change in enumerate(changes, start=1):
+            change()
+            listener.wait_for(lambda it, number=number: len(it.events) == number)
+    assert listener.events == [("chats", {})] * 3
 
 
 def test_other_users_get_no_events(server: WebServer, alice: User, chat: Chat) -> None:

@@ -27,6 +27,8 @@ from apps.chats.operations.messages import append_messages as append_messages
 from apps.chats.operations.messages import patch_messages as patch_messages
 from apps.chats.operations.messages import store_messages as store_messages
 from apps.chats.operations.metadata import patch_metadata as patch_metadata
+from apps.chats.operations.organizing import organize_chat as organize_chat
+from apps.chats.operations.organizing import organize_chats as organize_chats
 from apps.chats.operations.participants import add_participant as add_participant
 from apps.chats.operations.participants import remove_participant as remove_participant
 from apps.chats.operations.participants import update_participant as update_participant

@@ -4,7 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, BinaryIO
 
 from django.conf import settings
@@ -100,7 +100,16 @@ def _import(
         report.messages += parsed_chat.report.messages
         report.include(parsed_chat.report)
     report.include(parsed.report)
+    _order_by_activity(chats)
     return ImportResult(chats, report)
+
+
+def _order_by_activity(chats: list[Chat]) -> None:
+    """Set the ``last_used`` of imported chats to now, in the order of their activity: a list is sorted by it."""
+    now = timezone.now()
+    for position, chat in enumerate(sorted(chats, key=lambda chat: chat.last_active, reverse=True)):
+        chat.last_used = now - timedelta(microseconds=position)
+    Chat.objects.for_owner(chats[0].owner_id).bulk_update(chats, ["last_used"], batch_size=1000)
 
 
 def _check_size(file: BinaryIO) -> None:

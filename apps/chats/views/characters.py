@@ -44,7 +44,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, character_id: UUID) -> HttpResponse:
     character = own_character(request, character_id)
-    chats = list_chats(request.user).filter(character=character)[:MAX_LISTED_CHATS]
+    chats = list_chats(request.user, archived=None).filter(character=character)[:MAX_LISTED_CHATS]
     context = {
         "character": character,
         "image": image_of(character),
