@@ -85,7 +85,18 @@ class Lorebook(OwnedModel):
 class ImportJob(Job):
     """A background import of a file. ``done`` and ``total`` are bytes; its chats exist once it has succeeded."""
 
+    class Existing(models.TextChoices):
+        """What becomes of a chat in the file that is stored already."""
+
+        COPY = "copy", "Import it as a second copy"
+        UPDATE = "update", "Update the chat that is stored"
+        ASK = "ask", "Pause and ask"
+
     filename = models.CharField(max_length=255)
+    existing = models.CharField(max_length=8, choices=Existing.choices, default=Existing.COPY)
+    matches = OrderedJSONField(
+        default=list, blank=True, help_text="Of a paused import: the chats that are stored already."
+    )
     file = models.FileField(upload_to="imports/", blank=True, help_text="Removed when the job has ended.")
     title = models.CharField(max_length=200, blank=True, default="")
     character = models.ForeignKey(Character, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")

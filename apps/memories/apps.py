@@ -5,9 +5,10 @@ class MemoriesConfig(AppConfig):
     name = "apps.memories"
 
     def ready(self) -> None:
-        from apps.chats.signals import chat_deleted, chat_purged, chat_restored
-        from apps.memories.operations import bin
+        from apps.chats.signals import characters_merged, chat_deleted, chat_purged, chat_restored
+        from apps.memories.operations import bin, characters
 
         chat_deleted.connect(bin.on_bin_changed)
         chat_restored.connect(bin.on_bin_changed)
         chat_purged.connect(bin.on_chat_purged)
+        characters_merged.connect(characters.on_characters_merged)

@@ -130,6 +130,8 @@ class Migration(migrations.Migration):
                 ('started_at', models.DateTimeField(blank=True, null=True)),
                 ('finished_at', models.DateTimeField(blank=True, null=True)),
                 ('filename', models.CharField(max_length=255)),
+                ('existing', models.CharField(choices=[('copy', 'Import it as a second copy'), ('update', 'Update the chat that is stored'), ('ask', 'Pause and ask')], default='copy', max_length=8)),
+                ('matches', apps.common.fields.OrderedJSONField(blank=True, default=list, help_text='Of a paused import: the chats that are stored already.')),
                 ('file', models.FileField(blank=True, help_text='Removed when the job has ended.', upload_to='imports/')),
                 ('title', models.CharField(blank=True, default='', max_length=200)),
                 ('messages', models.PositiveBigIntegerField(default=0, help_text='Read so far.')),

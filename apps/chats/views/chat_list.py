@@ -1,5 +1,6 @@
 """List, create, rename, delete and restore chats."""
 
+from typing import cast
 from uuid import UUID
 
 from django.contrib import messages
@@ -9,8 +10,10 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from apps.accounts.models import User
 from apps.chats import operations
 from apps.chats.forms.chats import ChatForm, ChatListForm, NewChatForm
 from apps.chats.models import Character, Chat
@@ -39,6 +42,16 @@ def index(request: HttpRequest) -> HttpResponse:
         "overview": overview_of(request.user),
     }
     return render(request, "chats/_list.html" if wants_partial(request) else "chats/index.html", context)
+
+
+@login_required
+@require_POST
+def end_welcome(request: HttpRequest) -> HttpResponse:
+    """Dismiss the welcome for good."""
+    user = cast(User, request.user)
+    user.welcomed_at = timezone.now()
+    user.save(update_fields=["welcomed_at"])
+    return redirect("chats:index")
 
 
 @login_required

@@ -29,3 +29,10 @@ def change_settings(
     row.document = {"schema_version": SCHEMA_VERSION, **kept}
     row.save(update_fields=["document", "updated_at"])
     return kept
+
+
+def on_characters_merged(*, character: Character, into: Character, **kwargs: Any) -> None:
+    """Receive ``characters_merged``: move the settings of ``character`` if ``into`` has none of its own."""
+    rows = MemorySettings.objects.for_owner(character.owner_id)
+    if not rows.filter(character=into).exists():
+        rows.filter(character=character).update(character=into)
