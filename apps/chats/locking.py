@@ -151,7 +151,8 @@ def record_change(
     """
     chat.rev += 1
     chat.integrity = uuid.uuid4()
-    chat.save(update_fields=["rev", "integrity", "message_count", "last_active", "updated_at"])
+    chat.last_used = timezone.now()
+    chat.save(update_fields=["rev", "integrity", "message_count", "last_active", "last_used", "updated_at"])
     event = ChatChanged(
         owner_id=chat.owner_id,
         chat_id=chat.pk,

@@ -4,6 +4,7 @@ import uuid
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils import timezone
 
@@ -12,6 +13,15 @@ from apps.common.fields import OrderedJSONField
 from apps.common.ids import uuid7
 from apps.common.jobs import Job
 from apps.common.scoping import OwnedManager, OwnedModel
+
+MAX_TAGS = 20  # of a chat
+MAX_TAG_LENGTH = 50  # characters
+
+
+def refuse_comma(tag: str) -> None:
+    """Raise ValidationError for a tag with a comma, which separates tags in forms."""
+    if "," in tag:
+        raise ValidationError("A tag can't have a comma.")
 
 
 class Character(OwnedModel):
@@ -75,7 +85,18 @@ class Lorebook(OwnedModel):
 class ImportJob(Job):
     """A background import of a file. ``done`` and ``total`` are bytes; its chats exist once it has succeeded."""
 
+    class Existing(models.TextChoices):
+        """What becomes of a chat in the file that is stored already."""
+
+        COPY = "copy", "Import it as a second copy"
+        UPDATE = "update", "Update the chat that is stored"
+        ASK = "ask", "Pause and ask"
+
     filename = models.CharField(max_length=255)
+    existing = models.CharField(max_length=8, choices=Existing.choices, default=Existing.COPY)
+    matches = OrderedJSONField(
+        default=list, blank=True, help_text="Of a paused import: the chats that are stored already."
+    )
     file = models.FileField(upload_to="imports/", blank=True, help_text="Removed when the job has ended.")
     title = models.CharField(max_length=200, blank=True, default="")
     character = models.ForeignKey(Character, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
@@ -106,6 +127,12 @@ class Chat(OwnedModel):
     )
     message_count = models.PositiveIntegerField(default=0, editable=False)
     last_active = models.DateTimeField(default=timezone.now)
+    last_used = models.DateTimeField(
+        default=timezone.now, editable=False, help_text="When its owner last wrote to it, changed or imported it."
+    )
+    pinned = models.BooleanField(default=False, help_text="First in the list.")
+    archived = models.BooleanField(default=False, help_text="Not in the list, but in the archive.")
+    tags = ArrayField(models.CharField(max_length=MAX_TAG_LENGTH), default=list, blank=True)
     is_group = models.BooleanField(default=False, help_text="The chat has participants.")
     parent = models.ForeignKey(
         "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="branches", editable=False
@@ -134,10 +161,11 @@ class Chat(OwnedModel):
             models.CheckConstraint(
                 condition=models.Q(keeps_memories=False) | models.Q(deleted_at__isnull=False),
                 name="chat_keeps_memories_in_bin",
-            )
+            ),
+            models.CheckConstraint(condition=models.Q(tags__len__lte=MAX_TAGS), name="chat_tags_limit"),
         ]
         indexes = [
-            models.Index(fields=["owner", "-last_active", "-id"], name="chat_owner_active"),  # the list
+            models.Index(fields=["owner", "-last_used", "-id"], name="chat_owner_used"),  # the list
             models.Index(
                 "deleted_at", name="chat_deleted", condition=models.Q(deleted_at__isnull=False)
             ),  # the purge, over all owners

@@ -53,6 +53,15 @@ class Round:
     turns: list[Message]
 
 
+@dataclass(frozen=True)
+class Overview:
+    """Whether an owner has chats, and has any in the archive; the tags of all, sorted."""
+
+    has_chats: bool
+    has_archive: bool
+    tags: list[str]
+
+
 def access_chat(owner: Owner, chat_id: UUID) -> Chat:
     """Return the owner's chat. Raise Missing."""
     chats = Chat.objects.for_owner(owner).select_related("character").filter(pk=chat_id)
@@ -93,10 +102,24 @@ def lorebook_of(character: Character) -> Lorebook | None:
     return character.lorebooks.order_by("pk").first()
 
 
-def list_chats(owner: Owner, words: str = "") -> Any:
-    """Return the owner's chats with ``last_text``, most recently active first; with ``words``, those that match."""
+def list_chats(owner: Owner, words: str = "", *, tag: str = "", archived: bool | None = False) -> Any:
+    """Return the owner's chats with ``last_text``: pinned ones first, then those that were used last.
+
+    With ``words`` or ``tag``, only those that match. ``archived`` chooses the archive; None means all chats.
+    """
     chats = Chat.objects.for_owner(owner).select_related("character").with_last_text()
-    return (chats.matching(words) if words else chats).order_by("-last_active", "-pk")
+    if archived is not None:
+        chats = chats.filter(archived=archived)
+    if tag:
+        chats = chats.filter(tags__contains=[tag])
+    return (chats.matching(words) if words else chats).order_by("-pinned", "-last_used", "-pk")
+
+
+def overview_of(owner: Owner) -> Overview:
+    """Return what the owner's chats can be filtered by."""
+    rows = list(Chat.objects.for_owner(owner).order_by().values_list("archived", "tags").distinct())
+    tags = {tag for _, tags in rows for tag in tags}
+    return Overview(bool(rows), any(archived for archived, _ in rows), sorted(tags, key=str.casefold))
 
 
 def list_characters(owner: Owner, words: str = "") -> QuerySet[Character]:

@@ -10,7 +10,16 @@ from rest_framework import serializers
 
 from apps.chats.change_log import Changes
 from apps.chats.dates import parse_date, timestamp
-from apps.chats.models import Character, Chat, ChatChange, ImportJob, Message
+from apps.chats.models import (
+    MAX_TAG_LENGTH,
+    MAX_TAGS,
+    Character,
+    Chat,
+    ChatChange,
+    ImportJob,
+    Message,
+    refuse_comma,
+)
 from apps.common.serializer_fields import (
     JSONObjectField,
     StrictBooleanField,
@@ -18,6 +27,9 @@ from apps.common.serializer_fields import (
     StrictSerializer,
     TextField,
 )
+
+# Fields of a chat that say where it stands in the list. Changing them is no write to the chat.
+ORGANIZATION_FIELDS = ("pinned", "archived", "tags")
 
 
 def chat_document(chat: Chat) -> dict[str, Any]:
@@ -32,7 +44,11 @@ def chat_document(chat: Chat) -> dict[str, Any]:
         "parent": str(chat.parent_id) if chat.parent_id else None,
         "parent_index": chat.parent_index,
         "is_checkpoint": chat.is_checkpoint,
+        "pinned": chat.pinned,
+        "archived": chat.archived,
+        "tags": chat.tags,
         "last_active": timestamp(chat.last_active),
+        "last_used": timestamp(chat.last_used),
         "deleted_at": timestamp(chat.deleted_at),
         "created_at": timestamp(chat.created_at),
         "updated_at": timestamp(chat.updated_at),
@@ -130,7 +146,11 @@ class ChatSerializer(serializers.Serializer[Chat]):
     parent = serializers.UUIDField(allow_null=True)  # type: ignore[assignment]
     parent_index = serializers.IntegerField(allow_null=True)
     is_checkpoint = serializers.BooleanField()
+    pinned = serializers.BooleanField()
+    archived = serializers.BooleanField()
+    tags = serializers.ListField(child=serializers.CharField())
     last_active = serializers.DateTimeField()
+    last_used = serializers.DateTimeField(help_text="When its owner last wrote to it, changed or imported it.")
     deleted_at = serializers.DateTimeField(allow_null=True, help_text="When it was put into the bin.")
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
@@ -149,10 +169,22 @@ class OwnedCharacterField(serializers.PrimaryKeyRelatedField[Character]):
         return Character.objects.for_owner(self.context["request"].user)
 
 
+class TagsField(serializers.ListField):
+    """The tags of a chat. Repeated ones are left out."""
+
+    child = TextField(max_length=MAX_TAG_LENGTH, allow_blank=False, validators=[refuse_comma])
+
+    def to_internal_value(self, data: Any) -> list[str]:
+        return list(dict.fromkeys(super().to_internal_value(data)))
+
+
 class ChatUpdateSerializer(StrictSerializer):
     title = TextField(max_length=200, allow_blank=False, required=False)
     character = OwnedCharacterField(required=False)
     user_name = TextField(max_length=200, required=False)
+    pinned = StrictBooleanField(required=False)
+    archived = StrictBooleanField(required=False)
+    tags = TagsField(max_length=MAX_TAGS, required=False)
 
 
 class ChatCreateSerializer(StrictSerializer):

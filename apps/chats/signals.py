@@ -37,5 +37,11 @@ chat_deleted = Signal()
 chat_restored = Signal()
 chat_purged = Signal()
 
+# Sent with ``owner_id`` inside the transaction that pins, archives, tags, deletes or restores chats.
+chat_list_changed = Signal()
+
+# Sent with ``character``, about to be deleted, and ``into``, which gets all that belongs to it, inside the transaction.
+characters_merged = Signal()
+
 # Sent with ``chat``, locked and not yet changed, inside the transaction of a write that skips the integrity check.
 before_forced_write = Signal()

@@ -59,6 +59,13 @@ def sweep_import_jobs(**kwargs: Any) -> None:
     import_jobs.delete_ended_import_jobs(timezone.now())
 
 
+def request_decided_import(job: ImportJob, existing: str) -> None:
+    """Queue a paused import again with ``decide``, and send it to a worker after the commit."""
+    with transaction.atomic():
+        import_jobs.decide(job, existing)
+        run_import_job.delay_on_commit(job_id=str(job.pk))
+
+
 def request_import(owner: Owner, upload: UploadedFile, **options: Any) -> ImportJob:
     """Create an import with ``create_import_job``, and send it to a worker after the commit."""
     with transaction.atomic():

@@ -2,7 +2,17 @@
 
 from django.urls import include, path
 
-from apps.chats.views import characters, chat_list, conversation, importing, lorebooks, participants, scenes, tools
+from apps.chats.views import (
+    characters,
+    chat_list,
+    conversation,
+    importing,
+    lorebooks,
+    organizing,
+    participants,
+    scenes,
+    tools,
+)
 
 CHAT = "chats/<uuid:chat_id>/"
 MESSAGE = f"{CHAT}messages/<uuid:message_id>/"
@@ -11,12 +21,16 @@ LOREBOOK = "lorebooks/<uuid:lorebook_id>/"
 
 chat_urls = [
     path("", chat_list.index, name="index"),
+    path("welcome/end/", chat_list.end_welcome, name="end-welcome"),
     path("chats/new/", chat_list.new, name="new"),
     path("chats/import/", importing.import_files, name="import"),
     path("imports/", importing.index, name="imports"),
     path("imports/<uuid:job_id>/", importing.detail, name="import-job"),
+    path("imports/<uuid:job_id>/decide/", importing.decide, name="decide-import"),
     path("imports/<uuid:job_id>/cancel/", importing.cancel, name="cancel-import"),
     path("chats/sample/", importing.open_sample, name="sample"),
+    path("chats/organize/undo/<uuid:undo_id>/", organizing.undo, name="undo-organize"),
+    path("chats/organize/<str:action>/", organizing.organize, name="organize"),
     path("chats/deleted/", chat_list.deleted, name="deleted"),
     path(CHAT, conversation.detail, name="detail"),
     path(f"{CHAT}window/", conversation.window, name="window"),
@@ -54,6 +68,7 @@ character_urls = [
     path(CHARACTER, characters.detail, name="detail"),
     path(f"{CHARACTER}edit/", characters.edit, name="edit"),
     path(f"{CHARACTER}delete/", characters.delete, name="delete"),
+    path(f"{CHARACTER}merge/", characters.merge, name="merge"),
     path(f"{CHARACTER}start/", characters.start, name="start"),
     path(LOREBOOK, lorebooks.detail, name="lorebook"),
     path(f"{LOREBOOK}delete/", lorebooks.delete, name="lorebook-delete"),

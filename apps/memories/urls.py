@@ -9,6 +9,7 @@ READ_ONLY = {"http_method_names": ["get", "head"]}
 
 urlpatterns = [
     path("", memories.index, name="index"),
+    path("welcome/", memories.welcome, name="welcome"),
     path("search/", memories.search_everything, name="search"),
     path("merge/", merging.merge, name="merge"),
     path("chosen/", selection.change, name="change-chosen"),

@@ -22,6 +22,11 @@ def notify_run_changed(job: Any, state: str, **kwargs: Any) -> None:
     _notify(job.owner_id, "run", {"chat": str(job.chat_id), "run": str(job.pk), "state": state})
 
 
+def notify_chat_list_changed(owner_id: UUID, **kwargs: Any) -> None:
+    """Receive ``chat_list_changed``: notify clients when its transaction commits."""
+    _notify(owner_id, "chats", {})
+
+
 def notify_settings_changed(owner_id: UUID, rev: int, integrity: UUID) -> None:
     """Notify clients of a change of settings when the current transaction commits."""
     _notify(owner_id, "settings", {"rev": rev, "integrity": str(integrity)})

@@ -5,6 +5,7 @@ import "./requests.js";
 import "./forms.js";
 import "./keys.js";
 import "./drop.js";
+import "./chat-list.js";
 import "./conversation.js";
 import "./drafts.js";
 import "./live.js";

@@ -191,3 +191,31 @@ def test_a_lorebook_is_read_and_deleted(alice, site):
     assert "Coast" in site.get("/characters/").content.decode()
     assert site.post(f"/lorebooks/{book.pk}/delete/")["Location"] == "/characters/"
     assert not Lorebook.objects.for_owner(alice).exists()
+
+
+# The same card again
+
+
+def test_the_same_card_is_the_same_character(alice, site):
+    card = {"name": "Mira", "description": "A guide.", "first_mes": "Come in."}
+    for _ in range(3):
+        reply = site.post("/characters/import/", {"file": upload(card, "mira.json")}, follow=True)
+    assert "Mira is among your characters already." in reply.content.decode()
+    assert Character.objects.for_owner(alice).count() == 1
+    site.post("/chats/import/", {"file": upload(card, "mira.json")})
+    assert Character.objects.for_owner(alice).count() == 1
+
+
+def test_a_card_fills_the_character_that_an_imported_chat_named(alice, site):
+    mira = make_character(alice, "Mira")
+    site.post("/characters/import/", {"file": upload({"name": "Mira", "description": "A guide."}, "mira.json")})
+    assert Character.objects.for_owner(alice).get().pk == mira.pk
+    mira.refresh_from_db()
+    assert mira.description == "A guide."
+
+
+def test_another_card_of_the_same_name_is_another_character(alice, site):
+    for description in ("A guide.", "A thief."):
+        card = {"name": "Mira", "description": description}
+        site.post("/characters/import/", {"file": upload(card, "mira.json")})
+    assert Character.objects.for_owner(alice).filter(name="Mira").count() == 2

@@ -241,3 +241,39 @@ def test_a_token_for_reading_does_not_write(alice: APIClient, chat: dict[str, An
     reader = client_of(alice.user, scope="read")
     assert reader.get(f"/api/v1/chats/{chat['id']}/").status_code == 200
     assert reader.patch(f"/api/v1/chats/{chat['id']}/", {"title": "x"}).status_code == 403
+
+
+# Where a chat stands in the list
+
+
+def test_a_chat_is_pinned_archived_and_tagged_without_a_write_to_it(alice: APIClient) -> None:
+    chat = alice.post("/api/v1/chats/", {"title": "One"}).json()
+    reply = alice.patch(f"/api/v1/chats/{chat['id']}/", {"pinned": True, "archived": True, "tags": ["a", "b", "a"]})
+    assert reply.status_code == 200, reply.content
+    body = reply.json()
+    assert (body["pinned"], body["archived"], body["tags"]) == (True, True, ["a", "b"])
+    assert (body["integrity"], body["rev"]) == (chat["integrity"], chat["rev"])
+
+
+@pytest.mark.parametrize(
+    "fields", [{"tags": ["a,b"]}, {"tags": [""]}, {"tags": ["x" * 51]}, {"tags": [str(n) for n in range(21)]}]
+)
+def test_tags_have_limits(alice: APIClient, fields: dict[str, Any]) -> None:
+    chat = alice.post("/api/v1/chats/", {"title": "One"}).json()
+    reply = alice.patch(f"/api/v1/chats/{chat['id']}/", fields)
+    assert reply.status_code == 400
+    assert reply.json()["errors"][0]["pointer"].startswith("/tags")
+
+
+def test_the_list_is_filtered_by_tag_pin_and_archive(alice: APIClient) -> None:
+    first, second = (alice.post("/api/v1/chats/", {"title": title}).json() for title in ("First", "Second"))
+    alice.patch(f"/api/v1/chats/{first['id']}/", {"pinned": True, "archived": True, "tags": ["dark"]})
+
+    def found(query: str) -> set[str]:
+        return {chat["id"] for chat in alice.get(f"/api/v1/chats/?{query}").json()["results"]}
+
+    both = {first["id"], second["id"]}
+    assert found("") == both
+    assert found("tag=dark") == found("pinned=true") == found("archived=true") == {first["id"]}
+    assert found("archived=false") == found("pinned=false") == {second["id"]}
+    assert found("tag=other") == set()

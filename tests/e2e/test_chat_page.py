@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Browser, Locator, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
@@ -29,7 +30,7 @@ TOP_OF = "turn => turn.getBoundingClientRect().top"
 
 @pytest.fixture
 def alice(transactional_db) -> User:
-    return User.objects.create_user("alice@example.com", PASSWORD)
+    return User.objects.create_user("alice@example.com", PASSWORD, welcomed_at=timezone.now())
 
 
 @pytest.fixture

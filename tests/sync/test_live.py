@@ -19,7 +19,16 @@ from apps.accounts.models import User
 from apps.accounts.operations import create_token, revoke_token
 from apps.chats.locking import Guard
 from apps.chats.models import Chat
-from apps.chats.operations import Patch, append_messages, create_chat, patch_messages
+from apps.chats.operations import (
+    Patch,
+    append_messages,
+    create_chat,
+    delete_chat,
+    organize_chats,
+    patch_messages,
+    restore_chat,
+)
+from apps.chats.operations.organizing import Action
 from apps.common import jobs
 from apps.common.document_patches import DocumentPatch
 from apps.extraction import pipeline, runs
@@ -150,6 +159,20 @@ def test_runs_are_sent_as_events_when_they_start_pause_and_end(server: WebServer
             listener.wait_for(lambda it, number=number: len(it.events) == number)
     expected = [{"chat": str(chat.pk), "run": str(run.pk), "state": state} for state in states]
     assert listener.events == [("run", data) for data in expected]
+
+
+def test_a_change_of_the_list_is_sent_as_an_event(server: WebServer, alice: User, chat: Chat) -> None:
+    changes = (
+        lambda: organize_chats(alice, [chat.pk], Action.ARCHIVE),
+        lambda: delete_chat(chat),
+        lambda: restore_chat(alice, chat.pk),
+    )
+    with client_of(server, alice) as client:
+        listener = Listener(client)
+        for number, change in enumerate(changes, start=1):
+            change()
+            listener.wait_for(lambda it, number=number: len(it.events) == number)
+    assert listener.events == [("chats", {})] * 3
 
 
 def test_other_users_get_no_events(server: WebServer, alice: User, chat: Chat) -> None:

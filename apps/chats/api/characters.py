@@ -73,6 +73,7 @@ class ImportedCardsSerializer(serializers.Serializer[Any]):
     characters = CharacterSerializer(many=True)
     lorebooks = LorebookSerializer(many=True)
     report = FileReportSerializer()
+    existed = serializers.BooleanField(help_text="The character was imported from the same card before.")
 
 
 class CharacterListView(generics.ListCreateAPIView[Character]):

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats.api.uploads import check_content_length
+from apps.chats.models import ImportJob
 from apps.chats.serializers import ChatSerializer, OwnedCharacterField, chat_document
 from apps.chats.transfer.imports import import_chats
 from apps.common.serializer_fields import StrictSerializer, TextField, read_body
@@ -20,6 +21,11 @@ class ImportSerializer(StrictSerializer):
     file = serializers.FileField(allow_empty_file=True)
     title = TextField(max_length=200, default="", help_text="Default: the name of the file.")
     character = OwnedCharacterField(default=None, help_text="Default: the character named in the file.")
+    existing = serializers.ChoiceField(
+        choices=[ImportJob.Existing.COPY, ImportJob.Existing.UPDATE],
+        default=ImportJob.Existing.COPY,
+        help_text="What becomes of a chat that is stored already, with the same character and beginning.",
+    )
 
 
 class SkippedLineSerializer(serializers.Serializer[Any]):
@@ -37,6 +43,9 @@ class ReportSerializer(serializers.Serializer[Any]):
 class ImportedSerializer(serializers.Serializer[Any]):
     chats = ChatSerializer(many=True)
     report = ReportSerializer()
+    updated = serializers.ListField(
+        child=serializers.UUIDField(), help_text="Those of the chats that were stored already and are updated."
+    )
 
 
 class ChatImportView(APIView):
@@ -50,4 +59,5 @@ class ChatImportView(APIView):
         file = fields.pop("file")
         result = import_chats(request.user, file, filename=file.name, **fields)
         document = {"chats": [chat_document(chat) for chat in result.chats], "report": result.report.as_dict()}
+        document["updated"] = [str(pk) for pk in result.updated]
         return Response(document, status=status.HTTP_201_CREATED)

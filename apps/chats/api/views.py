@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics, serializers, status
@@ -11,9 +12,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.chats import operations
-from apps.chats.models import Chat
+from apps.chats.models import MAX_TAG_LENGTH, Chat
 from apps.chats.queries import MAX_WINDOW, access_chat, message_window
 from apps.chats.serializers import (
+    ORGANIZATION_FIELDS,
     ChatCreateSerializer,
     ChatSerializer,
     ChatUpdateSerializer,
@@ -25,15 +27,18 @@ from apps.common.pagination import NewestFirstPagination
 from apps.common.serializer_fields import read_body, read_query
 
 
-class ByActivity(NewestFirstPagination):
-    """Paginate chats by last activity, newest first."""
+class ByUse(NewestFirstPagination):
+    """Paginate chats by what was done last, newest first."""
 
-    ordering = ("-last_active", "-id")
+    ordering = ("-last_used", "-id")
 
 
 class ChatQuery(serializers.Serializer[Any]):
     q = serializers.CharField(required=False, allow_blank=True, max_length=500)
     character = serializers.UUIDField(required=False)
+    tag = serializers.CharField(required=False, max_length=MAX_TAG_LENGTH)
+    pinned = serializers.BooleanField(allow_null=True, default=None, help_text="By default both.")
+    archived = serializers.BooleanField(allow_null=True, default=None, help_text="By default both.")
     deleted = serializers.BooleanField(default=False, help_text="The chats in the bin instead of the others.")
 
 
@@ -50,13 +55,16 @@ class ChatDeletionQuery(serializers.Serializer[Any]):
 
 class ChatListView(generics.ListAPIView[Chat]):
     serializer_class = ChatSerializer
-    pagination_class = ByActivity
+    pagination_class = ByUse
 
     def get_queryset(self) -> Any:
         query = read_query(ChatQuery, self.request)
         chats = (Chat.in_bin if query["deleted"] else Chat.objects).for_owner(self.request.user)
         if query.get("character"):
             chats = chats.filter(character=query["character"])
+        if query.get("tag"):
+            chats = chats.filter(tags__contains=[query["tag"]])
+        chats = chats.filter(**{name: query[name] for name in ("pinned", "archived") if query[name] is not None})
         words = query.get("q")
         return chats.matching(words) if words else chats
 
@@ -80,7 +88,13 @@ class ChatView(APIView):
     def patch(self, request: Request, chat_id: UUID) -> Response:
         chat = access_chat(request.user, chat_id)
         body = read_body(ChatUpdateSerializer, request)
-        return Response(chat_document(operations.update_chat(chat, **body)))
+        organization = {name: body.pop(name) for name in ORGANIZATION_FIELDS if name in body}
+        with transaction.atomic():
+            if body:
+                operations.update_chat(chat, **body)
+            if organization:
+                operations.organize_chat(chat, **organization)
+        return Response(chat_document(chat))
 
     @extend_schema(parameters=[ChatDeletionQuery], responses={204: None})
     def delete(self, request: Request, chat_id: UUID) -> Response:

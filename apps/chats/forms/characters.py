@@ -1,9 +1,10 @@
 """Forms of the character pages."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
+from django.db.models import Case, When
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
@@ -17,6 +18,34 @@ TEXT_FIELDS = (
 )
 LIST_FIELDS = ("alternate_greetings", "group_only_greetings", "tags")
 MAX_NAME = 200  # characters
+
+
+class CharacterField(forms.ModelChoiceField):
+    """One of the user's characters, which may have the same name."""
+
+    def label_from_instance(self, obj: Character) -> str:
+        return f"{obj.name}, {obj.chats.count()} chats, created {obj.created_at:%Y-%m-%d}"
+
+
+class MergeForm(forms.Form):
+    """The character that another one is merged into, and the typed name of the one that goes."""
+
+    into = CharacterField(queryset=Character.objects.none(), label="Keep", empty_label=None)
+    name = forms.CharField(max_length=MAX_NAME, label="To confirm, type the name of the one that goes", strip=True)
+
+    def __init__(self, character: Character, data: Any = None) -> None:
+        super().__init__(data)
+        self.character = character
+        others = Character.objects.for_owner(character.owner_id).exclude(pk=character.pk)
+        into = cast(CharacterField, self.fields["into"])
+        # Its namesakes first: they are what is merged as a rule.
+        into.queryset = others.order_by(Case(When(name=character.name, then=0), default=1), "name", "pk")
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if name != self.character.name.strip():
+            raise forms.ValidationError("This is not its name.")
+        return name
 
 
 class TextListWidget(forms.Widget):

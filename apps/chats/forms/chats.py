@@ -10,7 +10,8 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.chats.dates import timestamp
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
-from apps.chats.models import Chat, Message
+from apps.chats.models import MAX_TAG_LENGTH, MAX_TAGS, Chat, Message, refuse_comma
+from apps.chats.operations.organizing import Action
 from apps.chats.operations.patches import Patch
 from apps.chats.scenes import SceneBreak
 
@@ -30,6 +31,24 @@ class TextField(forms.CharField):
         super().validate(value.strip())
 
 
+class TagsField(forms.CharField):
+    """Tags, separated by commas. Repeated ones are left out."""
+
+    def to_python(self, value: Any) -> list[str]:  # type: ignore[override]
+        tags = (tag.strip() for tag in str(super().to_python(value)).split(","))
+        return list(dict.fromkeys(tag for tag in tags if tag))
+
+    def validate(self, value: list[str]) -> None:
+        if len(value) > MAX_TAGS:
+            raise forms.ValidationError(f"A chat can have {MAX_TAGS} tags.")
+        if any(len(tag) > MAX_TAG_LENGTH for tag in value):
+            raise forms.ValidationError(f"A tag can have {MAX_TAG_LENGTH} characters.")
+
+    def run_validators(self, value: Any) -> None:
+        for tag in value:
+            super().run_validators(tag)
+
+
 class SearchForm(forms.Form):
     """The search words in ``?q=``."""
 
@@ -38,6 +57,46 @@ class SearchForm(forms.Form):
     def words(self) -> str:
         """Return the words, or nothing if they can't be searched for."""
         return str(self.cleaned_data["q"]) if self.is_valid() else ""
+
+
+class ChatListForm(SearchForm):
+    """The words, the tag and the archive that a list of chats is filtered by. An invalid filter is ignored."""
+
+    tag = forms.CharField(required=False, max_length=MAX_TAG_LENGTH)
+    archived = forms.BooleanField(required=False)
+
+    def filters(self) -> dict[str, Any]:
+        """Return the arguments of ``queries.list_chats``. A search by words finds archived chats too."""
+        words = self.words()
+        archived = bool(self.cleaned_data.get("archived"))
+        return {
+            "words": words,
+            "tag": self.cleaned_data.get("tag", ""),
+            "archived": archived or (None if words else False),
+        }
+
+
+class IdsField(forms.Field):
+    """Several ids."""
+
+    widget = forms.MultipleHiddenInput
+
+    def to_python(self, value: Any) -> list[UUID]:
+        try:
+            return [UUID(item) for item in value or ()]
+        except ValueError:
+            raise forms.ValidationError("This is not an id.") from None
+
+
+class OrganizeForm(forms.Form):
+    """The chats that an action applies to, and the tag that it adds or removes."""
+
+    chat = IdsField()
+    tag = forms.CharField(max_length=MAX_TAG_LENGTH, required=False, validators=[refuse_comma])
+
+    def __init__(self, data: Any, action: Action) -> None:
+        super().__init__(data)
+        self.fields["tag"].required = action in (Action.TAG, Action.UNTAG)
 
 
 class NewChatForm(forms.Form):
@@ -49,10 +108,11 @@ class NewChatForm(forms.Form):
 class ChatForm(forms.Form):
     title = forms.CharField(max_length=200)
     user_name = forms.CharField(max_length=200, required=False, label="Your name in the chat")
+    tags = TagsField(required=False, help_text="Separated by commas. The list of chats can be filtered by them.")
 
     @classmethod
     def from_chat(cls, chat: Chat) -> "ChatForm":
-        return cls(initial={"title": chat.title, "user_name": chat.user_name})
+        return cls(initial={"title": chat.title, "user_name": chat.user_name, "tags": ", ".join(chat.tags)})
 
 
 class PositionForm(forms.Form):

@@ -75,6 +75,10 @@ class Migration(migrations.Migration):
                 ('settled_rev', models.PositiveBigIntegerField(default=0, editable=False, help_text='The rev up to which the background work for its changes has been started.')),
                 ('message_count', models.PositiveIntegerField(default=0, editable=False)),
                 ('last_active', models.DateTimeField(default=django.utils.timezone.now)),
+                ('last_used', models.DateTimeField(default=django.utils.timezone.now, editable=False, help_text='When its owner last wrote to it, changed or imported it.')),
+                ('pinned', models.BooleanField(default=False, help_text='First in the list.')),
+                ('archived', models.BooleanField(default=False, help_text='Not in the list, but in the archive.')),
+                ('tags', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=50), blank=True, default=list, size=None)),
                 ('is_group', models.BooleanField(default=False, help_text='The chat has participants.')),
                 ('parent_index', models.PositiveIntegerField(blank=True, help_text='Index of the last message copied from the parent.', null=True)),
                 ('is_checkpoint', models.BooleanField(default=False, help_text='A branch saved to return to later.')),
@@ -127,6 +131,8 @@ class Migration(migrations.Migration):
                 ('started_at', models.DateTimeField(blank=True, null=True)),
                 ('finished_at', models.DateTimeField(blank=True, null=True)),
                 ('filename', models.CharField(max_length=255)),
+                ('existing', models.CharField(choices=[('copy', 'Import it as a second copy'), ('update', 'Update the chat that is stored'), ('ask', 'Pause and ask')], default='copy', max_length=8)),
+                ('matches', apps.common.fields.OrderedJSONField(blank=True, default=list, help_text='Of a paused import: the chats that are stored already.')),
                 ('file', models.FileField(blank=True, help_text='Removed when the job has ended.', upload_to='imports/')),
                 ('title', models.CharField(blank=True, default='', max_length=200)),
                 ('messages', models.PositiveBigIntegerField(default=0, help_text='Read so far.')),
@@ -236,7 +242,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='chat',
-            index=models.Index(fields=['owner', '-last_active', '-id'], name='chat_owner_active'),
+            index=models.Index(fields=['owner', '-last_used', '-id'], name='chat_owner_used'),
         ),
         migrations.AddIndex(
             model_name='chat',
@@ -249,6 +255,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='chat',
             constraint=models.CheckConstraint(condition=models.Q(('keeps_memories', False), ('deleted_at__isnull', False), _connector='OR'), name='chat_keeps_memories_in_bin'),
+        ),
+        migrations.AddConstraint(
+            model_name='chat',
+            constraint=models.CheckConstraint(condition=models.Q(('tags__len__lte', 20)), name='chat_tags_limit'),
         ),
         migrations.AddIndex(
             model_name='lorebook',

@@ -10,10 +10,11 @@ from apps.chats.operations.bin import restore_chat as restore_chat
 from apps.chats.operations.branches import branch_chat as branch_chat
 from apps.chats.operations.change_log import trim_change_logs as trim_change_logs
 from apps.chats.operations.characters import create_character as create_character
-from apps.chats.operations.characters import create_character_from_card as create_character_from_card
 from apps.chats.operations.characters import delete_character as delete_character
 from apps.chats.operations.characters import delete_character_image as delete_character_image
+from apps.chats.operations.characters import fill_character_from_card as fill_character_from_card
 from apps.chats.operations.characters import find_or_create_character as find_or_create_character
+from apps.chats.operations.characters import merge_characters as merge_characters
 from apps.chats.operations.characters import set_character_image as set_character_image
 from apps.chats.operations.characters import update_character as update_character
 from apps.chats.operations.chats import create_chat as create_chat
@@ -28,6 +29,8 @@ from apps.chats.operations.messages import append_messages as append_messages
 from apps.chats.operations.messages import patch_messages as patch_messages
 from apps.chats.operations.messages import store_messages as store_messages
 from apps.chats.operations.metadata import patch_metadata as patch_metadata
+from apps.chats.operations.organizing import organize_chat as organize_chat
+from apps.chats.operations.organizing import organize_chats as organize_chats
 from apps.chats.operations.participants import add_member as add_member
 from apps.chats.operations.participants import add_participant as add_participant
 from apps.chats.operations.participants import remove_participant as remove_participant

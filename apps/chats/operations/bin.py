@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from apps.chats.locking import lock_chat
 from apps.chats.models import Character, Chat
-from apps.chats.signals import chat_deleted, chat_purged, chat_restored
+from apps.chats.signals import chat_deleted, chat_list_changed, chat_purged, chat_restored
 from apps.common.jobs import lock_owner
 from apps.common.problems import Missing
 from apps.common.scoping import Owner, system_scope
@@ -34,6 +34,7 @@ def _move_to_bin(chat: Chat, keep_memories: bool) -> None:
     chat.deleted_at, chat.keeps_memories = timezone.now(), keep_memories
     chat.save(update_fields=["deleted_at", "keeps_memories"])
     chat_deleted.send(sender=Chat, chat=chat)
+    chat_list_changed.send(sender=Chat, owner_id=chat.owner_id)
 
 
 @transaction.atomic
@@ -43,6 +44,7 @@ def restore_chat(owner: Owner, chat_id: UUID) -> Chat:
     chat.deleted_at, chat.keeps_memories = None, False
     chat.save(update_fields=["deleted_at", "keeps_memories", "updated_at"])
     chat_restored.send(sender=Chat, chat=chat)
+    chat_list_changed.send(sender=Chat, owner_id=chat.owner_id)
     return chat
 
 

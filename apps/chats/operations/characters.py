@@ -6,8 +6,10 @@ from django.db import transaction
 from django.db.models import Q
 
 from apps.chats.formats.cards.reading import ParsedCard
-from apps.chats.models import Character, CharacterImage, Chat, Participant
+from apps.chats.models import Character, CharacterImage, Chat, ImportJob, Lorebook, Participant
 from apps.chats.operations.lorebooks import store_book
+from apps.chats.signals import characters_merged, chat_list_changed
+from apps.common.problems import Invalid, Missing
 from apps.common.scoping import Owner, owner_id_of
 
 
@@ -17,14 +19,17 @@ def create_character(owner: Owner, *, name: str, **fields: Any) -> Character:
 
 
 @transaction.atomic
-def create_character_from_card(owner: Owner, parsed: ParsedCard, name: str) -> Character:
-    """Create a character with its picture and its lorebook. ``name`` is used if the card has none."""
-    fields = parsed.fields | {"name": parsed.fields["name"] or name}
-    character = create_character(owner, **fields, card=parsed.card)
+def fill_character_from_card(character: Character, parsed: ParsedCard) -> Character:
+    """Give a character without a card the fields, the picture and the lorebook of one.
+
+    It keeps its name if the card has none.
+    """
+    fields = parsed.fields | {"name": parsed.fields["name"] or character.name}
+    update_character(character, **fields, card=parsed.card)
     if parsed.picture is not None:
         set_character_image(character, parsed.picture, parsed.media_type)
     if parsed.book is not None:
-        store_book(owner, parsed.book, character.name, character)
+        store_book(character.owner_id, parsed.book, character.name, character)
     return character
 
 
@@ -43,6 +48,36 @@ def delete_character(character: Character) -> None:
         rows = chats.for_owner(character.owner_id).filter(Q(character=character) | Q(pk__in=takes_part.values("chat")))
         list(rows.order_by("pk").select_for_update().values_list("pk"))
     character.delete()
+
+
+@transaction.atomic
+def merge_characters(character: Character, into: Character) -> Character:
+    """Move all that belongs to a character to another one, and delete it. It can't be undone.
+
+    Chats, in the bin too, places in groups and what is remembered are moved; picture and lorebook only if ``into`` has
+    none, and a second lorebook stays without a character. Raise Invalid if the two are the same or have other owners.
+    """
+    if character.pk == into.pk or character.owner_id != into.owner_id:
+        raise Invalid.at("/into", "It must be another one of your characters.")
+    owner_id = character.owner_id
+    # In one order, so that two merges of the same characters don't wait for each other.
+    rows = Character.objects.for_owner(owner_id).filter(pk__in=[character.pk, into.pk])
+    if len(rows.select_for_update().order_by("pk")) < 2:
+        raise Missing("There is no such character.")
+    for chats in (Chat.objects, Chat.in_bin):
+        chats.for_owner(owner_id).filter(character=character).update(character=into)
+    for model in (Participant, ImportJob):
+        model.objects.for_owner(owner_id).filter(character=character).update(character=into)
+    has_image = CharacterImage.objects.for_owner(owner_id).filter(character=into).exists()
+    if not has_image:
+        CharacterImage.objects.for_owner(owner_id).filter(character=character).update(character=into)
+    books = Lorebook.objects.for_owner(owner_id)
+    has_book = books.filter(character=into).exists()
+    books.filter(character=character).update(character=None if has_book else into)
+    characters_merged.send(sender=Character, character=character, into=into)
+    character.delete()
+    chat_list_changed.send(sender=Chat, owner_id=owner_id)
+    return into
 
 
 @transaction.atomic

@@ -85,6 +85,7 @@ def update_chat(chat: Chat, **fields: Any) -> Chat:
     chat.header_layout = forget_layout(chat.header_layout, header_keys)
     for name, value in changed.items():
         setattr(chat, name, value)
-    chat.save(update_fields=[*changed, "header_layout"])
+    chat.last_used = timezone.now()
+    chat.save(update_fields=[*changed, "header_layout", "last_used"])
     record_change(chat, ChatChange.Kind.DETAILS)
     return chat

@@ -13,7 +13,7 @@ from apps.chats.formats.cards.reading import ParsedCardFile, UnreadableCard, rea
 from apps.chats.formats.cards.writing import as_png, blank_picture, write_png
 from apps.chats.formats.layout import dump
 from apps.chats.models import Character, Lorebook
-from apps.chats.operations import create_character_from_card, store_book
+from apps.chats.operations import create_character, fill_character_from_card, store_book
 from apps.chats.queries import image_of, lorebook_of
 from apps.chats.transfer.filenames import safe_filename, title_from_filename
 from apps.common.problems import Invalid, TooLarge
@@ -30,18 +30,26 @@ class CardImportResult:
     report: dict[str, Any]
     characters: list[Character] = field(default_factory=list)
     lorebooks: list[Lorebook] = field(default_factory=list)
+    existed: bool = False  # the character has been imported from the same card before
 
 
 @transaction.atomic
 def import_card(owner: Owner, file: BinaryIO, *, filename: str) -> CardImportResult:
     """Create the character in a file, with its lorebook and picture, or the lorebook if the file is one.
 
-    Raise Invalid if the file is neither, TooLarge beyond 64 MiB.
+    A character that was imported from the same card is returned as it is. One of the same name without a card, as an
+    import of a chat creates it, gets the card. Raise Invalid if the file is neither, TooLarge beyond 64 MiB.
     """
     parsed = _read(file)
     if parsed.card is None:
         return _import_book(owner, parsed, filename)
-    character = create_character_from_card(owner, parsed.card, title_from_filename(filename) or "Unnamed")
+    name = title_from_filename(filename) or "Unnamed"
+    namesakes = list(Character.objects.for_owner(owner).filter(name=parsed.card.fields["name"] or name).order_by("pk"))
+    for character in namesakes:
+        if character.card == parsed.card.card:
+            return CardImportResult(_report(parsed), [character], list(character.lorebooks.all()), existed=True)
+    character = next(filter(_is_bare, namesakes), None) or create_character(owner, name=name)
+    fill_character_from_card(character, parsed.card)
     return CardImportResult(_report(parsed), [character], list(character.lorebooks.all()))
 
 
@@ -56,6 +64,12 @@ def _import_book(owner: Owner, parsed: ParsedCardFile, filename: str) -> CardImp
     if book is None:
         raise Invalid.at("/file", "There is no lorebook in this card.")
     return CardImportResult(_report(parsed), [], [store_book(owner, book, title_from_filename(filename) or "Lorebook")])
+
+
+def _is_bare(character: Character) -> bool:
+    """Return whether a character has nothing but a name."""
+    is_filled = character.card or any(getattr(character, name) for name in FIELDS if name != "name")
+    return not is_filled and image_of(character) is None and lorebook_of(character) is None
 
 
 def _read(file: BinaryIO) -> ParsedCardFile:

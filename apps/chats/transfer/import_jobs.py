@@ -6,6 +6,7 @@ and the next worker starts from the beginning.
 
 import datetime as dt
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO, cast
 from uuid import UUID
@@ -15,7 +16,8 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import OperationalError, connection, transaction
 
 from apps.chats.models import Character, ImportJob
-from apps.chats.transfer.imports import import_chats
+from apps.chats.transfer.imports import AlreadyImported, import_chats
+from apps.chats.transfer.repeats import Match
 from apps.common import jobs
 from apps.common.problems import Invalid, Missing, Problem, TooLarge
 from apps.common.scoping import Owner, owner_id_of, system_scope
@@ -27,20 +29,48 @@ STRAY_RETENTION = dt.timedelta(days=1)  # for files without a job, whose job may
 
 
 def create_import_job(
-    owner: Owner, upload: UploadedFile, *, title: str = "", character: Character | None = None
+    owner: Owner,
+    upload: UploadedFile,
+    *,
+    title: str = "",
+    character: Character | None = None,
+    existing: str = ImportJob.Existing.COPY,
+    matches: Sequence[Match] = (),
 ) -> ImportJob:
-    """Store the file and create its job. Raise Invalid for an empty file, TooLarge beyond IMPORT_MAX_BYTES."""
+    """Store the file and create its job, which is paused if ``matches`` are known.
+
+    Raise Invalid for an empty file, TooLarge beyond IMPORT_MAX_BYTES.
+    """
     size = upload.size or 0
     if size > settings.IMPORT_MAX_BYTES:
         raise TooLarge(f"The file is larger than {settings.IMPORT_MAX_BYTES} bytes.")
     if not size:
         raise Invalid.at("/file", "The file is empty.")
     filename = (upload.name or "chat")[-255:]
-    job = ImportJob(owner_id=owner_id_of(owner), filename=filename, title=title, character=character, total=size)
+    job = ImportJob(
+        owner_id=owner_id_of(owner),
+        filename=filename,
+        title=title,
+        character=character,
+        existing=existing,
+        matches=[match.as_dict() for match in matches],
+        state=ImportJob.State.PAUSED if matches else ImportJob.State.QUEUED,
+        total=size,
+    )
     # Stored under the job's id: the original name may be private.
     job.file.save(str(job.pk), upload, save=False)
     job.save(force_insert=True)
     return job
+
+
+def decide(job: ImportJob, existing: str) -> ImportJob:
+    """Queue a paused import again, with what becomes of chats that are stored already.
+
+    Do nothing if it is not paused.
+    """
+    rows = ImportJob.objects.for_owner(job.owner_id).filter(pk=job.pk, state=ImportJob.State.PAUSED)
+    rows.update(existing=existing, matches=[])
+    return jobs.resume(job)
 
 
 def access_import_job(owner: Owner, job_id: UUID) -> ImportJob:
@@ -59,11 +89,18 @@ def run_import_job(job_id: UUID) -> None:
 
 
 def run_claimed_import_job(job: ImportJob) -> None:
-    """Import the file of a claimed job, from the beginning. An unreadable file fails the job."""
+    """Import the file of a claimed job, from the beginning. An unreadable file fails the job.
+
+    The job is paused if it is to ask what becomes of chats that are stored already.
+    """
     try:
         with jobs.fail_on_error(job, Problem):
             jobs.heartbeat(job, done=0, messages=0)
-            _import(job)
+            try:
+                _import(job)
+            except AlreadyImported as found:
+                matches = [match.as_dict() for match in found.matches]
+                jobs.postpone(job, "", None, done=0, messages=0, matches=matches)
     finally:
         remove_file_if_ended(job)
 
@@ -78,6 +115,7 @@ def _import(job: ImportJob) -> None:
                 filename=job.filename,
                 title=job.title,
                 character=job.character,
+                existing=job.existing,
                 job=job,
                 on_progress=lambda messages: progress.update(file.tell(), messages),
             )
@@ -144,14 +182,16 @@ class Progress:
 def remove_file_if_ended(job: ImportJob) -> None:
     """Remove the job's file, unless another worker still needs it."""
     rows = ImportJob.objects.for_owner(job.owner_id).filter(pk=job.pk)
-    if not rows.active().exists():
+    if not rows.open().exists():
         job.file.delete(save=False)
         rows.update(file="")
 
 
 def delete_ended_import_jobs(now: dt.datetime) -> None:
-    """Delete jobs that ended long ago, files of ended jobs, and files without a job."""
+    """Delete jobs that ended long ago, files of ended jobs, and files without a job. Cancel those nobody decides on."""
     with system_scope():
+        for job in ImportJob.objects.filter(state=jobs.Job.State.PAUSED, created_at__lt=now - JOB_RETENTION):
+            jobs.cancel(job)
         ended = ImportJob.objects.filter(state__in=jobs.TERMINAL_STATES)
         for job in ended.filter(finished_at__lt=now - FILE_RETENTION).exclude(file=""):
             remove_file_if_ended(job)

@@ -4,8 +4,9 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, BinaryIO
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
@@ -17,6 +18,7 @@ from apps.chats.locking import record_change
 from apps.chats.models import Character, Chat, ChatChange, ImportJob, Participant
 from apps.chats.operations import find_or_create_character, store_messages
 from apps.chats.transfer.filenames import MAX_TITLE, title_from_filename
+from apps.chats.transfer.repeats import Match, find_original, match_of, update_original
 from apps.common.problems import Invalid, TooLarge
 from apps.common.scoping import Owner, owner_id_of
 
@@ -27,12 +29,21 @@ MAX_SPEAKERS = 50
 ProgressCallback = Callable[[int], None]
 
 
+class AlreadyImported(Exception):
+    """Chats of a file are stored already, as ``matches``, and the import was to ask. Nothing was stored."""
+
+    def __init__(self, matches: list[Match]) -> None:
+        super().__init__(matches)
+        self.matches = matches
+
+
 @dataclass(frozen=True)
 class ImportResult:
-    """The chats created from a file, and the report of the parser."""
+    """The chats created from a file or updated, and the report of the parser. ``updated`` are ids of chats."""
 
     chats: list[Chat]
     report: Report
+    updated: list[UUID] = field(default_factory=list)
 
 
 @dataclass
@@ -69,10 +80,14 @@ def import_chats(
     filename: str,
     title: str = "",
     character: Character | None = None,
+    existing: str = ImportJob.Existing.COPY,
     job: ImportJob | None = None,
     on_progress: ProgressCallback = lambda messages: None,
 ) -> ImportResult:
     """Store the chats in ``file``, a seekable binary file, as new chats of ``owner``: all or none.
+
+    ``existing``, an ``ImportJob.Existing``, says what becomes of a chat that is stored already (see ``repeats``): a
+    copy, an update of the stored chat, or AlreadyImported is raised.
 
     The title defaults to the one in the file, then to its name. The character defaults to the one that the file
     names, then to the only speaker other than the user; with several speakers the chat becomes a group chat.
@@ -83,7 +98,8 @@ def import_chats(
     try:
         with transaction.atomic():
             fallback = title_from_filename(filename) or "Imported chat"
-            return _import(owner, file, title, fallback, on_progress, character=character, job=job)
+            options = {"character": character, "existing": existing, "job": job}
+            return _import(owner, file, title, fallback, on_progress, **options)
     except UnreadableFile as error:
         raise Invalid.at("/file", error.reason) from None
 
@@ -92,15 +108,42 @@ def _import(
     owner: Owner, file: BinaryIO, title: str, fallback: str, on_progress: ProgressCallback, **options: Any
 ) -> ImportResult:
     parsed = parse_file(file)
-    chats: list[Chat] = []
-    report = Report(parsed.report.format)
+    existing = options.pop("existing")
+    result = ImportResult([], Report(parsed.report.format))
+    matches: list[Match] = []
+    chats, report = result.chats, result.report
     for parsed_chat in parsed:
         chat_title = (title or parsed_chat.title or fallback)[:MAX_TITLE]
-        chats.append(_store(owner, parsed_chat, chat_title, on_progress=on_progress, before=report.messages, **options))
+        chat = _store(owner, parsed_chat, chat_title, on_progress=on_progress, before=report.messages, **options)
+        ids = [chat.pk for chat in chats]
+        original = None if existing == ImportJob.Existing.COPY else find_original(chat, excluded=ids)
+        if original is None:
+            # Without message ids: the change is the whole chat, which may have tens of thousands of messages.
+            record_change(chat, ChatChange.Kind.IMPORT)
+        elif existing == ImportJob.Existing.ASK:
+            matches.append(match_of(original, chat))
+        else:
+            chat = update_original(original, chat)
+            result.updated.append(chat.pk)
+        chats.append(chat)
         report.messages += parsed_chat.report.messages
         report.include(parsed_chat.report)
     report.include(parsed.report)
-    return ImportResult(chats, report)
+    if matches:
+        raise AlreadyImported(matches)
+    _order_by_activity(chats, options["job"])
+    return result
+
+
+def _order_by_activity(chats: list[Chat], job: ImportJob | None) -> None:
+    """Set the ``last_used`` of imported chats to now, in the order of their activity: a list is sorted by it.
+
+    Set also their job, which updated ones don't name yet.
+    """
+    now = timezone.now()
+    for position, chat in enumerate(sorted(chats, key=lambda chat: chat.last_active, reverse=True)):
+        chat.last_used, chat.import_job = now - timedelta(microseconds=position), job
+    Chat.objects.for_owner(chats[0].owner_id).bulk_update(chats, ["last_used", "import_job"], batch_size=1000)
 
 
 def _check_size(file: BinaryIO) -> None:
@@ -121,7 +164,10 @@ def _store(
     on_progress: ProgressCallback,
     before: int,
 ) -> Chat:
-    """Store a chat and its messages. ``before`` is the number of messages in earlier chats of the file."""
+    """Store a chat and its messages; the caller has to record the change.
+
+    ``before`` is the number of messages in earlier chats of the file.
+    """
     header = parsed.header
     chat = Chat.objects.create(
         owner_id=owner_id_of(owner), title=title, metadata=header.metadata, header_layout=header.layout, import_job=job
@@ -136,9 +182,7 @@ def _store(
     else:
         _make_group(chat, speakers)
     chat.last_active = min(speakers.last_sent or timezone.now(), timezone.now())
-    chat.save(update_fields=["user_name", "character", "is_group"])
-    # Without message ids: the change is the whole chat, which may have tens of thousands of messages.
-    record_change(chat, ChatChange.Kind.IMPORT)
+    chat.save(update_fields=["user_name", "character", "is_group", "message_count", "last_active"])
     return chat
 
 

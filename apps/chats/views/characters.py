@@ -15,9 +15,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from apps.accounts.models import User
 from apps.chats import operations
-from apps.chats.forms.characters import CharacterForm
+from apps.chats.forms.characters import CharacterForm, MergeForm
 from apps.chats.forms.chats import SearchForm
-from apps.chats.models import Lorebook
+from apps.chats.models import Character, Lorebook
 from apps.chats.pages.chat_list import chat_entries
 from apps.chats.queries import image_of, list_characters, list_chats, lorebook_of
 from apps.chats.transfer.cards import CardImportResult, import_card
@@ -44,7 +44,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, character_id: UUID) -> HttpResponse:
     character = own_character(request, character_id)
-    chats = list_chats(request.user).filter(character=character)[:MAX_LISTED_CHATS]
+    chats = list_chats(request.user, archived=None).filter(character=character)[:MAX_LISTED_CHATS]
     context = {
         "character": character,
         "image": image_of(character),
@@ -53,6 +53,7 @@ def detail(request: HttpRequest, character_id: UUID) -> HttpResponse:
         # Not in the template, where a language called "items" would hide the method.
         "notes": [(key, note) for key, note in character.creator_notes_multilingual.items() if isinstance(note, str)],
         "entries": chat_entries(request.user, chats),
+        "namesakes": Character.objects.for_owner(request.user).filter(name=character.name).exclude(pk=character.pk),
     }
     return render(request, "chats/characters/detail.html", context)
 
@@ -99,6 +100,20 @@ def delete(request: HttpRequest, character_id: UUID) -> HttpResponse:
 
 
 @login_required
+@require_http_methods(["GET", "POST"])
+def merge(request: HttpRequest, character_id: UUID) -> HttpResponse:
+    """Ask for the other character and for the name of this one, typed, then merge this one into the other."""
+    character = own_character(request, character_id)
+    form = MergeForm(character, request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        into = operations.merge_characters(character, form.cleaned_data["into"])
+        messages.success(request, f"The two are one. {into.name} has the chats and memories of both.")
+        return redirect("characters:detail", character_id=into.pk)
+    context = {"character": character, "form": form}
+    return render(request, "chats/characters/merge.html", context, status=400 if form.is_bound else 200)
+
+
+@login_required
 @require_POST
 def start(request: HttpRequest, character_id: UUID) -> HttpResponse:
     """Start a chat that opens with the character's greeting."""
@@ -135,6 +150,9 @@ def _import(request: HttpRequest, file: UploadedFile) -> CardImportResult | None
     except Problem as problem:
         messages.error(request, f"{name} was not imported. {problem.detail} Nothing from it was stored.")
         return None
+    if imported.existed:
+        messages.info(request, f"{imported.characters[0].name} is among your characters already.")
+        return imported
     warnings = imported.report["warnings"]
     messages.add_message(request, messages.WARNING if warnings else messages.SUCCESS, _summary(imported))
     return imported

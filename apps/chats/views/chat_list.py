@@ -1,22 +1,26 @@
 """List, create, rename, delete and restore chats."""
 
+from typing import cast
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from apps.accounts.models import User
 from apps.chats import operations
-from apps.chats.forms.chats import ChatForm, NewChatForm, SearchForm
+from apps.chats.forms.chats import ChatForm, ChatListForm, NewChatForm
 from apps.chats.models import Character, Chat
 from apps.chats.operations.bin import BIN_PERIOD
 from apps.chats.pages.chat_list import chat_entries
 from apps.chats.pages.plugins import activities_of
-from apps.chats.queries import list_chats
+from apps.chats.queries import list_chats, overview_of
 from apps.chats.views.access import or_404, own_chat, wants_partial
 
 PAGE_SIZE = 40
@@ -27,10 +31,27 @@ def index(request: HttpRequest) -> HttpResponse:
     """List the chats, or show the landing page to an anonymous visitor."""
     if not request.user.is_authenticated:
         return render(request, "chats/landing.html")
-    query = SearchForm(request.GET).words()
-    page = Paginator(list_chats(request.user, query), PAGE_SIZE).get_page(request.GET.get("page"))
-    context = {"page": page, "entries": chat_entries(request.user, page), "query": query}
+    filters = ChatListForm(request.GET).filters()
+    page = Paginator(list_chats(request.user, **filters), PAGE_SIZE).get_page(request.GET.get("page"))
+    context = {
+        "page": page,
+        "entries": chat_entries(request.user, page),
+        "query": filters["words"],
+        "tag": filters["tag"],
+        "in_archive": filters["archived"],
+        "overview": overview_of(request.user),
+    }
     return render(request, "chats/_list.html" if wants_partial(request) else "chats/index.html", context)
+
+
+@login_required
+@require_POST
+def end_welcome(request: HttpRequest) -> HttpResponse:
+    """Dismiss the welcome for good."""
+    user = cast(User, request.user)
+    user.welcomed_at = timezone.now()
+    user.save(update_fields=["welcomed_at"])
+    return redirect("chats:index")
 
 
 @login_required
@@ -57,7 +78,10 @@ def rename(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     chat = own_chat(request, chat_id)
     form = ChatForm(request.POST) if request.method == "POST" else ChatForm.from_chat(chat)
     if form.is_bound and form.is_valid():
-        operations.update_chat(chat, **form.cleaned_data)
+        tags = form.cleaned_data.pop("tags")
+        with transaction.atomic():
+            operations.update_chat(chat, **form.cleaned_data)
+            operations.organize_chat(chat, tags=tags)
         return redirect("chats:detail", chat_id=chat.pk)
     return render(request, "chats/rename.html", {"chat": chat, "form": form}, status=400 if form.errors else 200)
 

@@ -18,10 +18,10 @@ from apps.chats.formats.files import is_archive, is_card
 from apps.chats.formats.parsed import Report
 from apps.chats.models import ImportJob
 from apps.chats.pages.plugins import samples
-from apps.chats.tasks import request_import
+from apps.chats.tasks import request_decided_import, request_import
 from apps.chats.transfer.cards import CardImportResult, import_card
-from apps.chats.transfer.import_jobs import access_import_job
-from apps.chats.transfer.imports import ImportResult, import_chats
+from apps.chats.transfer.import_jobs import access_import_job, create_import_job
+from apps.chats.transfer.imports import AlreadyImported, ImportResult, import_chats
 from apps.chats.views.access import or_404, redirect_page, wants_partial
 from apps.common import jobs
 from apps.common.problems import Problem
@@ -45,10 +45,12 @@ def import_files(request: HttpRequest) -> HttpResponse:
     targets = [target for file in files if (target := _import_file(request, file))]
     if not targets and wants_partial(request):
         return render(request, "components/toasts.html", status=400)
-    if len(targets) == len(files) == 1:
-        return redirect_page(request, targets[0])
     imports = reverse("chats:imports")
     has_jobs = any(target.startswith(imports) for target in targets)
+    if "welcome" in request.POST and not has_jobs:
+        return redirect_page(request, reverse("chats:index"))  # its last step shows what is remembered
+    if len(targets) == len(files) == 1:
+        return redirect_page(request, targets[0])
     return redirect_page(request, imports if has_jobs else reverse("chats:index"))
 
 
@@ -89,6 +91,17 @@ def detail(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
+def decide(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Go on with a paused import: update the chats that are stored already, or import second copies."""
+    existing = request.POST.get("existing")
+    if existing not in (ImportJob.Existing.UPDATE, ImportJob.Existing.COPY):
+        raise Http404
+    request_decided_import(or_404(access_import_job, request.user, job_id), existing)
+    return redirect("chats:import-job", job_id=job_id)
+
+
+@login_required
+@require_POST
 def cancel(request: HttpRequest, job_id: UUID) -> HttpResponse:
     jobs.cancel(or_404(access_import_job, request.user, job_id))
     return redirect_page(request, reverse("chats:import-job", args=[job_id]))
@@ -102,8 +115,13 @@ def _import_file(request: HttpRequest, upload: UploadedFile) -> str | None:
         if is_card(file):
             return _show_imported_card(request, import_card(request.user, file, filename=name))
         if (upload.size or 0) > MAX_SYNC_BYTES or is_archive(file):
-            return reverse("chats:import-job", args=[request_import(request.user, upload).pk])
-        return _show_imported_chats(request, import_chats(request.user, file, filename=name))
+            job = request_import(request.user, upload, existing=ImportJob.Existing.ASK)
+            return reverse("chats:import-job", args=[job.pk])
+        result = import_chats(request.user, file, filename=name, existing=ImportJob.Existing.ASK)
+        return _show_imported_chats(request, result)
+    except AlreadyImported as found:
+        job = create_import_job(request.user, upload, existing=ImportJob.Existing.ASK, matches=found.matches)
+        return reverse("chats:import-job", args=[job.pk])
     except Problem as problem:
         target = _import_card(request, file, name)
         if target is None:
@@ -129,7 +147,8 @@ def _show_imported_chats(request: HttpRequest, result: ImportResult) -> str:
 def _show_imported_card(request: HttpRequest, imported: CardImportResult) -> str:
     if imported.characters:
         character = imported.characters[0]
-        messages.success(request, f"{character.name} was added to your characters.")
+        outcome = "is among your characters already" if imported.existed else "was added to your characters"
+        messages.success(request, f"{character.name} {outcome}.")
         return reverse("characters:detail", args=[character.pk])
     messages.success(request, f"The lorebook “{imported.lorebooks[0].name}” is imported.")
     return reverse("characters:index")

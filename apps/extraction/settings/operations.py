@@ -54,3 +54,10 @@ def change_settings(
 def _known(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a document that are set, without its schema version."""
     return {name: value for name, value in document.items() if value is not None and name in SETTINGS}
+
+
+def on_characters_merged(*, character: Character, into: Character, **kwargs: Any) -> None:
+    """Receive ``characters_merged``: move the settings of ``character`` if ``into`` has none of its own."""
+    rows = MemorySettings.objects.for_owner(character.owner_id)
+    if not rows.filter(character=into).exists():
+        rows.filter(character=character).update(character=into)

@@ -67,6 +67,11 @@ def merge_entities(entity: Entity, into: Entity) -> Entity:
     """
     if entity.pk == into.pk or (entity.character_id, entity.chat_id) != (into.character_id, into.chat_id):
         raise Invalid.at("/into", "It must be another entity of the same registry.")
+    return move_references(entity, into)
+
+
+def move_references(entity: Entity, into: Entity) -> Entity:
+    """Do the work of ``merge_entities``, also for entities of two registries that become one."""
     links = Memory.entities.through.objects
     already_linked = links.filter(entity_id=into.pk).values("memory_id")
     links.filter(entity_id=entity.pk).exclude(memory_id__in=already_linked).update(entity_id=into.pk)

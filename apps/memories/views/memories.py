@@ -20,6 +20,7 @@ from apps.memories.models import Memory
 from apps.memories.operations.merging import is_merge
 from apps.memories.queries.memories import add_witness_names, replacement_chain
 from apps.memories.search import search
+from apps.memories.search.unindexed import find_unindexed
 from apps.memories.views.access import own_memory
 
 PAGE_SIZE = 50
@@ -59,14 +60,25 @@ def _recent_books(request: HttpRequest) -> dict[str, Any]:
 
 @login_required
 @require_safe
+def welcome(request: HttpRequest) -> HttpResponse:
+    """Render the last step of the welcome: the most important of the first memories of the user's chats."""
+    memories = Memory.objects.for_owner(request.user).active().filter(chat__isnull=False, hidden=False)
+    memory = memories.select_related("valid_from").order_by("-importance", "pk").first()
+    return render(request, "memories/_welcome.html", {"memory": memory})
+
+
+@login_required
+@require_safe
 def search_everything(request: HttpRequest) -> HttpResponse:
     """Search memories and messages for the words in ``?q=``, with filters."""
     given = request.GET.copy()
-    given["q"] = given.get("q", "").replace("\x00", "").strip()[:500]
+    given["q"] = words = given.get("q", "").replace("\x00", "").strip()[:500]
     form = SearchForm(given, request.user)
     query = form.query(SEARCH_RESULTS)
     response = search(request.user, query) if query else None
-    return render(request, "memories/search.html", {"form": form, "words": given["q"], "response": response})
+    unindexed = find_unindexed(request.user, words) if query else None
+    context = {"form": form, "words": words, "response": response, "unindexed": unindexed}
+    return render(request, "memories/search.html", context)
 
 
 @login_required

@@ -24,7 +24,11 @@ class Chat(TypedDict):
     parent: str | None
     parent_index: int | None
     is_checkpoint: bool
+    pinned: bool
+    archived: bool
+    tags: list[str]
     last_active: str | None
+    last_used: str | None
     deleted_at: str | None
     created_at: str
     updated_at: str

@@ -1,0 +1,93 @@
+"""Pin, archive and tag chats, and apply one action to several of them."""
+
+from collections.abc import Collection
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, Func, Q, Value
+
+from apps.chats.models import MAX_TAGS, Chat
+from apps.chats.operations.bin import delete_chat, restore_chat
+from apps.chats.signals import chat_list_changed
+from apps.common.problems import Missing
+from apps.common.scoping import Owner, owner_id_of
+
+
+class Action(StrEnum):
+    PIN = "pin"
+    UNPIN = "unpin"
+    ARCHIVE = "archive"
+    UNARCHIVE = "unarchive"
+    TAG = "tag"
+    UNTAG = "untag"
+    DELETE = "delete"
+    RESTORE = "restore"
+
+
+_OPPOSITES = [
+    (Action.PIN, Action.UNPIN),
+    (Action.ARCHIVE, Action.UNARCHIVE),
+    (Action.TAG, Action.UNTAG),
+    (Action.DELETE, Action.RESTORE),
+]
+# The action that undoes another one.
+INVERSE = dict(_OPPOSITES) | {second: first for first, second in _OPPOSITES}
+
+
+@transaction.atomic
+def organize_chat(chat: Chat, **fields: Any) -> Chat:
+    """Set ``tags``, ``pinned`` and ``archived`` of a chat. This is no write to the chat: its integrity stays."""
+    for name, value in fields.items():
+        setattr(chat, name, value)
+    chat.save(update_fields=list(fields))
+    chat_list_changed.send(sender=Chat, owner_id=chat.owner_id)
+    return chat
+
+
+def organize_chats(owner: Owner, chat_ids: Collection[UUID], action: Action, tag: str = "") -> list[UUID]:
+    """Apply an action to chats of the owner; ``tag`` is added or removed. Return the ids of the chats that it changed.
+
+    The inverse action, on the ids returned, undoes it. Ids of other chats are ignored, and chats with MAX_TAGS tags
+    get no further one.
+    """
+    match action:
+        case Action.PIN | Action.UNPIN:
+            pinned = action == Action.PIN
+            return _update(owner, chat_ids, Q(pinned=not pinned), pinned=pinned)
+        case Action.ARCHIVE | Action.UNARCHIVE:
+            archived = action == Action.ARCHIVE
+            return _update(owner, chat_ids, Q(archived=not archived), archived=archived)
+        case Action.TAG:
+            untagged = ~Q(tags__contains=[tag]) & Q(tags__len__lt=MAX_TAGS)
+            return _update(owner, chat_ids, untagged, tags=Func(F("tags"), Value(tag), function="array_append"))
+        case Action.UNTAG:
+            tagged = Q(tags__contains=[tag])
+            return _update(owner, chat_ids, tagged, tags=Func(F("tags"), Value(tag), function="array_remove"))
+        case Action.DELETE | Action.RESTORE:
+            return [chat_id for chat_id in chat_ids if _move(owner, chat_id, action)]
+
+
+@transaction.atomic
+def _update(owner: Owner, chat_ids: Collection[UUID], condition: Q, **values: Any) -> list[UUID]:
+    """Update the chats that meet a condition. Return their ids."""
+    chats = Chat.objects.for_owner(owner)
+    locked = chats.filter(condition, pk__in=chat_ids).order_by("pk").select_for_update()  # in one order: no deadlocks
+    changed = list(locked.values_list("pk", flat=True))
+    chats.filter(pk__in=changed).update(**values)
+    if changed:
+        chat_list_changed.send(sender=Chat, owner_id=owner_id_of(owner))
+    return changed
+
+
+def _move(owner: Owner, chat_id: UUID, action: Action) -> bool:
+    """Put a chat into the bin or take it out, in a transaction of its own. Return False if it is not there to move."""
+    try:
+        if action == Action.RESTORE:
+            restore_chat(owner, chat_id)
+        else:
+            delete_chat(Chat(pk=chat_id, owner_id=owner_id_of(owner)))
+    except Missing:
+        return False
+    return True

@@ -1,0 +1,66 @@
+"""Pin, archive, tag and delete several chats of the list, and undo the last such action."""
+
+from urllib.parse import urlsplit
+from uuid import UUID, uuid4
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.defaultfilters import pluralize
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from apps.chats import operations
+from apps.chats.forms.chats import OrganizeForm
+from apps.chats.operations.organizing import INVERSE, Action
+
+# What happened to a number of chats; {tag} is the tag that was added or removed.
+OUTCOMES = {
+    Action.PIN: "pinned",
+    Action.UNPIN: "no longer pinned",
+    Action.ARCHIVE: "archived",
+    Action.UNARCHIVE: "back in the list",
+    Action.TAG: "tagged “{tag}”",
+    Action.UNTAG: "no longer tagged “{tag}”",
+    Action.DELETE: "deleted",
+    Action.RESTORE: "back in the list",
+}
+SESSION_KEY = "undo_organize"  # the last action of the session: its id, the inverse action, the tag and the chats
+
+
+@login_required
+@require_POST
+def organize(request: HttpRequest, action: str) -> HttpResponse:
+    """Apply an action to the chosen chats, and offer to undo it. Return to the list with its filters."""
+    if action not in INVERSE:
+        raise Http404
+    form = OrganizeForm(request.POST, Action(action))
+    if form.is_valid():
+        tag = form.cleaned_data["tag"]
+        changed = operations.organize_chats(request.user, form.cleaned_data["chat"], Action(action), tag)
+        undo_id = uuid4()
+        request.session[SESSION_KEY] = [str(undo_id), INVERSE[Action(action)], tag, [str(pk) for pk in changed]]
+        undo = reverse("chats:undo-organize", args=[undo_id])
+        messages.success(request, _outcome(Action(action), len(changed), tag), extra_tags=f"undo {undo}")
+    else:
+        messages.error(request, "Choose chats first." if "chat" in form.errors else "Write a tag first.")
+    query = urlsplit(request.headers.get("Referer", "")).query
+    return redirect(f"{reverse('chats:index')}?{query}")
+
+
+@login_required
+@require_POST
+def undo(request: HttpRequest, undo_id: UUID) -> HttpResponse:
+    """Undo the last action of the session, if it is the one with this id."""
+    last_id, action, tag, chat_ids = request.session.pop(SESSION_KEY, None) or ("", "", "", [])
+    if last_id != str(undo_id):
+        messages.error(request, "This can't be undone any more: something else was done since.")
+        return redirect("chats:index")
+    changed = operations.organize_chats(request.user, [UUID(pk) for pk in chat_ids], Action(action), tag)
+    messages.success(request, _outcome(Action(action), len(changed), tag))
+    return redirect("chats:index")
+
+
+def _outcome(action: Action, count: int, tag: str) -> str:
+    return f"{count} chat{pluralize(count)} {pluralize(count, 'is,are')} {OUTCOMES[action].format(tag=tag)}."
