@@ -172,13 +172,16 @@ def test_what_was_refused_is_shown_and_tried_again_on_a_click(site: Client, chat
     server.reply_to(lambda request: request.kind == "generation", Reply("Not allowed.", status=400))
     run = read(chat)
     page = site.get(f"/memories/runs/{run.pk}/").content.decode()
-    assert "refused to read" in page
     assert "Not allowed." in page
+    book = f"/memories/chats/{chat.pk}/book/"
+    for url in (f"/memories/runs/{run.pk}/", f"/memories/chats/{chat.pk}/progress/", book, f"{book}runs/"):
+        assert "could not be read" in site.get(url).content.decode(), "on each page, also when it is opened later"
     server.reply_to(lambda request: request.kind == "generation", "NONE")
     site.post(f"/memories/chats/{chat.pk}/extract/", {"refused": "1"})
     again = chat.runs.latest("pk")
     assert again.pk != run.pk
     assert taken(again).counts.get("refused") is None
+    assert "could not be read" not in site.get(book).content.decode()
 
 
 AGAIN = "/settings/models/read-again/"

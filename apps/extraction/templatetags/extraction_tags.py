@@ -12,6 +12,7 @@ from apps.chats.models import Chat
 from apps.extraction import runs
 from apps.extraction.models import ExtractionRun
 from apps.extraction.parsers.summary import SECTIONS, parse_summary
+from apps.extraction.progress import refused_messages
 from apps.extraction.prompts.rendering import TASKS
 from apps.llm.backends import backend_for
 
@@ -28,6 +29,12 @@ def task_description(task: str) -> str:
 def latest_run(chat: Chat | None) -> ExtractionRun | None:
     """Return the latest run of a chat."""
     return runs.latest_run(chat.owner_id, chat) if chat else None
+
+
+@register.simple_tag
+def unread_messages(chat: Chat) -> int:
+    """Return the number of messages that the model could not read for all tiers."""
+    return refused_messages(chat).count()
 
 
 @register.filter
