@@ -52,9 +52,10 @@ def restore_sources(chat: Chat, saved: dict[str, Any]) -> None:
         was_freed = memory.is_active and earlier["superseded_by_id"] in returning
         if pk in returning or was_freed:
             _restore_state(memory, earlier, standing)
-        for name in _MESSAGES:
-            if getattr(memory, name) is None and earlier[name] in present:
-                setattr(memory, name, earlier[name])
+        if earlier["valid_from_id"] in present:  # it was moved to the latest source that was left
+            memory.valid_from_id = earlier["valid_from_id"]
+        if memory.valid_to_id is None and earlier["valid_to_id"] in present:
+            memory.valid_to_id = earlier["valid_to_id"]
         if memory.superseded_by_id is None:
             memory.valid_to = None
         memory.save(update_fields=["state", "retired_reason", "superseded_by", "valid_from", "valid_to", "updated_at"])
