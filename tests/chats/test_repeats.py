@@ -142,7 +142,7 @@ def test_memories_of_equal_messages_stay_and_the_update_is_undone(alice: User) -
     memory.refresh_from_db()
     assert memory.valid_from is not None
     for _ in range(2):  # the appended message, then the deleted ones
-        operations.undo_last_change(alice, updated.pk, Guard(optional=True))
+        operations.undo_change(alice, updated.pk, Guard(optional=True))
     assert texts_of(updated) == STORY
 
 
@@ -200,7 +200,8 @@ def test_a_strangers_import_is_not_decided_on(alice: User, site: Client) -> None
     stranger = Client()
     stranger.force_login(UserFactory())
     assert stranger.post(f"{reply['Location']}decide/", {"existing": "copy"}).status_code == 404
-    assert site.post(f"{reply['Location']}decide/", {"existing": "ask"}).status_code == 404
+    assert site.post(f"{reply['Location']}decide/", {"existing": "ask"}).status_code == 302
+    assert ImportJob.objects.for_owner(alice).get().state == "paused"
 
 
 def test_the_api_copies_unless_it_is_asked_to_update(alice: User) -> None:

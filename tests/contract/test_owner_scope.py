@@ -44,7 +44,7 @@ OF_CHAT = (
 )  # fmt: skip
 TASK = "<slug:task>"  # names a task of ours, of which everybody has a template
 # The name of an action on chats, which the body names, and the id of an action that is kept in one's own session.
-OF_SESSION = ("<str:action>", "<uuid:undo_id>")
+OF_SESSION = ("<str:action>", "<uuid:undo_id>", "<uuid:change_id>")
 
 
 def routes(resolver: URLResolver, prefix: str = "") -> Iterator[str]:

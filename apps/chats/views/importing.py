@@ -93,10 +93,12 @@ def detail(request: HttpRequest, job_id: UUID) -> HttpResponse:
 @require_POST
 def decide(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Go on with a paused import: update the chats that are stored already, or import second copies."""
+    job = or_404(access_import_job, request.user, job_id)
     existing = request.POST.get("existing")
-    if existing not in (ImportJob.Existing.UPDATE, ImportJob.Existing.COPY):
-        raise Http404
-    request_decided_import(or_404(access_import_job, request.user, job_id), existing)
+    if existing in (ImportJob.Existing.UPDATE, ImportJob.Existing.COPY):
+        request_decided_import(job, existing)
+    else:
+        messages.error(request, "Choose whether to update the chat or to import a second copy.")
     return redirect("chats:import-job", job_id=job_id)
 
 
