@@ -68,12 +68,14 @@ def test_a_member_is_quoted_no_message_that_they_did_not_hear(
 def test_a_member_is_told_no_memory_that_they_did_not_witness(
     api: APIClient, group: Chat, members: list[Character], tier: str, text: str
 ) -> None:
-    """Neither one that the search finds for the turn, nor one that always stands in the prompt."""
+    """Neither one that the search finds for the turn, nor one that always stands in the prompt.
+
+    Long-term memories belong to those who witnessed them, and details of the chat name them.
+    """
     mira, tom = members
+    remember(group, SECRET, [witness(group, mira)], tier=tier, character=mira if tier == "long_term" else None)
     for member in members:
-        character = member if tier == "long_term" else None
-        remember(group, SECRET, [witness(group, mira)], tier=tier, character=character)
-        remember(group, "The harbour is closed.", [], tier=tier, character=character)
+        remember(group, "The harbour is closed.", [], tier=tier, character=member if tier == "long_term" else None)
     assert SECRET in told(api, group, mira, text)
     assert "blue stone" not in told(api, group, tom, text)
     assert "harbour is closed" in told(api, group, tom, text)

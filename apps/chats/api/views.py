@@ -91,9 +91,9 @@ class ChatView(APIView):
         organization = {name: body.pop(name) for name in ORGANIZATION_FIELDS if name in body}
         with transaction.atomic():
             if body:
-                operations.update_chat(chat, **body)
+                chat = operations.update_chat(chat, **body)
             if organization:
-                operations.organize_chat(chat, **organization)
+                chat = operations.organize_chat(chat, **organization)
         return Response(chat_document(chat))
 
     @extend_schema(parameters=[ChatDeletionQuery], responses={204: None})

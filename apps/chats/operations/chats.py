@@ -85,7 +85,6 @@ def update_chat(chat: Chat, **fields: Any) -> Chat:
     chat.header_layout = forget_layout(chat.header_layout, header_keys)
     for name, value in changed.items():
         setattr(chat, name, value)
-    chat.last_used = timezone.now()
-    chat.save(update_fields=[*changed, "header_layout", "last_used"])
+    chat.save(update_fields=[*changed, "header_layout"])
     record_change(chat, ChatChange.Kind.DETAILS)
     return chat

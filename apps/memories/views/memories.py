@@ -76,7 +76,7 @@ def search_everything(request: HttpRequest) -> HttpResponse:
     form = SearchForm(given, request.user)
     query = form.query(SEARCH_RESULTS)
     response = search(request.user, query) if query else None
-    unindexed = find_unindexed(request.user, words) if query else None
+    unindexed = find_unindexed(request.user, words) if query and not form.filters else None
     context = {"form": form, "words": words, "response": response, "unindexed": unindexed}
     return render(request, "memories/search.html", context)
 
