@@ -17,7 +17,7 @@ from tests.conftest import WebServer
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
 STEPS = 24
-AT_A_TIME = 10
+AT_A_TIME = 5
 LOAD = """async () => {
   Object.assign(window, await import("/tests/js/play.mjs"), await import("/tests/js/real.mjs"));
 }"""
