@@ -8,9 +8,9 @@ from django.middleware.gzip import GZipMiddleware
 class PageCompressionMiddleware(GZipMiddleware):
     """Compress HTML with gzip, and nothing else.
 
-    Event streams and exports are left alone: compressing them would hold them back. Against BREACH, which guesses a
-    secret from the lengths of replies that reflect input, Django masks the CSRF token anew in each reply and adds
-    random padding to each; the secret of an API token stands only in the reply to the POST that creates it.
+    Event streams and exports are not compressed, since that would delay them. The BREACH attack guesses a secret from
+    the lengths of compressed replies. Django protects the CSRF token: it masks the token differently in each reply and
+    adds random padding. An API token is only in the reply to the POST that creates it.
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:

@@ -68,7 +68,7 @@ class MemorySettingsView(APIView):
     def patch(self, request: Request, **kwargs: UUID) -> Response:
         """Change the settings in the body; null resets one to its inherited value.
 
-        With an `integrity`, which stands beside the settings, 409 if those of `own` have changed since.
+        The body may also contain the `integrity` of `own`: if `own` has changed since, the reply is a 409.
         """
         scope = self.get_scope()
         if not isinstance(request.data, dict):
