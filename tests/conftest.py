@@ -15,12 +15,13 @@ from typing import Any, NoReturn
 import pytest
 from django.conf import settings
 from django.db import connection
-from django.test import override_settings
+from django.test import Client, override_settings
 from hypothesis import settings as hypothesis_settings
 from kombu import pools
 from playwright.sync_api import Page
 from pytest_django.live_server_helper import LiveServer
 
+from apps.accounts.models import User
 from apps.common.models import Heartbeat
 from apps.launcher import embedded_postgres
 from apps.launcher.management.commands.up import web
@@ -67,6 +68,14 @@ def django_db_setup(django_db_setup: None) -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what waits for processes: begun last, it would keep one core waiting for the other."""
     items.sort(key=lambda item: not item.get_closest_marker("worker"))
+
+
+@pytest.fixture
+def site(alice: User) -> Client:
+    """A client that is signed in as the test module's Alice."""
+    client = Client()
+    client.force_login(alice)
+    return client
 
 
 # A real worker

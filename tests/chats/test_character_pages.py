@@ -4,7 +4,6 @@ import json
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
 
 from apps.accounts.models import User
 from apps.chats.models import Character, Chat, Lorebook
@@ -19,13 +18,6 @@ MULTILINE = "First line.\r\nSecond line."
 @pytest.fixture
 def alice(db) -> User:
     return UserFactory(email="alice@example.com")
-
-
-@pytest.fixture
-def site(alice) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
 
 
 @pytest.fixture

@@ -297,13 +297,6 @@ def test_too_large_a_file_is_refused(alice: User, settings: Any) -> None:
 # On the page
 
 
-@pytest.fixture
-def site(alice: User) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
-
-
 def test_a_large_file_is_read_in_the_background(site: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("apps.chats.views.importing.MAX_SYNC_BYTES", 10)
     reply = site.post("/chats/import/", {"file": upload(content(2, b"{"))}, HTTP_HX_REQUEST="true")

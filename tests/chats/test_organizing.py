@@ -25,13 +25,6 @@ def alice() -> User:
 
 
 @pytest.fixture
-def site(alice: User) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
-
-
-@pytest.fixture
 def chats(alice: User) -> list[Chat]:
     return [make_chat(alice, title=title) for title in ("First", "Second", "Third")]
 

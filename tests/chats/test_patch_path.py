@@ -21,16 +21,21 @@ MOST = 13  # modules
 
 @contextmanager
 def entered_modules() -> Iterator[list[str]]:
-    """Collect the modules below ``apps`` whose functions are called from the first view on."""
+    """Collect the modules below ``apps`` whose functions the view calls until it returns, itself included."""
     entered: list[str] = []
+    views: list[FrameType] = []
 
     def profile(frame: FrameType, event: str, arg: Any) -> None:
         path = frame.f_code.co_filename
-        if event != "call" or not path.startswith(APPS) or frame.f_code.co_name == "<module>":
+        if not path.startswith(APPS) or frame.f_code.co_name == "<module>":
             return
         module = path.removeprefix(APPS)
-        if module not in entered and (entered or module == VIEW):
+        if event == "call" and module == VIEW and not entered:
+            views.append(frame)
+        if event == "call" and views and module not in entered:
             entered.append(module)
+        if event == "return" and views and frame is views[0]:
+            views.clear()
 
     before = sys.getprofile()
     sys.setprofile(profile)

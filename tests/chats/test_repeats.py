@@ -36,13 +36,6 @@ def alice() -> User:
     return UserFactory()
 
 
-@pytest.fixture
-def site(alice: User) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
-
-
 def content(texts: list[str], character: str = "Mira") -> bytes:
     lines: list[dict[str, Any]] = [{"user_name": "Alice", "character_name": character}]
     for number, text in enumerate(texts):

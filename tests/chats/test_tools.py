@@ -22,13 +22,6 @@ def alice(db: None) -> User:
 
 
 @pytest.fixture
-def site(alice: User) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
-
-
-@pytest.fixture
 def chat(alice: User) -> Chat:
     return make_chat(alice, "Where is the key?", "Under the stone.", "Then let us go.", character=make_character(alice))
 

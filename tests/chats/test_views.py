@@ -31,13 +31,6 @@ def alice(db) -> User:
 
 
 @pytest.fixture
-def site(alice) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
-
-
-@pytest.fixture
 def stranger(db) -> Client:
     client = Client()
     client.force_login(UserFactory())

@@ -31,11 +31,6 @@ def alice(db: None) -> User:
 
 
 @pytest.fixture
-def site(alice: User) -> Client:
-    return signed_in(alice)
-
-
-@pytest.fixture
 def chat(alice: User) -> Chat:
     return make_chat(alice, "The key is gone.", "I know.", character=make_character(alice))
 

@@ -24,13 +24,6 @@ KEY = "sk-very-secret-abcd"
 HTMX = {"HTTP_HX_REQUEST": "true"}
 
 
-@pytest.fixture
-def site(alice) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
-
-
 def form_of(**fields) -> dict:
     """Return the fields of the form."""
     given = {"name": "Home", "backend": "openai", "base_url": "https://models.example.com/v1", "api_key": ""}

@@ -52,11 +52,6 @@ def alice(db: None) -> User:
 
 
 @pytest.fixture
-def site(alice: User) -> Client:
-    return signed_in(alice)
-
-
-@pytest.fixture
 def chat(alice: User) -> Chat:
     return make_chat(alice, *[f"Turn {number}." for number in range(12)], character=make_character(alice))
 

@@ -21,13 +21,6 @@ def alice(db: None) -> User:
 
 
 @pytest.fixture
-def site(alice: User) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
-
-
-@pytest.fixture
 def chat(alice: User) -> Chat:
     return make_chat(alice, "Tea?", "Yes.", character=make_character(alice))
 

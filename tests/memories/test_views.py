@@ -30,11 +30,6 @@ def alice(db: None) -> User:
 
 
 @pytest.fixture
-def site(alice: User) -> Client:
-    return signed_in(alice)
-
-
-@pytest.fixture
 def stranger(db: None) -> Client:
     return signed_in(UserFactory())
 

@@ -18,13 +18,6 @@ def alice() -> User:
     return UserFactory()
 
 
-@pytest.fixture
-def site(alice: User) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
-
-
 def test_a_new_user_is_told_what_loci_is_and_brings_a_chat(alice: User, site: Client) -> None:
     html = site.get("/").content.decode()
     assert "Loci is a memory for long chats with language models." in html

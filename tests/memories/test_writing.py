@@ -23,13 +23,6 @@ def alice(db: None) -> User:
 
 
 @pytest.fixture
-def site(alice: User) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
-
-
-@pytest.fixture
 def chat(alice: User) -> Chat:
     chat = make_chat(alice, "I sold the ferry yesterday.", "Oh.", "Really.", character=make_character(alice))
     Message.objects.for_owner(alice).filter(chat=chat).update(sent_at=dt.datetime(2024, 3, 5, 12, tzinfo=dt.UTC))
