@@ -18,7 +18,7 @@ from django.db import connection
 from django.test import Client, override_settings
 from hypothesis import settings as hypothesis_settings
 from kombu import pools
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from apps.accounts.models import User
@@ -34,6 +34,8 @@ from tests.settings import TEST_HOME
 hypothesis_settings.register_profile("loci", deadline=None, derandomize=True, max_examples=50)
 hypothesis_settings.register_profile("explore", deadline=None, max_examples=2000)
 hypothesis_settings.load_profile("loci")
+
+expect.set_options(timeout=60_000)  # milliseconds; what is expected comes within one second where the cores are free
 
 WORKER_TIMEOUT = 60  # seconds
 IDLE = 4  # looks, one after the other, at which nobody is at work: then nothing is under way
@@ -171,7 +173,7 @@ class WebServer:
             assert self.process is not None
             assert self.process.poll() is None, "the web server has ended"
             with contextlib.suppress(OSError):
-                urllib.request.urlopen(f"{self.url}/healthz/", timeout=5).close()
+                urllib.request.urlopen(f"{self.url}/healthz/", timeout=WORKER_TIMEOUT).close()
                 return
             time.sleep(0.05)
         pytest.fail("the web server does not answer")

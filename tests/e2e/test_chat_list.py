@@ -40,7 +40,6 @@ def context(browser: Browser, web_server: WebServer, alice: User) -> Iterator[Br
 def open_list(context: BrowserContext, query: str = "") -> Page:
     """The list in a new tab, once it follows what is done elsewhere."""
     page = context.new_page()
-    page.set_default_timeout(15_000)
     with page.expect_response(lambda reply: "page=1" in reply.url):  # read again as soon as the stream is open
         page.goto(f"/{query}")
     return page

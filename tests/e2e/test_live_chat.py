@@ -56,7 +56,6 @@ def context(browser: Browser, web_server: WebServer, alice: User) -> Iterator[Br
 def open_chat(context: BrowserContext, chat: Chat, query: str = "") -> Page:
     """The chat in a new tab, once it follows what others write."""
     page = context.new_page()
-    page.set_default_timeout(15_000)
     page.goto(f"/chats/{chat.pk}/{query}")
     expect(state(page)).to_have_text("Saved")
     return page
@@ -262,7 +261,7 @@ def test_versions_are_written_and_chosen_in_place_by_keyboard(context: BrowserCo
     page.keyboard.press("ArrowRight")
     field.fill("Another *version*.")
     field.press("Control+Enter")
-    expect(turn(page, 3)).to_contain_text("2/2", timeout=15_000)
+    expect(turn(page, 3)).to_contain_text("2/2")
     expect(prose).to_have_text("Another version.")
     expect(message).to_be_focused()
     page.keyboard.press("ArrowLeft")
@@ -274,7 +273,7 @@ def test_versions_are_written_and_chosen_in_place_by_keyboard(context: BrowserCo
     page.get_by_role("link", name="Write another version …").click()
     turn(page, 5).get_by_role("textbox").fill("By the menu.")
     turn(page, 5).get_by_role("button", name="Save").click()
-    expect(turn(page, 5)).to_contain_text("2/2", timeout=15_000)
+    expect(turn(page, 5)).to_contain_text("2/2")
     expect(turn(page, 5).locator(".prose")).to_have_text("By the menu.")
     assert page.url.endswith("?at=3")
     assert [texts(chat)[index] for index in (3, 5)] == ["Another *version*.", "By the menu."]

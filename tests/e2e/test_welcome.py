@@ -39,7 +39,6 @@ def choose_file(page: Page, texts: list[str]) -> None:
 
 def test_the_welcome_ends_with_a_memory_of_ones_own_chat(context: BrowserContext, alice: User):
     page = context.new_page()
-    page.set_default_timeout(15_000)
     page.goto("/")
     expect(page.get_by_text("Loci is a memory for long chats with language models.")).to_be_visible()
     choose_file(page, STORY)

@@ -74,7 +74,7 @@ class Installation:
         return False
 
     def get(self, path: str) -> int:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as response:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=TIMEOUT) as response:
             return int(response.status)
 
 

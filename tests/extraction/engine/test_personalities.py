@@ -52,6 +52,14 @@ def group(owner: User) -> Chat:
     return Chat.objects.for_owner(owner).get(pk=chat.pk)
 
 
+# Every personality is met alone and in a group, with one reading and with separate ones.
+WAYS = [
+    (personality, *way)
+    for number, personality in enumerate(PERSONALITIES)
+    for way in ([("one", solo), ("separate", group)] if number % 2 else [("one", group), ("separate", solo)])
+]
+
+
 def read_to_the_end(chat: Chat) -> list[ExtractionRun]:
     """Read the chat as workers, sweeps and a patient person would, until nothing is left to read."""
     taken: list[ExtractionRun] = []
@@ -148,9 +156,7 @@ def owner_with(connect: Any, reading: str) -> User:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("cast", [solo, group], ids=["solo", "group"])
-@pytest.mark.parametrize("reading", ["one", "separate"])
-@pytest.mark.parametrize("personality", PERSONALITIES)
+@pytest.mark.parametrize(("personality", "reading", "cast"), WAYS)
 def test_a_server_that_misbehaves_costs_patience_and_no_memory(
     personality: str, cast: Any, reading: str, server: ScriptedServer, connect: Any
 ) -> None:
