@@ -22,7 +22,7 @@ e2e: $(VENV)/.installed-dev chromium
 e2e-model: $(VENV)/.installed-dev $(if $(LOCI_TEST_MODEL_URL),,$(MODEL_VENV)/.installed)
 	LOCI_TEST_MODEL_PYTHON=$(MODEL_VENV)/bin/python $(RUN) -m pytest tests/real_model
 
-# What tests miss: e.g. make mutants ARGS="--sample 40 search". All of them take hours.
+# What tests miss: e.g. make mutants ARGS="--sample 5 search". All of them take hours.
 mutants: $(VENV)/.installed-dev $(MUTANTS_VENV)/.installed
 	$(MUTANTS_VENV)/bin/python tests/mutants.py $(ARGS)
 

@@ -80,7 +80,7 @@ def copy_tree(target: Path) -> None:
 
 def run_tests(tree: Path, tests: str) -> int:
     """Run tests in the copy of the tree up to the first failure. Return pytest's exit code, or TIMED_OUT."""
-    command = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-x", "-q", "-m", "not e2e and not worker"]
+    command = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-x", "-q", "--reuse-db", "-m", "not e2e and not worker"]
     environment = os.environ | {"LOCI_TEST_HOME": str(tree / "var"), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(
@@ -107,13 +107,16 @@ def try_mutant(tree: Path, path: str, mutant: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("modules", nargs="*", help="parts of the paths of modules; by default all of them")
-    parser.add_argument("--sample", type=int, help="number of mutants to try, taken at random")
+    parser.add_argument("--sample", type=int, help="number of mutants of each module to try, taken at random")
     parser.add_argument("--seed", type=int, default=0, help="of the random sample")
     options = parser.parse_args()
     paths = [path for path in SUITES if not options.modules or any(part in path for part in options.modules)]
-    mutants = [(path, mutant) for path in paths for mutant in mutants_of(path)]
-    if options.sample and options.sample < len(mutants):
-        mutants = random.Random(options.seed).sample(mutants, options.sample)
+    mutants = []
+    for path in paths:
+        found = list(mutants_of(path))
+        if options.sample and options.sample < len(found):
+            found = random.Random(options.seed).sample(found, options.sample)
+        mutants += [(path, mutant) for mutant in found]
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder)
