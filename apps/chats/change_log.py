@@ -15,7 +15,7 @@ from apps.common.problems import Problem, ProblemType
 WHOLE_CHAT_KINDS = {ChatChange.Kind.IMPORT, ChatChange.Kind.BRANCH}
 
 
-PAGE_BYTES = 1_000_000  # of the changes in one reply
+PAGE_BYTES = 1_000_000  # of the changes or the conflicts in one reply
 # Approximate sizes as JSON, without texts and metadata
 ENTRY_BYTES, MESSAGE_BYTES, ID_BYTES = 250, 500, 40
 
@@ -101,7 +101,7 @@ def page_of_changes(chat: Chat, rev: int) -> Page:
     rows = chat.changes.filter(rev__gt=rev).order_by("rev").annotate(size=metadata_size)
     entries = list(rows.values_list("rev", "kind", "size", "message_ids", "deleted_ids"))
     _check_complete(chat, rev, [kind for _, kind, *_ in entries])
-    sizes = _message_sizes(chat, {pk for *_, message_ids, _ in entries for pk in message_ids})
+    sizes = message_sizes(chat, {pk for *_, message_ids, _ in entries for pk in message_ids})
     last, total, counted = rev, 0, set[UUID]()
     for entry_rev, _, size, message_ids, deleted_ids in entries:
         size += ENTRY_BYTES + ID_BYTES * len(deleted_ids)
@@ -120,7 +120,7 @@ def _check_complete(chat: Chat, rev: int, kinds: Collection[str]) -> None:
         raise HistoryGone("Read the whole chat again.", current_integrity=str(chat.integrity), current_rev=chat.rev)
 
 
-def _message_sizes(chat: Chat, message_ids: Collection[UUID]) -> dict[UUID, int]:
+def message_sizes(chat: Chat, message_ids: Collection[UUID]) -> dict[UUID, int]:
     """Return the approximate size in bytes of each message as JSON, which repeats the active swipe."""
     swipes = Swipe.objects.for_owner(chat.owner_id).filter(message__chat=chat, message__in=message_ids)
     size = OctetLength("mes") + sum(OctetLength(Cast(field, TextField())) for field in ("extra", "info"))

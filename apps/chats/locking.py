@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import partial
+from itertools import accumulate
 from typing import Any, Self
 from uuid import UUID
 
@@ -18,7 +19,7 @@ from celery import current_app
 from django.db import transaction
 from django.utils import timezone
 
-from apps.chats.change_log import HistoryGone, page_of_changes, rev_of
+from apps.chats.change_log import PAGE_BYTES, HistoryGone, message_sizes, page_of_changes, rev_of
 from apps.chats.models import Chat, ChatChange, Message
 from apps.chats.serializers import change_documents, message_document
 from apps.chats.signals import ChatChanged, before_forced_write, chat_changed
@@ -92,21 +93,31 @@ class PatchConflict(Conflict):
 
     @classmethod
     def for_messages(cls, chat: Chat, guard: Guard, message_ids: Collection[UUID], detail: str) -> Self:
-        """Return the conflict for messages, with their current state; null for a deleted message."""
-        rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=message_ids)
-        messages = list(rows.with_swipes().order_by("index"))
+        """Return the conflict for messages, with their current state; null for a deleted message.
+
+        Messages beyond PAGE_BYTES are left out, and ``reread`` says so.
+        """
+        sizes = message_sizes(chat, message_ids)
+        rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk__in=_that_fit(sizes))
         conflicts: list[dict[str, Any]] = [
-            {"id": str(message.pk), "theirs": message_document(message)} for message in messages
+            {"id": str(message.pk), "theirs": message_document(message)}
+            for message in rows.with_swipes().order_by("index")
         ]
-        deleted = set(message_ids) - {message.pk for message in messages}
-        conflicts += [{"id": str(pk), "theirs": None} for pk in sorted(deleted)]
-        return cls(detail, conflicts=conflicts, **_current_state(chat, guard))
+        reread = {"reread": True} if len(conflicts) < len(sizes) else {}
+        conflicts += [{"id": str(pk), "theirs": None} for pk in sorted(set(message_ids) - sizes.keys())]
+        return cls(detail, conflicts=conflicts, **(_current_state(chat, guard) | reread))
 
     @classmethod
     def for_keys(cls, chat: Chat, guard: Guard, theirs: Mapping[str, Any]) -> Self:
         """Return the conflict for keys of the metadata, with their current values; null for a deleted key."""
         conflicts = [{"key": key, "theirs": value} for key, value in theirs.items()]
         return cls("These keys have changed in the meantime.", conflicts=conflicts, **_current_state(chat, guard))
+
+
+def _that_fit(sizes: Mapping[UUID, int]) -> list[UUID]:
+    """Return the first messages, at least one, that are together not larger than PAGE_BYTES."""
+    fitting = sum(total <= PAGE_BYTES for total in accumulate(sizes.values()))
+    return list(sizes)[: max(fitting, 1)]
 
 
 def _current_state(chat: Chat, guard: Guard) -> dict[str, Any]:

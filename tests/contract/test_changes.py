@@ -92,3 +92,20 @@ def test_a_write_that_is_larger_than_a_page_is_a_page(alice: APIClient, chat: di
     assert messages_of(second["changes"]) == ["Where is it?"]
     assert second["next"] is None
     assert stale(alice, chat)["reread"] is True
+
+
+def test_a_409_names_no_more_conflicting_messages_than_it_may_hold(alice: APIClient, chat: dict[str, Any]) -> None:
+    append(alice, chat, *[LONG] * 12)
+    known = alice.get(f"/api/v1/chats/{chat['id']}/").json()["integrity"]
+    every = {"patches": [{"index": index, "set": {"mes": "Mine."}} for index in range(12)]}
+    edits = {"patches": [{"index": index, "set": {"mes": f"{LONG}y"}} for index in range(12)]}
+    assert alice.post(f"/api/v1/chats/{chat['id']}/patch/", {"force": True} | edits).status_code == 200
+    body = {"integrity": known, "on_conflict": "rebase"} | every
+    reply = alice.post(f"/api/v1/chats/{chat['id']}/patch/", body)
+    assert reply.status_code == 409
+    assert len(reply.content) < 1.1 * LIMIT
+    assert reply.json()["reread"] is True
+    assert 1 < len(reply.json()["conflicts"]) < 12
+    short = body | {"patches": every["patches"][:2]}
+    conflict = alice.post(f"/api/v1/chats/{chat['id']}/patch/", short).json()
+    assert [len(entry["theirs"]["mes"]) for entry in conflict["conflicts"]] == [len(LONG) + 1] * 2
