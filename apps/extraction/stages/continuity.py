@@ -10,13 +10,13 @@ from apps.chats.models import Message
 from apps.extraction.parsers.continuity import parse_contradictions
 from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
-from apps.extraction.stages.summary import current_summary
 from apps.extraction.stages.turns import parts_of
 from apps.llm.generation import Refused
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory, VersionedText
 from apps.memories.operations.texts import write_version
 from apps.memories.queries.memories import active_memories
+from apps.memories.queries.texts import current_version
 
 MAX_TOKENS, REPAIR_TOKENS = 300, 200
 MAX_NOTE = 1000  # characters
@@ -127,5 +127,5 @@ def _facts(context: Context, reply: Message) -> list[str]:
         rows = active_memories(context.chat, tier, character.pk if character else None).filter(hidden=False)
         rows = rows.exclude(valid_from=reply).order_by("-pinned", "-importance", "-pk")
         memories += rows.values_list("text", flat=True)[:MAX_FACTS]
-    summary = current_summary(context)
+    summary = current_version(context.chat, VersionedText.Kind.SUMMARY)
     return [text[:MAX_CARD] for text in [*card, *memories, summary.text if summary else ""] if text.strip()]

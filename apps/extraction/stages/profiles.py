@@ -12,7 +12,7 @@ from apps.extraction.stages.turns import messages_between, within_budget
 from apps.memories.models import Memory, VersionedText
 from apps.memories.operations.texts import write_version
 from apps.memories.queries.memories import active_memories
-from apps.memories.queries.texts import is_outdated
+from apps.memories.queries.texts import current_version, is_outdated
 from apps.memories.witnesses import is_witnessed_by
 
 MAX_TOKENS = 600
@@ -22,7 +22,8 @@ MAX_MEMORIES, MAX_MESSAGES = 40, 20
 def run(context: Context, window: Window) -> StageOutcome:
     """Update the character's profile if it is stale."""
     subject = context.character.name if context.character else context.chat.title
-    memories, current = _memories(context), _current(context)
+    memories = _memories(context)
+    current = current_version(context.chat, VersionedText.Kind.PROFILE, context.character)
     if not memories or not _is_stale(context, current):
         return NO_OUTCOME
     if not is_members_turn(context, VersionedText.Kind.PROFILE):
@@ -41,7 +42,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     }
 
     def write() -> Counter[str]:
-        if _current(context) != current:
+        if current_version(context.chat, VersionedText.Kind.PROFILE, context.character) != current:
             return Counter()  # edited by the user in the meantime
         write_version(
             context.chat,
@@ -56,11 +57,6 @@ def run(context: Context, window: Window) -> StageOutcome:
         return Counter(profiles=1)
 
     return StageOutcome(write)
-
-
-def _current(context: Context) -> VersionedText | None:
-    rows = VersionedText.objects.for_owner(context.owner_id).filter(chat=context.chat, character=context.character)
-    return rows.filter(kind=VersionedText.Kind.PROFILE, state=VersionedText.State.CURRENT).first()
 
 
 def _is_stale(context: Context, current: VersionedText | None) -> bool:

@@ -9,6 +9,7 @@ from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory, VersionedText
 from apps.memories.operations.texts import write_version
 from apps.memories.queries.memories import active_memories
+from apps.memories.queries.texts import current_version
 
 MIN_MESSAGES = 4
 MAX_KNOWN_MEMORIES = 30  # memories shown to the model, which the summary need not repeat
@@ -21,7 +22,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     """
     if not window.turns:
         return NO_OUTCOME
-    current = current_summary(context)
+    current = current_version(context.chat, VersionedText.Kind.SUMMARY)
     unsummarised = _unsummarised(context, current, window.messages[-1].index)
     limit = context.settings.summary_share * (context.backend.context_tokens - context.settings.summary_tokens)
     if len(unsummarised) < MIN_MESSAGES or sum(count_tokens(turn.mes) for turn in unsummarised.values()) < limit:
@@ -42,7 +43,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     last = batch[max(batch)]
 
     def write() -> Counter[str]:
-        if current_summary(context) != current:
+        if current_version(context.chat, VersionedText.Kind.SUMMARY) != current:
             return Counter()  # edited by the user or invalidated in the meantime
         write_version(
             context.chat,
@@ -58,14 +59,6 @@ def run(context: Context, window: Window) -> StageOutcome:
         return Counter(summary=1)
 
     return StageOutcome(write)
-
-
-def current_summary(context: Context) -> VersionedText | None:
-    """Return the chat's current summary, or None."""
-    rows = VersionedText.objects.for_owner(context.owner_id).filter(
-        chat=context.chat, character=None, kind=VersionedText.Kind.SUMMARY, state=VersionedText.State.CURRENT
-    )
-    return rows.select_related("source").first()
 
 
 def _unsummarised(context: Context, current: VersionedText | None, last: int) -> dict[int, Message]:
