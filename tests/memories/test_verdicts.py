@@ -349,6 +349,12 @@ def test_without_this_machine_s_model_all_stand(monkeypatch: pytest.MonkeyPatch)
     assert comparison_for(connected) is None
 
 
+def test_without_vectors_a_model_is_asked_about_statements_with_the_same_words() -> None:
+    told = ["Mira lives in Paris.", "Mira lives in a house in Lyon.", "Tom hates cabbage."]
+    first, second, _ = told
+    assert uncertain_pairs([line(text) for text in told], [[], [], []]) == [(first, second)]
+
+
 def test_words_serve_where_there_are_no_vectors() -> None:
     assert jaccard("Mira trusts Tom.", "mira trusts tom") == 1.0
     old = known("Mira trusts the old captain", 1.0)
