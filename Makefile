@@ -7,15 +7,15 @@ MUTANTS_VENV := .venv-mutants
 RUN := $(VENV)/bin/python
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
 
-.PHONY: up test lint format bench e2e e2e-model mutants chromium clean
+.PHONY: up test lint format bench e2e e2e-model mutants chromium axe clean
 
 up: $(VENV)/.installed
 	@exec $(RUN) manage.py up
 
-test: $(VENV)/.installed-dev chromium
+test: $(VENV)/.installed-dev chromium axe
 	$(RUN) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
-e2e: $(VENV)/.installed-dev chromium
+e2e: $(VENV)/.installed-dev chromium axe
 	$(RUN) -m pytest -m e2e
 
 # A chat read by a real model: llama.cpp with a small one, or the server that LOCI_TEST_MODEL_URL names.
@@ -47,8 +47,8 @@ clean:
 	rm -rf $(VENV) $(MODEL_VENV) $(MUTANTS_VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis node_modules
 
 $(VENV)/.installed: requirements.lock | $(VENV)/bin/python
-	@echo "Installing dependencies into $(VENV) ..."
-	@$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	@echo "Installing some 80 packages into $(VENV), 600 MB: a few minutes, this once ..."
+	@$(RUN) -m pip install --disable-pip-version-check -r requirements.lock
 	@touch $@
 
 $(VENV)/.installed-dev: requirements-dev.lock $(VENV)/.installed
@@ -76,7 +76,7 @@ $(MUTANTS_VENV)/.installed: requirements-mutants.txt
 	@touch $@
 
 node_modules/.installed: package-lock.json
-	@echo "Installing linters of scripts and styles ..."
+	@echo "Installing linters of scripts and styles, and axe-core ..."
 	@npm ci --silent --no-progress
 	@touch $@
 
@@ -88,3 +88,8 @@ chromium:
 	  && $(AS_ROOT) apt-get update -qq \
 	  && DEBIAN_FRONTEND=noninteractive $(AS_ROOT) apt-get install -qq -y --no-install-recommends chromium > /dev/null; \
 	} || echo "Chromium cannot be installed here: the browser tests will be skipped."
+
+# The test of accessibility uses axe-core; without npm it is skipped.
+axe:
+	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory node_modules/.installed; \
+	  else echo "axe-core cannot be installed without npm: the test of accessibility will be skipped."; fi

@@ -14,8 +14,13 @@ SHARED_PROCESSORS: list[Any] = [
     structlog.processors.StackInfoRenderer(),
 ]
 
-# Tasks of the scheduler whose success is not logged.
-ROUTINE_TASKS = {"apps.extraction.tasks.sweep_runs"}
+# Tasks that the scheduler sends every few minutes or more often. Their success is not logged.
+ROUTINE_TASKS = {
+    "apps.chats.tasks.sweep_import_jobs",
+    "apps.extraction.tasks.sweep_chats",
+    "apps.extraction.tasks.sweep_jobs",
+    "apps.extraction.tasks.sweep_runs",
+}
 
 # Paths of health probes. Their requests, one every few seconds, are not logged.
 PROBE_PATHS = ("/healthz/", "/readyz/")

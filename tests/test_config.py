@@ -4,10 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from psycopg.conninfo import conninfo_to_dict
 
 from config import env as environment
 from config.env import ROOT, Environment
+from config.logging import ROUTINE_TASKS
 
 
 def variables_read() -> set[str]:
@@ -118,3 +120,8 @@ def test_what_the_operator_allows_replaces_the_default(
     assert environment.allowed_addresses("127.0.0.1", ["localhost"]) == []
     monkeypatch.setenv("LLM_ALLOWED_ADDRESSES", "10.0.0.0/8,ollama.internal")
     assert environment.allowed_addresses("0.0.0.0", ["loci.example.com"]) == ["10.0.0.0/8", "ollama.internal"]
+
+
+def test_what_the_scheduler_sends_every_few_minutes_is_not_logged_each_time() -> None:
+    entries = settings.CELERY_BEAT_SCHEDULE.values()
+    assert {entry["task"] for entry in entries if entry["schedule"] <= 300} == ROUTINE_TASKS

@@ -13,7 +13,7 @@ from apps.extraction.settings.queries import reads_at_once, settings_of
 from apps.extraction.settings.schema import Settings
 from apps.llm.backends import backend_for
 from apps.llm.generation import GenerationBackend
-from apps.llm.models import Connection
+from apps.llm.queries import generation_connection
 from apps.memories.witnesses import learners
 
 BYTES_PER_TOKEN = 4  # of UTF-8; English has about 4 letters a token, Chinese a token of 3 bytes
@@ -77,10 +77,8 @@ def _total(chat: Chat, settings: Settings, backend: GenerationBackend, count: in
 
 def _cost(chat: Chat, prompt_tokens: int, completion_tokens: int) -> dict[str, str | None]:
     """Return the cost by the prices of the connection in use, as a decimal, with its currency; None without prices."""
-    connection = Connection.objects.for_owner(chat.owner_id).filter(for_generation=True).first()
-    prices = (connection.prompt_price, connection.completion_price) if connection else (None, None)
-    if connection is None or prices == (None, None):
+    connection = generation_connection(chat.owner_id)
+    cost = connection.cost_of(prompt_tokens, completion_tokens) if connection else None
+    if connection is None or cost is None:
         return {"cost": None, "currency": None}
-    tokens = (prompt_tokens, completion_tokens)
-    total = sum((price or Decimal(0)) * count for price, count in zip(prices, tokens, strict=True)) / 1_000_000
-    return {"cost": str(max(Decimal(total).quantize(MONEY), MONEY)), "currency": connection.currency}
+    return {"cost": str(max(cost.quantize(MONEY), MONEY)), "currency": connection.currency}

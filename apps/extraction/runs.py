@@ -6,6 +6,7 @@ Their lifecycle is the same as that of other jobs: see ``apps.common.jobs``.
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +23,7 @@ from apps.extraction.models import ExtractionRun, ModelCall, RunStep
 from apps.extraction.progress import mark_extracted, messages_to_extract, retry_refused
 from apps.extraction.settings.queries import settings_of
 from apps.extraction.settings.schema import TIERS
+from apps.llm.queries import generation_connection
 from apps.memories.models import ChatMemory
 
 # Tiers that read message by message; the others read a chat as a whole.
@@ -205,14 +207,27 @@ def stored_reply(run: ExtractionRun, key: str) -> ModelCall | None:
 
 @transaction.atomic
 def record_call(run: ExtractionRun, call: ModelCall) -> None:
-    """Save a model call and add its usage to the run, even a cancelled one. Raise ClaimLost if the run was deleted."""
+    """Save a model call and add its usage and cost to the run, even a cancelled one.
+
+    Raise ClaimLost if the run was deleted.
+    """
     locked = ExtractionRun.objects.for_owner(run.owner_id).select_for_update().filter(pk=run.pk).first()
     if locked is None:
         raise jobs.ClaimLost
     call.save(force_insert=True)
     usage = {"calls": 1, "prompt_tokens": call.prompt_tokens, "completion_tokens": call.completion_tokens}
-    locked.llm = {name: locked.llm.get(name, 0) + amount for name, amount in usage.items()}
+    total = {name: locked.llm.get(name, 0) + amount for name, amount in usage.items()}
+    locked.llm = {**total, **_total_cost(locked, call)}
     locked.save(update_fields=["llm"])
+
+
+def _total_cost(run: ExtractionRun, call: ModelCall) -> dict[str, str | None]:
+    """Return the cost of the run's calls including this one; None if one of them had no price, or another currency."""
+    connection = generation_connection(run.owner_id) if run.backend != "builtin" else None
+    cost = connection.cost_of(call.prompt_tokens, call.completion_tokens) if connection else None
+    if connection is None or cost is None or (run.llm and run.llm.get("currency") != connection.currency):
+        return {"cost": None, "currency": None}
+    return {"cost": str(Decimal(run.llm.get("cost", 0)) + cost), "currency": connection.currency}
 
 
 def mark_all_extracted(chat: Chat) -> None:

@@ -1,6 +1,7 @@
 """Connections to model servers, the calls under way on them, their token usage, and limits on it."""
 
 import secrets
+from decimal import Decimal
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -137,6 +138,14 @@ class Connection(OwnedModel):
     def vector_space(self) -> str:
         """Return the name that is stored with vectors. Vectors can be compared only if it is the same."""
         return f"{self.backend}:{self.embedding_model}#{self.embedding_space}"
+
+    def cost_of(self, prompt_tokens: int, completion_tokens: int) -> Decimal | None:
+        """Return what the tokens cost in the connection's currency, unrounded, or None without prices."""
+        prices = (self.prompt_price, self.completion_price)
+        if prices == (None, None):
+            return None
+        counts = (prompt_tokens, completion_tokens)
+        return sum((price or 0) * Decimal(count) for price, count in zip(prices, counts, strict=True)) / Decimal(10**6)
 
 
 class QueuedCall(OwnedModel):

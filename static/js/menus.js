@@ -65,7 +65,7 @@ export function leaveLater(toast) {
 export function say(text, level = "info") {
   const toasts = document.getElementById("toasts");
   if ([...toasts.children].some((toast) => toast.textContent === text)) return;
-  const toast = document.createElement("li");
+  const toast = document.createElement("div");
   toast.className = `toast ${level}`;
   toast.append(text);
   toasts.append(toast);
@@ -75,7 +75,7 @@ export function say(text, level = "info") {
 
 /** Say something that one can answer with a button. @param {string} text @param {string} label @param {() => void} action */
 export function sayWith(text, label, action) {
-  const toast = document.createElement("li");
+  const toast = document.createElement("div");
   const [words, button] = [document.createElement("span"), document.createElement("button")];
   toast.className = "toast info";
   words.textContent = text;

@@ -11,7 +11,7 @@ from apps.accounts.models import User
 from apps.chats.models import Chat
 from apps.common import jobs
 from apps.extraction import pipeline, runs, tasks
-from apps.extraction.models import ExtractionRun
+from apps.extraction.models import ExtractionRun, ModelCall
 from apps.extraction.settings.operations import change_settings
 from apps.llm.backends.connection_check import check_connection
 from apps.llm.models import Connection
@@ -63,6 +63,28 @@ def test_the_estimate_is_near_what_reading_takes(reading: str, chat: Chat, serve
     run = read(chat)
     assert run.estimate == expected
     assert run.llm["calls"] / 2 < expected["calls"] < run.llm["calls"] * 3
+
+
+def test_what_a_run_cost_is_shown_where_its_calls_had_a_price(api: APIClient, chat: Chat, site: Client) -> None:
+    prices = Connection.objects.for_owner(chat.owner_id)
+    prices.update(prompt_price="1000", completion_price="3000", currency="EUR")
+    run = read(chat)
+    used = api.get(f"/api/v1/runs/{run.pk}/").json()["llm"]
+    cost = used["prompt_tokens"] * 1e-3 + used["completion_tokens"] * 3e-3
+    assert (float(used["cost"]), used["currency"]) == (pytest.approx(cost), "EUR")
+    prices.update(prompt_price="9999")  # a later price changes nothing about what was paid
+    for page in (f"/memories/runs/{run.pk}/", f"/memories/chats/{chat.pk}/book/runs/"):
+        assert f"{cost:.2f} EUR" in site.get(page).content.decode()
+
+
+def test_a_cost_is_not_shown_where_a_call_had_no_price_or_another_currency(api: APIClient, chat: Chat) -> None:
+    connections = Connection.objects.for_owner(chat.owner_id)
+    run = read(chat)
+    for change in ({"prompt_price": "2"}, {"currency": "EUR"}):
+        connections.update(**change)
+        runs.record_call(run, ModelCall(owner_id=run.owner_id, run=run, prompt_tokens=10))
+        used = api.get(f"/api/v1/runs/{run.pk}/").json()["llm"]
+        assert (used["cost"], used["currency"]) == (None, None)
 
 
 def test_nothing_is_estimated_without_a_model_or_new_messages(api: APIClient, chat: Chat) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from django.db import connection as database
+from django.test import Client
 from django.utils import timezone
+from pytest_django.asserts import assertContains, assertNotContains
 
 from apps.accounts.models import User
 from apps.common import jobs
@@ -23,7 +25,7 @@ from apps.extraction.settings.schema import Settings
 from apps.extraction.suitability.running import question_count
 from apps.llm.backends.connected import ConnectedBackend
 from apps.llm.models import Connection
-from apps.llm.operations import create_connection, delete_connection
+from apps.llm.operations import create_connection, delete_connection, use_for
 from apps.memories.models import Arc, Entity, Knowledge, LedgerEntry, Memory, Relationship, Scene, VersionedText
 from tests.extraction.test_suitability import GOOD_REPLIES
 from tests.factories import UserFactory, make_character, make_chat, make_memory
@@ -69,6 +71,19 @@ def test_the_built_in_backend_is_tested_and_scored(owner: User) -> None:
     assert results["score"] == round(sum(tier["score"] for tier in results["tiers"]) / question_count("builtin"))
     assert results["score"] > 0
     assert {"task", "score", "verdict", "hints", "raw"} <= results["tiers"][0].keys()
+
+
+def test_an_unsuitable_model_comes_with_what_to_do_now(owner: User, connection: Connection) -> None:
+    test = completed(model_tests.start_test(owner, connection))
+    assert test.results["verdict"] == "unsuitable"
+    site = Client()
+    site.force_login(owner)
+    page = f"/settings/models/test/{test.pk}/"
+    edit = f"/settings/models/{connection.pk}/"
+    assert site.get(page).content.decode().count(f'href="{edit}"') == 2
+    assertNotContains(site.get(page), "Use the built-in extractor")  # it is used already
+    use_for(connection, generation=True)
+    assertContains(site.get(page), "Use the built-in extractor")
 
 
 def test_the_users_templates_are_used(owner: User, connection: Connection, server: ScriptedServer) -> None:

@@ -138,7 +138,7 @@ def test_the_form_shows_every_setting_with_its_value_and_origin(site: Client, ch
 
 
 def test_the_detected_profile_is_shown_and_can_be_overridden(site: Client, chat: Chat) -> None:
-    assert "A, small or local models" in page(site, USERS)
+    assert "small or local models (profile A)" in page(site, USERS)
     site.post(USERS, {"profile": "B"})
     html = page(site, book(chat))
     assert 'placeholder="4"' in row_of(html, "new_per_kind")

@@ -61,6 +61,17 @@ def test_a_trigger_word_of_the_turn_recalls_a_memory_beyond_the_cap(api, chat, r
     assert "triggered by voyage" in item["why"]
 
 
+def test_the_names_of_the_character_and_the_persona_trigger_nothing(api, chat, remember):
+    remember("The ferry leaves at dawn.", importance=1, triggers=["mira", "alice", "dawn"])
+    by_turn = {}
+    for text in ("Mira, are you there? It is me, Alice.", "Mira, what happens at dawn?"):
+        body = api.post(f"/api/v1/chats/{chat.pk}/prompt/", {"text": text}).json()
+        by_turn[text] = next(item["why"] for item in body["recall"]["memories"] if "ferry" in item["text"])
+    named, asked = by_turn.values()
+    assert "triggered by" not in named
+    assert "triggered by dawn" in asked
+
+
 @pytest.mark.parametrize("found_by", ["a run", "a person"])
 def test_a_memory_of_a_scene_is_recalled_until_the_scene_has_ended_unless_searched_for(api, chat, remember, found_by):
     message = chat.messages.get(index=3)

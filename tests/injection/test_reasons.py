@@ -17,6 +17,12 @@ def test_pinned_and_shared_words():
     assert reasons(names=[], origin="", signals={"vector": 1.0000001}) == "similar 1.00"
 
 
+def test_a_name_is_not_repeated_as_a_trigger_word():
+    text = reasons(names=["Lady Vael"], origin="", signals={}, triggers=["vael", "ferry"])
+    assert text == "names Lady Vael · triggered by ferry"
+    assert reasons(names=["Lady Vael"], origin="", signals={}, triggers=["lady"]) == "names Lady Vael"
+
+
 def test_without_reasons_it_is_always_included():
     assert reasons(names=[], origin="", signals={}) == "always included"
 

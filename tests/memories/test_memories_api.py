@@ -217,7 +217,7 @@ def test_a_run_is_started_followed_and_ended(
     assert set(run) == RUN_FIELDS
     assert (run["state"], run["chat"], run["done"]) == ("queued", str(chat.pk), 0)
     assert set(run["counts"]) >= {"passed", "superseded", "reconfirmed", "rejected", "merged"}
-    assert set(run["llm"]) == {"calls", "prompt_tokens", "completion_tokens"}
+    assert set(run["llm"]) == {"calls", "prompt_tokens", "completion_tokens", "cost", "currency"}
     assert sent == [run["id"]]
     with django_capture_on_commit_callbacks(execute=True):
         again = alice.post(url, {"tiers": ["session"]})

@@ -53,9 +53,10 @@ class RunSerializer(serializers.ModelSerializer[ExtractionRun]):
         """Return how many candidates had each outcome."""
         return dict.fromkeys(OUTCOMES, 0) | run.counts
 
-    def get_llm(self, run: ExtractionRun) -> dict[str, int]:
-        """Return the number of model calls and their tokens."""
-        return {name: run.llm.get(name, 0) for name in USAGE_KEYS}
+    def get_llm(self, run: ExtractionRun) -> dict[str, Any]:
+        """Return the number of model calls, their tokens, and their cost, which is None unless all had a price."""
+        usage = {name: run.llm.get(name, 0) for name in USAGE_KEYS}
+        return {**usage, "cost": run.llm.get("cost"), "currency": run.llm.get("currency")}
 
 
 class EstimateSerializer(serializers.Serializer[Any]):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 from django import template
@@ -10,6 +11,7 @@ from django.utils.timesince import timesince
 
 from apps.chats.models import Chat
 from apps.extraction import runs
+from apps.extraction.estimates import MONEY
 from apps.extraction.models import ExtractionRun
 from apps.extraction.parsers.summary import SECTIONS, parse_summary
 from apps.extraction.progress import refused_messages
@@ -51,6 +53,15 @@ def describe_estimate(estimate: Mapping[str, Any]) -> str:
     tokens = estimate["prompt_tokens"] + estimate["completion_tokens"]
     text = f"about {estimate['calls']:,} calls and {round(tokens, -3) or 1000:,} tokens"
     return f"{text} (about {estimate['cost']} {estimate['currency']})" if estimate["cost"] else text
+
+
+@register.filter
+def describe_cost(usage: Mapping[str, Any]) -> str:
+    """Return the cost of a run's calls, as in "0.27 USD" or "under 0.01 USD", or "" if a price is unknown."""
+    if not usage.get("cost"):
+        return ""
+    cost = Decimal(usage["cost"])
+    return f"{cost:.2f} {usage['currency']}" if cost >= MONEY else f"under {MONEY} {usage['currency']}"
 
 
 @register.filter

@@ -62,7 +62,7 @@ def active_memories(
 def _active_memories_of_tier(
     turn: UserTurn, tier: str, character: Character | None, required: Collection[UUID], similarity: Any
 ) -> list[ActiveMemory]:
-    words = trigger_words(turn.text)
+    words = _triggers_in(turn, character)
     rows = _memories_of_tier(turn, tier, character).known_at(turn.chat, turn.index - 1)
     rows = rows.annotate(similarity=similarity)
     rows = rows.annotate(priority=_priority_expression(turn, tier, words))
@@ -86,6 +86,15 @@ def _active_memories_of_tier(
         ActiveMemory(row, row.similarity, row.priority, [word for word in row.triggers if word in words])
         for row in chosen.order_by("pk")
     ]
+
+
+def _triggers_in(turn: UserTurn, character: Character | None) -> list[str]:
+    """Return the words of the turn that can recall memories.
+
+    The names of the character and the persona can't: nearly every memory has them, and they say nothing about the turn.
+    """
+    names = trigger_words(f"{turn.chat.user_name} {character.name if character else ''}")
+    return [word for word in trigger_words(turn.text) if word not in names]
 
 
 def _always_included(rows: Any, turn: UserTurn, tier: str) -> Any:

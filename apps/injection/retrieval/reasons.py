@@ -25,13 +25,13 @@ def reasons(
 
     ``names`` are the names that the entry shares with the turn. ``origin`` is a time or chat, such as "214 messages
     ago", or empty. ``signals`` are the search's signals by name, or empty. ``triggers`` are the memory's trigger words
-    in the turn.
+    in the turn; those that are in a name are left out.
     """
     parts = ["pinned"] if pinned else []
     if names:
         parts.append(f"names {_join_names(names[:MAX_NAMES])}")
-    if triggers:
-        parts.append(f"triggered by {_join_names(triggers[:MAX_NAMES])}")
+    if others := [word for word in triggers if not names_in(" ".join(names), [word])]:
+        parts.append(f"triggered by {_join_names(others[:MAX_NAMES])}")
     if origin:
         parts.append(f"said {origin}")
     if signals.get("vector", 0) >= MIN_SIMILAR_COSINE:

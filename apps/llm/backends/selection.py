@@ -5,11 +5,12 @@ from apps.llm.backends.connected import ConnectedBackend, ConnectedEmbedder
 from apps.llm.embeddings import Embedder, get_embedder
 from apps.llm.generation import GenerationBackend, get_backend
 from apps.llm.models import Connection
+from apps.llm.queries import generation_connection
 
 
 def backend_for(owner: Owner) -> GenerationBackend:
     """Return the owner's connection for generation, or the built-in backend if there is none."""
-    connection = Connection.objects.for_owner(owner).filter(for_generation=True).first()
+    connection = generation_connection(owner)
     return ConnectedBackend(connection) if connection else get_backend()
 
 

@@ -55,7 +55,7 @@ def split(request: HttpRequest, memory_id: UUID) -> HttpResponse:
     if not memory.is_active:
         messages.error(request, "Only an active memory can be split.")
         return redirect("memories:detail", memory_id=memory.pk)
-    form = SplitForm(request.POST) if request.method == "POST" else SplitForm({"texts": memory.text})
+    form = SplitForm(request.POST) if request.method == "POST" else SplitForm(initial={"texts": memory.text})
     if request.method == "POST" and form.is_valid():
         parts = operations.split_memory(memory, form.cleaned_data["texts"], editor=str(request.user))
         undo = reverse("memories:unsplit", args=[parts[0].pk])

@@ -55,10 +55,12 @@ class Command(BaseCommand):
 
 def run(services: Sequence[Service]) -> None:
     """Prepare the installation, start the services and keep them running."""
+    print_status("Preparing the database …")
     call_command("migrate", interactive=False, verbosity=0)
     collect_if_changed()
     delete_heartbeats()
     connections.close_all()
+    print_status("Starting the web server and the workers …")
     for service in services:
         service.start()
     seed_demo()
@@ -106,6 +108,7 @@ def seed_demo() -> None:
     """Load the demo in a child process, whose memory is freed at its end."""
     if not settings.DEMO or "seed_demo" not in get_commands():
         return
+    print_status("Loading the demo, which takes a minute when Loci is started for the first time …")
     process = spawn([PYTHON, "manage.py", "seed_demo"], {})
     try:
         if process.wait():
