@@ -148,7 +148,7 @@ class Stories:
 
 
 @settings(
-    max_examples=6,
+    max_examples=settings().max_examples // 16,  # each takes seconds
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

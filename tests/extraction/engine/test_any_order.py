@@ -125,7 +125,7 @@ def _read_in(chat: Chat) -> list[str]:
 
 
 @settings(
-    max_examples=12,
+    max_examples=settings().max_examples // 8,  # each takes seconds
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
