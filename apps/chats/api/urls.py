@@ -2,7 +2,17 @@
 
 from django.urls import path
 
-from apps.chats.api import branches, characters, exports, import_jobs, imports, lorebooks, participants, views
+from apps.chats.api import (
+    branches,
+    characters,
+    exports,
+    import_jobs,
+    imports,
+    lorebooks,
+    participants,
+    personas,
+    views,
+)
 
 urlpatterns = [
     path("characters/", characters.CharacterListView.as_view(), name="api-characters"),
@@ -10,6 +20,11 @@ urlpatterns = [
     path("characters/<uuid:pk>/", characters.CharacterView.as_view(), name="api-character"),
     path("characters/<uuid:pk>/export/", characters.CharacterExportView.as_view(), name="api-character-export"),
     path("characters/<uuid:pk>/image/", characters.CharacterImageView.as_view(), name="api-character-image"),
+    path("personas/", personas.PersonaListView.as_view(), name="api-personas"),
+    path("personas/<uuid:persona_id>/", personas.PersonaView.as_view(), name="api-persona"),
+    path("personas/<uuid:persona_id>/restore/", personas.PersonaRestoreView.as_view(), name="api-persona-restore"),
+    path("personas/<uuid:persona_id>/avatar/", personas.PersonaAvatarView.as_view(), name="api-persona-avatar"),
+    path("avatars/<uuid:avatar_id>/", personas.AvatarView.as_view(), name="api-avatar"),
     path("lorebooks/", lorebooks.LorebookListView.as_view(), name="api-lorebooks"),
     path("lorebooks/import/", lorebooks.LorebookImportView.as_view(), name="api-lorebook-import"),
     path("lorebooks/<uuid:lorebook_id>/", lorebooks.LorebookView.as_view(), name="api-lorebook"),

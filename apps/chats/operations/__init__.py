@@ -37,5 +37,12 @@ from apps.chats.operations.participants import remove_participant as remove_part
 from apps.chats.operations.participants import update_participant as update_participant
 from apps.chats.operations.patches import Patch as Patch
 from apps.chats.operations.patches import Splice as Splice
+from apps.chats.operations.personas import create_persona as create_persona
+from apps.chats.operations.personas import delete_persona as delete_persona
+from apps.chats.operations.personas import delete_persona_avatar as delete_persona_avatar
+from apps.chats.operations.personas import purge_old_personas as purge_old_personas
+from apps.chats.operations.personas import restore_persona as restore_persona
+from apps.chats.operations.personas import set_persona_avatar as set_persona_avatar
+from apps.chats.operations.personas import update_persona as update_persona
 from apps.chats.operations.undo import NothingToUndo as NothingToUndo
 from apps.chats.operations.undo import undo_change as undo_change

@@ -31,6 +31,7 @@ def branch_chat(owner: Owner, chat_id: UUID, at: int, *, title: str = "", is_che
         title=title or _default_title(parent, is_checkpoint),
         character_id=parent.character_id,
         user_name=parent.user_name,
+        persona_id=parent.persona_id,
         # SillyTavern's key for the parent of a branch.
         metadata=parent.metadata | {"main_chat": parent.title},
         header_layout=forget_layout(parent.header_layout, ["chat_metadata"]),

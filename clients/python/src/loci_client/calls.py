@@ -84,7 +84,7 @@ def get_chat(chat_id: str) -> Flow[Chat]:
 
 
 def update_chat(chat_id: str, **fields: Any) -> Flow[Chat]:
-    """Change title, character (None for no character) and user_name."""
+    """Change title, character and persona (None for none) and user_name."""
     return ask(write("PATCH", path("chats", chat_id), fields))
 
 
