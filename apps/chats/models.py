@@ -330,6 +330,19 @@ class Swipe(OwnedModel):
         indexes = [models.Index("owner", "message", name="swipe_owner_message")]  # search within the owner
 
 
+class ChatImage(OwnedModel):
+    """An image uploaded to a chat, as WebP. Texts name it by its key, which branches of the chat have too."""
+
+    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="images", db_index=False)
+    key = models.UUIDField(default=uuid7, editable=False)
+    content = models.BinaryField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["chat", "key"], name="image_chat_key")]
+        indexes = [models.Index("owner", "key", name="image_owner_key")]  # the image in a text
+
+
 class ChatChange(OwnedModel):
     """A write to a chat: what it changed, and the resulting integrity and rev."""
 

@@ -13,6 +13,7 @@ MAX_PIXELS = 25_000_000
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
 AVATAR_SIDE = 192  # pixels: twice the largest size on a page
 QUALITY = 82  # of WebP, 0 to 100
+IMAGE_SIDE = 1600  # pixels: the longer side of an image in a message
 # The part of a portrait that an avatar shows: the middle, and near the top, where the face is.
 FACE = (0.5, 0.2)
 
@@ -20,6 +21,13 @@ FACE = (0.5, 0.2)
 def make_avatar(content: bytes) -> bytes:
     """Return a picture as a square WebP of AVATAR_SIDE pixels. Raise BrokenPicture."""
     return _encode(ImageOps.fit(_decode(content, AVATAR_SIDE), (AVATAR_SIDE, AVATAR_SIDE), centering=FACE))
+
+
+def make_image(content: bytes) -> tuple[bytes, tuple[int, int]]:
+    """Return a picture as a WebP whose longer side has at most IMAGE_SIDE pixels, and its size. Raise BrokenPicture."""
+    image = _decode(content, IMAGE_SIDE)
+    image.thumbnail((IMAGE_SIDE, IMAGE_SIDE))
+    return _encode(image), image.size
 
 
 def _decode(content: bytes, side: int) -> Image.Image:

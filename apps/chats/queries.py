@@ -10,7 +10,7 @@ from django.db import connection, models
 from django.db.models import Case, Count, Exists, F, FilteredRelation, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Cast, Coalesce, Greatest, Lower
 
-from apps.chats.models import Avatar, Character, CharacterImage, Chat, Lorebook, Message, Persona, Swipe
+from apps.chats.models import Avatar, Character, CharacterImage, Chat, ChatImage, Lorebook, Message, Persona, Swipe
 from apps.common.fields import OrderedJSONField
 from apps.common.problems import Missing
 from apps.common.scoping import Owner
@@ -88,6 +88,12 @@ def access_persona(owner: Owner, persona_id: UUID) -> Persona:
 def access_avatar(owner: Owner, avatar_id: UUID) -> Avatar:
     """Return the owner's avatar. Raise Missing."""
     return _first(Avatar.objects.for_owner(owner).filter(pk=avatar_id), "There is no such avatar.")
+
+
+def access_chat_image(owner: Owner, key: UUID) -> ChatImage:
+    """Return the owner's image with this key, of a chat that is not in the bin. Raise Missing."""
+    images = ChatImage.objects.for_owner(owner).filter(key=key, chat__deleted_at=None)
+    return _first(images.order_by("pk"), "There is no such image.")
 
 
 def access_lorebook(owner: Owner, lorebook_id: UUID) -> Lorebook:

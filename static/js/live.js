@@ -1,6 +1,7 @@
 // Connect the conversation page to the sync client: save edits on the device, send them, and show the changes of others.
 import { ChatSync } from "./sync-client.js";
 import { Editors } from "./live/editors.js";
+import { takeImages } from "./live/images.js";
 import { SyncState } from "./live/state.js";
 import { Troubles } from "./live/troubles.js";
 import { Turns } from "./live/turns.js";
@@ -29,6 +30,7 @@ function start() {
   sync.addEventListener("blocked", ({ detail }) => state.block(detail));
   intercept(sync, turns, editors);
   composer.elements.speaker.addEventListener("change", play);
+  takeImages(composer, room.dataset.chat);
   followRuns(room);
   // The user may have signed in again in another tab.
   document.addEventListener("visibilitychange", () => sync.blocked && !document.hidden && sync.resume());

@@ -15,6 +15,7 @@ from apps.chats.locking import Guard
 from apps.chats.models import Chat, ImportJob, Message
 from apps.chats.operations import (
     Patch,
+    add_image,
     add_participant,
     append_messages,
     create_character,
@@ -42,7 +43,7 @@ ELSEWHERE = ("admin/", "accounts/", "static/")
 BIN_ROUTES = ("chats/<uuid:chat_id>/restore/", "chats/<uuid:chat_id>/purge/")
 OF_CHAT = (
     "chat_id", "message_id", "memory_id", "run_id", "participant_id", "scene_id", "arc_id", "knowledge_id", "entry_id",
-    "word_id", "found_scene_id", "version_id",
+    "word_id", "found_scene_id", "version_id", "image_key",
 )  # fmt: skip
 TASK = "<slug:task>"  # names a task of ours, of which everybody has a template
 # The name of an action on chats, which the body names, and the id of an action that is kept in one's own session.
@@ -116,6 +117,7 @@ def alices(db: None) -> dict[str, Any]:
         "lorebook_id": book.pk,
         "persona_id": persona.pk,
         "avatar_id": avatar.pk,
+        "image_key": add_image(alice, chat.pk, png()).key,
         "index": 0,
         "rev": Chat.objects.for_owner(alice).get(pk=chat.pk).rev,
         "arc_id": Arc.objects.create(**told, text="Find the key.").pk,

@@ -6,6 +6,7 @@ from apps.chats.api import (
     branches,
     characters,
     exports,
+    images,
     import_jobs,
     imports,
     lorebooks,
@@ -37,6 +38,8 @@ urlpatterns = [
     path("chats/<uuid:chat_id>/", views.ChatView.as_view(), name="api-chat"),
     path("chats/<uuid:chat_id>/restore/", views.ChatRestoreView.as_view(), name="api-chat-restore"),
     path("chats/<uuid:chat_id>/export/", exports.ChatExportView.as_view(), name="api-chat-export"),
+    path("chats/<uuid:chat_id>/images/", images.ChatImageListView.as_view(), name="api-chat-images"),
+    path("images/<uuid:image_key>/", images.ChatImageView.as_view(), name="api-image"),
     path("chats/<uuid:chat_id>/branch/", branches.BranchView.as_view(), name="api-branch"),
     path("chats/<uuid:chat_id>/participants/", participants.ParticipantListView.as_view(), name="api-participants"),
     path(

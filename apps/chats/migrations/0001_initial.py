@@ -354,4 +354,19 @@ class Migration(migrations.Migration):
             model_name='avatar',
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('character__isnull', False), ('persona__isnull', True)), models.Q(('character__isnull', True), ('persona__isnull', False)), _connector='OR'), name='avatar_of_one'),
         ),
+        migrations.CreateModel(
+            name='ChatImage',
+            fields=[
+                ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('key', models.UUIDField(default=apps.common.ids.uuid7, editable=False)),
+                ('content', models.BinaryField()),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('chat', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='images', to='chats.chat')),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'indexes': [models.Index(models.F('owner'), models.F('key'), name='image_owner_key')],
+                'constraints': [models.UniqueConstraint(fields=('chat', 'key'), name='image_chat_key')],
+            },
+        ),
     ]

@@ -20,6 +20,7 @@ from apps.chats.operations.characters import update_character as update_characte
 from apps.chats.operations.chats import create_chat as create_chat
 from apps.chats.operations.chats import start_conversation as start_conversation
 from apps.chats.operations.chats import update_chat as update_chat
+from apps.chats.operations.images import add_image as add_image
 from apps.chats.operations.lorebooks import create_lorebook as create_lorebook
 from apps.chats.operations.lorebooks import delete_lorebook as delete_lorebook
 from apps.chats.operations.lorebooks import store_book as store_book
