@@ -302,6 +302,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-idempotency-records": {"task": "apps.sync.tasks.sweep_idempotency_records", "schedule": 3600.0},
     "trim-chat-logs": {"task": "apps.chats.tasks.trim_change_logs", "schedule": 3600.0},
     "purge-old-chats": {"task": "apps.chats.tasks.purge_old_chats", "schedule": 3600.0},
+    "purge-old-personas": {"task": "apps.chats.tasks.purge_old_personas", "schedule": 3600.0},
     "trim-settings-logs": {"task": "apps.sync.tasks.trim_settings_logs", "schedule": 3600.0},
 }
 

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils import timezone
 
-from apps.chats.querysets import BinManager, ChatManager, MessageQuerySet
+from apps.chats.querysets import BinManager, ChatManager, DeletedPersonaManager, MessageQuerySet, PersonaManager
 from apps.common.fields import OrderedJSONField
 from apps.common.ids import uuid7
 from apps.common.jobs import Job
@@ -60,6 +60,57 @@ class CharacterImage(OwnedModel):
     media_type = models.CharField(max_length=32)
     content = models.BinaryField()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+
+class Persona(OwnedModel):
+    """A role that the owner plays in chats. Its name is the ``user_name`` of the chats that it is chosen in."""
+
+    name = models.CharField(max_length=200)
+    description = models.TextField(blank=True, default="")
+    is_default = models.BooleanField(default=False, help_text="Chosen in new chats.")
+    deleted_at = models.DateTimeField(null=True, editable=False)
+    played_in = ArrayField(
+        models.UUIDField(), default=list, editable=False, help_text="Of a deleted persona: the chats that named it."
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    objects = PersonaManager()  # type: ignore[misc]
+    deleted = DeletedPersonaManager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner"],
+                condition=models.Q(is_default=True, deleted_at=None),
+                name="persona_one_default",
+            )
+        ]
+        indexes = [
+            models.Index("owner", "name", name="persona_owner_name"),  # the list; lookup at import
+            models.Index(
+                "deleted_at", name="persona_deleted", condition=models.Q(deleted_at__isnull=False)
+            ),  # the purge, over all owners
+        ]
+
+
+class Avatar(OwnedModel):
+    """A small square picture of a character or a persona, as WebP. A new picture is a new row."""
+
+    character = models.OneToOneField(Character, on_delete=models.CASCADE, null=True, blank=True, related_name="avatar")
+    persona = models.OneToOneField(Persona, on_delete=models.CASCADE, null=True, blank=True, related_name="avatar")
+    content = models.BinaryField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(character__isnull=False, persona__isnull=True)
+                | models.Q(character__isnull=True, persona__isnull=False),
+                name="avatar_of_one",
+            )
+        ]
+        indexes = [models.Index("owner", name="avatar_owner")]  # the avatars of a chat's speakers
 
 
 class Lorebook(OwnedModel):
@@ -116,6 +167,14 @@ class Chat(OwnedModel):
     character = models.ForeignKey(Character, on_delete=models.SET_NULL, null=True, blank=True, related_name="chats")
     title = models.CharField(max_length=200)
     user_name = models.CharField(max_length=200, blank=True, default="")
+    persona = models.ForeignKey(
+        Persona,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="chats",
+        help_text="The role that the user plays.",
+    )
     metadata = OrderedJSONField(default=dict, blank=True)
     header_layout = models.TextField(
         blank=True, default="", help_text="Layout of the imported header (see formats.layout)."
@@ -271,6 +330,19 @@ class Swipe(OwnedModel):
         indexes = [models.Index("owner", "message", name="swipe_owner_message")]  # search within the owner
 
 
+class ChatImage(OwnedModel):
+    """An image uploaded to a chat, as WebP. Texts name it by its key, which branches of the chat have too."""
+
+    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="images", db_index=False)
+    key = models.UUIDField(default=uuid7, editable=False)
+    content = models.BinaryField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["chat", "key"], name="image_chat_key")]
+        indexes = [models.Index("owner", "key", name="image_owner_key")]  # the image in a text
+
+
 class ChatChange(OwnedModel):
     """A write to a chat: what it changed, and the resulting integrity and rev."""
 
@@ -283,7 +355,7 @@ class ChatChange(OwnedModel):
         UNDO = "undo"
         BRANCH = "branch"
         PARTICIPANTS = "participants"
-        DETAILS = "details"  # title, character or user name
+        DETAILS = "details"  # title, character, persona or user name
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="changes", db_index=False)
     rev = models.PositiveBigIntegerField()

@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import connection, models
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Value
-from django.db.models.functions import Cast, Greatest, Lower
+from django.db.models import Case, Count, Exists, F, FilteredRelation, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models.functions import Cast, Coalesce, Greatest, Lower
 
-from apps.chats.models import Character, CharacterImage, Chat, Lorebook, Message, Swipe
+from apps.chats.models import Avatar, Character, CharacterImage, Chat, ChatImage, Lorebook, Message, Persona, Swipe
 from apps.common.fields import OrderedJSONField
 from apps.common.problems import Missing
 from apps.common.scoping import Owner
@@ -80,6 +80,22 @@ def access_character(owner: Owner, character_id: UUID) -> Character:
     return _first(Character.objects.for_owner(owner).filter(pk=character_id), "There is no such character.")
 
 
+def access_persona(owner: Owner, persona_id: UUID) -> Persona:
+    """Return the owner's persona. Raise Missing."""
+    return _first(list_personas(owner).filter(pk=persona_id), "There is no such persona.")
+
+
+def access_avatar(owner: Owner, avatar_id: UUID) -> Avatar:
+    """Return the owner's avatar. Raise Missing."""
+    return _first(Avatar.objects.for_owner(owner).filter(pk=avatar_id), "There is no such avatar.")
+
+
+def access_chat_image(owner: Owner, key: UUID) -> ChatImage:
+    """Return the owner's image with this key, of a chat that is not in the bin. Raise Missing."""
+    images = ChatImage.objects.for_owner(owner).filter(key=key, chat__deleted_at=None)
+    return _first(images.order_by("pk"), "There is no such image.")
+
+
 def access_lorebook(owner: Owner, lorebook_id: UUID) -> Lorebook:
     """Return the owner's lorebook. Raise Missing."""
     lorebooks = Lorebook.objects.for_owner(owner).select_related("character").filter(pk=lorebook_id)
@@ -103,11 +119,14 @@ def lorebook_of(character: Character) -> Lorebook | None:
 
 
 def list_chats(owner: Owner, words: str = "", *, tag: str = "", archived: bool | None = False) -> Any:
-    """Return the owner's chats with ``last_text``: pinned ones first, then those that were used last.
+    """Return the owner's chats: pinned ones first, then those that were used last.
+
+    Each has ``last_text``, and ``avatar_id`` of its character.
 
     With ``words`` or ``tag``, only those that match. ``archived`` chooses the archive; None means all chats.
     """
     chats = Chat.objects.for_owner(owner).select_related("character").with_last_text()
+    chats = chats.annotate(avatar_id=F("character__avatar"))
     if archived is not None:
         chats = chats.filter(archived=archived)
     if tag:
@@ -120,6 +139,39 @@ def overview_of(owner: Owner) -> Overview:
     rows = list(Chat.objects.for_owner(owner).order_by().values_list("archived", "tags").distinct())
     tags = {tag for _, tags in rows for tag in tags}
     return Overview(bool(rows), any(archived for archived, _ in rows), sorted(tags, key=str.casefold))
+
+
+def list_personas(owner: Owner) -> QuerySet[Persona]:
+    """Return the owner's personas by name, with their avatars, whose content is not read."""
+    personas: QuerySet[Persona] = Persona.objects.for_owner(owner).select_related("avatar").defer("avatar__content")
+    return personas.order_by(Lower("name"), "pk")
+
+
+def default_persona(owner: Owner) -> Persona | None:
+    """Return the persona that new chats begin with."""
+    persona: Persona | None = Persona.objects.for_owner(owner).filter(is_default=True).first()
+    return persona
+
+
+def avatars_of(chat: Chat) -> dict[tuple[bool, str], UUID]:
+    """Return the ids of the avatars of a chat's speakers by ``is_user`` and name.
+
+    These are the owner's personas, the chat's character and its participants. Of two personas with one name it is the
+    chat's own.
+    """
+    of_chat = FilteredRelation("character__participations", condition=Q(character__participations__chat=chat.pk))
+    rows = (
+        Avatar.objects.for_owner(chat.owner_id)
+        .annotate(participant=of_chat, is_own=Case(When(persona=chat.persona_id, then=True), default=False))
+        .filter(
+            Q(persona__isnull=False, persona__deleted_at=None)
+            | Q(character__isnull=False, character=chat.character_id)
+            | Q(participant__isnull=False)
+        )
+        .order_by("is_own", "pk")  # of equal keys the last one stays
+        .values_list("persona__name", Coalesce("participant__name", "character__name"), "pk")
+    )
+    return {(persona is not None, persona or name): pk for persona, name, pk in rows}
 
 
 def list_characters(owner: Owner, words: str = "") -> QuerySet[Character]:

@@ -40,6 +40,18 @@ class BinManager(OwnedManager.from_queryset(ChatQuerySet)):  # type: ignore[misc
     condition = models.Q(deleted_at__isnull=False)
 
 
+class PersonaManager(OwnedManager.from_queryset(OwnedQuerySet)):  # type: ignore[misc]
+    """Manager of the personas that are not deleted."""
+
+    condition = models.Q(deleted_at=None)
+
+
+class DeletedPersonaManager(OwnedManager.from_queryset(OwnedQuerySet)):  # type: ignore[misc]
+    """Manager of the deleted personas, which can be restored until they are purged."""
+
+    condition = models.Q(deleted_at__isnull=False)
+
+
 class MessageQuerySet(OwnedQuerySet["Message"]):  # type: ignore[name-defined]
     def remembered(self) -> Self:
         """Filter messages that are not left out of memory."""

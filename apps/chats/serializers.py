@@ -18,6 +18,7 @@ from apps.chats.models import (
     ChatChange,
     ImportJob,
     Message,
+    Persona,
     refuse_comma,
 )
 from apps.common.serializer_fields import (
@@ -61,6 +62,7 @@ def details_document(chat: Chat) -> dict[str, Any]:
         "title": chat.title,
         "character": str(chat.character_id) if chat.character_id else None,
         "user_name": chat.user_name,
+        "persona": str(chat.persona_id) if chat.persona_id else None,
     }
 
 
@@ -138,6 +140,7 @@ class ChatSerializer(serializers.Serializer[Chat]):
     title = serializers.CharField()
     character = serializers.UUIDField(allow_null=True)
     user_name = serializers.CharField()
+    persona = serializers.UUIDField(allow_null=True)
     metadata = JSONObjectField()
     integrity = serializers.UUIDField()
     rev = serializers.IntegerField()
@@ -169,6 +172,16 @@ class OwnedCharacterField(serializers.PrimaryKeyRelatedField[Character]):
         return Character.objects.for_owner(self.context["request"].user)
 
 
+class OwnedPersonaField(serializers.PrimaryKeyRelatedField[Persona]):
+    """The id of one of the user's personas, or null."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(pk_field=serializers.UUIDField(), allow_null=True, **kwargs)
+
+    def get_queryset(self) -> Any:
+        return Persona.objects.for_owner(self.context["request"].user)
+
+
 class TagsField(serializers.ListField):
     """The tags of a chat. Repeated ones are left out."""
 
@@ -181,7 +194,8 @@ class TagsField(serializers.ListField):
 class ChatUpdateSerializer(StrictSerializer):
     title = TextField(max_length=200, allow_blank=False, required=False)
     character = OwnedCharacterField(required=False)
-    user_name = TextField(max_length=200, required=False)
+    user_name = TextField(max_length=200, required=False, help_text="Default, if a persona is chosen: its name.")
+    persona = OwnedPersonaField(required=False)
     pinned = StrictBooleanField(required=False)
     archived = StrictBooleanField(required=False)
     tags = TagsField(max_length=MAX_TAGS, required=False)
@@ -190,7 +204,10 @@ class ChatUpdateSerializer(StrictSerializer):
 class ChatCreateSerializer(StrictSerializer):
     title = TextField(max_length=200, default="", help_text="Default: the character's name.")
     character = OwnedCharacterField(default=None)
-    user_name = TextField(max_length=200, default="")
+    user_name = TextField(max_length=200, default="", help_text="Default: the persona's name.")
+    persona = OwnedPersonaField(
+        required=False, help_text="Default: the default persona, unless there is a `user_name`."
+    )
     metadata = JSONObjectField(default=dict)
 
 

@@ -35,6 +35,12 @@ def purge_old_chats(**kwargs: Any) -> None:
 
 
 @shared_task
+def purge_old_personas(**kwargs: Any) -> None:
+    """Delete personas for good that have been deleted for long enough."""
+    operations.purge_old_personas(timezone.now())
+
+
+@shared_task
 def run_import_job(*, job_id: str, **kwargs: Any) -> None:
     """Run the next job of the queue, which may be another one than the message was sent for."""
     jobs.run_next("indexing")

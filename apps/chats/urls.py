@@ -1,4 +1,4 @@
-"""URL patterns for the pages of chats, characters and lorebooks."""
+"""URL patterns for the pages of chats, characters, personas and lorebooks."""
 
 from django.urls import include, path
 
@@ -10,6 +10,7 @@ from apps.chats.views import (
     lorebooks,
     organizing,
     participants,
+    personas,
     scenes,
     tools,
 )
@@ -17,6 +18,7 @@ from apps.chats.views import (
 CHAT = "chats/<uuid:chat_id>/"
 MESSAGE = f"{CHAT}messages/<uuid:message_id>/"
 CHARACTER = "characters/<uuid:character_id>/"
+PERSONA = "personas/<uuid:persona_id>/"
 LOREBOOK = "lorebooks/<uuid:lorebook_id>/"
 
 chat_urls = [
@@ -74,4 +76,16 @@ character_urls = [
     path(f"{LOREBOOK}delete/", lorebooks.delete, name="lorebook-delete"),
 ]
 
-urlpatterns = [path("", include((character_urls, "characters"))), path("", include((chat_urls, "chats")))]
+persona_urls = [
+    path("personas/", personas.index, name="index"),
+    path("personas/new/", personas.new, name="new"),
+    path(PERSONA, personas.edit, name="edit"),
+    path(f"{PERSONA}delete/", personas.delete, name="delete"),
+    path(f"{PERSONA}restore/", personas.restore, name="restore"),
+]
+
+urlpatterns = [
+    path("", include((character_urls, "characters"))),
+    path("", include((persona_urls, "personas"))),
+    path("", include((chat_urls, "chats"))),
+]

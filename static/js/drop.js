@@ -43,8 +43,9 @@ function watchDrops(input) {
   });
   document.addEventListener("drop", (event) => {
     if (!carriesFiles(event)) return;
-    event.preventDefault();
     depth = 0;
+    if (event.defaultPrevented) return show(false); // it is an image for the composer
+    event.preventDefault();
     input.files = event.dataTransfer.files;
     if (input.files.length) send();
     else show(false);

@@ -1,6 +1,7 @@
 // Connect the conversation page to the sync client: save edits on the device, send them, and show the changes of others.
 import { ChatSync } from "./sync-client.js";
 import { Editors } from "./live/editors.js";
+import { takeImages } from "./live/images.js";
 import { SyncState } from "./live/state.js";
 import { Troubles } from "./live/troubles.js";
 import { Turns } from "./live/turns.js";
@@ -28,6 +29,8 @@ function start() {
   sync.addEventListener("status", ({ detail }) => { state.show(detail); turns.showUnsaved(); });
   sync.addEventListener("blocked", ({ detail }) => state.block(detail));
   intercept(sync, turns, editors);
+  composer.elements.speaker.addEventListener("change", play);
+  takeImages(composer, room.dataset.chat);
   followRuns(room);
   // The user may have signed in again in another tab.
   document.addEventListener("visibilitychange", () => sync.blocked && !document.hidden && sync.resume());
@@ -81,7 +84,7 @@ function write(sync, turns) {
   const stored = sync.append({
     mes: text.value.trim(),
     name: speaker.selectedOptions[0].textContent,
-    is_user: speaker.value === "user",
+    is_user: "role" in speaker.selectedOptions[0].dataset,
     send_date: new Date().toISOString(),
   });
   // Rejections are handled by the "refused" event.
@@ -90,6 +93,17 @@ function write(sync, turns) {
   text.dispatchEvent(new Event("input")); // drops the draft: the text is in the outbox now
   turns.showOwn([]);
   document.getElementById("composer-errors").replaceChildren();
+}
+
+/** Play the chat as the persona that is chosen in the composer, from the next message on. */
+async function play({ target: { selectedOptions: [option] } }) {
+  if (!("persona" in option.dataset)) return;
+  const response = await fetch(`/api/v1/chats/${room.dataset.chat}/`, {
+    method: "PATCH",
+    headers: { ...headers(), "Content-Type": "application/json" },
+    body: JSON.stringify({ persona: option.value }),
+  }).catch(() => null);
+  if (!response?.ok) say(`The chat could not be changed to ${option.textContent}. Messages are still written under that name.`, "warning");
 }
 
 function leaveOut(sync, id, index, out) {

@@ -13,7 +13,7 @@
  * Events of ChatSync and SettingsSync, all CustomEvents:
  *   changed   what others wrote, and own messages as the server completed them. Chats: {messages, deleted, metadata,
  *             chat, reload}: messages as they are now with unsent edits laid over; metadata the whole or null; chat its
- *             {title, character, user_name}, or null where they are as before; reload true where places may have
+ *             {title, character, user_name, persona}, or null where they are as before; reload true where places may have
  *             changed in a way that only the whole window (`sync.messages`) shows.
  *             Settings: {settings, keys}
  *   saved     the server has accepted a write: {rev, integrity, edits}

@@ -45,7 +45,8 @@ def exported(client: APIClient, character: dict[str, Any], form: str = "json") -
 
 
 def said(character: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in character.items() if key not in ("id", "created_at", "updated_at")}
+    assigned = ("id", "avatar", "created_at", "updated_at")
+    return {key: value for key, value in character.items() if key not in assigned}
 
 
 def nothing_stored(client: APIClient) -> bool:

@@ -107,7 +107,7 @@ def test_a_new_title_is_a_write_like_others(alice: APIClient, chat: dict[str, An
     assert alice.patch(url, {"title": "The quay"}).json() == named  # as it was: nothing is written
     alice.patch(url, {"title": "The pier"})
     feed = alice.get(f"{url}changes/", {"since": chat["integrity"]}).json()
-    now = {"title": "The pier", "character": mira["id"], "user_name": "Wanda"}
+    now = {"title": "The pier", "character": mira["id"], "user_name": "Wanda", "persona": None}
     assert [(change["kind"], change["chat"]) for change in feed["changes"]] == [("details", now)] * 2
     assert (feed["integrity"], feed["rev"]) == (alice.get(url).json()["integrity"], chat["rev"] + 2)
     late = {"integrity": chat["integrity"], "patches": [{"index": 0, "set": {"mes": "x"}}]}

@@ -17,14 +17,17 @@ from apps.chats.locking import Guard
 from apps.chats.models import Chat, ImportJob, Message
 from apps.chats.operations import (
     Patch,
+    add_image,
     add_participant,
     append_messages,
     create_character,
     create_chat,
     create_lorebook,
+    create_persona,
     delete_chat,
     patch_messages,
     set_character_image,
+    set_persona_avatar,
 )
 from apps.common.scoping import UnscopedQuery, system_scope
 from apps.extraction.models import ExtractionRun, ModelTest
@@ -42,7 +45,7 @@ ELSEWHERE = ("admin/", "accounts/", "static/")
 BIN_ROUTES = ("chats/<uuid:chat_id>/restore/", "chats/<uuid:chat_id>/purge/")
 OF_CHAT = (
     "chat_id", "message_id", "memory_id", "run_id", "participant_id", "scene_id", "arc_id", "knowledge_id", "entry_id",
-    "word_id", "found_scene_id", "version_id",
+    "word_id", "found_scene_id", "version_id", "image_key",
 )  # fmt: skip
 TASK = "<slug:task>"  # names a task of ours, of which everybody has a template
 # The name of an action on chats, which the body names, and the id of an action that is kept in one's own session.
@@ -100,6 +103,8 @@ def things_of_alice() -> dict[str, Any]:
     Recall.objects.create(owner_id=alice.pk, chat=chat, message=turn, text="x", turn_hash="x")
     set_character_image(character, png(), "image/png")
     book = create_lorebook(alice, name="Hers", character=character)
+    persona = create_persona(alice, name="Alicia")
+    avatar = set_persona_avatar(persona, png())
     participant = add_participant(alice, chat.pk, name="Mira", character=character)
     token, _ = create_token(alice, name="hers")
     mira, salt = get_or_create_entity(chat, "Mira", "character"), get_or_create_entity(chat, "Salt", "character")
@@ -124,6 +129,9 @@ def things_of_alice() -> dict[str, Any]:
         "pk": character.pk,
         "character_id": character.pk,
         "lorebook_id": book.pk,
+        "persona_id": persona.pk,
+        "avatar_id": avatar.pk,
+        "image_key": add_image(alice, chat.pk, png()).key,
         "index": 0,
         "rev": Chat.objects.for_owner(alice).get(pk=chat.pk).rev,
         "arc_id": Arc.objects.create(**told, text="Find the key.").pk,
@@ -190,6 +198,6 @@ def test_a_read_that_names_no_owner_is_refused(db: None) -> None:
 
 
 def test_lists_hold_only_what_is_ones_own(alices: dict[str, Any], charlie: APIClient) -> None:
-    lists = ("chats", "characters", "lorebooks", "memories", "connections", "entities", "runs", "model-tests")
-    for path in lists:
+    lists = ("chats", "characters", "personas", "lorebooks", "memories", "connections", "entities", "runs")
+    for path in (*lists, "model-tests"):
         assert charlie.get(f"/api/v1/{path}/").json()["results"] == []

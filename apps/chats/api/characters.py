@@ -4,7 +4,6 @@ from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.utils.cache import get_conditional_response
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics, serializers, status
@@ -15,6 +14,7 @@ from rest_framework.views import APIView
 
 from apps.chats import operations
 from apps.chats.api.lorebooks import LorebookSerializer
+from apps.chats.api.personas import AvatarField
 from apps.chats.api.uploads import (
     FileReportSerializer,
     FileSerializer,
@@ -22,6 +22,8 @@ from apps.chats.api.uploads import (
     PictureRenderer,
     check_content_length,
     download,
+    picture_response,
+    read_picture,
 )
 from apps.chats.formats.cards.pictures import MAX_PICTURE_BYTES, BrokenPicture, media_type_of
 from apps.chats.formats.cards.png import BrokenPNG
@@ -29,7 +31,7 @@ from apps.chats.models import Character, CharacterImage
 from apps.chats.queries import access_character, image_of
 from apps.chats.transfer import cards
 from apps.common.pagination import NewestFirstPagination
-from apps.common.problems import Invalid, Missing, TooLarge
+from apps.common.problems import Invalid, Missing
 from apps.common.serializer_fields import JSONObjectField, TextField, read_body
 from apps.common.strict_json import CompactJSONRenderer
 
@@ -58,6 +60,7 @@ class CharacterSerializer(serializers.ModelSerializer[Character]):
         child=TextField(), required=False, max_length=MAX_LIST_ITEMS, help_text="The sources of the card."
     )
     extensions = JSONObjectField(required=False)
+    avatar = AvatarField()
 
     class Meta:
         model = Character
@@ -65,7 +68,7 @@ class CharacterSerializer(serializers.ModelSerializer[Character]):
             *("id", "name", "description", "personality", "scenario", "first_mes", "mes_example", "system_prompt"),
             *("post_history_instructions", "creator_notes", "alternate_greetings", "group_only_greetings", "tags"),
             *("creator", "character_version", "nickname", "creator_notes_multilingual", "source", "extensions"),
-            *("created_at", "updated_at"),
+            *("avatar", "created_at", "updated_at"),
         )
 
 
@@ -81,7 +84,7 @@ class CharacterListView(generics.ListCreateAPIView[Character]):
     pagination_class = NewestFirstPagination
 
     def get_queryset(self) -> Any:
-        return Character.objects.for_owner(self.request.user)
+        return Character.objects.for_owner(self.request.user).select_related("avatar").defer("avatar__content")
 
     def perform_create(self, serializer: Any) -> None:
         serializer.instance = operations.create_character(self.request.user, **serializer.validated_data)
@@ -142,10 +145,7 @@ class CharacterImageView(APIView):
     def get(self, request: Request, pk: UUID) -> HttpResponse:
         """Return the stored picture."""
         image = _access_image(access_character(request.user, pk))
-        etag = f'"{image.pk}"'
-        headers = {"ETag": etag, "Cache-Control": "private, no-cache", "X-Content-Type-Options": "nosniff"}
-        response = HttpResponse(bytes(image.content), content_type=image.media_type, headers=headers)
-        return get_conditional_response(request._request, etag=etag, response=response) or response
+        return picture_response(request, bytes(image.content), image.media_type, image.pk)
 
     @extend_schema(
         request={"image/*": OpenApiTypes.BINARY, "multipart/form-data": FileSerializer}, responses={204: None}
@@ -154,7 +154,7 @@ class CharacterImageView(APIView):
         """Replace the picture. It is PNG, JPEG or WebP, as the body or as the field `file` of a form."""
         character = access_character(request.user, pk)
         check_content_length(request, MAX_PICTURE_BYTES)
-        content = _read_picture(request)
+        content = read_picture(request, MAX_PICTURE_BYTES)
         try:
             operations.set_character_image(character, content, media_type_of(content))
         except (BrokenPicture, BrokenPNG) as error:
@@ -174,14 +174,3 @@ def _access_image(character: Character) -> CharacterImage:
     if image is None:
         raise Missing("This character has no picture.")
     return image
-
-
-def _read_picture(request: Request) -> bytes:
-    """Return the picture in the body, which the parsers read as bytes or as the fields of a form."""
-    data: Any = request.data
-    if isinstance(data, bytes):
-        return data
-    file = read_body(FileSerializer, request)["file"]
-    if file.size > MAX_PICTURE_BYTES:
-        raise TooLarge(f"The picture is larger than {MAX_PICTURE_BYTES} bytes.")
-    return bytes(file.read())

@@ -1,8 +1,10 @@
 """Read uploaded files, and send files."""
 
 from typing import IO, Any
+from uuid import UUID
 
 from django.http import HttpResponse
+from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header
 from rest_framework import serializers
 from rest_framework.parsers import BaseParser
@@ -11,7 +13,7 @@ from rest_framework.request import Request
 from apps.chats.formats.cards.pictures import MAX_PICTURE_BYTES
 from apps.common.problems import TooLarge
 from apps.common.request_bodies import MULTIPART_OVERHEAD_BYTES
-from apps.common.serializer_fields import StrictSerializer
+from apps.common.serializer_fields import StrictSerializer, read_body
 from apps.common.strict_json import CompactJSONRenderer
 
 
@@ -60,3 +62,32 @@ def download(content: bytes, content_type: str, filename: str) -> HttpResponse:
             "X-Content-Type-Options": "nosniff",
         },
     )
+
+
+def read_picture(request: Request, limit: int) -> bytes:
+    """Return the picture in the body, which the parsers read as bytes or as the fields of a form. Raise TooLarge."""
+    data: Any = request.data
+    if isinstance(data, bytes):
+        return data
+    file = read_body(FileSerializer, request)["file"]
+    if file.size > limit:
+        raise TooLarge(f"The picture is larger than {limit} bytes.")
+    return bytes(file.read())
+
+
+def picture_response(
+    request: Request, content: bytes, media_type: str, version: UUID, *, is_immutable: bool = False
+) -> HttpResponse:
+    """Return a picture that the browser may keep, or 304 if it has this version.
+
+    It keeps an immutable one for a year, and asks again for any other. Opened as a page, the picture may load nothing.
+    """
+    headers = {
+        "ETag": f'"{version}"',
+        "Cache-Control": f"private, {'max-age=31536000, immutable' if is_immutable else 'no-cache'}",
+        "Content-Security-Policy": "default-src 'none'; sandbox",
+        "X-Content-Type-Options": "nosniff",
+    }
+    response = HttpResponse(content, content_type=media_type, headers=headers)
+    found = get_conditional_response(request._request, etag=headers["ETag"], response=response)
+    return found or response

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 from apps.chats import operations
 from apps.chats.models import MAX_TAG_LENGTH, Chat
-from apps.chats.queries import MAX_WINDOW, access_chat, message_window
+from apps.chats.queries import MAX_WINDOW, access_chat, default_persona, message_window
 from apps.chats.serializers import (
     ORGANIZATION_FIELDS,
     ChatCreateSerializer,
@@ -75,6 +75,8 @@ class ChatListView(generics.ListAPIView[Chat]):
     @extend_schema(request=ChatCreateSerializer, responses={201: ChatSerializer})
     def post(self, request: Request) -> Response:
         body = read_body(ChatCreateSerializer, request)
+        if not body["user_name"]:
+            body.setdefault("persona", default_persona(request.user))
         chat = operations.create_chat(request.user, **body)
         return Response(chat_document(chat), status=status.HTTP_201_CREATED)
 

@@ -10,10 +10,13 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.chats.dates import timestamp
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
-from apps.chats.models import MAX_TAG_LENGTH, MAX_TAGS, Chat, Message, refuse_comma
+from apps.chats.models import MAX_TAG_LENGTH, MAX_TAGS, Chat, Message, Persona, refuse_comma
 from apps.chats.operations.organizing import Action
 from apps.chats.operations.patches import Patch
+from apps.chats.queries import default_persona, list_personas
 from apps.chats.scenes import SceneBreak
+
+USER = "user"  # the key of the speaker of a chat without a persona
 
 
 class TextField(forms.CharField):
@@ -99,20 +102,59 @@ class OrganizeForm(forms.Form):
         self.fields["tag"].required = action in (Action.TAG, Action.UNTAG)
 
 
-class NewChatForm(forms.Form):
+class PersonaField(forms.ModelChoiceField):
+    """One of the user's personas, or none."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            queryset=Persona.objects.none(), required=False, label="Your persona", empty_label="None, only a name"
+        )
+
+    def label_from_instance(self, obj: Persona) -> str:
+        return obj.name
+
+
+class PlayedForm(forms.Form):
+    """Who the user is in a chat: a persona, or a name without one."""
+
+    persona = PersonaField()
+    user_name = forms.CharField(
+        max_length=200, required=False, label="Your name in the chat", help_text="With a persona, the persona's name."
+    )
+
+    def __init__(self, user: User, data: Any = None, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        personas = list_personas(user)
+        if personas:
+            cast(PersonaField, self.fields["persona"]).queryset = personas
+        else:
+            del self.fields["persona"]
+            self.fields["user_name"].help_text = ""
+
+    def clean(self) -> dict[str, Any]:
+        """Replace the name by the chosen persona's."""
+        persona: Persona | None = self.cleaned_data.get("persona")
+        return self.cleaned_data | ({"user_name": persona.name} if persona else {})
+
+
+class NewChatForm(PlayedForm):
     title = forms.CharField(max_length=200, required=False, help_text="Default: the character's name.")
     character = forms.CharField(max_length=200, required=False, label="Character")
-    user_name = forms.CharField(max_length=200, required=False, label="Your name in the chat")
+    field_order = ("title", "character")
+
+    def __init__(self, user: User, data: Any = None) -> None:
+        super().__init__(user, data, initial={"persona": default_persona(user)})
 
 
-class ChatForm(forms.Form):
+class ChatForm(PlayedForm):
     title = forms.CharField(max_length=200)
-    user_name = forms.CharField(max_length=200, required=False, label="Your name in the chat")
     tags = TagsField(required=False, help_text="Separated by commas. The list of chats can be filtered by them.")
+    field_order = ("title",)
 
     @classmethod
-    def from_chat(cls, chat: Chat) -> "ChatForm":
-        return cls(initial={"title": chat.title, "user_name": chat.user_name, "tags": ", ".join(chat.tags)})
+    def from_chat(cls, user: User, chat: Chat) -> "ChatForm":
+        fields = {"title": chat.title, "user_name": chat.user_name, "persona": chat.persona_id}
+        return cls(user, initial=fields | {"tags": ", ".join(chat.tags)})
 
 
 class PositionForm(forms.Form):
@@ -128,23 +170,35 @@ class PositionForm(forms.Form):
 
 
 class MessageForm(forms.Form):
-    """A new message, written by the user or pasted as the reply of another speaker."""
+    """A new message, written by the user as one of their personas, or pasted as the reply of another speaker."""
 
     text = TextField(error_messages={"required": "Write something first."})
     speaker = forms.ChoiceField(required=False, label="Write as")
 
     def __init__(self, *args: Any, chat: Chat, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.names = {"user": chat.user_name or user.get_short_name()} | _other_speakers(chat)
+        self.personas = {str(persona.pk): persona for persona in list_personas(user)}
+        # The user's name in this chat comes first, then the other personas.
+        self.own = str(chat.persona_id) if chat.persona_id else USER
+        self.roles = {self.own: chat.user_name or user.get_short_name()}
+        for key, persona in self.personas.items():
+            self.roles.setdefault(key, persona.name)
+        self.names = self.roles | _other_speakers(chat)
         cast(forms.ChoiceField, self.fields["speaker"]).choices = list(self.names.items())
+
+    @property
+    def persona(self) -> Persona | None:
+        """Return the chosen persona, or None if it is the chat's own or another speaker."""
+        speaker = self.cleaned_data["speaker"]
+        return None if speaker == self.own else self.personas.get(speaker)
 
     def parsed(self) -> ParsedMessage:
         """Return the message, dated now."""
         now = timezone.now()
-        speaker = self.cleaned_data["speaker"] or "user"
+        speaker = self.cleaned_data["speaker"] or self.own
         return ParsedMessage(
             name=self.names[speaker],
-            is_user=speaker == "user",
+            is_user=speaker in self.roles,
             is_system=False,
             send_date=timestamp(now),
             sent_at=now,

@@ -304,4 +304,69 @@ class Migration(migrations.Migration):
             model_name='swipe',
             constraint=models.UniqueConstraint(deferrable=django.db.models.constraints.Deferrable['DEFERRED'], fields=('message', 'position'), name='swipe_message_position'),
         ),
+        migrations.CreateModel(
+            name='Persona',
+            fields=[
+                ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('name', models.CharField(max_length=200)),
+                ('description', models.TextField(blank=True, default='')),
+                ('is_default', models.BooleanField(default=False, help_text='Chosen in new chats.')),
+                ('deleted_at', models.DateTimeField(editable=False, null=True)),
+                ('played_in', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), default=list, editable=False, help_text='Of a deleted persona: the chats that named it.', size=None)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('updated_at', models.DateTimeField(auto_now=True)),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='Avatar',
+            fields=[
+                ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('content', models.BinaryField()),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('character', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='avatar', to='chats.character')),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('persona', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='avatar', to='chats.persona')),
+            ],
+        ),
+        migrations.AddField(
+            model_name='chat',
+            name='persona',
+            field=models.ForeignKey(blank=True, help_text='The role that the user plays.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='chats', to='chats.persona'),
+        ),
+        migrations.AddIndex(
+            model_name='persona',
+            index=models.Index(models.F('owner'), models.F('name'), name='persona_owner_name'),
+        ),
+        migrations.AddIndex(
+            model_name='persona',
+            index=models.Index(models.F('deleted_at'), condition=models.Q(('deleted_at__isnull', False)), name='persona_deleted'),
+        ),
+        migrations.AddConstraint(
+            model_name='persona',
+            constraint=models.UniqueConstraint(condition=models.Q(('deleted_at', None), ('is_default', True)), fields=('owner',), name='persona_one_default'),
+        ),
+        migrations.AddIndex(
+            model_name='avatar',
+            index=models.Index(models.F('owner'), name='avatar_owner'),
+        ),
+        migrations.AddConstraint(
+            model_name='avatar',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('character__isnull', False), ('persona__isnull', True)), models.Q(('character__isnull', True), ('persona__isnull', False)), _connector='OR'), name='avatar_of_one'),
+        ),
+        migrations.CreateModel(
+            name='ChatImage',
+            fields=[
+                ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('key', models.UUIDField(default=apps.common.ids.uuid7, editable=False)),
+                ('content', models.BinaryField()),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('chat', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='images', to='chats.chat')),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'indexes': [models.Index(models.F('owner'), models.F('key'), name='image_owner_key')],
+                'constraints': [models.UniqueConstraint(fields=('chat', 'key'), name='image_chat_key')],
+            },
+        ),
     ]

@@ -20,6 +20,7 @@ from apps.chats.operations.characters import update_character as update_characte
 from apps.chats.operations.chats import create_chat as create_chat
 from apps.chats.operations.chats import start_conversation as start_conversation
 from apps.chats.operations.chats import update_chat as update_chat
+from apps.chats.operations.images import add_image as add_image
 from apps.chats.operations.lorebooks import create_lorebook as create_lorebook
 from apps.chats.operations.lorebooks import delete_lorebook as delete_lorebook
 from apps.chats.operations.lorebooks import store_book as store_book
@@ -37,5 +38,12 @@ from apps.chats.operations.participants import remove_participant as remove_part
 from apps.chats.operations.participants import update_participant as update_participant
 from apps.chats.operations.patches import Patch as Patch
 from apps.chats.operations.patches import Splice as Splice
+from apps.chats.operations.personas import create_persona as create_persona
+from apps.chats.operations.personas import delete_persona as delete_persona
+from apps.chats.operations.personas import delete_persona_avatar as delete_persona_avatar
+from apps.chats.operations.personas import purge_old_personas as purge_old_personas
+from apps.chats.operations.personas import restore_persona as restore_persona
+from apps.chats.operations.personas import set_persona_avatar as set_persona_avatar
+from apps.chats.operations.personas import update_persona as update_persona
 from apps.chats.operations.undo import NothingToUndo as NothingToUndo
 from apps.chats.operations.undo import undo_change as undo_change

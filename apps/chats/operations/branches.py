@@ -1,10 +1,13 @@
 """Branch a chat: copy its beginning, up to a message, to a new chat."""
 
+from collections.abc import Iterator
 from uuid import UUID
 
 from django.db import transaction
 
 from apps.chats.formats.layout import forget_layout
+from apps.chats.formats.parsed import ParsedMessage
+from apps.chats.images import copy_images, keys_in
 from apps.chats.locking import lock_chat, record_change
 from apps.chats.models import Chat, ChatChange, Participant
 from apps.chats.operations.messages import store_messages
@@ -31,6 +34,7 @@ def branch_chat(owner: Owner, chat_id: UUID, at: int, *, title: str = "", is_che
         title=title or _default_title(parent, is_checkpoint),
         character_id=parent.character_id,
         user_name=parent.user_name,
+        persona_id=parent.persona_id,
         # SillyTavern's key for the parent of a branch.
         metadata=parent.metadata | {"main_chat": parent.title},
         header_layout=forget_layout(parent.header_layout, ["chat_metadata"]),
@@ -41,12 +45,22 @@ def branch_chat(owner: Owner, chat_id: UUID, at: int, *, title: str = "", is_che
         story=parent.story,
     )
     _copy_participants(parent, chat)
-    messages = (parsed_message(message) for batch in message_batches(parent, at + 1) for message in batch)
-    for _ in store_messages(chat, messages):
+    image_keys: set[UUID] = set()
+    for _ in store_messages(chat, _messages_up_to(parent, at, image_keys)):
         pass  # the iterator stores a batch at each step
+    copy_images(image_keys, parent, chat)
     record_change(chat, ChatChange.Kind.BRANCH)
     chat_branched.send(sender=Chat, chat=chat)
     return chat
+
+
+def _messages_up_to(parent: Chat, at: int, image_keys: set[UUID]) -> Iterator[ParsedMessage]:
+    """Yield the messages up to an index, and add the keys of the images in their texts to ``image_keys``."""
+    for batch in message_batches(parent, at + 1):
+        for message in batch:
+            parsed = parsed_message(message)
+            image_keys.update(key for swipe in parsed.swipes for key in keys_in(swipe.mes))
+            yield parsed
 
 
 def _default_title(parent: Chat, is_checkpoint: bool) -> str:

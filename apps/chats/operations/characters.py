@@ -1,13 +1,16 @@
 """Create, update and delete characters and their pictures."""
 
+from contextlib import suppress
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
 
+from apps.chats.formats.cards.pictures import BrokenPicture
 from apps.chats.formats.cards.reading import ParsedCard
-from apps.chats.models import Character, CharacterImage, Chat, ImportJob, Lorebook, Participant
+from apps.chats.models import Avatar, Character, CharacterImage, Chat, ImportJob, Lorebook, Participant
 from apps.chats.operations.lorebooks import store_book
+from apps.chats.pictures import make_avatar
 from apps.chats.signals import characters_merged, chat_list_changed
 from apps.common.problems import Invalid, Missing
 from apps.common.scoping import Owner, owner_id_of
@@ -71,6 +74,7 @@ def merge_characters(character: Character, into: Character) -> Character:
     has_image = CharacterImage.objects.for_owner(owner_id).filter(character=into).exists()
     if not has_image:
         CharacterImage.objects.for_owner(owner_id).filter(character=character).update(character=into)
+        Avatar.objects.for_owner(owner_id).filter(character=character).update(character=into)
     books = Lorebook.objects.for_owner(owner_id)
     has_book = books.filter(character=into).exists()
     books.filter(character=character).update(character=None if has_book else into)
@@ -82,15 +86,22 @@ def merge_characters(character: Character, into: Character) -> Character:
 
 @transaction.atomic
 def set_character_image(character: Character, content: bytes, media_type: str) -> CharacterImage:
-    """Replace the character's picture."""
+    """Replace the character's picture, and its avatar, which is made of it.
+
+    The picture is kept as it is: an exported card has it. If it can't be decoded, there is no avatar.
+    """
     delete_character_image(character)
+    with suppress(BrokenPicture):
+        Avatar.objects.create(owner_id=character.owner_id, character=character, content=make_avatar(content))
     return CharacterImage.objects.create(
         owner_id=character.owner_id, character=character, content=content, media_type=media_type
     )
 
 
 def delete_character_image(character: Character) -> None:
+    """Delete the character's picture and its avatar."""
     CharacterImage.objects.for_owner(character.owner_id).filter(character=character).delete()
+    Avatar.objects.for_owner(character.owner_id).filter(character=character).delete()
 
 
 def find_or_create_character(owner: Owner, name: str) -> Character:

@@ -10,9 +10,10 @@ from apps.chats.dates import timestamp
 from apps.chats.formats.layout import forget_layout
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.locking import lock_chat, record_change
-from apps.chats.models import Character, Chat, ChatChange
+from apps.chats.models import Character, Chat, ChatChange, Persona
 from apps.chats.operations.messages import append_messages
 from apps.chats.operations.metadata import check_size
+from apps.common.problems import Missing
 from apps.common.scoping import Owner, owner_id_of
 
 # The keys of a chat's fields in the header of its file.
@@ -29,28 +30,42 @@ def create_chat(
     title: str,
     character: Character | None = None,
     user_name: str = "",
+    persona: Persona | None = None,
     metadata: dict[str, Any] | None = None,
 ) -> Chat:
-    """Create an empty chat. The title defaults to the character's name.
+    """Create an empty chat. The title defaults to the character's name, the user's name to the persona's.
 
-    Raise TooLarge for metadata beyond CHAT_METADATA_MAX_BYTES.
+    Raise TooLarge for metadata beyond CHAT_METADATA_MAX_BYTES, and Missing if the persona is deleted.
     """
     check_size(metadata or {}, {})
+    if persona is not None:
+        persona = _lock_persona(persona)
     chat = Chat.objects.create(
         owner_id=owner_id_of(owner),
         title=title or (character.name if character else "New chat"),
         character=character,
-        user_name=user_name,
+        user_name=user_name or (persona.name if persona else ""),
+        persona=persona,
         metadata=metadata or {},
     )
     record_change(chat, ChatChange.Kind.CREATE)
     return chat
 
 
+def _lock_persona(persona: Persona) -> Persona:
+    """Return the persona, its row locked, so that it isn't deleted while a chat comes to name it. Raise Missing."""
+    locked = Persona.objects.for_owner(persona.owner_id).select_for_update().filter(pk=persona.pk).first()
+    if locked is None:
+        raise Missing("There is no such persona.")
+    return locked
+
+
 @transaction.atomic
-def start_conversation(owner: Owner, character: Character, *, user_name: str, title: str = "") -> Chat:
+def start_conversation(
+    owner: Owner, character: Character, *, user_name: str, persona: Persona | None = None, title: str = ""
+) -> Chat:
     """Create a chat that starts with the character's greeting. The alternative greetings become its swipes."""
-    chat = create_chat(owner, title=title, character=character, user_name=user_name)
+    chat = create_chat(owner, title=title, character=character, user_name=user_name, persona=persona)
     texts = [text for text in (character.first_mes, *character.alternate_greetings) if text.strip()]
     if not texts:
         return chat
@@ -62,7 +77,7 @@ def start_conversation(owner: Owner, character: Character, *, user_name: str, ti
         send_date=timestamp(now),
         sent_at=now,
         swipe_id=0,
-        swipes=tuple(ParsedSwipe(_replace_names(text, character, user_name)) for text in texts),
+        swipes=tuple(ParsedSwipe(_replace_names(text, character, chat.user_name)) for text in texts),
         layout="",
     )
     return append_messages(owner, chat.pk, [greeting]).chat
@@ -76,8 +91,14 @@ def _replace_names(text: str, character: Character, user_name: str) -> str:
 
 @transaction.atomic
 def update_chat(chat: Chat, **fields: Any) -> Chat:
-    """Change title, character and user name, and return the chat. Equal values write nothing. Raise Missing."""
+    """Change title, character, persona and user name, and return the chat. Equal values write nothing. Raise Missing.
+
+    With a persona, and no other name, the user is called as it is.
+    """
     chat = lock_chat(chat.owner_id, chat.pk)
+    if fields.get("persona") is not None:
+        fields["persona"] = _lock_persona(fields["persona"])
+        fields.setdefault("user_name", fields["persona"].name)
     changed = {name: value for name, value in fields.items() if getattr(chat, name) != value}
     if not changed:
         return chat

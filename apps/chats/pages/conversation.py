@@ -12,7 +12,7 @@ from apps.chats.message_data.namespaces import LOCI_NAMESPACE, namespace_of
 from apps.chats.models import Chat, Message
 from apps.chats.pages.markup import render_text
 from apps.chats.pages.plugins import panels_for
-from apps.chats.queries import message_window
+from apps.chats.queries import avatars_of, message_window
 from apps.chats.scenes import SceneBreak, break_after
 from apps.common.scoping import Owner
 
@@ -31,12 +31,16 @@ class Session:
 
 @dataclass(frozen=True)
 class Turn:
-    """A message with its text as HTML, the panels under it, and the session that begins with it, if any."""
+    """A message with its text as HTML, the panels under it, and, if any, its session and its speaker's avatar.
+
+    ``session`` is the one that begins with the message.
+    """
 
     message: Message
     html: SafeString
     panels: list[str]
     session: Session | None
+    avatar_id: UUID | None
 
     @property
     def scene_break(self) -> SceneBreak | None:
@@ -92,8 +96,15 @@ def excerpt_of(owner: Owner, chat_id: UUID, start: int, count: int = WINDOW_SIZE
     messages = window.messages[before : before + count]
     panels = panels_for(owner, messages)
     sessions = _sessions(window.messages)
+    avatars = avatars_of(window.chat)
     turns = [
-        Turn(message, render_text(message.mes), panels.get(message.pk, []), sessions.get(message.pk))
+        Turn(
+            message,
+            render_text(message.mes),
+            panels.get(message.pk, []),
+            sessions.get(message.pk),
+            avatars.get((message.is_user, message.name)),
+        )
         for message in messages
     ]
     return Excerpt(window.chat, start, turns)
@@ -117,7 +128,9 @@ def excerpt_before(owner: Owner, chat: Chat, index: int) -> Excerpt:
 
 def turn_of(owner: Owner, message: Message) -> Turn:
     """Return a single turn, without a session."""
-    return Turn(message, render_text(message.mes), panels_for(owner, [message]).get(message.pk, []), None)
+    panels = panels_for(owner, [message]).get(message.pk, [])
+    avatar_id = avatars_of(message.chat).get((message.is_user, message.name))
+    return Turn(message, render_text(message.mes), panels, None, avatar_id)
 
 
 def index_at(owner: Owner, chat: Chat, day: dt.date) -> int:

@@ -1,7 +1,7 @@
 """Render message text as HTML: Markdown without raw HTML, with direct speech in ``span`` elements.
 
-Images that are part of the text, as data URLs, are shown. Others are links: loading them would tell their server who
-reads what, and when.
+Uploaded images are shown, and those that are part of the text, as data URLs. Others are links: loading them would tell
+their server who reads what, and when.
 """
 
 import re
@@ -10,11 +10,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import nh3
+from django.urls import reverse
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererProtocol
 from markdown_it.token import Token
+
+from apps.chats.images import ImageAddress
 
 # In characters, not counting images. Longer texts are displayed without markup, since rendering it would take too long.
 MAX_MARKUP_LENGTH = 100_000
@@ -26,7 +29,7 @@ _TAGS = {
 }
 _ATTRIBUTES = {
     "a": {"href", "class", "target"},
-    "img": {"src", "alt"},
+    "img": {"src", "alt", "width", "height", "loading"},
     "span": {"class"},
     "p": {"class"},
     "ol": {"start"},
@@ -79,8 +82,11 @@ def _render_text_token(renderer: RendererProtocol, tokens: Sequence[Token], inde
 
 
 def _render_image_token(renderer: RendererProtocol, tokens: Sequence[Token], index: int, *options: Any) -> str:
-    """Return an image that is part of the text; a link to any other one, which opens in a tab of its own."""
+    """Return an image of ours or in the text; a link to any other one, which opens in a tab of its own."""
     source, alt = str(tokens[index].attrGet("src") or ""), tokens[index].content
+    if address := ImageAddress.parse(source):
+        url, size = reverse("api-image", args=[address.key]), f'width="{address.width}" height="{address.height}"'
+        return f'<img src="{url}" alt="{escape(alt)}" {size} loading="lazy">'
     if source.startswith(f"{_IMAGE_SCHEME}:"):
         return f'<img src="{escape(source)}" alt="{escape(alt)}">'
     words = f"Open the image: {alt or urlsplit(source).hostname or source}"

@@ -6,6 +6,7 @@ from itertools import chain
 
 from apps.chats.dates import humanized_date
 from apps.chats.formats.sillytavern_lines import render_header, render_message
+from apps.chats.images import with_data_urls
 from apps.chats.models import Chat, Message
 from apps.chats.operations.rows import parsed_message
 from apps.chats.queries import message_batches
@@ -22,7 +23,7 @@ def export_jsonl(chat: Chat) -> Iterator[bytes]:
     separator = ""
     batches = ([render_message(parsed_message(message)) for message in batch] for batch in message_batches(chat))
     for lines in chain(_header_lines(chat), batches):
-        yield (separator + "\n".join(lines)).encode()
+        yield (separator + with_data_urls(chat, "\n".join(lines))).encode()
         separator = "\n"
 
 
@@ -31,7 +32,8 @@ def export_json(chat: Chat) -> Iterator[bytes]:
     yield f'{{"chat":{_compact_json(chat_document(chat))},"messages":['.encode()
     separator = ""
     for batch in message_batches(chat):
-        yield (separator + ",".join(_compact_json(message_document(message)) for message in batch)).encode()
+        documents = ",".join(_compact_json(message_document(message)) for message in batch)
+        yield (separator + with_data_urls(chat, documents)).encode()
         separator = ","
     yield b"]}"
 
@@ -57,7 +59,7 @@ def export_markdown(chat: Chat, *, include_hidden: bool = False) -> Iterator[byt
                 parts.append(f"**{message.name}**\n\n{message.mes}\n\n")
             if scene := break_after(message):
                 parts.append(f"* * *\n\n*{scene.name}*\n\n" if scene.name else "* * *\n\n")
-        yield "".join(parts).encode()
+        yield with_data_urls(chat, "".join(parts)).encode()
 
 
 # Function, media type and file extension by format name.

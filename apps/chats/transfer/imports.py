@@ -15,7 +15,7 @@ from django.utils import timezone
 from apps.chats.formats.files import parse_file
 from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report, UnreadableFile
 from apps.chats.locking import record_change
-from apps.chats.models import Character, Chat, ChatChange, ImportJob, Participant
+from apps.chats.models import Character, Chat, ChatChange, ImportJob, Participant, Persona
 from apps.chats.operations import find_or_create_character, store_messages
 from apps.chats.transfer.filenames import MAX_TITLE, title_from_filename
 from apps.chats.transfer.repeats import Match, find_original, match_of, update_original
@@ -176,13 +176,14 @@ def _store(
     for _ in store_messages(chat, speakers.collect(parsed.messages, on_progress)):
         pass
     chat.user_name = header.user_name or _single_name(speakers.users)
+    chat.persona = Persona.objects.for_owner(owner).filter(name=chat.user_name).order_by("pk").first()
     character_name = header.character_name or _single_name(speakers.others)
     if character or character_name:
         chat.character = character or find_or_create_character(owner, character_name)
     else:
         _make_group(chat, speakers)
     chat.last_active = min(speakers.last_sent or timezone.now(), timezone.now())
-    chat.save(update_fields=["user_name", "character", "is_group", "message_count", "last_active"])
+    chat.save(update_fields=["user_name", "persona", "character", "is_group", "message_count", "last_active"])
     return chat
 
 

@@ -19,7 +19,7 @@ from apps.chats.forms.characters import CharacterForm, MergeForm
 from apps.chats.forms.chats import SearchForm
 from apps.chats.models import Character, Lorebook
 from apps.chats.pages.chat_list import chat_entries
-from apps.chats.queries import image_of, list_characters, list_chats, lorebook_of
+from apps.chats.queries import default_persona, image_of, list_characters, list_chats, lorebook_of
 from apps.chats.transfer.cards import CardImportResult, import_card
 from apps.chats.views.access import own_character, redirect_page, wants_partial
 from apps.common.problems import Problem
@@ -116,10 +116,12 @@ def merge(request: HttpRequest, character_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def start(request: HttpRequest, character_id: UUID) -> HttpResponse:
-    """Start a chat that opens with the character's greeting."""
+    """Start a chat that opens with the character's greeting, as the default persona if there is one."""
     character = own_character(request, character_id)
-    user_name = cast(User, request.user).get_short_name()[:200]
-    chat = operations.start_conversation(request.user, character, user_name=user_name)
+    user = cast(User, request.user)
+    persona = default_persona(user)
+    user_name = persona.name if persona else user.get_short_name()[:200]
+    chat = operations.start_conversation(user, character, user_name=user_name, persona=persona)
     return redirect("chats:detail", chat_id=chat.pk)
 
 

@@ -58,16 +58,15 @@ def end_welcome(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     """Create an empty chat."""
-    form = NewChatForm(request.POST or None)
+    user = cast(User, request.user)
+    form = NewChatForm(user, request.POST or None)
     if form.is_valid():
         fields = form.cleaned_data
         name = fields["character"]
-        character = operations.find_or_create_character(request.user, name) if name else None
-        chat = operations.create_chat(
-            request.user, title=fields["title"], character=character, user_name=fields["user_name"]
-        )
+        character = operations.find_or_create_character(user, name) if name else None
+        chat = operations.create_chat(user, **fields | {"character": character})
         return redirect("chats:detail", chat_id=chat.pk)
-    names = Character.objects.for_owner(request.user).order_by("name").values_list("name", flat=True).distinct()
+    names = Character.objects.for_owner(user).order_by("name").values_list("name", flat=True).distinct()
     context = {"form": form, "names": names[:100]}
     return render(request, "chats/new.html", context, status=400 if form.errors else 200)
 
@@ -75,8 +74,10 @@ def new(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def rename(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """Change the title, who the user is in the chat, and the tags."""
     chat = own_chat(request, chat_id)
-    form = ChatForm(request.POST) if request.method == "POST" else ChatForm.from_chat(chat)
+    user = cast(User, request.user)
+    form = ChatForm(user, request.POST) if request.method == "POST" else ChatForm.from_chat(user, chat)
     if form.is_bound and form.is_valid():
         tags = form.cleaned_data.pop("tags")
         with transaction.atomic():

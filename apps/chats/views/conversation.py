@@ -16,7 +16,7 @@ from apps.chats.change_log import HistoryGone
 from apps.chats.forms.chats import EditForm, MessageForm, PositionForm
 from apps.chats.locking import Guard, IntegrityConflict, PatchConflict
 from apps.chats.models import Chat, Message
-from apps.chats.operations import append_messages, patch_messages
+from apps.chats.operations import append_messages, patch_messages, update_chat
 from apps.chats.pages import conversation as pages
 from apps.chats.pages.chat_list import chat_entries
 from apps.chats.queries import access_chat, list_chats
@@ -100,11 +100,16 @@ def _parse_index(value: Any, chat: Chat) -> int | None:
 @login_required
 @require_POST
 def write(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Append a message. Appends commute, so messages written in the meantime cause no conflict."""
+    """Append a message. Appends commute, so messages written in the meantime cause no conflict.
+
+    One written as another persona makes that the chat's.
+    """
     chat = own_chat(request, chat_id)
     form = MessageForm(request.POST, chat=chat, user=cast(User, request.user))
     if not form.is_valid():
         return _composer_errors(request, chat, form)
+    if form.persona:
+        update_chat(chat, persona=form.persona)
     chat = append_messages(request.user, chat.pk, [form.parsed()], Guard(writer=writer_of(request))).chat
     return _new_turns(request, chat) if wants_partial(request) else redirect("chats:detail", chat_id=chat.pk)
 

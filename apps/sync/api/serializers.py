@@ -258,6 +258,7 @@ class DetailsSerializer(serializers.Serializer[Any]):
     title = serializers.CharField()
     character = serializers.UUIDField(allow_null=True)
     user_name = serializers.CharField()
+    persona = serializers.UUIDField(allow_null=True)
 
 
 class ChangeSerializer(WrittenSerializer):

@@ -72,10 +72,12 @@ def create_chat(
     *,
     character: str | None = None,
     user_name: str | None = None,
+    persona: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     key: str | None = None,
 ) -> Flow[Chat]:
-    body = given(title=title or None, character=character, user_name=user_name, metadata=metadata)
+    """Create a chat. Without a name and a persona, it is the user's default persona's."""
+    body = given(title=title or None, character=character, user_name=user_name, persona=persona, metadata=metadata)
     return ask(write("POST", "chats/", body, key=key))
 
 
@@ -84,7 +86,7 @@ def get_chat(chat_id: str) -> Flow[Chat]:
 
 
 def update_chat(chat_id: str, **fields: Any) -> Flow[Chat]:
-    """Change title, character (None for no character) and user_name."""
+    """Change title, character and persona (None for none) and user_name."""
     return ask(write("PATCH", path("chats", chat_id), fields))
 
 

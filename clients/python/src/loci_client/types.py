@@ -16,6 +16,7 @@ class Chat(TypedDict):
     title: str
     character: str | None
     user_name: str
+    persona: NotRequired[str | None]
     metadata: dict[str, Any]
     integrity: str
     rev: int
@@ -179,6 +180,7 @@ class ChatDetails(TypedDict):
     title: str
     character: str | None
     user_name: str
+    persona: NotRequired[str | None]
 
 
 class Changes(Written):

@@ -1,0 +1,48 @@
+"""Form of the persona pages."""
+
+from typing import Any
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+
+from apps.chats.formats.cards.pictures import BrokenPicture
+from apps.chats.forms.chats import TextField
+from apps.chats.models import Persona
+from apps.chats.pictures import MAX_UPLOAD_BYTES, make_avatar
+
+
+class PersonaForm(forms.Form):
+    name = forms.CharField(max_length=200, help_text="What you are called in the story, and {{user}} in cards.")
+    description = TextField(required=False, help_text="Who you are in the story.")
+    avatar = forms.FileField(
+        required=False,
+        label="Picture",
+        help_text="PNG, JPEG, WebP or GIF, up to 10 MB. It is stored small, and without the data of the camera.",
+        widget=forms.FileInput(attrs={"accept": "image/png,image/jpeg,image/webp,image/gif"}),
+    )
+    remove_avatar = forms.BooleanField(required=False, label="Remove the picture")
+    is_default = forms.BooleanField(required=False, label="Use in new chats")
+
+    def __init__(self, data: Any = None, files: Any = None, *, persona: Persona | None = None) -> None:
+        initial = {name: getattr(persona, name) for name in ("name", "description", "is_default")} if persona else {}
+        super().__init__(data, files, initial=initial)
+        if getattr(persona, "avatar", None) is None:
+            del self.fields["remove_avatar"]
+
+    def clean_avatar(self) -> bytes | None:
+        """Return the picture, or None."""
+        file: UploadedFile | None = self.cleaned_data["avatar"]
+        if file is None:
+            return None
+        if (file.size or 0) > MAX_UPLOAD_BYTES:
+            raise forms.ValidationError(f"The picture is larger than {MAX_UPLOAD_BYTES // 2**20} MiB.")
+        content = file.read()
+        try:
+            make_avatar(content)
+        except BrokenPicture as error:
+            raise forms.ValidationError(str(error)) from None
+        return content
+
+    def persona_fields(self) -> dict[str, Any]:
+        """Return the columns of a persona."""
+        return {name: self.cleaned_data[name] for name in ("name", "description", "is_default")}
