@@ -6,20 +6,28 @@ from typing import Any
 import httpx2
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db import transaction
-from django.db.models import F
+from django.db import connection, transaction
 from django.utils import timezone
 
+from apps.common.ids import uuid7
 from apps.common.problems import FieldError, Invalid, Missing
 from apps.common.scoping import Owner, owner_id_of
 from apps.llm.events import announce_embedding_change, announce_generation_change
 from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy, host_of, is_local_url
-from apps.llm.models import Connection, TokenLimit, Usage, new_embedding_space
+from apps.llm.models import Connection, TokenLimit, new_embedding_space
 
 LOCAL_PARALLEL_CALLS = 1
 HOSTED_PARALLEL_CALLS = 4
 KEY_PATTERN = re.compile(r"[\x21-\x7e]{1,1000}")
 MIN_KEY_LENGTH_FOR_HINT = 12  # characters of a key; a hint would reveal too much of a shorter one
+ADD_USAGE = """
+    INSERT INTO llm_usage AS usage (id, owner_id, day, model, calls, prompt_tokens, completion_tokens)
+    VALUES (%s, %s, %s, %s, %s, %s, %s)
+    ON CONFLICT (owner_id, day, model) DO UPDATE SET
+        calls = usage.calls + excluded.calls,
+        prompt_tokens = usage.prompt_tokens + excluded.prompt_tokens,
+        completion_tokens = usage.completion_tokens + excluded.completion_tokens
+"""
 
 
 def address_policy() -> AddressPolicy:
@@ -134,14 +142,9 @@ def record_dimensions(connection: Connection, dimensions: int) -> bool:
 
 def record_usage(owner: Owner, model: str, prompt_tokens: int, completion_tokens: int) -> None:
     """Add a call to the owner's usage of today."""
-    added = {"calls": 1, "prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
-    Usage.objects.for_owner(owner).update_or_create(
-        owner_id=owner_id_of(owner),
-        day=timezone.now().date(),
-        model=model,
-        defaults={name: F(name) + value for name, value in added.items()},
-        create_defaults=added,
-    )
+    values = [uuid7(), owner_id_of(owner), timezone.now().date(), model, 1, prompt_tokens, completion_tokens]
+    with connection.cursor() as cursor:
+        cursor.execute(ADD_USAGE, values)
 
 
 def set_daily_limit(owner: Owner, daily_tokens: int | None) -> None:

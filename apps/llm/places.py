@@ -61,12 +61,11 @@ def _take_place(call: QueuedCall) -> bool:
     queue.filter(renewed_at__lt=Now() - timedelta(seconds=EXPIRY)).delete()
     before = queue.filter(Q(is_sent=True) | Q(pk__lt=call.pk)).exclude(pk=call.pk).count()
     is_sent = before < places
-    fields = {"renewed_at": Now(), "is_sent": is_sent}
-    queue.update_or_create(
-        pk=call.pk,
-        defaults=fields,
-        create_defaults=fields | {"owner_id": call.owner_id, "connection_id": call.connection_id},
+    row = QueuedCall(
+        id=call.pk, owner_id=call.owner_id, connection_id=call.connection_id, renewed_at=Now(), is_sent=is_sent
     )
+    fields = ["renewed_at", "is_sent"]
+    QueuedCall.objects.bulk_create([row], update_conflicts=True, unique_fields=["id"], update_fields=fields)
     return is_sent
 
 
