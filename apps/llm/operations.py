@@ -142,7 +142,7 @@ def record_dimensions(connection: Connection, dimensions: int) -> bool:
 
 def record_usage(owner: Owner, model: str, prompt_tokens: int, completion_tokens: int) -> None:
     """Add a call to the owner's usage of today."""
-    values = [uuid7(), owner_id_of(owner), timezone.now().date(), model, 1, prompt_tokens, completion_tokens]
+    values: list[Any] = [uuid7(), owner_id_of(owner), timezone.now().date(), model, 1, prompt_tokens, completion_tokens]
     with connection.cursor() as cursor:
         cursor.execute(ADD_USAGE, values)
 
