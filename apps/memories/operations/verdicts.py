@@ -137,7 +137,7 @@ def _create(batch: VerdictBatch, number: int, candidate: Candidate) -> Memory:
         **marks,
     )
     link_sources(memory.owner_id, memory.pk, sources)
-    memory.entities.set(get_or_create_entities(batch.chat, candidate.entities, batch.character))
+    memory.entities.add(*get_or_create_entities(batch.chat, candidate.entities, batch.character))
     return memory
 
 
