@@ -363,7 +363,8 @@ def test_without_memories_there_is_nothing_to_filter(site: Client, alice: User) 
     assert "Filter memories" in page(site, "/memories/?q=coffee")
 
 
-def test_a_memory_to_split_is_not_shown_as_a_mistake(site: Client, memory: Memory) -> None:
+def test_a_memory_to_split_is_not_shown_as_a_mistake(site: Client, chat: Chat) -> None:
+    memory = make_memory(chat, "Tom likes tea, and hates coffee.")
     form = page(site, f"/memories/{memory.pk}/split/")
     assert memory.text in form
     assert "aria-invalid" not in form
