@@ -227,7 +227,7 @@ def _total_cost(run: ExtractionRun, call: ModelCall) -> dict[str, str | None]:
     cost = connection.cost_of(call.prompt_tokens, call.completion_tokens) if connection else None
     if connection is None or cost is None or (run.llm and run.llm.get("currency") != connection.currency):
         return {"cost": None, "currency": None}
-    return {"cost": str(Decimal(run.llm.get("cost", 0)) + cost), "currency": connection.currency}
+    return {"cost": f"{Decimal(run.llm.get('cost', 0)) + cost:f}", "currency": connection.currency}
 
 
 def mark_all_extracted(chat: Chat) -> None:

@@ -67,6 +67,13 @@ function scrollToRequested() {
   }
 }
 
+// At the lower edge a card would open out of sight.
+function showOpenedCards() {
+  scroller.addEventListener("toggle", ({ target }) => {
+    if (target.open && target.matches(".recall")) target.scrollIntoView({ block: "nearest" });
+  }, true);
+}
+
 function watchViews() {
   room.addEventListener("click", (event) => {
     const tab = event.target.closest("[data-view-of]");
@@ -114,6 +121,7 @@ if (scroller) {
   keepScrollPosition();
   scrollToRequested();
   stayAtEnd();
+  showOpenedCards();
   watchViews();
   watchRun();
   watchEditors();

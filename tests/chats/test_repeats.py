@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,14 @@ def test_the_page_asks_before_it_stores_anything(alice: User, site: Client) -> N
     assert "2 other messages" in html
     assert "1 of yours is not in it" in html
     assert Chat.objects.for_owner(alice).get() == chat
+
+
+def test_a_file_that_brings_nothing_new_is_not_offered_as_an_update_first(alice: User, site: Client) -> None:
+    take_in(alice, [*STORY, "Written here."])
+    html = site.get(upload(site, STORY)["Location"]).content.decode()
+    assert "the file has nothing new, 1 of yours is not in it" in html
+    assert re.findall(r'class="button primary"[^>]*>\s*([^<]*[^<\s])', html) == ["Keep my chat as it is"]
+    assert "Update this chat" in html
 
 
 @pytest.mark.parametrize(("existing", "count"), [("update", 1), ("copy", 2)])

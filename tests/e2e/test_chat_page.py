@@ -11,8 +11,10 @@ from pytest_django.live_server_helper import LiveServer
 from apps.accounts.models import User
 from apps.chats.locking import Guard
 from apps.chats.models import Chat
-from apps.chats.operations import Patch, patch_messages
-from tests.factories import make_character, make_chat
+from apps.chats.operations import Patch, append_messages, patch_messages
+from apps.injection.models import Recall
+from apps.injection.turns import text_hash
+from tests.factories import make_character, make_chat, parsed
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -202,3 +204,14 @@ def test_a_chat_is_deleted_and_brought_back_on_a_phone(signed_in: Page, alice: U
     page.get_by_role("button", name="Restore").click()
     page.wait_for_url(f"/chats/{chat.pk}/")
     assert Chat.objects.for_owner(alice).exists()
+
+
+def test_a_recall_card_at_the_end_comes_into_view_when_it_is_opened(signed_in: Page, chat: Chat, alice: User) -> None:
+    turn = append_messages(alice, chat.pk, [parsed("Where is the key?", is_user=True)]).messages[0]
+    line = {"kind": "fact", "text": "The key is hidden.", "why": "", "score": 0.5, "message": None, "triggered": True}
+    texts = {"text": "The key is hidden.", "turn_hash": text_hash(turn.mes)}
+    Recall.objects.create(owner_id=alice.pk, chat=chat, message=turn, memories=[line] * 3, **texts)
+    page = signed_in
+    page.goto(f"/chats/{chat.pk}/")
+    page.locator(".recall-summary").click()
+    expect(page.locator(".recall-line").last).to_be_in_viewport(ratio=1)

@@ -13,6 +13,7 @@ from apps.common import jobs
 from apps.extraction import pipeline, runs, tasks
 from apps.extraction.models import ExtractionRun, ModelCall
 from apps.extraction.settings.operations import change_settings
+from apps.extraction.templatetags.extraction_tags import describe_cost
 from apps.llm.backends.connection_check import check_connection
 from apps.llm.models import Connection
 from apps.llm.operations import set_daily_limit, update_connection
@@ -75,6 +76,11 @@ def test_what_a_run_cost_is_shown_where_its_calls_had_a_price(api: APIClient, ch
     prices.update(prompt_price="9999")  # a later price changes nothing about what was paid
     for page in (f"/memories/runs/{run.pk}/", f"/memories/chats/{chat.pk}/book/runs/"):
         assert f"{cost:.2f} EUR" in site.get(page).content.decode()
+
+
+@pytest.mark.parametrize(("cost", "words"), [("1.236", "1.24 EUR"), ("0.0000004", "under 0.01 EUR"), ("0", "0.00 EUR")])
+def test_a_cost_is_rounded_but_never_to_nothing(cost: str, words: str) -> None:
+    assert describe_cost({"cost": cost, "currency": "EUR"}) == words
 
 
 def test_a_cost_is_not_shown_where_a_call_had_no_price_or_another_currency(api: APIClient, chat: Chat) -> None:

@@ -357,6 +357,19 @@ def test_a_stranger_finds_nothing(stranger: Client, chat: Chat, alice: User) -> 
     assert (memory.text, memory.deleted_at, memory.version, run.state) == ("Tom likes tea.", None, 1, "queued")
 
 
+def test_without_memories_there_is_nothing_to_filter(site: Client, alice: User) -> None:
+    assert "Filter memories" not in page(site, "/memories/")
+    make_memory(make_chat(alice, "Tea.", character=make_character(alice)), "Tom likes tea.")
+    assert "Filter memories" in page(site, "/memories/?q=coffee")
+
+
+def test_a_memory_to_split_is_not_shown_as_a_mistake(site: Client, chat: Chat) -> None:
+    memory = make_memory(chat, "Tom likes tea, and hates coffee.")
+    form = page(site, f"/memories/{memory.pk}/split/")
+    assert memory.text in form
+    assert "aria-invalid" not in form
+
+
 def test_who_is_not_signed_in_is_asked_to(db: None) -> None:
     for url in ("/memories/", "/memories/search/", f"/memories/{uuid.uuid4()}/"):
         reply = Client().get(url)

@@ -8,6 +8,7 @@ from django.test import Client
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
+from apps.llm.operations import create_connection, use_for
 from tests.factories import UserFactory, make_chat, make_memory
 
 pytestmark = pytest.mark.django_db
@@ -41,6 +42,9 @@ def test_the_last_step_waits_for_a_memory_and_shows_it(alice: User, site: Client
     assert "The key is under the blue stone." in shown
     assert f"/chats/{chat.pk}/?at=0" in shown
     assert "hx-trigger" not in shown
+    assert 'href="/settings/models/add/"' in shown
+    use_for(create_connection(alice, name="Mine", base_url="http://127.0.0.1:9/v1", model="small"), generation=True)
+    assert "/settings/models/" not in site.get("/memories/welcome/").content.decode()
 
 
 def test_the_welcome_is_dismissed_for_good(alice: User, site: Client) -> None:

@@ -61,7 +61,7 @@ def describe_cost(usage: Mapping[str, Any]) -> str:
     if not usage.get("cost"):
         return ""
     cost = Decimal(usage["cost"])
-    return f"{cost:.2f} {usage['currency']}" if cost >= MONEY else f"under {MONEY} {usage['currency']}"
+    return f"under {MONEY} {usage['currency']}" if 0 < cost < MONEY else f"{cost:.2f} {usage['currency']}"
 
 
 @register.filter

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from apps.chats.models import Character, Chat
 from apps.chats.views.access import own_chat, wants_partial
+from apps.llm.queries import generation_connection
 from apps.memories import operations
 from apps.memories.forms.memories import FilterForm, MemoryForm, SearchForm
 from apps.memories.models import Memory
@@ -64,7 +65,8 @@ def welcome(request: HttpRequest) -> HttpResponse:
     """Render the last step of the welcome: the most important of the first memories of the user's chats."""
     memories = Memory.objects.for_owner(request.user).active().filter(chat__isnull=False, hidden=False)
     memory = memories.select_related("valid_from").order_by("-importance", "pk").first()
-    return render(request, "memories/_welcome.html", {"memory": memory})
+    has_model = generation_connection(request.user) is not None
+    return render(request, "memories/_welcome.html", {"memory": memory, "has_model": has_model})
 
 
 @login_required

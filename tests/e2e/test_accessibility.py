@@ -1,0 +1,81 @@
+"""Every page passes axe-core: light and dark, at a desk and on a phone, of a filled, an empty and no account."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.urls import get_resolver
+from playwright.sync_api import Page, ViewportSize
+from pytest_django.live_server_helper import LiveServer
+
+from apps.accounts.models import User
+from apps.extraction.prompts.tasks import TASKS
+from config.env import ROOT
+from tests.conftest import missing
+from tests.contract.test_owner_scope import alices as alices
+from tests.contract.test_owner_scope import routes, url_of
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+# Routes of programs, another project's pages, and those whose address has a key from a mail.
+NO_PAGES = ("api/", "admin/", "static/", "accounts/^")
+DESK: ViewportSize = {"width": 1280, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+EVERYTHING = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
+COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
+# What else than colours depends on the width, but not on the colour scheme.
+PASSES = ((DESK, "light", EVERYTHING), (DESK, "dark", COLOURS), (PHONE, "dark", EVERYTHING), (PHONE, "light", COLOURS))
+# Axe checks what can be seen: what is folded is unfolded, and colours change without a transition.
+CHECK = """async (rules) => {
+    const still = new CSSStyleSheet();
+    still.replaceSync("*, *::before, *::after { transition: none !important; }");
+    document.adoptedStyleSheets = [still];
+    for (const folded of document.querySelectorAll("main details:not(.menu)")) folded.open = true;
+    const { violations } = await axe.run({ runOnly: rules, resultTypes: ["violations"] });
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" | ")}`);
+}"""
+
+
+@pytest.mark.parametrize("account", ["filled", "empty", "none"])
+def test_no_page_has_a_violation(
+    account: str, page: Page, live_server: LiveServer, request: pytest.FixtureRequest
+) -> None:
+    if not AXE.exists():
+        missing("axe-core is not installed (npm ci).")
+    client, ids = Client(), {}
+    if account == "filled":
+        ids = request.getfixturevalue("alices")
+    if account != "none":
+        client.force_login(ids["user"] if ids else User.objects.create_user("alice@example.com"))
+        session = client.cookies[settings.SESSION_COOKIE_NAME].value
+        page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": live_server.url}])
+    page.add_init_script(path=AXE)
+    paths = [*pages_of(client, {"task": next(iter(TASKS)), **ids}), "/no-such-page/"]
+    assert [violation for path in paths for violation in violations_on(page, path)] == []
+
+
+def pages_of(client: Client, ids: dict[str, Any]) -> Iterator[str]:
+    """Yield the path of each page that the client gets, of the routes that need none but these ids."""
+    for route in sorted(set(routes(get_resolver()))):
+        if route.startswith(NO_PAGES):
+            continue
+        try:
+            path = url_of(route, ids)
+        except KeyError:
+            continue
+        reply = client.get(path)
+        if reply.status_code == 200 and b"</html>" in reply.content:
+            yield path
+
+
+def violations_on(page: Page, path: str) -> Iterator[str]:
+    """Yield what axe finds on a page, with the width and the colour scheme."""
+    page.goto(path)
+    for size, scheme, rules in PASSES:
+        page.set_viewport_size(size)
+        page.emulate_media(color_scheme=scheme)
+        for violation in page.evaluate(CHECK, rules):
+            yield f"{path} {size['width']} {scheme}: {violation}"
