@@ -286,13 +286,14 @@ class Batch:
 
 def _load_drafts(chat: Chat, patches: Collection[Patch]) -> dict[UUID, Draft]:
     """Return a draft of each message that the patches name, by id."""
-    rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat)
     ids = {patch.id for patch in patches if patch.id}
-    messages = list(rows.filter(pk__in=ids)) if ids else []
-    indexes = {patch.index for patch in patches if patch.id is None} - {message.index for message in messages}
+    indexes = {patch.index for patch in patches if patch.id is None}
+    rows = Swipe.objects.for_owner(chat.owner_id).filter(message__chat=chat).select_related("message")
+    # A single query for both, with OR, would read all messages of the chat.
+    found = list(rows.filter(message__in=ids).order_by("position")) if ids else []
     if indexes:
-        messages += rows.filter(index__in=indexes)
+        found += rows.filter(message__index__in=indexes).exclude(message__in=ids).order_by("position")
     swipes = defaultdict(list)
-    for swipe in Swipe.objects.for_owner(chat.owner_id).filter(message__in=messages).order_by("position"):
+    for swipe in found:
         swipes[swipe.message_id].append(swipe)
-    return {message.pk: Draft(message, swipes[message.pk]) for message in messages}
+    return {pk: Draft(group[0].message, group) for pk, group in swipes.items()}
