@@ -287,7 +287,7 @@ class Batch:
 def _load_drafts(chat: Chat, patches: Collection[Patch]) -> dict[UUID, Draft]:
     """Return a draft of each message that the patches name, by id."""
     ids = {patch.id for patch in patches if patch.id}
-    indexes = {patch.index for patch in patches if patch.id is None}
+    indexes = {patch.index for patch in patches if patch.id is None and patch.index is not None}
     rows = Swipe.objects.for_owner(chat.owner_id).filter(message__chat=chat).select_related("message")
     # A single query for both, with OR, would read all messages of the chat.
     found = list(rows.filter(message__in=ids).order_by("position")) if ids else []
