@@ -288,12 +288,19 @@ def _load_drafts(chat: Chat, patches: Collection[Patch]) -> dict[UUID, Draft]:
     """Return a draft of each message that the patches name, by id."""
     ids = {patch.id for patch in patches if patch.id}
     indexes = {patch.index for patch in patches if patch.id is None and patch.index is not None}
-    rows = Swipe.objects.for_owner(chat.owner_id).filter(message__chat=chat).select_related("message")
-    # A single query for both, with OR, would read all messages of the chat.
-    found = list(rows.filter(message__in=ids).order_by("position")) if ids else []
+    swipes: dict[UUID, Swipe] = {}
+    # One query for each way to name a message: a single one, with OR, would read all messages of the chat.
+    if ids:
+        swipes |= _load_swipes(chat, message__in=ids)
     if indexes:
-        found += rows.filter(message__index__in=indexes).exclude(message__in=ids).order_by("position")
-    swipes = defaultdict(list)
-    for swipe in found:
-        swipes[swipe.message_id].append(swipe)
-    return {pk: Draft(group[0].message, group) for pk, group in swipes.items()}
+        swipes |= _load_swipes(chat, message__index__in=indexes)
+    groups = defaultdict(list)
+    for swipe in swipes.values():
+        groups[swipe.message_id].append(swipe)
+    return {pk: Draft(group[0].message, group) for pk, group in groups.items()}
+
+
+def _load_swipes(chat: Chat, **condition: Any) -> dict[UUID, Swipe]:
+    """Return the swipes that meet a condition, with their messages, by id; those of one message by position."""
+    rows = Swipe.objects.for_owner(chat.owner_id).filter(message__chat=chat, **condition)
+    return {swipe.pk: swipe for swipe in rows.select_related("message").order_by("position")}
