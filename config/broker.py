@@ -24,5 +24,5 @@ class Transport(pgmq.Transport):
     Channel = Channel
 
     def verify_connection(self, connection: Any) -> bool:
-        """Return True: the next statement finds out."""
+        """Return True. If the connection is lost, the next statement fails."""
         return True
