@@ -40,8 +40,9 @@ format: $(VENV)/.installed-dev
 	$(RUN) -m ruff format .
 	$(RUN) -m djlint templates --reformat --quiet
 
+# All benchmarks, or some: e.g. make bench ARGS="sync page"
 bench: $(VENV)/.installed-dev
-	$(RUN) -m benchmarks
+	$(RUN) -m benchmarks $(ARGS)
 
 clean:
 	rm -rf $(VENV) $(MODEL_VENV) $(MUTANTS_VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis node_modules

@@ -1,6 +1,6 @@
 """Append and edit over the API in chats of 50 and 20,000 messages, compared to the same transactions in plain SQL.
 
-Targets: large to small chat at most 1.25 (ratio of medians), API to plain psycopg at most 6.
+Targets: large to small chat at most 1.25 (ratio of medians), API to plain psycopg at most 4.
 """
 
 import json
@@ -71,8 +71,9 @@ class BareWriter:
             self.connection.execute(
                 """
                 INSERT INTO chats_message (id, owner_id, chat_id, index, rev, name, is_user, is_system, send_date,
-                                           swipe_id, ends_scene, layout, created_at, updated_at)
-                VALUES (%s, %s, %s, %s, 1, 'Alice', true, false, '""', 0, false, '', now(), now())
+                                           sent_at, swipe_id, ends_scene, left_out, layout, created_at, updated_at)
+                VALUES (%s, %s, %s, %s, 1, 'Alice', true, false, '"2026-01-01T00:00:00Z"', now(), 0, false, false, '',
+                        now(), now())
                 """,
                 [message, self.chat.owner_id, self.chat.pk, self.index],
             )
@@ -110,7 +111,7 @@ class BareWriter:
         self.connection.execute(
             """
             UPDATE chats_chat SET rev = rev + 1, integrity = %s, message_count = %s, last_active = now(),
-                                  updated_at = now()
+                                  last_used = now(), updated_at = now()
             WHERE id = %s
             """,
             [integrity, self.index, self.chat.pk],
@@ -158,4 +159,4 @@ def main() -> None:
             print(
                 f"{name:6} ratio of medians, large to small {ratio(times['large'], times['small']):.2f} (target: 1.25)"
             )
-            print(f"{name:6} ratio of medians, API to bare    {ratio(times['small'], times['bare']):.2f} (target: 6)")
+            print(f"{name:6} ratio of medians, API to bare    {ratio(times['small'], times['bare']):.2f} (target: 4)")

@@ -7,6 +7,7 @@ from contextlib import suppress
 from logging.config import dictConfig
 from typing import Any
 
+import kombu.transport
 from celery import Celery, bootsteps
 from celery.signals import celeryd_init, setup_logging, worker_init, worker_process_init, worker_ready
 from django.conf import settings
@@ -18,6 +19,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 warnings.filterwarnings("ignore", message="You're running the worker with superuser privileges")
 
 HEARTBEAT_INTERVAL = 15  # seconds
+
+kombu.transport.TRANSPORT_ALIASES["pgmq"] = "config.broker:Transport"
 
 app = Celery("loci")
 app.config_from_object("django.conf:settings", namespace="CELERY")

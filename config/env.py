@@ -67,9 +67,14 @@ def django_database(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def broker_conninfo(database: dict[str, Any]) -> str:
-    """Return the connection string of the database in libpq's keyword form, for the broker."""
+    """Return the connection string of the database in libpq's keyword form, for the broker.
+
+    A publication is not flushed to disk before it returns, so that a write waits for the disk once and not twice.
+    Messages of the last second may be lost in a crash of the database; periodic sweeps find the work they announced.
+    """
     parameters = {name: database[key] for name, key in DJANGO_KEYS.items() if key in database}
-    return make_conninfo("", **parameters, **database["OPTIONS"])
+    options = f"{database['OPTIONS'].get('options', '')} -c synchronous_commit=off"
+    return make_conninfo("", **parameters, **database["OPTIONS"] | {"options": options.strip()})
 
 
 def secret_key() -> str:

@@ -67,6 +67,13 @@ def test_a_database_url_replaces_the_embedded_server(monkeypatch: pytest.MonkeyP
     assert conninfo_to_dict(environment.broker_conninfo(database))["sslmode"] == "require"
 
 
+def test_the_broker_does_not_wait_for_the_disk(monkeypatch: pytest.MonkeyPatch, fresh_environment: None) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgres://me@db.example/loci?options=-c%20search_path%3Dloci")
+
+    options = conninfo_to_dict(environment.broker_conninfo(environment.database()))["options"]
+    assert options == "-c search_path=loci -c synchronous_commit=off"
+
+
 def test_a_database_url_may_name_a_socket_folder(monkeypatch: pytest.MonkeyPatch, fresh_environment: None) -> None:
     monkeypatch.setenv("DATABASE_URL", "postgres://me@%2Frun%2Fpostgresql/loci")
 

@@ -48,7 +48,10 @@ def find_token(secret: str, at: dt.datetime) -> ApiToken | None:
     """Return the usable token with this secret, with its owner, or None. Ignore tokens of inactive owners."""
     with system_scope():  # the owner is known only once the token is found
         tokens = ApiToken.objects.usable(at).select_related("owner")
-        return tokens.filter(digest=ApiToken.digest_of(secret), owner__is_active=True).first()
+        try:
+            return tokens.get(digest=ApiToken.digest_of(secret), owner__is_active=True)
+        except ApiToken.DoesNotExist:
+            return None
 
 
 def writer_of(request: Any) -> str:

@@ -8,7 +8,7 @@ import json
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from itertools import accumulate
 from typing import Any, Self
@@ -139,9 +139,10 @@ def lock_chat(owner: Owner, chat_id: UUID, guard: Guard = NO_INTEGRITY) -> Chat:
 
     Send ``before_forced_write`` if the guard forces the write.
     """
-    chat = Chat.objects.for_owner(owner).select_for_update().filter(pk=chat_id).first()
-    if chat is None:
-        raise Missing("There is no such chat.")
+    try:
+        chat = Chat.objects.for_owner(owner).select_for_update().get(pk=chat_id)
+    except Chat.DoesNotExist:
+        raise Missing("There is no such chat.") from None
     if guard.force:
         before_forced_write.send(sender=Chat, chat=chat)
     return chat
@@ -174,7 +175,7 @@ def record_change(
         deleted_ids=list(deleted_ids),
     )
     change = ChatChange.objects.create(
-        at=timezone.now(), forced=guard.force, writer=guard.writer, **asdict(event), **columns
+        at=timezone.now(), forced=guard.force, writer=guard.writer, **vars(event), **columns
     )
     chat_changed.send(sender=Chat, event=event)
     transaction.on_commit(partial(enqueue_dispatch, event))
@@ -186,7 +187,7 @@ def enqueue_dispatch(event: ChatChanged) -> None:
     # A file may hold many chats, whose tasks must not precede those of other users' messages.
     options = {"queue": "scheduled"} if event.kind == ChatChange.Kind.IMPORT else {}
     try:
-        current_app.send_task(DISPATCH_TASK, kwargs=asdict(event), **options)
+        current_app.send_task(DISPATCH_TASK, kwargs=vars(event), **options)
     except Exception:
         # The write is committed and must not fail because the broker is down. Periodic sweeps find missed changes.
         logger.exception("could not enqueue the dispatch of a change", chat_id=str(event.chat_id), rev=event.rev)

@@ -74,7 +74,7 @@ class OwnedManager(models.Manager[M]):
 
         def for_owner(self, owner: Owner) -> models.QuerySet:
             """Return the rows of ``owner``."""
-            return super().get_queryset().filter(self.condition).for_owner(owner)
+            return super().get_queryset().filter(self.condition, owner_id=owner_id_of(owner))
 
     def none(self) -> models.QuerySet[M]:
         """Return an empty queryset. No scope is needed: schema generators call this to find the model."""

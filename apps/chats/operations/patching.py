@@ -286,13 +286,21 @@ class Batch:
 
 def _load_drafts(chat: Chat, patches: Collection[Patch]) -> dict[UUID, Draft]:
     """Return a draft of each message that the patches name, by id."""
-    rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat)
     ids = {patch.id for patch in patches if patch.id}
-    messages = list(rows.filter(pk__in=ids)) if ids else []
-    indexes = {patch.index for patch in patches if patch.id is None} - {message.index for message in messages}
+    indexes = {patch.index for patch in patches if patch.id is None and patch.index is not None}
+    swipes: dict[UUID, Swipe] = {}
+    # One query for each way to name a message: a single one, with OR, would read all messages of the chat.
+    if ids:
+        swipes |= _load_swipes(chat, message__in=ids)
     if indexes:
-        messages += rows.filter(index__in=indexes)
-    swipes = defaultdict(list)
-    for swipe in Swipe.objects.for_owner(chat.owner_id).filter(message__in=messages).order_by("position"):
-        swipes[swipe.message_id].append(swipe)
-    return {message.pk: Draft(message, swipes[message.pk]) for message in messages}
+        swipes |= _load_swipes(chat, message__index__in=indexes)
+    groups = defaultdict(list)
+    for swipe in swipes.values():
+        groups[swipe.message_id].append(swipe)
+    return {pk: Draft(group[0].message, group) for pk, group in groups.items()}
+
+
+def _load_swipes(chat: Chat, **condition: Any) -> dict[UUID, Swipe]:
+    """Return the swipes that meet a condition, with their messages, by id; those of one message by position."""
+    rows = Swipe.objects.for_owner(chat.owner_id).filter(message__chat=chat, **condition)
+    return {swipe.pk: swipe for swipe in rows.select_related("message").order_by("position")}

@@ -82,19 +82,23 @@ class AppendSerializer(GuardedSerializer):
 
 
 def _parse_input(line: dict[str, Any], chat: Chat, pointer: str) -> ParsedMessage:
-    fields = {"name": _default_name(line, chat, pointer), "send_date": ""} | line
+    fields = {"name": _name(line, chat, pointer), "send_date": ""} | line
     fields.pop("participant", None)
     # There are no warnings: validation has already refused values that the parser would repair with a warning.
     message = parse_message(fields, NO_HEADER, lambda warning: None)
     return message if "send_date" in line else replace(message, send_date=None)
 
 
-def _default_name(line: dict[str, Any], chat: Chat, pointer: str) -> str:
-    """Return the name for a message without one. Raise Invalid if its participant is not in the chat."""
+def _name(line: dict[str, Any], chat: Chat, pointer: str) -> str:
+    """Return the name of a message, by default its speaker's. Raise Invalid if its participant is not in the chat."""
+    participant_id = None if line["is_user"] else line.get("participant")
+    participant = None if participant_id is None else _participant(participant_id, chat, f"{pointer}/participant")
+    if "name" in line:
+        return str(line["name"])
+    if participant is not None:
+        return participant.name
     if line["is_user"]:
         return chat.user_name
-    if line.get("participant") is not None:
-        return _participant(line["participant"], chat, f"{pointer}/participant").name
     return chat.character.name if chat.character else ""
 
 

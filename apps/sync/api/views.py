@@ -60,13 +60,17 @@ def validated_body(request: Request, chat_id: UUID, serializer_class: type[Body]
     return body
 
 
+def chat_if_needed(request: Request, chat_id: UUID) -> Chat:
+    """Return the chat, read at its first use: few bodies need it, and the write reads it again when it locks it."""
+    return cast(Chat, SimpleLazyObject(partial(access_chat, request.user, chat_id)))
+
+
 class AppendView(APIView):
     @extend_schema(request=AppendSerializer, responses={201: AppendedSerializer})
     def post(self, request: Request, chat_id: UUID) -> Response:
-        chat = access_chat(request.user, chat_id)
-        body = AppendSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
-        result = append_messages(request.user, chat.pk, body.parsed_messages(chat), body.guard(request))
+        body = validated_body(request, chat_id, AppendSerializer)
+        messages = body.parsed_messages(chat_if_needed(request, chat_id))
+        result = append_messages(request.user, chat_id, messages, body.guard(request))
         document = chat_state(result.chat) | {
             "message_count": result.chat.message_count,
             "appended": message_refs(result.messages),
@@ -79,9 +83,8 @@ class PatchView(APIView):
     @extend_schema(request=PatchesSerializer, responses=PatchedSerializer)
     def post(self, request: Request, chat_id: UUID) -> Response:
         body = validated_body(request, chat_id, PatchesSerializer)
-        # Only patches that name a participant or insert a message need the chat.
-        chat = cast(Chat, SimpleLazyObject(partial(access_chat, request.user, chat_id)))
-        result = patch_messages(request.user, chat_id, body.parsed_patches(chat), body.guard(request))
+        patches = body.parsed_patches(chat_if_needed(request, chat_id))
+        result = patch_messages(request.user, chat_id, patches, body.guard(request))
         document = chat_state(result.chat) | {
             "applied": result.applied,
             "skipped": result.skipped,
