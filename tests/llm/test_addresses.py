@@ -8,7 +8,7 @@ from django.test import override_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.llm.http.addresses import METADATA_IPS, AddressNotAllowed, AddressPolicy
+from apps.llm.http.addresses import METADATA_IPS, AddressNotAllowed, AddressPolicy, is_local_url
 
 NONE = AddressPolicy.parse([])
 PUBLIC = "93.184.215.14"
@@ -33,7 +33,7 @@ def test_addresses_that_are_public(address):
 
 
 def test_what_the_operator_allows():
-    policy = AddressPolicy.parse([" 10.1.0.0/16", "192.168.7.7", "fd00::/8", "Ollama.internal", ""])
+    policy = AddressPolicy.parse([" 10.1.2.0/16", "192.168.7.7", "fd00::/8", "Ollama.internal", ""])
     assert policy.permits("10.1.2.3")
     assert policy.permits("::ffff:10.1.2.3")
     assert policy.permits("192.168.7.7")
@@ -42,6 +42,21 @@ def test_what_the_operator_allows():
     assert not policy.permits("10.2.0.1")
     assert not policy.permits("192.168.7.8")
     assert not policy.permits("127.0.0.1", "x.ollama.internal")
+
+
+@pytest.mark.parametrize(
+    ("url", "local"),
+    [
+        ("http://localhost:11434/v1", True),
+        ("http://192.168.0.7:1234", True),
+        ("http://[::1]/", True),
+        ("https://models.example.com/v1", False),
+        (f"https://{PUBLIC}/v1", False),
+        ("no url", False),
+    ],
+)
+def test_a_url_is_local_if_it_names_this_machine_or_a_private_address(url: str, local: bool) -> None:
+    assert is_local_url(url) == local
 
 
 def test_private_does_not_allow_metadata_services():
