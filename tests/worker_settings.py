@@ -1,6 +1,10 @@
 """Settings of processes that a test starts: those of the tests, on the test database itself."""
 
-from tests.settings import *  # noqa: F403
-from tests.settings import DATABASES, TEST_DATABASE
+from copy import deepcopy
 
-DATABASES["default"]["NAME"] = TEST_DATABASE
+from tests import settings
+from tests.settings import *  # noqa: F403
+
+# A copy: a test may import these settings too, and keeps its own.
+DATABASES = deepcopy(settings.DATABASES)
+DATABASES["default"]["NAME"] = settings.TEST_DATABASE

@@ -56,6 +56,6 @@ def test_a_message_is_sent_by_the_scripts_in_one_file(served: str, browser: Brow
         page.goto(f"/chats/{chat.pk}/")
         page.get_by_label("Your message").fill("Where is *the key*?")
         page.get_by_label("Your message").press("Control+Enter")
-        expect(page.locator("#turn-120")).to_contain_text("Where is the key?", timeout=30_000)
+        expect(page.locator("#turn-120")).to_contain_text("Where is the key?")
     assert errors == []
     assert chat.messages.count() == 121
