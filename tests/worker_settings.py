@@ -2,9 +2,9 @@
 
 from copy import deepcopy
 
-from tests import settings
 from tests.settings import *  # noqa: F403
+from tests.settings import DATABASES, TEST_DATABASE
 
 # A copy: a test may import these settings too, and keeps its own.
-DATABASES = deepcopy(settings.DATABASES)
-DATABASES["default"]["NAME"] = settings.TEST_DATABASE
+DATABASES = deepcopy(DATABASES)
+DATABASES["default"]["NAME"] = TEST_DATABASE
