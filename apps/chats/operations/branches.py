@@ -1,5 +1,6 @@
 """Branch a chat: copy its beginning, up to a message, to a new chat."""
 
+from collections import deque
 from collections.abc import Iterator
 from uuid import UUID
 
@@ -46,8 +47,8 @@ def branch_chat(owner: Owner, chat_id: UUID, at: int, *, title: str = "", is_che
     )
     _copy_participants(parent, chat)
     image_keys: set[UUID] = set()
-    for _ in store_messages(chat, _messages_up_to(parent, at, image_keys)):
-        pass  # the iterator stores a batch at each step
+    # The iterator stores a batch at each step.
+    deque(store_messages(chat, _messages_up_to(parent, at, image_keys)), maxlen=0)
     copy_images(image_keys, parent, chat)
     record_change(chat, ChatChange.Kind.BRANCH)
     chat_branched.send(sender=Chat, chat=chat)
