@@ -132,6 +132,17 @@ def test_what_is_in_effect_already_is_skipped(alice: APIClient, chat: dict[str, 
     assert merge(alice, chat, {"a": True}).status_code == 409  # to JSON, 1 is not true
 
 
+def test_a_write_that_changes_nothing_is_counted_as_skipped(alice: APIClient, chat: dict[str, Any]) -> None:
+    reply = merge(alice, chat, {"tainted": True, "missing": None}).json()
+    assert (reply["applied"], reply["skipped"], reply["rev"]) == (0, 1, chat["rev"])
+
+
+def test_a_stale_patch_that_no_longer_fits_is_a_conflict(alice: APIClient, chat: dict[str, Any]) -> None:
+    merge(alice, chat, {"tags": "none"})
+    reply = operate(alice, chat, {"op": "add", "path": "/tags/-", "value": "c"})
+    assert (reply.status_code, stored(alice, chat)["tags"]) == (409, "none")
+
+
 def test_a_test_that_fails_names_its_operation(alice: APIClient, chat: dict[str, Any]) -> None:
     set_note = {"op": "replace", "path": "/note/text", "value": "x"}
     reply = operate(alice, chat, set_note, {"op": "test", "path": "/tainted", "value": 1})

@@ -230,6 +230,16 @@ def test_an_edit_of_a_message_that_was_deleted_is_a_conflict(
     assert reply.json()["conflicts"] == [{"id": three[1]["id"], "theirs": None}]
 
 
+def test_a_splice_into_a_text_that_has_become_shorter_is_a_conflict(
+    alice: APIClient, chat: dict[str, Any], three: list[dict[str, Any]]
+) -> None:
+    """With ``if_rev`` the text is another one than the splice was made for, so that the request isn't invalid."""
+    patch(alice, chat, {"index": 1, "set": {"mes": "x"}})
+    splice = {"index": 1, "if_rev": three[1]["rev"], "splice": {"at": 5, "delete": 0, "insert": "!"}}
+    reply = patch(alice, chat, splice)
+    assert (reply.status_code, texts(alice, chat)[1]) == (409, "x")
+
+
 def test_a_conflict_shows_the_message_as_it_is_stored(
     alice: APIClient, chat: dict[str, Any], three: list[dict[str, Any]]
 ) -> None:
