@@ -212,6 +212,13 @@ def test_recaps_of_a_scene_have_versions(alice: APIClient, chat: dict[str, Any])
     assert alice.patch(one, {"current": 2}).json()["errors"][0]["pointer"] == "/current"
 
 
+def test_a_current_version_that_is_not_there_is_none(alice: APIClient, chat: dict[str, Any], data: str) -> None:
+    """Imported files and other programs write the index themselves."""
+    alice.post(url(chat, "scenes"), {"index": 1})
+    put_recap(alice, chat, data, scene_recap_versions=[{"memory": "x"}], scene_recap_current_index=1)
+    assert scenes(alice, chat)[0]["current"] is None
+
+
 def recap_patch(client: APIClient, chat: dict[str, Any], text: str) -> Patch:
     """A new recap of the first scene, prepared from the scene as it is now."""
     scene = scenes_of(access_chat(client.user, chat["id"]))[0]

@@ -17,6 +17,7 @@ from apps.chats.signals import ChatChanged
 from apps.common import jobs
 from apps.extraction import pipeline, runs, tasks
 from apps.extraction.models import ExtractionRun, RunStep
+from apps.extraction.progress import mark_not_extracted
 from apps.extraction.settings.schema import DEFAULTS
 from apps.extraction.stages import context
 from apps.extraction.templatetags.extraction_tags import time_left
@@ -145,6 +146,16 @@ def test_a_step_is_never_stored_twice(long_chat: Chat) -> None:
         runs.finish_step(mine, result)
     run.refresh_from_db()
     assert run.done == 1
+
+
+def test_a_changed_message_is_read_again_by_the_run_that_had_read_it(long_chat: Chat) -> None:
+    mine = jobs.claim(ExtractionRun, start(long_chat).pk)
+    assert mine is not None
+    first, second = long_chat.messages.all()[:2]
+    for number, message in enumerate((first, second)):
+        runs.finish_step(mine, runs.StepResult(stage="session", window=f"w{number}", messages=[message]))
+    mark_not_extracted(long_chat, [second.pk])
+    assert [step.first for step in mine.steps.select_related("first")] == [first]
 
 
 def test_a_run_cancelled_while_a_step_works_stores_nothing_of_it(
