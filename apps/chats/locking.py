@@ -57,8 +57,12 @@ class Guard:
             raise IntegrityRequired
 
     def is_stale(self, chat: Chat) -> bool:
+        """Return whether the chat has changed since the known state, and the write does not skip the check."""
+        return not self.force and self.is_behind(chat)
+
+    def is_behind(self, chat: Chat) -> bool:
         """Return whether the chat has changed since the known state."""
-        return not self.force and self.integrity is not None and self.integrity != chat.integrity
+        return self.integrity is not None and self.integrity != chat.integrity
 
 
 NO_INTEGRITY = Guard()
@@ -193,9 +197,13 @@ def enqueue_dispatch(event: ChatChanged) -> None:
         logger.exception("could not enqueue the dispatch of a change", chat_id=str(event.chat_id), rev=event.rev)
 
 
-def fingerprint_of(kind: str, parts: Iterable[Any]) -> str:
-    """Return the hexadecimal SHA-256 of a write's kind and ``parts``, which are dataclasses or JSON values."""
-    text = json.dumps([kind, *map(_jsonable, parts)], ensure_ascii=False, sort_keys=True, default=str)
+def fingerprint_of(kind: str, guard: Guard, parts: Iterable[Any] = ()) -> str:
+    """Return the hexadecimal SHA-256 of a write: its kind, its writer, the state it names, and its ``parts``.
+
+    ``parts`` are dataclasses or JSON values.
+    """
+    document = [kind, guard.writer, guard.integrity, *map(_jsonable, parts)]
+    text = json.dumps(document, ensure_ascii=False, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -209,14 +217,16 @@ def _jsonable(value: Any) -> Any:
 
 
 def find_repeated_change(chat: Chat, guard: Guard, fingerprint: str) -> ChatChange | None:
-    """Return the change that this write repeats: the one made right after the known state, with the same content.
+    """Return the change that this write repeats: one by the same writer, who sent the same on the same state.
 
     A client repeats a write if it received no response. Retries with an Idempotency-Key are answered earlier.
     """
-    known_rev = None if guard.integrity is None or guard.has_idempotency_key else rev_of(chat, guard.integrity)
+    if guard.integrity is None or guard.has_idempotency_key or not guard.is_behind(chat):
+        return None
+    known_rev = rev_of(chat, guard.integrity)
     if known_rev is None:
         return None
-    return chat.changes.filter(rev=known_rev + 1, fingerprint=fingerprint).first()
+    return chat.changes.filter(rev__gt=known_rev, fingerprint=fingerprint).first()
 
 
 def messages_of_change(chat: Chat, change: ChatChange) -> list[Message]:

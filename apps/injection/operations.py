@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.utils import timezone
 
 from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, ChatChange, Message
@@ -96,12 +97,18 @@ def unstored_recall(retrieved: RetrievalResult) -> Recall:
 
 
 def mark_reused(recall: Recall) -> Recall:
-    """Record that a prompt used the stored recall instead of a fresh one."""
-    return recall if recall.source == Recall.Source.PERSISTENT else _update(recall, source=Recall.Source.PERSISTENT)
+    """Record that a prompt used the stored recall instead of a fresh one, if it still exists."""
+    if recall.source != Recall.Source.PERSISTENT:
+        with suppress(Missing):
+            _update(recall, source=Recall.Source.PERSISTENT)
+    return recall
 
 
 def edit_recall(recall: Recall, text: str, *, turn_hash: str) -> Recall:
-    """Replace the text of a recall and keep it until a re-run. ``turn_hash`` is of the turn's current text."""
+    """Replace the text of a recall and keep it until a re-run. ``turn_hash`` is of the turn's current text.
+
+    Raise Missing if it was deleted, with its message or alone.
+    """
     return _update(recall, text=text, tokens=count_tokens(text), edited=True, turn_hash=turn_hash)
 
 
@@ -146,7 +153,10 @@ def _lock_turn(turn: UserTurn) -> UUID:
 
 
 def _update(recall: Recall, **values: Any) -> Recall:
+    """Change a stored recall. Raise Missing if it was deleted meanwhile."""
+    values["updated_at"] = timezone.now()
     for name, value in values.items():
         setattr(recall, name, value)
-    recall.save(update_fields=[*values, "updated_at"])
+    if not Recall.objects.for_owner(recall.owner_id).filter(pk=recall.pk).update(**values):
+        raise Missing("There is no recall of this message any more.")
     return recall

@@ -1,13 +1,16 @@
 """The log of changes is kept for a time and for a number of writes; what is older is gone for good."""
 
 import datetime as dt
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.chats.change_log import HistoryGone, changes_since
+from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, ChatChange
 from apps.chats.operations import append_messages, create_chat, trim_change_logs
 from tests.factories import parsed
@@ -28,6 +31,13 @@ def revs(chat: Chat) -> list[int]:
 
 def age(chat: Chat, days: int, up_to: int) -> None:
     ChatChange.objects.for_owner(chat.owner_id).filter(chat=chat, rev__lte=up_to).update(at=timezone.now() - days * DAY)
+
+
+def trim_in_another_connection() -> int:
+    try:
+        return trim_change_logs(timezone.now())
+    finally:
+        connection.close()
 
 
 @pytest.fixture
@@ -59,3 +69,17 @@ def test_a_client_from_before_has_to_read_anew(alice: User) -> None:
     assert [entry.rev for entry in changes_since(chat, 2).entries] == [3, 4, 5, 6]
     with pytest.raises(HistoryGone):
         changes_since(chat, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_log_of_a_chat_in_use_stays_as_it_is(settings: Any) -> None:
+    """Replies are read in several statements under the chat's lock, and must not miss what goes between two."""
+    settings.CHANGE_LOG_DAYS, settings.CHANGE_LOG_MIN = 30, 3
+    used, other = (written(User.objects.create_user(f"{name}@example.com"), 6) for name in ("alice", "bob"))
+    for chat in (used, other):
+        age(chat, 31, up_to=6)
+    with ThreadPoolExecutor(1) as executor, transaction.atomic():
+        lock_chat(used.owner_id, used.pk)
+        assert executor.submit(trim_in_another_connection).result() == 3
+        assert (len(revs(used)), len(revs(other))) == (6, 3)
+    assert trim_change_logs(timezone.now()) == 3

@@ -404,6 +404,19 @@ def test_a_name_is_taken_once_and_who_leaves_is_still_heard(alice: APIClient, ch
     assert now(alice, chat)["is_group"] is False
 
 
+def test_the_log_names_the_messages_that_a_participant_comes_to_or_leaves(
+    alice: APIClient, chat: dict[str, Any], three: list[dict[str, Any]]
+) -> None:
+    mira = join(alice, chat, name="Mira")
+    for expected in (mira["id"], None):
+        known = now(alice, chat)["rev"] - 1
+        [change] = alice.get(url(chat, "changes"), {"since": known}).json()["changes"]
+        assert [(message["id"], message["participant"]) for message in change["messages"]] == [
+            (message["id"], expected) for message in three if not message["is_user"]
+        ]
+        alice.delete(f"{url(chat, 'participants')}{mira['id']}/")
+
+
 def test_rounds_begin_where_the_user_speaks(alice: APIClient, chat: dict[str, Any]) -> None:
     more = [{"mes": "a", "name": "Tam"}, {"mes": "b", "name": "Mira"}, {"mes": "c", "is_user": True}]
     alice.post(url(chat, "append"), {"messages": more})

@@ -313,3 +313,39 @@ def test_writers_at_the_same_time_lose_nothing() -> None:
     assert sorted(texts(alice, chat)) == sorted(f"{name}-{n}" for name in range(8) for n in range(5))
     final = alice.get(f"/api/v1/chats/{chat['id']}/").json()
     assert (final["rev"], final["message_count"]) == (41, 40)
+
+
+@pytest.mark.parametrize("how", [{"on_conflict": "rebase"}, {"force": True}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"insert_before": {"mes": "Wait."}},
+        {"splice": {"at": 0, "delete": 0, "insert": "Wait."}},
+        {"add_swipe": {"mes": "Wait."}},
+    ],
+)
+def test_a_write_onto_a_newer_state_is_recognised_when_it_is_sent_again(
+    alice: APIClient, chat: dict[str, Any], change: dict[str, Any], how: dict[str, Any]
+) -> None:
+    append(alice, chat, "Meanwhile")
+    for expected in (0, 1):
+        reply = patch(alice, chat, {"index": 1, **change}, integrity=chat["integrity"], **how)
+        assert (reply.status_code, reply.json()["skipped"]) == (200, expected)
+        append(alice, chat, "And again")
+    window = alice.get(f"/api/v1/chats/{chat['id']}/messages/", {"limit": 200}).json()
+    assert str([message["swipes"] for message in window["results"]]).count("Wait.") == 1
+
+
+def test_an_append_onto_a_newer_state_is_recognised_when_it_is_sent_again(
+    alice: APIClient, chat: dict[str, Any]
+) -> None:
+    append(alice, chat, "Meanwhile")
+    replies = [append(alice, chat, "One", integrity=chat["integrity"], on_conflict="rebase") for _ in range(2)]
+    assert [reply.json()["deduplicated"] for reply in replies] == [0, 1]
+    assert texts(alice, chat) == [*STORED, "Meanwhile", "One"]
+
+
+def test_what_two_write_alike_on_the_same_state_is_kept_twice(alice: APIClient, chat: dict[str, Any]) -> None:
+    for client in (alice, client_of(alice.user)):
+        append(client, chat, "Yes.", integrity=chat["integrity"], on_conflict="rebase")
+    assert texts(alice, chat) == [*STORED, "Yes.", "Yes."]

@@ -5,8 +5,9 @@ import pytest
 from apps.chats.locking import Guard
 from apps.chats.operations import Patch, append_messages, delete_chat, patch_messages, undo_change
 from apps.chats.signals import ChatChanged
+from apps.common.problems import Missing
 from apps.injection.models import Recall
-from apps.injection.operations import recall_appended_turn
+from apps.injection.operations import edit_recall, mark_reused, recall_appended_turn, recall_turn
 from apps.injection.prompts import assembly
 from apps.llm.embeddings import EmbeddingUnavailable
 from tests.factories import make_chat, parsed
@@ -158,3 +159,12 @@ def test_a_deleted_message_that_is_brought_back_has_its_recall_card(api, chat, t
     restored = api.get(url).json()
     same = ("text", "edited", "source", "memories", "tokens")
     assert [restored[name] for name in same] == [edited[name] for name in same]
+
+
+def test_a_recall_deleted_while_it_is_edited_stays_deleted(chat, turn, memories):
+    recall = recall_turn(chat, turn)
+    patch_messages(chat.owner_id, chat.pk, [Patch(id=turn.pk, delete=True)], Guard(force=True))
+    with pytest.raises(Missing):
+        edit_recall(recall, "Mine.", turn_hash=recall.turn_hash)
+    assert mark_reused(recall).text == recall.text
+    assert not Recall.objects.for_owner(chat.owner_id).exists()

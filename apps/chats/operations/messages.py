@@ -68,13 +68,11 @@ def append_messages(
     A retry of a write that was stored stores nothing. Raise IntegrityConflict, Missing.
     """
     chat = lock_chat(owner, chat_id, guard)
-    fingerprint = fingerprint_of(ChatChange.Kind.APPEND, parsed)
-    if guard.is_stale(chat):
-        repeated = find_repeated_change(chat, guard, fingerprint)
-        if repeated is not None:
-            return AppendResult(chat, messages_of_change(chat, repeated), deduplicated=len(parsed))
-        if not guard.rebase:
-            raise IntegrityConflict.for_chat(chat, guard)
+    fingerprint = fingerprint_of(ChatChange.Kind.APPEND, guard, parsed)
+    if repeated := find_repeated_change(chat, guard, fingerprint):
+        return AppendResult(chat, messages_of_change(chat, repeated), deduplicated=len(parsed))
+    if guard.is_stale(chat) and not guard.rebase:
+        raise IntegrityConflict.for_chat(chat, guard)
     messages = [message for batch in store_messages(chat, map(with_date, parsed)) for message in batch]
     chat.last_active = timezone.now()
     record_change(chat, ChatChange.Kind.APPEND, guard=guard, messages=messages, before={}, fingerprint=fingerprint)
@@ -130,13 +128,10 @@ def patch_messages(owner: Owner, chat_id: UUID, patches: Sequence[Patch], guard:
     """
     chat = lock_chat(owner, chat_id, guard)
     guard.require_integrity()
-    fingerprint = fingerprint_of(ChatChange.Kind.PATCH, patches)
-    if guard.is_stale(chat):
-        if repeated := find_repeated_change(chat, guard, fingerprint):
-            return PatchResult(chat, messages_of_change(chat, repeated), skipped=len(patches))
-        batch = _rebased_batch(chat, patches, guard)
-    else:
-        batch = Batch(chat, patches)
+    fingerprint = fingerprint_of(ChatChange.Kind.PATCH, guard, patches)
+    if repeated := find_repeated_change(chat, guard, fingerprint):
+        return PatchResult(chat, messages_of_change(chat, repeated), skipped=len(patches))
+    batch = _rebased_batch(chat, patches, guard) if guard.is_stale(chat) else Batch(chat, patches)
     if batch.stale_ids:
         detail = "These messages are not at the rev that the patch names."
         raise PatchConflict.for_messages(chat, guard, batch.stale_ids, detail)

@@ -44,9 +44,11 @@ def patch_metadata(owner: Owner, chat_id: UUID, patch: DocumentPatch, guard: Gua
     """
     chat = lock_chat(owner, chat_id, guard)
     guard.require_integrity()
-    fingerprint = fingerprint_of(ChatChange.Kind.METADATA, [patch])
+    fingerprint = fingerprint_of(ChatChange.Kind.METADATA, guard, [patch])
+    if find_repeated_change(chat, guard, fingerprint):
+        return MetadataPatchResult(chat, applied=False)
     if guard.is_stale(chat):
-        if find_repeated_change(chat, guard, fingerprint) or _is_in_effect(patch, chat):
+        if _is_in_effect(patch, chat):
             return MetadataPatchResult(chat, applied=False)
         _check_rebase(chat, patch, guard)
     before, after = chat.metadata, _apply(patch, chat)

@@ -1,5 +1,6 @@
 """Add, change and remove participants of a group chat."""
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -36,9 +37,10 @@ def add_participant(
         position=chat.participants.count(),
         muted=muted,
     )
-    messages = Message.objects.for_owner(chat.owner_id).filter(chat=chat, name=name, is_user=False, participant=None)
-    messages.update(participant=participant)
-    _record(chat, is_group=True)
+    rows = Message.objects.for_owner(chat.owner_id).filter(chat=chat, name=name, is_user=False, participant=None)
+    messages = list(rows)
+    rows.update(participant=participant)
+    _record(chat, messages, is_group=True)
     return participant
 
 
@@ -79,10 +81,12 @@ def update_participant(owner: Owner, chat_id: UUID, participant_id: UUID, **fiel
 def remove_participant(owner: Owner, chat_id: UUID, participant_id: UUID) -> None:
     """Remove a participant. Their messages stay. Raise Missing."""
     chat = lock_chat(owner, chat_id)
-    _find(chat, participant_id).delete()
+    participant = _find(chat, participant_id)
+    messages = list(Message.objects.for_owner(owner).filter(participant=participant))
+    participant.delete()
     remaining = list(chat.participants.order_by("position"))
     _save_positions(remaining)
-    _record(chat, is_group=bool(remaining))
+    _record(chat, messages, is_group=bool(remaining))
 
 
 def _find(chat: Chat, participant_id: UUID) -> Participant:
@@ -104,7 +108,8 @@ def _save_positions(order: list[Participant]) -> None:
             participant.save(update_fields=["position"])
 
 
-def _record(chat: Chat, *, is_group: bool) -> None:
+def _record(chat: Chat, messages: Sequence[Message] = (), *, is_group: bool) -> None:
+    """Log the change, with the messages whose participant it changed."""
     chat.is_group = is_group
     chat.save(update_fields=["is_group"])
-    record_change(chat, ChatChange.Kind.PARTICIPANTS)
+    record_change(chat, ChatChange.Kind.PARTICIPANTS, messages=messages)

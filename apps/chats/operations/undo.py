@@ -16,6 +16,7 @@ from apps.chats.locking import (
     IntegrityConflict,
     PatchConflict,
     find_repeated_change,
+    fingerprint_of,
     lock_chat,
     messages_of_change,
     record_change,
@@ -29,7 +30,6 @@ from apps.common.problems import Conflict, Invalid, ProblemType
 from apps.common.scoping import Owner
 
 UNDOABLE_KINDS = [ChatChange.Kind.APPEND, ChatChange.Kind.PATCH, ChatChange.Kind.METADATA]
-FINGERPRINT = "undo"
 
 
 class NothingToUndo(Conflict):
@@ -88,15 +88,19 @@ def undo_change(owner: Owner, chat_id: UUID, guard: Guard, rev: int | None = Non
         deleted_ids=_added_ids(change),
         reordered=reordered,
         undoes=change.rev,
-        fingerprint=FINGERPRINT if rev is None else "",
+        fingerprint=_fingerprint(guard) if rev is None else "",
         **metadata,
     )
     return UndoResult(chat, change, undo, restored)
 
 
+def _fingerprint(guard: Guard) -> str:
+    return fingerprint_of(ChatChange.Kind.UNDO, guard)
+
+
 def _find_repeated_undo(chat: Chat, guard: Guard) -> UndoResult:
     """Return the undo that this request repeats. Raise IntegrityConflict if there is none."""
-    undo = find_repeated_change(chat, guard, FINGERPRINT)
+    undo = find_repeated_change(chat, guard, _fingerprint(guard))
     if undo is None or undo.undoes is None:
         raise IntegrityConflict.for_chat(chat, guard)
     change = chat.changes.get(rev=undo.undoes)
