@@ -113,15 +113,16 @@ function leaveOut(sync, id, index, out) {
 }
 
 async function remove(sync, id, index) {
-  const { applied, rev } = await sync.delete(id, { alone: true }) ?? {};
+  const reply = await sync.delete(id, { alone: true });
+  if (reply === undefined) return; // it was changed elsewhere, and stays
   const done = `Message ${index} is deleted.`;
-  if (applied) sayWith(done, "Undo", () => undo(sync, rev, index));
+  if (reply?.applied) sayWith(done, "Undo", () => undo(sync, reply.rev, index));
   else say(done); // by somebody else before
 }
 
 async function undo(sync, rev, index) {
-  if (await sync.undo(rev)) return;
-  say(`Message ${index} stays deleted: the order of the messages was changed since.`, "warning");
+  const problem = await sync.undo(rev).then(() => null, (failure) => failure);
+  if (problem) say(`Message ${index} stays deleted. ${problem.detail ?? ""}`, "warning");
 }
 
 if (room && composer) start();

@@ -443,3 +443,17 @@ def test_sixteen_threads_write_everything_exactly_once(
     assert loci.get_chat(chat["id"])["metadata"] == chat["metadata"] | own
     assert Chat.objects.for_owner(alice).get().rev == chat["rev"] + 6 * THREADS
     assert all(agrees(session, messages) for session in sessions)
+
+
+def test_a_move_to_an_index_is_a_clash_once_the_order_has_changed(session: Any, other: Any, messages: Messages) -> None:
+    other.append(*[{"mes": f"e{n}"} for n in range(4)])
+    session.load()
+    before = [message["id"] for message in messages()]
+    other.load()
+    other.patch({"id": before[0], "insert_before": {"mes": "new"}})
+    with pytest.raises(EditConflict) as conflict:
+        session.patch({"id": before[-1], "move_to": 2})
+    assert (conflict.value.field, conflict.value.mine) == ("/index", 2)
+    assert [message["id"] for message in messages()][1:] == before
+    session.patch({"id": before[-1], "move_to": 3})
+    assert messages()[3]["id"] == before[-1]

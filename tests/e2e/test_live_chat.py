@@ -120,6 +120,31 @@ def test_what_is_deleted_or_put_in_elsewhere_renumbers_the_page_and_leaves_an_ed
     assert texts(chat)[8] == "Half a thought"
 
 
+def test_an_editor_stays_when_its_message_is_deleted_elsewhere(context: BrowserContext, chat: Chat, alice: User):
+    page = open_chat(context, chat)
+    turn(page, 8).hover()
+    turn(page, 8).get_by_role("link", name="Edit").click()
+    page.locator(".editor textarea").fill("Half a thought")
+    patch_messages(alice, chat.pk, [Patch(index=8, delete=True)], OLD)
+    expect(page.locator("[data-count]")).to_have_text("11 messages")
+    expect(page.locator(".editor textarea")).to_have_value("Half a thought")
+    page.locator(".editor").get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert").filter(has_text="Half a thought")).to_be_visible()
+
+
+def test_an_editor_stays_when_its_message_moves_out_of_the_window(context: BrowserContext, alice: User):
+    texts = [f"This is turn {number}." for number in range(200)]
+    chat = make_chat(alice, *texts, character=make_character(alice))
+    page = open_chat(context, chat, "?at=20")
+    last = page.locator("#messages .turn[data-id]").last
+    last.hover()
+    last.get_by_role("link", name="Edit").click()
+    page.locator(".editor textarea").fill("Half a thought")
+    patch_messages(alice, chat.pk, [Patch(index=0, insert_before=parsed("A prologue."))], OLD)
+    expect(page.locator("[data-count]")).to_have_text("201 messages")
+    expect(page.locator(".editor textarea")).to_have_value("Half a thought")
+
+
 def test_edits_made_offline_survive_the_page_and_arrive_once(context: BrowserContext, chat: Chat):
     page = open_chat(context, chat)
     context.set_offline(True)
@@ -238,6 +263,20 @@ def test_undo_after_a_deletion_brings_back_that_message_not_what_a_program_wrote
     assert chat.messages.get(index=6).extra == {"seen": True}
 
 
+def test_undo_after_a_deletion_waits_for_the_network(context: BrowserContext, chat: Chat):
+    page = open_chat(context, chat)
+    before = texts(chat)
+    turn(page, 3).hover()
+    turn(page, 3).locator(".menu summary").first.click()
+    turn(page, 3).get_by_role("button", name="Delete").first.click()
+    expect(page.locator("[data-count]")).to_have_text("11 messages")
+    context.set_offline(True)
+    page.get_by_role("button", name="Undo").click()
+    context.set_offline(False)
+    expect(page.locator("[data-count]")).to_have_text("12 messages")
+    assert texts(chat) == before
+
+
 def test_undo_after_a_deletion_says_why_it_can_not(context: BrowserContext, chat: Chat, alice: User):
     page = open_chat(context, chat)
     open_tools(page, 3)
@@ -331,6 +370,19 @@ def test_what_was_not_sent_survives_a_reload_and_goes_once_it_is(context: Browse
     page.reload()
     expect(turn(page, 12)).to_contain_text("Half a thought")
     expect(field).to_have_value("")
+
+
+def test_each_tab_keeps_its_own_draft_and_the_next_one_takes_it_over(context: BrowserContext, chat: Chat):
+    first, second = open_chat(context, chat), open_chat(context, chat)
+    first.get_by_label("Your message").fill("A long letter")
+    second.get_by_label("Your message").fill("Quick one")
+    second.get_by_role("button", name="Send").click()
+    expect(turn(first, 12)).to_contain_text("Quick one")
+    first.reload()
+    expect(first.get_by_label("Your message")).to_have_value("A long letter")
+    first.close()
+    third = open_chat(context, chat)
+    expect(third.get_by_label("Your message")).to_have_value("A long letter")
 
 
 def test_enter_sends_for_who_chose_it(context: BrowserContext, chat: Chat):

@@ -10,7 +10,7 @@ async function client(server, more = {}) {
   const device = { storage: new MemoryStorage(), locks: new MemoryLocks(), fetch: server.fetch };
   const sync = new ChatSync({ ...FAST, ...device, chatId: server.chat.id, ...more });
   await sync.open();
-  if (!sync.blocked && more.load !== false) await sync.load({ from: 0, limit: Infinity });
+  if (!sync.blocked && more.load !== false) await sync.load(more.window ?? { from: 0, limit: Infinity });
   return sync;
 }
 
@@ -609,4 +609,97 @@ test("settings of different keys never collide, the same place asks", async () =
   resolve(0.6);
   await b.flush();
   equal(server.settings.settings.top_p, 0.6);
+});
+
+test("a window all of whose messages others deleted goes on", async () => {
+  const server = new MemoryServer("one", "two", "three");
+  const [narrow, other] = [await client(server, { window: { from: 0, limit: 1 } }), await client(server)];
+  await other.delete(other.messages[0].id);
+  await narrow.append({ mes: "four" });
+  await narrow.lookForChanges();
+  equal([narrow.pending, narrow.total, texts(narrow.messages)[0]], [0, 3, "two"]);
+});
+
+test("a window that began where the chat ends no more shows what is added there", async () => {
+  const server = new MemoryServer("one", "two", "three", "four");
+  const [late, other] = [await client(server, { window: { from: 3, limit: Infinity } }), await client(server)];
+  for (const { id } of other.messages.slice(2)) other.delete(id);
+  await other.flush();
+  await late.lookForChanges();
+  await other.append({ mes: "anew" });
+  await late.lookForChanges();
+  equal([late.from, texts(late.messages)], [2, ["anew"]]);
+});
+
+test("two tabs that go at the same moment leave their edits to the next", async () => {
+  const server = new MemoryServer("one", "two");
+  const device = { storage: new MemoryStorage(), locks: new MemoryLocks(), debounce: 100_000 };
+  const [first, second] = [await client(server, device), await client(server, device)];
+  first.edit(first.messages[0].id, { mes: "one by the first" });
+  second.edit(second.messages[1].id, { mes: "two by the second" });
+  await pause(20);
+  await second.close();
+  const slow = Object.create(device.storage); // the first tab goes while the record of the second is read
+  let reads = 0;
+  slow.get = async (name) => {
+    reads += 1;
+    if (reads === 1) await first.close();
+    const record = await device.storage.get(name);
+    await pause(1);
+    return record;
+  };
+  for (const name of ["put", "delete", "names"]) slow[name] = (...args) => device.storage[name](...args);
+  const third = await client(server, { ...device, storage: slow });
+  await until(async () => { await third.flush(); return (await slow.names("")).length === 0; }, "all is sent");
+  equal(texts(server.messages), ["one by the first", "two by the second"]);
+});
+
+test("a window asked for while another is read is read too", async () => {
+  const server = new MemoryServer(...Array.from({ length: 12 }, (_, n) => `m${n}`));
+  server.weather = () => "late";
+  const sync = await client(server, { window: { from: -3, limit: 3 } });
+  const [, all] = await Promise.all([sync.load({ from: -3, limit: 3 }), pause(9).then(() => sync.load({ from: 0, limit: Infinity }))]);
+  equal(all.length, 12);
+});
+
+test("a message is moved before the one named, whatever was inserted meanwhile", async () => {
+  const server = new MemoryServer(...Array.from({ length: 10 }, (_, n) => `m${n}`));
+  const [sync, other] = [await client(server, { window: { from: -3, limit: 3 } }), await client(server)];
+  const [moved, before] = [server.messages[1].id, server.messages[8].id];
+  await other.insert(server.messages[0].id, { mes: "new" });
+  let lost = 1;
+  server.weather = (method, url) => (url.includes("messages/?from=7") && lost-- > 0 ? "lost" : "fine");
+  await sync.move(moved, { before });
+  const at = server.messages.findIndex(({ id }) => id === moved);
+  equal(server.messages[at + 1].id, before);
+});
+
+test("a refused edit sent again goes to its own swipe", async () => {
+  const server = new MemoryServer("one");
+  const sync = await client(server);
+  const [{ id }] = sync.messages;
+  await sync.addSwipe(id, { mes: "other" });
+  await sync.selectSwipe(id, 0);
+  const refused = next(sync, "refused");
+  server.refusal = { type: "/problems/too-large", status: 413 };
+  server.weather = (method) => (method === "POST" ? { status: 413 } : "fine");
+  sync.edit(id, { mes: "one and more" });
+  const { retry } = await refused;
+  server.weather = () => "fine";
+  await sync.selectSwipe(id, 1);
+  retry();
+  await sync.flush();
+  equal(server.messages[0].swipes, ["one and more", "other"]);
+});
+
+test("a deletion that is taken back in a conflict is told apart from one that arrived", async () => {
+  const server = new MemoryServer("one", "two");
+  const [sync, other] = [await client(server), await client(server)];
+  const [{ id }] = sync.messages;
+  other.edit(id, { mes: "changed" });
+  await other.flush();
+  const conflict = next(sync, "conflict");
+  const reply = sync.delete(id, { alone: true });
+  (await conflict).discard();
+  equal([await reply, server.messages.length], [undefined, 2]);
 });

@@ -16,6 +16,7 @@ const showsEnd = () => !tail().querySelector("[data-near]");
 const endOfShown = () => Number(tail().querySelector("[name=next]").value);
 const atEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_END;
 const toEnd = () => { scroller.scrollTop = scroller.scrollHeight; };
+const MARGIN = 20; // turns read beyond those shown while somebody writes in one, which others may have moved
 const isBusy = (turn) => turn.querySelector(".editor, textarea:focus, input:focus") !== null;
 const isSame = (a, b) => a.dataset.rev === b.dataset.rev && a.dataset.index === b.dataset.index;
 
@@ -142,7 +143,7 @@ export class Turns {
   async #fetchAll() {
     const turns = shown();
     const from = Number(turns[0]?.dataset.index ?? 0);
-    const to = showsEnd() ? 1e8 : endOfShown();
+    const to = showsEnd() ? 1e8 : endOfShown() + (turns.some(isBusy) ? MARGIN : 0);
     const parts = await fetchPart(`${this.#url}turns/?from=${from}&to=${to}`);
     if (!parts) return;
     const old = new Map(shown().map((turn) => [turn.dataset.id, turn]));
@@ -210,12 +211,16 @@ export class Turns {
   }
 }
 
-/** Make `parts` the list's children. Those already in it are not removed, so that they keep the focus. */
+/**
+ * Make `parts` the list's children. Those already in it are not removed, so that they keep the focus, and no turn is
+ * removed in which somebody writes.
+ */
 function arrange(parts) {
   const wanted = new Set(parts);
-  for (const part of [...list.children]) if (!wanted.has(part)) part.remove();
+  for (const part of [...list.children]) if (!wanted.has(part) && !isBusy(part)) part.remove();
   let cursor = list.firstElementChild;
   for (const part of parts) {
+    while (cursor && !wanted.has(cursor)) cursor = cursor.nextElementSibling;
     if (part === cursor) cursor = cursor.nextElementSibling;
     else list.insertBefore(part, cursor);
   }

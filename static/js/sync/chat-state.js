@@ -152,7 +152,7 @@ export class ChatState extends Outbox {
   async #readPlaces(edit) {
     const all = await readMessages(this, this.path, { from: 0, limit: Infinity });
     if (this.blocked) return;
-    if (all?.integrity !== this.state.integrity) return void (await this.readChanges());
+    if (all?.integrity !== this.state.integrity) return void this.lookForChanges();
     this.replica.placeAll(all.messages);
     if (this.#placeOf(edit) === undefined) this.drop(edit); // one of its messages isn't in this chat
   }
@@ -204,7 +204,7 @@ export class ChatState extends Outbox {
     if (problem.current_integrity === undefined || problem.current_integrity === sent.integrity) return false;
     if (problem.changes && this.#metadata && sent.integrity === this.state.integrity) {
       this.#take({ integrity: problem.current_integrity, rev: problem.current_rev, changes: problem.changes });
-      if (this.#wanted) await this.readChanges();
+      if (this.#wanted) this.lookForChanges(); // before anything else is sent
     } else await this.readChanges();
     return true;
   }
@@ -231,8 +231,9 @@ export class ChatState extends Outbox {
 
   /** Read the window; whether it is of the known state. */
   async #readWanted() {
-    const window = await readMessages(this, this.path, this.#wanted);
-    if (window?.integrity !== this.state.integrity) return false;
+    const wanted = this.#wanted;
+    const window = await readMessages(this, this.path, wanted);
+    if (window?.integrity !== this.state.integrity || this.#wanted !== wanted) return false;
     this.#wanted = null;
     this.replica.show(window);
     this.emit("changed", { messages: this.messages, deleted: [], metadata: null, chat: null, reload: true });
@@ -241,7 +242,7 @@ export class ChatState extends Outbox {
 
   #wantAgain() {
     const { from, total, toEnd, messages } = this.replica;
-    if (total !== null) this.#wanted ??= { from, limit: toEnd ? Infinity : messages.length };
+    if (total !== null) this.#wanted ??= { from, limit: toEnd ? Infinity : Math.max(messages.length, 1) };
   }
 
   /** Take in changes, all of them at once. */

@@ -230,14 +230,16 @@ export class ChatSync extends ChatState {
   /**
    * Undo a write to the chat, after sending what is unsent.
    * @param {number} [rev] of the write; left out, the last one
-   * @returns {Promise<{undone: number, kind: string} | null>} null where nothing is left, or others wrote meanwhile
+   * @returns {Promise<{undone: number, kind: string}>} once the server has answered, however long the network is away;
+   *   rejects with the problem where nothing is left to undo, or others wrote meanwhile
    */
   async undo(rev) {
     await this.flush();
     const body = JSON.stringify(rev === undefined ? { integrity: this.state.integrity } : { rev });
-    const reply = await this.ask("POST", `${this.path}undo/`, { body });
+    const { status, body: reply } = await this.askUntilAnswered("POST", `${this.path}undo/`, { body });
     await this.lookForChanges();
-    return reply.status === 200 ? reply.body : null;
+    if (status !== 200) throw reply ?? { status, title: "The server refused this.", detail: "" };
+    return reply;
   }
 }
 

@@ -91,6 +91,9 @@ export class KeptEdits extends EventTarget {
   /** Write what a person decided in a conflict. A subclass does. @param {Edit} _edit @param {any} _value @param {any} _theirs */
   rewrite(_edit, _value, _theirs) {}
 
+  /** Where the swipe of an edit is by now, if it has one. A subclass says. @param {Edit} _edit @returns {{swipe?: number, active?: number}} */
+  swipeNow(_edit) { return {}; }
+
   /** Whether a write with this edit has gone out whose reply is not known. */
   isSent(edit) {
     return this.sending?.edits.includes(edit.n) ?? false;
@@ -143,8 +146,7 @@ export class KeptEdits extends EventTarget {
     if (edit.state === "refused") {
       this.#sent.get(edit.n)?.reject(edit.problem);
       this.#sent.delete(edit.n);
-      const retry = () => { edit.state = "waiting"; this.edited(true); };
-      return this.emit("refused", { edit, problem: edit.problem, retry, discard });
+      return this.emit("refused", { edit, problem: edit.problem, retry: () => this.#retry(edit), discard });
     }
     const { id = null, field, path, theirs: seen } = edit;
     const isData = edit.type === "data";
@@ -157,6 +159,17 @@ export class KeptEdits extends EventTarget {
   /** Tell of all that were set aside. */
   announceParked() {
     for (const edit of this.edits) if (["conflict", "refused"].includes(edit.state)) this.announce(edit);
+  }
+
+  /** Send a refused edit again, to where its swipe is by now. */
+  #retry(edit) {
+    if (this.closed || !this.edits.includes(edit)) return;
+    const place = this.swipeNow(edit);
+    if (Object.hasOwn(place, "swipe") && place.swipe === undefined) {
+      return this.park(edit, "conflict", { theirs: null, gone: true });
+    }
+    Object.assign(edit, place, { state: "waiting" });
+    this.edited(true);
   }
 
   #resolve(edit, value, theirs) {

@@ -27,9 +27,10 @@ export class LeftBehind {
   }
 
   async #adopt(name) {
-    const { storage, edits, sending } = this.#outbox;
+    const { storage } = this.#outbox;
     const record = await storage.get(name);
     if (this.#outbox.closed || !record) return;
+    const { edits, sending } = this.#outbox; // as they are now: another record may have been taken over meanwhile
     // The first becomes the outbox's own, so that a page that opens sees its edits.
     const taker = this.#opening && edits.length === 0 && !sending ? this.#outbox : this.#child();
     taker.take(record);

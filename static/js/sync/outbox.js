@@ -239,6 +239,17 @@ export class Outbox extends KeptEdits {
     return this.transport.ask(method, path, options);
   }
 
+  /** As `ask`, but tries again until the server answers. For a write that may be sent more than once. */
+  async askUntilAnswered(method, path, options) {
+    for (let failures = 1; ; failures += 1) {
+      const reply = await this.ask(method, path, options).catch((failure) => failure);
+      if (!(reply instanceof Error)) return reply;
+      if (!(reply instanceof Delay) || this.closed) throw reply;
+      const ms = reply.ms ?? backoff(failures, this.#backoff, this.#random);
+      await new Promise((resolve) => setTimeout(resolve, ms));
+    }
+  }
+
   async #settle(reply) {
     const edits = this.edits.filter((edit) => this.sending.edits.includes(edit.n));
     if (reply.status < 300) {

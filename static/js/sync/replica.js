@@ -25,7 +25,7 @@ export class Replica {
 
   /** @returns {number | undefined} the index of a message, where it is known */
   indexOf(id) {
-    return this.messages.find((message) => message.id === id)?.index ?? this.#places?.get(id);
+    return this.#places?.get(id) ?? this.messages.find((message) => message.id === id)?.index;
   }
 
   /** @returns {number | undefined} the number of messages, where it is known */
@@ -38,9 +38,9 @@ export class Replica {
     this.#places = new Map(messages.map(({ id, index }) => [id, index]));
   }
 
-  /** @param {{from: number, total: number, messages: object[]}} window */
+  /** @param {{from: number, total: number, messages: object[]}} window; one that begins behind the end begins at it */
   show({ from, total, messages }) {
-    Object.assign(this, { from, total, messages, toEnd: from + messages.length >= total });
+    Object.assign(this, { from: Math.min(from, total), total, messages, toEnd: from + messages.length >= total });
   }
 
   /** @param {object[]} messages */

@@ -10,7 +10,7 @@ from loci_client import calls
 from loci_client.errors import Clash, EditConflict, IntegrityConflict, LociError
 from loci_client.following import Follower
 from loci_client.messages import as_patched, compact
-from loci_client.rebase import metadata_clashes, operation_clashes, rebase_patches
+from loci_client.rebase import metadata_clashes, move_clashes, operation_clashes, rebase_patches
 from loci_client.requests import Flow
 from loci_client.retries import RetryPolicy
 from loci_client.types import (
@@ -167,8 +167,10 @@ class SessionCore(Follower):
             delta = yield from self._learn(last)
             if not delta.complete and not all("if_rev" in one for one in todo):
                 raise last
-            todo, clashes = rebase_patches(todo, bases, delta)
-            if clashes:
+            contested = {conflict["id"] for conflict in last.conflicts if "id" in conflict}
+            clashes = move_clashes(todo, bases, contested or {one["id"] for one in todo})
+            todo, more = rebase_patches(todo, bases, delta)
+            if clashes := clashes + more:
                 raise EditConflict(clashes) from last
             bases |= {name: message for name, message in delta.touched.items() if name in bases}
             if not todo:

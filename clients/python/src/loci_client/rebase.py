@@ -1,6 +1,6 @@
 """Rebase writes onto a newer state, and find clashes."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from loci_client.documents import MISSING, Path, leaves, pointer, same, value_at
@@ -34,6 +34,17 @@ def rebase_patches(
         else:
             again.append(patch)
     return again, clashes
+
+
+def move_clashes(patches: Iterable[Patch], bases: Mapping[str, Message], contested: Container[str]) -> list[Clash]:
+    """Return a clash for each move of a contested message, whose index named another place."""
+    return [
+        Clash(
+            "/index", bases[patch["id"]]["index"] if patch["id"] in bases else None, patch["move_to"], None, patch["id"]
+        )
+        for patch in patches
+        if "move_to" in patch and patch["id"] in contested
+    ]
 
 
 def _over_deleted(patch: Patch, base: Message | None) -> list[Clash]:
