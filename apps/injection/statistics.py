@@ -16,8 +16,9 @@ _RECORD = """
 INSERT INTO injection_slotstatistics
     (id, owner_id, chat_id, slot, tokens, full_tokens, trimmed, budget, high_water, updated_at)
 SELECT id, %(owner)s, %(chat)s, slot, tokens, full_tokens, trimmed, budget, full_tokens, %(now)s
-FROM unnest(%(ids)s::uuid[], %(slots)s::text[], %(tokens)s::int[], %(full)s::int[], %(trimmed)s::int[], %(budgets)s::int[])
-    AS new (id, slot, tokens, full_tokens, trimmed, budget)
+FROM unnest(
+    %(ids)s::uuid[], %(slots)s::text[], %(tokens)s::int[], %(full)s::int[], %(trimmed)s::int[], %(budgets)s::int[]
+) AS new (id, slot, tokens, full_tokens, trimmed, budget)
 ORDER BY slot
 ON CONFLICT (chat_id, slot) DO UPDATE SET
     tokens = excluded.tokens, full_tokens = excluded.full_tokens, trimmed = excluded.trimmed,
