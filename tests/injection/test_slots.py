@@ -68,7 +68,7 @@ def test_what_is_learnt_after_a_turn_is_not_told_in_it(api, chat, story):
     Knowledge.objects.create(**here, kind="knows", subject=mira, text="The key is lost.")
     LedgerEntry.objects.create(**here, entity=mira, field="goal", value="to find the key")
     for kind, character in (("summary", None), ("profile", chat.character), ("canon", chat.character)):
-        write_version(chat, kind, character=character, text="She lost the key.", last=reply)
+        write_version(chat, kind, character=character, text=f"By the {kind}, she lost the key.", last=reply)
     assert texts(api, chat) == before
     append_messages(chat.owner, chat.pk, [parsed("Oh.", is_user=True)])
     after = texts(api, chat)

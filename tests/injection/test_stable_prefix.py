@@ -18,6 +18,10 @@ from apps.memories.models import Memory
 from tests.factories import parsed
 
 TOPICS = ["the harbour", "her brother", "the old king", "a broken lute", "the winter war", "honey", "the north gate"]
+WORDS = [
+    "burnt to the ground in a single night", "cost more than anybody had expected", "seldom spoke of its maker",
+    "slept under seven heavy blankets", "vanished beyond distant blue hills", "whistled when rain came from west",
+]  # fmt: skip
 
 
 def ask(chat, text=None, **options):
@@ -34,16 +38,14 @@ def many(chat, remember):
     """More lasting memories than their budget holds."""
     INJECTION_SETTINGS.change(chat.owner, {"adaptive": False}, chat=chat)
     change_settings(chat.owner, {"long_term_cap": 200}, chat=chat)
-    return [
-        remember(f"Mira once told a long story about {topic} and number {n}.") for topic in TOPICS for n in range(6)
-    ]
+    return [remember(f"{topic} {n}: {WORDS[n]}.") for topic in TOPICS for n in range(len(WORDS))]
 
 
 def test_unchanged_memory_gives_a_byte_identical_beginning_whatever_the_turn_says(chat, many):
     prompts = [ask(chat, f"Tell me about {topic}.") for topic in TOPICS]
     assert len({tuple(leading(prompt)) for prompt in prompts}) == 1
     assert len({prompt.messages[0]["content"] for prompt in prompts}) == 1
-    assert any("honey" in item.text for item in prompts[5].slots if item.slot.name == "triggered")
+    assert any("harbour" in item.text for item in prompts[0].slots if item.slot.name == "triggered")
 
 
 def test_the_prompt_says_how_much_of_it_is_unchanged(chat, many):

@@ -55,7 +55,11 @@ def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> Retriev
     results_by_id = {result.id: result for result in results if result.memory}
     memories = active_memories(turn, (LONG_TERM.name, SESSION.name), character, results_by_id)
     found = {
-        name: [_memory_entry(turn, active, results_by_id.get(active.memory.pk)) for active in rows]
+        name: [
+            # Of two with the same priority, the newer one is kept.
+            _memory_entry(turn, active, results_by_id.get(active.memory.pk), active.priority + number * 1e-9)
+            for number, active in enumerate(rows)
+        ]
         for name, rows in memories.items()
     }
     always = {active.memory.pk for active in memories[LONG_TERM.name] if active.always}
@@ -135,7 +139,7 @@ def _without_repetitions(entries: Iterable[Entry], kept: Sequence[Entry]) -> lis
     return [entry for entry in entries if not any(is_covered(entry.line, other.line) for other in kept)]
 
 
-def _memory_entry(turn: UserTurn, active: ActiveMemory, result: SearchResult | None) -> Entry:
+def _memory_entry(turn: UserTurn, active: ActiveMemory, result: SearchResult | None, priority: float) -> Entry:
     """Return the entry of a memory, with the score of ``result`` if the search found it."""
     memory = active.memory
     signals = result.signals if result else {"vector": max(active.similarity, 0.0)}
@@ -145,7 +149,7 @@ def _memory_entry(turn: UserTurn, active: ActiveMemory, result: SearchResult | N
         tier=memory.tier,
         kind=memory.kind,
         line=one_line(memory.text),
-        priority=active.priority,
+        priority=priority,
         score=result.score if result else signals["vector"],
         why=reasons(
             names=names_in(turn.text, [entity.name for entity in memory.entities.all()]),

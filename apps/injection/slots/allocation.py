@@ -19,7 +19,7 @@ SHARES = {
     "epistemic": 0.06,
     "state_ledger": 0.06,
 }
-HEADROOM = 1.15  # of a tuned budget above the highest demand
+HEADROOM = 115  # a tuned budget in percent of the highest demand
 STEP = 50  # tokens; tuned budgets are multiples of it
 CONTEXT_SHARE = 0.5  # of the context, at most for all slots
 DEMAND_STEP = 250  # tokens; demands are rounded up, so that budgets don't change with each new entry
@@ -39,7 +39,7 @@ def tuned(
     scaled down so that those with a share don't exceed it.
     """
     tuned_budgets = {
-        name: max(defaults[name], STEP * floor(demands[name] * HEADROOM / STEP + 0.5))
+        name: max(defaults[name], STEP * round_half_up(demands[name] * HEADROOM, 100 * STEP))
         for name in budgets
         if name in SHARES and demands.get(name)
     }
@@ -60,6 +60,11 @@ def within_context(budgets: Mapping[str, int], demands: Mapping[str, int], conte
     if sum(needed.values()) <= limit:
         return dict(budgets)
     return scaled(needed, limit / sum(needed.values()))
+
+
+def round_half_up(dividend: int, divisor: int) -> int:
+    """Return the quotient as a whole number; unlike with floats, a half is always rounded up."""
+    return (2 * dividend + divisor) // (2 * divisor)
 
 
 def scaled(budgets: Mapping[str, float], factor: float) -> dict[str, int]:
