@@ -38,14 +38,16 @@ def many(chat, remember):
     """More lasting memories than their budget holds."""
     INJECTION_SETTINGS.change(chat.owner, {"adaptive": False}, chat=chat)
     change_settings(chat.owner, {"long_term_cap": 200}, chat=chat)
-    return [remember(f"{topic} {n}: {WORDS[n]}.") for topic in TOPICS for n in range(len(WORDS))]
+    remember("The lighthouse keeper Osric is afraid of the dark.", importance=1)
+    numbers = range(len(WORDS))
+    return [remember(f"{topic} {n}: {WORDS[n]}.", importance=3) for topic in TOPICS for n in numbers]
 
 
 def test_unchanged_memory_gives_a_byte_identical_beginning_whatever_the_turn_says(chat, many):
-    prompts = [ask(chat, f"Tell me about {topic}.") for topic in TOPICS]
+    prompts = [ask(chat, f"Tell me about {topic}.") for topic in ["Osric the lighthouse keeper", *TOPICS]]
     assert len({tuple(leading(prompt)) for prompt in prompts}) == 1
     assert len({prompt.messages[0]["content"] for prompt in prompts}) == 1
-    assert any("harbour" in item.text for item in prompts[0].slots if item.slot.name == "triggered")
+    assert any("Osric" in item.text for item in prompts[0].slots if item.slot.name == "triggered")
 
 
 def test_the_prompt_says_how_much_of_it_is_unchanged(chat, many):

@@ -107,7 +107,7 @@ def _preview_context(chat: Chat, sources: list[Source], form: InjectionSettingsF
 
 
 def _prompt(chat: Chat, sources: list[Source], changes: dict[str, Any]) -> Prompt:
-    merged = sources[-1].document | changes
+    merged = {**sources[-1].document, **changes}
     own = {name: value for name, value in merged.items() if value is not None}
     return assemble(
         chat,
