@@ -14,6 +14,7 @@ urlpatterns = [
     path("chats/<uuid:chat_id>/prompt-settings/preview/", settings.preview, name="preview"),
     path(CARD_PATH, cards.card, name="card"),
     path(f"{CARD_PATH}edit/", cards.edit, name="edit"),
+    path(f"{CARD_PATH}size/", cards.size, name="size"),
     path(f"{CARD_PATH}rerun/", cards.rerun, name="rerun"),
     path(f"{CARD_PATH}delete/", cards.delete, name="delete"),
     path(f"{CARD_PATH}restore/", cards.restore, name="restore"),

@@ -80,3 +80,13 @@ def test_pages_of_others_do_not_exist(chat):
     for url in (page_of(chat), reverse("injection:character-settings", args=[chat.character_id])):
         assert stranger.get(url).status_code == 404
     assert stranger.post(reverse("injection:preview", args=[chat.pk])).status_code == 404
+
+
+def test_the_card_says_while_it_is_edited_where_its_text_cannot_fit(browser, chat, memories):
+    turn = chat.messages.order_by("index").last()
+    browser.get(reverse("injection:card", args=[chat.pk, turn.pk]))
+    form = browser.get(reverse("injection:card", args=[chat.pk, turn.pk]) + "?change").content.decode()
+    assert 'id="recall-size"' in form
+    url = reverse("injection:size", args=[chat.pk, turn.pk])
+    assert "Nothing is cut" not in browser.post(url, {"text": "The key is made of glass."}).content.decode()
+    assert "Nothing is cut" in browser.post(url, {"text": "word " * 19_000}).content.decode()
