@@ -40,7 +40,7 @@ def signed_in(chat, page: Page, live_server: LiveServer) -> Page:
 def test_the_preview_follows_the_form_and_nothing_is_saved(chat, signed_in: Page) -> None:
     signed_in.goto(f"/chats/{chat.pk}/prompt-settings/")
     preview = signed_in.locator("#prompt-preview")
-    expect(preview).to_contain_text("of 58 tokens")  # 60, weighted for a dialogue
+    expect(preview).to_contain_text("of 72 tokens")  # 60, weighted for a dialogue
     signed_in.get_by_label("Follow the turn").select_option("off")
     expect(preview).to_contain_text("of 60 tokens")
     signed_in.get_by_role("button", name="Save").last.click()

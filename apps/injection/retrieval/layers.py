@@ -48,7 +48,7 @@ def arc_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
         and (not in_group or arc.chat_id == turn.chat.pk or (character and arc.character_id == character.pk))
     ]
     known = _witnessed(turn, character, sorted(arcs, key=lambda arc: arc.pk))
-    newest = known[-settings_of(turn.chat).arcs_cap :]
+    newest = known[-settings_of(turn.chat).arcs_cap :] if known else []
     return [_entry(arc, "arcs", "arc", arc.text, number) for number, arc in enumerate(newest)]
 
 

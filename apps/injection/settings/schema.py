@@ -48,12 +48,14 @@ GENERAL = {
         "Mode",
         {
             "choices": {
-                SIMPLE: "Simple: one total for all kinds",
-                ADVANCED: "Advanced: a budget for each kind",
-                ONE_BLOCK: "One block before the conversation",
-                BY_MACROS: "Only where the card has macros",
+                SIMPLE: "Simple: one total",
+                ADVANCED: "Advanced: per kind",
+                ONE_BLOCK: "One block",
+                BY_MACROS: "Only by macros",
             }
         },
+        "One total for all kinds, a budget for each kind, one block before the conversation, or only where the card "
+        "has macros.",
     ),
     "total_budget": Setting(
         int,

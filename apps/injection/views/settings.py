@@ -75,7 +75,7 @@ def _settings_page(
         "form_url": url,
         "own": len(sources[-1].document),
         "chat": chat,
-        "tab": "prompt",
+        "tab": "settings",
     }
     context |= {"character": character, "slots": form.slots(statistics_of(chat) if chat else {})}
     if chat:
