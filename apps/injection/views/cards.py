@@ -125,7 +125,7 @@ def _template_name(request: HttpRequest) -> str:
 
 def _context(request: HttpRequest, recall: Recall, form: RecallForm | None = None) -> dict[str, Any]:
     """Return the context of the card's templates. The card is rendered open."""
-    context = {"card": cards_of(request.user, [recall])[0], "form": form, "open": True}
+    context: dict[str, Any] = {"card": cards_of(request.user, [recall])[0], "form": form, "open": True}
     if form is not None:
         context["size"] = text_size(request.user, form.data.get("text", ""))
     return context
