@@ -149,6 +149,24 @@ def test_one_block_holds_seven_kinds_in_their_order(api, chat, story, memories):
     assert reply["messages"][0]["content"] == filled["unified"]
 
 
+@pytest.mark.parametrize("budget", [0, 40, 120])
+def test_the_one_block_keeps_its_own_budget(api, chat, story, memories, budget):
+    INJECTION_SETTINGS.change(chat.owner, {"mode": "unified", "unified_budget": budget}, chat=chat)
+    reply = api.post(f"/api/v1/chats/{chat.pk}/prompt/", {}).json()
+    unified = next(slot for slot in reply["slots"] if slot["name"] == "unified")
+    assert unified["tokens"] <= unified["budget"] == budget
+    assert bool(unified["text"]) is (budget == 120)
+
+
+def test_an_edited_text_is_used_whole_in_the_one_block_too(api, chat, memories):
+    INJECTION_SETTINGS.change(chat.owner, {"mode": "unified", "unified_budget": 100}, chat=chat)
+    recall = api.post(f"/api/v1/chats/{chat.pk}/prompt/", {}).json()["recall"]
+    url = f"/api/v1/chats/{chat.pk}/messages/{recall['message']}/recall/"
+    heading = "Known from earlier conversations:"
+    assert api.patch(url, {"text": heading + "\n- more" * 300}).status_code == 200
+    assert texts(api, chat)["unified"].count("- more") == 300
+
+
 def test_a_macro_in_the_card_takes_the_text_from_its_slot(api, chat, story):
     chat.character.scenario = "You remember: {{ SmartMemory-Canon }} and {{unknown}}"
     chat.character.save()

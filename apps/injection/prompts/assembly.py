@@ -10,14 +10,13 @@ from apps.injection.models import Recall
 from apps.injection.operations import mark_reused, store_recall, unstored_recall
 from apps.injection.prompts.filled_slots import FilledSlot, slots_of_entries, slots_of_text
 from apps.injection.prompts.history import history_within, insert_slots
-from apps.injection.prompts.placement import place
+from apps.injection.prompts.placement import budgets_in_mode, place
 from apps.injection.prompts.prefix import digests_of, unchanged_count
 from apps.injection.prompts.states import holding_of, last_state, store_state
 from apps.injection.retrieval.service import RetrievalResult, fit_in_order, layer_entries, retrieve
-from apps.injection.settings.schema import ONE_BLOCK, Settings
+from apps.injection.settings.schema import Settings
 from apps.injection.settings.stores import plan_for, settings_of
-from apps.injection.slots.allocation import scaled
-from apps.injection.slots.definitions import SLOTS, UNIFIED, UNIFIED_ORDER
+from apps.injection.slots.definitions import SLOTS
 from apps.injection.slots.plan import Plan
 from apps.injection.slots.turn_class import classify
 from apps.injection.statistics import record
@@ -25,7 +24,6 @@ from apps.injection.turns import UserTurn, find_turn
 from apps.llm.embeddings import EmbeddingUnavailable
 
 CARD_FIELDS = ("system_prompt", "description", "personality", "scenario", "mes_example")  # in which macros may stand
-SEPARATOR_TOKENS = 3  # at most, of the empty line between two parts of the one block
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ def assemble(
     turn_class = classify(turn.text)
     state = last_state(chat, speaker)
     plan = plan_for(chat, speaker, turn_class, settings, context_tokens)
-    plan = replace(plan, budgets=_parts_of_one_block(plan, settings), holding=holding_of(state, turn, settings))
+    plan = replace(plan, budgets=budgets_in_mode(plan.budgets, settings), holding=holding_of(state, turn, settings))
     recall, filled, retrieved = _recalled_slots(turn, speaker, plan, leave_trace=leave_trace)
     fields = [getattr(speaker, name) for name in CARD_FIELDS] if speaker else []
     placed = place(filled, settings, [*fields, *texts], plan.count)
@@ -92,15 +90,6 @@ def assemble(
         unified=placed.unified,
         stable_tokens=sum(plan.count(message["content"]) for message in stable),
     )
-
-
-def _parts_of_one_block(plan: Plan, settings: Settings) -> dict[str, int]:
-    """Return the plan's budgets; in unified mode, reduce those of its parts to what the one block has room for."""
-    parts = {slot.name: plan.budgets[slot.name] for slot in UNIFIED_ORDER}
-    room = max(plan.slots[UNIFIED.name].budget - SEPARATOR_TOKENS * len(parts), 0)
-    if settings.mode != ONE_BLOCK or sum(parts.values()) <= room:
-        return dict(plan.budgets)
-    return {**plan.budgets, **scaled(parts, room / sum(parts.values()))}
 
 
 def _recalled_slots(

@@ -1,14 +1,17 @@
 """Decide where filled slots stand: at their positions, in one block, or where a macro names them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.settings.schema import BY_MACROS, ONE_BLOCK, Settings
+from apps.injection.slots.allocation import scaled
 from apps.injection.slots.blocks import join_blocks
 from apps.injection.slots.budgets import CountFunction, fit
 from apps.injection.slots.definitions import MACROS, UNIFIED, UNIFIED_ORDER
 from apps.injection.slots.macros import macros_in, resolve_macros
+
+SEPARATOR_TOKENS = 3  # at most, of the empty line between two parts of the one block
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,15 @@ class Placement:
 class _Block:
     line: str
     priority: float
+
+
+def budgets_in_mode(budgets: Mapping[str, int], settings: Settings) -> dict[str, int]:
+    """Return the budgets; in unified mode, those of the parts reduced to what the one block has room for."""
+    parts = {slot.name: budgets[slot.name] for slot in UNIFIED_ORDER}
+    room = max(settings.slots[UNIFIED.name].budget - SEPARATOR_TOKENS * len(parts), 0)
+    if settings.mode != ONE_BLOCK or sum(parts.values()) <= room:
+        return dict(budgets)
+    return {**budgets, **scaled(parts, room / sum(parts.values()))}
 
 
 def place(filled: Sequence[FilledSlot], settings: Settings, texts: Iterable[str], count: CountFunction) -> Placement:
@@ -50,7 +62,10 @@ def place(filled: Sequence[FilledSlot], settings: Settings, texts: Iterable[str]
 
 
 def _united(slots: Sequence[FilledSlot], count: CountFunction) -> list[FilledSlot]:
-    """Move the texts of the slots in UNIFIED_ORDER into the one block. Drop whole texts from its end if it is full."""
+    """Move the texts of the slots in UNIFIED_ORDER into the one block. Drop whole texts from its end if it is full.
+
+    The block has at least the budgets of its parts, which only a text that a person edited makes larger.
+    """
     by_name = {item.slot.name: item for item in slots}
     unified = by_name[UNIFIED.name]
     parts = [by_name[slot.name] for slot in UNIFIED_ORDER if by_name[slot.name].text] if unified.slot.enabled else []
@@ -60,10 +75,9 @@ def _united(slots: Sequence[FilledSlot], count: CountFunction) -> list[FilledSlo
         text = join_blocks(lines)
         return resolve_macros(unified.slot.template, {"entries": text}).strip() if text else ""
 
-    fitted = fit(blocks, unified.budget, render, count)
-    merged = replace(
-        unified, text=fitted.text, tokens=fitted.tokens, full_tokens=fitted.full_tokens, trimmed=fitted.trimmed
-    )
+    budget = max(unified.budget, sum(item.budget + SEPARATOR_TOKENS for item in parts))
+    fitted = fit(blocks, budget, render, count)
+    merged = FilledSlot(unified.slot, fitted.text, fitted.tokens, fitted.full_tokens, fitted.trimmed, budget)
     names = {slot.name for slot in UNIFIED_ORDER}
     others = [_emptied(item) if item.slot.name in names else item for item in slots[:-1]]
     return [*others, merged]
