@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import floor
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +16,11 @@ from apps.chats.pages.markup import plain_text
 from apps.common.scoping import Owner
 from apps.injection.models import Recall
 from apps.injection.queries import is_newest_turn, recalls_of_messages, source_positions
+from apps.injection.slots.allocation import CONTEXT_SHARE
 from apps.injection.turns import text_hash
+from apps.llm.backends import backend_for
+from apps.llm.queries import generation_connection
+from apps.llm.tokens import token_counter
 from apps.memories.labels import KIND_LABELS
 
 MAX_LINE_LENGTH = 600  # characters; longer memories are cut off
@@ -53,6 +58,25 @@ class Card:
             return "Nothing recalled"
         count = len(self.triggered)
         return f"Recalled {count} {'memory' if count == 1 else 'memories'}" if count else "Nothing new recalled"
+
+
+@dataclass(frozen=True)
+class TextSize:
+    """The tokens of a text, and the most that a prompt has room for."""
+
+    tokens: int
+    room: int
+
+    @property
+    def fits(self) -> bool:
+        return self.tokens <= self.room
+
+
+def text_size(owner: Owner, text: str) -> TextSize:
+    """Return the size of an edited recall for the owner's model. Half of the context is for memory."""
+    connection = generation_connection(owner)
+    count = token_counter(connection.model if connection else "")
+    return TextSize(count(text), floor(backend_for(owner).context_tokens * CONTEXT_SHARE))
 
 
 def recall_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:

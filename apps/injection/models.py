@@ -1,4 +1,4 @@
-"""Stored recalls."""
+"""Stored recalls, injection settings, and what is known of the prompts of a chat."""
 
 from typing import Any
 from uuid import UUID
@@ -6,8 +6,9 @@ from uuid import UUID
 from django.db import models
 from django.utils import timezone
 
-from apps.chats.models import Chat, Message
+from apps.chats.models import Character, Chat, Message
 from apps.common.scoping import OwnedModel
+from apps.extraction.models.settings import ScopedSettings
 
 
 class Recall(OwnedModel):
@@ -38,3 +39,45 @@ class Recall(OwnedModel):
         """Return the id, or None if the recall isn't saved."""
         stored: Any = None if self._state.adding else self.pk
         return stored
+
+
+class InjectionSettings(ScopedSettings):
+    """Injection settings of a user, a character or a chat."""
+
+    class Meta(ScopedSettings.Meta):
+        verbose_name_plural = "injection settings"
+
+
+class SlotStatistics(OwnedModel):
+    """Tokens that a slot of a chat got in the last prompt, and the most that it has needed."""
+
+    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="+", db_index=False)
+    slot = models.CharField(max_length=32)
+    tokens = models.PositiveIntegerField()
+    full_tokens = models.PositiveIntegerField(help_text="Of all entries, including those left out.")
+    trimmed = models.PositiveIntegerField(help_text="Number of entries left out.")
+    budget = models.PositiveIntegerField()
+    high_water = models.PositiveIntegerField(help_text="The highest full_tokens so far.")
+    updated_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "slot statistics"
+        constraints = [models.UniqueConstraint(fields=["chat", "slot"], name="slotstatistics_once")]
+
+
+class PromptState(OwnedModel):
+    """What the last prompt of a chat, for one responding character, began with.
+
+    The next prompt is compared with it, and holds blocks until their refresh period is over.
+    """
+
+    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="+", db_index=False)
+    character = models.ForeignKey(Character, on_delete=models.CASCADE, null=True, related_name="+")
+    prefix = models.JSONField(default=list, help_text="Hashes of its leading messages.")
+    held = models.JSONField(default=dict, help_text="By slot: the user turn of its last refresh, and its entries.")
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["chat", "character"], name="promptstate_once", nulls_distinct=False),
+        ]

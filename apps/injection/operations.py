@@ -16,8 +16,8 @@ from apps.common.problems import Invalid, Missing
 from apps.common.scoping import Owner
 from apps.injection.models import Recall
 from apps.injection.retrieval.service import RetrievalResult, retrieve
-from apps.injection.slots.definitions import BUDGETS
-from apps.injection.slots.turn_class import adapted_budgets, classify
+from apps.injection.settings.stores import plan_for, settings_of
+from apps.injection.slots.turn_class import classify
 from apps.injection.turns import UserTurn, turn_from_message
 from apps.llm.tokens import count_tokens
 
@@ -34,8 +34,8 @@ def recall_turn(chat: Chat, message: Message, *, overwrite_edit: bool = False) -
     if not message.is_user:
         raise Invalid("Only a message of the user has a recall.")
     turn = turn_from_message(chat, message)
-    budgets = adapted_budgets(classify(turn.text), BUDGETS)
-    return store_recall(retrieve(turn, chat.character, budgets), overwrite_edit=overwrite_edit)
+    plan = plan_for(chat, chat.character, classify(turn.text), settings_of(chat))
+    return store_recall(retrieve(turn, chat.character, plan), overwrite_edit=overwrite_edit)
 
 
 def rerun_recall(owner: Owner, chat_id: UUID, message_id: UUID) -> Recall:

@@ -1,16 +1,21 @@
-"""URL patterns for the recall card."""
+"""URL patterns for the recall card and the injection settings."""
 
 from django.urls import path
 
-from apps.injection import views
+from apps.injection.views import cards, settings
 
 app_name = "injection"
 CARD_PATH = "chats/<uuid:chat_id>/messages/<uuid:message_id>/recall/"
 
 urlpatterns = [
-    path(CARD_PATH, views.card, name="card"),
-    path(f"{CARD_PATH}edit/", views.edit, name="edit"),
-    path(f"{CARD_PATH}rerun/", views.rerun, name="rerun"),
-    path(f"{CARD_PATH}delete/", views.delete, name="delete"),
-    path(f"{CARD_PATH}restore/", views.restore, name="restore"),
+    path("settings/prompt/", settings.user_settings, name="settings"),
+    path("characters/<uuid:character_id>/prompt-settings/", settings.character_settings, name="character-settings"),
+    path("chats/<uuid:chat_id>/prompt-settings/", settings.chat_settings, name="chat-settings"),
+    path("chats/<uuid:chat_id>/prompt-settings/preview/", settings.preview, name="preview"),
+    path(CARD_PATH, cards.card, name="card"),
+    path(f"{CARD_PATH}edit/", cards.edit, name="edit"),
+    path(f"{CARD_PATH}size/", cards.size, name="size"),
+    path(f"{CARD_PATH}rerun/", cards.rerun, name="rerun"),
+    path(f"{CARD_PATH}delete/", cards.delete, name="delete"),
+    path(f"{CARD_PATH}restore/", cards.restore, name="restore"),
 ]

@@ -1,29 +1,52 @@
 """Token counting with a published vocabulary of the models."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
+from math import ceil
 from typing import Any
 
 ENCODING = "o200k_base"  # used by OpenAI's current models; other models' counts differ by a few percent
+OLDER_ENCODING = "cl100k_base"  # used by OpenAI's models before GPT-4o
+ESTIMATE_MARGIN = 1.15  # added to the counts of models whose vocabulary is not known
 # The tokenizer refuses more than 200,000 tokens at once. A character has at most 4, one per byte.
 MAX_PIECE_CHARACTERS = 40_000
 
 
 @cache
-def load_encoding() -> Any:
-    """Return the tokenizer of this process."""
+def load_encoding(name: str = ENCODING) -> Any:
+    """Return a tokenizer of this process."""
     # Imported at the first use: reading its vocabularies takes as long as starting all of Django.
     from bpe_openai import get_encoding
 
-    return get_encoding(ENCODING)
+    return get_encoding(name)
 
 
-def count_tokens(text: str) -> int:
+def count_tokens(text: str, encoding: str = ENCODING) -> int:
     """Return the number of tokens of ``text``, of any length. Special tokens such as ``<|endoftext|>`` are plain text.
 
     A text above MAX_PIECE_CHARACTERS is counted in pieces, each of which may add a token.
     """
-    return sum(len(load_encoding().encode_ordinary(piece)) for piece in _pieces(text))
+    return sum(len(load_encoding(encoding).encode_ordinary(piece)) for piece in _pieces(text))
+
+
+def token_counter(model: str) -> Callable[[str], int]:
+    """Return the function that counts the tokens of a text for a model.
+
+    Without a model, and for OpenAI's, the count is exact. For others it is an estimate with a margin, so that a text
+    within a limit is so for the model too.
+    """
+    encoding = _encoding_of(model)
+    if encoding is None:
+        return lambda text: ceil(count_tokens(text) * ESTIMATE_MARGIN)
+    return lambda text: count_tokens(text, encoding)
+
+
+def _encoding_of(model: str) -> str | None:
+    """Return the name of a model's encoding, or None if it isn't known. Names may begin with a provider's."""
+    name = model.rpartition("/")[2].lower()
+    if name.startswith(("gpt-oss", "gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "chatgpt", "o1", "o3", "o4")) or not name:
+        return ENCODING
+    return OLDER_ENCODING if name.startswith(("gpt-4", "gpt-3.5")) else None
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -7,9 +7,12 @@ from hypothesis import strategies as st
 
 from apps.injection.slots.blocks import render_block
 from apps.injection.slots.budgets import fit
+from apps.injection.slots.definitions import LONG_TERM
 from apps.llm.tokens import count_tokens
 
-HEADING = "Known from earlier conversations:"
+
+def render(entries):
+    return render_block(LONG_TERM, entries, {})
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class Line:
 
 
 def fitted(lines, budget):
-    return fit(lines, budget, lambda entries: render_block(HEADING, entries), count_tokens)
+    return fit(lines, budget, render, count_tokens)
 
 
 lines = st.builds(Line, st.text(max_size=120), st.floats(0, 2))
@@ -29,8 +32,8 @@ lines = st.builds(Line, st.text(max_size=120), st.floats(0, 2))
 def test_the_budget_is_never_exceeded_and_the_counts_are_right(candidates, budget):
     result = fitted(candidates, budget)
     assert result.tokens == count_tokens(result.text) <= budget
-    assert result.text == render_block(HEADING, [candidate.line for candidate in result.kept])
-    assert result.full_tokens == count_tokens(render_block(HEADING, [c.line for c in candidates]))
+    assert result.text == render([candidate.line for candidate in result.kept])
+    assert result.full_tokens == count_tokens(render([c.line for c in candidates]))
     assert result.trimmed == len(candidates) - len(result.kept)
 
 
@@ -41,7 +44,7 @@ def test_items_left_out_do_not_fit_with_those_of_higher_priority(candidates, bud
     for candidate in left_out:
         better = [kept for kept in result.kept if kept.priority >= candidate.priority]
         text = [one.line for one in candidates if one in better or one is candidate]
-        assert count_tokens(render_block(HEADING, text)) > budget
+        assert count_tokens(render(text)) > budget
 
 
 @given(st.lists(lines, max_size=12), st.integers(0, 120))

@@ -7,12 +7,15 @@ from django.utils import timezone
 
 from apps.extraction.settings.operations import change_settings
 from apps.injection.models import Recall
-from apps.injection.slots.definitions import SLOTS
+from apps.injection.slots.definitions import ALL_SLOTS, MACROS
 from apps.llm.tokens import count_tokens
 from apps.memories.passages import index_messages
 from tests.factories import UserFactory, make_character, make_chat
 
-NAMES = ["long_term", "scenes", "session", "triggered", "repair"]
+NAMES = [
+    "canon", "short_term", "profiles", "long_term", "scenes", "relationships", "triggered", "session", "arcs",
+    "epistemic", "state_ledger", "repair", "unified",
+]  # fmt: skip
 
 
 def ask(api, chat, **body):
@@ -31,8 +34,8 @@ def test_the_shape_of_the_reply(api, chat, memories):
     assert set(body["slots"][0]) == {
         "name", "role", "position", "depth", "text", "tokens", "full_tokens", "trimmed", "budget"
     }  # fmt: skip
-    assert set(body["macros"]) == {slot.macro for slot in SLOTS}
-    assert body["macros"]["smartmemory-longterm"] == body["slots"][0]["text"]
+    assert set(body["macros"]) == set(MACROS)
+    assert body["macros"]["smartmemory-longterm"] == slots_of(reply)["long_term"]["text"]
     assert (body["unified"], body["messages"], body["turn_class"]) == (None, None, "dialogue")
     assert body["total_tokens"] == sum(slot["tokens"] for slot in body["slots"])
     assert "The silver key lies under the blue stone." in slots_of(reply)["long_term"]["text"]
@@ -195,7 +198,14 @@ def test_characters_of_other_users_are_refused(api, chat):
     assert reply.json()["errors"][0]["pointer"] == "/character"
 
 
-def test_the_default_budgets():
-    assert {slot.name: slot.budget for slot in SLOTS} == {
-        "long_term": 500, "scenes": 300, "session": 400, "triggered": 250, "repair": 200
+def test_the_slots_are_those_of_the_reference():
+    """Positions, depths and budgets of the table A2 of the reference; "triggered" and "repair" have none there."""
+    assert {slot.name: (slot.position, slot.depth, slot.budget) for slot in ALL_SLOTS} == {
+        "short_term": ("in_prompt", 0, 2000), "canon": ("in_prompt", 0, 800), "profiles": ("in_prompt", 1, 400),
+        "long_term": ("in_prompt", 2, 500), "unified": ("in_prompt", 0, 5200), "scenes": ("in_chat", 6, 300),
+        "relationships": ("in_chat", 5, 250), "triggered": ("in_chat", 4, 400), "session": ("in_chat", 3, 400),
+        "arcs": ("in_chat", 2, 700), "epistemic": ("in_chat", 1, 200), "state_ledger": ("in_chat", 1, 200),
+        "repair": ("in_chat", 0, 200),
     }  # fmt: skip
+    assert {slot.role for slot in ALL_SLOTS} == {"system"}
+    assert len(MACROS) == 12

@@ -33,9 +33,28 @@ def test_multipliers_of_a_dialogue_are_scaled_to_the_base_sum():
     assert adapted_budgets("transition", budgets) == {"long_term": 500, "session": 360, "triggered": 250}
 
 
+@pytest.mark.parametrize(
+    ("turn_class", "expected"),
+    [
+        ("dialogue", [597, 319, 209, 697, 478]),
+        ("action", [400, 520, 360, 700, 320]),
+        ("transition", [466, 335, 279, 847, 372]),
+        ("intimate", [448, 478, 299, 558, 518]),
+    ],
+)
+def test_the_budgets_of_the_reference(turn_class, expected):
+    """The table A14 of the reference, whose rounding lets the sum grow in one case: ours is rounded down."""
+    names = ["long_term", "session", "scenes", "arcs", "profiles"]
+    budgets = dict(zip(names, [500, 400, 300, 700, 400], strict=True))
+    adapted = adapted_budgets(turn_class, budgets)
+    assert all(value - 1 <= adapted[name] <= value for name, value in zip(names, expected, strict=True))
+
+
 @given(
     st.sampled_from(["dialogue", "action", "transition", "intimate"]),
-    st.dictionaries(st.sampled_from(["long_term", "session", "triggered"]), st.integers(0, 5000)),
+    st.dictionaries(
+        st.sampled_from(["long_term", "session", "scenes", "arcs", "profiles", "triggered"]), st.integers(0, 5000)
+    ),
 )
 def test_the_sum_never_grows(turn_class, budgets):
     adapted = adapted_budgets(turn_class, budgets)

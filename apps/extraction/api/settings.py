@@ -22,8 +22,9 @@ from apps.common.serializer_fields import (
     read_body,
 )
 from apps.extraction.settings import modes
-from apps.extraction.settings.operations import change_settings
-from apps.extraction.settings.queries import integrity_of, settings_of, settings_of_owner, stored_settings
+from apps.extraction.settings.operations import MEMORY_SETTINGS
+from apps.extraction.settings.queries import settings_of, settings_of_owner
+from apps.extraction.settings.stores import SettingsStore, integrity_of
 from apps.memories.models import ChatMemory
 
 CHANGES = {
@@ -47,18 +48,22 @@ class SettingsGuardSerializer(serializers.Serializer[Any]):
     integrity = StrictUUIDField(default=None, allow_null=True)
 
 
-class MemorySettingsView(APIView):
-    """Settings of the requester; subclasses serve those of a character or a chat."""
+class SettingsView(APIView):
+    """Settings of a store; subclasses serve those of the requester, of a character or of a chat."""
+
+    store: SettingsStore
 
     def get_scope(self) -> dict[str, Any]:
-        """Return the character or chat as keyword arguments of ``change_settings``."""
+        """Return the character or chat as keyword arguments of ``SettingsStore.change``."""
         return {}
 
+    def effective(self, character: Character | None = None, chat: Chat | None = None) -> dict[str, Any]:
+        """Return the settings that apply."""
+        raise NotImplementedError
+
     def _response(self, request: Request, scope: dict[str, Any]) -> Response:
-        chat: Chat | None = scope.get("chat")
-        effective = settings_of(chat) if chat else settings_of_owner(request.user, scope.get("character"))
-        own = stored_settings(request.user, **scope)
-        return Response({"integrity": str(integrity_of(own)), "effective": asdict(effective), "own": own})
+        own = self.store.stored(request.user, **scope)
+        return Response({"integrity": str(integrity_of(own)), "effective": self.effective(**scope), "own": own})
 
     @extend_schema(responses=MemorySettingsSerializer)
     def get(self, request: Request, **kwargs: UUID) -> Response:
@@ -74,19 +79,40 @@ class MemorySettingsView(APIView):
         if not isinstance(request.data, dict):
             raise Invalid("Send an object of settings.", errors=[FieldError("", "It must be an object.")])
         changes = {name: value for name, value in request.data.items() if name != "integrity"}
-        change_settings(request.user, changes, **scope, **read_body(SettingsGuardSerializer, request))
+        self.store.change(request.user, changes, **scope, **read_body(SettingsGuardSerializer, request))
         return self._response(request, scope)
 
 
-class CharacterSettingsView(MemorySettingsView):
+class OfCharacter(SettingsView):
+    """Serves the settings of the character in the path."""
+
     def get_scope(self) -> dict[str, Any]:
         characters = Character.objects.for_owner(self.request.user)
         return {"character": get_object_or_404(characters, pk=self.kwargs["character_id"])}
 
 
-class ChatSettingsView(MemorySettingsView):
+class OfChat(SettingsView):
+    """Serves the settings of the chat in the path."""
+
     def get_scope(self) -> dict[str, Any]:
         return {"chat": access_chat(self.request.user, self.kwargs["chat_id"])}
+
+
+class MemorySettingsView(SettingsView):
+    """Memory settings of the requester; subclasses serve those of a character or a chat."""
+
+    store = MEMORY_SETTINGS
+
+    def effective(self, character: Character | None = None, chat: Chat | None = None) -> dict[str, Any]:
+        return asdict(settings_of(chat) if chat else settings_of_owner(self.request.user, character))
+
+
+class CharacterSettingsView(OfCharacter, MemorySettingsView):
+    """Memory settings of a character."""
+
+
+class ChatSettingsView(OfChat, MemorySettingsView):
+    """Memory settings of a chat."""
 
 
 class ModeSerializer(serializers.Serializer[Any]):

@@ -79,8 +79,8 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('document', apps.common.fields.OrderedJSONField(default=dict, help_text='Changed settings only, with a schema_version.')),
                 ('updated_at', models.DateTimeField(auto_now=True)),
-                ('character', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='memory_settings', to='chats.character')),
-                ('chat', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='memory_settings', to='chats.chat')),
+                ('character', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='chats.character')),
+                ('chat', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='chats.chat')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
@@ -222,11 +222,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='memorysettings',
-            constraint=models.UniqueConstraint(fields=('owner', 'character', 'chat'), name='memory_settings_once', nulls_distinct=False),
+            constraint=models.UniqueConstraint(fields=('owner', 'character', 'chat'), name='memorysettings_once', nulls_distinct=False),
         ),
         migrations.AddConstraint(
             model_name='memorysettings',
-            constraint=models.CheckConstraint(condition=models.Q(('character__isnull', True), ('chat__isnull', True), _connector='OR'), name='memory_settings_of_one'),
+            constraint=models.CheckConstraint(condition=models.Q(('character__isnull', True), ('chat__isnull', True), _connector='OR'), name='memorysettings_of_one'),
         ),
         migrations.AddIndex(
             model_name='modelcall',

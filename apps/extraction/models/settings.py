@@ -8,26 +8,27 @@ from apps.common.fields import OrderedJSONField
 from apps.common.scoping import OwnedModel
 
 
-class MemorySettings(OwnedModel):
-    """Settings of a user, or of one of their characters or chats, that differ from the defaults."""
+class ScopedSettings(OwnedModel):
+    """Abstract base of settings of a user, or of one of their characters or chats, that differ from the defaults."""
 
-    character = models.OneToOneField(
-        Character, on_delete=models.CASCADE, null=True, blank=True, related_name="memory_settings"
-    )
-    chat = models.OneToOneField(Chat, on_delete=models.CASCADE, null=True, blank=True, related_name="memory_settings")
+    character = models.OneToOneField(Character, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
+    chat = models.OneToOneField(Chat, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
     document = OrderedJSONField(default=dict, help_text="Changed settings only, with a schema_version.")
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
-        verbose_name_plural = "memory settings"
+        abstract = True
         constraints = [
-            models.UniqueConstraint(
-                fields=["owner", "character", "chat"], name="memory_settings_once", nulls_distinct=False
-            ),
-            models.CheckConstraint(
-                condition=Q(character__isnull=True) | Q(chat__isnull=True), name="memory_settings_of_one"
-            ),
+            models.UniqueConstraint(fields=["owner", "character", "chat"], name="%(class)s_once", nulls_distinct=False),
+            models.CheckConstraint(condition=Q(character__isnull=True) | Q(chat__isnull=True), name="%(class)s_of_one"),
         ]
+
+
+class MemorySettings(ScopedSettings):
+    """Memory settings of a user, a character or a chat."""
+
+    class Meta(ScopedSettings.Meta):
+        verbose_name_plural = "memory settings"
 
 
 class PromptTemplate(OwnedModel):

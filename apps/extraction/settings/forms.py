@@ -14,11 +14,16 @@ from apps.extraction.settings.schema import GROUPS, SETTINGS, TYPES, Group
 class SettingsForm(forms.Form):
     """Form with a field for every setting; ``values`` are the settings before the change."""
 
+    types: Mapping[str, type] = TYPES
+    metadata: Mapping[str, Mapping[str, Any]] = SETTINGS
+
     def __init__(self, values: Mapping[str, SettingValue], data: Any = None) -> None:
         self.values = values
         initial = {name: _initial(setting.value) for name, setting in values.items() if setting.is_own}
         super().__init__(data, initial=initial)
-        self.fields |= {name: _field(name, setting.inherited) for name, setting in values.items()}
+        self.fields |= {
+            name: _field(self.types[name], self.metadata[name], setting.inherited) for name, setting in values.items()
+        }
 
     def changes(self) -> dict[str, Any]:
         """Return the changes for ``change_settings``: a value for each filled field, None for each empty one.
@@ -27,7 +32,7 @@ class SettingsForm(forms.Form):
         The field named by ``reset`` counts as empty.
         """
         sent = [name for name in self.changed_data if name in self.data]
-        changes = {name: _parse_value(name, self.cleaned_data[name]) for name in sent}
+        changes = {name: _parse_value(self.types[name], self.cleaned_data[name]) for name in sent}
         reset = self.data.get("reset")
         return changes | ({reset: None} if reset in self.fields else {})
 
@@ -56,24 +61,28 @@ class GroupRows:
         return any(setting.is_own or field.errors for field, setting in self.rows)
 
 
-def _field(name: str, inherited: Any) -> forms.Field:
-    metadata, kind = SETTINGS[name], TYPES[name]
+def _field(kind: type, metadata: Mapping[str, Any], inherited: Any) -> forms.Field:
     shared = {"label": metadata["label"], "help_text": metadata["help"], "required": False, "show_hidden_initial": True}
+    if kind is str and "choices" not in metadata:
+        widget = forms.Textarea(attrs={"rows": 3, "placeholder": inherited})
+        return forms.CharField(widget=widget, **shared)
     if kind in (bool, str):
         choices = {"on": "On", "off": "Off"} if kind is bool else metadata["choices"]
         return forms.ChoiceField(
             choices=[("", f"{choices[_initial(inherited)]} (inherited)"), *choices.items()], **shared
         )
     limits = {"min": f"{metadata['low']:g}", "max": f"{metadata['high']:g}", "placeholder": f"{inherited:g}"}
-    widget = forms.NumberInput(attrs=limits | {"step": "1" if kind is int else "0.01"})
-    return (forms.IntegerField if kind is int else forms.FloatField)(widget=widget, **shared)
+    number = forms.NumberInput(attrs=limits | {"step": "1" if kind is int else "0.01"})
+    return (forms.IntegerField if kind is int else forms.FloatField)(widget=number, **shared)
 
 
 def _initial(value: Any) -> Any:
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
 
 
-def _parse_value(name: str, value: Any) -> Any:
+def _parse_value(kind: type, value: Any) -> Any:
     if value in ("", None):
         return None
-    return value == "on" if TYPES[name] is bool else value
+    if kind is str:
+        return str(value).replace("\r\n", "\n")  # browsers send the line breaks of text areas so
+    return value == "on" if kind is bool else value

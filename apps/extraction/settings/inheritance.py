@@ -27,21 +27,27 @@ class SettingValue:
 
 def setting_values(detected: str, sources: Sequence[Source]) -> dict[str, SettingValue]:
     """Return the value of each setting in the last of ``sources``, for a backend of the profile ``detected``."""
-    *general, own = sources
     profile = resolve(detected, [source.document for source in sources]).profile
     default, other = defaults(profile), defaults("A" if profile == "B" else "B")
     values = {}
     for name in SETTINGS:
         fallback = getattr(default, name)
-        inherited, origin = fallback, "default" if fallback == getattr(other, name) else f"default of {profile}"
-        for source in general:
-            if name in source.document:
-                inherited, origin = source.document[name], source.name
-        is_own = name in own.document
-        values[name] = SettingValue(
-            value=own.document[name] if is_own else inherited,
-            origin=own.name if is_own else origin,
-            is_own=is_own,
-            inherited=inherited,
-        )
+        origin = "default" if fallback == getattr(other, name) else f"default of {profile}"
+        values[name] = setting_value(name, fallback, origin, sources)
     return values
+
+
+def setting_value(name: str, default: Any, origin: str, sources: Sequence[Source]) -> SettingValue:
+    """Return the value of a setting in the last of ``sources``; ``origin`` is that of the default."""
+    *general, own = sources
+    inherited = default
+    for source in general:
+        if name in source.document:
+            inherited, origin = source.document[name], source.name
+    is_own = name in own.document
+    return SettingValue(
+        value=own.document[name] if is_own else inherited,
+        origin=own.name if is_own else origin,
+        is_own=is_own,
+        inherited=inherited,
+    )

@@ -5,8 +5,9 @@ chat's overrides both. Some defaults depend on the hardware profile: A for small
 extractor, B for large hosted models.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any, get_type_hints
 
 from apps.common.problems import FieldError, Invalid
@@ -174,19 +175,23 @@ def resolve(detected: str, documents: Iterable[Mapping[str, Any]]) -> Settings:
 
 def validate(document: Mapping[str, Any]) -> None:
     """Raise Invalid, with a pointer to each wrong value, if a document can't be stored."""
-    errors = [
-        FieldError(f"/{name}", reason)
-        for name, value in document.items()
-        if (reason := _error(name, value)) is not None
-    ]
+    check_values(document, {name: partial(value_error, TYPES[name], metadata) for name, metadata in SETTINGS.items()})
+
+
+def check_values(document: Mapping[str, Any], checks: Mapping[str, Callable[[Any], str | None]]) -> None:
+    """Raise Invalid, with a pointer to each setting that has no check, or of which the check returns an error."""
+    reasons = {name: checks.get(name, _unknown)(value) for name, value in document.items()}
+    errors = [FieldError(f"/{name}", reason) for name, reason in reasons.items() if reason is not None]
     if errors:
         raise Invalid(errors[0].detail, errors=errors)
 
 
-def _error(name: str, value: Any) -> str | None:
-    if name not in SETTINGS:
-        return "There is no such setting."
-    kind, metadata = TYPES[name], SETTINGS[name]
+def _unknown(value: Any) -> str:
+    return "There is no such setting."
+
+
+def value_error(kind: type, metadata: Mapping[str, Any], value: Any) -> str | None:
+    """Return what is wrong with a value of a setting of type ``kind``, or None."""
     if kind is bool:
         return None if isinstance(value, bool) else "It must be true or false."
     if kind is str:

@@ -113,6 +113,9 @@ class PromptSerializer(serializers.Serializer[Any]):
     recall = RecallSerializer(allow_null=True)
     messages = serializers.ListField(child=JSONObjectField(), allow_null=True)
     total_tokens = serializers.IntegerField()
+    stable_tokens = serializers.IntegerField(
+        help_text="The number of leading tokens that are the same as in the last prompt for this character."
+    )
     turn_class = serializers.ChoiceField(choices=["dialogue", "action", "transition", "intimate"])
 
 

@@ -1,7 +1,7 @@
 """Assemble a prompt: recall for a turn, fill the slots, and place them in the conversation."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from django.db import OperationalError
 
@@ -10,19 +10,29 @@ from apps.injection.models import Recall
 from apps.injection.operations import mark_reused, store_recall, unstored_recall
 from apps.injection.prompts.filled_slots import FilledSlot, slots_of_entries, slots_of_text
 from apps.injection.prompts.history import history_within, insert_slots
-from apps.injection.retrieval.service import retrieve
-from apps.injection.slots.definitions import BUDGETS
-from apps.injection.slots.turn_class import adapted_budgets, classify
+from apps.injection.prompts.placement import budgets_in_mode, place
+from apps.injection.prompts.prefix import digests_of, unchanged_count
+from apps.injection.prompts.states import holding_of, last_state, store_state
+from apps.injection.retrieval.service import RetrievalResult, fit_in_order, layer_entries, retrieve
+from apps.injection.settings.schema import Settings
+from apps.injection.settings.stores import plan_for, settings_of
+from apps.injection.slots.definitions import SLOTS
+from apps.injection.slots.plan import Plan
+from apps.injection.slots.turn_class import classify
+from apps.injection.statistics import record
 from apps.injection.turns import UserTurn, find_turn
 from apps.llm.embeddings import EmbeddingUnavailable
-from apps.llm.tokens import count_tokens
+
+CARD_FIELDS = ("system_prompt", "description", "personality", "scenario", "mes_example")  # in which macros may stand
 
 
 @dataclass(frozen=True)
 class Prompt:
     """The parts of a prompt for one call of a model.
 
-    ``recall`` is None if nothing was recalled, ``messages`` is None if the history was not requested.
+    ``recall`` is None if nothing was recalled, ``messages`` is None if the history was not requested. ``macros`` are
+    the texts of all macros by name. ``unified`` is the text of the one block, or None in other modes. The first
+    ``stable_tokens`` are the same as in the last prompt of the chat for this character.
     """
 
     slots: list[FilledSlot]
@@ -30,58 +40,78 @@ class Prompt:
     messages: list[dict[str, str]] | None
     total_tokens: int
     turn_class: str
-    unified: str | None = None  # reserved by the HTTP contract: all slots as one text
-
-    @property
-    def macros(self) -> dict[str, str]:
-        return {filled.slot.macro: filled.text for filled in self.slots}
+    macros: dict[str, str]
+    unified: str | None = None
+    stable_tokens: int = 0
 
 
 def assemble(
-    chat: Chat, *, text: str | None, character: Character | None, context_tokens: int, with_history: bool
+    chat: Chat,
+    *,
+    text: str | None,
+    character: Character | None,
+    context_tokens: int,
+    with_history: bool,
+    texts: Sequence[str] = (),
+    settings: Settings | None = None,
+    leave_trace: bool = True,
 ) -> Prompt:
     """Return the prompt for the turn that ``find_turn`` returns, and store the recall of a sent turn.
 
-    The prompt has at most ``context_tokens`` tokens. Raise Invalid if the turn alone has more.
+    The prompt has at most ``context_tokens`` tokens. ``texts`` are parts of the prompt, besides the card, in which
+    macros may stand. ``settings`` are by default those of the chat. Without ``leave_trace`` nothing is stored.
+    Raise Invalid if the turn alone has more tokens.
     """
     turn = find_turn(chat, text)
+    speaker = character or chat.character
+    settings = settings or settings_of(chat)
     turn_class = classify(turn.text)
-    budgets = slot_budgets(turn_class, context_tokens)
-    recall, slots = _recalled_slots(turn, character or chat.character, budgets)
-    tokens = sum(filled.tokens for filled in slots)
-    if not with_history:
-        return Prompt(slots, recall, None, tokens, turn_class)
-    history = history_within(turn, context_tokens - tokens)
-    tokens += sum(count_tokens(message["content"]) for message in history)
-    return Prompt(slots, recall, insert_slots(slots, history), tokens, turn_class)
-
-
-def slot_budgets(turn_class: str, context_tokens: int) -> dict[str, int]:
-    """Return the budgets in tokens by slot name. Their sum is at most half of the context."""
-    budgets = adapted_budgets(turn_class, BUDGETS)
-    scale = min(1.0, context_tokens / 2 / sum(budgets.values()))
-    return {name: int(budget * scale) for name, budget in budgets.items()}
+    state = last_state(chat, speaker)
+    plan = plan_for(chat, speaker, turn_class, settings, context_tokens)
+    plan = replace(plan, budgets=budgets_in_mode(plan.budgets, settings), holding=holding_of(state, turn, settings))
+    recall, filled, retrieved = _recalled_slots(turn, speaker, plan, leave_trace=leave_trace)
+    fields = [getattr(speaker, name) for name in CARD_FIELDS] if speaker else []
+    placed = place(filled, settings, [*fields, *texts], plan.count)
+    total = sum(item.tokens for item in placed.slots)
+    history = history_within(turn, context_tokens - total, plan.count) if with_history else []
+    messages = insert_slots(placed.slots, history)
+    prefix = digests_of(messages)
+    stable = messages[: unchanged_count(state.prefix, prefix)]
+    if leave_trace:
+        record(chat, filled)
+        store_state(state, prefix, plan, retrieved)
+    return Prompt(
+        slots=placed.slots,
+        recall=recall,
+        messages=messages if with_history else None,
+        total_tokens=total + sum(plan.count(message["content"]) for message in history),
+        turn_class=turn_class,
+        macros=placed.macros,
+        unified=placed.unified,
+        stable_tokens=sum(plan.count(message["content"]) for message in stable),
+    )
 
 
 def _recalled_slots(
-    turn: UserTurn, character: Character | None, budgets: Mapping[str, int]
-) -> tuple[Recall | None, list[FilledSlot]]:
-    """Return the recall of the turn, or None, and the slots filled with it.
+    turn: UserTurn, character: Character | None, plan: Plan, *, leave_trace: bool
+) -> tuple[Recall | None, list[FilledSlot], RetrievalResult | None]:
+    """Return the recall of the turn, or None, the slots filled with it, and what was retrieved.
 
     Use a recall that the user edited for this text, else a fresh one. If retrieval fails, use the stored recall for
     this text, if any.
     """
     stored = _stored_recall(turn)
     if stored is not None and stored.edited:
-        return _reuse(stored, budgets)
+        return _reuse(turn, character, stored, plan, leave_trace=leave_trace)
     try:
-        retrieved = retrieve(turn, character, budgets)
+        retrieved = retrieve(turn, character, plan)
     except (EmbeddingUnavailable, OperationalError):
-        return _reuse(stored, budgets)
-    recall = unstored_recall(retrieved) if turn.message is None else store_recall(retrieved)
+        return _reuse(turn, character, stored, plan, leave_trace=leave_trace)
+    is_stored = turn.message is not None and leave_trace
+    recall = store_recall(retrieved) if is_stored else unstored_recall(retrieved)
     if recall.edited:  # the user edited the recall during retrieval
-        return _reuse(recall, budgets)
-    return (recall if recall.text else None), slots_of_entries(retrieved.fitted, budgets)
+        return _reuse(turn, character, recall, plan, leave_trace=leave_trace)
+    return (recall if recall.text else None), slots_of_entries(plan, retrieved.fitted, retrieved.budgets), retrieved
 
 
 def _stored_recall(turn: UserTurn) -> Recall | None:
@@ -90,6 +120,20 @@ def _stored_recall(turn: UserTurn) -> Recall | None:
     return recalls.filter(message=turn.message).first() if turn.message else None
 
 
-def _reuse(recall: Recall | None, budgets: Mapping[str, int]) -> tuple[Recall | None, list[FilledSlot]]:
-    slots = slots_of_text(recall.text if recall else "", budgets)
-    return (mark_reused(recall) if recall else None), slots
+def _reuse(
+    turn: UserTurn, character: Character | None, recall: Recall | None, plan: Plan, *, leave_trace: bool
+) -> tuple[Recall | None, list[FilledSlot], None]:
+    """Fill the slots with a stored recall and with what needs no search. A text that a person edited is not cut."""
+    text = recall.text if recall else ""
+    entries = layer_entries(turn, character, plan)
+    budgets = plan.budgets_for(entries)
+    by_name = {
+        item.slot.name: item for item in slots_of_text(plan, text, budgets, whole=bool(recall and recall.edited))
+    }
+    fitted = fit_in_order(plan, entries, budgets, text.splitlines())
+    for name, items in fitted.items():
+        by_name[name] = FilledSlot(
+            plan.slots[name], items.text, items.tokens, items.full_tokens, items.trimmed, budgets[name]
+        )
+    used = mark_reused(recall) if recall and leave_trace else recall
+    return used, [by_name[slot.name] for slot in SLOTS], None

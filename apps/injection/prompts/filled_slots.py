@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from apps.injection.retrieval.entries import Entry
 from apps.injection.slots.blocks import split_blocks
 from apps.injection.slots.budgets import FittedItems, fit
-from apps.injection.slots.definitions import HEADINGS, SLOTS, TRIGGERED, Slot
-from apps.llm.tokens import count_tokens
+from apps.injection.slots.definitions import RECALLED, SLOTS, TRIGGERED, Slot
+from apps.injection.slots.macros import resolve_macros
+from apps.injection.slots.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -34,19 +35,26 @@ class StoredLine:
     priority: float
 
 
-def slots_of_entries(fitted: Mapping[str, FittedItems[Entry]], budgets: Mapping[str, int]) -> list[FilledSlot]:
+def slots_of_entries(
+    plan: Plan, fitted: Mapping[str, FittedItems[Entry]], budgets: Mapping[str, int]
+) -> list[FilledSlot]:
     """Return all slots, filled with ``fitted``, the entries by slot name."""
-    return [_filled_slot(slot, fitted[slot.name], budgets[slot.name]) for slot in SLOTS]
+    return [_filled_slot(plan.slots[slot.name], fitted[slot.name], budgets[slot.name]) for slot in SLOTS]
 
 
-def slots_of_text(text: str, budgets: Mapping[str, int]) -> list[FilledSlot]:
-    """Return all slots, filled with the blocks of a stored text. Drop the last lines of a block above its budget."""
-    blocks = split_blocks(text, HEADINGS, TRIGGERED.name)
+def slots_of_text(plan: Plan, text: str, budgets: Mapping[str, int], *, whole: bool) -> list[FilledSlot]:
+    """Return the slots of a recall, filled with the blocks of a stored text.
+
+    Drop the last lines of a block above its budget, unless the text is to be used ``whole``: then its budget grows.
+    """
+    headings = {slot.name: resolve_macros(plan.slots[slot.name].heading, plan.names) for slot in RECALLED}
+    blocks = split_blocks(text, headings, TRIGGERED.name)
     slots = []
-    for slot in SLOTS:
-        lines = [StoredLine(line, -number) for number, line in enumerate(blocks.get(slot.name, "").splitlines())]
-        fitted = fit(lines, budgets[slot.name], "\n".join, count_tokens)
-        slots.append(_filled_slot(slot, fitted, budgets[slot.name]))
+    for slot in RECALLED:
+        block = blocks.get(slot.name, "")
+        budget = max(budgets[slot.name], plan.count(block)) if whole else budgets[slot.name]
+        lines = [StoredLine(line, -number) for number, line in enumerate(block.splitlines())]
+        slots.append(_filled_slot(plan.slots[slot.name], fit(lines, budget, "\n".join, plan.count), budget))
     return slots
 
 

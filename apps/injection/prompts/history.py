@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from apps.common.problems import Invalid
 from apps.injection.prompts.filled_slots import FilledSlot
+from apps.injection.slots.budgets import CountFunction
 from apps.injection.slots.definitions import IN_PROMPT
 from apps.injection.turns import UserTurn, visible_messages_newest_first
 from apps.llm.tokens import count_tokens
 
 
-def history_within(turn: UserTurn, budget: int) -> list[dict[str, str]]:
+def history_within(turn: UserTurn, budget: int, count: CountFunction = count_tokens) -> list[dict[str, str]]:
     """Return the newest visible messages, oldest first, with at most ``budget`` tokens together.
 
     Raise Invalid if the newest message alone has more.
@@ -17,7 +18,7 @@ def history_within(turn: UserTurn, budget: int) -> list[dict[str, str]]:
     history: list[dict[str, str]] = []
     remaining = budget
     for message in _newest_first(turn):
-        tokens = count_tokens(message["content"])
+        tokens = count(message["content"])
         if tokens > remaining:
             if not history:
                 detail = f"The last turn alone has {tokens} tokens, and only {budget} are available."
@@ -37,9 +38,10 @@ def _newest_first(turn: UserTurn) -> Iterator[dict[str, str]]:
 
 
 def insert_slots(slots: Sequence[FilledSlot], history: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """Return the history with the non-empty slots inserted before it or, at their depth, within it."""
+    """Return the history with the non-empty slots inserted before it, by depth, or within it, at their depth."""
     filled = [slot for slot in slots if slot.text]
-    messages = [_slot_message(item) for item in filled if item.slot.position == IN_PROMPT]
+    in_prompt = [item for item in filled if item.slot.position == IN_PROMPT]
+    messages = [_slot_message(item) for item in sorted(in_prompt, key=lambda item: item.slot.depth)]
     in_chat = [item for item in filled if item.slot.position != IN_PROMPT]
     for position in range(len(history) + 1):
         messages_after = len(history) - position

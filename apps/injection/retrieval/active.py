@@ -37,14 +37,16 @@ PINNED_WEIGHT = 10.0
 class ActiveMemory:
     """A memory, its cosine similarity to a turn, its priority in the prompt, and its trigger words in the turn.
 
-    Pinned memories have the highest priority. The others are ranked by similarity, importance, confidence and whether
-    the turn has a trigger word, those of a session also by recency.
+    Pinned memories have the highest priority. The others are ranked by importance and confidence, those of a session
+    also by recency, similarity and whether the turn has a trigger word. ``always``: it stands in the prompt whatever
+    the turn says. The priority of long-term memories does not depend on the turn, so that their block stays the same.
     """
 
     memory: Memory
     similarity: float
     priority: float
     triggers: Sequence[str]
+    always: bool
 
 
 def active_memories(
@@ -66,10 +68,11 @@ def _active_memories_of_tier(
     rows = _memories_of_tier(turn, tier, character).known_at(turn.chat, turn.index - 1)
     rows = rows.annotate(similarity=similarity)
     rows = rows.annotate(priority=_priority_expression(turn, tier, words))
-    triggered = rows.filter(_is_current(turn), triggers__overlap=words).order_by("-priority", "pk")
+    triggered = rows.filter(_is_current(turn), triggers__overlap=words).order_by("-similarity", "pk")
+    always = set(_always_included(rows.filter(_is_current(turn)), turn, tier))
     ids = {
         *required,
-        *_always_included(rows.filter(_is_current(turn)), turn, tier),
+        *always,
         *triggered.values_list("pk", flat=True)[:MAX_TRIGGERED],
     }
     # Entities and source messages are read in two more queries.
@@ -83,7 +86,13 @@ def _active_memories_of_tier(
         )
     )
     return [
-        ActiveMemory(row, row.similarity, row.priority, [word for word in row.triggers if word in words])
+        ActiveMemory(
+            memory=row,
+            similarity=row.similarity,
+            priority=row.priority,
+            triggers=[word for word in row.triggers if word in words],
+            always=row.pk in always,
+        )
         for row in chosen.order_by("pk")
     ]
 
@@ -103,9 +112,9 @@ def _always_included(rows: Any, turn: UserTurn, tier: str) -> Any:
     cap = settings.session_cap
     if tier == Memory.Tier.LONG_TERM:
         cap = settings.long_term_cap
-        rank = Window(RowNumber(), partition_by="kind", order_by=[F("priority").desc(), "pk"])
+        rank = Window(RowNumber(), partition_by="kind", order_by=[F("priority").desc(), "-pk"])
         rows = rows.annotate(rank=rank).filter(Q(pinned=True) | Q(rank__lte=ceil(cap / LONG_TERM_KINDS)))
-    return rows.order_by("-priority", "pk").values_list("pk", flat=True)[: min(cap, MAX_MEMORIES)]
+    return rows.order_by("-priority", "-pk").values_list("pk", flat=True)[: min(cap, MAX_MEMORIES)]
 
 
 def _is_current(turn: UserTurn) -> Q:
@@ -148,9 +157,9 @@ def _similarity_expression(owner_id: UUID, text: str) -> Any:
 
 
 def _priority_expression(turn: UserTurn, tier: str, words: Sequence[str]) -> Any:
-    value = F("similarity") + IMPORTANCE_WEIGHT * F("importance") / 3.0 + CONFIDENCE_WEIGHT * F("confidence_here")
+    value = IMPORTANCE_WEIGHT * F("importance") / 3.0 + CONFIDENCE_WEIGHT * F("confidence_here")
     value += Case(When(pinned=True, then=PINNED_WEIGHT), default=0.0)
-    value += Case(When(triggers__overlap=words, then=TRIGGER_WEIGHT), default=0.0)
     if tier == Memory.Tier.SESSION:
+        value += F("similarity") + Case(When(triggers__overlap=words, then=TRIGGER_WEIGHT), default=0.0)
         value += RECENCY_WEIGHT / max(turn.index, 1) * Coalesce(F("begins_here"), 0)
     return ExpressionWrapper(value, output_field=FloatField())

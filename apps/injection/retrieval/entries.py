@@ -12,7 +12,7 @@ class Entry:
 
     ``triggered`` entries were found by a search for the turn's text and have its ``score`` and ``signals``, or have a
     trigger word in the turn. Entries that were not found have the cosine similarity to the turn. ``source_message`` is
-    the id of the message they come from.
+    the id of the message they come from. ``by_person``: a person wrote, edited or pinned the entry.
     """
 
     id: UUID
@@ -25,6 +25,7 @@ class Entry:
     source_message: UUID | None
     signals: Mapping[str, float] = field(default_factory=dict)
     triggered: bool = False
+    by_person: bool = False
 
     def document(self, slot: str) -> dict[str, Any]:
         """Return the entry as a JSON object for ``Recall.memories``."""

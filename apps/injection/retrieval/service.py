@@ -1,66 +1,137 @@
 """Fill the slots for a turn with active memories and with search results."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from apps.chats.models import Character, Message
 from apps.injection.retrieval.active import ActiveMemory, active_memories
 from apps.injection.retrieval.entries import Entry
 from apps.injection.retrieval.excerpts import excerpt_around
+from apps.injection.retrieval.layers import LAYERS
 from apps.injection.retrieval.overlap import is_covered
 from apps.injection.retrieval.reasons import names_in, reasons
 from apps.injection.retrieval.related import MESSAGES_TIER, search_related
 from apps.injection.retrieval.story import repair_entries, scene_entries
-from apps.injection.slots.blocks import join_blocks, one_line, render_block
-from apps.injection.slots.budgets import FittedItems, fit
-from apps.injection.slots.definitions import LONG_TERM, REPAIR, SCENES, SESSION, SLOTS, TRIGGERED, Slot
+from apps.injection.slots.blocks import join_blocks, one_line
+from apps.injection.slots.budgets import FittedItems
+from apps.injection.slots.definitions import LONG_TERM, RECALLED, REPAIR, SCENES, SESSION, SLOTS, TRIGGERED
+from apps.injection.slots.plan import Plan
 from apps.injection.turns import UserTurn
-from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory
 from apps.memories.search import SearchResult
+
+_SLOT_NAMES = [slot.name for slot in SLOTS]
+PROTECTION = 5.0  # added to the priority of protected entries; less than the weight of a pinned memory
+PROTECTED_KINDS = {LONG_TERM.name: ("relationship", "preference", "fact"), SESSION.name: ("development", "scene")}
 
 
 @dataclass(frozen=True)
 class RetrievalResult:
-    """The entries retrieved for a turn, by slot name."""
+    """The entries retrieved for a turn, by slot name, and the budgets that they were fitted into."""
 
     turn: UserTurn
     fitted: Mapping[str, FittedItems[Entry]]
+    budgets: Mapping[str, int]
 
     @property
     def text(self) -> str:
-        return join_blocks(fitted.text for fitted in self.fitted.values())
+        """Return the text that a recall stores."""
+        return join_blocks(self.fitted[slot.name].text for slot in RECALLED)
 
     def documents(self) -> list[dict[str, Any]]:
         """Return the entries in the text as JSON objects, triggered ones first, then by score."""
-        entries = [(entry, name) for name, fitted in self.fitted.items() for entry in fitted.kept]
+        entries = [(entry, slot.name) for slot in RECALLED for entry in self.fitted[slot.name].kept]
         entries.sort(key=lambda pair: (not pair[0].triggered, -pair[0].score, str(pair[0].id)))
         return [entry.document(name) for entry, name in entries]
 
 
-def retrieve(turn: UserTurn, character: Character | None, budgets: Mapping[str, int]) -> RetrievalResult:
-    """Fill the slots with what was known just before a turn, within ``budgets`` (tokens by slot name).
+def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> RetrievalResult:
+    """Fill the slots with what was known just before a turn, within the budgets of ``plan``.
 
     Raise EmbeddingUnavailable, OperationalError.
     """
     results = search_related(turn, character)
     results_by_id = {result.id: result for result in results if result.memory}
+    memories = active_memories(turn, (LONG_TERM.name, SESSION.name), character, results_by_id)
+    found = {
+        name: [
+            # Of two with the same priority, the newer one is kept.
+            _memory_entry(turn, active, results_by_id.get(active.memory.pk), active.priority + number * 1e-9)
+            for number, active in enumerate(rows)
+        ]
+        for name, rows in memories.items()
+    }
+    always = {active.memory.pk for active in memories[LONG_TERM.name] if active.always}
+    entries = layer_entries(turn, character, plan) | {
+        LONG_TERM.name: [entry for entry in found[LONG_TERM.name] if entry.id in always],
+        SESSION.name: found[SESSION.name],
+        SCENES.name: scene_entries(turn, character),
+        REPAIR.name: repair_entries(turn, character),
+    }
+    entries = {name: items if plan.slots[name].enabled else [] for name, items in entries.items()}
+    protected = {name: _protect(items, PROTECTED_KINDS.get(name, ())) for name, items in entries.items()}
+    budgets = plan.budgets_for(protected)
+    fitted = fit_in_order(plan, protected, budgets)
+    kept = [entry for name in (LONG_TERM.name, SESSION.name) for entry in fitted[name].kept]
+    kept_ids = {entry.id for entry in kept}
+    left_out = [entry for items in found.values() for entry in items if entry.id not in kept_ids]
+    related = _triggered_entries(turn, results, left_out) if plan.slots[TRIGGERED.name].enabled else []
+    lines = {_key(entry) for items in fitted.values() for entry in items.kept}
+    triggered = _unrepeated(_without_repetitions(related, kept), lines)
+    fitted[TRIGGERED.name] = plan.fit(TRIGGERED.name, triggered, budgets[TRIGGERED.name])
+    return RetrievalResult(turn, {slot.name: fitted[slot.name] for slot in SLOTS}, budgets)
+
+
+def layer_entries(turn: UserTurn, character: Character | None, plan: Plan) -> dict[str, list[Entry]]:
+    """Return the entries that no search is needed for, by slot name."""
+    return {name: read(turn, character) if plan.slots[name].enabled else [] for name, read in LAYERS.items()}
+
+
+def fit_in_order(
+    plan: Plan, entries: Mapping[str, Sequence[Entry]], budgets: Mapping[str, int], lines: Collection[str] = ()
+) -> dict[str, FittedItems[Entry]]:
+    """Fit the entries into their slots. Leave out those that an earlier slot, or one of ``lines``, says already.
+
+    Slots that the turn does not change come first, so that they don't change for what others say.
+    """
+    seen = {_normalized(line) for line in lines}
     fitted: dict[str, FittedItems[Entry]] = {}
     kept: list[Entry] = []
-    left_out: list[Entry] = []
-    memories = active_memories(turn, (LONG_TERM.name, SESSION.name), character, results_by_id)
-    for slot in (LONG_TERM, SESSION):
-        entries = [_memory_entry(turn, active, results_by_id.get(active.memory.pk)) for active in memories[slot.name]]
-        fitted[slot.name] = _fit(slot, _without_repetitions(entries, kept), budgets)
-        kept += fitted[slot.name].kept
-        left_out += [entry for entry in entries if entry not in kept]
-    fitted[SCENES.name] = _fit(SCENES, scene_entries(turn, character), budgets)
-    fitted[REPAIR.name] = _fit(REPAIR, repair_entries(turn, character), budgets)
-    triggered = _without_repetitions(_triggered_entries(turn, results, left_out), kept)
-    fitted[TRIGGERED.name] = _fit(TRIGGERED, triggered, budgets)
-    return RetrievalResult(turn, {slot.name: fitted[slot.name] for slot in SLOTS})
+    for name in sorted(entries, key=_SLOT_NAMES.index):
+        items = _unrepeated(plan.candidates(name, entries[name]), seen)
+        if name == SESSION.name:
+            items = _without_repetitions(items, kept)
+        fitted[name] = plan.fit(name, items, budgets[name])
+        seen |= {_key(entry) for entry in fitted[name].kept}
+        kept += fitted[name].kept if name == LONG_TERM.name else []
+    return fitted
+
+
+def _protect(entries: Sequence[Entry], kinds: Sequence[str]) -> list[Entry]:
+    """Raise the priority of the best entry of each of ``kinds``, and of the newest one: the current moment."""
+    if not kinds:
+        return list(entries)
+    of_kind = [max((e for e in entries if e.kind == kind), key=lambda e: e.priority, default=None) for kind in kinds]
+    protected = {entry.id for entry in [*of_kind, *entries[-1:]] if entry}
+    return [replace(e, priority=e.priority + PROTECTION) if e.id in protected else e for e in entries]
+
+
+def _unrepeated(entries: Iterable[Entry], seen: Collection[str]) -> list[Entry]:
+    """Return the entries whose text is not in ``seen``, each text once."""
+    first: dict[str, Entry] = {}
+    for entry in entries:
+        if _key(entry) not in seen:
+            first.setdefault(_key(entry), entry)
+    return list(first.values())
+
+
+def _key(entry: Entry) -> str:
+    return _normalized(entry.line)
+
+
+def _normalized(line: str) -> str:
+    return one_line(line).removeprefix("- ").casefold()
 
 
 def _without_repetitions(entries: Iterable[Entry], kept: Sequence[Entry]) -> list[Entry]:
@@ -68,11 +139,7 @@ def _without_repetitions(entries: Iterable[Entry], kept: Sequence[Entry]) -> lis
     return [entry for entry in entries if not any(is_covered(entry.line, other.line) for other in kept)]
 
 
-def _fit(slot: Slot, entries: Sequence[Entry], budgets: Mapping[str, int]) -> FittedItems[Entry]:
-    return fit(entries, budgets[slot.name], partial(render_block, slot.heading), count_tokens)
-
-
-def _memory_entry(turn: UserTurn, active: ActiveMemory, result: SearchResult | None) -> Entry:
+def _memory_entry(turn: UserTurn, active: ActiveMemory, result: SearchResult | None, priority: float) -> Entry:
     """Return the entry of a memory, with the score of ``result`` if the search found it."""
     memory = active.memory
     signals = result.signals if result else {"vector": max(active.similarity, 0.0)}
@@ -82,7 +149,7 @@ def _memory_entry(turn: UserTurn, active: ActiveMemory, result: SearchResult | N
         tier=memory.tier,
         kind=memory.kind,
         line=one_line(memory.text),
-        priority=active.priority,
+        priority=priority,
         score=result.score if result else signals["vector"],
         why=reasons(
             names=names_in(turn.text, [entity.name for entity in memory.entities.all()]),
@@ -94,6 +161,7 @@ def _memory_entry(turn: UserTurn, active: ActiveMemory, result: SearchResult | N
         source_message=source.pk if source else None,
         signals=signals,
         triggered=result is not None or bool(active.triggers),
+        by_person=memory.pinned or bool(memory.edited_by),
     )
 
 

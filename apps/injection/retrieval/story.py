@@ -2,12 +2,13 @@
 
 from apps.chats.models import Character, Message
 from apps.injection.retrieval.entries import Entry
+from apps.injection.retrieval.witnessing import witnessed_all
 from apps.injection.slots.blocks import one_line
 from apps.injection.turns import UserTurn
 from apps.memories.models import VersionedText
-from apps.memories.queries.scenes import FinishedScene, finished_scenes
+from apps.memories.queries.scenes import finished_scenes
 from apps.memories.queries.texts import current_version
-from apps.memories.witnesses import participant_of, participants_of, witnessed_turns
+from apps.memories.witnesses import participant_of
 
 MAX_SCENES = 5
 
@@ -18,7 +19,9 @@ def scene_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
     In a group, only of scenes that the character witnessed from beginning to end.
     """
     scenes = [scene for scene in finished_scenes(turn.chat) if scene.recap and scene.included]
-    before = [scene for scene in scenes if scene.end < turn.index and _witnessed(turn, character, scene)]
+    before = [
+        scene for scene in scenes if scene.end < turn.index and witnessed_all(turn, character, scene.start, scene.end)
+    ]
     return [
         Entry(
             id=scene.last.pk,
@@ -32,14 +35,6 @@ def scene_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
         )
         for scene in before[-MAX_SCENES:]
     ]
-
-
-def _witnessed(turn: UserTurn, character: Character | None, scene: FinishedScene) -> bool:
-    if participant_of(turn.chat, character) is None:
-        return True
-    rows = Message.objects.for_owner(turn.owner_id).filter(chat=turn.chat, index__range=(scene.start, scene.end))
-    messages = {message.index: message for message in rows.with_swipes()}
-    return witnessed_turns(messages, character, participants_of(turn.chat)).keys() == messages.keys()
 
 
 def repair_entries(turn: UserTurn, character: Character | None) -> list[Entry]:

@@ -1,20 +1,49 @@
-"""Render memories as text blocks of a heading and bullets, and split a text into such blocks."""
+"""Render memories as text blocks by templates, and split a text into such blocks."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from apps.injection.slots.definitions import ENTRIES, Slot
+from apps.injection.slots.macros import macros_in, resolve_macros
+
 SEPARATOR = "\n\n"
+PLACEHOLDERS = {"entries", "char", "user"}
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def one_line(text: str) -> str:
-    """Return ``text`` without line breaks, so that text from a chat can't be mistaken for a heading or an entry."""
-    return " ".join(text.split())
+    """Return ``text`` without line breaks and control characters.
+
+    So text from a chat can't be mistaken for a heading or an entry.
+    """
+    return " ".join(_CONTROL_CHARACTERS.sub(" ", text).split())
 
 
-def render_block(heading: str, entries: Sequence[str]) -> str:
-    """Return the heading and one bullet for each entry, or an empty string if there are no entries."""
-    if not entries:
+def render_block(slot: Slot, entries: Sequence[str], names: Mapping[str, str]) -> str:
+    """Return the slot's template with the entries, or an empty string if there are none.
+
+    ``names`` are the values of the other placeholders, ``char`` and ``user``.
+    """
+    lines = [line for line in map(one_line, entries) if line]
+    if not lines:
         return ""
-    return "\n".join([heading, *(f"- {one_line(entry)}" for entry in entries)])
+    rendered = " ".join(lines) if slot.prose else "\n".join(f"- {line}" for line in lines)
+    inline_names = {name: one_line(value) for name, value in names.items()}
+    return resolve_macros(slot.template, {**inline_names, "entries": rendered}).strip()
+
+
+def template_error(template: str) -> str | None:
+    """Return why a text is no template of a slot, or None."""
+    count = sum(name == "entries" for name in re.findall(r"\{\{\s*(\w+)\s*\}\}", template.lower()))
+    if count != 1:
+        return f"It must contain {ENTRIES} once."
+    if unknown := sorted(macros_in([template]) - PLACEHOLDERS):
+        return (
+            f"There is no placeholder {{{{{unknown[0]}}}}}; there are {{{{entries}}}}, {{{{char}}}} and {{{{user}}}}."
+        )
+    if re.search(r"\{\{|\}\}", re.sub(r"\{\{\s*\w+\s*\}\}", "", template)):
+        return "It has braces without a placeholder, such as {{ without }}."
+    return None
 
 
 def join_blocks(blocks: Iterable[str]) -> str:
@@ -25,9 +54,10 @@ def join_blocks(blocks: Iterable[str]) -> str:
 def split_blocks(text: str, headings: Mapping[str, str], default: str) -> dict[str, str]:
     """Split a text of joined blocks, which a user may have edited. Return the blocks by slot name.
 
-    ``headings`` maps slot names to heading lines. Lines before the first heading belong to the slot ``default``.
+    ``headings`` maps slot names to headings, whose last line is looked for. Lines before the first heading belong to
+    the slot ``default``.
     """
-    names = {heading: name for name, heading in headings.items()}
+    names = {heading.splitlines()[-1].strip(): name for name, heading in headings.items() if heading}
     lines: dict[str, list[str]] = {}
     current = default
     for line in text.splitlines():

@@ -47,11 +47,18 @@ def fit(items: Sequence[Item], budget: int, render: RenderFunction, count: Count
         return FittedItems(list(items), full, full_tokens, full_tokens, 0)
     kept: list[int] = []
     text, tokens = "", 0
-    for position in sorted(range(len(items)), key=lambda i: -items[i].priority):
-        positions = sorted([*kept, position])
-        # The whole text is counted each time: the token counts of lines don't add up to that of their text.
-        candidate = render([items[i].line for i in positions])
-        candidate_tokens = count(candidate)
-        if candidate_tokens <= budget:
-            kept, text, tokens = positions, candidate, candidate_tokens
+    waiting = sorted(range(len(items)), key=lambda i: -items[i].priority)
+    while waiting:
+        left_out = []
+        for position in waiting:
+            positions = sorted([*kept, position])
+            # The whole text is counted each time: the token counts of lines don't add up to that of their text.
+            candidate = render([items[i].line for i in positions])
+            candidate_tokens = count(candidate)
+            if candidate_tokens <= budget:
+                kept, text, tokens = positions, candidate, candidate_tokens
+            else:
+                left_out.append(position)
+        # What did not fit before may fit between lines that were kept later, since tokens span lines.
+        waiting = left_out if len(left_out) < len(waiting) else []
     return FittedItems([items[i] for i in kept], text, tokens, full_tokens, len(items) - len(kept))

@@ -1,9 +1,10 @@
-"""Definitions of the slots: their positions in a prompt and their token budgets."""
+"""Definitions of the slots: their positions in a prompt, their token budgets and their templates."""
 
 from dataclasses import dataclass
 
 IN_PROMPT = "in_prompt"
 IN_CHAT = "in_chat"
+ENTRIES = "{{entries}}"
 
 
 @dataclass(frozen=True)
@@ -12,24 +13,77 @@ class Slot:
 
     ``depth`` of an ``in_chat`` slot is the number of messages that follow it; the depth of an ``in_prompt`` slot
     orders the blocks before the conversation. ``budget`` is in tokens, for the rendered text with its heading.
+    ``template`` contains ``{{entries}}``: bullets, or sentences of one paragraph if the slot is ``prose``. A slot
+    without a ``macro`` has no place but its own.
     """
 
     name: str
+    label: str
     macro: str
     position: str
     depth: int
     budget: int
-    heading: str
+    template: str
     role: str = "system"
+    prose: bool = False
+    enabled: bool = True
+
+    @property
+    def heading(self) -> str:
+        """Return the template's text before the entries."""
+        return self.template.partition(ENTRIES)[0].strip()
 
 
-LONG_TERM = Slot("long_term", "smartmemory-longterm", IN_PROMPT, 2, 500, "Known from earlier conversations:")
-SCENES = Slot("scenes", "smartmemory-scenes", IN_CHAT, 6, 300, "Earlier scenes of this conversation:")
-SESSION = Slot("session", "smartmemory-session", IN_CHAT, 3, 400, "What happened earlier in this conversation:")
-TRIGGERED = Slot("triggered", "smartmemory-triggered", IN_CHAT, 4, 250, "Related to the latest message:")
-REPAIR = Slot("repair", "smartmemory-repair", IN_CHAT, 0, 200, "To resolve a contradiction in the last reply:")
+def _bullets(heading: str) -> str:
+    return f"{heading}\n{ENTRIES}"
+
+
+CANON = Slot(
+    "canon", "Canon", "smartmemory-canon", IN_PROMPT, 0, 800, _bullets("Character history:"), prose=True
+)  # fmt: skip
+PROFILES = Slot("profiles", "Profiles", "smartmemory-profiles", IN_PROMPT, 1, 400, _bullets("Current state:"))
+LONG_TERM = Slot(
+    "long_term", "Lasting memories", "smartmemory-longterm", IN_PROMPT, 2, 500,
+    _bullets("Known from earlier conversations:"),
+)  # fmt: skip
+SHORT_TERM = Slot(
+    "short_term", "Summary so far", "smartmemory-shortterm", IN_PROMPT, 0, 2000, _bullets("Story so far:"), prose=True
+)
+SCENES = Slot(
+    "scenes", "Scenes", "smartmemory-scenes", IN_CHAT, 6, 300, _bullets("Earlier scenes of this conversation:")
+)
+RELATIONSHIPS = Slot(
+    "relationships", "Relationships", "smartmemory-relationships", IN_CHAT, 5, 250, _bullets("Relationships:")
+)
+TRIGGERED = Slot(
+    "triggered", "Related to the turn", "smartmemory-triggered", IN_CHAT, 4, 400,
+    _bullets("Related to the latest message:"),
+)  # fmt: skip
+SESSION = Slot(
+    "session", "Memories of the chat", "smartmemory-session", IN_CHAT, 3, 400,
+    _bullets("What happened earlier in this conversation:"),
+)  # fmt: skip
+ARCS = Slot("arcs", "Story arcs", "smartmemory-arcs", IN_CHAT, 2, 700, _bullets("Open threads of the story:"))
+EPISTEMIC = Slot(
+    "epistemic", "Who knows what", "smartmemory-epistemic", IN_CHAT, 1, 200, _bullets("What {{char}} knows and hides:")
+)
+STATE_LEDGER = Slot(
+    "state_ledger", "State ledger", "smartmemory-stateledger", IN_CHAT, 1, 200, _bullets("The state of things:")
+)
+REPAIR = Slot(
+    "repair", "Repair note", "", IN_CHAT, 0, 200, _bullets("To resolve a contradiction in the last reply:")
+)  # fmt: skip
 
 # Blocks that change rarely come first, so that more of the prompt stays in the provider's cache.
-SLOTS = (LONG_TERM, SCENES, SESSION, TRIGGERED, REPAIR)
-BUDGETS = {slot.name: slot.budget for slot in SLOTS}
-HEADINGS = {slot.name: slot.heading for slot in SLOTS}
+SLOTS = (
+    CANON, SHORT_TERM, PROFILES, LONG_TERM,
+    SCENES, RELATIONSHIPS, TRIGGERED, SESSION, ARCS, EPISTEMIC, STATE_LEDGER, REPAIR,
+)  # fmt: skip
+UNIFIED_ORDER = (CANON, PROFILES, LONG_TERM, SHORT_TERM, SCENES, SESSION, ARCS)
+UNIFIED = Slot("unified", "One block", "smartmemory-unified", IN_PROMPT, 0, 5200, ENTRIES)
+ALL_SLOTS = (*SLOTS, UNIFIED)
+MACROS = tuple(slot.macro for slot in ALL_SLOTS if slot.macro)
+
+# A recall of a turn stores these; the others are read for each prompt.
+RECALLED = (LONG_TERM, SCENES, TRIGGERED, SESSION, REPAIR)
+RECALLED_NAMES = {slot.name for slot in RECALLED}

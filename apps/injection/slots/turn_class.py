@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from math import floor
+
+from apps.injection.slots.allocation import scaled
 
 DIALOGUE, ACTION, TRANSITION, INTIMATE = "dialogue", "action", "transition", "intimate"
 
@@ -48,10 +49,10 @@ _PATTERNS_BY_CLASS = {
 }  # fmt: skip
 
 _MULTIPLIERS_BY_CLASS = {
-    DIALOGUE: {"long_term": 1.2, "session": 0.8, "scenes": 0.7},
-    ACTION: {"long_term": 0.8, "session": 1.3, "scenes": 1.2},
-    TRANSITION: {"long_term": 1.0, "session": 0.9, "scenes": 1.0},
-    INTIMATE: {"long_term": 0.9, "session": 1.2, "scenes": 1.0},
+    DIALOGUE: {"long_term": 1.2, "session": 0.8, "scenes": 0.7, "arcs": 1.0, "profiles": 1.2},
+    ACTION: {"long_term": 0.8, "session": 1.3, "scenes": 1.2, "arcs": 1.0, "profiles": 0.8},
+    TRANSITION: {"long_term": 1.0, "session": 0.9, "scenes": 1.0, "arcs": 1.3, "profiles": 1.0},
+    INTIMATE: {"long_term": 0.9, "session": 1.2, "scenes": 1.0, "arcs": 0.8, "profiles": 1.3},
 }
 
 
@@ -70,8 +71,7 @@ def classify(text: str) -> str:
 def adapted_budgets(turn_class: str, budgets: Mapping[str, int]) -> dict[str, int]:
     """Return the budgets in tokens, by slot name, adapted to the class of a turn. Their sum does not grow."""
     multipliers = _MULTIPLIERS_BY_CLASS[turn_class]
-    scaled = {name: budget * multipliers[name] for name, budget in budgets.items() if name in multipliers}
-    base, total = sum(budgets[name] for name in scaled), sum(scaled.values())
+    weighted = {name: budget * multipliers[name] for name, budget in budgets.items() if name in multipliers}
+    base, total = sum(budgets[name] for name in weighted), sum(weighted.values())
     scale = min(1.0, base / total) if total else 1.0
-    # Without the small addend, rounding errors of floats (3 * 0.1 != 0.3) could cost a token.
-    return {**budgets, **{name: floor(value * scale + 1e-9) for name, value in scaled.items()}}
+    return {**budgets, **scaled(weighted, scale)}

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from apps.chats.models import Message
 from apps.chats.views.access import own_chat, own_message, wants_partial
 from apps.injection import operations
-from apps.injection.cards import cards_of
+from apps.injection.cards import cards_of, text_size
 from apps.injection.forms import RecallForm
 from apps.injection.models import Recall
 from apps.injection.queries import recalls_of_messages
@@ -68,6 +68,14 @@ def edit(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
+def size(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
+    """Return how many tokens the text of the form has, and whether the prompt has room for it."""
+    user_message(request, chat_id, message_id)
+    return render(request, "injection/_size.html", {"size": text_size(request.user, request.POST.get("text", ""))})
+
+
+@login_required
+@require_POST
 def rerun(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     message = user_message(request, chat_id, message_id)
     operations.rerun_recall(request.user, chat_id, message_id)
@@ -117,4 +125,7 @@ def _template_name(request: HttpRequest) -> str:
 
 def _context(request: HttpRequest, recall: Recall, form: RecallForm | None = None) -> dict[str, Any]:
     """Return the context of the card's templates. The card is rendered open."""
-    return {"card": cards_of(request.user, [recall])[0], "form": form, "open": True}
+    context: dict[str, Any] = {"card": cards_of(request.user, [recall])[0], "form": form, "open": True}
+    if form is not None:
+        context["size"] = text_size(request.user, form.data.get("text", ""))
+    return context

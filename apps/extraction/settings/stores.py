@@ -1,0 +1,100 @@
+"""Documents of settings that a user, a character or a chat changed: read, merge and change them.
+
+Each kind of settings is a store: a model with a document for each user, character and chat, and the settings it knows.
+A character's document overrides the user's, and a chat's overrides both.
+"""
+
+import uuid
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q
+
+from apps.chats.formats.layout import dump
+from apps.chats.models import Character, Chat
+from apps.common.problems import Conflict, ProblemType
+from apps.common.scoping import Owner, owner_id_of
+from apps.extraction.models.settings import ScopedSettings
+
+
+class SettingsChanged(Conflict):
+    """The settings have changed since the state that the request names."""
+
+    type = ProblemType.INTEGRITY_CONFLICT
+    title = "The settings have changed"
+
+
+def integrity_of(stored: Mapping[str, Any]) -> UUID:
+    """Return a UUID that names the state of ``stored`` settings: it changes if and only if they do."""
+    return uuid.uuid5(uuid.NAMESPACE_OID, dump(dict(sorted(stored.items()))))
+
+
+@dataclass(frozen=True)
+class SettingsStore:
+    """A kind of settings: its rows, the names of the settings, and the check of a document, which raises Invalid."""
+
+    model: type[ScopedSettings]
+    names: Collection[str]
+    validate: Callable[[Mapping[str, Any]], None]
+    schema_version: int
+
+    def documents(
+        self, owner: Owner, character: Character | UUID | None, chat: Chat | None = None
+    ) -> list[dict[str, Any]]:
+        """Return the documents that apply to a chat or a character, the most general first."""
+        # With chat=None, a chat without a character gets the user's row again instead of the rows of other chats.
+        applies = Q(character=None, chat=None) | Q(character=character, chat=None)
+        if chat is not None:
+            applies |= Q(chat=chat)
+        rows = self.model.objects.for_owner(owner).filter(applies)
+        general_first = sorted(rows, key=lambda row: (row.chat_id is not None, row.character_id is not None))
+        return [row.document for row in general_first]
+
+    def stored(self, owner: Owner, *, character: Character | None = None, chat: Chat | None = None) -> dict[str, Any]:
+        """Return the settings stored for a user, a character or a chat, without inherited ones."""
+        row = self.model.objects.for_owner(owner).filter(character=character, chat=chat).first()
+        return self._known(row.document) if row else {}
+
+    @transaction.atomic
+    def change(
+        self,
+        owner: Owner,
+        changes: Mapping[str, Any],
+        *,
+        character: Character | None = None,
+        chat: Chat | None = None,
+        integrity: UUID | None = None,
+    ) -> dict[str, Any]:
+        """Set the settings of a user, a character or a chat; None resets a setting. Return the stored settings.
+
+        ``integrity`` names the state that the changes were made on. Raise SettingsChanged if it is another one, unless
+        the changes are in effect already, and Invalid, with a pointer to each setting that is unknown or has an invalid
+        value.
+        """
+        # Unknown names are invalid even with None, which only resets known settings.
+        self.validate({name: value for name, value in changes.items() if value is not None or name not in self.names})
+        rows = self.model.objects.for_owner(owner)
+        row, _ = rows.get_or_create(owner_id=owner_id_of(owner), character=character, chat=chat)
+        row = rows.select_for_update().get(pk=row.pk)
+        before = self._known(row.document)
+        kept = self._known(row.document | dict(changes))
+        current = integrity_of(before)
+        if integrity not in (None, current) and kept != before:
+            detail = "The settings were changed elsewhere in the meantime. Read them and try again."
+            raise SettingsChanged(detail, current_integrity=str(current), own=before)
+        row.document = {"schema_version": self.schema_version, **kept}
+        row.save(update_fields=["document", "updated_at"])
+        return kept
+
+    def move(self, character: Character, into: Character) -> None:
+        """Move the settings of a merged character if ``into`` has none of its own."""
+        rows = self.model.objects.for_owner(character.owner_id)
+        if not rows.filter(character=into).exists():
+            rows.filter(character=character).update(character=into)
+
+    def _known(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings of a document that are set, without its schema version."""
+        return {name: value for name, value in document.items() if value is not None and name in self.names}

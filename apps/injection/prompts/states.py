@@ -1,0 +1,43 @@
+"""Read and store what the last prompt of a chat began with."""
+
+from collections.abc import Sequence
+
+from apps.chats.models import Character, Chat
+from apps.injection.models import PromptState
+from apps.injection.retrieval.service import RetrievalResult
+from apps.injection.settings.schema import Settings
+from apps.injection.slots.holding import Holding
+from apps.injection.slots.plan import Plan
+from apps.injection.turns import UserTurn, visible_messages
+
+
+def last_state(chat: Chat, character: Character | None) -> PromptState:
+    """Return the state after the last prompt of a chat for a responding character, or an empty one."""
+    rows = PromptState.objects.for_owner(chat.owner_id).filter(chat=chat, character=character)
+    return rows.first() or PromptState(owner_id=chat.owner_id, chat=chat, character=character)
+
+
+def holding_of(state: PromptState, turn: UserTurn, settings: Settings) -> Holding | None:
+    """Return what is held for the turn, or None if the settings refresh all blocks in each turn."""
+    if settings.refresh_period == 1:
+        return None
+    number = visible_messages(turn.chat).filter(is_user=True, index__lt=turn.index).count()
+    return Holding(state.held, number, settings.refresh_period)
+
+
+def store_state(state: PromptState, prefix: Sequence[str], plan: Plan, retrieved: RetrievalResult | None) -> None:
+    """Store what the next prompt is compared with. Of two prompts at once, the last one counts."""
+    held = state.held
+    if plan.holding is None:
+        held = {}
+    elif retrieved is not None:
+        kept = {name: retrieved.fitted[name].kept for name in plan.held_slots if name in retrieved.fitted}
+        held = plan.holding.after(kept)
+    if (list(prefix), held) == (state.prefix, state.held):
+        return
+    PromptState.objects.for_owner(state.owner_id).update_or_create(
+        owner_id=state.owner_id,
+        chat=state.chat,
+        character=state.character,
+        defaults={"prefix": list(prefix), "held": held},
+    )

@@ -1,0 +1,82 @@
+"""Entries from texts that are derived from a chat: the summary, profiles and the canon."""
+
+from collections.abc import Sequence
+
+from django.db.models import Q
+from sentencex import segment
+
+from apps.chats.models import Character
+from apps.injection.retrieval.entries import Entry
+from apps.injection.retrieval.witnessing import witnessed_all
+from apps.injection.slots.blocks import one_line
+from apps.injection.turns import UserTurn
+from apps.memories.models import VersionedText
+from apps.memories.queries.texts import versions_in
+
+# Sections of a profile, in the order of the prompt. The later ones are the last to be left out.
+SECTIONS = {"character_state": "State", "world_state": "World", "relationship_matrix": "Relationships"}
+
+
+def summary_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
+    """Return the sentences of the summary. The oldest are left out first.
+
+    A group's summary is only for members who witnessed all that it covers.
+    """
+    version = version_before(turn, VersionedText.Kind.SUMMARY, None)
+    if version is None:
+        return []
+    end = version.source.index if version.source else turn.index - 1
+    if not witnessed_all(turn, character, 0, end):
+        return []
+    sentences = _sentences(version.text)
+    return _entries(version, sentences, range(len(sentences)))
+
+
+def profile_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
+    """Return the sections of the character's profile."""
+    version = version_before(turn, VersionedText.Kind.PROFILE, character)
+    if version is None:
+        return []
+    sections = [(label, one_line(str(version.parts.get(name) or ""))) for name, label in SECTIONS.items()]
+    lines = [f"{label}: {text}" for label, text in sections if text]
+    return _entries(version, lines or [one_line(version.text)], range(len(SECTIONS)))
+
+
+def canon_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
+    """Return the sentences of the character's canon. The last are left out first."""
+    version = version_before(turn, VersionedText.Kind.CANON, character)
+    if version is None:
+        return []
+    sentences = _sentences(version.text)
+    return _entries(version, sentences, range(0, -len(sentences), -1))
+
+
+def version_before(turn: UserTurn, kind: str, character: Character | None) -> VersionedText | None:
+    """Return the newest version of a text that covers only messages before the turn, or that a person wrote."""
+    versions = versions_in(turn.chat, kind).filter(character=character).exclude(state=VersionedText.State.RETIRED)
+    by_person = ~Q(edited_by="") & Q(state=VersionedText.State.CURRENT)
+    before = Q(source=None) | ~Q(source__chat=turn.chat) | Q(source__index__lt=turn.index)
+    return versions.filter(by_person | before).first()
+
+
+def _sentences(text: str) -> list[str]:
+    sentences = [one_line(part) for line in text.splitlines() for part in segment("en", line)]
+    return [sentence for sentence in sentences if sentence]
+
+
+def _entries(version: VersionedText, lines: Sequence[str], priorities: Sequence[int]) -> list[Entry]:
+    return [
+        Entry(
+            id=version.pk,
+            tier=version.kind,
+            kind=version.kind,
+            line=line,
+            priority=priority,
+            score=0.0,
+            why="always included",
+            source_message=version.source_id,
+            by_person=bool(version.edited_by),
+        )
+        for line, priority in zip(lines, priorities, strict=False)
+        if line
+    ]

@@ -1,0 +1,1 @@
+"""Settings of the prompt: modes, budgets, and places and templates of the slots."""

@@ -1,0 +1,54 @@
+"""Form of the injection settings: general ones, and those of each slot with its statistics."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from django import forms
+
+from apps.extraction.settings.forms import SettingsForm
+from apps.extraction.settings.inheritance import SettingValue, Source, setting_value
+from apps.injection.models import SlotStatistics
+from apps.injection.settings.schema import GENERAL, SETTINGS, SLOT_FIELDS
+from apps.injection.slots.definitions import ALL_SLOTS, Slot
+
+Row = tuple[forms.BoundField, SettingValue]
+
+
+@dataclass(frozen=True)
+class SlotRows:
+    """A slot with its fields, and the statistics of the chat's last prompt, if any."""
+
+    slot: Slot
+    rows: list[Row]
+    statistics: SlotStatistics | None
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether the slot is shown unfolded: a setting of it was set here or has errors."""
+        return any(setting.is_own or field.errors for field, setting in self.rows)
+
+
+class InjectionSettingsForm(SettingsForm):
+    """Form with a field for every injection setting."""
+
+    types = {name: setting.kind for name, setting in SETTINGS.items()}
+    metadata = {
+        name: {"label": setting.label, "help": setting.help, **setting.limits} for name, setting in SETTINGS.items()
+    }
+
+    def general(self) -> list[Row]:
+        return self._rows(GENERAL)
+
+    def slots(self, statistics: Mapping[str, SlotStatistics]) -> Iterator[SlotRows]:
+        """Yield the slots in the order of the prompt."""
+        for slot in ALL_SLOTS:
+            rows = self._rows(f"{slot.name}_{field}" for field in SLOT_FIELDS)
+            yield SlotRows(slot, rows, statistics.get(slot.name))
+
+    def _rows(self, names: Iterable[str]) -> list[Row]:
+        return [(self[name], self.values[name]) for name in names]
+
+
+def injection_setting_values(sources: Sequence[Source]) -> dict[str, SettingValue]:
+    """Return the value of each setting in the last of ``sources``."""
+    return {name: setting_value(name, setting.default, "default", sources) for name, setting in SETTINGS.items()}

@@ -1,0 +1,60 @@
+"""Injection settings of users, characters and chats, and the plan of a prompt that follows from them."""
+
+from typing import Any
+
+from apps.chats.models import Character, Chat
+from apps.common.scoping import Owner
+from apps.extraction.settings.stores import SettingsStore
+from apps.injection.models import InjectionSettings
+from apps.injection.settings.schema import SCHEMA_VERSION, SETTINGS, SIMPLE, Settings, resolve, validate
+from apps.injection.slots.allocation import divided, tuned
+from apps.injection.slots.definitions import SLOTS
+from apps.injection.slots.plan import Plan
+from apps.injection.slots.turn_class import adapted_budgets
+from apps.injection.statistics import demands_of
+from apps.llm.queries import generation_connection
+from apps.llm.tokens import token_counter
+
+INJECTION_SETTINGS = SettingsStore(InjectionSettings, SETTINGS, validate, SCHEMA_VERSION)
+
+
+def settings_of(chat: Chat) -> Settings:
+    """Return the settings that apply to a chat, from defaults, its owner, its character and itself."""
+    return resolve(INJECTION_SETTINGS.documents(chat.owner_id, chat.character_id, chat))
+
+
+def settings_of_owner(owner: Owner, character: Character | None = None) -> Settings:
+    """Return the settings that apply to all chats of an owner, or of one of their characters."""
+    return resolve(INJECTION_SETTINGS.documents(owner, character))
+
+
+def plan_for(
+    chat: Chat, character: Character | None, turn_class: str, settings: Settings, context_tokens: int | None = None
+) -> Plan:
+    """Return the plan of a prompt of the chat for a turn of this class."""
+    connection = generation_connection(chat.owner_id)
+    return Plan(
+        slots=settings.slots,
+        budgets=budgets_of(chat, settings, turn_class),
+        names={"char": character.name if character else chat.title, "user": chat.user_name},
+        count=token_counter(connection.model if connection else ""),
+        context_tokens=context_tokens,
+    )
+
+
+def budgets_of(chat: Chat, settings: Settings, turn_class: str) -> dict[str, int]:
+    """Return the budgets of the slots in tokens by name, before they are fitted into the context."""
+    simple = settings.mode == SIMPLE
+    budgets = {slot.name: settings.slots[slot.name].budget for slot in SLOTS}
+    budgets |= divided(settings.total_budget) if simple else {}
+    if settings.auto_tune:
+        defaults = {slot.name: slot.budget for slot in SLOTS}
+        budgets = tuned(budgets, defaults, demands_of(chat), settings.total_budget if simple else None)
+    if settings.adaptive:
+        budgets = adapted_budgets(turn_class, budgets)
+    return budgets
+
+
+def on_characters_merged(*, character: Character, into: Character, **kwargs: Any) -> None:
+    """Receive ``characters_merged``: move the settings of ``character`` if ``into`` has none of its own."""
+    INJECTION_SETTINGS.move(character, into)

@@ -1,0 +1,58 @@
+"""How many tokens the slots of a chat needed and got: statistics for pages, and demands for tuning."""
+
+from collections.abc import Iterable
+
+from django.db import connection
+from django.utils import timezone
+
+from apps.chats.models import Chat
+from apps.common.ids import uuid7
+from apps.injection.models import SlotStatistics
+from apps.injection.prompts.filled_slots import FilledSlot
+
+# One statement: of two prompts at once, neither loses what the other needed. Rows are written in the order of their
+# names, so that two such statements can't deadlock.
+_RECORD = """
+INSERT INTO injection_slotstatistics
+    (id, owner_id, chat_id, slot, tokens, full_tokens, trimmed, budget, high_water, updated_at)
+SELECT id, %(owner)s, %(chat)s, slot, tokens, full_tokens, trimmed, budget, full_tokens, %(now)s
+FROM unnest(
+    %(ids)s::uuid[], %(slots)s::text[], %(tokens)s::int[], %(full)s::int[], %(trimmed)s::int[], %(budgets)s::int[]
+) AS new (id, slot, tokens, full_tokens, trimmed, budget)
+ORDER BY slot
+ON CONFLICT (chat_id, slot) DO UPDATE SET
+    tokens = excluded.tokens, full_tokens = excluded.full_tokens, trimmed = excluded.trimmed,
+    budget = excluded.budget, updated_at = excluded.updated_at,
+    high_water = greatest(injection_slotstatistics.high_water, excluded.high_water)
+"""
+
+
+def record(chat: Chat, filled: Iterable[FilledSlot]) -> None:
+    """Record what the slots of a prompt needed and got."""
+    rows = list(filled)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _RECORD,
+            {
+                "owner": chat.owner_id,
+                "chat": chat.pk,
+                "now": timezone.now(),
+                "ids": [uuid7() for _ in rows],
+                "slots": [row.slot.name for row in rows],
+                "tokens": [row.tokens for row in rows],
+                "full": [row.full_tokens for row in rows],
+                "trimmed": [row.trimmed for row in rows],
+                "budgets": [row.budget for row in rows],
+            },
+        )
+
+
+def statistics_of(chat: Chat) -> dict[str, SlotStatistics]:
+    """Return the statistics of the chat's last prompt by slot name."""
+    return {row.slot: row for row in SlotStatistics.objects.for_owner(chat.owner_id).filter(chat=chat)}
+
+
+def demands_of(chat: Chat) -> dict[str, int]:
+    """Return the highest number of tokens that each slot of the chat has needed."""
+    rows = SlotStatistics.objects.for_owner(chat.owner_id).filter(chat=chat)
+    return dict(rows.values_list("slot", "high_water"))

@@ -1,0 +1,67 @@
+"""The settings of the prompt in a browser: the live preview, a phone's width, and accessibility."""
+
+import re
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from apps.injection.prompts.assembly import assemble
+from apps.injection.settings.stores import INJECTION_SETTINGS
+from tests.conftest import missing
+from tests.e2e.test_accessibility import AXE, DESK, PHONE, violations_on
+from tests.factories import UserFactory, make_character, make_chat, make_memory
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def chat(transactional_db):
+    alice = UserFactory()
+    chat = make_chat(alice, "Hello.", "Good morning.", "Where is the key?", character=make_character(alice))
+    for number in range(6):
+        make_memory(chat, f"Fact {number}: the road to the coast has {number} milestones.")
+    INJECTION_SETTINGS.change(alice, {"long_term_budget": 60}, chat=chat)
+    assemble(chat, text=None, character=None, context_tokens=8000, with_history=False)
+    return chat
+
+
+@pytest.fixture
+def signed_in(chat, page: Page, live_server: LiveServer) -> Page:
+    client = Client()
+    client.force_login(chat.owner)
+    session = client.cookies[settings.SESSION_COOKIE_NAME].value
+    page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": live_server.url}])
+    return page
+
+
+def test_the_preview_follows_the_form_and_nothing_is_saved(chat, signed_in: Page) -> None:
+    signed_in.goto(f"/chats/{chat.pk}/prompt-settings/")
+    preview = signed_in.locator("#prompt-preview")
+    expect(preview).to_contain_text("of 72 tokens")  # 60, weighted for a dialogue
+    signed_in.get_by_label("Follow the turn").select_option("off")
+    expect(preview).to_contain_text("of 60 tokens")
+    signed_in.get_by_role("button", name="Save").last.click()
+    expect(signed_in.locator("body")).to_contain_text("Saved. Applies from the next prompt.")
+    assert INJECTION_SETTINGS.stored(chat.owner, chat=chat) == {"long_term_budget": 60, "adaptive": False}
+
+
+def test_the_pages_fit_a_phone_and_have_no_violation(chat, signed_in: Page, tmp_path) -> None:
+    if not AXE.exists():
+        missing("axe-core is not installed (npm ci).")
+    signed_in.add_init_script(path=AXE)
+    paths = [
+        "/settings/prompt/",
+        f"/characters/{chat.character_id}/prompt-settings/",
+        f"/chats/{chat.pk}/prompt-settings/",
+    ]
+    for path in paths:
+        assert list(violations_on(signed_in, path)) == []
+        for size, scheme in ((PHONE, "light"), (PHONE, "dark"), (DESK, "light"), (DESK, "dark")):
+            signed_in.set_viewport_size(size)
+            signed_in.emulate_media(color_scheme=scheme)
+            assert signed_in.evaluate("document.documentElement.scrollWidth") <= size["width"]
+            name = re.sub(r"\W+", "-", path)
+            signed_in.screenshot(path=tmp_path / f"{name}{size['width']}-{scheme}.png", full_page=False)
