@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
 
+from apps.chats.change_log import PAGE_BYTES
 from apps.chats.dates import timestamp
 from apps.chats.formats.layout import dump
 from apps.chats.locking import Guard
@@ -47,12 +48,16 @@ class SettingsConflict(Conflict):
 
     @classmethod
     def for_keys(cls, current: Settings, keys: Iterable[str], known_rev: int | None) -> Self:
-        """Return a conflict over ``keys``, with the changes since ``known_rev`` if the log still has all of them."""
+        """Return a conflict over ``keys``, with the changes since ``known_rev`` if the log still has all of them.
+
+        Changes larger than PAGE_BYTES are left out, and ``reread`` says so.
+        """
         state: dict[str, Any] = {"current_integrity": str(current.integrity), "current_rev": current.rev}
         state["conflicts"] = [{"key": key, "theirs": current.values.get(key)} for key in sorted(keys)]
         changes = None if known_rev is None else _changes_since(current, known_rev)
         if changes is not None:
-            state["changes"] = changes
+            fits = len(dump(changes).encode()) <= PAGE_BYTES
+            state |= {"changes": changes} if fits else {"reread": True}
         return cls("The settings were changed elsewhere in the meantime. Apply the changes and try again.", **state)
 
 
@@ -158,20 +163,27 @@ def _check_rebase(current: Settings, keys: list[str], guard: Guard) -> None:
 
 
 def _changes_since(current: Settings, rev: int) -> list[dict[str, Any]] | None:
-    """Return the changes after ``rev`` with the current values, or None if the log no longer has all of them."""
+    """Return the changes after ``rev``, or None if the log no longer has all of them.
+
+    A key stands in the last change that names it, with its current value.
+    """
     entries = list(SettingsChange.objects.for_owner(current.owner_id).filter(rev__gt=rev).order_by("rev"))
     if len(entries) != current.rev - rev:
         return None
+    last_rev = {key: entry.rev for entry in entries for key in entry.keys}
     return [
-        {
-            "rev": entry.rev,
-            "integrity": str(entry.integrity),
-            "at": timestamp(entry.at),
-            "settings": {key: current.values[key] for key in entry.keys if key in current.values},
-            "deleted": [key for key in entry.keys if key not in current.values],
-        }
-        for entry in entries
+        _change_document(entry, current, [key for key in entry.keys if last_rev[key] == entry.rev]) for entry in entries
     ]
+
+
+def _change_document(change: SettingsChange, current: Settings, keys: Iterable[str]) -> dict[str, Any]:
+    return {
+        "rev": change.rev,
+        "integrity": str(change.integrity),
+        "at": timestamp(change.at),
+        "settings": {key: current.values[key] for key in keys if key in current.values},
+        "deleted": [key for key in keys if key not in current.values],
+    }
 
 
 def _check_sizes(after: dict[str, Any], changed: Iterable[str]) -> None:

@@ -10,6 +10,7 @@ from django.db import connection
 from rest_framework.test import APIClient
 
 from apps.accounts.models import User
+from apps.sync import settings_documents
 from apps.sync.models import SettingsChange, SettingsSnapshot
 from tests.contract.conftest import client_of
 
@@ -71,10 +72,24 @@ def test_the_same_key_is_a_conflict_that_tells_theirs(alice: APIClient, start: s
     assert (problem["current_integrity"], problem["current_rev"]) == (now["integrity"], 3)
     assert [(change["rev"], change["settings"], change["deleted"]) for change in problem["changes"]] == [
         (1, {"volume": 1}, []),
-        (2, {}, ["gone"]),
+        (2, {}, []),
         (3, {}, ["gone"]),
     ]
     assert read(alice)["settings"] == {"volume": 1}
+
+
+def test_a_conflict_tells_a_key_once_and_is_bounded(
+    alice: APIClient, start: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = start
+    for number in range(20):
+        now = merge(alice, now, {"notes": f"{number} {'x' * 5000}"}).json()["integrity"]
+    reply = merge(alice, start, {"mine": 1})
+    assert (reply.status_code, len(reply.json()["changes"])) == (409, 20)
+    assert len(reply.content) < 12_000
+    monkeypatch.setattr(settings_documents, "PAGE_BYTES", 5000)
+    problem = merge(alice, start, {"mine": 1}).json()
+    assert ("changes" in problem, problem["reread"]) == (False, True)
 
 
 @pytest.mark.parametrize("envelope", [{}, {"on_conflict": "fail"}])
