@@ -78,6 +78,7 @@ INSTALLED_APPS = [
     "apps.builtin",
     "apps.sync",
     "apps.injection",
+    "apps.replies",
     "apps.evaluation",
     "apps.moderation",
     "apps.launcher",

@@ -38,16 +38,23 @@ class Prompt:
 
 
 def assemble(
-    chat: Chat, *, text: str | None, character: Character | None, context_tokens: int, with_history: bool
+    chat: Chat,
+    *,
+    text: str | None,
+    character: Character | None,
+    context_tokens: int,
+    with_history: bool,
+    leave_trace: bool = True,
 ) -> Prompt:
     """Return the prompt for the turn that ``find_turn`` returns, and store the recall of a sent turn.
 
-    The prompt has at most ``context_tokens`` tokens. Raise Invalid if the turn alone has more.
+    The prompt has at most ``context_tokens`` tokens. Without ``leave_trace`` nothing is stored.
+    Raise Invalid if the turn alone has more.
     """
     turn = find_turn(chat, text)
     turn_class = classify(turn.text)
     budgets = slot_budgets(turn_class, context_tokens)
-    recall, slots = _recalled_slots(turn, character or chat.character, budgets)
+    recall, slots = _recalled_slots(turn, character or chat.character, budgets, leave_trace=leave_trace)
     tokens = sum(filled.tokens for filled in slots)
     if not with_history:
         return Prompt(slots, recall, None, tokens, turn_class)
@@ -64,7 +71,7 @@ def slot_budgets(turn_class: str, context_tokens: int) -> dict[str, int]:
 
 
 def _recalled_slots(
-    turn: UserTurn, character: Character | None, budgets: Mapping[str, int]
+    turn: UserTurn, character: Character | None, budgets: Mapping[str, int], *, leave_trace: bool
 ) -> tuple[Recall | None, list[FilledSlot]]:
     """Return the recall of the turn, or None, and the slots filled with it.
 
@@ -73,14 +80,15 @@ def _recalled_slots(
     """
     stored = _stored_recall(turn)
     if stored is not None and stored.edited:
-        return _reuse(stored, budgets)
+        return _reuse(stored, budgets, leave_trace=leave_trace)
     try:
         retrieved = retrieve(turn, character, budgets)
     except (EmbeddingUnavailable, OperationalError):
-        return _reuse(stored, budgets)
-    recall = unstored_recall(retrieved) if turn.message is None else store_recall(retrieved)
+        return _reuse(stored, budgets, leave_trace=leave_trace)
+    is_stored = turn.message is not None and leave_trace
+    recall = store_recall(retrieved) if is_stored else unstored_recall(retrieved)
     if recall.edited:  # the user edited the recall during retrieval
-        return _reuse(recall, budgets)
+        return _reuse(recall, budgets, leave_trace=leave_trace)
     return (recall if recall.text else None), slots_of_entries(retrieved.fitted, budgets)
 
 
@@ -90,6 +98,8 @@ def _stored_recall(turn: UserTurn) -> Recall | None:
     return recalls.filter(message=turn.message).first() if turn.message else None
 
 
-def _reuse(recall: Recall | None, budgets: Mapping[str, int]) -> tuple[Recall | None, list[FilledSlot]]:
+def _reuse(
+    recall: Recall | None, budgets: Mapping[str, int], *, leave_trace: bool
+) -> tuple[Recall | None, list[FilledSlot]]:
     slots = slots_of_text(recall.text if recall else "", budgets)
-    return (mark_reused(recall) if recall else None), slots
+    return (mark_reused(recall) if recall and leave_trace else recall), slots
