@@ -1,11 +1,16 @@
-"""Serializers of prompt previews."""
+"""Serializers of prompt previews and generations."""
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from apps.chats.serializers import OwnedCharacterField
+from apps.common.serializer_fields import StrictSerializer
 from apps.injection.api.serializers import PromptRequestSerializer, PromptSerializer, RecallSerializer, SlotSerializer
 from apps.llm.tokens import count_tokens
+from apps.replies.models import Generation
+from apps.replies.streams import state_of
 
 
 class PartSerializer(serializers.Serializer[Any]):
@@ -38,3 +43,30 @@ class PreviewSerializer(PromptSerializer):
     recall = RecallSerializer(source="memory.recall", allow_null=True)
     parts = PartSerializer(many=True)
     messages = CountedMessageSerializer(many=True)  # type: ignore[assignment]
+
+
+class ReplyRequestSerializer(StrictSerializer):
+    integrity = serializers.UUIDField(allow_null=True, default=None, help_text="A stale one is refused with 409.")
+    character = OwnedCharacterField(default=None, help_text="Who speaks; null: by mention, or in turn.")
+    mode = serializers.ChoiceField(choices=Generation.Mode.choices, default=Generation.Mode.REPLY)
+
+
+class GenerationSerializer(serializers.Serializer[Generation]):
+    id = serializers.UUIDField(source="pk")
+    chat = serializers.UUIDField(source="chat_id")
+    message = serializers.UUIDField(
+        source="message_id", allow_null=True, help_text="Null before the first text, and for an impersonation."
+    )
+    mode = serializers.ChoiceField(choices=Generation.Mode.choices)
+    state = serializers.SerializerMethodField()
+    text = serializers.CharField(help_text="What the model has said so far.")
+    error = serializers.CharField()
+    usage = serializers.DictField(child=serializers.IntegerField())
+
+    @extend_schema_field(serializers.ChoiceField(choices=["queued", "running", "succeeded", "stopped", "failed"]))
+    def get_state(self, generation: Generation) -> str:
+        return state_of(generation)
+
+
+class RequestedGenerationSerializer(serializers.Serializer[Any]):
+    generation = GenerationSerializer()

@@ -1,17 +1,33 @@
-"""API of prompt previews."""
+"""API of prompt previews and generations."""
 
 from uuid import UUID
 
-from drf_spectacular.utils import extend_schema
+from django.core.handlers.asgi import ASGIRequest
+from django.http import StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from apps.chats.locking import Guard
 from apps.chats.queries import access_chat
 from apps.common.serializer_fields import read_body
+from apps.common.strict_json import CompactJSONRenderer
 from apps.injection.api.serializers import recall_context
-from apps.replies.api.serializers import PreviewRequestSerializer, PreviewSerializer
+from apps.replies import operations
+from apps.replies.api.serializers import (
+    GenerationSerializer,
+    PreviewRequestSerializer,
+    PreviewSerializer,
+    ReplyRequestSerializer,
+    RequestedGenerationSerializer,
+)
 from apps.replies.prompts.assembly import assemble_whole
+from apps.replies.queries import access_generation
+from apps.replies.streams import events_since, stream
+from apps.sync.api.events import EventStreamRenderer
 
 
 class PromptPreviewView(APIView):
@@ -29,3 +45,17 @@ class PromptPreviewView(APIView):
         )
         recalls = [prompt.memory.recall] if prompt.memory.recall else []
         return Response(PreviewSerializer(prompt, context=recall_context(request.user, recalls)).data)
+
+
+class ReplyView(APIView):
+    @extend_schema(request=ReplyRequestSerializer, responses={202: RequestedGenerationSerializer})
+    def post(self, request: Request, chat_id: UUID) -> Response:
+        """Request a reply of the connected model. It is stored in the chat while it comes."""
+        access_chat(request.user, chat_id)
+        values = read_body(ReplyRequestSerializer, request)
+        guard = Guard(integrity=values.pop("integrity"), optional=True)
+        generation = operations.request_generation(request.user, chat_id, guard=guard, **values)
+        follow = stream(generation.owner_id, generation.pk, position) if is_async else None
+        body = follow or [events_since(generation, position)]
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingHttpResponse(body, content_type="text/event-stream", headers=headers)
