@@ -1,12 +1,13 @@
 """Generations: replies of a model, with the text received so far."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db import models
 
 from apps.chats.models import Character, Chat, Message
 from apps.common.fields import OrderedJSONField
-from apps.common.jobs import ACTIVE_STATES, Job
+from apps.common.jobs import ACTIVE_STATES, Job, JobQuerySet
+from apps.common.scoping import OwnedManager
 
 
 class Generation(Job):
@@ -34,6 +35,8 @@ class Generation(Job):
     stored_text = models.TextField(blank=True, default="", help_text="Last written to the message.")
     settled = models.BooleanField(default=False, help_text="It has ended, and its message has all of its text.")
     usage = OrderedJSONField(default=dict, blank=True)
+
+    objects: Any = OwnedManager.from_queryset(JobQuerySet)()
 
     class Meta:
         constraints = [

@@ -62,6 +62,7 @@ async def stream(owner: Owner, generation_id: UUID, position: int) -> AsyncItera
 
 def _read(owner: Owner, generation_id: UUID) -> Generation | None:
     try:
-        return Generation.objects.for_owner(owner).filter(pk=generation_id).first()
+        generation: Generation | None = Generation.objects.for_owner(owner).filter(pk=generation_id).first()
+        return generation
     finally:
         connections.close_all()

@@ -55,7 +55,45 @@ class ReplyView(APIView):
         values = read_body(ReplyRequestSerializer, request)
         guard = Guard(integrity=values.pop("integrity"), optional=True)
         generation = operations.request_generation(request.user, chat_id, guard=guard, **values)
+        body = RequestedGenerationSerializer({"generation": generation}).data
+        return Response(body, status=status.HTTP_202_ACCEPTED)
+
+
+class GenerationView(APIView):
+    @extend_schema(responses=GenerationSerializer)
+    def get(self, request: Request, generation_id: UUID) -> Response:
+        return Response(GenerationSerializer(access_generation(request.user, generation_id)).data)
+
+
+class StopView(APIView):
+    @extend_schema(request=None, responses=GenerationSerializer)
+    def post(self, request: Request, generation_id: UUID) -> Response:
+        """Stop a reply that has not ended. Its text is kept, and its swipe marked as partial."""
+        generation = operations.stop_generation(access_generation(request.user, generation_id))
+        return Response(GenerationSerializer(generation).data)
+
+
+class GenerationEventsView(APIView):
+    renderer_classes = [CompactJSONRenderer, EventStreamRenderer]
+
+    @extend_schema(
+        parameters=[OpenApiParameter("Last-Event-ID", OpenApiTypes.INT, OpenApiParameter.HEADER)],
+        responses={(200, "text/event-stream"): OpenApiTypes.STR},
+    )
+    def get(self, request: Request, generation_id: UUID) -> StreamingHttpResponse:
+        """Stream the text of a reply as it comes.
+
+        `event: delta` has `{"text"}`, which follows the text so far; `event: done` and `event: error` end the stream,
+        with `{"state", "text", "message", "error"}` and the whole text. The id of an event is the number of characters
+        up to its end; `Last-Event-ID` continues there.
+        """
+        generation = access_generation(request.user, generation_id)
+        last_id = request.headers.get("Last-Event-ID", "")
+        position = int(last_id) if last_id.isascii() and last_id.isdigit() and len(last_id) < 10 else 0
+        is_async = isinstance(request._request, ASGIRequest)
         follow = stream(generation.owner_id, generation.pk, position) if is_async else None
-        body = follow or [events_since(generation, position)]
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingHttpResponse(body, content_type="text/event-stream", headers=headers)
+        return StreamingHttpResponse(
+            follow or [events_since(generation, position)],
+            content_type="text/event-stream",
+            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+        )
