@@ -36,7 +36,7 @@ class Generation(Job):
     settled = models.BooleanField(default=False, help_text="It has ended, and its message has all of its text.")
     usage = OrderedJSONField(default=dict, blank=True)
 
-    objects: Any = OwnedManager.from_queryset(JobQuerySet)()
+    objects: ClassVar[Any] = OwnedManager.from_queryset(JobQuerySet)()
 
     class Meta:
         constraints = [
