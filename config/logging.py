@@ -20,6 +20,7 @@ ROUTINE_TASKS = {
     "apps.extraction.tasks.sweep_chats",
     "apps.extraction.tasks.sweep_jobs",
     "apps.extraction.tasks.sweep_runs",
+    "apps.replies.tasks.sweep_generations",
 }
 
 # Paths of health probes. Their requests, one every few seconds, are not logged.

@@ -78,6 +78,7 @@ INSTALLED_APPS = [
     "apps.builtin",
     "apps.sync",
     "apps.injection",
+    "apps.replies",
     "apps.evaluation",
     "apps.moderation",
     "apps.launcher",
@@ -273,8 +274,8 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 # interactive: what a user waits for, at most seconds long; extraction and indexing: jobs, in time slices; scheduled:
-# sweeps and what they start. Each has workers of its own.
-QUEUES = ("interactive", "extraction", "indexing", "scheduled")
+# sweeps and what they start; replies: replies of models, which may take minutes. Each has workers of its own.
+QUEUES = ("interactive", "extraction", "indexing", "scheduled", "replies")
 CELERY_TASK_DEFAULT_QUEUE = "scheduled"
 CELERY_TASK_QUEUES = [Queue(name, no_declare=True) for name in QUEUES]  # created by a migration
 CELERY_TASK_ROUTES = {
@@ -284,6 +285,7 @@ CELERY_TASK_ROUTES = {
     "apps.chats.tasks.run_import_job": {"queue": "indexing"},
     "apps.extraction.tasks.run_reembedding": {"queue": "indexing"},
     "apps.extraction.tasks.index_chat": {"queue": "indexing"},
+    "apps.replies.tasks.run_generation": {"queue": "replies"},
 }
 CELERY_TASK_TIME_LIMIT = CELERY_VISIBILITY_TIMEOUT - 60
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
@@ -299,6 +301,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-jobs": {"task": "apps.extraction.tasks.sweep_jobs", "schedule": 30.0},
     "sweep-chats": {"task": "apps.extraction.tasks.sweep_chats", "schedule": 300.0},
     "sweep-imports": {"task": "apps.chats.tasks.sweep_import_jobs", "schedule": 60.0},
+    "sweep-generations": {"task": "apps.replies.tasks.sweep_generations", "schedule": 30.0},
     "sweep-idempotency-records": {"task": "apps.sync.tasks.sweep_idempotency_records", "schedule": 3600.0},
     "trim-chat-logs": {"task": "apps.chats.tasks.trim_change_logs", "schedule": 3600.0},
     "purge-old-chats": {"task": "apps.chats.tasks.purge_old_chats", "schedule": 3600.0},

@@ -6,6 +6,7 @@ from typing import Any, Literal, Protocol, TypedDict
 
 from apps.common.problems import Problem, ProblemType
 
+Listener = Callable[[str], None]  # called about once a second with the text of the reply so far
 Watch = Callable[[], None]  # called about once a second during a call; raises to abort it
 Profile = Literal["A", "B"]  # A: small local models, B: hosted ones
 
@@ -23,6 +24,7 @@ class GenerationRequest:
 
     ``messages`` is the prompt. ``task`` and ``material``, the data that the prompt was rendered from, are for
     backends that work without a language model. ``temperature`` is 0 where replies are parsed: the likeliest one.
+    ``top_p`` and ``stop``, the texts that end a reply, are sent if set.
     ``less_reasoning`` is set if an earlier reply was cut off: thoughts count towards the limit of tokens.
     """
 
@@ -32,6 +34,8 @@ class GenerationRequest:
     max_tokens: int = 1000
     temperature: float = 0.0
     less_reasoning: bool = False
+    top_p: float | None = None
+    stop: Sequence[str] = ()
 
     def reasoning_effort(self, usual: str) -> str:
         """Return the effort to ask for, given that of the connection, "" for the server's own."""

@@ -35,6 +35,7 @@ from apps.injection.models import Recall
 from apps.llm.operations import create_connection
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Question, Relationship, Scene, VersionedText
 from apps.memories.operations.entities import get_or_create_entity
+from apps.replies.models import Generation
 from tests.chats.cards_made import png
 from tests.contract.conftest import client_of
 from tests.contract.test_sync import parsed_message
@@ -45,7 +46,7 @@ ELSEWHERE = ("admin/", "accounts/", "static/")
 BIN_ROUTES = ("chats/<uuid:chat_id>/restore/", "chats/<uuid:chat_id>/purge/")
 OF_CHAT = (
     "chat_id", "message_id", "memory_id", "run_id", "participant_id", "scene_id", "arc_id", "knowledge_id", "entry_id",
-    "word_id", "found_scene_id", "version_id", "image_key",
+    "word_id", "found_scene_id", "version_id", "image_key", "generation_id",
 )  # fmt: skip
 TASK = "<slug:task>"  # names a task of ours, of which everybody has a template
 # The name of an action on chats, which the body names, and the id of an action that is kept in one's own session.
@@ -133,6 +134,7 @@ def things_of_alice() -> dict[str, Any]:
         "avatar_id": avatar.pk,
         "image_key": add_image(alice, chat.pk, png()).key,
         "index": 0,
+        "generation_id": Generation.objects.create(owner_id=alice.pk, chat=chat).pk,
         "rev": Chat.objects.for_owner(alice).get(pk=chat.pk).rev,
         "arc_id": Arc.objects.create(**told, text="Find the key.").pk,
         "knowledge_id": knowledge.pk,

@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.RunSQL(  # publishers need them to exist
-            "SELECT pgmq.create(name) FROM unnest(ARRAY['interactive', 'extraction', 'indexing', 'scheduled']) AS name",
+            "SELECT pgmq.create(name) FROM unnest(ARRAY['interactive', 'extraction', 'indexing', 'scheduled', 'replies']) AS name",
             migrations.RunSQL.noop,
         ),
     ]

@@ -15,6 +15,7 @@ from apps.llm.generation import (
     Completion,
     GenerationFailed,
     GenerationRequest,
+    Listener,
     Misconfigured,
     Profile,
     Watch,
@@ -71,12 +72,23 @@ class ConnectedBackend:
         self.context_tokens: int = connection.context_tokens
         self.profile: Profile = "A" if connection.backend == Connection.Backend.OLLAMA else "B"
 
-    def generate(self, request: GenerationRequest, watch: Watch = unwatched) -> Completion:
-        """Return the model's reply. Raise GenerationFailed, and any exception of ``watch``."""
+    def generate(
+        self, request: GenerationRequest, watch: Watch = unwatched, listener: Listener | None = None
+    ) -> Completion:
+        """Return the model's reply. Raise GenerationFailed, and any exception of ``watch`` and ``listener``.
+
+        ``listener`` gets the text so far about once a second.
+        """
         check_limit(self._connection.owner_id)
         attempts: list[Reply] = []
+
+        def watch_and_tell() -> None:
+            watch()
+            if listener and attempts:
+                listener(attempts[-1].text)
+
         try:
-            self._call(request, watch, attempts)
+            self._call(request, watch_and_tell, attempts)
         except GenerationFailed as failure:
             attach_partial_reply(failure, [reply.completion(request) for reply in attempts])
             raise

@@ -44,11 +44,15 @@ class Ollama:
         messages = [
             {"role": message["role"], "content": storable_text(message["content"])} for message in request.messages
         ]
-        options = {
+        options: dict[str, Any] = {
             "num_ctx": self._context_tokens,
             "num_predict": request.max_tokens,
             "temperature": request.temperature,
         }
+        if request.top_p is not None:
+            options["top_p"] = request.top_p
+        if request.stop:
+            options["stop"] = list(request.stop)
         body: dict[str, Any] = {"model": model, "messages": messages, "stream": stream, "options": options}
         if effort := request.reasoning_effort(self._reasoning_effort):
             body["think"] = False if effort == "none" else effort

@@ -69,6 +69,10 @@ class OpenAICompatible:
         """Return the fields of the body besides model, messages and stream."""
         limit = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
         options: dict[str, Any] = {limit: request.max_tokens, "temperature": request.temperature}
+        if request.top_p is not None:
+            options["top_p"] = request.top_p
+        if request.stop:
+            options["stop"] = list(request.stop)
         if stream:
             options["stream_options"] = {"include_usage": True}
         if effort := request.reasoning_effort(self._reasoning_effort):

@@ -84,6 +84,11 @@ class Reply:
         if delta.completion_tokens is not None:
             self.completion_tokens = delta.completion_tokens
 
+    @property
+    def text(self) -> str:
+        """Return the text received so far, without reasoning."""
+        return split_thinking(storable_text("".join(self.texts))[:MAX_CHARACTERS]).reply
+
     def completion(self, request: GenerationRequest) -> Completion:
         """Return the reply with its reasoning separated. Tokens that the server didn't count are counted here."""
         received = storable_text("".join(self.texts))[:MAX_CHARACTERS]

@@ -89,7 +89,7 @@ def worker(queue: str) -> Service:
 
 def concurrency(queue: str) -> int:
     """Return how many tasks the worker of a queue executes at once."""
-    return settings.WORKER_CONCURRENCY if queue in ("interactive", "extraction") else 1
+    return settings.WORKER_CONCURRENCY if queue in ("interactive", "extraction", "replies") else 1
 
 
 def beat() -> Service:

@@ -1,0 +1,1 @@
+"""API of prompt previews and generations."""

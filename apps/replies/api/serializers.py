@@ -1,0 +1,71 @@
+"""Serializers of prompt previews and generations."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from apps.chats.serializers import OwnedCharacterField
+from apps.common.serializer_fields import StrictSerializer
+from apps.injection.api.serializers import PromptRequestSerializer, PromptSerializer, RecallSerializer, SlotSerializer
+from apps.replies.models import Generation
+from apps.replies.streams import state_of
+
+
+class PartSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    role = serializers.CharField()
+    text = serializers.CharField()
+    tokens = serializers.IntegerField()
+
+
+class CountedMessageSerializer(serializers.Serializer[Any]):
+    role = serializers.CharField()
+    content = serializers.CharField()
+    tokens = serializers.IntegerField()
+
+
+class PreviewRequestSerializer(PromptRequestSerializer):
+    """As of a prompt. ``history`` has no effect: a preview always has the conversation."""
+
+
+class PreviewSerializer(PromptSerializer):
+    """The whole prompt as a model gets it."""
+
+    slots = SlotSerializer(many=True)
+    unified = serializers.CharField(source="memory.unified", allow_null=True)
+    macros = serializers.DictField(source="memory.macros", child=serializers.CharField())  # type: ignore[assignment]
+    turn_class = serializers.CharField(source="memory.turn_class")  # type: ignore[assignment]
+    recall = RecallSerializer(source="memory.recall", allow_null=True)
+    parts = PartSerializer(many=True)
+    messages = CountedMessageSerializer(source="counted_messages", many=True)  # type: ignore[assignment]
+    stable_tokens = serializers.IntegerField(
+        source="memory.stable_tokens", help_text="Tokens of memory at the beginning that are as in the last prompt."
+    )
+
+
+class ReplyRequestSerializer(StrictSerializer):
+    integrity = serializers.UUIDField(allow_null=True, default=None, help_text="A stale one is refused with 409.")
+    character = OwnedCharacterField(default=None, help_text="Who speaks; null: by mention, or in turn.")
+    mode = serializers.ChoiceField(choices=Generation.Mode.choices, default=Generation.Mode.REPLY)
+
+
+class GenerationSerializer(serializers.Serializer[Generation]):
+    id = serializers.UUIDField(source="pk")
+    chat = serializers.UUIDField(source="chat_id")
+    message = serializers.UUIDField(
+        source="message_id", allow_null=True, help_text="Null before the first text, and for an impersonation."
+    )
+    mode = serializers.ChoiceField(choices=Generation.Mode.choices)
+    state = serializers.SerializerMethodField()
+    text = serializers.CharField(help_text="What the model has said so far.")
+    error = serializers.CharField()
+    usage = serializers.DictField(child=serializers.IntegerField())
+
+    @extend_schema_field(serializers.ChoiceField(choices=["queued", "running", "succeeded", "stopped", "failed"]))
+    def get_state(self, generation: Generation) -> str:
+        return state_of(generation)
+
+
+class RequestedGenerationSerializer(serializers.Serializer[Any]):
+    generation = GenerationSerializer()

@@ -1,0 +1,13 @@
+"""URL patterns of prompt previews and generations under ``/api/v1/``."""
+
+from django.urls import path
+
+from apps.replies.api import views
+
+urlpatterns = [
+    path("chats/<uuid:chat_id>/prompt/preview/", views.PromptPreviewView.as_view(), name="api-prompt-preview"),
+    path("chats/<uuid:chat_id>/reply/", views.ReplyView.as_view(), name="api-reply"),
+    path("generations/<uuid:generation_id>/", views.GenerationView.as_view(), name="api-generation"),
+    path("generations/<uuid:generation_id>/events/", views.GenerationEventsView.as_view(), name="api-reply-events"),
+    path("generations/<uuid:generation_id>/stop/", views.StopView.as_view(), name="api-generation-stop"),
+]

@@ -1,0 +1,99 @@
+"""API of prompt previews and generations."""
+
+from uuid import UUID
+
+from django.core.handlers.asgi import ASGIRequest
+from django.http import StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.chats.locking import Guard
+from apps.chats.queries import access_chat
+from apps.common.serializer_fields import read_body
+from apps.common.strict_json import CompactJSONRenderer
+from apps.injection.api.serializers import recall_context
+from apps.replies import operations
+from apps.replies.api.serializers import (
+    GenerationSerializer,
+    PreviewRequestSerializer,
+    PreviewSerializer,
+    ReplyRequestSerializer,
+    RequestedGenerationSerializer,
+)
+from apps.replies.prompts.assembly import assemble_whole
+from apps.replies.queries import access_generation
+from apps.replies.streams import events_since, stream
+from apps.sync.api.events import EventStreamRenderer
+
+
+class PromptPreviewView(APIView):
+    @extend_schema(request=PreviewRequestSerializer, responses=PreviewSerializer)
+    def post(self, request: Request, chat_id: UUID) -> Response:
+        """Return the whole prompt of the chat, as the model would get it. Nothing is stored."""
+        chat = access_chat(request.user, chat_id)
+        values = read_body(PreviewRequestSerializer, request)
+        prompt = assemble_whole(
+            chat,
+            text=values["text"],
+            character=values["character"],
+            context_tokens=values["context_tokens"],
+            leave_trace=False,
+        )
+        recalls = [prompt.memory.recall] if prompt.memory.recall else []
+        return Response(PreviewSerializer(prompt, context=recall_context(request.user, recalls)).data)
+
+
+class ReplyView(APIView):
+    @extend_schema(request=ReplyRequestSerializer, responses={202: RequestedGenerationSerializer})
+    def post(self, request: Request, chat_id: UUID) -> Response:
+        """Request a reply of the connected model. It is stored in the chat while it comes."""
+        access_chat(request.user, chat_id)
+        values = read_body(ReplyRequestSerializer, request)
+        guard = Guard(integrity=values.pop("integrity"), optional=True)
+        generation = operations.request_generation(request.user, chat_id, guard=guard, **values)
+        body = RequestedGenerationSerializer({"generation": generation}).data
+        return Response(body, status=status.HTTP_202_ACCEPTED)
+
+
+class GenerationView(APIView):
+    @extend_schema(responses=GenerationSerializer)
+    def get(self, request: Request, generation_id: UUID) -> Response:
+        return Response(GenerationSerializer(access_generation(request.user, generation_id)).data)
+
+
+class StopView(APIView):
+    @extend_schema(request=None, responses=GenerationSerializer)
+    def post(self, request: Request, generation_id: UUID) -> Response:
+        """Stop a reply that has not ended. Its text is kept, and its swipe marked as partial."""
+        generation = operations.stop_generation(access_generation(request.user, generation_id))
+        return Response(GenerationSerializer(generation).data)
+
+
+class GenerationEventsView(APIView):
+    renderer_classes = [CompactJSONRenderer, EventStreamRenderer]
+
+    @extend_schema(
+        parameters=[OpenApiParameter("Last-Event-ID", OpenApiTypes.INT, OpenApiParameter.HEADER)],
+        responses={(200, "text/event-stream"): OpenApiTypes.STR},
+    )
+    def get(self, request: Request, generation_id: UUID) -> StreamingHttpResponse:
+        """Stream the text of a reply as it comes.
+
+        `event: delta` has `{"text"}`, which follows the text so far; `event: done` and `event: error` end the stream,
+        with `{"state", "text", "message", "error"}` and the whole text. The id of an event is the number of characters
+        up to its end; `Last-Event-ID` continues there.
+        """
+        generation = access_generation(request.user, generation_id)
+        last_id = request.headers.get("Last-Event-ID", "")
+        position = int(last_id) if last_id.isascii() and last_id.isdigit() and len(last_id) < 10 else 0
+        is_async = isinstance(request._request, ASGIRequest)
+        follow = stream(generation.owner_id, generation.pk, position) if is_async else None
+        return StreamingHttpResponse(
+            follow or [events_since(generation, position)],
+            content_type="text/event-stream",
+            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+        )

@@ -1,0 +1,166 @@
+"""Request and stop generations, and write their text to the chat."""
+
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from celery import current_app
+from django.db import transaction
+
+from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
+from apps.chats.locking import Guard, IntegrityConflict, lock_chat
+from apps.chats.models import Character, Chat, Message
+from apps.chats.operations import Patch, append_messages, patch_messages
+from apps.common import jobs
+from apps.common.problems import Conflict, Invalid, Missing
+from apps.common.scoping import Owner
+from apps.injection.turns import visible_messages
+from apps.llm.queries import generation_connection
+from apps.replies.models import Generation
+from apps.replies.speakers import next_speaker
+
+UNCHECKED = Guard(optional=True)
+GENERATION_KEY = "generation"  # in ``extra`` of a swipe: the id of the generation that wrote it
+PARTIAL_KEY = "partial"  # in ``extra`` of a swipe: true while the text is incomplete
+RUN_TASK = "apps.replies.tasks.run_generation"
+
+
+@transaction.atomic
+def request_generation(
+    owner: Owner, chat_id: UUID, *, mode: str, character: Character | None = None, guard: Guard = UNCHECKED
+) -> Generation:
+    """Create a generation, and enqueue it on commit.
+
+    Raise IntegrityConflict, Missing, Conflict if one is under way, Invalid without a connection or if the mode needs a
+    reply at the end of the chat.
+    """
+    chat = lock_chat(owner, chat_id, guard)
+    if guard.is_stale(chat):
+        raise IntegrityConflict.for_chat(chat, guard)
+    if generation_connection(owner) is None:
+        raise Invalid("No model is connected. Connect one in the settings.")
+    if Generation.objects.for_owner(owner).filter(chat=chat).active().exists():
+        raise Conflict("A reply is being written in this chat. Wait for it, or stop it.")
+    generation = Generation(owner_id=chat.owner_id, chat=chat, mode=mode)
+    generation.speaker, generation.character = next_speaker(chat, character)
+    if mode in (Generation.Mode.SWIPE, Generation.Mode.CONTINUE):
+        generation.message = message = _last_reply(chat)
+        generation.speaker = message.name
+        generation.prefix = message.mes if mode == Generation.Mode.CONTINUE else ""
+    generation.save(force_insert=True)
+    transaction.on_commit(partial(send, generation.pk))
+    return generation
+
+
+def send(generation_id: UUID) -> None:
+    """Enqueue a message for a generation."""
+    current_app.send_task(RUN_TASK, kwargs={"generation_id": str(generation_id)}, queue="replies")
+
+
+def _last_reply(chat: Chat) -> Message:
+    """Return the last visible message. Raise Invalid if it isn't a reply."""
+    message: Message | None = visible_messages(chat).order_by("-index").first()
+    if message is None or message.is_user:
+        raise Invalid.at("/mode", "The chat doesn't end with a reply.")
+    return message
+
+
+def stop_generation(generation: Generation) -> Generation:
+    """Stop a generation, if it has not ended, and keep its text. Its worker stops within a second."""
+    generation = jobs.cancel(generation)
+    if generation.state == Generation.State.CANCELLED:
+        settle(generation)
+    return generation
+
+
+@transaction.atomic
+def settle(generation: Generation) -> None:
+    """Write the text of a generation that has ended to its message. It is marked as partial unless it succeeded."""
+    write_text(generation, is_partial=generation.state != Generation.State.SUCCEEDED)
+    _update(generation, settled=True)
+
+
+@transaction.atomic
+def write_text(generation: Generation, *, is_partial: bool) -> None:
+    """Write the text to its message, which is created with the first text.
+
+    A message that was edited or deleted in the meantime, or whose chat was deleted, stays as it is.
+    """
+    if not generation.text.strip() or generation.mode == Generation.Mode.IMPERSONATE:
+        return
+    try:
+        chat = lock_chat(generation.owner_id, generation.chat_id)
+    except Missing:
+        return
+    generation.refresh_from_db(fields=["message", "stored_text"])
+    extra = {GENERATION_KEY: str(generation.pk), PARTIAL_KEY: is_partial or None}
+    text = generation.prefix + generation.text
+    if not generation.stored_text:
+        written = _write_first(chat, generation, text, extra)
+    else:
+        written = _write_again(chat, generation, text, extra)
+    if written:
+        _update(generation, message=generation.message, stored_text=text)
+
+
+def _write_first(chat: Chat, generation: Generation, text: str, extra: dict[str, Any]) -> bool:
+    """Store the first text: append a message, add a swipe, or continue a text. Return False if its message is gone."""
+    present = {key: value for key, value in extra.items() if value is not None}
+    if generation.mode == Generation.Mode.REPLY:
+        generation.message = append_messages(
+            chat.owner_id, chat.pk, [_parsed(generation.speaker, ParsedSwipe(text, present))]
+        ).messages[0]
+        return True
+    message = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk=generation.message_id).first()
+    if message is None:
+        return False
+    if generation.mode == Generation.Mode.SWIPE:
+        patches = [
+            Patch(id=message.pk, add_swipe=ParsedSwipe(text, present)),
+            Patch(id=message.pk, swipe_id=message.swipes.count()),
+        ]
+    elif message.mes == generation.prefix:
+        patches = [Patch({"mes": text}, id=message.pk, extra=extra)]
+    else:
+        return False
+    patch_messages(chat.owner_id, chat.pk, patches, UNCHECKED)
+    return True
+
+
+def _write_again(chat: Chat, generation: Generation, text: str, extra: dict[str, Any]) -> bool:
+    """Replace the text written before, in its swipe, unless somebody changed or removed it. Keep the active swipe."""
+    message = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk=generation.message_id).first()
+    if message is None:
+        return False
+    own = (swipe for swipe in message.swipes.all() if swipe.extra.get(GENERATION_KEY) == str(generation.pk))
+    swipe = next(own, None)
+    if swipe is None or swipe.mes != generation.stored_text:
+        return False
+    pk = message.pk
+    write = Patch({"mes": text}, id=pk, extra=extra)
+    if swipe.position == message.swipe_id:
+        patches = [write]
+    else:
+        patches = [Patch(id=pk, swipe_id=swipe.position), write, Patch(id=pk, swipe_id=message.swipe_id)]
+    patch_messages(chat.owner_id, chat.pk, patches, UNCHECKED)
+    return True
+
+
+def _parsed(name: str, swipe: ParsedSwipe) -> ParsedMessage:
+    return ParsedMessage(
+        name=name,
+        is_user=False,
+        is_system=False,
+        send_date=None,
+        sent_at=None,
+        swipe_id=0,
+        swipes=(swipe,),
+        layout="",
+    )
+
+
+def _update(generation: Generation, **values: Any) -> None:
+    """Update fields of the row that don't belong to its worker."""
+    Generation.objects.for_owner(generation.owner_id).filter(pk=generation.pk).update(**values)
+    for name, value in values.items():
+        setattr(generation, name, value)

@@ -1,0 +1,147 @@
+"""Assemble the whole prompt of a chat."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from apps.chats.models import Character, Chat, Lorebook
+from apps.common.problems import Invalid
+from apps.injection.prompts.assembly import Prompt, assemble
+from apps.injection.prompts.filled_slots import FilledSlot
+from apps.injection.prompts.history import history_within, insert_slots
+from apps.injection.turns import find_turn, visible_messages_newest_first
+from apps.llm.queries import generation_connection
+from apps.llm.tokens import token_counter
+from apps.replies.prompts.lorebook import Lore, matching_lore
+from apps.replies.prompts.macros import resolve
+from apps.replies.prompts.parts import Card, Part, closing_text, opening_texts
+
+MAX_SCANNED_MESSAGES = 50
+LORE_SHARE = 4  # lore takes at most this part of the context: a quarter
+DEFAULT_NOTE_DEPTH = 4
+Counter = Callable[[str], int]
+CARD_FIELDS = tuple(Card.__dataclass_fields__)
+
+
+@dataclass(frozen=True)
+class WholePrompt:
+    """The prompt of a chat. ``parts`` are its fixed texts, ``memory`` what was recalled, ``messages`` all together.
+
+    ``tokens`` has the number of tokens of each message.
+    """
+
+    parts: list[Part]
+    memory: Prompt
+    messages: list[dict[str, str]]
+    tokens: list[int]
+
+    @property
+    def slots(self) -> list[FilledSlot]:
+        return self.memory.slots
+
+    @property
+    def total_tokens(self) -> int:
+        return sum(self.tokens)
+
+    @property
+    def counted_messages(self) -> list[dict[str, str | int]]:
+        return [message | {"tokens": tokens} for message, tokens in zip(self.messages, self.tokens, strict=True)]
+
+
+def assemble_whole(
+    chat: Chat,
+    *,
+    text: str | None = None,
+    character: Character | None = None,
+    context_tokens: int,
+    reply_tokens: int = 0,
+    leave_trace: bool = True,
+    without_last: bool = False,
+    instruction: str = "",
+) -> WholePrompt:
+    """Return the prompt for the turn with ``text``, or for the last one, within the context less ``reply_tokens``.
+
+    ``character`` speaks. ``instruction`` comes last. ``without_last`` leaves out the last message, for another reply in
+    its place. Raise Invalid for a context that the card or the turn doesn't fit.
+    """
+    speaker = character or chat.character
+    card = Card(**{name: getattr(speaker, name) for name in CARD_FIELDS}) if speaker else Card()
+    available = context_tokens - reply_tokens
+    connection = generation_connection(chat.owner_id)
+    count = token_counter(connection.model if connection else "")
+    lore = _lore(chat, speaker, text, available, count)
+    names = _names(chat, speaker)
+    others = _others(chat, speaker)
+    persona = chat.persona.description if chat.persona else ""
+    texts = [*opening_texts(card, persona, lore, others, names).values(), closing_text(card, names), instruction]
+    used = sum(map(count, [*texts, _note_text(chat, names)]))  # before the macros of memory are known
+    if used >= available:
+        detail = f"The card and the reply take {used + reply_tokens} tokens, and the context has {context_tokens}."
+        raise Invalid.at("/context_tokens", detail)
+    memory = assemble(
+        chat, text=text, character=speaker, context_tokens=available - used, with_history=False, leave_trace=leave_trace
+    )
+    values = {**memory.macros, **names}
+    opening = opening_texts(card, persona, lore, others, values)
+    openings = [Part(name, content, count(content)) for name, content in opening.items()]
+    closing = {"post_history": closing_text(card, values), "instruction": resolve(instruction, names)}
+    closings = [Part(name, content, count(content)) for name, content in closing.items() if content]
+    note_text = _note_text(chat, names)
+    note = Part("authors_note", note_text, count(note_text))
+    fixed = [*openings, *closings, *([note] if note.text else [])]
+    spent = sum(part.tokens for part in fixed) + sum(filled.tokens for filled in memory.slots)
+    history = _history(chat, text, available - spent, count, without_last=without_last)
+    conversation = _with_note(insert_slots(memory.slots, history), history, note, _note_depth(chat))
+    messages = [*(part.message for part in openings), *conversation, *(part.message for part in closings)]
+    return WholePrompt(fixed, memory, messages, [count(message["content"]) for message in messages])
+
+
+def _names(chat: Chat, speaker: Character | None) -> dict[str, str]:
+    """Return the values of the macros for names. A character's nickname takes precedence over the name."""
+    return {"char": (speaker.nickname or speaker.name) if speaker else "the assistant", "user": chat.user_name or "You"}
+
+
+def _others(chat: Chat, speaker: Character | None) -> list[str]:
+    """Return the names of the participants besides the speaker."""
+    names = chat.participants.order_by("position").values_list("name", flat=True)
+    return [name for name in names if speaker is None or name != speaker.name]
+
+
+def _lore(chat: Chat, speaker: Character | None, text: str | None, available: int, count: Counter) -> Lore:
+    """Return what the speaker's lorebook says about the recent messages."""
+    book = Lorebook.objects.for_owner(chat.owner_id).filter(character=speaker).first() if speaker else None
+    if book is None:
+        return Lore()
+    recent = [message.mes for message in islice(visible_messages_newest_first(chat), MAX_SCANNED_MESSAGES)]
+    return matching_lore(book.document, [text, *recent] if text else recent, available // LORE_SHARE, count)
+
+
+def _note_text(chat: Chat, names: dict[str, str]) -> str:
+    """Return the author's note of the chat's metadata."""
+    text = chat.metadata.get("note_prompt")
+    return resolve(text, names).strip() if isinstance(text, str) else ""
+
+
+def _note_depth(chat: Chat) -> int:
+    """Return the number of messages that follow the author's note."""
+    depth = chat.metadata.get("note_depth")
+    return depth if isinstance(depth, int) and depth >= 0 else DEFAULT_NOTE_DEPTH
+
+
+def _history(chat: Chat, text: str | None, budget: int, count: Counter, *, without_last: bool) -> list[dict[str, str]]:
+    turn = find_turn(chat, text)
+    if not without_last:
+        return history_within(turn, budget, count)
+    last = next(visible_messages_newest_first(chat), None)
+    return history_within(turn, budget + (count(last.mes) if last else 0), count)[:-1]
+
+
+def _with_note(
+    messages: list[dict[str, str]], history: Sequence[dict[str, str]], note: Part, depth: int
+) -> list[dict[str, str]]:
+    """Return the messages with the note before the last ``depth`` messages of the history."""
+    if not note.text:
+        return messages
+    following = history[-depth:] if depth else []
+    place = next((at for at, item in enumerate(messages) if following and item is following[0]), len(messages))
+    return [*messages[:place], note.message, *messages[place:]]

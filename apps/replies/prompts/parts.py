@@ -1,0 +1,69 @@
+"""The fixed parts of a prompt: what a card, a persona and a lorebook say."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from apps.replies.prompts.lorebook import Lore
+from apps.replies.prompts.macros import resolve
+
+DEFAULT_SYSTEM_PROMPT = (
+    "Write the next reply of {{char}} in a conversation with {{user}}. Stay in character and don't speak for {{user}}."
+)
+
+
+@dataclass(frozen=True)
+class Card:
+    """The texts of a character card that go into a prompt, with macros."""
+
+    system_prompt: str = ""
+    description: str = ""
+    personality: str = ""
+    scenario: str = ""
+    mes_example: str = ""
+    post_history_instructions: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A named text of a prompt with its role and its number of tokens."""
+
+    name: str
+    text: str
+    tokens: int
+    role: str = "system"
+
+    @property
+    def message(self) -> dict[str, str]:
+        return {"role": self.role, "content": self.text}
+
+
+def opening_texts(
+    card: Card, persona: str, lore: Lore, others: Sequence[str], values: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the texts before the conversation, by name and in order, without empty ones.
+
+    ``others`` are the names of other speakers, ``values`` those of macros. ``{{original}}`` is the default prompt.
+    """
+    original = {"original": resolve(DEFAULT_SYSTEM_PROMPT, values)}
+    templates = {
+        "system_prompt": card.system_prompt.strip() or DEFAULT_SYSTEM_PROMPT,
+        "lore_before": "\n".join(lore.before),
+        "persona": persona,
+        "description": card.description,
+        "personality": _labelled("Personality of {{char}}", card.personality),
+        "scenario": _labelled("Scenario", card.scenario),
+        "lore_after": "\n".join(lore.after),
+        "examples": _labelled("Examples of how {{char}} speaks", card.mes_example),
+    }
+    texts = {name: resolve(text, {**values, **original}).strip() for name, text in templates.items()}
+    texts["group"] = f"Also present: {', '.join(others)}." if others else ""
+    return {name: text for name, text in texts.items() if text}
+
+
+def closing_text(card: Card, values: Mapping[str, str]) -> str:
+    """Return the instructions after the conversation, or an empty text."""
+    return resolve(card.post_history_instructions, {**values, "original": ""}).strip()
+
+
+def _labelled(label: str, text: str) -> str:
+    return f"{label}:\n{text}" if text.strip() else ""

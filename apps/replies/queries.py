@@ -1,0 +1,16 @@
+"""Read generations."""
+
+from uuid import UUID
+
+from apps.common.problems import Missing
+from apps.common.scoping import Owner
+from apps.replies.models import Generation
+
+
+def access_generation(owner: Owner, generation_id: UUID) -> Generation:
+    """Return the owner's generation. Raise Missing, also if its chat is in the bin."""
+    generations = Generation.objects.for_owner(owner).filter(pk=generation_id, chat__deleted_at=None)
+    generation: Generation | None = generations.first()
+    if generation is None:
+        raise Missing("There is no such reply.")
+    return generation

@@ -1,0 +1,95 @@
+"""Run a generation: assemble the prompt, call the model, and store the text while it comes.
+
+No transaction and no lock is held during the call.
+"""
+
+from apps.common import jobs
+from apps.common.problems import Invalid, Problem
+from apps.injection.turns import visible_messages
+from apps.llm.backends.connected import ConnectedBackend
+from apps.llm.generation import GenerationFailed, GenerationRequest, PromptMessage
+from apps.llm.models import Connection
+from apps.llm.queries import generation_connection
+from apps.replies.models import Generation
+from apps.replies.operations import settle, write_text
+from apps.replies.prompts.assembly import assemble_whole
+
+REPLY_TOKENS = 1000  # at most half of the context
+TEMPERATURE = 0.8
+WORKER_LOST = "The worker that wrote the reply was lost. What it had received is kept."
+INSTRUCTIONS = {
+    Generation.Mode.CONTINUE: "Continue your last message exactly where it ends. Don't repeat any of it.",
+    Generation.Mode.IMPERSONATE: "Write the next message of {{user}}, from their point of view.",
+}
+
+
+def run(generation: Generation) -> None:
+    """Run a claimed generation to its end, and write its text to the chat, also if it fails or was stopped."""
+    try:
+        with jobs.fail_on_error(generation, Problem):
+            _generate(generation)
+    finally:
+        text = generation.text
+        generation.refresh_from_db()
+        if not generation.is_open:
+            generation.text = text  # of a stopped one the row may lack the last second
+            Generation.objects.for_owner(generation.owner_id).filter(pk=generation.pk).update(text=text)
+            settle(generation)
+
+
+def _generate(generation: Generation) -> None:
+    connection = generation_connection(generation.owner_id)
+    if connection is None:
+        raise Invalid("No model is connected any more.")
+    request = _request(generation, connection)
+
+    def listen(text: str) -> None:
+        _keep(generation, text)
+
+    try:
+        jobs.heartbeat(generation)
+        completion = ConnectedBackend(connection, is_urgent=True).generate(
+            request, lambda: jobs.heartbeat(generation), listen
+        )
+    except GenerationFailed as failure:
+        generation.text = failure.partial or generation.text
+        jobs.heartbeat(generation, text=generation.text)
+        raise
+    generation.text = completion.text
+    usage = {"prompt_tokens": completion.prompt_tokens, "completion_tokens": completion.completion_tokens}
+    jobs.heartbeat(generation, text=generation.text, usage=usage)
+    if not completion.text.strip():
+        raise GenerationFailed("The model said nothing.")
+    if completion.filtered:
+        raise GenerationFailed("The server's content filter ended the reply.")
+    jobs.end(generation, Generation.State.SUCCEEDED)
+
+
+def _keep(generation: Generation, text: str) -> None:
+    """Store the text so far. The first text also becomes a message of the chat. Raise ClaimLost."""
+    if text and text != generation.text:
+        generation.text = text
+        jobs.heartbeat(generation, text=text)
+        if not generation.stored_text:
+            write_text(generation, is_partial=True)
+
+
+def _request(generation: Generation, connection: Connection) -> GenerationRequest:
+    """Return the request of the model. Raise Invalid if the chat went on, or the prompt doesn't fit."""
+    chat = generation.chat
+    without_last = generation.mode == Generation.Mode.SWIPE
+    if generation.message_id:
+        last = visible_messages(chat).order_by("-index").first()
+        if last is None or last.pk != generation.message_id:
+            raise Invalid("The chat went on in the meantime.")
+    reply_tokens = min(REPLY_TOKENS, connection.context_tokens // 2)
+    prompt = assemble_whole(
+        chat,
+        character=generation.character,
+        context_tokens=connection.context_tokens,
+        reply_tokens=reply_tokens,
+        without_last=without_last,
+        instruction=INSTRUCTIONS.get(Generation.Mode(generation.mode), ""),
+    )
+    messages: list[PromptMessage] = prompt.messages  # type: ignore[assignment]
+    return GenerationRequest("reply", messages, max_tokens=reply_tokens, temperature=TEMPERATURE)

@@ -1,0 +1,68 @@
+"""Server-sent events of a generation: its text as it comes, and its end.
+
+The id of an event is the number of characters that it ends at, so that a client continues where it was. The row is
+polled: it has new text about once a second, whichever process writes it.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.db import connections
+
+from apps.common.jobs import TERMINAL_STATES
+from apps.common.scoping import Owner
+from apps.replies.models import Generation
+
+POLL_INTERVAL = 0.5  # seconds
+BEATS = 30  # polls without text after which a comment is sent
+
+
+def state_of(generation: Generation) -> str:
+    """Return the state as the API names it: a cancelled generation was stopped."""
+    return "stopped" if generation.state == Generation.State.CANCELLED else str(generation.state)
+
+
+def events_since(generation: Generation, position: int) -> bytes:
+    """Return the events after ``position`` characters: the new text and, if the generation has ended, its end."""
+    end = len(generation.text)
+    events = b""
+    if end > position:
+        events += _event("delta", end, {"text": generation.text[position:]})
+    if generation.state in TERMINAL_STATES:
+        name = "error" if generation.state == Generation.State.FAILED else "done"
+        message = str(generation.message_id) if generation.message_id else None
+        data = {"state": state_of(generation), "text": generation.text, "message": message, "error": generation.error}
+        events += _event(name, end, data)
+    return events
+
+
+def _event(name: str, position: int, data: dict[str, Any]) -> bytes:
+    return f"id: {position}\nevent: {name}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n".encode()
+
+
+async def stream(owner: Owner, generation_id: UUID, position: int) -> AsyncIterator[bytes]:
+    """Yield events until the generation has ended or was deleted. No database connection is held meanwhile."""
+    yield b"retry: 2000\n\n"
+    silent = 0
+    while generation := await sync_to_async(_read)(owner, generation_id):
+        if events := events_since(generation, position):
+            yield events
+        elif silent % BEATS == BEATS - 1:
+            yield b": beat\n\n"
+        silent = 0 if events else silent + 1
+        if generation.state in TERMINAL_STATES:
+            return
+        position = max(position, len(generation.text))
+        await asyncio.sleep(POLL_INTERVAL)
+
+
+def _read(owner: Owner, generation_id: UUID) -> Generation | None:
+    try:
+        generation: Generation | None = Generation.objects.for_owner(owner).filter(pk=generation_id).first()
+        return generation
+    finally:
+        connections.close_all()

@@ -1,0 +1,32 @@
+"""Celery tasks of generations."""
+
+from typing import Any
+from uuid import UUID
+
+from celery import shared_task
+
+from apps.common import jobs
+from apps.common.scoping import system_scope
+from apps.replies import operations, running
+from apps.replies.models import Generation
+
+
+@shared_task
+def run_generation(*, generation_id: str, **kwargs: Any) -> None:
+    """Run a generation, if no other worker has claimed it."""
+    generation = jobs.claim(Generation, UUID(generation_id))
+    if generation is not None:
+        running.run(generation)
+
+
+@shared_task
+def sweep_generations(**kwargs: Any) -> None:
+    """Fail generations that lost their worker, write texts that were not written, and send those queued for long."""
+    jobs.fail_orphans(Generation, running.WORKER_LOST)
+    with system_scope():
+        ended = Generation.objects.filter(settled=False, state__in=jobs.TERMINAL_STATES)
+        unsettled = list(ended)
+    for generation in unsettled:
+        operations.settle(generation)
+    for generation_id in jobs.take_overdue(Generation):
+        operations.send(generation_id)

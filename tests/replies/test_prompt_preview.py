@@ -1,0 +1,129 @@
+"""The whole prompt of a chat, as its preview shows it."""
+
+import pytest
+from rest_framework.test import APIClient
+
+from apps.chats.models import Chat
+from apps.chats.operations import create_lorebook, create_persona, update_chat
+from apps.injection.models import Recall
+from apps.replies.prompts.lorebook import matching_lore
+from apps.replies.prompts.macros import resolve
+from tests.factories import UserFactory, make_character, make_chat
+from tests.injection.conftest import client_of
+
+
+@pytest.fixture
+def alice(db):
+    return UserFactory()
+
+
+@pytest.fixture
+def api(alice) -> APIClient:
+    return client_of(alice)
+
+
+@pytest.fixture
+def chat(alice) -> Chat:
+    mira = make_character(
+        alice,
+        description="{{char}} guards the well. {{smartmemory-unknown}}",
+        system_prompt="Be brief. {{original}}",
+        scenario="{{user}} comes by.",
+        post_history_instructions="Never lie.",
+    )
+    entry = {"keys": ["Well"], "content": "The well is dry.", "enabled": True, "insertion_order": 1}
+    create_lorebook(alice, name="Hers", character=mira, document={"entries": [{**entry, "position": "before_char"}]})
+    return make_chat(alice, "Where is the well?", "Over there.", "Show me.", character=mira)
+
+
+def preview(api, chat, status=200, **body):
+    response = api.post(f"/api/v1/chats/{chat.pk}/prompt/preview/", body, format="json")
+    assert response.status_code == status, response.content
+    return response.json()
+
+
+def test_the_prompt_has_card_lore_history_and_instructions_in_order(api, chat):
+    shown = preview(api, chat)
+    names = [part["name"] for part in shown["parts"]]
+    assert names == ["system_prompt", "lore_before", "description", "scenario", "post_history"]
+    texts = [message["content"] for message in shown["messages"]]
+    assert texts[0].startswith("Be brief. Write the next reply of Mira")
+    assert texts[1:4] == [
+        "The well is dry.",
+        "Mira guards the well. {{smartmemory-unknown}}",
+        "Scenario:\nAlice comes by.",
+    ]
+    assert texts[-4:] == ["Where is the well?", "Over there.", "Show me.", "Never lie."]
+    assert shown["total_tokens"] == sum(message["tokens"] for message in shown["messages"])
+
+
+def test_a_preview_leaves_no_trace(api, chat):
+    before = Chat.objects.for_owner(chat.owner_id).get(pk=chat.pk).rev
+    Recall.objects.for_owner(chat.owner_id).delete()
+    preview(api, chat)
+    assert not Recall.objects.for_owner(chat.owner_id).exists()
+    assert Chat.objects.for_owner(chat.owner_id).get(pk=chat.pk).rev == before
+
+
+def test_the_persona_and_the_authors_note_are_in_the_prompt(api, alice, chat):
+    chat = update_chat(chat, persona=create_persona(alice, name="Alia", description="{{user}} is a thief."))
+    Chat.objects.for_owner(alice).filter(pk=chat.pk).update(metadata={"note_prompt": "It rains.", "note_depth": 1})
+    texts = [message["content"] for message in preview(api, chat)["messages"]]
+    assert "Alia is a thief." in texts
+    assert texts[-3:] == ["It rains.", "Show me.", "Never lie."]
+
+
+def test_a_text_not_yet_sent_is_the_last_turn(api, chat):
+    texts = [message["content"] for message in preview(api, chat, text="And now?")["messages"]]
+    assert texts[-2:] == ["And now?", "Never lie."]
+
+
+@pytest.mark.parametrize("tokens", [1, 20])
+def test_a_context_smaller_than_the_card_is_refused(api, chat, tokens):
+    problem = preview(api, chat, 400, context_tokens=tokens)
+    assert "context_tokens" in str(problem)
+
+
+def test_the_prompt_never_exceeds_the_context(api, chat):
+    assert preview(api, chat, context_tokens=100)["total_tokens"] <= 100
+
+
+def test_macros_are_resolved_once_and_values_are_inert():
+    assert resolve("{{char}} <USER> {{Other}}", {"char": "{{user}}", "user": r"\1$&"}) == r"{{user}} \1$& {{Other}}"
+
+
+def lore(entry, *recent, budget=100, **book):
+    entries = [
+        {"keys": ["key"], "content": "Lore.", **item} for item in ([entry] if isinstance(entry, dict) else entry)
+    ]
+    found = matching_lore({"entries": entries, **book}, recent, budget, len)
+    return found.before + found.after
+
+
+@pytest.mark.parametrize(
+    ("entry", "recent", "found"),
+    [
+        ({}, "The KEY.", True),
+        ({}, "A door.", False),
+        ({"case_sensitive": True}, "The KEY.", False),
+        ({"enabled": False}, "key", False),
+        ({"constant": True}, "A door.", True),
+        ({"selective": True, "secondary_keys": ["door"]}, "key", False),
+        ({"selective": True, "secondary_keys": ["door"]}, "key door", True),
+        ({"keys": [""]}, "key", False),
+        ({"use_regex": True, "keys": ["(a+)+$"]}, "aaaa", False),
+    ],
+)
+def test_an_entry_matches_by_its_keys(entry, recent, found):
+    assert bool(lore(entry, recent)) == found
+
+
+def test_only_the_scanned_messages_count():
+    assert not lore({}, "A door.", "The key.", scan_depth=1)
+    assert lore({}, "A door.", "The key.", scan_depth=2)
+
+
+def test_lore_stays_within_its_budget_in_the_order_of_the_book():
+    entries = [{"content": "bb", "insertion_order": 2, "priority": 9}, {"content": "a", "insertion_order": 1}]
+    assert lore([*entries, {"content": "cccc"}], "key", budget=3) == ("a", "bb")
+    assert lore(entries, "key", budget=9, token_budget=2) == ("bb",)

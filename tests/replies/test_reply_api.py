@@ -1,0 +1,93 @@
+"""The API of replies: request, read, follow, stop."""
+
+import asyncio
+import json
+
+import pytest
+
+from apps.replies import streams
+from apps.replies.models import Generation
+from apps.replies.tasks import run_generation
+from tests.factories import UserFactory
+from tests.injection.conftest import client_of
+
+
+def post(api, chat, status=202, **body):
+    response = api.post(f"/api/v1/chats/{chat.pk}/reply/", body, format="json")
+    assert response.status_code == status, response.content
+    return response.json()
+
+
+def test_a_reply_is_requested_run_and_read(connect, server, chat, api):
+    connect()
+    server.reply_with("It is here.")
+    generation = post(api, chat, integrity=str(chat.integrity))["generation"]
+    assert (generation["state"], generation["text"], generation["message"]) == ("queued", "", None)
+    run_generation(generation_id=generation["id"])
+    read = api.get(f"/api/v1/generations/{generation['id']}/").json()
+    assert (read["state"], read["text"], read["error"]) == ("succeeded", "It is here.", "")
+    assert api.get(f"/api/v1/chats/{chat.pk}/messages/").json()["results"][-1]["mes"] == "It is here."
+
+
+def test_bad_requests_are_refused(connect, chat, api):
+    post(api, chat, 400)
+    connect()
+    assert "mode" in str(post(api, chat, 400, mode="shout"))
+    assert "character" in str(post(api, chat, 400, character="nobody"))
+    assert "mode" in str(post(api, chat, 400, mode="swipe"))
+    post(api, chat, 409, integrity="00000000-0000-4000-8000-000000000000")
+    post(api, chat)
+    post(api, chat, 409)
+
+
+def test_a_stopped_reply_ends_its_stream(connect, chat, api):
+    connect()
+    generation = post(api, chat)["generation"]
+    for _ in range(2):
+        stopped = api.post(f"/api/v1/generations/{generation['id']}/stop/")
+        assert stopped.json()["state"] == "stopped"
+    events = api.get(f"/api/v1/generations/{generation['id']}/events/").getvalue().decode()
+    assert "event: done" in events
+    assert '"state":"stopped"' in events
+
+
+def test_events_continue_after_the_last_one_received(chat, api):
+    generation = Generation.objects.create(owner_id=chat.owner_id, chat=chat, text="It is\nhere.", state="succeeded")
+    url = f"/api/v1/generations/{generation.pk}/events/"
+    whole = api.get(url).getvalue().decode()
+    assert json.loads(whole.split("data: ")[1].split("\n")[0]) == {"text": "It is\nhere."}
+    rest = api.get(url, headers={"Last-Event-ID": "6"}).getvalue().decode()
+    assert 'id: 11\nevent: delta\ndata: {"text":"here."}' in rest
+    assert "event: delta" not in api.get(url, headers={"Last-Event-ID": "11"}).getvalue().decode()
+    assert "event: delta" in api.get(url, headers={"Last-Event-ID": "²"}).getvalue().decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_stream_follows_the_text_to_its_end(monkeypatch):
+    from tests.factories import make_chat
+
+    monkeypatch.setattr(streams, "POLL_INTERVAL", 0.01)
+    chat = make_chat(UserFactory(), "Hello.")
+    generation = Generation.objects.create(owner_id=chat.owner_id, chat=chat, text="It", state="running")
+    rows = Generation.objects.for_owner(chat.owner_id).filter(pk=generation.pk)
+
+    async def follow() -> list[bytes]:
+        received = []
+        async for chunk in streams.stream(chat.owner_id, generation.pk, 0):
+            received.append(chunk)
+            if len(received) == 2:
+                await rows.aupdate(text="It is", state="failed", error="Gone.")
+        return received
+
+    received = asyncio.run(follow())
+    assert b'"text":"It"' in received[1]
+    assert b'"text":" is"' in received[2]
+    assert b"event: error" in received[2]
+
+
+def test_nobody_else_follows_or_stops_a_reply(chat):
+    generation = Generation.objects.create(owner_id=chat.owner_id, chat=chat)
+    stranger = client_of(UserFactory())
+    for url in ("", "events/"):
+        assert stranger.get(f"/api/v1/generations/{generation.pk}/{url}").status_code == 404
+    assert stranger.post(f"/api/v1/generations/{generation.pk}/stop/").status_code == 404
