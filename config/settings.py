@@ -78,6 +78,7 @@ INSTALLED_APPS = [
     "apps.builtin",
     "apps.sync",
     "apps.injection",
+    "apps.proxy",
     "apps.evaluation",
     "apps.moderation",
     "apps.launcher",
