@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from typing import Any
 from uuid import UUID
 
 from apps.proxy.conversation import Turn, normalized
@@ -22,7 +23,7 @@ class StoredTurn:
 class Plan:
     """What makes the stored messages equal to the client's turns.
 
-    ``edits`` and ``selections`` are new texts and active swipes by message id. ``insertions`` are turns with the
+    ``edits``, ``selections`` and ``tools`` are new texts, active swipes and calls of tools by message id. ``insertions`` are turns with the
     message that they precede. ``anchor`` is the message of the last turn, None if that is appended.
     ``cut`` counts user messages that the client dropped from the end. ``first_dropped`` is the index of the first
     message dropped from the end.
@@ -31,6 +32,7 @@ class Plan:
     aligned: list[tuple[int, int]] = field(default_factory=list)
     edits: dict[UUID, str] = field(default_factory=dict)
     selections: dict[UUID, int] = field(default_factory=dict)
+    tools: dict[UUID, tuple[dict[str, Any], ...]] = field(default_factory=dict)
     deletions: list[UUID] = field(default_factory=list)
     insertions: list[tuple[UUID, Turn]] = field(default_factory=list)
     appended: list[Turn] = field(default_factory=list)
@@ -130,6 +132,8 @@ def _pair_gap(stored: Sequence[StoredTurn], turns: Sequence[Turn]) -> list[tuple
 
 def _change(plan: Plan, message: StoredTurn, turn: Turn) -> None:
     """Plan the change of a message to the text of its turn: another swipe if there is one with it, else an edit."""
+    if turn.tools:
+        plan.tools[message.id] = turn.tools
     wanted = normalized(turn.text)
     texts = [normalized(text) for text in message.texts]
     if texts[message.active] == wanted:
