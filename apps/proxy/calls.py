@@ -8,7 +8,7 @@ from uuid import UUID
 import structlog
 from django.core.cache import cache
 from django.http import HttpRequest
-from rest_framework.exceptions import PermissionDenied
+from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 
 from apps.accounts.authentication import BearerAuthentication
 from apps.accounts.models import ApiToken, User
@@ -74,8 +74,6 @@ def owner_of(request: HttpRequest) -> User:
     """Return the owner of the request's token. Raise AuthenticationFailed, PermissionDenied."""
     authenticated = BearerAuthentication().authenticate(request)  # type: ignore[arg-type]
     if authenticated is None:
-        from rest_framework.exceptions import NotAuthenticated
-
         raise NotAuthenticated("Send a Loci API token as the API key: Authorization: Bearer loci_...")
     owner, token = authenticated
     if token.scope != ApiToken.Scope.WRITE:

@@ -23,10 +23,10 @@ class StoredTurn:
 class Plan:
     """What makes the stored messages equal to the client's turns.
 
-    ``edits``, ``selections`` and ``tools`` are new texts, active swipes and calls of tools by message id. ``insertions`` are turns with the
-    message that they precede. ``anchor`` is the message of the last turn, None if that is appended.
-    ``cut`` counts user messages that the client dropped from the end. ``first_dropped`` is the index of the first
-    message dropped from the end.
+    ``edits``, ``selections`` and ``tools`` are new texts, active swipes and calls of tools by message id.
+    ``insertions`` are turns with the message that they precede. ``anchor`` is the message of the last turn, None if
+    that is appended. ``cut`` counts user messages that the client dropped from the end, of which ``first_dropped`` is
+    the position.
     """
 
     aligned: list[tuple[int, int]] = field(default_factory=list)

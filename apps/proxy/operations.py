@@ -22,6 +22,7 @@ from apps.proxy.models import ProxiedChat
 from apps.proxy.replies import CollectedReply
 
 KEPT_FINGERPRINTS = 40
+MAX_FOUND = 50  # chats with an equal user turn, latest first
 CANDIDATES = 5  # chats that are compared with a request
 SPARE_MESSAGES = 100  # stored messages compared beyond the number of the request's turns
 TITLE_LENGTH = 60
@@ -72,8 +73,9 @@ def _lock_owner(owner: Owner) -> None:
 def _find_chat(owner: Owner, turns: Sequence[Turn], opening: str) -> Chat | None:
     """Return the chat that shares most with the turns, locked, or None."""
     sought = set(_fingerprints(owner, turns))
-    rows = ProxiedChat.objects.for_owner(owner).filter(chat__deleted_at=None, fingerprints__overlap=list(sought))
-    rows = sorted(rows.order_by("-updated_at")[:50], key=lambda row: -len(sought & set(row.fingerprints)))
+    found = ProxiedChat.objects.for_owner(owner).filter(chat__deleted_at=None, fingerprints__overlap=list(sought))
+    latest = found.order_by("-updated_at")[:MAX_FOUND]
+    rows = sorted(latest, key=lambda row: -len(sought & set(row.fingerprints)))
     best: tuple[int, UUID] | None = None
     for row in rows[:CANDIDATES]:
         chat = Chat.objects.for_owner(owner).get(pk=row.chat_id)
@@ -208,7 +210,9 @@ def _storable(tools: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return name, arguments and result of each call, cut to a length that a message may hold."""
     stored = []
     for call in tools[:20]:
-        function = call.get("function") if isinstance(call.get("function"), dict) else call
+        # As a client sends it, or as it is stored.
+        given = call.get("function")
+        function = given if isinstance(given, dict) else call
         texts = {"id": call.get("id"), "name": function.get("name"), "arguments": function.get("arguments")}
         texts["result"] = call.get("result")
         stored.append({name: str(text)[:MAX_TOOL_CHARACTERS] for name, text in texts.items() if text is not None})

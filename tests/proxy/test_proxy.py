@@ -264,7 +264,7 @@ def test_the_chat_of_somebody_else_is_not_found(ask: Ask) -> None:
 
 def test_without_a_connection_the_error_says_where_to_connect_one(ask: Ask, connection: Connection) -> None:
     delete_connection(connection)
-    with pytest.raises(openai.ConflictError, match="Settings, Models"):
+    with pytest.raises(openai.BadRequestError, match="Settings, Models"):
         ask("Hi")
 
 
