@@ -6,7 +6,7 @@ from typing import Any
 
 from apps.llm.replies.documents import NoDocument, documents
 from apps.llm.replies.thinking import split_thinking
-from apps.llm.replies.values import storable_text, token_count
+from apps.llm.replies.values import first_text, storable_text, token_count
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ def collected_reply(body: bytes) -> CollectedReply:
             if isinstance(usage, dict):
                 counts = {name: token_count(usage, name) for name in counts}
             for choice in _first_choices(document):
-                part = choice.get("delta") or choice.get("message") or {}
-                texts.append(part["content"] if isinstance(part.get("content"), str) else "")
-                _add_calls(calls, part.get("tool_calls"))
+                part = choice.get("delta") or choice.get("message")
+                texts.append(first_text(part, "content"))
+                _add_calls(calls, part.get("tool_calls") if isinstance(part, dict) else None)
                 is_finished = is_finished or bool(choice.get("finish_reason"))
     except NoDocument:
         pass
@@ -57,7 +57,8 @@ def _add_calls(calls: dict[int, dict[str, Any]], parts: Any) -> None:
         function = part.get("function") if isinstance(part, dict) else None
         if not isinstance(function, dict):
             continue
-        call = calls.setdefault(part.get("index", position), {"id": "", "name": "", "arguments": ""})
-        call["id"] = storable_text(call["id"] or part.get("id") or "")
-        call["name"] = storable_text(call["name"] or function.get("name") or "")
-        call["arguments"] += storable_text(function.get("arguments") or "")
+        index = part.get("index")
+        call = calls.setdefault(index if isinstance(index, int) else position, {"id": "", "name": "", "arguments": ""})
+        call["id"] = call["id"] or storable_text(first_text(part, "id"))
+        call["name"] = call["name"] or storable_text(first_text(function, "name"))
+        call["arguments"] += storable_text(first_text(function, "arguments"))
