@@ -6,7 +6,7 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-BENCHMARKS = ["sync", "request_size", "throughput", "imports", "search", "catchup", "fairness", "page"]
+BENCHMARKS = ["sync", "request_size", "throughput", "imports", "search", "catchup", "fairness", "page", "proxy"]
 
 
 def main(names: list[str]) -> None:

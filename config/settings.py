@@ -79,6 +79,7 @@ INSTALLED_APPS = [
     "apps.sync",
     "apps.injection",
     "apps.replies",
+    "apps.proxy",
     "apps.evaluation",
     "apps.moderation",
     "apps.launcher",

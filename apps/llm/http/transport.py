@@ -143,23 +143,24 @@ class CheckedBackend(httpcore2.NetworkBackend):
     def _connect(self, host: str, port: int, timeout: float | None) -> httpcore2.NetworkStream:
         """Connect to the first of the host's addresses that answers."""
         failure: Exception | None = None
-        for address in self._addresses(host, port):
+        for address in checked_addresses(self._policy, host, port):
             try:
                 return self._backend.connect_tcp(address, port, timeout, None, ())
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 failure = error
         raise failure or httpcore2.ConnectError(f"{host} has no address.")
 
-    def _addresses(self, host: str, port: int) -> list[str]:
-        """Resolve a host. Raise AddressNotAllowed if any of its addresses is not allowed, even if others are."""
-        try:
-            results = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError) as error:
-            raise httpcore2.ConnectError(f"{host} can't be found.") from error
-        addresses = list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in results))
-        if not all(self._policy.permits(address, host) for address in addresses):
-            raise AddressNotAllowed(refusal_message(host))
-        return addresses
+
+def checked_addresses(policy: AddressPolicy, host: str, port: int) -> list[str]:
+    """Resolve a host. Raise AddressNotAllowed if any of its addresses is not allowed, even if others are."""
+    try:
+        results = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise httpcore2.ConnectError(f"{host} can't be found.") from error
+    addresses = list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in results))
+    if not all(policy.permits(address, host) for address in addresses):
+        raise AddressNotAllowed(refusal_message(host))
+    return addresses
 
 
 class CheckedTransport(httpx2.HTTPTransport):
@@ -176,21 +177,21 @@ class CheckedTransport(httpx2.HTTPTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request after checking its URL. Raise AddressNotAllowed."""
         self._policy.checked_url(str(request.url))
-        outgoing = httpx2.Request(
-            request.method,
-            request.url,
-            headers=self._headers(request),
-            stream=request.stream,
-            extensions=request.extensions,
-        )
-        return super().handle_request(outgoing)
+        return super().handle_request(outgoing_request(request, self._key))
 
-    def _headers(self, request: httpx2.Request) -> dict[str, str]:
-        """Return only necessary headers, since the SDK adds others that describe this machine."""
-        headers = {name: value for name, value in request.headers.items() if name.lower() in ALLOWED_HEADERS}
-        if self._key:
-            headers["authorization"] = f"Bearer {self._key}"
-        return headers | {"user-agent": "Loci", "accept-encoding": "identity"}
+
+def outgoing_request(request: httpx2.Request, key: str) -> httpx2.Request:
+    """Return the request with only necessary headers, since SDKs add others that describe this machine."""
+    headers = {name: value for name, value in request.headers.items() if name.lower() in ALLOWED_HEADERS}
+    if key:
+        headers["authorization"] = f"Bearer {key}"
+    return httpx2.Request(
+        request.method,
+        request.url,
+        headers=headers | {"user-agent": "Loci", "accept-encoding": "identity"},
+        stream=request.stream,
+        extensions=request.extensions,
+    )
 
 
 @cache

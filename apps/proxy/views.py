@@ -1,0 +1,127 @@
+"""The OpenAI-compatible API at the root. No database connection is held during a call of the upstream."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from typing import Any, TypeVar
+
+import httpx2
+from asgiref.sync import sync_to_async
+from django.core.exceptions import RequestDataTooBig
+from django.db import connections
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.views.decorators.csrf import csrf_exempt
+from rest_framework.exceptions import APIException
+
+from apps.common.problems import Problem
+from apps.llm.http.addresses import AddressNotAllowed
+from apps.llm.http.async_transport import async_client
+from apps.llm.http.endpoint import MAX_ERROR_BYTES
+from apps.proxy.calls import UpstreamCall, connection_of, finish_call, models_of, owner_of, prepare_call
+from apps.proxy.errors import error_response, openai_error, upstream_error
+from apps.proxy.replies import collected_reply
+
+MAX_COLLECTED_BYTES = 16 * 1024 * 1024  # of a reply; what follows is passed on, but not stored
+T = TypeVar("T")
+_storing: set[asyncio.Task[None]] = set()  # the event loop itself holds tasks weakly
+
+
+@csrf_exempt
+async def chat_completions(request: HttpRequest) -> HttpResponseBase:
+    """Pass a request for a completion on, with memory, and the reply back as it arrives."""
+    if request.method != "POST":
+        return openai_error(405, "Send a POST request.")
+    try:
+        call = await _in_database(prepare_call, request)
+    except (Problem, APIException) as error:
+        return error_response(error)
+    except RequestDataTooBig:
+        return openai_error(413, "The body is too large.")
+    response = await _answer(call)
+    for name, value in call.headers.items():
+        response[name] = value
+    return response
+
+
+@csrf_exempt
+async def models(request: HttpRequest) -> HttpResponse:
+    """List the models that a client may choose."""
+    if request.method != "GET":
+        return openai_error(405, "Send a GET request.")
+    try:
+        names = await _in_database(lambda: models_of(connection_of(owner_of(request))))
+    except (Problem, APIException) as error:
+        return error_response(error)
+    listed = [{"id": name, "object": "model", "created": 0, "owned_by": "loci"} for name in names]
+    return JsonResponse({"object": "list", "data": listed})
+
+
+async def _in_database(work: Callable[..., T], *args: Any) -> T:
+    """Run blocking work and release its database connection."""
+    return await sync_to_async(_run_and_release)(work, *args)
+
+
+def _run_and_release(work: Callable[..., T], *args: Any) -> T:
+    try:
+        return work(*args)
+    finally:
+        connections.close_all()
+
+
+async def _answer(call: UpstreamCall) -> HttpResponseBase:
+    """Call the upstream. Return its reply as a stream, or its error."""
+    async with AsyncExitStack() as stack:
+        try:
+            client = await stack.enter_async_context(async_client(call.policy))
+            upstream = await stack.enter_async_context(client.stream("POST", call.url, json=call.body))
+            if not upstream.is_success:
+                received = (await _beginning(upstream)).decode("utf-8", "replace")
+                return upstream_error(upstream.status_code, call.policy.redacted(received))
+        except AddressNotAllowed as error:
+            return openai_error(400, str(error))
+        except httpx2.TimeoutException:
+            return openai_error(504, f"The model server was silent for {call.policy.timeout:g} seconds.")
+        except httpx2.HTTPError:
+            return openai_error(502, "The model server can't be reached.")
+        return StreamingHttpResponse(
+            _relayed(call, upstream, stack.pop_all()),
+            content_type=upstream.headers.get("content-type", "application/json"),
+            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+        )
+
+
+async def _beginning(upstream: httpx2.Response) -> bytes:
+    received = b""
+    async for chunk in upstream.aiter_raw():
+        received += chunk
+        if len(received) >= MAX_ERROR_BYTES:
+            break
+    return received[:MAX_ERROR_BYTES]
+
+
+async def _relayed(call: UpstreamCall, upstream: httpx2.Response, stack: AsyncExitStack) -> AsyncIterator[bytes]:
+    """Yield the bytes of a reply as they arrive, and store it, whole or as far as it came.
+
+    If the client goes away, the call of the upstream ends: nobody reads on, and its tokens cost.
+    """
+    received = bytearray()
+    try:
+        async for chunk in upstream.aiter_raw():
+            if len(received) < MAX_COLLECTED_BYTES:
+                received += chunk
+            yield chunk
+    except httpx2.HTTPError:
+        # The status was sent already. An error event is what SDKs raise an exception for.
+        yield b'\n\ndata: {"error": {"message": "The model server broke off.", "type": "api_error"}}\n\n'
+    finally:
+        # A task of its own: the request's task is cancelled when the client goes away.
+        task = asyncio.create_task(_finish(call, bytes(received), stack))
+        _storing.add(task)
+        task.add_done_callback(_storing.discard)
+        await asyncio.shield(task)
+
+
+async def _finish(call: UpstreamCall, received: bytes, stack: AsyncExitStack) -> None:
+    await stack.aclose()
+    reply = collected_reply(received)
+    await sync_to_async(_run_and_release, thread_sensitive=False)(finish_call, call, reply)
