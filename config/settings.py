@@ -248,6 +248,7 @@ SPECTACULAR_SETTINGS = {
         "MemoryKindEnum": "apps.memories.models.Memory.Kind",
         "EntityKindEnum": "apps.memories.models.Entity.Kind",
         "KnowledgeKindEnum": "apps.memories.models.Knowledge.Kind",
+        "GenerationModeEnum": "apps.replies.models.Generation.Mode",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
