@@ -249,6 +249,7 @@ SPECTACULAR_SETTINGS = {
         "EntityKindEnum": "apps.memories.models.Entity.Kind",
         "KnowledgeKindEnum": "apps.memories.models.Knowledge.Kind",
         "GenerationModeEnum": "apps.replies.models.Generation.Mode",
+        "MemoryModeEnum": "apps.memories.models.lineage.ChatMemory.Mode",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
