@@ -263,7 +263,8 @@ SPECTACULAR_SETTINGS = {
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="") or "pgmq://localhost"
 CELERY_VISIBILITY_TIMEOUT = env.int("CELERY_VISIBILITY_TIMEOUT", default=900)
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": CELERY_VISIBILITY_TIMEOUT}
-if CELERY_BROKER_URL.startswith("pgmq:"):
+BROKER_IN_DATABASE = CELERY_BROKER_URL.startswith("pgmq:")
+if BROKER_IN_DATABASE:
     # The transport can't parse a URL with a socket folder, but accepts libpq's keyword form.
     CELERY_BROKER_TRANSPORT_OPTIONS |= {
         "conn_string": BROKER_CONNINFO,

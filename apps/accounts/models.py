@@ -106,6 +106,10 @@ class ApiToken(OwnedModel):
     def __str__(self) -> str:
         return self.name
 
+    def is_usable(self, at: dt.datetime) -> bool:
+        """Return whether the token is neither revoked nor expired."""
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > at)
+
     @classmethod
     def new_secret(cls) -> str:
         """Return a random secret."""

@@ -16,6 +16,7 @@ from uuid import UUID
 
 import structlog
 from celery import current_app
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -182,7 +183,10 @@ def record_change(
         at=timezone.now(), forced=guard.force, writer=guard.writer, **vars(event), **columns
     )
     chat_changed.send(sender=Chat, event=event)
-    transaction.on_commit(partial(enqueue_dispatch, event))
+    if settings.BROKER_IN_DATABASE:
+        enqueue_dispatch(event)  # part of the transaction: neither lost after it, nor a commit of its own
+    else:
+        transaction.on_commit(partial(enqueue_dispatch, event))
     return change
 
 
@@ -193,6 +197,8 @@ def enqueue_dispatch(event: ChatChanged) -> None:
     try:
         current_app.send_task(DISPATCH_TASK, kwargs=vars(event), **options)
     except Exception:
+        if settings.BROKER_IN_DATABASE:
+            raise  # the transaction has failed
         # The write is committed and must not fail because the broker is down. Periodic sweeps find missed changes.
         logger.exception("could not enqueue the dispatch of a change", chat_id=str(event.chat_id), rev=event.rev)
 

@@ -1,5 +1,6 @@
 """Middleware that repeats requests whose transaction Postgres has rolled back for the sake of another one."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,8 @@ from rest_framework.permissions import SAFE_METHODS
 from apps.common.request_bodies import API_PREFIX, rewindable_body
 
 DEADLOCK_DETECTED, SERIALIZATION_FAILURE = "40P01", "40001"
+# Seconds before the repetition. A repetition at once may lock again what the other transaction is about to lock.
+PAUSE = 0.1
 
 
 class RolledBack(HttpResponse):
@@ -39,6 +42,7 @@ class RetryMiddleware:
             body.seek(0)
             request._read_started = False  # type: ignore[attr-defined]
         request.can_be_repeated = False  # type: ignore[attr-defined]
+        time.sleep(PAUSE)
         return self.get_response(request)
 
     def process_exception(self, request: Any, exception: Exception) -> HttpResponse | None:

@@ -3,11 +3,12 @@
 import io
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import connection, transaction
 from django.dispatch import Signal
 
 from apps.chats import locking
@@ -53,6 +54,22 @@ def test_an_exception_inside_the_transaction_undoes_the_write():
     assert chat.messages.count() == 1
 
 
+def test_a_write_and_its_task_are_stored_together_or_not_at_all():
+    def enqueued():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM pgmq.q_interactive WHERE message::text LIKE %s", [f"%{chat.pk}%"])
+            return cursor.fetchone()[0]
+
+    chat = make_chat(UserFactory(), "One.")
+    before = enqueued()
+    with suppress(ZeroDivisionError), transaction.atomic():
+        append_messages(chat.owner, chat.pk, [parsed("Two.")])
+        assert 1 / 0
+    assert enqueued() == before
+    append_messages(chat.owner, chat.pk, [parsed("Two.")])
+    assert enqueued() == before + 1
+
+
 def test_the_events_of_imported_chats_do_not_precede_those_of_messages(monkeypatch, django_capture_on_commit_callbacks):
     sent = []
     monkeypatch.setattr(locking.current_app, "send_task", lambda name, **options: sent.append(options.get("queue")))
@@ -66,9 +83,9 @@ def test_the_events_of_imported_chats_do_not_precede_those_of_messages(monkeypat
 
 def test_the_task_gets_the_event_as_it_was_sent(monkeypatch, django_capture_on_commit_callbacks):
     sent = []
-    monkeypatch.setattr(locking.current_app, "send_task", lambda name, kwargs: sent.append((name, kwargs)))
     events = []
     chat = make_chat(UserFactory(), "One.")
+    monkeypatch.setattr(locking.current_app, "send_task", lambda name, kwargs: sent.append((name, kwargs)))
     with (
         connected(chat_changed, lambda event, **kwargs: events.append(event)),
         django_capture_on_commit_callbacks(execute=True),
