@@ -360,6 +360,17 @@ test("what stands before a deleted message stands before the next one", async ()
   equal(two.messages, server.messages);
 });
 
+test("what stands before a deleted message stands before the next one, also where the log doesn't tell", async () => {
+  const server = new MemoryServer("a", "b", "c", "d");
+  const [one, two] = [await client(server), await client(server)];
+  const [, b, c] = one.messages;
+  await one.delete(b.id);
+  await one.delete(c.id);
+  server.forget();
+  await two.insert(b.id, { mes: "x" });
+  equal(texts(server.messages), ["a", "x", "d"]);
+});
+
 test("swipes: each text stays its own", async () => {
   const server = new MemoryServer("first");
   const [a, b] = [await client(server), await client(server)];

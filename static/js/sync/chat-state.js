@@ -303,8 +303,8 @@ export class ChatState extends Outbox {
     const chat = await this.ask("GET", this.path);
     if (!window || chat.body?.integrity !== window.integrity) return false;
     const touched = new Map(window.messages.map((message) => [message.id, message]));
-    const named = this.edits.flatMap(({ id, before }) => [id, before]).filter(Boolean);
-    const deleted = new Set(named.filter((id) => !touched.has(id)));
+    const known = [...this.edits.flatMap(({ id, before }) => [id, before]), ...this.replica.messages.map(({ id }) => id)];
+    const deleted = new Set(known.filter((id) => id && !touched.has(id)));
     this.#bring({ touched, deleted, metadata: chat.body.metadata, survivor: (id) => this.replica.survivor(id, deleted) });
     this.replica.refresh(touched);
     this.#wantAgain();
