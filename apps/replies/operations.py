@@ -86,13 +86,15 @@ def write_text(generation: Generation, *, is_partial: bool) -> None:
 
     A message that was edited or deleted in the meantime, or whose chat was deleted, stays as it is.
     """
-    if not generation.text.strip() or generation.mode == Generation.Mode.IMPERSONATE:
+    if generation.mode == Generation.Mode.IMPERSONATE:
         return
     try:
         chat = lock_chat(generation.owner_id, generation.chat_id)
     except Missing:
         return
-    generation.refresh_from_db(fields=["message", "stored_text"])
+    generation.refresh_from_db(fields=["message", "text", "stored_text"])  # others may have stored more of it
+    if not generation.text.strip():
+        return
     extra = {GENERATION_KEY: str(generation.pk), PARTIAL_KEY: is_partial or None}
     text = generation.prefix + generation.text
     if not generation.stored_text:

@@ -3,12 +3,15 @@
 from typing import Any
 from uuid import UUID
 
+import structlog
 from celery import shared_task
 
 from apps.common import jobs
 from apps.common.scoping import system_scope
 from apps.replies import operations, running
 from apps.replies.models import Generation
+
+logger = structlog.get_logger(__name__)
 
 
 @shared_task
@@ -27,6 +30,9 @@ def sweep_generations(**kwargs: Any) -> None:
         ended = Generation.objects.filter(settled=False, state__in=jobs.TERMINAL_STATES)
         unsettled = list(ended)
     for generation in unsettled:
-        operations.settle(generation)
+        try:
+            operations.settle(generation)
+        except Exception:  # which must not keep the others from being stored
+            logger.exception("could not store the text of a generation", generation=str(generation.pk))
     for generation_id in jobs.take_overdue(Generation):
         operations.send(generation_id)

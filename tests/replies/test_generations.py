@@ -12,7 +12,7 @@ from apps.common import jobs
 from apps.common.problems import Conflict, Invalid
 from apps.replies import running
 from apps.replies.models import Generation
-from apps.replies.operations import UNCHECKED, request_generation, stop_generation, write_text
+from apps.replies.operations import UNCHECKED, request_generation, settle, stop_generation, write_text
 from apps.replies.speakers import position_in_turn
 from apps.replies.tasks import run_generation, sweep_generations
 from tests.factories import make_chat, parsed
@@ -126,6 +126,16 @@ def test_a_stopped_reply_keeps_its_text_and_its_worker_ends(connect, chat):
     assert last(chat).extra["partial"] is True
 
 
+def test_who_stops_a_reply_late_does_not_take_back_what_came_meanwhile(connect, chat):
+    connect()
+    generation = claimed(chat)
+    stopped = jobs.cancel(Generation.objects.for_owner(chat.owner_id).get(pk=generation.pk))
+    Generation.objects.for_owner(chat.owner_id).update(text="It is here")  # of the worker, which settles it first
+    settle(Generation.objects.for_owner(chat.owner_id).get(pk=generation.pk))
+    settle(stopped)
+    assert last(chat).mes == "It is here"
+
+
 def test_a_reply_stopped_before_its_call_asks_no_model(connect, server, chat):
     connect(stream=True)
     generation = request_generation(chat.owner_id, chat.pk, mode="reply")
@@ -151,7 +161,7 @@ def test_the_text_of_a_lost_worker_is_kept(connect, chat):
 
 
 def finish(generation: Generation, text: str = "It is here.") -> None:
-    generation.text = text
+    jobs.heartbeat(generation, text=text)
     write_text(generation, is_partial=False)
 
 
