@@ -75,8 +75,11 @@ def is_same_chat(turns: Sequence[Turn], plan: Plan, *, same_opening: bool) -> bo
     """Return whether the turns are of the chat that they were compared with, and of no other with equal words.
 
     A greeting alone is shared by all chats of a character. One user message may be, so the system prompt decides.
+    Two conversations may have short messages in common, such as "Continue", so most of what is compared must be equal.
     """
     numbers = {number for _, number in plan.aligned}
+    if len(plan.edits) + len(plan.deletions) + len(plan.insertions) >= len(numbers):
+        return False
     user_turns = sum(turns[number].is_user for number in numbers)
     if user_turns >= 2:
         return True

@@ -66,6 +66,17 @@ def test_equal_first_words_under_another_system_prompt_begin_another_chat(alice:
     assert texts_of(alice) == [["Hi", "I am Mira."], ["Hi", "I am Tom."]]
 
 
+def test_a_conversation_with_some_words_in_common_leaves_the_other_as_it_is(alice: User) -> None:
+    first = exchanged(alice, "Hello", "Hi there.", "Tell me a story.", "Once there was a well.")
+    second = exchanged(alice, "Hello", "Good evening.", "Continue", "With what?")
+    exchanged(alice, "Hello", "Hi there.", "Tell me a story.", "Once there was a well.", "Continue", "It was dry.")
+    assert first.pk != second.pk
+    assert texts_of(alice) == [
+        ["Hello", "Hi there.", "Tell me a story.", "Once there was a well.", "Continue", "It was dry."],
+        ["Hello", "Good evening.", "Continue", "With what?"],
+    ]
+
+
 def test_a_chat_in_the_bin_is_not_continued(alice: User) -> None:
     delete_chat(exchanged(alice, "a", "b"))
     sent(alice, "a", "b", "c")
