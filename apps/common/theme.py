@@ -1,4 +1,4 @@
-"""Colour theme, text size and the key that sends, kept in cookies so that the server renders pages with them."""
+"""Choices kept in cookies, so that the server renders pages with them: theme, text size, sending key, reply on send."""
 
 import datetime as dt
 
@@ -8,8 +8,13 @@ from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
-# Values by cookie; any other value means the default: the system's colours, normal text size, Ctrl+Enter.
-CHOICES_BY_COOKIE = {"theme": {"light", "dark"}, "text_size": {"small", "large"}, "send_key": {"enter"}}
+# Values by cookie; any other value means the default: the system's colours, normal text size, Ctrl+Enter, a reply.
+CHOICES_BY_COOKIE = {
+    "theme": {"light", "dark"},
+    "text_size": {"small", "large"},
+    "send_key": {"enter"},
+    "reply_on_send": {"off"},
+}
 
 
 @require_POST

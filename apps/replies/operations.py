@@ -48,6 +48,7 @@ def request_generation(
         generation.speaker = message.name
         generation.prefix = message.mes if mode == Generation.Mode.CONTINUE else ""
     generation.save(force_insert=True)
+    jobs.job_changed.send(Generation, job=generation, state=generation.state)
     transaction.on_commit(partial(send, generation.pk))
     return generation
 

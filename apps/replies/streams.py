@@ -16,6 +16,7 @@ from django.db import connections
 from apps.common.jobs import TERMINAL_STATES
 from apps.common.scoping import Owner
 from apps.replies.models import Generation
+from apps.sync.live import notify
 
 POLL_INTERVAL = 0.5  # seconds
 BEATS = 30  # polls without text after which a comment is sent
@@ -24,6 +25,11 @@ BEATS = 30  # polls without text after which a comment is sent
 def state_of(generation: Generation) -> str:
     """Return the state as the API names it: a cancelled generation was stopped."""
     return "stopped" if generation.state == Generation.State.CANCELLED else str(generation.state)
+
+
+def notify_generation_changed(job: Generation, state: str, **kwargs: Any) -> None:
+    """Receive ``job_changed`` of generations: notify clients when its transaction commits."""
+    notify(job.owner_id, "reply", {"chat": str(job.chat_id), "generation": str(job.pk), "state": state})
 
 
 def events_since(generation: Generation, position: int) -> bytes:

@@ -14,25 +14,26 @@ CHANNEL = "loci_live"
 def notify_chat_changed(event: ChatChanged, **kwargs: Any) -> None:
     """Receive ``chat_changed``: notify clients of the write when its transaction commits."""
     data = {"chat": str(event.chat_id), "rev": event.rev, "integrity": str(event.integrity), "kind": event.kind}
-    _notify(event.owner_id, "chat", data)
+    notify(event.owner_id, "chat", data)
 
 
 def notify_run_changed(job: Any, state: str, **kwargs: Any) -> None:
     """Receive ``job_changed`` of extraction runs: notify clients when its transaction commits."""
-    _notify(job.owner_id, "run", {"chat": str(job.chat_id), "run": str(job.pk), "state": state})
+    notify(job.owner_id, "run", {"chat": str(job.chat_id), "run": str(job.pk), "state": state})
 
 
 def notify_chat_list_changed(owner_id: UUID, **kwargs: Any) -> None:
     """Receive ``chat_list_changed``: notify clients when its transaction commits."""
-    _notify(owner_id, "chats", {})
+    notify(owner_id, "chats", {})
 
 
 def notify_settings_changed(owner_id: UUID, rev: int, integrity: UUID) -> None:
     """Notify clients of a change of settings when the current transaction commits."""
-    _notify(owner_id, "settings", {"rev": rev, "integrity": str(integrity)})
+    notify(owner_id, "settings", {"rev": rev, "integrity": str(integrity)})
 
 
-def _notify(owner_id: UUID, event: str, data: dict[str, Any]) -> None:
+def notify(owner_id: UUID, event: str, data: dict[str, Any]) -> None:
+    """Notify an owner's clients when the current transaction commits."""
     payload = json.dumps({"owner": str(owner_id), "event": event, "data": data}, separators=(",", ":"))
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload])

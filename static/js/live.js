@@ -5,6 +5,7 @@ import { takeImages } from "./live/images.js";
 import { SyncState } from "./live/state.js";
 import { Troubles } from "./live/troubles.js";
 import { Turns } from "./live/turns.js";
+import { Replies } from "./live/replies.js";
 import { followRuns } from "./live/runs.js";
 import { headers } from "./live/requests.js";
 import { say, sayWith } from "./menus.js";
@@ -18,6 +19,7 @@ function start() {
   const editors = new Editors(sync, turns);
   const troubles = new Troubles(sync, turns);
   const state = new SyncState(sync);
+  const replies = new Replies(room, turns);
   turns.onShown = () => { troubles.place(); };
   sync.addEventListener("changed", ({ detail }) => {
     turns.changed(detail);
@@ -28,7 +30,7 @@ function start() {
   sync.addEventListener("refused", ({ detail }) => troubles.refused(detail));
   sync.addEventListener("status", ({ detail }) => { state.show(detail); turns.showUnsaved(); });
   sync.addEventListener("blocked", ({ detail }) => state.block(detail));
-  intercept(sync, turns, editors);
+  intercept(sync, turns, editors, replies);
   composer.elements.speaker.addEventListener("change", play);
   takeImages(composer, room.dataset.chat);
   followRuns(room);
@@ -43,14 +45,14 @@ function retitle({ title }) {
 }
 
 // In the capturing phase, so that neither htmx nor the browser also sends what the sync client handles.
-function intercept(sync, turns, editors) {
+function intercept(sync, turns, editors, replies) {
   const handle = (event, action) => {
     if (!action) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     action();
   };
-  document.addEventListener("submit", (event) => handle(event, actionOf(event, sync, turns, editors)), true);
+  document.addEventListener("submit", (event) => handle(event, actionOf(event, sync, turns, editors, replies)), true);
   document.addEventListener("click", (event) => {
     const link = event.target.closest("[data-edit], [data-version]");
     const turn = link && !event.ctrlKey && !event.metaKey && link.closest(".turn[data-id]");
@@ -62,8 +64,8 @@ function intercept(sync, turns, editors) {
   }, true);
 }
 
-function actionOf({ target: form, submitter }, sync, turns, editors) {
-  if (form === composer) return () => write(sync, turns);
+function actionOf({ target: form, submitter }, sync, turns, editors, replies) {
+  if (form === composer) return () => write(sync, turns, replies);
   if (editors.has(form)) return () => editors.save(form);
   const turn = form.closest(".turn[data-id]");
   if (!turn || !form.dataset.sync) return null;
@@ -78,17 +80,21 @@ function actionOf({ target: form, submitter }, sync, turns, editors) {
   }[form.dataset.sync];
 }
 
-function write(sync, turns) {
+function write(sync, turns, replies) {
   const [text, speaker] = [composer.elements.text, composer.elements.speaker];
   if (!text.value.trim()) return text.focus();
+  const isUser = "role" in speaker.selectedOptions[0].dataset;
   const stored = sync.append({
     mes: text.value.trim(),
     name: speaker.selectedOptions[0].textContent,
-    is_user: "role" in speaker.selectedOptions[0].dataset,
+    is_user: isUser,
     send_date: new Date().toISOString(),
   });
   // Rejections are handled by the "refused" event.
-  stored.then((messages) => turns.showOwn(messages.map(({ id }) => id)), () => {});
+  stored.then((messages) => {
+    turns.showOwn(messages.map(({ id }) => id));
+    if (isUser) replies.answer();
+  }, () => {});
   text.value = "";
   text.dispatchEvent(new Event("input")); // drops the draft: the text is in the outbox now
   turns.showOwn([]);

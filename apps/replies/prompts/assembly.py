@@ -91,7 +91,7 @@ def assemble_whole(
     fixed = [*openings, *closings, *([note] if note.text else [])]
     spent = sum(part.tokens for part in fixed) + sum(filled.tokens for filled in memory.slots)
     history = _history(chat, text, available - spent, count, without_last=without_last)
-    conversation = _with_note(insert_slots(memory.slots, history), history, note, _note_depth(chat))
+    conversation = _with_note(insert_slots(memory.slots, history), history, note, note_of(chat)[1])
     messages = [*(part.message for part in openings), *conversation, *(part.message for part in closings)]
     return WholePrompt(fixed, memory, messages, [count(message["content"]) for message in messages])
 
@@ -117,15 +117,15 @@ def _lore(chat: Chat, speaker: Character | None, text: str | None, available: in
 
 
 def _note_text(chat: Chat, names: dict[str, str]) -> str:
-    """Return the author's note of the chat's metadata."""
-    text = chat.metadata.get("note_prompt")
-    return resolve(text, names).strip() if isinstance(text, str) else ""
+    """Return the author's note with its macros resolved."""
+    return resolve(note_of(chat)[0], names).strip()
 
 
-def _note_depth(chat: Chat) -> int:
-    """Return the number of messages that follow the author's note."""
-    depth = chat.metadata.get("note_depth")
-    return depth if isinstance(depth, int) and depth >= 0 else DEFAULT_NOTE_DEPTH
+def note_of(chat: Chat) -> tuple[str, int]:
+    """Return the author's note of the chat's metadata, and the number of messages that follow it."""
+    text, depth = chat.metadata.get("note_prompt"), chat.metadata.get("note_depth")
+    is_depth = isinstance(depth, int) and depth >= 0
+    return text if isinstance(text, str) else "", depth if is_depth else DEFAULT_NOTE_DEPTH
 
 
 def _history(chat: Chat, text: str | None, budget: int, count: Counter, *, without_last: bool) -> list[dict[str, str]]:

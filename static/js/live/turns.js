@@ -102,6 +102,13 @@ export class Turns {
     if (stayed && added.length) toEnd();
   }
 
+  /** Show the text of a reply as it comes, and stay at the end of the chat. @param {Element} prose @param {string} text */
+  showText(prose, text) {
+    const stayed = atEnd();
+    showPlain(prose, text);
+    if (stayed) toEnd();
+  }
+
   async #refresh() {
     if (this.#running) return;
     this.#running = true;

@@ -1,0 +1,86 @@
+"""What the chat page shows of a chat's replies: the one under way, why the last one failed, and what may be asked."""
+
+from dataclasses import dataclass, field
+
+from apps.chats.models import Chat, Message, Participant
+from apps.injection.turns import visible_messages
+from apps.llm.queries import generation_connection
+from apps.replies.models import Generation
+
+Mode = Generation.Mode
+State = Generation.State
+LABELS = {Mode.REPLY: "Reply", Mode.SWIPE: "Another reply", Mode.CONTINUE: "Continue", Mode.IMPERSONATE: "Write for me"}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """State of the replies of a chat.
+
+    ``generation`` is the newest one, unless the chat has gone on since. ``speakers`` may be chosen in a group.
+    ``modes`` are what may be requested. ``outdated``: the user's turn has changed since the reply to it.
+    """
+
+    chat: Chat
+    connected: bool
+    generation: Generation | None
+    modes: list[str] = field(default_factory=list)
+    speakers: list[Participant] = field(default_factory=list)
+    outdated: bool = False
+
+    @property
+    def active(self) -> Generation | None:
+        return self.generation if self.generation and self.generation.is_open else None
+
+    @property
+    def failed(self) -> Generation | None:
+        return self.generation if self.generation and self.generation.state == State.FAILED else None
+
+    @property
+    def written_for_user(self) -> str:
+        """Return the text of an impersonation that has ended."""
+        is_one = self.generation and not self.active and self.generation.mode == Mode.IMPERSONATE
+        return self.generation.text if is_one and self.generation else ""
+
+    @property
+    def retry_mode(self) -> str:
+        """Return the mode that repeats the failed generation. Text that it left stays, as another version."""
+        if self.failed is None:
+            return ""
+        return Mode.SWIPE if self.failed.mode == Mode.REPLY and self.failed.message_id else self.failed.mode
+
+    @property
+    def buttons(self) -> list[tuple[str, str]]:
+        """Return the modes with their labels, without the one that repeats a failure."""
+        return [(mode, LABELS[Mode(mode)]) for mode in self.modes if mode != self.retry_mode]
+
+
+def panel_of(chat: Chat) -> Panel:
+    """Return the state of the replies of a chat."""
+    generation = Generation.objects.for_owner(chat.owner_id).filter(chat=chat).order_by("-pk").first()
+    last_two = list(visible_messages(chat).order_by("-index")[:2])
+    last = last_two[0] if last_two else None
+    if generation and not generation.is_open and not _is_current(generation, last):
+        generation = None
+    speakers = list(chat.participants.select_related("character").exclude(character=None).order_by("position"))
+    connected = generation_connection(chat.owner_id) is not None
+    modes = _modes(last, in_group=len(speakers) > 1) if connected else []
+    return Panel(chat, connected, generation, modes, speakers if len(speakers) > 1 else [], _is_outdated(last_two))
+
+
+def _is_current(generation: Generation, last: Message | None) -> bool:
+    """Return whether the chat still ends as it did when the generation ended."""
+    return last is None or last.pk == generation.message_id or last.pk < generation.pk
+
+
+def _modes(last: Message | None, *, in_group: bool) -> list[str]:
+    if last is None or last.is_user:
+        return [Mode.REPLY, Mode.IMPERSONATE]
+    return [*([Mode.REPLY] if in_group else []), Mode.SWIPE, Mode.CONTINUE, Mode.IMPERSONATE]
+
+
+def _is_outdated(last_two: list[Message]) -> bool:
+    """Return whether the last reply was written before the last change of the turn that it answers."""
+    if len(last_two) < 2:
+        return False
+    reply, turn = last_two
+    return turn.is_user and not reply.is_user and turn.rev > reply.rev

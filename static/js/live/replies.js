@@ -1,0 +1,112 @@
+// Replies of a model: follow the text of the one under way into its turn, and show what may be asked for.
+import { follow } from "../sync/live.js";
+import { headers } from "./requests.js";
+
+const RECONNECT = 2000; // ms until a stream that the browser gave up is opened again
+const REFRESH = 300; // ms in which changes of the chat are collected
+
+export class Replies {
+  #slot = document.getElementById("reply-slot");
+  #status = document.getElementById("reply-status");
+  #field = document.querySelector("#composer textarea");
+  #room;
+  #turns;
+  #generation = ""; // id of the one that is followed
+  #stream;
+  #text = "";
+  #prefix = "";
+  #asked = false; // whether this tab asked for the text of the user's next message
+  #timer;
+
+  /** @param {HTMLElement} room @param {import("./turns.js").Turns} turns */
+  constructor(room, turns) {
+    this.#room = room;
+    this.#turns = turns;
+    this.#slot.addEventListener("htmx:afterSettle", () => this.#read());
+    this.#slot.addEventListener("htmx:configRequest", ({ detail }) => { this.#asked ||= detail.parameters.mode === "impersonate"; });
+    this.#slot.addEventListener("click", ({ target }) => target.closest("[data-use]") && this.#use());
+    document.body.addEventListener("turns", () => { this.#show(); this.#refreshSoon(); });
+    const { chat } = room.dataset;
+    const onWord = (event, word) => event === "reply" && word.chat === chat && this.#refreshSoon();
+    follow({ user: document.body.dataset.user, headers }, onWord, () => this.#refreshSoon());
+    this.#read();
+  }
+
+  /** Ask for a reply to a message that was just stored, unless the user wants to ask for it. */
+  answer() {
+    const panel = this.#panel();
+    if (!panel || !("atOnce" in panel.dataset) || panel.dataset.generation) return;
+    window.htmx.ajax("POST", panel.dataset.url, { source: this.#slot, target: this.#slot, values: { mode: "reply" } });
+  }
+
+  #panel() {
+    return this.#slot.querySelector(".replies");
+  }
+
+  #refreshSoon() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#slot.contains(document.activeElement) && document.activeElement.matches("select") || window.htmx.trigger(this.#slot, "refresh"), REFRESH);
+  }
+
+  /** Follow what the panel names. */
+  #read() {
+    const panel = this.#panel();
+    if (!panel) return;
+    const use = panel.querySelector("[data-use]");
+    if (use) use.hidden = false;
+    if (use && this.#asked && !this.#field.value.trim()) this.#use();
+    if (use) this.#asked = false;
+    this.#say(panel);
+    const { generation = "", prefix = "" } = panel.dataset;
+    if (generation !== this.#generation) this.#follow(generation, prefix);
+    this.#show();
+  }
+
+  #say(panel) {
+    const words = panel.querySelector("[data-words]")?.textContent.replace(/\s+/g, " ").trim() ?? "";
+    const said = words || (panel.dataset.state === "succeeded" && this.#generation ? "The reply is complete." : "");
+    if (said && this.#status.textContent !== said) this.#status.textContent = said;
+  }
+
+  #follow(generation, prefix) {
+    this.#stream?.close();
+    [this.#generation, this.#prefix, this.#text] = [generation, prefix, ""];
+    if (!generation) return;
+    const stream = new EventSource(`/api/v1/generations/${generation}/events/`);
+    this.#stream = stream;
+    stream.addEventListener("delta", ({ data }) => { this.#text += JSON.parse(data).text; this.#show(); });
+    stream.addEventListener("done", () => this.#end(stream));
+    stream.addEventListener("error", (event) => {
+      // The server's event of this name has data. Without, the browser lost the stream, and opens it again, unless it was
+      // refused.
+      if ("data" in event) return this.#end(stream);
+      if (stream.readyState !== EventSource.CLOSED || stream !== this.#stream) return;
+      setTimeout(() => stream === this.#stream && this.#follow(generation, prefix), RECONNECT);
+    });
+  }
+
+  #end(stream) {
+    stream.close();
+    this.#refreshSoon();
+  }
+
+  /** Show the text so far in its turn, or above the composer while it has none. */
+  #show() {
+    const panel = this.#panel();
+    if (!this.#generation || !this.#text || !panel) return;
+    const draft = panel.querySelector("[data-draft]");
+    const prose = this.#room.querySelector(`.turn[data-generation="${this.#generation}"] .prose`);
+    const text = this.#prefix + this.#text;
+    if (prose && prose.textContent.length < text.length) this.#turns.showText(prose, text);
+    if (!draft || panel.dataset.mode !== "impersonate") return;
+    [draft.hidden, draft.textContent] = [false, this.#text];
+  }
+
+  /** Put the text written for the user into the composer. */
+  #use() {
+    const text = this.#panel().querySelector("[data-written]").textContent;
+    this.#field.value = [this.#field.value.trim(), text].filter(Boolean).join("\n\n");
+    this.#field.dispatchEvent(new Event("input", { bubbles: true }));
+    this.#field.focus({ preventScroll: true });
+  }
+}

@@ -1,0 +1,161 @@
+"""Replies on the chat page, with a real web server, a real worker and a scripted model."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from apps.accounts.models import User
+from apps.chats.models import Chat
+from apps.chats.operations import add_participant
+from apps.replies.models import Generation
+from tests.conftest import WebServer
+from tests.e2e.test_live_chat import device, state, turn
+from tests.factories import make_character, make_chat
+from tests.llm.conftest import connect, server  # noqa: F401
+from tests.llm.scripted_server import Reply, ScriptedServer
+
+pytestmark = [pytest.mark.e2e, pytest.mark.worker, pytest.mark.django_db(transaction=True)]
+
+STORY = " ".join(f"Step {number} goes down." for number in range(40))
+SLOW = Reply(STORY, pace=1.0)  # more than a minute
+
+
+@pytest.fixture
+def alice(transactional_db: None) -> User:
+    return User.objects.create_user("alice@example.com", "alice-password")
+
+
+@pytest.fixture
+def chat(alice: User) -> Chat:
+    return make_chat(alice, "Where is the well?", "Over there.", character=make_character(alice))
+
+
+@pytest.fixture
+def context(
+    browser: Browser,
+    web_server: WebServer,
+    alice: User,
+    connect,  # noqa: F811
+    start_celery_worker,
+) -> Iterator[BrowserContext]:
+    connect()
+    start_celery_worker("replies")
+    with device(browser, web_server, alice) as context:
+        yield context
+
+
+def open_chat(context: BrowserContext, chat: Chat) -> Page:
+    page = context.new_page()
+    page.goto(f"/chats/{chat.pk}/")
+    expect(state(page)).to_have_text("Saved")
+    expect(page.locator(".replies")).to_be_visible()
+    return page
+
+
+def send(page: Page, text: str) -> None:
+    page.get_by_label("Your message").fill(text)
+    page.get_by_role("button", name="Send").click()
+
+
+def expect_whole(page: Page, index: int) -> None:
+    expect(turn(page, index).locator(".prose")).to_have_text(STORY)
+    expect(turn(page, index).get_by_text("Incomplete")).to_have_count(0)
+    expect(page.get_by_role("button", name="Another reply")).to_be_visible()
+
+
+def test_sending_streams_a_reply_that_survives_the_tab_and_the_web_process(
+    context: BrowserContext,
+    chat: Chat,
+    server: ScriptedServer,  # noqa: F811
+    web_server: WebServer,
+):
+    server.reply_with(SLOW)
+    page, other = open_chat(context, chat), open_chat(context, chat)
+    send(page, "Show me.")
+    for tab in (page, other):
+        expect(tab.locator(".replies")).to_contain_text("Mira is writing")
+        expect(tab.locator("#reply-status")).to_have_text("Mira is writing …")
+        expect(turn(tab, 3).locator(".prose")).to_contain_text("Step 1 goes")
+    expect(turn(page, 3).get_by_text("Incomplete")).to_be_visible()
+    web_server.kill()
+    web_server.start()
+    page.close()
+    page = open_chat(context, chat)
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    expect_whole(page, 3)
+    expect_whole(other, 3)
+    assert Generation.objects.for_owner(chat.owner_id).get().state == "succeeded"
+    assert chat.messages.get(index=3).mes == STORY
+
+
+def test_stop_swipe_continue_and_impersonate(
+    context: BrowserContext,
+    chat: Chat,
+    server: ScriptedServer,  # noqa: F811
+):
+    server.reply_with(SLOW, "Down", " the stairs.", "I follow her.")
+    page = open_chat(context, chat)
+    send(page, "Show me.")
+    expect(turn(page, 3).locator(".prose")).to_contain_text("Step")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator(".replies").get_by_text("The reply was stopped.")).to_be_visible()
+    expect(turn(page, 3).get_by_text("Incomplete")).to_be_visible()
+    page.get_by_role("button", name="Another reply").click()
+    expect(turn(page, 3).locator(".prose")).to_have_text("Down")
+    expect(turn(page, 3)).to_contain_text("2/2")
+    page.get_by_role("button", name="Continue").click()
+    expect(turn(page, 3).locator(".prose")).to_have_text("Down the stairs.")
+    page.get_by_role("button", name="Write for me").click()
+    expect(page.get_by_label("Your message")).to_have_value("I follow her.")
+    assert chat.messages.count() == 4
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (Reply("Wrong key.", status=401), "Your message is kept."),
+        (Reply(STORY, stall_after=4), "The text received so far is kept."),
+        (Reply(STORY, break_after=4), "The text received so far is kept."),
+        (
+            Reply(
+                raw=b'data: {"choices": [{"index": 0, "delta": {"content": "Step"}}]}\n\n'
+                b'data: {"error": {"message": "Overloaded."}}\n\n',
+                content_type="text/event-stream",
+            ),
+            "Overloaded",
+        ),
+    ],
+    ids=["401", "hang", "drop", "error in the stream"],
+)
+def test_a_failure_says_why_keeps_the_turn_and_can_be_tried_again(
+    context: BrowserContext,
+    chat: Chat,
+    server: ScriptedServer,  # noqa: F811
+    reply: Reply,
+    reason: str,
+):
+    server.reply_with(reply, "Here it is.")
+    page = open_chat(context, chat)
+    send(page, "Show me.")
+    panel = page.locator(".replies")
+    expect(panel).to_contain_text("The reply failed.")
+    expect(panel).to_contain_text(reason)
+    expect(turn(page, 2)).to_contain_text("Show me.")
+    panel.get_by_role("button", name="Try again").click()
+    expect(turn(page, 3).locator(".prose")).to_have_text("Here it is.")
+
+
+def test_in_a_group_one_chooses_who_replies(
+    context: BrowserContext,
+    chat: Chat,
+    alice: User,
+    server: ScriptedServer,  # noqa: F811
+):
+    add_participant(alice, chat.pk, name="Mira", character=chat.character)
+    add_participant(alice, chat.pk, name="Salt", character=make_character(alice, name="Salt"))
+    page = open_chat(context, chat)
+    page.get_by_label("Who replies").select_option(label="Salt")
+    page.get_by_role("button", name="Reply", exact=True).click()
+    expect(turn(page, 2)).to_contain_text("Salt")
+    expect(turn(page, 2).locator(".prose")).to_have_text("Hello.")

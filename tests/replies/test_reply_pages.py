@@ -1,0 +1,201 @@
+"""The panel of replies on the chat page, and the page “Prompt”."""
+
+import pytest
+from django.urls import reverse
+
+from apps.chats.operations import Patch, append_messages, patch_messages
+from apps.common.scoping import system_scope
+from apps.replies.models import Generation
+from apps.replies.operations import UNCHECKED, request_generation
+from apps.replies.tasks import run_generation
+from tests.conftest import site  # noqa: F401
+from tests.factories import parsed
+from tests.llm.scripted_server import Reply
+
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def url(chat) -> str:
+    return reverse("replies:panel", args=[chat.pk])
+
+
+def ask(site, url, mode="reply", **fields):  # noqa: F811
+    return site.post(url, {"mode": mode, **fields}, headers=HTMX)
+
+
+def last_generation() -> Generation | None:
+    with system_scope():
+        return Generation.objects.order_by("-pk").first()
+
+
+def run_last() -> Generation:
+    generation = last_generation()
+    assert generation is not None
+    run_generation(generation_id=str(generation.pk))
+    generation.refresh_from_db()
+    return generation
+
+
+def test_without_a_model_the_panel_says_how_to_connect_one(site, url, chat):  # noqa: F811
+    page = site.get(url, headers=HTMX).content.decode()
+    assert "No model is connected" in page
+    assert reverse("llm:index") in page
+    assert reverse("replies:prompt", args=[chat.pk]) in page
+    assert "<button" not in page
+
+
+def test_after_the_users_turn_a_reply_can_be_asked_for(site, url, connect):  # noqa: F811
+    connect()
+    page = site.get(url, headers=HTMX).content.decode()
+    assert 'value="reply"' in page
+    assert 'value="swipe"' not in page
+    page = ask(site, url).content.decode()
+    assert "data-generation" in page
+    assert "Mira is writing" in page
+    run_last()
+    page = site.get(url, headers=HTMX).content.decode()
+    assert all(f'value="{mode}"' in page for mode in ("swipe", "continue", "impersonate"))
+    assert 'value="reply"' not in page
+
+
+def test_without_javascript_a_request_leads_back_to_the_chat(site, url, connect, chat):  # noqa: F811
+    connect()
+    response = site.post(url, {"mode": "reply"})
+    assert response["Location"] == reverse("chats:detail", args=[chat.pk])
+    assert "Mira is writing" in site.get(url).content.decode()
+
+
+def test_a_second_request_is_refused_with_the_reason(site, url, connect):  # noqa: F811
+    connect()
+    ask(site, url)
+    response = ask(site, url)
+    assert response.status_code == 409
+    assert "A reply is being written in this chat" in response.content.decode()
+
+
+@pytest.mark.parametrize("fields", [{"mode": "sing"}, {"mode": ""}, {"character": "x"}])
+def test_bad_requests_are_refused(site, url, connect, fields):  # noqa: F811
+    connect()
+    assert ask(site, url, **fields).status_code == 400
+    assert last_generation() is None
+
+
+def test_a_failure_shows_its_reason_and_can_be_tried_again(site, url, connect, server, chat):  # noqa: F811
+    connect()
+    server.reply_with(Reply("Wrong key.", status=401))
+    ask(site, url)
+    failed = run_last()
+    page = site.get(url, headers=HTMX).content.decode()
+    assert "The reply failed." in page
+    assert failed.error.split()[0] in page
+    assert "Your message is kept." in page
+    assert "Try again" in page
+    append_messages(chat.owner_id, chat.pk, [parsed("Never mind.", is_user=True)])
+    assert "The reply failed." not in site.get(url, headers=HTMX).content.decode()
+
+
+def test_a_reply_that_broke_off_is_tried_again_as_another_version(site, url, connect, server, chat):  # noqa: F811
+    connect()
+    server.reply_with(Reply("It is here, under the old stones.", break_after=4), "It is there.")
+    ask(site, url)
+    assert run_last().message_id
+    page = site.get(url, headers=HTMX).content.decode()
+    assert "The text received so far is kept." in page
+    assert 'value="swipe">Try again' in page
+    assert "Incomplete" in site.get(reverse("chats:detail", args=[chat.pk])).content.decode()
+    ask(site, url, "swipe")
+    run_last()
+    assert "Incomplete" not in site.get(reverse("chats:detail", args=[chat.pk])).content.decode()
+    assert chat.messages.count() == 4
+
+
+def test_a_stopped_reply_says_so(site, url, connect):  # noqa: F811
+    connect()
+    ask(site, url)
+    page = site.post(reverse("replies:stop", args=[last_generation().pk]), headers=HTMX).content.decode()
+    assert "The reply was stopped." in page
+
+
+def test_a_text_written_for_the_user_is_offered(site, url, connect, server, chat):  # noqa: F811
+    connect()
+    server.reply_with("I <look> around.")
+    ask(site, url, "impersonate")
+    run_last()
+    page = site.get(url, headers=HTMX).content.decode()
+    assert "I &lt;look&gt; around." in page
+    assert chat.messages.count() == 3
+
+
+def test_an_edit_of_the_answered_turn_is_told(site, url, connect, chat):  # noqa: F811
+    connect()
+    ask(site, url)
+    run_last()
+    assert "has changed since" not in site.get(url, headers=HTMX).content.decode()
+    patch_messages(chat.owner_id, chat.pk, [Patch({"mes": "Show me the cellar."}, index=2)], UNCHECKED)
+    assert "has changed since" in site.get(url, headers=HTMX).content.decode()
+
+
+def test_whether_sending_asks_for_a_reply_is_a_choice(site, url, connect):  # noqa: F811
+    connect()
+    assert "data-at-once" in site.get(url, headers=HTMX).content.decode()
+    site.post(reverse("theme"), {"reply_on_send": "off"})
+    assert "data-at-once" not in site.get(url, headers=HTMX).content.decode()
+
+
+def test_a_request_and_an_end_are_told_to_clients(connect, chat, monkeypatch):
+    told = []
+    monkeypatch.setattr("apps.replies.streams.notify", lambda owner, event, data: told.append((event, data["state"])))
+    connect()
+    request_generation(chat.owner_id, chat.pk, mode="reply")
+    run_last()
+    assert told == [("reply", "queued"), ("reply", "succeeded")]
+
+
+def test_the_page_shows_the_prompt_as_the_model_gets_it(site, chat, connect, server):  # noqa: F811
+    connect()
+    page = site.get(reverse("replies:prompt", args=[chat.pk]))
+    shown = page.context["prompt"].messages
+    request_generation(chat.owner_id, chat.pk, mode="reply")
+    run_last()
+    assert shown == server.of_kind("generation")[0].messages
+    assert "scripted-small" in page.content.decode()
+    assert f"{page.context['prompt'].total_tokens} tokens" in page.content.decode()
+
+
+def test_without_a_model_the_page_shows_the_prompt_and_how_to_connect_one(site, chat):  # noqa: F811
+    page = site.get(reverse("replies:prompt", args=[chat.pk])).content.decode()
+    assert reverse("llm:add") in page
+    assert "Show me." in page
+
+
+def test_a_card_that_does_not_fit_is_told(site, chat, connect):  # noqa: F811
+    connect(context_tokens=1024)
+    chat.character.description = "A long story. " * 2000
+    chat.character.save()
+    assert "The card and the reply take" in site.get(reverse("replies:prompt", args=[chat.pk])).content.decode()
+
+
+def test_the_authors_note_is_changed_on_the_page_and_stands_at_its_depth(site, chat):  # noqa: F811
+    url = reverse("replies:prompt", args=[chat.pk])
+    note = {"text": "{{char}} whispers.", "depth": 1, "integrity": chat.integrity}
+    assert site.post(url, note).status_code == 302
+    page = site.get(url)
+    contents = [message["content"] for message in page.context["prompt"].messages]
+    assert contents[-2:] == ["Mira whispers.", "Show me."]
+    assert "{{char}} whispers." in page.content.decode()
+
+
+def test_a_note_that_was_changed_elsewhere_is_not_overwritten(site, chat):  # noqa: F811
+    url = reverse("replies:prompt", args=[chat.pk])
+    assert site.post(url, {"text": "One.", "depth": 4, "integrity": chat.integrity}).status_code == 302
+    response = site.post(url, {"text": "Two.", "depth": 4, "integrity": chat.integrity})
+    assert response.status_code == 400
+    assert "The note was not saved." in response.content.decode()
+    assert "Two." in response.content.decode()
+
+
+@pytest.mark.parametrize("fields", [{"depth": -1}, {"depth": "x"}, {"integrity": "x"}, {"text": "x" * 10_001}])
+def test_bad_notes_are_refused(site, chat, fields):  # noqa: F811
+    note = {"text": "One.", "depth": 4, "integrity": chat.integrity} | fields
+    assert site.post(reverse("replies:prompt", args=[chat.pk]), note).status_code == 400
