@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import floor
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.template.loader import get_template
@@ -53,6 +53,7 @@ class Card:
     """
 
     recall: Recall
+    message_id: UUID
     triggered: list[CardLine]
     always_included: list[CardLine]
     outdated: bool
@@ -97,7 +98,7 @@ def recall_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:
     If the newest user message was sent just now and has no recall, it gets a pending card, which loads the recall.
     """
     turns = {message.pk: message for message in messages if message.is_user}
-    cards = {card.recall.message_id: card for card in cards_of(owner, recalls_of_messages(owner, turns.values()))}
+    cards = {card.message_id: card for card in cards_of(owner, recalls_of_messages(owner, turns.values()))}
     template = get_template("injection/_card.html")
     html_by_message = {pk: template.render({"card": card}) for pk, card in cards.items() if card.recall.text}
     newest = max(turns.values(), key=lambda message: message.index, default=None)
@@ -115,11 +116,13 @@ def cards_of(owner: Owner, recalls: Iterable[Recall]) -> list[Card]:
 
 
 def _card(recall: Recall, positions: Mapping[str, tuple[UUID, int]]) -> Card:
+    message = cast(Message, recall.message)  # unsent recalls have no card
     return Card(
         recall=recall,
+        message_id=message.pk,
         triggered=[_line(item, positions) for item in recall.memories if item["triggered"]],
         always_included=[_line(item, positions) for item in recall.memories if not item["triggered"]],
-        outdated=recall.turn_hash != text_hash(recall.message.mes),
+        outdated=recall.turn_hash != text_hash(message.mes),
     )
 
 

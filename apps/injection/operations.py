@@ -68,9 +68,11 @@ def adopt_unsent_recall(event: ChatChanged, **kwargs: Any) -> None:
     """Receive ``chat_changed``: give the recall of an unsent text to the message that was appended with this text."""
     if event.kind != ChatChange.Kind.APPEND:
         return
-    unsent = Recall.objects.for_owner(event.owner_id).filter(chat=event.chat_id, message=None).first()
+    unsent: Recall | None = Recall.objects.for_owner(event.owner_id).filter(chat=event.chat_id, message=None).first()
+    if unsent is None:
+        return
     appended = Message.objects.for_owner(event.owner_id).filter(pk__in=event.message_ids, is_user=True)
-    for message in appended.with_swipes().order_by("-index") if unsent else ():
+    for message in appended.with_swipes().order_by("-index"):
         if text_hash(message.mes) == unsent.turn_hash:
             _update(unsent, message_id=message.pk)
             return

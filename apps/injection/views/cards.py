@@ -1,7 +1,7 @@
 """Views of the recall card. They return the card for an htmx request, else a page or a redirect."""
 
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -125,7 +125,7 @@ def restore(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespon
 
 def _respond_with_card(request: HttpRequest, recall: Recall) -> HttpResponse:
     if not wants_partial(request):
-        return _redirect_to_turn(recall.message)
+        return _redirect_to_turn(cast(Message, recall.message))
     return render(request, "injection/_card.html", _context(request, recall))
 
 
