@@ -1,5 +1,7 @@
 """Search memories and passages that are related to a turn."""
 
+from dataclasses import dataclass
+
 from apps.chats.models import Character
 from apps.injection.retrieval.active import active_ids_before
 from apps.injection.slots.definitions import LONG_TERM, SESSION
@@ -17,13 +19,21 @@ MIN_SHARE_OF_BEST = 0.6  # minimum share of the best cosine
 MIN_SHARED_WORDS = 0.3  # minimum share of the turn's words, used without vectors
 
 
-def search_related(turn: UserTurn, character: Character | None) -> list[SearchResult]:
+@dataclass(frozen=True)
+class RelatedResults:
+    """What a search found for a turn. ``without_vectors``: by words only, since embeddings are unavailable."""
+
+    results: list[SearchResult]
+    without_vectors: bool = False
+
+
+def search_related(turn: UserTurn, character: Character | None) -> RelatedResults:
     """Return the results related to the turn's text: memories active just before it, then earlier messages.
 
     Raise EmbeddingUnavailable.
     """
     if not turn.text.strip():
-        return []
+        return RelatedResults([])
     query = SearchQuery(
         query=turn.text,
         chat=turn.chat.pk,
@@ -32,11 +42,12 @@ def search_related(turn: UserTurn, character: Character | None) -> list[SearchRe
         before=max(turn.index - VISIBLE_MESSAGES, 0),
         limit=SEARCH_LIMIT,
     )
-    results = _witnessed(turn, character, _above_thresholds(search(turn.owner_id, query)))
+    response = search(turn.owner_id, query)
+    results = _witnessed(turn, character, _above_thresholds(response))
     active = active_ids_before(turn, [result.id for result in results if result.memory])
     memories = [result for result in results if result.id in active][:MAX_MEMORIES]
     messages = [result for result in results if result.message][:MAX_MESSAGES]
-    return memories + messages
+    return RelatedResults(memories + messages, response.method == "text")
 
 
 def _above_thresholds(response: SearchResponse) -> list[SearchResult]:
