@@ -2,6 +2,7 @@
 const API = "/api/v1/browser-calls/";
 const MAX_CHARACTERS = 200_000; // of a reply; the server keeps no more
 const PROGRESS_MS = 1000; // between two posts of the text so far
+const OFFLINE_MS = 5000; // without a stream after which the person is told; the server ends streams now and then
 const RETRY_MS = [500, 1000, 2000, 5000]; // waits before a request is repeated; the last one holds on
 
 /** Return a new id for this page. `crypto.randomUUID` exists under https only. @returns {string} */
@@ -35,18 +36,21 @@ export class CallRunner extends EventTarget {
   start() {
     this.source = new EventSource(`${API}events/?page=${this.page}`);
     this.source.addEventListener("open", () => this.#tell(this.current ? "writing" : "waiting"));
+    this.source.addEventListener("error", () => this.#lose());
     this.source.addEventListener("call", () => this.#take());
     // The server's beats keep the call: a browser slows down the timers of a page in the background.
     this.source.addEventListener("beat", () => this.#postProgress());
-    this.source.addEventListener("error", () => {
-      this.#tell(this.source.readyState === EventSource.CLOSED ? "signed-out" : "offline");
-    });
   }
 
   stop() {
     this.isStopped = true;
     this.source.close();
     this.current?.controller.abort();
+  }
+
+  #lose() {
+    if (this.source.readyState === EventSource.CLOSED) this.#tell("signed-out");
+    else setTimeout(() => { if (this.source.readyState !== EventSource.OPEN) this.#tell("offline"); }, OFFLINE_MS);
   }
 
   #tell(state) {
