@@ -1,11 +1,12 @@
 """Calls of a model in the browser: who runs them, who waits for them, and what becomes of them if either is gone."""
 
+import asyncio
 import datetime as dt
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
 import pytest
@@ -18,7 +19,7 @@ from apps.accounts.models import User
 from apps.common.problems import Invalid
 from apps.llm.backends import backend_for, backend_on, browser
 from apps.llm.backends.connection_check import check_connection
-from apps.llm.browser import calls
+from apps.llm.browser import calls, streams
 from apps.llm.events import generation_changed
 from apps.llm.generation import (
     Completion,
@@ -38,6 +39,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 REQUEST = GenerationRequest("greet", [{"role": "user", "content": "Say hello."}], max_tokens=50, stop=["END"])
 PAGE, OTHER_PAGE = uuid4(), uuid4()
 State = BrowserCall.State
+T = TypeVar("T")
 
 
 @pytest.fixture(autouse=True)
@@ -463,3 +465,48 @@ def test_the_stream_of_a_server_that_cannot_hold_it_open(alice, api, connection)
     assert calls.is_page_open(connection.page_seen_at)
     queued(connection)
     assert b"event: call" in b"".join(api.get(url).streaming_content)
+
+
+# Streams
+
+
+def in_thread(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run a coroutine in a thread of its own: browser tests leave a loop running in this one."""
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        return executor.submit(lambda: asyncio.run(work())).result(60)
+
+
+def test_a_stream_marks_the_page_as_open_and_tells_of_a_call_once_a_beat(alice, connection, monkeypatch):
+    monkeypatch.setattr(streams, "POLL_INTERVAL", 0.01)
+    monkeypatch.setattr(streams, "BEATS_PER_STREAM", 2)
+    Connection.objects.for_owner(alice).update(page_seen_at=None)
+    queued(connection)
+
+    async def read() -> list[bytes]:
+        return [event async for event in streams.stream(alice.pk, PAGE)]
+
+    assert in_thread(read) == [streams.RETRY, streams.BEAT, streams.CALL, streams.BEAT, streams.CALL]
+    connection.refresh_from_db()
+    assert calls.is_page_open(connection.page_seen_at)
+
+
+def test_a_stream_that_is_cancelled_releases_the_call(alice, connection):
+    call = queued(connection)
+    claimed(alice)
+
+    async def cancel() -> None:
+        opened = asyncio.Event()
+
+        async def read() -> None:
+            async for _ in streams.stream(alice.pk, PAGE):
+                opened.set()
+
+        task = asyncio.create_task(read())
+        await opened.wait()
+        await asyncio.sleep(0.2)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    in_thread(cancel)
+    call.refresh_from_db()
+    assert call.claimed_until < timezone.now() + calls.GRACE

@@ -1,5 +1,6 @@
 """API through which an open page takes calls of its owner's model and posts the replies."""
 
+from typing import cast
 from uuid import UUID
 
 from django.core.handlers.asgi import ASGIRequest
@@ -38,9 +39,10 @@ class EventsView(APIView):
         call that runs. Neither has data. The stream ends after some minutes: open it again.
         """
         page: UUID = read_query(BrowserPageSerializer, request)["page"]
+        owner_id = cast(UUID, request.user.pk)
         is_async = isinstance(request._request, ASGIRequest)
         return StreamingHttpResponse(
-            stream(request.user.pk, page) if is_async else events_now(request.user.pk),
+            stream(owner_id, page) if is_async else events_now(owner_id),
             content_type="text/event-stream",
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )

@@ -45,9 +45,17 @@ def browser_model(request: HttpRequest) -> HttpResponse:
         "connection": connection,
         "page_is_open": connection is not None and is_page_open(connection.page_seen_at),
         "examples": EXAMPLES,
-        "web_llm": static(WEB_LLM) if find(WEB_LLM) else "",
+        "web_llm": web_llm_url(),
     }
     return render(request, "llm/browser.html", context, status=400 if form.errors else 200)
+
+
+def web_llm_url() -> str:
+    """Return the URL of WebLLM, or "" if it is not installed, or has been only since the server was started."""
+    try:
+        return static(WEB_LLM) if find(WEB_LLM) else ""
+    except ValueError:  # it has not been collected yet
+        return ""
 
 
 @transaction.atomic
