@@ -22,6 +22,7 @@ from apps.llm.generation import Completion, GenerationRequest, PromptMessage
 from apps.llm.models import BrowserCall, Connection
 from apps.llm.operations import create_connection, use_for
 from apps.memories.models import Memory
+from apps.replies.models import Generation
 from apps.replies.operations import request_generation
 from tests.conftest import WebServer
 from tests.e2e.test_characters import signed_in
@@ -144,7 +145,7 @@ def test_a_run_waits_for_a_page_and_is_completed_by_its_function(
     expect(state(page)).to_have_text(re.compile(rf"{READY}.* {len(tasks)} replies so far\."))
     # A reply, for which a person waits.
     generation = request_generation(chat.owner_id, chat.pk, mode="reply")
-    wait_for(page, lambda: not type(generation).objects.for_owner(chat.owner_id).get(pk=generation.pk).is_open)
+    wait_for(page, lambda: Generation.objects.for_owner(chat.owner_id).get(pk=generation.pk).settled)
     last = Message.objects.for_owner(chat.owner_id).filter(chat=chat).with_swipes().order_by("-index").first()
     assert last is not None
     assert (last.mes, last.is_user) == ("It is here.", False)

@@ -333,6 +333,13 @@ def test_a_deleted_connection_ends_the_call(alice, connection, generate):
         future.result(20)
 
 
+def test_a_connection_that_is_deleted_before_the_call_is_no_error_of_ours(alice, connection):
+    backend = backend_on(connection, is_urgent=True)
+    Connection.objects.for_owner(alice).delete()
+    with pytest.raises(Misconfigured, match="deleted"):
+        backend.generate(REQUEST)
+
+
 def test_the_daily_limit_holds(alice, connection):
     set_daily_limit(alice, 0)
     with pytest.raises(LimitReached):

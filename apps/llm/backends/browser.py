@@ -84,7 +84,7 @@ def _wait(call: BrowserCall, timeout: float, reply: Reply, watch: Watch, listene
     last_progress: object = None
     last_progress_at = next_watch = time.monotonic()
     while True:
-        row = BrowserCall.objects.for_owner(call.owner_id).select_related("connection").filter(pk=call.pk).first()
+        row = calls.current_call(call)
         if row is None:
             raise Misconfigured("The connection was deleted.")
         _copy(row, reply)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Least
 from django.utils import timezone
@@ -18,7 +18,7 @@ from apps.common.jobs import lock_owner
 from apps.common.problems import Conflict, Missing
 from apps.common.scoping import OwnedQuerySet, Owner, owner_id_of
 from apps.llm.events import announce_generation_change
-from apps.llm.generation import GenerationRequest
+from apps.llm.generation import GenerationRequest, Misconfigured
 from apps.llm.models import BrowserCall, Connection
 from apps.llm.replies.reply import MAX_CHARACTERS
 from apps.llm.replies.values import storable_text
@@ -44,16 +44,24 @@ class CallLost(Conflict):
 
 
 def create_call(connection: Connection, request: GenerationRequest, *, is_urgent: bool) -> BrowserCall:
-    """Queue a call of the connection's model. Delete the owner's old calls."""
+    """Queue a call of the connection's model. Delete the owner's old calls. Raise Misconfigured."""
     now = timezone.now()
     BrowserCall.objects.for_owner(connection.owner_id).filter(awaited_until__lt=now - KEPT).delete()
-    return BrowserCall.objects.create(
-        owner_id=connection.owner_id,
-        connection=connection,
-        is_urgent=is_urgent,
-        request=_document(connection.model, request),
-        awaited_until=now + AWAITED,
-    )
+    try:
+        return BrowserCall.objects.create(
+            owner_id=connection.owner_id,
+            connection=connection,
+            is_urgent=is_urgent,
+            request=_document(connection.model, request),
+            awaited_until=now + AWAITED,
+        )
+    except IntegrityError as error:
+        raise Misconfigured("The connection was deleted.") from error
+
+
+def current_call(call: BrowserCall) -> BrowserCall | None:
+    """Return the call as it is now, with its connection, or None if the connection was deleted."""
+    return _row(call).select_related("connection").defer("request").first()
 
 
 def renew_call(call: BrowserCall) -> None:
