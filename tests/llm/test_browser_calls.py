@@ -393,6 +393,19 @@ def test_the_api_makes_a_connection_without_an_address(alice):
     assert (reply.status_code, reply.json()["errors"][0]["pointer"]) == (400, "/base_url")
 
 
+def test_the_page_runs_nothing_before_a_model_is_chosen(alice, client):
+    client.force_login(alice)
+    url = "/settings/models/browser/"
+    create_connection(alice, name="Here", backend="browser")
+    assert "data-model" not in client.get(url).content.decode()
+    assert client.post(url, {"model": "", "context_tokens": "0", "timeout": "x"}).status_code == 400
+    assert client.post(url, {"model": "tiny", "context_tokens": "4096", "timeout": "600"}).status_code == 302
+    reply = client.get(url)
+    assert 'data-model="tiny"' in reply.content.decode()
+    assert "'wasm-unsafe-eval'" in reply["Content-Security-Policy"]
+    assert "wasm" not in client.get("/settings/models/")["Content-Security-Policy"]
+
+
 # The API of pages
 
 
