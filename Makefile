@@ -4,10 +4,11 @@ PYTHON ?= python3
 VENV := .venv
 MODEL_VENV := .venv-model
 MUTANTS_VENV := .venv-mutants
+WEB_LLM := 0.2.78
 RUN := $(VENV)/bin/python
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
 
-.PHONY: up test lint format bench e2e e2e-model mutants chromium axe clean
+.PHONY: up test lint format bench e2e e2e-model mutants web-llm chromium axe clean
 
 up: $(VENV)/.installed
 	@exec $(RUN) manage.py up
@@ -46,6 +47,17 @@ bench: $(VENV)/.installed-dev
 
 clean:
 	rm -rf $(VENV) $(MODEL_VENV) $(MUTANTS_VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis node_modules
+
+# WebLLM for the page “Model in the browser”, 6 MB; restart Loci afterwards. See docs/models.md.
+web-llm: static/vendor/web-llm.js
+
+# Without the line that names a source map: collectstatic fails where the map is missing.
+static/vendor/web-llm.js:
+	@mkdir -p $(@D)
+	@npm pack --silent --pack-destination $(@D) @mlc-ai/web-llm@$(WEB_LLM)
+	@tar -xzf $(@D)/mlc-ai-web-llm-$(WEB_LLM).tgz -C $(@D) package/lib/index.js
+	@sed '/^\/\/# sourceMappingURL=/d' $(@D)/package/lib/index.js > $@
+	@rm -r $(@D)/package $(@D)/mlc-ai-web-llm-$(WEB_LLM).tgz
 
 $(VENV)/.installed: requirements.lock | $(VENV)/bin/python
 	@echo "Installing some 80 packages into $(VENV), 600 MB: a few minutes, this once ..."

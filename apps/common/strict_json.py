@@ -134,3 +134,10 @@ class CompactJSONRenderer(JSONRenderer):
     """Render JSON without a charset parameter: its media type defines none."""
 
     charset = None
+
+
+class EventStreamRenderer(CompactJSONRenderer):
+    """Accept ``text/event-stream``. It renders only error responses: events are not rendered."""
+
+    media_type = "text/event-stream"
+    format = "events"

@@ -19,7 +19,7 @@ class ConnectionForm(forms.Form):
 
     name = forms.CharField(max_length=100, help_text="A name for your own use, such as “Home server”.")
     backend = forms.ChoiceField(
-        choices=Connection.Backend.choices,
+        choices=[choice for choice in Connection.Backend.choices if choice[0] != Connection.Backend.BROWSER],
         label="Kind of server",
         help_text="Most services and local servers are OpenAI-compatible; Ollama can be either.",
     )

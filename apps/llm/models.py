@@ -1,4 +1,4 @@
-"""Connections to model servers, the calls under way on them, their token usage, and limits on it."""
+"""Connections to models, the calls under way on them, their token usage, and limits on it."""
 
 import secrets
 from decimal import Decimal
@@ -42,6 +42,8 @@ def new_embedding_space() -> str:
 class Connection(OwnedModel):
     """Model server that a user connected: address, API, key, and the models to use.
 
+    The model of a ``BROWSER`` connection runs in an open page of its owner instead: it has no address and no key.
+
     An owner uses at most one connection for generation and one for embeddings. Without one, the built-in backend and
     the local embedding model are used.
     """
@@ -49,6 +51,7 @@ class Connection(OwnedModel):
     class Backend(models.TextChoices):
         OPENAI = "openai", "OpenAI-compatible"
         OLLAMA = "ollama", "Ollama"
+        BROWSER = "browser", "In the browser"
 
     class ReasoningEffort(models.TextChoices):
         NONE = "none", "None"
@@ -58,7 +61,7 @@ class Connection(OwnedModel):
 
     name = models.CharField(max_length=100)
     backend = models.CharField(max_length=16, choices=Backend.choices, default=Backend.OPENAI)
-    base_url = models.CharField(max_length=500)
+    base_url = models.CharField(max_length=500, blank=True, default="", help_text="Empty for a model in the browser.")
     api_key = EncryptedTextField(default="", editable=False, help_text="Empty if the server needs none.")
     api_key_hint = models.CharField(max_length=8, blank=True, default="", editable=False)
     model = models.CharField(max_length=200, blank=True, default="", help_text="For generation.")
@@ -106,6 +109,9 @@ class Connection(OwnedModel):
     )
     for_generation = models.BooleanField(default=False)
     for_embeddings = models.BooleanField(default=False)
+    page_seen_at = models.DateTimeField(
+        null=True, editable=False, help_text="When a page that runs the model in the browser was last open."
+    )
     checked_at = models.DateTimeField(null=True, blank=True, help_text="When it was last tested.")
     check_error = models.TextField(blank=True, default="", help_text="The error of the last test.")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -119,7 +125,15 @@ class Connection(OwnedModel):
             models.UniqueConstraint(
                 fields=["owner"], condition=Q(for_embeddings=True), name="connection_one_for_embeddings"
             ),
-            models.CheckConstraint(condition=Q(backend__in=["openai", "ollama"]), name="connection_backend"),
+            models.UniqueConstraint(
+                fields=["owner"], condition=Q(backend="browser"), name="connection_one_in_the_browser"
+            ),
+            models.CheckConstraint(condition=Q(backend__in=["openai", "ollama", "browser"]), name="connection_backend"),
+            models.CheckConstraint(
+                condition=Q(backend="browser", base_url="", embedding_model="")
+                | (~Q(backend="browser") & ~Q(base_url="")),
+                name="connection_address",
+            ),
             models.CheckConstraint(
                 condition=Q(for_generation=False) | ~Q(model=""), name="connection_generation_needs_model"
             ),
@@ -157,6 +171,65 @@ class QueuedCall(OwnedModel):
     connection = models.ForeignKey(Connection, on_delete=models.CASCADE, related_name="queued_calls")
     is_sent = models.BooleanField(default=False, help_text="Whether it holds a place.")
     renewed_at = models.DateTimeField(help_text="Last heartbeat. Without a recent one, the call has ended.")
+
+
+class BrowserCall(OwnedModel):
+    """Call of a model that runs in an open page of its owner.
+
+    | Transition | From                                   | To       | By                                  |
+    |------------|----------------------------------------|----------|-------------------------------------|
+    | (create)   |                                        | queued   | the process that needs the reply    |
+    | claim      | queued; claimed, and its lease is over | claimed  | a page                              |
+    | answer     | claimed by the page                    | answered | the page                            |
+    | fail       | claimed by the page                    | failed   | the page                            |
+    | withdraw   | queued, claimed                        | withdrawn| the process that needs no reply now |
+
+    Pages take urgent calls first, then the oldest. Ended calls keep no text.
+    """
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        CLAIMED = "claimed"
+        ANSWERED = "answered"
+        FAILED = "failed"
+        WITHDRAWN = "withdrawn"
+
+    connection = models.ForeignKey(Connection, on_delete=models.CASCADE, related_name="browser_calls")
+    state = models.CharField(max_length=16, choices=State.choices, default=State.QUEUED)
+    is_urgent = models.BooleanField(default=False, help_text="Whether a person waits for the reply.")
+    request = models.JSONField(help_text="What the page is given: the task, the model, the messages and its options.")
+    claimed_by = models.UUIDField(null=True, help_text="The page that runs it or has run it.")
+    claimed_until = models.DateTimeField(null=True, help_text="Another page may claim it after this time.")
+    awaited_until = models.DateTimeField(help_text="Nobody waits for the reply after this time.")
+    text = models.TextField(default="", help_text="The reply so far.")
+    prompt_tokens = models.PositiveIntegerField(null=True)
+    completion_tokens = models.PositiveIntegerField(null=True)
+    cut_off = models.BooleanField(default=False, help_text="Whether a token limit ended the reply early.")
+    refused = models.BooleanField(default=False, help_text="Whether the same request would fail again.")
+    error = models.TextField(default="")
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=["queued", "claimed", "answered", "failed", "withdrawn"]),
+                name="browser_call_state",
+            ),
+            models.CheckConstraint(
+                condition=Q(state="withdrawn")
+                | Q(state="queued", claimed_by=None)
+                | Q(state__in=["claimed", "answered", "failed"], claimed_by__isnull=False),
+                name="browser_call_page",
+            ),
+            models.CheckConstraint(
+                condition=Q(state="claimed", claimed_until__isnull=False)
+                | (~Q(state="claimed") & Q(claimed_until=None)),
+                name="browser_call_lease",
+            ),
+            models.UniqueConstraint(
+                fields=["owner", "claimed_by"], condition=Q(state="claimed"), name="browser_call_one_a_page"
+            ),
+        ]
+        indexes = [models.Index(fields=["owner", "state", "id"], name="browser_call_of_owner")]
 
 
 class Usage(OwnedModel):

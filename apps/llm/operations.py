@@ -10,12 +10,14 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from apps.common.ids import uuid7
+from apps.common.jobs import lock_owner
 from apps.common.problems import FieldError, Invalid, Missing
 from apps.common.scoping import Owner, owner_id_of
 from apps.llm.events import announce_embedding_change, announce_generation_change
 from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy, host_of, is_local_url
 from apps.llm.models import Connection, TokenLimit, new_embedding_space
 
+BROWSER = Connection.Backend.BROWSER
 LOCAL_PARALLEL_CALLS = 1
 HOSTED_PARALLEL_CALLS = 4
 KEY_PATTERN = re.compile(r"[\x21-\x7e]{1,1000}")
@@ -35,13 +37,23 @@ def address_policy() -> AddressPolicy:
     return AddressPolicy.parse(settings.LLM_ALLOWED_ADDRESSES)
 
 
+@transaction.atomic
 def create_connection(owner: Owner, *, api_key: str = "", **fields: Any) -> Connection:
     """Create a connection that is not yet in use. ``parallel_calls`` None is chosen by the server. Raise Invalid."""
     connection = Connection(owner_id=owner_id_of(owner))
     _assign(connection, {"parallel_calls": None} | fields)
     set_key(connection, api_key)
+    if connection.backend == BROWSER:
+        _check_first_in_browser(connection)
     connection.save(force_insert=True)
     return connection
+
+
+def _check_first_in_browser(connection: Connection) -> None:
+    """Raise Invalid if the owner has a connection to a model in the browser already."""
+    lock_owner(connection.owner_id)
+    if Connection.objects.for_owner(connection.owner_id).filter(backend=BROWSER).exists():
+        raise Invalid.at("/backend", "You have a connection to a model in the browser. Change that one.")
 
 
 @transaction.atomic
@@ -54,6 +66,10 @@ def update_connection(connection: Connection, *, api_key: str | None = None, **c
     stored = Connection.objects.for_owner(connection.owner_id).select_for_update().filter(pk=connection.pk).first()
     if stored is None:
         raise Missing("There is no such connection.")
+    if (stored.backend == BROWSER) != (changes.get("backend", stored.backend) == BROWSER):
+        raise Invalid.at(
+            "/backend", "A model in the browser and a model server are different connections: add another."
+        )
     old_url, old_source = stored.base_url, _source_of_vectors(stored)
     _assign(stored, changes)
     if _source_of_vectors(stored) != old_source:
@@ -114,6 +130,8 @@ def record_check(connection: Connection, error: str) -> None:
 def set_key(connection: Connection, key: str) -> None:
     """Set the key and its hint without saving. Raise Invalid."""
     key = key.strip()
+    if key and connection.backend == BROWSER:
+        raise Invalid.at("/api_key", "A model in the browser has no key.")
     if key and not KEY_PATTERN.fullmatch(key):
         raise Invalid.at("/api_key", "A key may only contain letters, digits and symbols: no spaces, no line breaks.")
     connection.api_key = key
@@ -173,6 +191,21 @@ def _assign(connection: Connection, fields: dict[str, Any]) -> None:
     except ValidationError as error:
         errors = [FieldError(f"/{name}", " ".join(texts)) for name, texts in error.message_dict.items()]
         raise Invalid("The connection is not valid.", errors=errors) from error
+    if connection.backend == BROWSER:
+        _check_no_server(connection)
+    else:
+        _check_address(connection)
+
+
+def _check_no_server(connection: Connection) -> None:
+    """Raise Invalid if a connection to a model in the browser has what only a server has."""
+    if connection.base_url:
+        raise Invalid.at("/base_url", "A model in the browser has no address.")
+    if connection.embedding_model:
+        raise Invalid.at("/embedding_model", "A model in the browser computes no search vectors.")
+
+
+def _check_address(connection: Connection) -> None:
     try:
         address_policy().checked_url(connection.base_url)
     except AddressNotAllowed as error:
@@ -181,7 +214,7 @@ def _assign(connection: Connection, fields: dict[str, Any]) -> None:
 
 def default_parallel_calls(backend: str, url: str) -> int:
     """Return how many calls at a time a server gets: one if it is local, since its calls share one processor."""
-    is_local = backend == Connection.Backend.OLLAMA or is_local_url(url)
+    is_local = backend in (Connection.Backend.OLLAMA, BROWSER) or is_local_url(url)
     return LOCAL_PARALLEL_CALLS if is_local else HOSTED_PARALLEL_CALLS
 
 

@@ -77,6 +77,8 @@ def add(request: HttpRequest) -> HttpResponse:
 def edit(request: HttpRequest, connection_id: UUID) -> HttpResponse:
     """Show the form of a connection, or save the changes."""
     connection = own_connection(request, connection_id)
+    if connection.backend == Connection.Backend.BROWSER:
+        return redirect("llm:browser")
     form = ConnectionForm(request.POST or None, connection=connection)
     if form.is_valid():
         try:

@@ -86,6 +86,8 @@ def connection_of(owner: User) -> Connection:
     connection = generation_connection(owner)
     if connection is None:
         raise NoConnection("No language model is connected. Connect one in Loci under Settings, Models.")
+    if connection.backend == Connection.Backend.BROWSER:
+        raise NoConnection("Your model runs in your browser, where the proxy can't call it. Use a model server.")
     return connection
 
 

@@ -6,7 +6,7 @@ No transaction and no lock is held during the call.
 from apps.common import jobs
 from apps.common.problems import Invalid, Problem
 from apps.injection.turns import visible_messages
-from apps.llm.backends.connected import ConnectedBackend
+from apps.llm.backends import backend_on
 from apps.llm.generation import GenerationFailed, GenerationRequest, PromptMessage
 from apps.llm.models import Connection
 from apps.llm.queries import generation_connection
@@ -48,9 +48,8 @@ def _generate(generation: Generation) -> None:
 
     try:
         jobs.heartbeat(generation)
-        completion = ConnectedBackend(connection, is_urgent=True).generate(
-            request, lambda: jobs.heartbeat(generation), listen
-        )
+        backend = backend_on(connection, is_urgent=True)
+        completion = backend.generate(request, lambda: jobs.heartbeat(generation), listen)
     except GenerationFailed as failure:
         generation.text = failure.partial or generation.text
         jobs.heartbeat(generation, text=generation.text)

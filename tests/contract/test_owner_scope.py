@@ -32,6 +32,8 @@ from apps.chats.operations import (
 from apps.common.scoping import UnscopedQuery, system_scope
 from apps.extraction.models import ExtractionRun, ModelTest
 from apps.injection.models import Recall
+from apps.llm.browser.calls import create_call
+from apps.llm.generation import GenerationRequest
 from apps.llm.operations import create_connection
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Question, Relationship, Scene, VersionedText
 from apps.memories.operations.entities import get_or_create_entity
@@ -112,6 +114,7 @@ def things_of_alice() -> dict[str, Any]:
     told = {"owner_id": alice.pk, "chat": chat, "source": turn}
     knowledge = Knowledge.objects.create(**told, kind="knows", subject=mira, text="Where the key is.")
     word = Relationship.objects.create(**told, subject=mira, target=salt, descriptor="wary")
+    in_browser = create_connection(alice, name="here", backend="browser")
     return {
         "user": alice,
         "chat_id": chat.pk,
@@ -134,6 +137,7 @@ def things_of_alice() -> dict[str, Any]:
         "avatar_id": avatar.pk,
         "image_key": add_image(alice, chat.pk, png()).key,
         "index": 0,
+        "call_id": create_call(in_browser, GenerationRequest("greet", []), is_urgent=False).pk,
         "generation_id": Generation.objects.create(owner_id=alice.pk, chat=chat).pk,
         "rev": Chat.objects.for_owner(alice).get(pk=chat.pk).rev,
         "arc_id": Arc.objects.create(**told, text="Find the key.").pk,

@@ -17,7 +17,7 @@ from apps.extraction.models import ModelTest
 from apps.extraction.prompts.overrides import templates_of
 from apps.extraction.suitability.running import Report, question_count, run
 from apps.extraction.suitability.scoring import TrialResult
-from apps.llm.backends.connected import ConnectedBackend
+from apps.llm.backends import backend_on
 from apps.llm.generation import GenerationBackend, get_backend
 from apps.llm.models import Connection
 
@@ -94,7 +94,7 @@ def throttled_heartbeat(job: jobs.Job) -> Callable[[], None]:
 
 
 def _backend(connection: Connection | None) -> GenerationBackend:
-    return ConnectedBackend(connection) if connection else get_backend()
+    return backend_on(connection) if connection else get_backend()
 
 
 def _document(report: Report) -> dict[str, Any]:

@@ -114,7 +114,7 @@ class ConnectionCreateSerializer(ConnectionUpdateSerializer):
 
     name = TextField(max_length=100, allow_blank=False, validators=[validate_not_blank])
     backend = serializers.ChoiceField(Connection.Backend.choices)
-    base_url = TextField(max_length=500, allow_blank=False)
+    base_url = TextField(max_length=500, required=False, help_text="Required except for a model in the browser.")
 
 
 class ConnectionCheckSerializer(serializers.Serializer[Any]):

@@ -3,7 +3,8 @@
 import time
 from dataclasses import dataclass, field
 
-from apps.llm.backends.connected import ConnectedBackend, ConnectedEmbedder, api_client_of, call_policy_of
+from apps.llm.backends.connected import ConnectedEmbedder, api_client_of, call_policy_of
+from apps.llm.backends.selection import backend_on
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.llm.generation import GenerationFailed, GenerationRequest, unwatched
 from apps.llm.models import Connection
@@ -29,7 +30,12 @@ class ConnectionTestResult:
 
 
 def list_models(connection: Connection) -> list[str]:
-    """Return the names of the server's models. The connection need not be saved. Raise GenerationFailed."""
+    """Return the names of the server's models. The connection need not be saved. Raise GenerationFailed.
+
+    A browser has no list of its models.
+    """
+    if connection.backend == Connection.Backend.BROWSER:
+        return []
     return call_policy_of(connection).call(api_client_of(connection).models, unwatched, attempts=1)[:MAX_MODELS]
 
 
@@ -41,7 +47,7 @@ def check_connection(connection: Connection) -> ConnectionTestResult:
         models = _models_if_listed(connection)
         if connection.model:
             started = time.monotonic()
-            reply = ConnectedBackend(connection, is_urgent=True).generate(TEST_REQUEST).text[:MAX_REPLY_LENGTH]
+            reply = backend_on(connection, is_urgent=True).generate(TEST_REQUEST).text[:MAX_REPLY_LENGTH]
             seconds = time.monotonic() - started
         if connection.embedding_model:
             dimensions = ConnectedEmbedder(connection).embed(["ready"]).shape[1]

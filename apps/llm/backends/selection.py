@@ -1,6 +1,7 @@
 """Select the backends of an owner."""
 
 from apps.common.scoping import Owner
+from apps.llm.backends.browser import BrowserBackend
 from apps.llm.backends.connected import ConnectedBackend, ConnectedEmbedder
 from apps.llm.embeddings import Embedder, get_embedder
 from apps.llm.generation import GenerationBackend, get_backend
@@ -11,7 +12,14 @@ from apps.llm.queries import generation_connection
 def backend_for(owner: Owner) -> GenerationBackend:
     """Return the owner's connection for generation, or the built-in backend if there is none."""
     connection = generation_connection(owner)
-    return ConnectedBackend(connection) if connection else get_backend()
+    return backend_on(connection) if connection else get_backend()
+
+
+def backend_on(connection: Connection, *, is_urgent: bool = False) -> BrowserBackend | ConnectedBackend:
+    """Return the backend of a connection. ``is_urgent``: a person waits for the reply."""
+    if connection.backend == Connection.Backend.BROWSER:
+        return BrowserBackend(connection, is_urgent=is_urgent)
+    return ConnectedBackend(connection, is_urgent=is_urgent)
 
 
 def embedder_for(owner: Owner) -> Embedder:

@@ -24,8 +24,8 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=100)),
-                ('backend', models.CharField(choices=[('openai', 'OpenAI-compatible'), ('ollama', 'Ollama')], default='openai', max_length=16)),
-                ('base_url', models.CharField(max_length=500)),
+                ('backend', models.CharField(choices=[('openai', 'OpenAI-compatible'), ('ollama', 'Ollama'), ('browser', 'In the browser')], default='openai', max_length=16)),
+                ('base_url', models.CharField(blank=True, default='', help_text='Empty for a model in the browser.', max_length=500)),
                 ('api_key', apps.llm.encryption.EncryptedTextField(default='', editable=False, help_text='Empty if the server needs none.')),
                 ('api_key_hint', models.CharField(blank=True, default='', editable=False, max_length=8)),
                 ('model', models.CharField(blank=True, default='', help_text='For generation.', max_length=200)),
@@ -43,10 +43,31 @@ class Migration(migrations.Migration):
                 ('embedding_dimensions', models.PositiveIntegerField(editable=False, help_text='Length of the vectors; null until the first one is received.', null=True)),
                 ('for_generation', models.BooleanField(default=False)),
                 ('for_embeddings', models.BooleanField(default=False)),
+                ('page_seen_at', models.DateTimeField(editable=False, help_text='When a page that runs the model in the browser was last open.', null=True)),
                 ('checked_at', models.DateTimeField(blank=True, help_text='When it was last tested.', null=True)),
                 ('check_error', models.TextField(blank=True, default='', help_text='The error of the last test.')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(auto_now=True)),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='BrowserCall',
+            fields=[
+                ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('state', models.CharField(choices=[('queued', 'Queued'), ('claimed', 'Claimed'), ('answered', 'Answered'), ('failed', 'Failed'), ('withdrawn', 'Withdrawn')], default='queued', max_length=16)),
+                ('is_urgent', models.BooleanField(default=False, help_text='Whether a person waits for the reply.')),
+                ('request', models.JSONField(help_text='What the page is given: the task, the model, the messages and its options.')),
+                ('claimed_by', models.UUIDField(help_text='The page that runs it or has run it.', null=True)),
+                ('claimed_until', models.DateTimeField(help_text='Another page may claim it after this time.', null=True)),
+                ('awaited_until', models.DateTimeField(help_text='Nobody waits for the reply after this time.')),
+                ('text', models.TextField(default='', help_text='The reply so far.')),
+                ('prompt_tokens', models.PositiveIntegerField(null=True)),
+                ('completion_tokens', models.PositiveIntegerField(null=True)),
+                ('cut_off', models.BooleanField(default=False, help_text='Whether a token limit ended the reply early.')),
+                ('refused', models.BooleanField(default=False, help_text='Whether the same request would fail again.')),
+                ('error', models.TextField(default='')),
+                ('connection', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='browser_calls', to='llm.connection')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
         ),
@@ -102,10 +123,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='connection',
-            constraint=models.CheckConstraint(condition=models.Q(('backend__in', ['openai', 'ollama'])), name='connection_backend'),
-        ),
-        migrations.AddConstraint(
-            model_name='connection',
             constraint=models.CheckConstraint(condition=models.Q(('for_generation', False), models.Q(('model', ''), _negated=True), _connector='OR'), name='connection_generation_needs_model'),
         ),
         migrations.AddConstraint(
@@ -127,5 +144,37 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='usage',
             constraint=models.UniqueConstraint(fields=('owner', 'day', 'model'), name='usage_once_a_day'),
+        ),
+        migrations.AddConstraint(
+            model_name='connection',
+            constraint=models.UniqueConstraint(condition=models.Q(('backend', 'browser')), fields=('owner',), name='connection_one_in_the_browser'),
+        ),
+        migrations.AddConstraint(
+            model_name='connection',
+            constraint=models.CheckConstraint(condition=models.Q(('backend__in', ['openai', 'ollama', 'browser'])), name='connection_backend'),
+        ),
+        migrations.AddConstraint(
+            model_name='connection',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('backend', 'browser'), ('base_url', ''), ('embedding_model', '')), models.Q(models.Q(('backend', 'browser'), _negated=True), models.Q(('base_url', ''), _negated=True)), _connector='OR'), name='connection_address'),
+        ),
+        migrations.AddIndex(
+            model_name='browsercall',
+            index=models.Index(fields=['owner', 'state', 'id'], name='browser_call_of_owner'),
+        ),
+        migrations.AddConstraint(
+            model_name='browsercall',
+            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'claimed', 'answered', 'failed', 'withdrawn'])), name='browser_call_state'),
+        ),
+        migrations.AddConstraint(
+            model_name='browsercall',
+            constraint=models.CheckConstraint(condition=models.Q(('state', 'withdrawn'), models.Q(('claimed_by', None), ('state', 'queued')), models.Q(('claimed_by__isnull', False), ('state__in', ['claimed', 'answered', 'failed'])), _connector='OR'), name='browser_call_page'),
+        ),
+        migrations.AddConstraint(
+            model_name='browsercall',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('claimed_until__isnull', False), ('state', 'claimed')), models.Q(models.Q(('state', 'claimed'), _negated=True), ('claimed_until', None)), _connector='OR'), name='browser_call_lease'),
+        ),
+        migrations.AddConstraint(
+            model_name='browsercall',
+            constraint=models.UniqueConstraint(condition=models.Q(('state', 'claimed')), fields=('owner', 'claimed_by'), name='browser_call_one_a_page'),
         ),
     ]

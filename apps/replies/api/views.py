@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from apps.chats.locking import Guard
 from apps.chats.queries import access_chat
 from apps.common.serializer_fields import read_body
-from apps.common.strict_json import CompactJSONRenderer
+from apps.common.strict_json import CompactJSONRenderer, EventStreamRenderer
 from apps.injection.api.serializers import recall_context
 from apps.replies import operations
 from apps.replies.api.serializers import (
@@ -27,7 +27,6 @@ from apps.replies.api.serializers import (
 from apps.replies.prompts.assembly import assemble_whole
 from apps.replies.queries import access_generation
 from apps.replies.streams import events_since, stream
-from apps.sync.api.events import EventStreamRenderer
 
 
 class PromptPreviewView(APIView):

@@ -19,18 +19,11 @@ from rest_framework.views import APIView
 from apps.accounts.models import ApiToken
 from apps.chats.queries import access_chat
 from apps.common.problems import Missing
-from apps.common.strict_json import CompactJSONRenderer
+from apps.common.strict_json import CompactJSONRenderer, EventStreamRenderer
 from apps.sync.streams import RESYNC, EventQueue, EventStream
 
 # A WSGI server can't hold streams open. This response makes the client read the changes and reconnect in 15 seconds.
 POLLING_RESPONSE = (b"retry: 15000\n\n", RESYNC)
-
-
-class EventStreamRenderer(CompactJSONRenderer):
-    """Accept ``text/event-stream``. It renders only error responses: events are not rendered."""
-
-    media_type = "text/event-stream"
-    format = "events"
 
 
 class EventsView(APIView):

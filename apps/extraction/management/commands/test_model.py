@@ -10,8 +10,7 @@ from apps.accounts.models import User
 from apps.extraction.prompts.overrides import templates_of
 from apps.extraction.suitability.report import format_progress, format_report
 from apps.extraction.suitability.running import run
-from apps.llm.backends import backend_for
-from apps.llm.backends.connected import ConnectedBackend
+from apps.llm.backends import backend_for, backend_on
 from apps.llm.generation import GenerationBackend, get_backend, unwatched
 from apps.llm.models import Connection
 
@@ -54,7 +53,7 @@ def _backend(owner: User, id_or_name: str | None) -> GenerationBackend:
     owned = Connection.objects.for_owner(owner)
     matches = list(owned.filter(pk=id_or_name) if _is_id(id_or_name) else owned.filter(name__iexact=id_or_name))
     if len(matches) == 1:
-        return ConnectedBackend(matches[0])
+        return backend_on(matches[0])
     names = ", ".join(f"{connection.name} ({connection.pk})" for connection in owned.order_by("name")) or "none"
     problem = "has several connections" if matches else "has no connection"
     raise CommandError(f"{owner.email} {problem} {id_or_name!r}. Connections: {names}.")
