@@ -1,13 +1,77 @@
-"""Generations: replies of a model, with the text received so far."""
+"""Generations: replies of a model, with the text received so far. Presets: how a reply is asked for."""
 
 from typing import Any, ClassVar
 
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MaxValueValidator, MinLengthValidator, MinValueValidator
 from django.db import models
+from django.utils import timezone
 
 from apps.chats.models import Character, Chat, Message
 from apps.common.fields import OrderedJSONField
 from apps.common.jobs import ACTIVE_STATES, Job, JobQuerySet
-from apps.common.scoping import OwnedManager
+from apps.common.scoping import OwnedManager, OwnedModel
+
+MAX_TEMPERATURE = 2.0
+MAX_REPLY_TOKENS = 1_000_000
+MAX_STOPS = 4  # as many as OpenAI's API takes
+MAX_STOP_LENGTH = 100
+
+
+class GenerationPreset(OwnedModel):
+    """How a reply is asked for. The defaults are those of a user without a preset.
+
+    The texts may have macros. They stand for those of a card that has none, and where a card says ``{{original}}``.
+    """
+
+    name = models.CharField(max_length=200)
+    is_default = models.BooleanField(
+        "use by default", default=False, help_text="Used where none is chosen. At most one preset is."
+    )
+    temperature = models.FloatField(
+        default=0.8,
+        validators=[MinValueValidator(0.0), MaxValueValidator(MAX_TEMPERATURE)],
+        help_text="From 0, the likeliest words, to 2.",
+    )
+    top_p = models.FloatField(
+        "top-p",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0.0), MaxValueValidator(1.0)],
+        help_text="Only the likeliest words that have this share together, up to 1. Empty: as the server has it.",
+    )
+    max_tokens = models.PositiveIntegerField(
+        "longest reply",
+        default=1000,
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_REPLY_TOKENS)],
+        help_text="In tokens. At most half of the connection’s context is used.",
+    )
+    stop = ArrayField(
+        models.CharField(max_length=MAX_STOP_LENGTH, validators=[MinLengthValidator(1)]),
+        default=list,
+        blank=True,
+        size=MAX_STOPS,
+        help_text="Texts that end a reply.",
+    )
+    system_prompt = models.TextField(blank=True, default="")
+    post_history_instructions = models.TextField(blank=True, default="")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner"], condition=models.Q(is_default=True), name="generation_preset_one_default"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(temperature__range=(0.0, MAX_TEMPERATURE)), name="generation_preset_temperature"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(top_p=None) | models.Q(top_p__range=(0.0, 1.0)), name="generation_preset_top_p"
+            ),
+            models.CheckConstraint(condition=models.Q(max_tokens__gte=1), name="generation_preset_max_tokens"),
+        ]
+        indexes = [models.Index("owner", "name", name="generation_preset_owner_name")]  # the list
 
 
 class Generation(Job):
@@ -28,6 +92,14 @@ class Generation(Job):
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="generations", db_index=False)
     message = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     character = models.ForeignKey(Character, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    preset = models.ForeignKey(
+        GenerationPreset,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Null: the default preset.",
+    )
     speaker = models.CharField(max_length=200, blank=True, default="")
     mode = models.CharField(max_length=16, choices=Mode.choices, default=Mode.REPLY)
     prefix = models.TextField(blank=True, default="", help_text="The message's text before it is continued.")

@@ -16,7 +16,7 @@ from apps.common.problems import Conflict, Invalid, Missing
 from apps.common.scoping import Owner
 from apps.injection.turns import visible_messages
 from apps.llm.queries import generation_connection
-from apps.replies.models import Generation
+from apps.replies.models import Generation, GenerationPreset
 from apps.replies.speakers import next_speaker
 
 UNCHECKED = Guard(optional=True)
@@ -27,7 +27,13 @@ RUN_TASK = "apps.replies.tasks.run_generation"
 
 @transaction.atomic
 def request_generation(
-    owner: Owner, chat_id: UUID, *, mode: str, character: Character | None = None, guard: Guard = UNCHECKED
+    owner: Owner,
+    chat_id: UUID,
+    *,
+    mode: str,
+    character: Character | None = None,
+    preset: GenerationPreset | None = None,
+    guard: Guard = UNCHECKED,
 ) -> Generation:
     """Create a generation, and enqueue it on commit.
 
@@ -41,7 +47,7 @@ def request_generation(
         raise Invalid("No model is connected. Connect one in the settings.")
     if Generation.objects.for_owner(owner).filter(chat=chat).active().exists():
         raise Conflict("A reply is being written in this chat. Wait for it, or stop it.")
-    generation = Generation(owner_id=chat.owner_id, chat=chat, mode=mode)
+    generation = Generation(owner_id=chat.owner_id, chat=chat, mode=mode, preset=preset)
     generation.speaker, generation.character = next_speaker(chat, character)
     if mode in (Generation.Mode.SWIPE, Generation.Mode.CONTINUE):
         generation.message = message = _last_reply(chat)

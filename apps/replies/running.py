@@ -12,10 +12,10 @@ from apps.llm.models import Connection
 from apps.llm.queries import generation_connection
 from apps.replies.models import Generation
 from apps.replies.operations import settle, write_text
+from apps.replies.presets import preset_or_default
 from apps.replies.prompts.assembly import assemble_whole
+from apps.replies.prompts.macros import resolve
 
-REPLY_TOKENS = 1000  # at most half of the context
-TEMPERATURE = 0.8
 WORKER_LOST = "The worker that wrote the reply was lost. What it had received is kept."
 INSTRUCTIONS = {
     Generation.Mode.CONTINUE: "Continue your last message exactly where it ends. Don't repeat any of it.",
@@ -81,14 +81,23 @@ def _request(generation: Generation, connection: Connection) -> GenerationReques
         last = visible_messages(chat).order_by("-index").first()
         if last is None or last.pk != generation.message_id:
             raise Invalid("The chat went on in the meantime.")
-    reply_tokens = min(REPLY_TOKENS, connection.context_tokens // 2)
+    preset = preset_or_default(generation.owner_id, generation.preset)
+    reply_tokens = min(preset.max_tokens, connection.context_tokens // 2)
     prompt = assemble_whole(
         chat,
         character=generation.character,
+        preset=preset,
         context_tokens=connection.context_tokens,
         reply_tokens=reply_tokens,
         without_last=without_last,
         instruction=INSTRUCTIONS.get(Generation.Mode(generation.mode), ""),
     )
     messages: list[PromptMessage] = prompt.messages  # type: ignore[assignment]
-    return GenerationRequest("reply", messages, max_tokens=reply_tokens, temperature=TEMPERATURE)
+    return GenerationRequest(
+        "reply",
+        messages,
+        max_tokens=reply_tokens,
+        temperature=preset.temperature,
+        top_p=preset.top_p,
+        stop=[resolve(text, prompt.names) for text in preset.stop],
+    )

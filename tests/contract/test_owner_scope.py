@@ -38,6 +38,7 @@ from apps.llm.operations import create_connection
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Question, Relationship, Scene, VersionedText
 from apps.memories.operations.entities import get_or_create_entity
 from apps.replies.models import Generation
+from apps.replies.presets import create_preset
 from tests.chats.cards_made import png
 from tests.contract.conftest import client_of
 from tests.contract.test_sync import parsed_message
@@ -139,6 +140,7 @@ def things_of_alice() -> dict[str, Any]:
         "index": 0,
         "call_id": create_call(in_browser, GenerationRequest("greet", []), is_urgent=False).pk,
         "generation_id": Generation.objects.create(owner_id=alice.pk, chat=chat).pk,
+        "preset_id": create_preset(alice, name="hers").pk,
         "rev": Chat.objects.for_owner(alice).get(pk=chat.pk).rev,
         "arc_id": Arc.objects.create(**told, text="Find the key.").pk,
         "knowledge_id": knowledge.pk,
@@ -205,5 +207,5 @@ def test_a_read_that_names_no_owner_is_refused(db: None) -> None:
 
 def test_lists_hold_only_what_is_ones_own(alices: dict[str, Any], charlie: APIClient) -> None:
     lists = ("chats", "characters", "personas", "lorebooks", "memories", "connections", "entities", "runs")
-    for path in (*lists, "model-tests"):
+    for path in (*lists, "model-tests", "generation-presets"):
         assert charlie.get(f"/api/v1/{path}/").json()["results"] == []

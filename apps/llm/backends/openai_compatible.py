@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ENDPOINT_PATH = re.compile(r"/(chat/completions|chat|completions|responses|embeddings|models)$")
 VERSION_PATH = re.compile(r"/v\d+[a-z]*\d*(/|$)")
 # Some servers refuse these: OpenAI's newer models the first, its reasoning models ``temperature``.
-OPTIONAL_FIELDS = ("max_tokens", "stream_options", "temperature", "reasoning_effort")
+OPTIONAL_FIELDS = ("max_tokens", "stream_options", "temperature", "top_p", "stop", "reasoning_effort")
 T = TypeVar("T")
 
 

@@ -8,6 +8,7 @@ from rest_framework import serializers
 from apps.chats.serializers import OwnedCharacterField
 from apps.common.serializer_fields import StrictSerializer
 from apps.injection.api.serializers import PromptRequestSerializer, PromptSerializer, RecallSerializer, SlotSerializer
+from apps.replies.api.presets import OwnedPresetField
 from apps.replies.models import Generation
 from apps.replies.streams import state_of
 
@@ -27,6 +28,8 @@ class CountedMessageSerializer(serializers.Serializer[Any]):
 
 class PreviewRequestSerializer(PromptRequestSerializer):
     """As of a prompt. ``history`` has no effect: a preview always has the conversation."""
+
+    preset = OwnedPresetField(default=None)
 
 
 class PreviewSerializer(PromptSerializer):
@@ -48,6 +51,7 @@ class ReplyRequestSerializer(StrictSerializer):
     integrity = serializers.UUIDField(allow_null=True, default=None, help_text="A stale one is refused with 409.")
     character = OwnedCharacterField(default=None, help_text="Who speaks; null: by mention, or in turn.")
     mode = serializers.ChoiceField(choices=Generation.Mode.choices, default=Generation.Mode.REPLY)
+    preset = OwnedPresetField(default=None)
 
 
 class GenerationSerializer(serializers.Serializer[Generation]):

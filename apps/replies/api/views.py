@@ -39,6 +39,7 @@ class PromptPreviewView(APIView):
             chat,
             text=values["text"],
             character=values["character"],
+            preset=values["preset"],
             context_tokens=values["context_tokens"],
             leave_trace=False,
         )

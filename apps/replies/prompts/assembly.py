@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 from apps.chats.models import Character, Chat, Lorebook
@@ -12,6 +13,8 @@ from apps.injection.prompts.history import history_within, insert_slots
 from apps.injection.turns import find_turn, visible_messages_newest_first
 from apps.llm.queries import generation_connection
 from apps.llm.tokens import token_counter
+from apps.replies.models import GenerationPreset
+from apps.replies.presets import preset_or_default
 from apps.replies.prompts.lorebook import Lore, matching_lore
 from apps.replies.prompts.macros import resolve
 from apps.replies.prompts.parts import Card, Part, closing_text, opening_texts
@@ -27,13 +30,14 @@ CARD_FIELDS = tuple(Card.__dataclass_fields__)
 class WholePrompt:
     """The prompt of a chat. ``parts`` are its fixed texts, ``memory`` what was recalled, ``messages`` all together.
 
-    ``tokens`` has the number of tokens of each message.
+    ``tokens`` has the number of tokens of each message, ``names`` the values of the macros for names.
     """
 
     parts: list[Part]
     memory: Prompt
     messages: list[dict[str, str]]
     tokens: list[int]
+    names: dict[str, str]
 
     @property
     def slots(self) -> list[FilledSlot]:
@@ -53,6 +57,7 @@ def assemble_whole(
     *,
     text: str | None = None,
     character: Character | None = None,
+    preset: GenerationPreset | None = None,
     context_tokens: int,
     reply_tokens: int = 0,
     leave_trace: bool = True,
@@ -61,10 +66,11 @@ def assemble_whole(
 ) -> WholePrompt:
     """Return the prompt for the turn with ``text``, or for the last one, within the context less ``reply_tokens``.
 
-    ``character`` speaks. ``instruction`` comes last. ``without_last`` leaves out the last message, for another reply in
+    ``character`` speaks. Without a ``preset`` the default one applies. ``instruction`` comes last. ``without_last`` leaves out the last message, for another reply in
     its place. Raise Invalid for a context that the card or the turn doesn't fit.
     """
     speaker = character or chat.character
+    preset = preset_or_default(chat.owner_id, preset)
     card = Card(**{name: getattr(speaker, name) for name in CARD_FIELDS}) if speaker else Card()
     available = context_tokens - reply_tokens
     connection = generation_connection(chat.owner_id)
@@ -73,19 +79,26 @@ def assemble_whole(
     names = _names(chat, speaker)
     others = _others(chat, speaker)
     persona = chat.persona.description if chat.persona else ""
-    texts = [*opening_texts(card, persona, lore, others, names).values(), closing_text(card, names), instruction]
+    opening = partial(opening_texts, card, preset.system_prompt, persona, lore, others)
+    closing = partial(closing_text, card, preset.post_history_instructions)
+    texts = [*opening(names).values(), closing(names), instruction]
     used = sum(map(count, [*texts, _note_text(chat, names)]))  # before the macros of memory are known
     if used >= available:
         detail = f"The card and the reply take {used + reply_tokens} tokens, and the context has {context_tokens}."
         raise Invalid.at("/context_tokens", detail)
     memory = assemble(
-        chat, text=text, character=speaker, context_tokens=available - used, with_history=False, leave_trace=leave_trace
+        chat,
+        text=text,
+        character=speaker,
+        context_tokens=available - used,
+        with_history=False,
+        texts=[preset.system_prompt, preset.post_history_instructions, card.post_history_instructions],
+        leave_trace=leave_trace,
     )
     values = {**memory.macros, **names}
-    opening = opening_texts(card, persona, lore, others, values)
-    openings = [Part(name, content, count(content)) for name, content in opening.items()]
-    closing = {"post_history": closing_text(card, values), "instruction": resolve(instruction, names)}
-    closings = [Part(name, content, count(content)) for name, content in closing.items() if content]
+    openings = [Part(name, content, count(content)) for name, content in opening(values).items()]
+    last_texts = {"post_history": closing(values), "instruction": resolve(instruction, names)}
+    closings = [Part(name, content, count(content)) for name, content in last_texts.items() if content]
     note_text = _note_text(chat, names)
     note = Part("authors_note", note_text, count(note_text))
     fixed = [*openings, *closings, *([note] if note.text else [])]
@@ -93,7 +106,7 @@ def assemble_whole(
     history = _history(chat, text, available - spent, count, without_last=without_last)
     conversation = _with_note(insert_slots(memory.slots, history), history, note, note_of(chat)[1])
     messages = [*(part.message for part in openings), *conversation, *(part.message for part in closings)]
-    return WholePrompt(fixed, memory, messages, [count(message["content"]) for message in messages])
+    return WholePrompt(fixed, memory, messages, [count(message["content"]) for message in messages], names)
 
 
 def _names(chat: Chat, speaker: Character | None) -> dict[str, str]:

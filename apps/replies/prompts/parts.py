@@ -38,15 +38,17 @@ class Part:
 
 
 def opening_texts(
-    card: Card, persona: str, lore: Lore, others: Sequence[str], values: Mapping[str, str]
+    card: Card, system_prompt: str, persona: str, lore: Lore, others: Sequence[str], values: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the texts before the conversation, by name and in order, without empty ones.
 
-    ``others`` are the names of other speakers, ``values`` those of macros. ``{{original}}`` is the default prompt.
+    ``system_prompt`` stands for a card's if it has none. ``others`` are the names of other speakers, ``values`` those
+    of macros. ``{{original}}`` is ``system_prompt`` in a card, and the default one in ``system_prompt``.
     """
-    original = {"original": resolve(DEFAULT_SYSTEM_PROMPT, values)}
+    default = {"original": resolve(DEFAULT_SYSTEM_PROMPT, values)}
+    original = {"original": resolve(system_prompt.strip() or "{{original}}", {**values, **default})}
     templates = {
-        "system_prompt": card.system_prompt.strip() or DEFAULT_SYSTEM_PROMPT,
+        "system_prompt": card.system_prompt.strip() or "{{original}}",
         "lore_before": "\n".join(lore.before),
         "persona": persona,
         "description": card.description,
@@ -60,9 +62,13 @@ def opening_texts(
     return {name: text for name, text in texts.items() if text}
 
 
-def closing_text(card: Card, values: Mapping[str, str]) -> str:
-    """Return the instructions after the conversation, or an empty text."""
-    return resolve(card.post_history_instructions, {**values, "original": ""}).strip()
+def closing_text(card: Card, instructions: str, values: Mapping[str, str]) -> str:
+    """Return the instructions after the conversation, or an empty text.
+
+    Those of the card take precedence over ``instructions``, which are its ``{{original}}``.
+    """
+    original = resolve(instructions, {**values, "original": ""}).strip()
+    return resolve(card.post_history_instructions.strip() or "{{original}}", {**values, "original": original}).strip()
 
 
 def _labelled(label: str, text: str) -> str:

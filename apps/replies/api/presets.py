@@ -1,0 +1,76 @@
+"""API of generation presets."""
+
+from typing import Any
+
+from rest_framework import generics, serializers
+
+from apps.common.pagination import NewestFirstPagination
+from apps.common.serializer_fields import (
+    NumberField,
+    StrictBooleanField,
+    StrictIntegerField,
+    StrictSerializer,
+    TextField,
+)
+from apps.replies.models import MAX_REPLY_TOKENS, MAX_STOP_LENGTH, MAX_STOPS, MAX_TEMPERATURE, GenerationPreset
+from apps.replies.presets import create_preset, list_presets, update_preset
+
+
+class OwnedPresetField(serializers.PrimaryKeyRelatedField[GenerationPreset]):
+    """The id of one of the user's generation presets, or null."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        help_text = "A generation preset; null: the default one."
+        super().__init__(pk_field=serializers.UUIDField(), allow_null=True, help_text=help_text, **kwargs)
+
+    def get_queryset(self) -> Any:
+        return list_presets(self.context["request"].user)
+
+
+class GenerationPresetSerializer(StrictSerializer, serializers.ModelSerializer[GenerationPreset]):
+    name = TextField(max_length=200, allow_blank=False)
+    is_default = StrictBooleanField(required=False, help_text="Used where none is chosen. At most one preset is.")
+    temperature = NumberField(min_value=0, max_value=MAX_TEMPERATURE, required=False)
+    top_p = NumberField(min_value=0, max_value=1, allow_null=True, required=False, help_text="Null: the server's own.")
+    max_tokens = StrictIntegerField(
+        min_value=1, max_value=MAX_REPLY_TOKENS, required=False, help_text="At most half of the context is used."
+    )
+    stop = serializers.ListField(
+        child=TextField(allow_blank=False, max_length=MAX_STOP_LENGTH),
+        max_length=MAX_STOPS,
+        required=False,
+        help_text="Texts that end a reply, with macros for names.",
+    )
+    system_prompt = TextField(required=False, help_text="For cards without one; their `{{original}}`.")
+    post_history_instructions = TextField(required=False, help_text="For cards without any; their `{{original}}`.")
+
+    class Meta:
+        model = GenerationPreset
+        fields = (
+            *("id", "name", "is_default", "temperature", "top_p", "max_tokens", "stop", "system_prompt"),
+            *("post_history_instructions", "created_at", "updated_at"),
+        )
+
+
+class PresetListView(generics.ListCreateAPIView[GenerationPreset]):
+    serializer_class = GenerationPresetSerializer
+    pagination_class = NewestFirstPagination
+
+    def get_queryset(self) -> Any:
+        return list_presets(self.request.user)
+
+    def perform_create(self, serializer: Any) -> None:
+        """Create a preset. The first one is the default."""
+        serializer.instance = create_preset(self.request.user, **serializer.validated_data)
+
+
+class PresetView(generics.RetrieveUpdateDestroyAPIView[GenerationPreset]):
+    serializer_class = GenerationPresetSerializer
+    lookup_url_kwarg = "preset_id"
+    http_method_names = ["get", "patch", "delete", "head", "options"]
+
+    def get_queryset(self) -> Any:
+        return list_presets(self.request.user)
+
+    def perform_update(self, serializer: Any) -> None:
+        serializer.instance = update_preset(serializer.instance, **serializer.validated_data)

@@ -1,0 +1,55 @@
+"""Read, create, change and delete generation presets."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Lower
+
+from apps.common.jobs import lock_owner
+from apps.common.problems import Missing
+from apps.common.scoping import Owner, owner_id_of
+from apps.replies.models import GenerationPreset
+
+
+def list_presets(owner: Owner) -> QuerySet[GenerationPreset]:
+    """Return the owner's presets by name."""
+    return GenerationPreset.objects.for_owner(owner).order_by(Lower("name"), "pk")
+
+
+def access_preset(owner: Owner, preset_id: UUID) -> GenerationPreset:
+    """Return the owner's preset. Raise Missing."""
+    preset = GenerationPreset.objects.for_owner(owner).filter(pk=preset_id).first()
+    if preset is None:
+        raise Missing("There is no such preset.")
+    return preset
+
+
+def preset_or_default(owner: Owner, preset: GenerationPreset | None) -> GenerationPreset:
+    """Return ``preset``, else the default one, else one that is not stored, with the default values."""
+    return preset or GenerationPreset.objects.for_owner(owner).filter(is_default=True).first() or GenerationPreset()
+
+
+@transaction.atomic
+def create_preset(owner: Owner, *, is_default: bool = False, **fields: Any) -> GenerationPreset:
+    """Create a preset. It becomes the default one if ``is_default`` or if there is none."""
+    lock_owner(owner)
+    defaults = GenerationPreset.objects.for_owner(owner).filter(is_default=True)
+    if is_default:
+        defaults.update(is_default=False)
+    is_default = is_default or not defaults.exists()
+    return GenerationPreset.objects.create(owner_id=owner_id_of(owner), is_default=is_default, **fields)
+
+
+@transaction.atomic
+def update_preset(preset: GenerationPreset, **fields: Any) -> GenerationPreset:
+    """Change fields of a preset, and return it. Raise Missing."""
+    lock_owner(preset.owner_id)
+    preset = access_preset(preset.owner_id, preset.pk)
+    if fields.get("is_default"):
+        GenerationPreset.objects.for_owner(preset.owner_id).filter(is_default=True).update(is_default=False)
+    for name, value in fields.items():
+        setattr(preset, name, value)
+    preset.save(update_fields=[*fields, "updated_at"])
+    return preset
