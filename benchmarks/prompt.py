@@ -14,7 +14,7 @@ import numpy as np
 from django.db import connection
 
 from apps.accounts.models import User
-from apps.chats.models import Character, Chat, Message
+from apps.chats.models import Chat, Message
 from apps.chats.operations import find_or_create_character
 from apps.injection.prompts.assembly import Prompt, assemble
 from apps.llm.backends import embedder_for

@@ -65,7 +65,7 @@ def main() -> None:
     ]
     collect_if_changed()
     with (
-        web_server(LOG_LEVEL="ERROR", LLM_ALLOWED_ADDRESSES="127.0.0.0/8") as url,
+        web_server(LOG_LEVEL="ERROR") as url,
         httpx2.Client(headers={"Authorization": f"Bearer {secret}"}, timeout=60) as client,
     ):
         times: dict[str, list[float]] = {"proxy": [], "upstream": []}
