@@ -4,11 +4,12 @@ PYTHON ?= python3
 VENV := .venv
 MODEL_VENV := .venv-model
 MUTANTS_VENV := .venv-mutants
+CLIENTS := .clients
 WEB_LLM := 0.2.78
 RUN := $(VENV)/bin/python
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
 
-.PHONY: up test lint format bench e2e e2e-model mutants web-llm chromium axe clean
+.PHONY: up test lint format bench e2e e2e-model e2e-clients mutants web-llm chromium axe clean
 
 up: $(VENV)/.installed
 	@exec $(RUN) manage.py up
@@ -22,6 +23,10 @@ e2e: $(VENV)/.installed-dev chromium axe
 # A chat read by a real model: llama.cpp with a small one, or the server that LOCI_TEST_MODEL_URL names.
 e2e-model: $(VENV)/.installed-dev $(if $(LOCI_TEST_MODEL_URL),,$(MODEL_VENV)/.installed)
 	LOCI_TEST_MODEL_PYTHON=$(MODEL_VENV)/bin/python $(RUN) -m pytest tests/real_model
+
+# Chats through the proxy in a real SillyTavern, which is installed for the tests alone.
+e2e-clients: $(VENV)/.installed-dev chromium $(CLIENTS)/.installed
+	LOCI_TEST_SILLYTAVERN=$(CLIENTS)/node_modules/sillytavern $(RUN) -m pytest tests/real_clients
 
 # What tests miss: e.g. make mutants ARGS="--sample 5 search". All of them take hours.
 mutants: $(VENV)/.installed-dev $(MUTANTS_VENV)/.installed
@@ -46,7 +51,7 @@ bench: $(VENV)/.installed-dev
 	$(RUN) -m benchmarks $(ARGS)
 
 clean:
-	rm -rf $(VENV) $(MODEL_VENV) $(MUTANTS_VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis node_modules
+	rm -rf $(VENV) $(MODEL_VENV) $(MUTANTS_VENV) $(CLIENTS) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis node_modules
 
 # WebLLM for the page “Model in the browser”, 6 MB; restart Loci afterwards. See docs/models.md.
 web-llm: static/vendor/web-llm.js
@@ -86,6 +91,11 @@ $(MUTANTS_VENV)/.installed: requirements-mutants.txt
 	@echo "Installing cosmic-ray into $(MUTANTS_VENV) ..."
 	@$(PYTHON) -m venv $(MUTANTS_VENV)
 	@$(MUTANTS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-mutants.txt
+	@touch $@
+
+$(CLIENTS)/.installed: Makefile
+	@echo "Installing SillyTavern into $(CLIENTS), 450 MB ..."
+	@npm install --silent --no-progress --no-audit --ignore-scripts --prefix $(CLIENTS) sillytavern@1.18.0
 	@touch $@
 
 node_modules/.installed: package-lock.json

@@ -6,7 +6,9 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-BENCHMARKS = ["sync", "request_size", "throughput", "imports", "search", "catchup", "fairness", "page", "proxy"]
+BENCHMARKS = [
+    *("sync", "request_size", "throughput", "imports", "search", "catchup", "fairness", "page", "prompt", "proxy"),
+]
 
 
 def main(names: list[str]) -> None:

@@ -27,7 +27,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from apps.accounts.models import User
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
-from apps.chats.models import Chat
+from apps.chats.models import Character, Chat
 from apps.chats.operations import append_messages, create_chat
 from apps.common.static_files import collect_if_changed
 from apps.launcher.management.commands.up import web
@@ -52,12 +52,12 @@ class Visit:
     typing: float = 0
 
 
-def chat_with_text(owner: User, size: int) -> Chat:
+def chat_with_text(owner: User, size: int, character: Character | None = None) -> Chat:
     """Create a chat with ``size`` messages of 80 words, which are as frequent as in the documentation."""
     words = re.findall(r"[\w'’]+", " ".join(path.read_text() for path in sorted((ROOT / "docs").glob("*.md"))))
     choose = random.Random(1)
     messages = [_message(number, " ".join(choose.choices(words, k=80))) for number in range(size)]
-    chat = create_chat(owner, title=f"{size} messages")
+    chat = create_chat(owner, title=f"{size} messages", character=character)
     for start in range(0, size, 1000):
         chat = append_messages(owner, chat.pk, messages[start : start + 1000]).chat
     return chat

@@ -51,15 +51,16 @@ def main() -> None:
     print(f"search ratio of medians {ratio(times['search'], times['sql']):.2f}")
 
 
-def store_memories(owner: User) -> None:
-    """Insert memories with generated texts, in batches."""
+def store_memories(owner: User, fields: Callable[[int], dict[str, Any]] = lambda number: {}) -> None:
+    """Insert memories with generated texts, in batches. ``fields`` returns more fields of the memory of a number."""
     rng, noise = random.Random(7), np.random.default_rng(7)
     texts = list(sentences(rng))
     anchors = get_embedder().embed(texts[:500])
     for start in range(0, MEMORIES, BATCH):
+        vectors = (anchors[rng.randrange(500)] + noise.normal(0, 0.03, anchors.shape[1]) for _ in range(BATCH))
         Memory.objects.bulk_create(
-            memory(owner, text, anchors[rng.randrange(500)] + noise.normal(0, 0.03, anchors.shape[1]))
-            for text in texts[start : start + BATCH]
+            memory(owner, text, vector, **fields(number))
+            for number, (text, vector) in enumerate(zip(texts[start : start + BATCH], vectors, strict=True), start)
         )
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE memories_memory")
@@ -75,16 +76,15 @@ def sentences(rng: random.Random) -> Iterator[str]:
         yield " and ".join(clauses) + f" on day {rng.randrange(5000)}."
 
 
-def memory(owner: User, text: str, vector: np.ndarray) -> Memory:
+def memory(owner: User, text: str, vector: np.ndarray, **fields: Any) -> Memory:
     """Return a memory with a given vector: only the distances matter here, so texts need not match."""
     return Memory(
         owner=owner,
-        tier=Memory.Tier.LONG_TERM,
-        kind=Memory.Kind.FACT,
         text=text,
         embedding=vector / np.linalg.norm(vector),
         embedding_model=get_embedder().model,
         lexemes=Lexemes(text),
+        **({"tier": Memory.Tier.LONG_TERM, "kind": Memory.Kind.FACT} | fields),
     )
 
 

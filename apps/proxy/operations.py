@@ -1,6 +1,7 @@
 """Store what a client sends and what the model replies. The chat is never locked during a call of the model."""
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +14,7 @@ from apps.chats.dates import timestamp
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.locking import Guard, lock_chat
 from apps.chats.message_data.namespaces import LOCI_NAMESPACE, DataChange, namespace_of
-from apps.chats.models import Character, Chat, Message
+from apps.chats.models import Character, Chat, Message, Swipe
 from apps.chats.operations import Patch, append_messages, branch_chat, create_chat, patch_messages
 from apps.common.scoping import Owner, owner_id_of
 from apps.proxy.conversation import Turn, joined, normalized
@@ -38,6 +39,19 @@ class StoredRequest:
     anchor: UUID
 
 
+@dataclass(frozen=True)
+class _Compared:
+    """A locked chat, the indexes of the messages that were compared with a request, and what makes them equal."""
+
+    chat: Chat
+    indexes: list[int]
+    plan: Plan
+
+    @property
+    def score(self) -> int:
+        return len(self.plan.aligned) - self.plan.cut
+
+
 @transaction.atomic
 def store_request(
     owner: Owner, turns: Sequence[Turn], *, opening: str, named: UUID | None = None, character: Character | None = None
@@ -48,17 +62,16 @@ def store_request(
     of a chat that isn't named, it is kept, and they continue a branch. Raise Missing.
     """
     _lock_owner(owner)
-    chat = lock_chat(owner, named) if named else _find_chat(owner, turns, opening)
-    if chat is None:
+    compared = _compare(lock_chat(owner, named), turns) if named else _find_chat(owner, turns, opening)
+    if compared is None:
         title = " ".join(next(turn.text for turn in turns if turn.is_user).split())[:TITLE_LENGTH]
-        chat = create_chat(owner, title=character.name if character else title, character=character)
-    stored = _stored_turns(chat, len(turns))
-    plan = plan_changes([turn for turn, _ in stored], turns)
-    if plan.cut and not named:
-        chat = branch_chat(owner, chat.pk, stored[plan.first_dropped - 1][1])
-        stored = _stored_turns(chat, len(turns))
-        plan = plan_changes([turn for turn, _ in stored], turns)
-    anchor = _apply(owner, chat, plan)
+        created = create_chat(owner, title=character.name if character else title, character=character)
+        compared = _compare(created, turns)
+    if compared.plan.cut and not named:
+        last_kept = compared.indexes[compared.plan.first_dropped - 1]
+        compared = _compare(branch_chat(owner, compared.chat.pk, last_kept), turns)
+    chat = compared.chat
+    anchor = _apply(owner, chat, compared.plan)
     _remember(owner, chat, turns, opening)
     chat.refresh_from_db()
     return StoredRequest(chat, anchor)
@@ -70,37 +83,34 @@ def _lock_owner(owner: Owner) -> None:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"proxy {owner_id_of(owner)}"])
 
 
-def _find_chat(owner: Owner, turns: Sequence[Turn], opening: str) -> Chat | None:
+def _find_chat(owner: Owner, turns: Sequence[Turn], opening: str) -> _Compared | None:
     """Return the chat that shares most with the turns, locked, or None."""
     sought = set(_fingerprints(owner, turns))
     found = ProxiedChat.objects.for_owner(owner).filter(chat__deleted_at=None, fingerprints__overlap=list(sought))
     latest = found.order_by("-updated_at")[:MAX_FOUND]
-    rows = sorted(latest, key=lambda row: -len(sought & set(row.fingerprints)))
-    best: tuple[int, UUID] | None = None
-    for row in rows[:CANDIDATES]:
-        chat = Chat.objects.for_owner(owner).get(pk=row.chat_id)
-        plan = plan_changes([turn for turn, _ in _stored_turns(chat, len(turns))], turns)
-        is_same = is_same_chat(turns, plan, same_opening=row.opening == _fingerprint(owner, opening))
-        score = len(plan.aligned) - plan.cut
-        if is_same and (best is None or score > best[0]):
-            best = score, chat.pk
-    return lock_chat(owner, best[1]) if best else None
+    rows = sorted(latest, key=lambda row: -len(sought & set(row.fingerprints)))[:CANDIDATES]
+    best: _Compared | None = None
+    # Locked in one order before they are read, so that what is compared is what the plan changes.
+    chats = {row.chat_id: lock_chat(owner, row.chat_id) for row in sorted(rows, key=lambda row: row.chat_id)}
+    for row in rows:
+        compared = _compare(chats[row.chat_id], turns)
+        is_same = is_same_chat(turns, compared.plan, same_opening=row.opening == _fingerprint(owner, opening))
+        if is_same and (best is None or compared.score > best.score):
+            best = compared
+    return best
 
 
-def _stored_turns(chat: Chat, turns: int) -> list[tuple[StoredTurn, int]]:
-    """Return the last visible messages, as many as may be compared with ``turns`` turns, with their indexes."""
-    messages = Message.objects.for_owner(chat.owner_id).filter(
-        chat=chat, is_system=False, index__gte=chat.message_count - 2 * turns - SPARE_MESSAGES
-    )
-    return [
-        (
-            StoredTurn(
-                message.pk, message.is_user, tuple(swipe.mes for swipe in message.ordered_swipes), message.swipe_id
-            ),
-            message.index,
-        )
-        for message in messages.with_swipes().order_by("index")
-    ]
+def _compare(chat: Chat, turns: Sequence[Turn]) -> _Compared:
+    """Compare the turns with the last visible messages of a locked chat, as many as they may be equal to."""
+    first = chat.message_count - 2 * len(turns) - SPARE_MESSAGES
+    visible = Message.objects.for_owner(chat.owner_id).filter(chat=chat, is_system=False, index__gte=first)
+    swipes = Swipe.objects.for_owner(chat.owner_id).filter(message__in=visible.order_by()).order_by("position")
+    texts: defaultdict[UUID, list[str]] = defaultdict(list)
+    for message_id, text in swipes.values_list("message_id", "mes"):
+        texts[message_id].append(text)
+    rows = list(visible.order_by("index").values_list("pk", "is_user", "swipe_id", "index"))
+    stored = [StoredTurn(pk, is_user, tuple(texts[pk]), active) for pk, is_user, active, _ in rows]
+    return _Compared(chat, [index for *_, index in rows], plan_changes(stored, turns))
 
 
 def _apply(owner: Owner, chat: Chat, plan: Plan) -> UUID:

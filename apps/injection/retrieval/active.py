@@ -58,18 +58,19 @@ def active_memories(
     an id in ``required``.
     """
     similarity = _similarity_expression(turn.owner_id, turn.text)
-    return {tier: _active_memories_of_tier(turn, tier, character, required, similarity) for tier in tiers}
+    current = _is_current(turn)
+    return {tier: _active_memories_of_tier(turn, tier, character, required, similarity, current) for tier in tiers}
 
 
 def _active_memories_of_tier(
-    turn: UserTurn, tier: str, character: Character | None, required: Collection[UUID], similarity: Any
+    turn: UserTurn, tier: str, character: Character | None, required: Collection[UUID], similarity: Any, current: Q
 ) -> list[ActiveMemory]:
     words = _triggers_in(turn, character)
     rows = _memories_of_tier(turn, tier, character).known_at(turn.chat, turn.index - 1)
     rows = rows.annotate(similarity=similarity)
     rows = rows.annotate(priority=_priority_expression(turn, tier, words))
-    triggered = rows.filter(_is_current(turn), triggers__overlap=words).order_by("-similarity", "pk")
-    always = set(_always_included(rows.filter(_is_current(turn)), turn, tier))
+    triggered = rows.filter(current, triggers__overlap=words).order_by("-similarity", "pk")
+    always = set(_always_included(rows.filter(current), turn, tier))
     ids = {
         *required,
         *always,

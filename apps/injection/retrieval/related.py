@@ -6,7 +6,7 @@ from apps.chats.models import Character
 from apps.injection.retrieval.active import active_ids_before
 from apps.injection.slots.definitions import LONG_TERM, SESSION
 from apps.injection.turns import UserTurn
-from apps.memories.search import SearchQuery, SearchResponse, SearchResult, search
+from apps.memories.search import RankedHit, SearchQuery, SearchResult, find, load
 from apps.memories.witnesses import ids_in_story, participant_of, participants_of, witnesses
 
 MESSAGES_TIER = "messages"  # the tier of passages
@@ -42,21 +42,31 @@ def search_related(turn: UserTurn, character: Character | None) -> RelatedResult
         before=max(turn.index - VISIBLE_MESSAGES, 0),
         limit=SEARCH_LIMIT,
     )
-    response = search(turn.owner_id, query)
-    results = _witnessed(turn, character, _above_thresholds(response))
-    active = active_ids_before(turn, [result.id for result in results if result.memory])
-    memories = [result for result in results if result.id in active][:MAX_MEMORIES]
+    method, ranked = find(turn.owner_id, query)
+    hits = _above_thresholds(method, ranked[: query.limit])
+    active = active_ids_before(turn, [hit.id for hit in hits if hit.is_memory])
+    hits = [hit for hit in hits if hit.id in active or not hit.is_memory]
+    if participant_of(turn.chat, character) is None:
+        # In a group, the rows tell who witnessed them. Else those that are not used need not be loaded.
+        hits = _best(hits)
+    results = _witnessed(turn, character, load(turn.owner_id, hits, turn.text))
+    memories = [result for result in results if result.memory][:MAX_MEMORIES]
     messages = [result for result in results if result.message][:MAX_MESSAGES]
-    return RelatedResults(memories + messages, response.method == "text")
+    return RelatedResults(memories + messages, method == "text")
 
 
-def _above_thresholds(response: SearchResponse) -> list[SearchResult]:
-    """Return the results above absolute thresholds; the scores of the search are relative to the best result."""
-    signal = "lexical" if response.method == "text" else "vector"
-    values = [result.signals.get(signal, 0.0) for result in response.results]
+def _best(hits: list[RankedHit]) -> list[RankedHit]:
+    memories = [hit for hit in hits if hit.is_memory][:MAX_MEMORIES]
+    return memories + [hit for hit in hits if not hit.is_memory][:MAX_MESSAGES]
+
+
+def _above_thresholds(method: str, hits: list[RankedHit]) -> list[RankedHit]:
+    """Return the hits above absolute thresholds; the scores of the search are relative to the best result."""
+    signal = "lexical" if method == "text" else "vector"
+    values = [hit.signals.get(signal, 0.0) for hit in hits]
     best = max(values, default=0.0)
-    threshold = MIN_SHARED_WORDS if response.method == "text" else max(MIN_COSINE, MIN_SHARE_OF_BEST * best)
-    return [result for result, value in zip(response.results, values, strict=True) if value >= threshold]
+    threshold = MIN_SHARED_WORDS if method == "text" else max(MIN_COSINE, MIN_SHARE_OF_BEST * best)
+    return [hit for hit, value in zip(hits, values, strict=True) if value >= threshold]
 
 
 def _witnessed(turn: UserTurn, character: Character | None, results: list[SearchResult]) -> list[SearchResult]:

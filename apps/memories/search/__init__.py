@@ -1,6 +1,7 @@
 """Hybrid search of memories and messages. Each result carries the signals behind its score."""
 
 from apps.memories.search.presets import PRESETS
-from apps.memories.search.service import SearchQuery, SearchResponse, SearchResult, search
+from apps.memories.search.ranking import RankedHit
+from apps.memories.search.service import SearchQuery, SearchResponse, SearchResult, find, load, search
 
-__all__ = ["PRESETS", "SearchQuery", "SearchResponse", "SearchResult", "search"]
+__all__ = ["PRESETS", "RankedHit", "SearchQuery", "SearchResponse", "SearchResult", "find", "load", "search"]

@@ -57,6 +57,14 @@ class RankedHit:
     score: float
     signals: dict[str, float]
 
+    @property
+    def id(self) -> UUID:
+        return self.hit.id
+
+    @property
+    def is_memory(self) -> bool:
+        return self.hit.turn is None
+
 
 def recency(age_days: float) -> float:
     """Return 1 for a new row, falling to 0 with age."""

@@ -96,7 +96,7 @@ def search(owner: Owner, query: SearchQuery) -> SearchResponse:
     """Search the rows of ``owner``, a user or an id, and return the best results."""
     method, ranked = find(owner_id_of(owner), query)
     best = [ranked_hit for ranked_hit in ranked if ranked_hit.score >= query.min_score][: query.limit]
-    return SearchResponse(method, _results(owner, best, query.query))
+    return SearchResponse(method, load(owner, best, query.query))
 
 
 def find(owner_id: UUID, query: SearchQuery) -> tuple[str, list[RankedHit]]:
@@ -133,7 +133,7 @@ def _vectors(owner_id: UUID, parsed: ParsedQuery, preset: Preset) -> QueryVector
         return QueryVectors()
 
 
-def _results(owner: Owner, ranked: Sequence[RankedHit], query: str) -> list[SearchResult]:
+def load(owner: Owner, ranked: Sequence[RankedHit], query: str) -> list[SearchResult]:
     """Load the rows of ranked hits. Rows that were deleted in the meantime are excluded."""
     message_ids = [ranked_hit.hit.id for ranked_hit in ranked if ranked_hit.hit.turn]
     memory_ids = [ranked_hit.hit.id for ranked_hit in ranked if not ranked_hit.hit.turn]
