@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 INSTRUCTION_ROLES = ("system", "developer")
+ONLY_IMAGES = "[image]"  # stored for a turn that has no text
 Document = Mapping[str, Any]
 
 
@@ -37,7 +38,7 @@ def turns_of(messages: Sequence[Document]) -> list[Turn]:
     turns: list[Turn] = []
     in_tools = False
     for message in messages:
-        role, text = message["role"], text_of(message)
+        role, text = message["role"], text_of(message) or (ONLY_IMAGES if _has_image(message) else "")
         if role in INSTRUCTION_ROLES:
             continue
         calls = tuple(message.get("tool_calls") or ())
@@ -70,6 +71,12 @@ def text_of(message: Document) -> str:
         return content
     parts = content if isinstance(content, list) else []
     return "\n".join(part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))
+
+
+def _has_image(message: Document) -> bool:
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    return any(isinstance(part, dict) and part.get("type") == "image_url" for part in parts)
 
 
 def normalized(text: str) -> str:

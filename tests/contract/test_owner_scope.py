@@ -37,6 +37,7 @@ from apps.llm.generation import GenerationRequest
 from apps.llm.operations import create_connection
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Question, Relationship, Scene, VersionedText
 from apps.memories.operations.entities import get_or_create_entity
+from apps.proxy.models import ProxiedChat
 from apps.replies.models import Generation
 from apps.replies.presets import create_preset
 from tests.chats.cards_made import png
@@ -105,6 +106,7 @@ def things_of_alice() -> dict[str, Any]:
     question = Question.objects.create(owner_id=alice.pk, chat=chat, first=other, second=memory)
     run = ExtractionRun.objects.create(owner_id=alice.pk, chat=chat)
     Recall.objects.create(owner_id=alice.pk, chat=chat, message=turn, text="x", turn_hash="x")
+    ProxiedChat.objects.create(owner_id=alice.pk, chat=chat, opening="x", fingerprints=["x"])
     set_character_image(character, png(), "image/png")
     book = create_lorebook(alice, name="Hers", character=character)
     persona = create_persona(alice, name="Alicia")
