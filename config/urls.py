@@ -23,6 +23,7 @@ urlpatterns = [
     path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="api-docs"),
     path("memories/", include(([*memories.urlpatterns, *extraction.urlpatterns], "memories"))),
     path("", include("apps.proxy.urls")),
+    path("", include("apps.replies.urls")),
     path("", include("apps.injection.urls")),
     path("", include("apps.chats.urls")),
 ]

@@ -1,0 +1,1 @@
+"""Pages of generation presets and of the author's note."""
