@@ -209,6 +209,9 @@ class ChatCreateSerializer(StrictSerializer):
         required=False, help_text="Default: the default persona, unless there is a `user_name`."
     )
     metadata = JSONObjectField(default=dict)
+    greeting = StrictBooleanField(
+        default=False, help_text="Begin with the character's first message; its alternatives become swipes."
+    )
 
 
 class MessageSerializer(serializers.Serializer[Message]):

@@ -1,12 +1,26 @@
-"""Forms of the pages of replies."""
+"""Forms of the pages of replies, generation presets and the author's note."""
 
+import re
 from typing import Any
 
 from django import forms
 
+from apps.chats.forms.chats import TextField
 from apps.chats.models import Character, Chat
-from apps.replies.models import Generation
-from apps.replies.prompts.assembly import note_of
+from apps.replies.models import (
+    MAX_REPLY_TOKENS,
+    MAX_STOP_LENGTH,
+    MAX_STOPS,
+    MAX_TEMPERATURE,
+    Generation,
+    GenerationPreset,
+)
+from apps.replies.prompts.notes import DEFAULT_DEPTH, Note
+
+MAX_NOTE_LENGTH = 20_000
+MAX_NOTE_DEPTH = 10_000
+ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}  # a browser would change both line ends
+CHARACTERS = {escape: character for character, escape in ESCAPES.items()}
 
 
 class ReplyForm(forms.Form):
@@ -21,25 +35,85 @@ class ReplyForm(forms.Form):
         self.fields["character"].queryset = characters.distinct()  # type: ignore[attr-defined]
 
 
-class NoteForm(forms.Form):
-    """Form for the author's note of a chat. ``integrity`` names the state of the chat that the form was made of."""
+class StopsField(forms.CharField):
+    r"""Texts, one a line; in a text, ``\n`` stands for a line break, and ``\\`` for a backslash."""
 
-    text = forms.CharField(
-        max_length=10_000,
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        label="Author’s note",
-        help_text="Guidance that stands within the conversation. Empty: none.",
+    def __init__(self) -> None:
+        super().__init__(
+            required=False,
+            strip=False,
+            label="Stop at",
+            widget=forms.Textarea(attrs={"rows": 3}),
+            help_text=f"Up to {MAX_STOPS} texts that end a reply, one a line. \\n is a line break: \\n{{{{user}}}}:",
+        )
+
+    def prepare_value(self, value: Any) -> Any:
+        if not isinstance(value, list):
+            return value
+        return "\n".join(re.sub(r"[\\\n\r]", lambda match: ESCAPES[match[0]], text) for text in value)
+
+    def to_python(self, value: Any) -> list[str]:  # type: ignore[override]
+        lines = str(super().to_python(value)).replace("\r\n", "\n").split("\n")
+        return [re.sub(r"\\[\\nr]", lambda match: CHARACTERS[match[0]], line) for line in lines if line]
+
+    def validate(self, value: list[str]) -> None:
+        if len(value) > MAX_STOPS:
+            raise forms.ValidationError(f"A preset can have {MAX_STOPS} texts.")
+        if any(len(text) > MAX_STOP_LENGTH for text in value):
+            raise forms.ValidationError(f"A text can have {MAX_STOP_LENGTH} characters.")
+
+    def run_validators(self, value: Any) -> None:
+        for text in value:
+            super().run_validators(text)
+
+
+class PresetForm(forms.Form):
+    name = forms.CharField(max_length=200)
+    is_default = forms.BooleanField(
+        required=False, label="Use by default", help_text="For replies for which no preset is chosen."
     )
-    depth = forms.IntegerField(min_value=0, max_value=1000, help_text="Number of messages that follow it.")
-    integrity = forms.UUIDField(widget=forms.HiddenInput)
+    temperature = forms.FloatField(
+        min_value=0, max_value=MAX_TEMPERATURE, help_text="From 0, the likeliest words, to 2."
+    )
+    top_p = forms.FloatField(
+        min_value=0,
+        max_value=1,
+        required=False,
+        label="Top-p",
+        help_text="Chooses from the likeliest words that have this share together, up to 1. Empty: the server’s own.",
+    )
+    max_tokens = forms.IntegerField(
+        min_value=1,
+        max_value=MAX_REPLY_TOKENS,
+        label="Longest reply, in tokens",
+        help_text="At most half of the connection’s context is used.",
+    )
+    stop = StopsField()
+    system_prompt = TextField(
+        required=False, help_text="For characters without one. {{original}} is Loci’s own; empty: that one."
+    )
+    post_history_instructions = TextField(
+        required=False, help_text="After the conversation, for characters without any."
+    )
 
     @classmethod
-    def from_chat(cls, chat: Chat) -> "NoteForm":
-        text, depth = note_of(chat)
-        return cls(initial={"text": text, "depth": depth, "integrity": chat.integrity})
+    def from_preset(cls, preset: GenerationPreset) -> "PresetForm":
+        return cls(initial={name: getattr(preset, name) for name in cls.base_fields})
 
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """Return the values for the chat's metadata, under the keys that SillyTavern uses."""
-        return {"note_prompt": self.cleaned_data["text"], "note_depth": self.cleaned_data["depth"]}
+
+class NoteForm(forms.Form):
+    text = TextField(
+        required=False,
+        max_length=MAX_NOTE_LENGTH,
+        label="Note",
+        help_text="Stands in every prompt of this chat. {{char}} and {{user}} are replaced. Empty: no note.",
+    )
+    depth = forms.IntegerField(
+        min_value=0,
+        max_value=MAX_NOTE_DEPTH,
+        initial=DEFAULT_DEPTH,
+        help_text="How many messages follow the note. 0: it comes after the last one.",
+    )
+
+    def note(self) -> Note:
+        return Note(self.cleaned_data["text"].strip(), self.cleaned_data["depth"])

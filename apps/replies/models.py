@@ -3,7 +3,6 @@
 from typing import Any, ClassVar
 
 from django.contrib.postgres.fields import ArrayField
-from django.core.validators import MaxValueValidator, MinLengthValidator, MinValueValidator
 from django.db import models
 from django.utils import timezone
 
@@ -25,34 +24,11 @@ class GenerationPreset(OwnedModel):
     """
 
     name = models.CharField(max_length=200)
-    is_default = models.BooleanField(
-        "use by default", default=False, help_text="Used where none is chosen. At most one preset is."
-    )
-    temperature = models.FloatField(
-        default=0.8,
-        validators=[MinValueValidator(0.0), MaxValueValidator(MAX_TEMPERATURE)],
-        help_text="From 0, the likeliest words, to 2.",
-    )
-    top_p = models.FloatField(
-        "top-p",
-        null=True,
-        blank=True,
-        validators=[MinValueValidator(0.0), MaxValueValidator(1.0)],
-        help_text="Only the likeliest words that have this share together, up to 1. Empty: as the server has it.",
-    )
-    max_tokens = models.PositiveIntegerField(
-        "longest reply",
-        default=1000,
-        validators=[MinValueValidator(1), MaxValueValidator(MAX_REPLY_TOKENS)],
-        help_text="In tokens. At most half of the connection’s context is used.",
-    )
-    stop = ArrayField(
-        models.CharField(max_length=MAX_STOP_LENGTH, validators=[MinLengthValidator(1)]),
-        default=list,
-        blank=True,
-        size=MAX_STOPS,
-        help_text="Texts that end a reply.",
-    )
+    is_default = models.BooleanField(default=False, help_text="Used where no preset is chosen.")
+    temperature = models.FloatField(default=0.8)
+    top_p = models.FloatField(null=True, blank=True, help_text="Null: the server's own.")
+    max_tokens = models.PositiveIntegerField(default=1000)
+    stop = ArrayField(models.CharField(max_length=MAX_STOP_LENGTH), default=list, blank=True, size=MAX_STOPS)
     system_prompt = models.TextField(blank=True, default="")
     post_history_instructions = models.TextField(blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now, editable=False)

@@ -15,6 +15,7 @@ from apps.replies.operations import settle, write_text
 from apps.replies.presets import preset_or_default
 from apps.replies.prompts.assembly import assemble_whole
 from apps.replies.prompts.macros import resolve
+from apps.replies.speakers import without_name
 
 WORKER_LOST = "The worker that wrote the reply was lost. What it had received is kept."
 INSTRUCTIONS = {
@@ -42,22 +43,24 @@ def _generate(generation: Generation) -> None:
     if connection is None:
         raise Invalid("No model is connected any more.")
     request = _request(generation, connection)
+    is_user = generation.mode == Generation.Mode.IMPERSONATE
+    name = generation.chat.user_name if is_user else generation.speaker
 
     def listen(text: str) -> None:
-        _keep(generation, text)
+        _keep(generation, without_name(text, name, is_whole=False))
 
     try:
         jobs.heartbeat(generation)
         backend = backend_on(connection, is_urgent=True)
         completion = backend.generate(request, lambda: jobs.heartbeat(generation), listen)
     except GenerationFailed as failure:
-        generation.text = failure.partial or generation.text
+        generation.text = without_name(failure.partial, name) or generation.text
         jobs.heartbeat(generation, text=generation.text)
         raise
-    generation.text = completion.text
+    generation.text = without_name(completion.text, name)
     usage = {"prompt_tokens": completion.prompt_tokens, "completion_tokens": completion.completion_tokens}
     jobs.heartbeat(generation, text=generation.text, usage=usage)
-    if not completion.text.strip():
+    if not generation.text.strip():
         raise GenerationFailed("The model said nothing.")
     if completion.filtered:
         raise GenerationFailed("The server's content filter ended the reply.")

@@ -1,4 +1,4 @@
-"""Choose who speaks next in a group chat."""
+"""Choose who speaks next in a group chat, and remove the speaker's name from what a model says."""
 
 from apps.chats.models import Character, Chat
 from apps.injection.turns import visible_messages
@@ -35,3 +35,16 @@ def _last_words(chat: Chat) -> tuple[str, str]:
     messages = visible_messages(chat).order_by("-index")
     last, spoken = messages.first(), messages.filter(is_user=False).first()
     return last.mes if last else "", spoken.name if spoken else ""
+
+
+def without_name(text: str, name: str, *, is_whole: bool = True) -> str:
+    """Return a reply without the speaker's name and a colon at its beginning.
+
+    Return nothing while a reply that is not whole may still become that.
+    """
+    start, label = text.lstrip(), f"{name}:"
+    if not name:
+        return text
+    if start.startswith(label):
+        return start.removeprefix(label).lstrip()
+    return "" if label.startswith(start) and not is_whole else text

@@ -174,28 +174,3 @@ def test_a_card_that_does_not_fit_is_told(site, chat, connect):  # noqa: F811
     chat.character.description = "A long story. " * 2000
     chat.character.save()
     assert "The card and the reply take" in site.get(reverse("replies:prompt", args=[chat.pk])).content.decode()
-
-
-def test_the_authors_note_is_changed_on_the_page_and_stands_at_its_depth(site, chat):  # noqa: F811
-    url = reverse("replies:prompt", args=[chat.pk])
-    note = {"text": "{{char}} whispers.", "depth": 1, "integrity": chat.integrity}
-    assert site.post(url, note).status_code == 302
-    page = site.get(url)
-    contents = [message["content"] for message in page.context["prompt"].messages]
-    assert contents[-2:] == ["Mira whispers.", "Show me."]
-    assert "{{char}} whispers." in page.content.decode()
-
-
-def test_a_note_that_was_changed_elsewhere_is_not_overwritten(site, chat):  # noqa: F811
-    url = reverse("replies:prompt", args=[chat.pk])
-    assert site.post(url, {"text": "One.", "depth": 4, "integrity": chat.integrity}).status_code == 302
-    response = site.post(url, {"text": "Two.", "depth": 4, "integrity": chat.integrity})
-    assert response.status_code == 400
-    assert "The note was not saved." in response.content.decode()
-    assert "Two." in response.content.decode()
-
-
-@pytest.mark.parametrize("fields", [{"depth": -1}, {"depth": "x"}, {"integrity": "x"}, {"text": "x" * 10_001}])
-def test_bad_notes_are_refused(site, chat, fields):  # noqa: F811
-    note = {"text": "One.", "depth": 4, "integrity": chat.integrity} | fields
-    assert site.post(reverse("replies:prompt", args=[chat.pk]), note).status_code == 400

@@ -77,7 +77,10 @@ class ChatListView(generics.ListAPIView[Chat]):
         body = read_body(ChatCreateSerializer, request)
         if not body["user_name"]:
             body.setdefault("persona", default_persona(request.user))
-        chat = operations.create_chat(request.user, **body)
+        if body.pop("greeting") and body["character"]:
+            chat = operations.start_conversation(request.user, **body)
+        else:
+            chat = operations.create_chat(request.user, **body)
         return Response(chat_document(chat), status=status.HTTP_201_CREATED)
 
 

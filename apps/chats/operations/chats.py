@@ -62,10 +62,19 @@ def _lock_persona(persona: Persona) -> Persona:
 
 @transaction.atomic
 def start_conversation(
-    owner: Owner, character: Character, *, user_name: str, persona: Persona | None = None, title: str = ""
+    owner: Owner,
+    character: Character,
+    *,
+    user_name: str,
+    persona: Persona | None = None,
+    title: str = "",
+    metadata: dict[str, Any] | None = None,
 ) -> Chat:
-    """Create a chat that starts with the character's greeting. The alternative greetings become its swipes."""
-    chat = create_chat(owner, title=title, character=character, user_name=user_name, persona=persona)
+    """Create a chat that starts with the character's greeting. The alternative greetings become its swipes.
+
+    Raise as ``create_chat``.
+    """
+    chat = create_chat(owner, title=title, character=character, user_name=user_name, persona=persona, metadata=metadata)
     texts = [text for text in (character.first_mes, *character.alternate_greetings) if text.strip()]
     if not texts:
         return chat
@@ -77,7 +86,7 @@ def start_conversation(
         send_date=timestamp(now),
         sent_at=now,
         swipe_id=0,
-        swipes=tuple(ParsedSwipe(_replace_names(text, character, chat.user_name)) for text in texts),
+        swipes=tuple(ParsedSwipe(_replace_names(text, character, chat.user_name or "You")) for text in texts),
         layout="",
     )
     return append_messages(owner, chat.pk, [greeting]).chat

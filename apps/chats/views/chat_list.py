@@ -57,14 +57,16 @@ def end_welcome(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """Create an empty chat."""
+    """Create a chat. It starts with the character's greeting, if the character has one."""
     user = cast(User, request.user)
     form = NewChatForm(user, request.POST or None)
     if form.is_valid():
         fields = form.cleaned_data
-        name = fields["character"]
-        character = operations.find_or_create_character(user, name) if name else None
-        chat = operations.create_chat(user, **fields | {"character": character})
+        name = fields.pop("character")
+        if name:
+            chat = operations.start_conversation(user, operations.find_or_create_character(user, name), **fields)
+        else:
+            chat = operations.create_chat(user, **fields)
         return redirect("chats:detail", chat_id=chat.pk)
     names = Character.objects.for_owner(user).order_by("name").values_list("name", flat=True).distinct()
     context = {"form": form, "names": names[:100]}

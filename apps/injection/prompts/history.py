@@ -1,7 +1,9 @@
 """Build the conversation of a prompt: the newest messages within a token budget, with the slots inserted."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
+from apps.chats.models import Chat
 from apps.common.problems import Invalid
 from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.slots.budgets import CountFunction
@@ -10,14 +12,16 @@ from apps.injection.turns import UserTurn, visible_messages_newest_first
 from apps.llm.tokens import count_tokens
 
 
-def history_within(turn: UserTurn, budget: int, count: CountFunction = count_tokens) -> list[dict[str, str]]:
-    """Return the newest visible messages, oldest first, with at most ``budget`` tokens together.
+def history_within(
+    turn: UserTurn, budget: int, count: CountFunction = count_tokens, *, skipped: int = 0
+) -> list[dict[str, str]]:
+    """Return the newest visible messages but ``skipped``, oldest first, with at most ``budget`` tokens together.
 
     Raise Invalid if the newest message alone has more.
     """
     history: list[dict[str, str]] = []
     remaining = budget
-    for message in _newest_first(turn):
+    for message in islice(_newest_first(turn), skipped, None):
         tokens = count(message["content"])
         if tokens > remaining:
             if not history:
@@ -31,10 +35,17 @@ def history_within(turn: UserTurn, budget: int, count: CountFunction = count_tok
 
 def _newest_first(turn: UserTurn) -> Iterator[dict[str, str]]:
     """Yield the turn, if it is unsent, and then the visible messages of the chat, newest first."""
+    chat = turn.chat
     if turn.message is None and turn.text:
-        yield {"role": "user", "content": turn.text}
-    for message in visible_messages_newest_first(turn.chat):
-        yield {"role": "user" if message.is_user else "assistant", "content": message.mes}
+        yield {"role": "user", "content": _spoken(chat, chat.user_name, turn.text)}
+    for message in visible_messages_newest_first(chat):
+        content = _spoken(chat, message.name, message.mes)
+        yield {"role": "user" if message.is_user else "assistant", "content": content}
+
+
+def _spoken(chat: Chat, name: str, text: str) -> str:
+    """Return the text of a message, in a group after the speaker's name: a role doesn't tell who of them speaks."""
+    return f"{name}: {text}" if chat.is_group and name else text
 
 
 def insert_slots(slots: Sequence[FilledSlot], history: Sequence[dict[str, str]]) -> list[dict[str, str]]:

@@ -17,11 +17,11 @@ from apps.replies.models import GenerationPreset
 from apps.replies.presets import preset_or_default
 from apps.replies.prompts.lorebook import Lore, matching_lore
 from apps.replies.prompts.macros import resolve
+from apps.replies.prompts.notes import note_of
 from apps.replies.prompts.parts import Card, Part, closing_text, opening_texts
 
 MAX_SCANNED_MESSAGES = 50
 LORE_SHARE = 4  # lore takes at most this part of the context: a quarter
-DEFAULT_NOTE_DEPTH = 4
 Counter = Callable[[str], int]
 CARD_FIELDS = tuple(Card.__dataclass_fields__)
 
@@ -66,8 +66,9 @@ def assemble_whole(
 ) -> WholePrompt:
     """Return the prompt for the turn with ``text``, or for the last one, within the context less ``reply_tokens``.
 
-    ``character`` speaks. Without a ``preset`` the default one applies. ``instruction`` comes last. ``without_last`` leaves out the last message, for another reply in
-    its place. Raise Invalid for a context that the card or the turn doesn't fit.
+    ``character`` speaks. Without a ``preset`` the default one applies. ``instruction`` comes last. ``without_last``
+    leaves out the last message, for another reply in its place. Raise Invalid for a context that the card or the turn
+    doesn't fit.
     """
     speaker = character or chat.character
     preset = preset_or_default(chat.owner_id, preset)
@@ -81,8 +82,10 @@ def assemble_whole(
     persona = chat.persona.description if chat.persona else ""
     opening = partial(opening_texts, card, preset.system_prompt, persona, lore, others)
     closing = partial(closing_text, card, preset.post_history_instructions)
+    note = note_of(chat.metadata)
+    note_text = resolve(note.text, names).strip()
     texts = [*opening(names).values(), closing(names), instruction]
-    used = sum(map(count, [*texts, _note_text(chat, names)]))  # before the macros of memory are known
+    used = sum(map(count, [*texts, note_text]))  # before the macros of memory are known
     if used >= available:
         detail = f"The card and the reply take {used + reply_tokens} tokens, and the context has {context_tokens}."
         raise Invalid.at("/context_tokens", detail)
@@ -99,12 +102,11 @@ def assemble_whole(
     openings = [Part(name, content, count(content)) for name, content in opening(values).items()]
     last_texts = {"post_history": closing(values), "instruction": resolve(instruction, names)}
     closings = [Part(name, content, count(content)) for name, content in last_texts.items() if content]
-    note_text = _note_text(chat, names)
-    note = Part("authors_note", note_text, count(note_text))
-    fixed = [*openings, *closings, *([note] if note.text else [])]
+    note_part = Part("authors_note", note_text, count(note_text))
+    fixed = [*openings, *closings, *([note_part] if note_text else [])]
     spent = sum(part.tokens for part in fixed) + sum(filled.tokens for filled in memory.slots)
-    history = _history(chat, text, available - spent, count, without_last=without_last)
-    conversation = _with_note(insert_slots(memory.slots, history), history, note, note_of(chat)[1])
+    history = history_within(find_turn(chat, text), available - spent, count, skipped=int(without_last))
+    conversation = _with_note(insert_slots(memory.slots, history), history, note_part, note.depth)
     messages = [*(part.message for part in openings), *conversation, *(part.message for part in closings)]
     return WholePrompt(fixed, memory, messages, [count(message["content"]) for message in messages], names)
 
@@ -127,26 +129,6 @@ def _lore(chat: Chat, speaker: Character | None, text: str | None, available: in
         return Lore()
     recent = [message.mes for message in islice(visible_messages_newest_first(chat), MAX_SCANNED_MESSAGES)]
     return matching_lore(book.document, [text, *recent] if text else recent, available // LORE_SHARE, count)
-
-
-def _note_text(chat: Chat, names: dict[str, str]) -> str:
-    """Return the author's note with its macros resolved."""
-    return resolve(note_of(chat)[0], names).strip()
-
-
-def note_of(chat: Chat) -> tuple[str, int]:
-    """Return the author's note of the chat's metadata, and the number of messages that follow it."""
-    text, depth = chat.metadata.get("note_prompt"), chat.metadata.get("note_depth")
-    is_depth = isinstance(depth, int) and depth >= 0
-    return text if isinstance(text, str) else "", depth if is_depth else DEFAULT_NOTE_DEPTH
-
-
-def _history(chat: Chat, text: str | None, budget: int, count: Counter, *, without_last: bool) -> list[dict[str, str]]:
-    turn = find_turn(chat, text)
-    if not without_last:
-        return history_within(turn, budget, count)
-    last = next(visible_messages_newest_first(chat), None)
-    return history_within(turn, budget + (count(last.mes) if last else 0), count)[:-1]
 
 
 def _with_note(

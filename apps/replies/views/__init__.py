@@ -1,0 +1,1 @@
+"""Pages of replies, generation presets and the author's note."""

@@ -1,0 +1,50 @@
+"""The panel above the composer: ask for replies, follow and stop them."""
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from apps.chats.models import Chat
+from apps.chats.views.access import or_404, own_chat, wants_partial
+from apps.common.problems import Problem
+from apps.replies.forms import ReplyForm
+from apps.replies.operations import request_generation, stop_generation
+from apps.replies.panel import panel_of
+from apps.replies.queries import access_generation
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def panel(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """Show the state of the chat's replies. A POST asks for one; without htmx, it leads back to the chat."""
+    chat = own_chat(request, chat_id)
+    if request.method == "GET":
+        return _panel(request, chat)
+    form = ReplyForm(request.POST, chat=chat)
+    if not form.is_valid():
+        return _panel(request, chat, "Choose what to ask for, and somebody who takes part in this chat.", 400)
+    try:
+        request_generation(request.user, chat.pk, **form.cleaned_data)
+    except Problem as problem:
+        return _panel(request, chat, problem.detail, problem.status)
+    return _panel(request, chat) if wants_partial(request) else redirect("chats:detail", chat_id=chat.pk)
+
+
+@login_required
+@require_POST
+def stop(request: HttpRequest, generation_id: UUID) -> HttpResponse:
+    """Stop a reply. Its text is kept."""
+    generation = stop_generation(or_404(access_generation, request.user, generation_id))
+    if not wants_partial(request):
+        return redirect("chats:detail", chat_id=generation.chat_id)
+    return _panel(request, own_chat(request, generation.chat_id))
+
+
+def _panel(request: HttpRequest, chat: Chat, problem: str = "", status: int = 200) -> HttpResponse:
+    template = "replies/_panel.html" if wants_partial(request) else "replies/panel.html"
+    at_once = request.COOKIES.get("reply_on_send") != "off"
+    context = {"chat": chat, "panel": panel_of(chat), "problem": problem, "at_once": at_once}
+    return render(request, template, context, status=status)

@@ -1,0 +1,28 @@
+"""The whole prompt of a chat, as the model gets it."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from apps.chats.views.access import own_chat
+from apps.common.problems import Invalid
+from apps.llm.backends import backend_for
+from apps.llm.queries import generation_connection
+from apps.replies.prompts.assembly import assemble_whole
+
+
+@login_required
+def prompt(request: HttpRequest, chat_id: UUID) -> HttpResponse:
+    """Show the whole prompt of the chat's next reply."""
+    chat = own_chat(request, chat_id)
+    context_tokens = backend_for(chat.owner_id).context_tokens
+    connection = generation_connection(chat.owner_id)
+    context: dict[str, Any] = {"chat": chat, "connection": connection, "context_tokens": context_tokens}
+    try:
+        context["prompt"] = assemble_whole(chat, context_tokens=context_tokens, leave_trace=False)
+    except Invalid as problem:
+        context["problem"] = problem.detail
+    return render(request, "replies/prompt.html", context)

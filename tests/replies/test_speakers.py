@@ -1,0 +1,82 @@
+"""Names of speakers: in a group's history, and at the beginning of a reply."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apps.chats.models import Message
+from apps.chats.operations import add_participant, append_messages
+from apps.replies.speakers import without_name
+from apps.replies.tasks import run_generation
+from tests.factories import make_character, parsed
+
+
+@pytest.fixture
+def group(alice, chat):
+    """Mira and Salt, with Alice; Salt spoke last."""
+    for name in ("Mira", "Salt"):
+        add_participant(alice, chat.pk, name=name, character=make_character(alice, name))
+    return append_messages(alice, chat.pk, [parsed("I know.", name="Salt")]).chat
+
+
+def messages_of(api, chat, **body):
+    shown = api.post(f"/api/v1/chats/{chat.pk}/prompt/preview/", body, format="json").json()
+    return [(message["role"], message["content"]) for message in shown["messages"]]
+
+
+def test_in_a_group_the_model_sees_who_speaks(api, group):
+    spoken = [
+        ("user", "Alice: Where is the well?"),
+        ("assistant", "Mira: Over there."),
+        ("user", "Alice: Show me."),
+        ("assistant", "Salt: I know."),
+    ]
+    assert messages_of(api, group)[-4:] == spoken
+    assert messages_of(api, group, text="Now?")[-5:] == [*spoken, ("user", "Alice: Now?")]
+
+
+def test_with_one_character_the_history_is_as_it_was_written(api, chat):
+    assert messages_of(api, chat)[-2:] == [("assistant", "Over there."), ("user", "Show me.")]
+
+
+def test_the_speakers_name_is_not_stored_with_the_reply(api, connect, server, group):
+    connect()
+    server.reply_with("Mira: Come.")
+    reply = api.post(f"/api/v1/chats/{group.pk}/reply/", {}, format="json").json()["generation"]
+    run_generation(generation_id=reply["id"])
+    message = Message.objects.for_owner(group.owner_id).filter(chat=group).order_by("-index").first()
+    assert (message.name, message.mes) == ("Mira", "Come.")
+    assert api.get(f"/api/v1/generations/{reply['id']}/").json()["text"] == "Come."
+    assert tuple(server.of_kind("generation")[-1].messages[-1].values()) == ("assistant", "Salt: I know.")
+
+
+def test_another_reply_to_a_group_is_asked_for_without_the_last_one(api, connect, server, group):
+    connect()
+    reply = api.post(f"/api/v1/chats/{group.pk}/reply/", {"mode": "swipe"}, format="json").json()["generation"]
+    run_generation(generation_id=reply["id"])
+    assert server.of_kind("generation")[-1].messages[-1]["content"] == "Alice: Show me."
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "rest"),
+    [
+        ("Mira: Come.", "Mira", "Come."),
+        ("\nMira:Come.", "Mira", "Come."),
+        ("Miranda: Come.", "Mira", "Miranda: Come."),
+        (" and then", "Mira", " and then"),
+        ("Mira", "Mira", "Mira"),
+        (": Come.", "", ": Come."),
+    ],
+)
+def test_a_name_is_removed_only_with_its_colon(text, name, rest):
+    assert without_name(text, name) == rest
+
+
+@given(st.text(), st.sampled_from(["", "\n", "Mira: ", "Mir", "Mira:"]))
+def test_a_text_never_shrinks_while_it_comes(rest, start):
+    text, shown = start + rest, ""
+    for end in range(len(text) + 1):
+        now = without_name(text[:end], "Mira", is_whole=False)
+        assert now.startswith(shown)
+        shown = now
+    assert without_name(text, "Mira").startswith(shown)
