@@ -38,6 +38,8 @@ ADMIN_PATH = env.str("ADMIN_PATH", default="admin/").strip("/") + "/"
 DEMO = env.bool("DEMO", default=True)
 DEMO_EMAIL = "demo@loci.example"
 DEMO_PASSWORD = demo_password()
+DEMO_MODEL_URL = env.str("DEMO_MODEL_URL", default="")
+DEMO_MODEL = env.str("DEMO_MODEL", default="")
 REQUEST_MAX_BYTES = env.int("REQUEST_MAX_BYTES", default=64 * 1024 * 1024)
 IMPORT_MAX_BYTES = env.int("IMPORT_MAX_BYTES", default=200 * 1024 * 1024)
 MESSAGE_DATA_MAX_BYTES = env.int("MESSAGE_DATA_MAX_BYTES", default=256 * 1024)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 
 from apps.accounts.models import User
 from apps.accounts.operations import ensure_user
@@ -18,6 +19,8 @@ from apps.extraction.models import ExtractionRun
 from apps.extraction.runs import start_run
 from apps.injection.models import Recall
 from apps.injection.operations import recall_turn
+from apps.llm.models import Connection
+from apps.llm.operations import create_connection, use_for
 from apps.memories.passages import index_messages
 
 FOLDER = Path(__file__).parent
@@ -52,6 +55,21 @@ def seed_demo() -> Iterator[str]:
         count = _recall_last_turns(owner, chat)
         if count:
             yield f"Made {count} recalls for {title}."
+    if connect_model(owner):
+        yield f"Connected {settings.DEMO_MODEL}."
+
+
+def connect_model(owner: User) -> bool:
+    """Connect the model server of the settings, unless the account has a connection. Return whether it was connected.
+
+    That is the last step, since memories of the stories need no model.
+    """
+    if not (settings.DEMO_MODEL_URL and settings.DEMO_MODEL) or Connection.objects.for_owner(owner).exists():
+        return False
+    with transaction.atomic():
+        fields = {"name": "Demo", "base_url": settings.DEMO_MODEL_URL, "model": settings.DEMO_MODEL}
+        use_for(create_connection(owner, **fields), generation=True)
+    return True
 
 
 def delete_demo() -> None:

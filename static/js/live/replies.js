@@ -36,7 +36,9 @@ export class Replies {
   answer() {
     const panel = this.#panel();
     if (!panel || !("atOnce" in panel.dataset) || panel.dataset.generation) return;
-    window.htmx.ajax("POST", panel.dataset.url, { source: this.#slot, target: this.#slot, values: { mode: "reply" } });
+    // Not from the slot, which asks for its state: of the requests that wait in one element only the last is sent.
+    const values = { mode: "reply" };
+    window.htmx.ajax("POST", panel.dataset.url, { source: this.#status, target: this.#slot, swap: "innerHTML", values });
   }
 
   #panel() {

@@ -1,0 +1,49 @@
+"""The demo with a model in reach: a newcomer's first reply is three clicks away."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+from pytest_django.fixtures import SettingsWrapper
+
+from apps.accounts.operations import ensure_user
+from apps.chats.models import Chat
+from apps.chats.transfer.imports import import_chats
+from apps.injection.demo import seeding
+from tests.conftest import WebServer
+from tests.llm.scripted_server import Reply, ScriptedServer
+
+pytestmark = [pytest.mark.e2e, pytest.mark.worker, pytest.mark.django_db(transaction=True)]
+
+ANSWER = "The salt road is closed until the spring."
+
+
+def test_a_first_reply_takes_three_clicks(
+    browser: Browser,
+    web_server: WebServer,
+    start_celery_worker: Callable[..., Any],
+    settings: SettingsWrapper,
+) -> None:
+    with ScriptedServer(Reply(ANSWER, pace=0.1)) as server:
+        settings.DEMO_MODEL_URL, settings.DEMO_MODEL = f"{server.url}/v1", "scripted-small"
+        owner = ensure_user(settings.DEMO_EMAIL, settings.DEMO_PASSWORD, name="Demo")
+        title, path = next(iter(seeding.STORY_FILES.items()))
+        with path.open("rb") as file:
+            import_chats(owner, file, filename=path.name, title=title)
+        assert seeding.connect_model(owner)
+        assert not seeding.connect_model(owner)
+        start_celery_worker("replies")
+        with browser.new_context(base_url=web_server.url) as context:
+            page = context.new_page()
+            page.goto("/accounts/login/")
+            page.get_by_label("Email").fill(settings.DEMO_EMAIL)
+            page.get_by_label("Password", exact=True).fill(settings.DEMO_PASSWORD)
+            page.get_by_role("button", name="Sign in").click()
+            page.get_by_role("link", name=title).first.click()
+            page.get_by_label("Your message").fill("Is the road open?")
+            page.get_by_role("button", name="Send").click()
+            expect(page.locator(".turn .prose").filter(has_text=ANSWER)).to_be_visible()
+            expect(page.locator(".replies").get_by_role("button", name="Another reply")).to_be_visible()
+        chat = Chat.objects.for_owner(owner).get()
+        assert chat.messages.order_by("-index").first().mes == ANSWER
