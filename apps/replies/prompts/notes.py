@@ -22,5 +22,6 @@ class Note:
 def note_of(metadata: Mapping[str, Any]) -> Note:
     """Return the note in a chat's metadata. Values of other types count as missing."""
     text, depth = metadata.get("note_prompt"), metadata.get("note_depth")
-    is_depth = isinstance(depth, int) and not isinstance(depth, bool) and depth >= 0
-    return Note(text if isinstance(text, str) else "", depth if is_depth else DEFAULT_DEPTH)
+    if not isinstance(depth, int) or isinstance(depth, bool) or depth < 0:
+        depth = DEFAULT_DEPTH
+    return Note(text if isinstance(text, str) else "", depth)
