@@ -93,7 +93,9 @@ class PresetForm(forms.Form):
         required=False, help_text="For characters without one. {{original}} is Loci’s own; empty: that one."
     )
     post_history_instructions = TextField(
-        required=False, help_text="After the conversation, for characters without any."
+        required=False,
+        label="Post-history instructions",
+        help_text="After the conversation, for characters without any.",
     )
 
     @classmethod

@@ -12,6 +12,7 @@ from apps.replies.forms import StopsField
 from apps.replies.models import GenerationPreset
 from apps.replies.operations import UNCHECKED
 from apps.replies.presets import create_preset
+from apps.replies.prompts.notes import Note, note_of
 
 FORM = {"name": "Calm", "is_default": "on", "temperature": "0.5", "top_p": "", "max_tokens": "300"}
 PRESETS = "/settings/presets/"
@@ -110,3 +111,10 @@ def test_a_note_that_the_metadata_has_no_room_for_is_refused(site, chat, setting
 
 def test_the_chats_menu_leads_to_its_note(site, chat):
     assert f"/chats/{chat.pk}/note/" in site.get(f"/chats/{chat.pk}/").content.decode()
+
+
+@pytest.mark.parametrize("depth", [None, "2", -1, 1.5, True, [], 10**30])
+def test_a_note_written_by_another_program_never_breaks_the_prompt(depth):
+    assert note_of({"note_prompt": ["It rains."], "note_depth": depth}).text == ""
+    note = note_of({"note_prompt": "It rains.", "note_depth": depth})
+    assert note == Note("It rains.", depth if depth == 10**30 else 4)

@@ -50,6 +50,14 @@ def test_the_speakers_name_is_not_stored_with_the_reply(api, connect, server, gr
     assert tuple(server.of_kind("generation")[-1].messages[-1].values()) == ("assistant", "Salt: I know.")
 
 
+def test_the_users_name_is_not_stored_with_what_the_model_writes_for_them(api, connect, server, chat):
+    connect()
+    server.reply_with("Alice: I go.")
+    reply = api.post(f"/api/v1/chats/{chat.pk}/reply/", {"mode": "impersonate"}, format="json").json()["generation"]
+    run_generation(generation_id=reply["id"])
+    assert api.get(f"/api/v1/generations/{reply['id']}/").json()["text"] == "I go."
+
+
 def test_another_reply_to_a_group_is_asked_for_without_the_last_one(api, connect, server, group):
     connect()
     reply = api.post(f"/api/v1/chats/{group.pk}/reply/", {"mode": "swipe"}, format="json").json()["generation"]
