@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import floor
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from django.template.loader import get_template
@@ -14,7 +14,6 @@ from django.utils import timezone
 from apps.chats.models import Message
 from apps.chats.pages.markup import plain_text
 from apps.common.scoping import Owner
-from apps.injection.comparison import Comparison, compare
 from apps.injection.models import Recall
 from apps.injection.queries import is_newest_turn, recalls_of_messages, source_positions
 from apps.injection.slots.allocation import CONTEXT_SHARE
@@ -23,7 +22,6 @@ from apps.llm.backends import backend_for
 from apps.llm.queries import generation_connection
 from apps.llm.tokens import token_counter
 from apps.memories.labels import KIND_LABELS
-from apps.memories.models import Memory
 
 MAX_LINE_LENGTH = 600  # characters; longer memories are cut off
 RECALL_EXPECTED_WITHIN = dt.timedelta(minutes=1)  # maximum age of a message with a pending card
@@ -31,17 +29,13 @@ RECALL_EXPECTED_WITHIN = dt.timedelta(minutes=1)  # maximum age of a message wit
 
 @dataclass(frozen=True)
 class CardLine:
-    """One recalled memory or passage.
-
-    ``url`` links to its source message, and is empty if that was deleted; ``memory_url`` to the memory, if it is one.
-    """
+    """One recalled memory or passage. ``url`` links to its source message; it is empty if that was deleted."""
 
     kind: str
     text: str
     why: str
     score: float
     url: str
-    memory_url: str
 
 
 @dataclass(frozen=True)
@@ -53,16 +47,9 @@ class Card:
     """
 
     recall: Recall
-    message_id: UUID
     triggered: list[CardLine]
     always_included: list[CardLine]
     outdated: bool
-
-    @property
-    def comparison(self) -> Comparison | None:
-        """Return what the last re-run changed, or None if there was none."""
-        previous = self.recall.previous
-        return None if previous is None else compare(previous["memories"], self.recall.memories)
 
     @property
     def title(self) -> str:
@@ -98,7 +85,7 @@ def recall_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:
     If the newest user message was sent just now and has no recall, it gets a pending card, which loads the recall.
     """
     turns = {message.pk: message for message in messages if message.is_user}
-    cards = {card.message_id: card for card in cards_of(owner, recalls_of_messages(owner, turns.values()))}
+    cards = {card.recall.message_id: card for card in cards_of(owner, recalls_of_messages(owner, turns.values()))}
     template = get_template("injection/_card.html")
     html_by_message = {pk: template.render({"card": card}) for pk, card in cards.items() if card.recall.text}
     newest = max(turns.values(), key=lambda message: message.index, default=None)
@@ -116,20 +103,16 @@ def cards_of(owner: Owner, recalls: Iterable[Recall]) -> list[Card]:
 
 
 def _card(recall: Recall, positions: Mapping[str, tuple[UUID, int]]) -> Card:
-    message = cast(Message, recall.message)  # unsent recalls have no card
     return Card(
         recall=recall,
-        message_id=message.pk,
         triggered=[_line(item, positions) for item in recall.memories if item["triggered"]],
         always_included=[_line(item, positions) for item in recall.memories if not item["triggered"]],
-        outdated=recall.turn_hash != text_hash(message.mes),
+        outdated=recall.turn_hash != text_hash(recall.message.mes),
     )
 
 
 def _line(item: Mapping[str, Any], positions: Mapping[str, tuple[UUID, int]]) -> CardLine:
     position = positions.get(item["message"] or "")
     url = f"{reverse('chats:detail', args=[position[0]])}?at={position[1]}" if position else ""
-    is_memory = item["tier"] in Memory.Tier.values
-    memory_url = reverse("memories:detail", args=[item["id"]]) if is_memory else ""
     kind = KIND_LABELS.get(item["kind"], item["kind"])
-    return CardLine(kind, plain_text(item["text"], MAX_LINE_LENGTH), item["why"], item["score"], url, memory_url)
+    return CardLine(kind, plain_text(item["text"], MAX_LINE_LENGTH), item["why"], item["score"], url)

@@ -12,10 +12,7 @@ from apps.extraction.models.settings import ScopedSettings
 
 
 class Recall(OwnedModel):
-    """The memories and passages recalled for one user turn, and their text in the prompt.
-
-    ``message`` is None until the turn is sent. A ``deleted`` recall is kept so that no late task makes it again.
-    """
+    """The memories and passages recalled for one user message, and their text in the prompt."""
 
     class Source(models.TextChoices):
         """Whether the last prompt used fresh results of a search or the stored text."""
@@ -24,15 +21,11 @@ class Recall(OwnedModel):
         PERSISTENT = "persistent"
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="recalls", db_index=False)
-    message = models.OneToOneField(Message, on_delete=models.CASCADE, null=True, related_name="recall")
-    # Not a foreign key: it is only compared, also after the character was deleted.
-    speaker = models.UUIDField(null=True, help_text="Id of the character whose prompt it was made for.")
+    message = models.OneToOneField(Message, on_delete=models.CASCADE, related_name="recall")
     text = models.TextField()
     edited = models.BooleanField(default=False)
-    deleted = models.BooleanField(default=False)
     source = models.CharField(max_length=16, choices=Source.choices, default=Source.FRESH)
     memories = models.JSONField(default=list, help_text="Entries in the form that Entry.document returns, best first.")
-    previous = models.JSONField(null=True, help_text="The undo_values of the recall before its last re-run.")
     tokens = models.PositiveIntegerField(default=0)
     turn_hash = models.CharField(max_length=64, help_text="SHA-256 of the turn's text that the recall was made for.")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -40,9 +33,6 @@ class Recall(OwnedModel):
 
     class Meta:
         indexes = [models.Index("owner", "chat", name="recall_owner_chat")]  # the cards of a chat page
-        constraints = [
-            models.UniqueConstraint(fields=["chat"], condition=models.Q(message=None), name="recall_one_unsent")
-        ]
 
     @property
     def stored_id(self) -> UUID | None:

@@ -1,6 +1,6 @@
 """Make, store, edit, delete and restore recalls. No other module writes them."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
@@ -18,7 +18,7 @@ from apps.injection.models import Recall
 from apps.injection.retrieval.service import RetrievalResult, retrieve
 from apps.injection.settings.stores import plan_for, settings_of
 from apps.injection.slots.turn_class import classify
-from apps.injection.turns import UserTurn, text_hash, turn_from_message
+from apps.injection.turns import UserTurn, turn_from_message
 from apps.llm.tokens import count_tokens
 
 UNDO_FIELDS = ("text", "edited", "source", "memories", "tokens", "turn_hash")
@@ -48,7 +48,6 @@ def ensure_recall(owner: Owner, chat_id: UUID, message_id: UUID) -> Recall:
     """Return the recall stored for the message's current text, or make one. Raise the errors of ``recall_turn``."""
     chat = access_chat(owner, chat_id)
     message = access_message(owner, chat_id, message_id)
-    # A deleted recall is returned too, so that it stays deleted.
     recalls = Recall.objects.for_owner(owner).filter(message=message, turn_hash=turn_from_message(chat, message).hash)
     return recalls.select_related("message").first() or recall_turn(chat, message)
 
@@ -64,68 +63,24 @@ def recall_appended_turn(event: ChatChanged, **kwargs: Any) -> None:
             ensure_recall(event.owner_id, event.chat_id, last)
 
 
-def adopt_unsent_recall(event: ChatChanged, **kwargs: Any) -> None:
-    """Receive ``chat_changed``: give the recall of an unsent text to the message that was appended with this text."""
-    if event.kind != ChatChange.Kind.APPEND:
-        return
-    unsent: Recall | None = Recall.objects.for_owner(event.owner_id).filter(chat=event.chat_id, message=None).first()
-    if unsent is None:
-        return
-    appended = Message.objects.for_owner(event.owner_id).filter(pk__in=event.message_ids, is_user=True)
-    for message in appended.with_swipes().order_by("-index"):
-        if text_hash(message.mes) == unsent.turn_hash:
-            _update(unsent, message_id=message.pk)
-            return
-
-
-def copy_recalls(chat: Chat, **kwargs: Any) -> None:
-    """Receive ``chat_branched``: copy the recalls of the messages that the branch has. Sources become its messages."""
-    messages = dict(chat.messages.values_list("index", "pk"))
-    inherited = Message.objects.for_owner(chat.owner_id).filter(chat=chat.parent, index__lte=chat.parent_index)
-    copies = {str(pk): messages[index] for pk, index in inherited.values_list("pk", "index")}
-    originals = Recall.objects.for_owner(chat.owner_id).filter(message__in=inherited)
-    Recall.objects.bulk_create(
-        Recall(
-            owner_id=chat.owner_id,
-            chat=chat,
-            message_id=copies[str(recall.message_id)],
-            **_stored_values(recall) | {"memories": [_with_source_in(copies, item) for item in recall.memories]},
-        )
-        for recall in originals
-    )
-
-
-def _with_source_in(copies: Mapping[str, UUID], item: dict[str, Any]) -> dict[str, Any]:
-    """Return a recalled entry with the ids of copied messages in place of those of their originals."""
-    return item | {name: str(copies.get(item[name], item[name])) for name in ("id", "message") if item[name]}
-
-
 # Store and change a recall
 
 
 @transaction.atomic
 def store_recall(retrieved: RetrievalResult, *, overwrite_edit: bool = False) -> Recall:
-    """Store the recall of a turn. A chat has one recall of an unsent turn, that of the latest text.
+    """Store the recall of a sent turn.
 
-    Unless ``overwrite_edit``, an edit, a deletion and a recall that found something stay if the new recall of the same
-    text would overwrite them. Else the recall becomes the ``previous`` one of the new one. Raise Missing if the message
-    was deleted.
+    Keep an edit by the user for the same text unless ``overwrite_edit``. Raise Missing if the message was deleted.
     """
     turn, new_recall = retrieved.turn, unstored_recall(retrieved)
     message_id = _lock_turn(turn)
-    recalls = Recall.objects.for_owner(turn.owner_id).filter(chat=turn.chat, message=message_id)
-    recall: Recall | None = recalls.select_for_update().first()
+    recall: Recall | None = Recall.objects.for_owner(turn.owner_id).filter(message=message_id).first()
     if recall is None:
         new_recall.save(force_insert=True)
         return new_recall
-    values = undo_values(new_recall)
-    if overwrite_edit:
-        return _update(recall, **values, deleted=False, previous=None if recall.deleted else undo_values(recall))
-    if recall.turn_hash != turn.hash:
-        return _update(recall, **values, deleted=False, previous=None)
-    if recall.edited or recall.deleted or not new_recall.text:
+    if recall.edited and recall.turn_hash == turn.hash and not overwrite_edit:
         return recall
-    return _update(recall, **values)
+    return _update(recall, **undo_values(new_recall))
 
 
 def unstored_recall(retrieved: RetrievalResult) -> Recall:
@@ -134,7 +89,6 @@ def unstored_recall(retrieved: RetrievalResult) -> Recall:
         owner_id=retrieved.turn.owner_id,
         chat=retrieved.turn.chat,
         message=retrieved.turn.message,
-        speaker=retrieved.character.pk if retrieved.character else None,
         text=retrieved.text,
         memories=retrieved.documents(),
         tokens=count_tokens(retrieved.text),
@@ -159,34 +113,22 @@ def edit_recall(recall: Recall, text: str, *, turn_hash: str) -> Recall:
 
 
 def delete_recall(recall: Recall) -> None:
-    """Delete a recall until it is re-run or the turn's text changes. Raise Missing if its message was deleted."""
-    _update(recall, deleted=True)
-
-
-@transaction.atomic
-def undo_rerun(recall: Recall) -> Recall:
-    """Go back to the recall before the last re-run. Like an edit, it is used as it is. Raise Invalid, Missing."""
-    locked = Recall.objects.for_owner(recall.owner_id).select_for_update().filter(pk=recall.pk).first()
-    if locked is None or locked.previous is None:
-        raise Invalid("There is no earlier recall of this message.")
-    return _update(recall, **locked.previous | {"edited": True, "previous": undo_values(locked)})
+    recall.delete()
 
 
 @transaction.atomic
 def restore_recall(turn: UserTurn, values: dict[str, Any]) -> Recall:
     """Restore a deleted recall from its ``undo_values``, or return the one made in the meantime."""
     message_id = _lock_turn(turn)
-    recalls = Recall.objects.for_owner(turn.owner_id).filter(message=message_id)
-    recall: Recall | None = recalls.select_for_update().first()
-    if recall is None:
-        return Recall.objects.create(owner_id=turn.owner_id, chat=turn.chat, message_id=message_id, **values)
-    return _update(recall, **values, deleted=False) if recall.deleted else recall
+    recalls = Recall.objects.for_owner(turn.owner_id)
+    recall: Recall | None = recalls.filter(message=message_id).first()
+    return recall or Recall.objects.create(owner_id=turn.owner_id, chat=turn.chat, message_id=message_id, **values)
 
 
 def save_recalls(chat: Chat, message_ids: Collection[UUID], swipe_ids: Collection[UUID]) -> dict[str, Any]:
     """Return the ``undo_values`` of the recalls of messages that are about to be deleted, by message id."""
     recalls = Recall.objects.for_owner(chat.owner_id).filter(message__in=message_ids)
-    return {str(recall.message_id): _stored_values(recall) for recall in recalls}
+    return {str(recall.message_id): undo_values(recall) for recall in recalls}
 
 
 def restore_recalls(chat: Chat, saved: dict[str, Any]) -> None:
@@ -199,21 +141,13 @@ def restore_recalls(chat: Chat, saved: dict[str, Any]) -> None:
 
 def undo_values(recall: Recall) -> dict[str, Any]:
     """Return the values that ``restore_recall`` needs, as a JSON object."""
-    speaker = str(recall.speaker) if recall.speaker else None
-    return {name: getattr(recall, name) for name in UNDO_FIELDS} | {"speaker": speaker}
+    return {name: getattr(recall, name) for name in UNDO_FIELDS}
 
 
-def _stored_values(recall: Recall) -> dict[str, Any]:
-    """Return all values of a recall except its message, as a JSON object."""
-    return undo_values(recall) | {"deleted": recall.deleted, "previous": recall.previous}
-
-
-def _lock_turn(turn: UserTurn) -> UUID | None:
-    """Lock the turn's chat until the transaction ends. Return the id of the turn's message, if sent. Raise Missing."""
+def _lock_turn(turn: UserTurn) -> UUID:
+    """Lock the turn's chat until the transaction ends. Return the id of the turn's message. Raise Missing."""
     chat = lock_chat(turn.owner_id, turn.chat.pk)
-    if turn.message is None:
-        return None
-    if not chat.messages.filter(pk=turn.message.pk).exists():
+    if turn.message is None or not chat.messages.filter(pk=turn.message.pk).exists():
         raise Missing("There is no such message in this chat.")
     return turn.message.pk
 

@@ -14,21 +14,15 @@ from apps.memories.models import Entity, Memory
 
 def chat_recalls(owner: Owner, chat_id: UUID) -> Any:
     """Return a queryset of the recalls of the owner's chat, with their messages."""
-    return (
-        Recall.objects.for_owner(owner)
-        .filter(chat_id=chat_id, chat__deleted_at=None, message__isnull=False, deleted=False)
-        .select_related("message")
-    )
+    return Recall.objects.for_owner(owner).filter(chat_id=chat_id, chat__deleted_at=None).select_related("message")
 
 
 def recalls_of_messages(owner: Owner, messages: Iterable[Message]) -> list[Recall]:
     """Return the recalls of ``messages``, with ``message`` set to these objects, in one query."""
     by_id = {message.pk: message for message in messages}
-    rows = Recall.objects.for_owner(owner).filter(message__in=list(by_id), deleted=False)
-    recalls = list(rows if by_id else ())
+    recalls = list(Recall.objects.for_owner(owner).filter(message__in=list(by_id)) if by_id else ())
     for recall in recalls:
-        if recall.message_id:
-            recall.message = by_id[recall.message_id]
+        recall.message = by_id[recall.message_id]
     return recalls
 
 
@@ -59,17 +53,6 @@ def entities_by_memory(owner: Owner, recalls: Iterable[Recall]) -> dict[str, lis
     for pk, kind, name, memory in rows.values_list("pk", "kind", "name", "memories"):
         entities.setdefault(str(memory), []).append(GraphEntity(str(pk), kind, name))
     return entities
-
-
-def withdrawn_lines(recall: Recall) -> set[str]:
-    """Return the texts of recalled entries that were hidden, retired or deleted since, or left out of the prompt."""
-    ids = [item["id"] for item in recall.memories]
-    memories = Memory.objects.for_owner(recall.owner_id).filter(pk__in=ids, hidden=False, deleted_at=None)
-    messages = Message.objects.for_owner(recall.owner_id).filter(pk__in=ids, is_system=False, left_out=False)
-    known = memories.exclude(state=Memory.State.RETIRED).values_list("pk", flat=True)
-    left = {str(pk) for pk in (*known, *messages.values_list("pk", flat=True))}
-    own_tiers = {*Memory.Tier.values, "messages"}
-    return {item["text"] for item in recall.memories if item["tier"] in own_tiers and item["id"] not in left}
 
 
 def is_newest_turn(turn: Message) -> bool:

@@ -16,7 +16,6 @@ urlpatterns = [
     path(f"{CARD_PATH}edit/", cards.edit, name="edit"),
     path(f"{CARD_PATH}size/", cards.size, name="size"),
     path(f"{CARD_PATH}rerun/", cards.rerun, name="rerun"),
-    path(f"{CARD_PATH}rerun/undo/", cards.undo_rerun, name="undo-rerun"),
     path(f"{CARD_PATH}delete/", cards.delete, name="delete"),
     path(f"{CARD_PATH}restore/", cards.restore, name="restore"),
 ]

@@ -29,7 +29,6 @@ urlpatterns = [
     path("chats/<uuid:chat_id>/rail/", memories.rail, name="rail"),
     path("chats/<uuid:chat_id>/book/", book.timeline, name="book-timeline"),
     path("chats/<uuid:chat_id>/book/story/", story.story, name="book-story"),
-    path("chats/<uuid:chat_id>/book/story/repair/cancel/", story.cancel_repair_note, name="repair-cancel"),
     path("chats/<uuid:chat_id>/book/arcs/", book.ArcsView.as_view(), name="book-arcs"),
     path("chats/<uuid:chat_id>/book/scenes/", book.scenes, name="book-scenes"),
     path("chats/<uuid:chat_id>/book/ledger/", book.LedgerView.as_view(), name="book-ledger"),

@@ -157,19 +157,3 @@ def test_a_member_is_told_no_scene_that_they_did_not_witness_whole(api, alice):
 
     assert "hid the key" in told(mira)
     assert told(tom) == ""
-
-
-def test_a_repair_note_is_gone_after_the_next_reply_and_from_its_swipes(api, chat):
-    reply = chat.messages.filter(is_user=False).with_swipes().order_by("index").last()
-    write_version(chat, "repair", text="Let it turn out to be her twin.", last=reply)
-    append_messages(chat.owner_id, chat.pk, [parsed("Who is that?", is_user=True)])
-    assert "her twin" in slots(api, chat)["repair"]
-    append_messages(chat.owner_id, chat.pk, [parsed("My sister.", is_user=False)])
-    assert slots(api, chat)["repair"] == ""
-
-
-def test_a_cancelled_repair_note_stands_in_no_prompt(api, chat):
-    reply = chat.messages.filter(is_user=False).with_swipes().order_by("index").last()
-    write_version(chat, "repair", text="Let it turn out to be her twin.", last=reply)
-    write_version(chat, "repair", text="", last=reply)
-    assert slots(api, chat, "Who is that?")["repair"] == ""

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from django.db import OperationalError, transaction
-from django.db.models import Q
+from django.db import OperationalError
 
 from apps.chats.models import Character, Chat
 from apps.injection.models import Recall
@@ -14,7 +13,6 @@ from apps.injection.prompts.history import history_within, insert_slots
 from apps.injection.prompts.placement import budgets_in_mode, place
 from apps.injection.prompts.prefix import digests_of, unchanged_count
 from apps.injection.prompts.states import holding_of, last_state, store_state
-from apps.injection.queries import withdrawn_lines
 from apps.injection.retrieval.service import RetrievalResult, fit_in_order, layer_entries, retrieve
 from apps.injection.settings.schema import Settings
 from apps.injection.settings.stores import plan_for, settings_of
@@ -99,43 +97,34 @@ def _recalled_slots(
 ) -> tuple[Recall | None, list[FilledSlot], RetrievalResult | None]:
     """Return the recall of the turn, or None, the slots filled with it, and what was retrieved.
 
-    Use a recall that the user edited for this text, else a fresh one. If retrieval fails or finds nothing, or if
-    embeddings are unavailable, use the stored recall for this text, if any.
+    Use a recall that the user edited for this text, else a fresh one. If retrieval fails, use the stored recall for
+    this text, if any.
     """
-    stored = _stored_recall(turn, character)
+    stored = _stored_recall(turn)
     if stored is not None and stored.edited:
         return _reuse(turn, character, stored, plan, leave_trace=leave_trace)
     try:
-        # A savepoint: after an error of the database, the transaction of an idempotent request can go on.
-        with transaction.atomic():
-            retrieved = retrieve(turn, character, plan)
+        retrieved = retrieve(turn, character, plan)
     except (EmbeddingUnavailable, OperationalError):
         return _reuse(turn, character, stored, plan, leave_trace=leave_trace)
-    if stored is not None and stored.text and (retrieved.without_vectors or not retrieved.text):
-        return _reuse(turn, character, stored, plan, leave_trace=leave_trace)
-    recall = store_recall(retrieved) if turn.text and leave_trace else unstored_recall(retrieved)
-    if recall.deleted:
-        recall = unstored_recall(retrieved)
+    is_stored = turn.message is not None and leave_trace
+    recall = store_recall(retrieved) if is_stored else unstored_recall(retrieved)
     if recall.edited:  # the user edited the recall during retrieval
         return _reuse(turn, character, recall, plan, leave_trace=leave_trace)
-    return (recall if retrieved.text else None), slots_of_entries(plan, retrieved.fitted, retrieved.budgets), retrieved
+    return (recall if recall.text else None), slots_of_entries(plan, retrieved.fitted, retrieved.budgets), retrieved
 
 
-def _stored_recall(turn: UserTurn, character: Character | None) -> Recall | None:
-    """Return the recall stored for the turn, if it was made for the turn's current text.
-
-    In a group, each member's prompt may hold only what they witnessed, so another's recall is used only if edited.
-    """
-    recalls = Recall.objects.for_owner(turn.owner_id).filter(chat=turn.chat, turn_hash=turn.hash, deleted=False)
-    mine = Q(edited=True) | Q(speaker=character.pk if character else None)
-    return recalls.filter(mine, message=turn.message).first()
+def _stored_recall(turn: UserTurn) -> Recall | None:
+    """Return the recall stored for the turn, if it was made for the turn's current text."""
+    recalls = Recall.objects.for_owner(turn.owner_id).filter(turn_hash=turn.hash)
+    return recalls.filter(message=turn.message).first() if turn.message else None
 
 
 def _reuse(
     turn: UserTurn, character: Character | None, recall: Recall | None, plan: Plan, *, leave_trace: bool
 ) -> tuple[Recall | None, list[FilledSlot], None]:
     """Fill the slots with a stored recall and with what needs no search. A text that a person edited is not cut."""
-    text = _text_of(recall) if recall else ""
+    text = recall.text if recall else ""
     entries = layer_entries(turn, character, plan)
     budgets = plan.budgets_for(entries)
     by_name = {
@@ -148,10 +137,3 @@ def _reuse(
         )
     used = mark_reused(recall) if recall and leave_trace else recall
     return used, [by_name[slot.name] for slot in SLOTS], None
-
-
-def _text_of(recall: Recall) -> str:
-    """Return the text of a stored recall, as the user edited it, or else without what was hidden or retired since."""
-    withdrawn = set() if recall.edited else withdrawn_lines(recall)
-    lines = recall.text.splitlines()
-    return "\n".join(line for line in lines if line.removeprefix("- ") not in withdrawn)

@@ -1,7 +1,5 @@
 """Search memories and passages that are related to a turn."""
 
-from dataclasses import dataclass
-
 from apps.chats.models import Character
 from apps.injection.retrieval.active import active_ids_before
 from apps.injection.slots.definitions import LONG_TERM, SESSION
@@ -19,21 +17,13 @@ MIN_SHARE_OF_BEST = 0.6  # minimum share of the best cosine
 MIN_SHARED_WORDS = 0.3  # minimum share of the turn's words, used without vectors
 
 
-@dataclass(frozen=True)
-class RelatedResults:
-    """What a search found for a turn. ``without_vectors``: by words only, since embeddings are unavailable."""
-
-    results: list[SearchResult]
-    without_vectors: bool = False
-
-
-def search_related(turn: UserTurn, character: Character | None) -> RelatedResults:
+def search_related(turn: UserTurn, character: Character | None) -> list[SearchResult]:
     """Return the results related to the turn's text: memories active just before it, then earlier messages.
 
     Raise EmbeddingUnavailable.
     """
     if not turn.text.strip():
-        return RelatedResults([])
+        return []
     query = SearchQuery(
         query=turn.text,
         chat=turn.chat.pk,
@@ -52,7 +42,7 @@ def search_related(turn: UserTurn, character: Character | None) -> RelatedResult
     results = _witnessed(turn, character, load(turn.owner_id, hits, turn.text))
     memories = [result for result in results if result.memory][:MAX_MEMORIES]
     messages = [result for result in results if result.message][:MAX_MESSAGES]
-    return RelatedResults(memories + messages, method == "text")
+    return memories + messages
 
 
 def _best(hits: list[RankedHit]) -> list[RankedHit]:

@@ -28,16 +28,11 @@ PROTECTED_KINDS = {LONG_TERM.name: ("relationship", "preference", "fact"), SESSI
 
 @dataclass(frozen=True)
 class RetrievalResult:
-    """The entries retrieved for a turn, by slot name, and the budgets that they were fitted into.
-
-    ``without_vectors``: the search found them by their words only, since embeddings are unavailable.
-    """
+    """The entries retrieved for a turn, by slot name, and the budgets that they were fitted into."""
 
     turn: UserTurn
-    character: Character | None
     fitted: Mapping[str, FittedItems[Entry]]
     budgets: Mapping[str, int]
-    without_vectors: bool = False
 
     @property
     def text(self) -> str:
@@ -56,8 +51,7 @@ def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> Retriev
 
     Raise EmbeddingUnavailable, OperationalError.
     """
-    found_related = search_related(turn, character)
-    results = found_related.results
+    results = search_related(turn, character)
     results_by_id = {result.id: result for result in results if result.memory}
     memories = active_memories(turn, (LONG_TERM.name, SESSION.name), character, results_by_id)
     found = {
@@ -86,8 +80,7 @@ def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> Retriev
     lines = {_key(entry) for items in fitted.values() for entry in items.kept}
     triggered = _unrepeated(_without_repetitions(related, kept), lines)
     fitted[TRIGGERED.name] = plan.fit(TRIGGERED.name, triggered, budgets[TRIGGERED.name])
-    by_slot = {slot.name: fitted[slot.name] for slot in SLOTS}
-    return RetrievalResult(turn, character, by_slot, budgets, found_related.without_vectors)
+    return RetrievalResult(turn, {slot.name: fitted[slot.name] for slot in SLOTS}, budgets)
 
 
 def layer_entries(turn: UserTurn, character: Character | None, plan: Plan) -> dict[str, list[Entry]]:

@@ -40,12 +40,10 @@ def scene_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
 def repair_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
     """Return the note that repairs a contradiction, if the turn is the first one after the note was written.
 
-    It is used once: after the turn's first reply, whoever made it, other replies to the turn don't get it. A cancelled
-    note has no text.
     A group's note may tell what the character did not witness, so it is left out there.
     """
     note = current_version(turn.chat, VersionedText.Kind.REPAIR)
-    if note is None or not note.text or participant_of(turn.chat, character) is not None:
+    if note is None or participant_of(turn.chat, character) is not None:
         return []
     later = Message.objects.for_owner(turn.owner_id).filter(
         chat=turn.chat, is_user=True, is_system=False, created_at__gt=note.created_at
@@ -53,13 +51,5 @@ def repair_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
     first = later.order_by("index").values_list("pk", flat=True).first()
     if first != (turn.message.pk if turn.message else None):
         return []
-    if turn.message and _is_answered(turn):
-        return []
     why = "repairs a contradiction"
     return [Entry(note.pk, "repair", "note", one_line(note.text), 1.0, 0.0, why, note.source_id)]
-
-
-def _is_answered(turn: UserTurn) -> bool:
-    """Return whether a reply follows the turn."""
-    later = Message.objects.for_owner(turn.owner_id).filter(chat=turn.chat, index__gt=turn.index)
-    return later.filter(is_user=False, is_system=False).exists()

@@ -1,7 +1,6 @@
 """Views of the recall card. They return the card for an htmx request, else a page or a redirect."""
 
-from contextlib import suppress
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -13,7 +12,6 @@ from django.views.decorators.http import require_POST, require_safe
 
 from apps.chats.models import Message
 from apps.chats.views.access import own_chat, own_message, wants_partial
-from apps.common.problems import Invalid
 from apps.injection import operations
 from apps.injection.cards import cards_of, text_size
 from apps.injection.forms import RecallForm
@@ -47,9 +45,7 @@ def card(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     """Show the card, with the form for ``?change`` or without htmx. Make the recall if there is none."""
     message = user_message(request, chat_id, message_id)
     if not recalls_of_messages(request.user, [message]):
-        made = operations.ensure_recall(request.user, chat_id, message_id)
-        if made.deleted and wants_partial(request):
-            return HttpResponse()  # removes the pending card
+        operations.ensure_recall(request.user, chat_id, message_id)
     recall = stored_recall(request, message)
     if not wants_partial(request) or "change" in request.GET:
         return render(request, _template_name(request), _context(request, recall, RecallForm({"text": recall.text})))
@@ -88,16 +84,6 @@ def rerun(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse
 
 @login_required
 @require_POST
-def undo_rerun(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
-    """Go back to the recall before the last re-run."""
-    message = user_message(request, chat_id, message_id)
-    with suppress(Invalid):  # another tab has re-run or undone it meanwhile: the card shows what is stored now
-        operations.undo_rerun(stored_recall(request, message))
-    return _respond_with_card(request, stored_recall(request, message))
-
-
-@login_required
-@require_POST
 def delete(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     """Delete the recall. Return its signed values, which ``restore`` needs."""
     message = user_message(request, chat_id, message_id)
@@ -125,7 +111,7 @@ def restore(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespon
 
 def _respond_with_card(request: HttpRequest, recall: Recall) -> HttpResponse:
     if not wants_partial(request):
-        return _redirect_to_turn(cast(Message, recall.message))
+        return _redirect_to_turn(recall.message)
     return render(request, "injection/_card.html", _context(request, recall))
 
 

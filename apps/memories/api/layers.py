@@ -17,7 +17,7 @@ from apps.memories.operations.knowledge import create_knowledge
 from apps.memories.operations.layer_entries import edit_entry, retire_entry
 from apps.memories.operations.ledger import set_field_by_hand
 from apps.memories.operations.relationships import set_relationship
-from apps.memories.operations.texts import cancel_repair, edit_text
+from apps.memories.operations.texts import edit_text
 from apps.memories.queries.arcs import arc_rows_in, arcs_in
 from apps.memories.queries.endings import endings_seen_in, with_endings
 from apps.memories.queries.knowledge import knowledge_in
@@ -78,18 +78,6 @@ class CanonView(CharacterTextView):
 
 class ContinuityView(TextView):
     kind = VersionedText.Kind.CONTINUITY
-
-
-class RepairView(TextView):
-    """The note that resolves a contradiction in the next prompt. A cancelled note is an earlier version."""
-
-    kind = VersionedText.Kind.REPAIR
-
-    @extend_schema(responses={204: None})
-    def delete(self, request: Request, chat_id: UUID) -> Response:
-        """Cancel the note: the next prompt does not have it."""
-        cancel_repair(self.chat, editor=self.editor)
-        return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 class ArcViewSet(ChatLayerView, mixins.ListModelMixin, mixins.DestroyModelMixin, viewsets.GenericViewSet[Arc]):

@@ -31,7 +31,6 @@ urlpatterns = [
     ),
     path("memories/<uuid:memory_id>/", MemoryViewSet.as_view(MEMORY_ACTIONS), name="api-memory"),
     path("memories/<uuid:memory_id>/split/", MemoryViewSet.as_view({"post": "split"}), name="api-memory-split"),
-    path("chats/<uuid:chat_id>/repair/", layers.RepairView.as_view(), name="api-repair"),
     path("chats/<uuid:chat_id>/summary/", layers.SummaryView.as_view(), name="api-summary"),
     path("chats/<uuid:chat_id>/arcs/", layers.ArcViewSet.as_view(LIST_ACTIONS), name="api-arcs"),
     path("chats/<uuid:chat_id>/arcs/<uuid:arc_id>/", layers.ArcViewSet.as_view(CHANGE_ACTIONS), name="api-arc"),

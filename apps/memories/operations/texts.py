@@ -86,17 +86,6 @@ def edit_text(
 
 
 @transaction.atomic
-def cancel_repair(chat: Chat, *, editor: str) -> VersionedText:
-    """Keep the repair note out of the next prompt. Return its version, which can be restored. Raise Missing."""
-    chat = lock_chat(chat.owner_id, chat.pk)
-    note = current_version(chat, VersionedText.Kind.REPAIR)
-    if note is None or not note.text:
-        raise Missing("This chat has no repair note.")
-    write_version(chat, VersionedText.Kind.REPAIR, last=note.source, editor=editor)
-    return note
-
-
-@transaction.atomic
 def restore_version(version: VersionedText, *, editor: str) -> VersionedText:
     """Write a new current version with the content of an earlier one. Raise Missing if its chat was purged."""
     if version.chat_id is None:

@@ -10,12 +10,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.chats.models import Chat
-from apps.chats.views.access import own_chat
-from apps.common.problems import Missing
 from apps.memories.forms.layers import ProfileForm, TextForm
 from apps.memories.memory_book import MemoryBook
 from apps.memories.models import VersionedText
-from apps.memories.operations.texts import cancel_repair, edit_text, restore_version
+from apps.memories.operations.texts import edit_text, restore_version
 from apps.memories.queries.texts import versions_in
 from apps.memories.views.access import own_book, own_entry, redirect_back
 from apps.memories.views.book import render_tab
@@ -63,20 +61,6 @@ def edit_story(request: HttpRequest, chat_id: UUID, part: str) -> HttpResponse:
         return redirect("memories:book-story", chat_id=chat.pk)
     status = 400 if form.errors else 200
     return render_tab(request, book, "story", template="edit_story", form=form, label=label, status=status)
-
-
-@login_required
-@require_POST
-def cancel_repair_note(request: HttpRequest, chat_id: UUID) -> HttpResponse:
-    """Keep the repair note out of the next prompt."""
-    try:
-        note = cancel_repair(own_chat(request, chat_id), editor=str(request.user))
-    except Missing:
-        messages.info(request, "There is no note any more.")
-    else:
-        undo = f"undo {reverse('memories:text-restore', args=[note.pk])}"
-        messages.success(request, "The note is cancelled.", extra_tags=undo)
-    return redirect("memories:book-story", chat_id=chat_id)
 
 
 @login_required
