@@ -12,7 +12,11 @@ from apps.extraction.models.settings import ScopedSettings
 
 
 class Recall(OwnedModel):
-    """The memories and passages recalled for one user message, and their text in the prompt."""
+    """The memories and passages recalled for one user turn, and their text in the prompt.
+
+    ``message`` is None until the turn is appended. A ``deleted`` recall is empty, and stays so that nothing makes it
+    again for the same text.
+    """
 
     class Source(models.TextChoices):
         """Whether the last prompt used fresh results of a search or the stored text."""
@@ -21,9 +25,10 @@ class Recall(OwnedModel):
         PERSISTENT = "persistent"
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="recalls", db_index=False)
-    message = models.OneToOneField(Message, on_delete=models.CASCADE, related_name="recall")
+    message = models.OneToOneField(Message, on_delete=models.CASCADE, null=True, related_name="recall")
     text = models.TextField()
     edited = models.BooleanField(default=False)
+    deleted = models.BooleanField(default=False)
     source = models.CharField(max_length=16, choices=Source.choices, default=Source.FRESH)
     memories = models.JSONField(default=list, help_text="Entries in the form that Entry.document returns, best first.")
     tokens = models.PositiveIntegerField(default=0)
@@ -33,6 +38,9 @@ class Recall(OwnedModel):
 
     class Meta:
         indexes = [models.Index("owner", "chat", name="recall_owner_chat")]  # the cards of a chat page
+        constraints = [
+            models.UniqueConstraint(fields=["chat"], condition=models.Q(message=None), name="recall_one_not_appended"),
+        ]
 
     @property
     def stored_id(self) -> UUID | None:

@@ -55,6 +55,7 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('text', models.TextField()),
                 ('edited', models.BooleanField(default=False)),
+                ('deleted', models.BooleanField(default=False)),
                 ('source', models.CharField(choices=[('fresh', 'Fresh'), ('persistent', 'Persistent')], default='fresh', max_length=16)),
                 ('memories', models.JSONField(default=list, help_text='Entries in the form that Entry.document returns, best first.')),
                 ('tokens', models.PositiveIntegerField(default=0)),
@@ -62,11 +63,12 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('chat', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='recalls', to='chats.chat')),
-                ('message', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='recall', to='chats.message')),
+                ('message', models.OneToOneField(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='recall', to='chats.message')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'indexes': [models.Index(models.F('owner'), models.F('chat'), name='recall_owner_chat')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('message', None)), fields=('chat',), name='recall_one_not_appended')],
             },
         ),
         migrations.CreateModel(

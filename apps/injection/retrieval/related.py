@@ -17,13 +17,13 @@ MIN_SHARE_OF_BEST = 0.6  # minimum share of the best cosine
 MIN_SHARED_WORDS = 0.3  # minimum share of the turn's words, used without vectors
 
 
-def search_related(turn: UserTurn, character: Character | None) -> list[SearchResult]:
+def search_related(turn: UserTurn, character: Character | None) -> tuple[list[SearchResult], bool]:
     """Return the results related to the turn's text: memories active just before it, then earlier messages.
 
-    Raise EmbeddingUnavailable.
+    Return also whether there were vectors to search with.
     """
     if not turn.text.strip():
-        return []
+        return [], True
     query = SearchQuery(
         query=turn.text,
         chat=turn.chat.pk,
@@ -32,11 +32,12 @@ def search_related(turn: UserTurn, character: Character | None) -> list[SearchRe
         before=max(turn.index - VISIBLE_MESSAGES, 0),
         limit=SEARCH_LIMIT,
     )
-    results = _witnessed(turn, character, _above_thresholds(search(turn.owner_id, query)))
+    response = search(turn.owner_id, query)
+    results = _witnessed(turn, character, _above_thresholds(response))
     active = active_ids_before(turn, [result.id for result in results if result.memory])
     memories = [result for result in results if result.id in active][:MAX_MEMORIES]
     messages = [result for result in results if result.message][:MAX_MESSAGES]
-    return memories + messages
+    return memories + messages, response.method != "text"
 
 
 def _above_thresholds(response: SearchResponse) -> list[SearchResult]:

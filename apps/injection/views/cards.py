@@ -45,7 +45,9 @@ def card(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     """Show the card, with the form for ``?change`` or without htmx. Make the recall if there is none."""
     message = user_message(request, chat_id, message_id)
     if not recalls_of_messages(request.user, [message]):
-        operations.ensure_recall(request.user, chat_id, message_id)
+        made = operations.ensure_recall(request.user, chat_id, message_id)
+        if made.deleted and wants_partial(request):
+            return HttpResponse()  # removes the pending card
     recall = stored_recall(request, message)
     if not wants_partial(request) or "change" in request.GET:
         return render(request, _template_name(request), _context(request, recall, RecallForm({"text": recall.text})))
