@@ -49,6 +49,18 @@ class Recall(OwnedModel):
         return stored
 
 
+class AwayRecap(OwnedModel):
+    """What happened in a chat before its owner was away, shown once when they return."""
+
+    chat = models.OneToOneField(Chat, on_delete=models.CASCADE, related_name="+")
+    away_since = models.DateTimeField(help_text="The last activity before the absence that it was made for.")
+    text = models.TextField()
+    by_model = models.BooleanField(default=False, help_text="A model wrote it; else it lists scenes and memories.")
+    asked_at = models.DateTimeField(null=True, help_text="When a model was asked for it; null when it has replied.")
+    dismissed = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+
 class InjectionSettings(ScopedSettings):
     """Injection settings of a user, a character or a chat."""
 

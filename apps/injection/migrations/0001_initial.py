@@ -35,6 +35,23 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='AwayRecap',
+            fields=[
+                ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('away_since', models.DateTimeField(help_text='The last activity before the absence that it was made for.')),
+                ('text', models.TextField()),
+                ('by_model', models.BooleanField(default=False, help_text='A model wrote it; else it lists scenes and memories.')),
+                ('asked_at', models.DateTimeField(help_text='When a model was asked for it; null when it has replied.', null=True)),
+                ('dismissed', models.BooleanField(default=False)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('chat', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='chats.chat')),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'abstract': False,
+            },
+        ),
+        migrations.CreateModel(
             name='PromptState',
             fields=[
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
