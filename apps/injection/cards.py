@@ -85,7 +85,7 @@ def recall_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:
     If the newest user message was sent just now and has no recall, it gets a pending card, which loads the recall.
     """
     turns = {message.pk: message for message in messages if message.is_user}
-    cards = {card.recall.message_id: card for card in cards_of(owner, recalls_of_messages(owner, turns.values()))}
+    cards = {card.recall.sent_message.pk: card for card in cards_of(owner, recalls_of_messages(owner, turns.values()))}
     template = get_template("injection/_card.html")
     html_by_message = {pk: template.render({"card": card}) for pk, card in cards.items() if card.recall.text}
     newest = max(turns.values(), key=lambda message: message.index, default=None)
@@ -107,7 +107,7 @@ def _card(recall: Recall, positions: Mapping[str, tuple[UUID, int]]) -> Card:
         recall=recall,
         triggered=[_line(item, positions) for item in recall.memories if item["triggered"]],
         always_included=[_line(item, positions) for item in recall.memories if not item["triggered"]],
-        outdated=recall.turn_hash != text_hash(recall.message.mes),
+        outdated=recall.turn_hash != text_hash(recall.sent_message.mes),
     )
 
 

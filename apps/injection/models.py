@@ -43,6 +43,13 @@ class Recall(OwnedModel):
         ]
 
     @property
+    def sent_message(self) -> Message:
+        """Return the message of a recall that has one."""
+        if self.message is None:
+            raise ValueError("The turn of this recall is not appended yet.")
+        return self.message
+
+    @property
     def stored_id(self) -> UUID | None:
         """Return the id, or None if the recall isn't saved."""
         stored: Any = None if self._state.adding else self.pk

@@ -24,7 +24,8 @@ def recalls_of_messages(owner: Owner, messages: Iterable[Message]) -> list[Recal
     stored = Recall.objects.for_owner(owner).filter(message__in=list(by_id), deleted=False)
     recalls = list(stored if by_id else ())
     for recall in recalls:
-        recall.message = by_id[recall.message_id]
+        if recall.message_id:
+            recall.message = by_id[recall.message_id]
     return recalls
 
 

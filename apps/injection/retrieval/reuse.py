@@ -31,7 +31,7 @@ def current_text(turn: UserTurn, character: Character | None, recall: Recall) ->
 
 def _current_memories(turn: UserTurn, character: Character | None, recall: Recall) -> dict[str, str]:
     """Return the texts of the recalled memories that may still be told, by id."""
-    texts = {}
+    texts: dict[str, str] = {}
     for tier in (LONG_TERM.name, SESSION.name):
         ids = [item["id"] for item in recall.memories if item["tier"] == tier]
         rows = memories_of_tier(turn, tier, character).known_at(turn.chat, turn.index - 1).filter(pk__in=ids)

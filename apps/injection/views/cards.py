@@ -113,7 +113,7 @@ def restore(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespon
 
 def _respond_with_card(request: HttpRequest, recall: Recall) -> HttpResponse:
     if not wants_partial(request):
-        return _redirect_to_turn(recall.message)
+        return _redirect_to_turn(recall.sent_message)
     return render(request, "injection/_card.html", _context(request, recall))
 
 
