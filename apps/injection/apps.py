@@ -9,12 +9,15 @@ class InjectionConfig(AppConfig):
     def ready(self) -> None:
         from apps.chats.operations.attachments import Attachment, attachments
         from apps.chats.pages.plugins import Sample, panels, samples
-        from apps.chats.signals import characters_merged, chat_committed
+        from apps.chats.signals import characters_merged, chat_branched, chat_changed, chat_committed
+        from apps.injection.branches import copy_recalls
         from apps.injection.cards import recall_panel
-        from apps.injection.operations import recall_appended_turn, restore_recalls, save_recalls
+        from apps.injection.operations import adopt_recall, recall_appended_turn, restore_recalls, save_recalls
         from apps.injection.settings.stores import on_characters_merged
 
         attachments.register(Attachment("recalls", save_recalls, restore_recalls))
+        chat_branched.connect(copy_recalls)
+        chat_changed.connect(adopt_recall)
         chat_committed.connect(recall_appended_turn)
         characters_merged.connect(on_characters_merged)
         panels.register(recall_panel)

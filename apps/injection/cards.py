@@ -15,7 +15,7 @@ from apps.chats.models import Message
 from apps.chats.pages.markup import plain_text
 from apps.common.scoping import Owner
 from apps.injection.models import Recall
-from apps.injection.queries import is_newest_turn, recalls_of_messages, source_positions
+from apps.injection.queries import awaits_recall, recalls_of_messages, source_positions
 from apps.injection.slots.allocation import CONTEXT_SHARE
 from apps.injection.turns import text_hash
 from apps.llm.backends import backend_for
@@ -85,12 +85,12 @@ def recall_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:
     If the newest user message was sent just now and has no recall, it gets a pending card, which loads the recall.
     """
     turns = {message.pk: message for message in messages if message.is_user}
-    cards = {card.recall.message_id: card for card in cards_of(owner, recalls_of_messages(owner, turns.values()))}
+    cards = {card.recall.sent_message.pk: card for card in cards_of(owner, recalls_of_messages(owner, turns.values()))}
     template = get_template("injection/_card.html")
     html_by_message = {pk: template.render({"card": card}) for pk, card in cards.items() if card.recall.text}
     newest = max(turns.values(), key=lambda message: message.index, default=None)
     is_recent = newest and timezone.now() - newest.created_at < RECALL_EXPECTED_WITHIN
-    if newest and newest.pk not in cards and is_recent and is_newest_turn(newest):
+    if newest and newest.pk not in cards and is_recent and awaits_recall(newest):
         html_by_message[newest.pk] = get_template("injection/_pending.html").render({"message": newest})
     return html_by_message
 
@@ -107,7 +107,7 @@ def _card(recall: Recall, positions: Mapping[str, tuple[UUID, int]]) -> Card:
         recall=recall,
         triggered=[_line(item, positions) for item in recall.memories if item["triggered"]],
         always_included=[_line(item, positions) for item in recall.memories if not item["triggered"]],
-        outdated=recall.turn_hash != text_hash(recall.message.mes),
+        outdated=recall.turn_hash != text_hash(recall.sent_message.mes),
     )
 
 

@@ -12,7 +12,11 @@ from apps.extraction.models.settings import ScopedSettings
 
 
 class Recall(OwnedModel):
-    """The memories and passages recalled for one user message, and their text in the prompt."""
+    """The memories and passages recalled for one user turn, and their text in the prompt.
+
+    ``message`` is None until the turn is appended. A ``deleted`` recall is empty, and stays so that nothing makes it
+    again for the same text.
+    """
 
     class Source(models.TextChoices):
         """Whether the last prompt used fresh results of a search or the stored text."""
@@ -21,9 +25,10 @@ class Recall(OwnedModel):
         PERSISTENT = "persistent"
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="recalls", db_index=False)
-    message = models.OneToOneField(Message, on_delete=models.CASCADE, related_name="recall")
+    message = models.OneToOneField(Message, on_delete=models.CASCADE, null=True, related_name="recall")
     text = models.TextField()
     edited = models.BooleanField(default=False)
+    deleted = models.BooleanField(default=False)
     source = models.CharField(max_length=16, choices=Source.choices, default=Source.FRESH)
     memories = models.JSONField(default=list, help_text="Entries in the form that Entry.document returns, best first.")
     tokens = models.PositiveIntegerField(default=0)
@@ -33,12 +38,34 @@ class Recall(OwnedModel):
 
     class Meta:
         indexes = [models.Index("owner", "chat", name="recall_owner_chat")]  # the cards of a chat page
+        constraints = [
+            models.UniqueConstraint(fields=["chat"], condition=models.Q(message=None), name="recall_one_not_appended"),
+        ]
+
+    @property
+    def sent_message(self) -> Message:
+        """Return the message of a recall that has one."""
+        if self.message is None:
+            raise ValueError("The turn of this recall is not appended yet.")
+        return self.message
 
     @property
     def stored_id(self) -> UUID | None:
         """Return the id, or None if the recall isn't saved."""
         stored: Any = None if self._state.adding else self.pk
         return stored
+
+
+class AwayRecap(OwnedModel):
+    """What happened in a chat before its owner was away, shown once when they return."""
+
+    chat = models.OneToOneField(Chat, on_delete=models.CASCADE, related_name="+")
+    away_since = models.DateTimeField(help_text="The last activity before the absence that it was made for.")
+    text = models.TextField()
+    by_model = models.BooleanField(default=False, help_text="A model wrote it; else it lists scenes and memories.")
+    asked_at = models.DateTimeField(null=True, help_text="When a model was asked for it; null when it has replied.")
+    dismissed = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
 
 
 class InjectionSettings(ScopedSettings):

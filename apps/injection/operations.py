@@ -18,34 +18,37 @@ from apps.injection.models import Recall
 from apps.injection.retrieval.service import RetrievalResult, retrieve
 from apps.injection.settings.stores import plan_for, settings_of
 from apps.injection.slots.turn_class import classify
-from apps.injection.turns import UserTurn, turn_from_message
+from apps.injection.turns import UserTurn, text_hash, turn_from_message
 from apps.llm.tokens import count_tokens
 
-UNDO_FIELDS = ("text", "edited", "source", "memories", "tokens", "turn_hash")
+UNDO_FIELDS = ("text", "edited", "deleted", "source", "memories", "tokens", "turn_hash")
 
 # Make a recall
 
 
-def recall_turn(chat: Chat, message: Message, *, overwrite_edit: bool = False) -> Recall:
+def recall_turn(chat: Chat, message: Message, *, overwrite: bool = False) -> Recall:
     """Retrieve the memories that were active just before a user message, and store the recall.
 
-    Keep an edit by the user unless ``overwrite_edit``. Raise Invalid if it isn't a user message, Missing if deleted.
+    ``overwrite``: as for ``store_recall``. Raise Invalid if it isn't a user message, Missing if it was deleted.
     """
     if not message.is_user:
         raise Invalid("Only a message of the user has a recall.")
     turn = turn_from_message(chat, message)
     plan = plan_for(chat, chat.character, classify(turn.text), settings_of(chat))
-    return store_recall(retrieve(turn, chat.character, plan), overwrite_edit=overwrite_edit)
+    return store_recall(retrieve(turn, chat.character, plan), overwrite=overwrite)
 
 
 def rerun_recall(owner: Owner, chat_id: UUID, message_id: UUID) -> Recall:
-    """Replace the recall of a message, even if the user edited it. Raise the errors of ``recall_turn``."""
+    """Replace the recall of a message, even if the user edited or deleted it. Raise the errors of ``recall_turn``."""
     chat = access_chat(owner, chat_id)
-    return recall_turn(chat, access_message(owner, chat_id, message_id), overwrite_edit=True)
+    return recall_turn(chat, access_message(owner, chat_id, message_id), overwrite=True)
 
 
 def ensure_recall(owner: Owner, chat_id: UUID, message_id: UUID) -> Recall:
-    """Return the recall stored for the message's current text, or make one. Raise the errors of ``recall_turn``."""
+    """Return the recall stored for the message's current text, or make one. It is empty if the user deleted it.
+
+    Raise the errors of ``recall_turn``.
+    """
     chat = access_chat(owner, chat_id)
     message = access_message(owner, chat_id, message_id)
     recalls = Recall.objects.for_owner(owner).filter(message=message, turn_hash=turn_from_message(chat, message).hash)
@@ -63,22 +66,46 @@ def recall_appended_turn(event: ChatChanged, **kwargs: Any) -> None:
             ensure_recall(event.owner_id, event.chat_id, last)
 
 
+def adopt_recall(event: ChatChanged, **kwargs: Any) -> None:
+    """Receive ``chat_changed``: give the recall of the text that is now appended to its message.
+
+    If another user message is appended instead, delete the recall.
+    """
+    if event.kind != ChatChange.Kind.APPEND:
+        return
+    recall = Recall.objects.for_owner(event.owner_id).filter(chat=event.chat_id, message=None).first()
+    if recall is None:
+        return
+    appended = Message.objects.for_owner(event.owner_id).filter(pk__in=event.message_ids, is_user=True)
+    messages = list(appended.with_swipes().order_by("-index"))
+    message = next((message for message in messages if text_hash(message.mes) == recall.turn_hash), None)
+    if message:
+        recall.message = message
+        recall.save(update_fields=["message"])
+    elif messages:
+        recall.delete()
+
+
 # Store and change a recall
 
 
 @transaction.atomic
-def store_recall(retrieved: RetrievalResult, *, overwrite_edit: bool = False) -> Recall:
-    """Store the recall of a sent turn.
+def store_recall(retrieved: RetrievalResult, *, overwrite: bool = False) -> Recall:
+    """Store the recall of a turn, also of one that is not yet appended: a chat has at most one of these.
 
-    Keep an edit by the user for the same text unless ``overwrite_edit``. Raise Missing if the message was deleted.
+    Without ``overwrite``, keep for the same text what the user edited or deleted, and a text if the new one is empty.
+    Raise Missing if the message was deleted.
     """
     turn, new_recall = retrieved.turn, unstored_recall(retrieved)
     message_id = _lock_turn(turn)
-    recall: Recall | None = Recall.objects.for_owner(turn.owner_id).filter(message=message_id).first()
+    recalls = Recall.objects.for_owner(turn.owner_id).filter(chat=turn.chat, message=message_id)
+    # An edit doesn't lock the chat: with the row locked, it is either seen here or follows.
+    recall: Recall | None = recalls.select_for_update().first()
     if recall is None:
         new_recall.save(force_insert=True)
         return new_recall
-    if recall.edited and recall.turn_hash == turn.hash and not overwrite_edit:
+    kept = recall.edited or recall.deleted or bool(recall.text and not new_recall.text)
+    if kept and recall.turn_hash == turn.hash and not overwrite:
         return recall
     return _update(recall, **undo_values(new_recall))
 
@@ -113,16 +140,20 @@ def edit_recall(recall: Recall, text: str, *, turn_hash: str) -> Recall:
 
 
 def delete_recall(recall: Recall) -> None:
-    recall.delete()
+    """Empty a recall and mark it as deleted. Raise Missing if it was deleted meanwhile."""
+    _update(recall, text="", memories=[], tokens=0, edited=False, deleted=True)
 
 
 @transaction.atomic
 def restore_recall(turn: UserTurn, values: dict[str, Any]) -> Recall:
-    """Restore a deleted recall from its ``undo_values``, or return the one made in the meantime."""
+    """Restore a deleted recall from its ``undo_values``, or return the one made in the meantime. Raise Missing."""
     message_id = _lock_turn(turn)
-    recalls = Recall.objects.for_owner(turn.owner_id)
-    recall: Recall | None = recalls.filter(message=message_id).first()
-    return recall or Recall.objects.create(owner_id=turn.owner_id, chat=turn.chat, message_id=message_id, **values)
+    recalls = Recall.objects.for_owner(turn.owner_id).filter(message=message_id)
+    recalls.filter(deleted=True).update(**values, updated_at=timezone.now())
+    recall: Recall | None = recalls.first()
+    if recall is None:
+        raise Missing("There is no recall of this message any more.")
+    return recall
 
 
 def save_recalls(chat: Chat, message_ids: Collection[UUID], swipe_ids: Collection[UUID]) -> dict[str, Any]:
@@ -144,19 +175,22 @@ def undo_values(recall: Recall) -> dict[str, Any]:
     return {name: getattr(recall, name) for name in UNDO_FIELDS}
 
 
-def _lock_turn(turn: UserTurn) -> UUID:
-    """Lock the turn's chat until the transaction ends. Return the id of the turn's message. Raise Missing."""
+def _lock_turn(turn: UserTurn) -> UUID | None:
+    """Lock the turn's chat until the transaction ends. Return the id of its message, if it has one. Raise Missing."""
     chat = lock_chat(turn.owner_id, turn.chat.pk)
-    if turn.message is None or not chat.messages.filter(pk=turn.message.pk).exists():
+    if turn.message is None:
+        return None
+    if not chat.messages.filter(pk=turn.message.pk).exists():
         raise Missing("There is no such message in this chat.")
     return turn.message.pk
 
 
 def _update(recall: Recall, **values: Any) -> Recall:
-    """Change a stored recall. Raise Missing if it was deleted meanwhile."""
+    """Change a stored recall, as it was read. Raise Missing if it was deleted meanwhile."""
+    stored = Recall.objects.for_owner(recall.owner_id).filter(pk=recall.pk, deleted=recall.deleted)
     values["updated_at"] = timezone.now()
     for name, value in values.items():
         setattr(recall, name, value)
-    if not Recall.objects.for_owner(recall.owner_id).filter(pk=recall.pk).update(**values):
+    if not stored.update(**values):
         raise Missing("There is no recall of this message any more.")
     return recall

@@ -13,16 +13,19 @@ from apps.memories.models import Entity, Memory
 
 
 def chat_recalls(owner: Owner, chat_id: UUID) -> Any:
-    """Return a queryset of the recalls of the owner's chat, with their messages."""
-    return Recall.objects.for_owner(owner).filter(chat_id=chat_id, chat__deleted_at=None).select_related("message")
+    """Return a queryset of the recalls of the messages of the owner's chat, with these messages."""
+    recalls = Recall.objects.for_owner(owner).filter(message__isnull=False, deleted=False)
+    return recalls.filter(chat_id=chat_id, chat__deleted_at=None).select_related("message")
 
 
 def recalls_of_messages(owner: Owner, messages: Iterable[Message]) -> list[Recall]:
     """Return the recalls of ``messages``, with ``message`` set to these objects, in one query."""
     by_id = {message.pk: message for message in messages}
-    recalls = list(Recall.objects.for_owner(owner).filter(message__in=list(by_id)) if by_id else ())
+    stored = Recall.objects.for_owner(owner).filter(message__in=list(by_id), deleted=False)
+    recalls = list(stored if by_id else ())
     for recall in recalls:
-        recall.message = by_id[recall.message_id]
+        if recall.message_id:
+            recall.message = by_id[recall.message_id]
     return recalls
 
 
@@ -55,7 +58,7 @@ def entities_by_memory(owner: Owner, recalls: Iterable[Recall]) -> dict[str, lis
     return entities
 
 
-def is_newest_turn(turn: Message) -> bool:
-    """Return True if no user message follows this one in its chat."""
+def awaits_recall(turn: Message) -> bool:
+    """Return True if no user message follows this one in its chat, and its recall was neither made nor deleted."""
     later = Message.objects.for_owner(turn.owner_id).filter(chat_id=turn.chat_id, index__gt=turn.index, is_user=True)
-    return not later.exists()
+    return not later.exists() and not Recall.objects.for_owner(turn.owner_id).filter(message=turn).exists()

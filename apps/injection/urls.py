@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from apps.injection.views import cards, settings
+from apps.injection.views import cards, recaps, settings
 
 app_name = "injection"
 CARD_PATH = "chats/<uuid:chat_id>/messages/<uuid:message_id>/recall/"
@@ -12,6 +12,8 @@ urlpatterns = [
     path("characters/<uuid:character_id>/prompt-settings/", settings.character_settings, name="character-settings"),
     path("chats/<uuid:chat_id>/prompt-settings/", settings.chat_settings, name="chat-settings"),
     path("chats/<uuid:chat_id>/prompt-settings/preview/", settings.preview, name="preview"),
+    path("chats/<uuid:chat_id>/recap/", recaps.recap, name="recap"),
+    path("chats/<uuid:chat_id>/recap/dismiss/", recaps.dismiss, name="recap-dismiss"),
     path(CARD_PATH, cards.card, name="card"),
     path(f"{CARD_PATH}edit/", cards.edit, name="edit"),
     path(f"{CARD_PATH}size/", cards.size, name="size"),

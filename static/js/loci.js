@@ -10,6 +10,7 @@ import "./conversation.js";
 import "./drafts.js";
 import "./live.js";
 import "./progress.js";
+import "./recap.js";
 import "./presets.js";
 import "./remember.js";
 import "./chosen.js";

@@ -54,11 +54,12 @@ def test_the_recall_is_stored_for_the_last_user_turn(api, chat, memories):
     assert {**stored, "updated_at": None} == {**recall, "updated_at": None}
 
 
-def test_the_recall_of_an_unsent_turn_is_not_stored(api, alice, chat, memories):
+def test_the_recall_of_an_unsent_turn_belongs_to_no_message(api, alice, chat, memories):
     body = ask(api, chat, text="Does Mira like plums?", history=True).json()
     assert body["recall"]["message"] is None
     assert body["messages"][-1] == {"role": "user", "content": "Does Mira like plums?"}
-    assert not Recall.objects.for_owner(alice).exists()
+    assert Recall.objects.for_owner(alice).get().message is None
+    assert api.get(f"/api/v1/chats/{chat.pk}/recalls/").json()["results"] == []
 
 
 def test_a_turn_that_was_just_sent_is_not_repeated(api, chat, memories):

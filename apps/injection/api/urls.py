@@ -2,13 +2,15 @@
 
 from django.urls import path
 
-from apps.injection.api import settings, views
+from apps.injection.api import recaps, settings, views
 
 RECALL_PATH = "chats/<uuid:chat_id>/messages/<uuid:message_id>/recall/"
 
 urlpatterns = [
     path("chats/<uuid:chat_id>/prompt/", views.PromptView.as_view(), name="api-prompt"),
     path("chats/<uuid:chat_id>/recalls/", views.RecallListView.as_view(), name="api-recalls"),
+    path("chats/<uuid:chat_id>/recap/", recaps.AwayRecapView.as_view(), name="api-recap"),
+    path("chats/<uuid:chat_id>/recap/dismiss/", recaps.AwayRecapDismissView.as_view(), name="api-recap-dismiss"),
     path(RECALL_PATH, views.RecallView.as_view(), name="api-recall"),
     path("injection-settings/", settings.InjectionSettingsView.as_view(), name="api-injection-settings"),
     path(

@@ -35,6 +35,23 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='AwayRecap',
+            fields=[
+                ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('away_since', models.DateTimeField(help_text='The last activity before the absence that it was made for.')),
+                ('text', models.TextField()),
+                ('by_model', models.BooleanField(default=False, help_text='A model wrote it; else it lists scenes and memories.')),
+                ('asked_at', models.DateTimeField(help_text='When a model was asked for it; null when it has replied.', null=True)),
+                ('dismissed', models.BooleanField(default=False)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('chat', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='chats.chat')),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'abstract': False,
+            },
+        ),
+        migrations.CreateModel(
             name='PromptState',
             fields=[
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
@@ -55,6 +72,7 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('text', models.TextField()),
                 ('edited', models.BooleanField(default=False)),
+                ('deleted', models.BooleanField(default=False)),
                 ('source', models.CharField(choices=[('fresh', 'Fresh'), ('persistent', 'Persistent')], default='fresh', max_length=16)),
                 ('memories', models.JSONField(default=list, help_text='Entries in the form that Entry.document returns, best first.')),
                 ('tokens', models.PositiveIntegerField(default=0)),
@@ -62,11 +80,12 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('chat', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='recalls', to='chats.chat')),
-                ('message', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='recall', to='chats.message')),
+                ('message', models.OneToOneField(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='recall', to='chats.message')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'indexes': [models.Index(models.F('owner'), models.F('chat'), name='recall_owner_chat')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('message', None)), fields=('chat',), name='recall_one_not_appended')],
             },
         ),
         migrations.CreateModel(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 
 from apps.chats.models import Character, Chat
 from apps.injection.models import Recall
@@ -13,6 +13,7 @@ from apps.injection.prompts.history import history_within, insert_slots
 from apps.injection.prompts.placement import budgets_in_mode, place
 from apps.injection.prompts.prefix import digests_of, unchanged_count
 from apps.injection.prompts.states import holding_of, last_state, store_state
+from apps.injection.retrieval.reuse import current_text
 from apps.injection.retrieval.service import RetrievalResult, fit_in_order, layer_entries, retrieve
 from apps.injection.settings.schema import Settings
 from apps.injection.settings.stores import plan_for, settings_of
@@ -56,7 +57,7 @@ def assemble(
     settings: Settings | None = None,
     leave_trace: bool = True,
 ) -> Prompt:
-    """Return the prompt for the turn that ``find_turn`` returns, and store the recall of a sent turn.
+    """Return the prompt for the turn that ``find_turn`` returns, and store its recall.
 
     The prompt has at most ``context_tokens`` tokens. ``texts`` are parts of the prompt, besides the card, in which
     macros may stand. ``settings`` are by default those of the chat. Without ``leave_trace`` nothing is stored.
@@ -97,34 +98,37 @@ def _recalled_slots(
 ) -> tuple[Recall | None, list[FilledSlot], RetrievalResult | None]:
     """Return the recall of the turn, or None, the slots filled with it, and what was retrieved.
 
-    Use a recall that the user edited for this text, else a fresh one. If retrieval fails, use the stored recall for
-    this text, if any.
+    Use a recall that the user edited or deleted for this text, else a fresh one. If retrieval fails, had no embeddings
+    or finds nothing, use the stored recall for this text, if any.
     """
     stored = _stored_recall(turn)
-    if stored is not None and stored.edited:
+    if stored is not None and (stored.edited or stored.deleted):
         return _reuse(turn, character, stored, plan, leave_trace=leave_trace)
     try:
-        retrieved = retrieve(turn, character, plan)
+        with transaction.atomic():  # after a database error, the transaction of an idempotent request can go on
+            retrieved = retrieve(turn, character, plan)
     except (EmbeddingUnavailable, OperationalError):
         return _reuse(turn, character, stored, plan, leave_trace=leave_trace)
-    is_stored = turn.message is not None and leave_trace
-    recall = store_recall(retrieved) if is_stored else unstored_recall(retrieved)
-    if recall.edited:  # the user edited the recall during retrieval
+    if stored is not None and not (retrieved.has_vectors and retrieved.text):
+        return _reuse(turn, character, stored, plan, leave_trace=leave_trace)
+    recall = store_recall(retrieved) if leave_trace and turn.text else unstored_recall(retrieved)
+    if recall.edited or recall.deleted:  # by the user during retrieval
         return _reuse(turn, character, recall, plan, leave_trace=leave_trace)
     return (recall if recall.text else None), slots_of_entries(plan, retrieved.fitted, retrieved.budgets), retrieved
 
 
 def _stored_recall(turn: UserTurn) -> Recall | None:
     """Return the recall stored for the turn, if it was made for the turn's current text."""
-    recalls = Recall.objects.for_owner(turn.owner_id).filter(turn_hash=turn.hash)
-    return recalls.filter(message=turn.message).first() if turn.message else None
+    recalls = Recall.objects.for_owner(turn.owner_id).filter(chat=turn.chat, turn_hash=turn.hash)
+    return recalls.filter(message=turn.message).first()
 
 
 def _reuse(
     turn: UserTurn, character: Character | None, recall: Recall | None, plan: Plan, *, leave_trace: bool
 ) -> tuple[Recall | None, list[FilledSlot], None]:
     """Fill the slots with a stored recall and with what needs no search. A text that a person edited is not cut."""
-    text = recall.text if recall else ""
+    recall = None if recall and recall.deleted else recall
+    text = current_text(turn, character, recall) if recall else ""
     entries = layer_entries(turn, character, plan)
     budgets = plan.budgets_for(entries)
     by_name = {

@@ -66,7 +66,7 @@ def _active_memories_of_tier(
     turn: UserTurn, tier: str, character: Character | None, required: Collection[UUID], similarity: Any, current: Q
 ) -> list[ActiveMemory]:
     words = _triggers_in(turn, character)
-    rows = _memories_of_tier(turn, tier, character).known_at(turn.chat, turn.index - 1)
+    rows = memories_of_tier(turn, tier, character).known_at(turn.chat, turn.index - 1)
     rows = rows.annotate(similarity=similarity)
     rows = rows.annotate(priority=_priority_expression(turn, tier, words))
     triggered = rows.filter(current, triggers__overlap=words).order_by("-similarity", "pk")
@@ -130,7 +130,7 @@ def active_ids_before(turn: UserTurn, memory_ids: Collection[UUID]) -> set[UUID]
     return set(rows.known_at(turn.chat, turn.index - 1).values_list("pk", flat=True))
 
 
-def _memories_of_tier(turn: UserTurn, tier: str, character: Character | None) -> MemoryQuerySet:
+def memories_of_tier(turn: UserTurn, tier: str, character: Character | None) -> MemoryQuerySet:
     """Return the visible memories of a tier: long-term ones of the character, others of the chat.
 
     Both include the memories that a branch inherited. In a group, leave out those that the character did not witness.

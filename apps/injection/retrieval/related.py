@@ -17,13 +17,13 @@ MIN_SHARE_OF_BEST = 0.6  # minimum share of the best cosine
 MIN_SHARED_WORDS = 0.3  # minimum share of the turn's words, used without vectors
 
 
-def search_related(turn: UserTurn, character: Character | None) -> list[SearchResult]:
+def search_related(turn: UserTurn, character: Character | None) -> tuple[list[SearchResult], bool]:
     """Return the results related to the turn's text: memories active just before it, then earlier messages.
 
-    Raise EmbeddingUnavailable.
+    Return also whether there were vectors to search with.
     """
     if not turn.text.strip():
-        return []
+        return [], True
     query = SearchQuery(
         query=turn.text,
         chat=turn.chat.pk,
@@ -42,7 +42,7 @@ def search_related(turn: UserTurn, character: Character | None) -> list[SearchRe
     results = _witnessed(turn, character, load(turn.owner_id, hits, turn.text))
     memories = [result for result in results if result.memory][:MAX_MEMORIES]
     messages = [result for result in results if result.message][:MAX_MESSAGES]
-    return memories + messages
+    return memories + messages, method != "text"
 
 
 def _best(hits: list[RankedHit]) -> list[RankedHit]:

@@ -28,11 +28,15 @@ PROTECTED_KINDS = {LONG_TERM.name: ("relationship", "preference", "fact"), SESSI
 
 @dataclass(frozen=True)
 class RetrievalResult:
-    """The entries retrieved for a turn, by slot name, and the budgets that they were fitted into."""
+    """The entries retrieved for a turn, by slot name, and the budgets that they were fitted into.
+
+    Without vectors, only words were searched.
+    """
 
     turn: UserTurn
     fitted: Mapping[str, FittedItems[Entry]]
     budgets: Mapping[str, int]
+    has_vectors: bool = True
 
     @property
     def text(self) -> str:
@@ -51,7 +55,7 @@ def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> Retriev
 
     Raise EmbeddingUnavailable, OperationalError.
     """
-    results = search_related(turn, character)
+    results, has_vectors = search_related(turn, character)
     results_by_id = {result.id: result for result in results if result.memory}
     memories = active_memories(turn, (LONG_TERM.name, SESSION.name), character, results_by_id)
     found = {
@@ -80,7 +84,7 @@ def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> Retriev
     lines = {_key(entry) for items in fitted.values() for entry in items.kept}
     triggered = _unrepeated(_without_repetitions(related, kept), lines)
     fitted[TRIGGERED.name] = plan.fit(TRIGGERED.name, triggered, budgets[TRIGGERED.name])
-    return RetrievalResult(turn, {slot.name: fitted[slot.name] for slot in SLOTS}, budgets)
+    return RetrievalResult(turn, {slot.name: fitted[slot.name] for slot in SLOTS}, budgets, has_vectors)
 
 
 def layer_entries(turn: UserTurn, character: Character | None, plan: Plan) -> dict[str, list[Entry]]:

@@ -74,6 +74,13 @@ GENERAL = {
         "Turns for which new entries wait before they join the blocks before the conversation. The provider's cache "
         "keeps these blocks meanwhile. What a person changes joins at once.",
     ),
+    "recap_hours": Setting(
+        int,
+        4,
+        "Recap after",
+        {"low": 0, "high": 8760},
+        "Hours without a change after which the chat opens with what happened before. 0: never.",
+    ),
     "force_macros": Setting(
         bool, False, "Macros only", {}, "All memory is placed by macros, as templates of other programs may want it."
     ),
@@ -106,6 +113,7 @@ class Settings:
     adaptive: bool
     auto_tune: bool
     refresh_period: int
+    recap_hours: int
     force_macros: bool
     slots: Mapping[str, Slot]
 

@@ -45,7 +45,9 @@ def card(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     """Show the card, with the form for ``?change`` or without htmx. Make the recall if there is none."""
     message = user_message(request, chat_id, message_id)
     if not recalls_of_messages(request.user, [message]):
-        operations.ensure_recall(request.user, chat_id, message_id)
+        made = operations.ensure_recall(request.user, chat_id, message_id)
+        if made.deleted and wants_partial(request):
+            return HttpResponse()  # removes the pending card
     recall = stored_recall(request, message)
     if not wants_partial(request) or "change" in request.GET:
         return render(request, _template_name(request), _context(request, recall, RecallForm({"text": recall.text})))
@@ -111,7 +113,7 @@ def restore(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespon
 
 def _respond_with_card(request: HttpRequest, recall: Recall) -> HttpResponse:
     if not wants_partial(request):
-        return _redirect_to_turn(recall.message)
+        return _redirect_to_turn(recall.sent_message)
     return render(request, "injection/_card.html", _context(request, recall))
 
 

@@ -1,0 +1,1 @@
+"""The recap of a chat for an owner who comes back after an absence."""

@@ -1,0 +1,51 @@
+"""The text of a stored recall, without what must not be told any more."""
+
+from apps.chats.models import Character, Message
+from apps.injection.models import Recall
+from apps.injection.retrieval.active import memories_of_tier
+from apps.injection.retrieval.related import MESSAGES_TIER
+from apps.injection.slots.blocks import one_line, without_lines
+from apps.injection.slots.definitions import LONG_TERM, SESSION
+from apps.injection.turns import UserTurn
+from apps.memories.witnesses import participant_of, participants_of, witnesses
+
+
+def current_text(turn: UserTurn, character: Character | None, recall: Recall) -> str:
+    """Return the text of a stored recall for a prompt of ``character``.
+
+    Leave out entries that were hidden, retired, edited or deleted since, or that the character did not witness. A text
+    that a person edited stays as it is.
+    """
+    if recall.edited:
+        return recall.text
+    texts = _current_memories(turn, character, recall)
+    messages = _current_messages(turn, character, recall)
+    current = {
+        item["text"]
+        for item in recall.memories
+        if item["id"] in messages or texts.get(item["id"]) == one_line(item["text"])
+    }
+    lines = {one_line(item["text"]) for item in recall.memories if item["text"] not in current}
+    return without_lines(recall.text, lines)
+
+
+def _current_memories(turn: UserTurn, character: Character | None, recall: Recall) -> dict[str, str]:
+    """Return the texts of the recalled memories that may still be told, by id."""
+    texts: dict[str, str] = {}
+    for tier in (LONG_TERM.name, SESSION.name):
+        ids = [item["id"] for item in recall.memories if item["tier"] == tier]
+        rows = memories_of_tier(turn, tier, character).known_at(turn.chat, turn.index - 1).filter(pk__in=ids)
+        texts |= {str(pk): one_line(text) for pk, text in rows.values_list("pk", "text")}
+    return texts
+
+
+def _current_messages(turn: UserTurn, character: Character | None, recall: Recall) -> set[str]:
+    """Return the ids of the messages with recalled passages that may still be told."""
+    ids = [item["id"] for item in recall.memories if item["tier"] == MESSAGES_TIER]
+    rows = Message.objects.for_owner(turn.owner_id).filter(pk__in=ids, is_system=False, chat__deleted_at=None)
+    witness, participants = participant_of(turn.chat, character), participants_of(turn.chat)
+    return {
+        str(message.pk)
+        for message in rows.with_swipes()
+        if witness is None or witness.pk in witnesses(message, participants)
+    }
