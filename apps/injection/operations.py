@@ -21,7 +21,8 @@ from apps.injection.slots.turn_class import classify
 from apps.injection.turns import UserTurn, turn_from_message
 from apps.llm.tokens import count_tokens
 
-UNDO_FIELDS = ("text", "edited", "source", "memories", "tokens", "turn_hash")
+UNDO_FIELDS = ("text", "edited", "source", "memories", "left_out", "left_out_count", "tokens", "turn_hash")
+MAX_LEFT_OUT = 10  # entries stored of those that had no room
 
 # Make a recall
 
@@ -85,12 +86,15 @@ def store_recall(retrieved: RetrievalResult, *, overwrite_edit: bool = False) ->
 
 def unstored_recall(retrieved: RetrievalResult) -> Recall:
     """Return a recall that isn't saved."""
+    left_out = retrieved.left_out()
     return Recall(
         owner_id=retrieved.turn.owner_id,
         chat=retrieved.turn.chat,
         message=retrieved.turn.message,
         text=retrieved.text,
         memories=retrieved.documents(),
+        left_out=left_out[:MAX_LEFT_OUT],
+        left_out_count=len(left_out),
         tokens=count_tokens(retrieved.text),
         turn_hash=retrieved.turn.hash,
     )
@@ -117,12 +121,17 @@ def delete_recall(recall: Recall) -> None:
 
 
 @transaction.atomic
-def restore_recall(turn: UserTurn, values: dict[str, Any]) -> Recall:
-    """Restore a deleted recall from its ``undo_values``, or return the one made in the meantime."""
+def restore_recall(turn: UserTurn, values: dict[str, Any], *, replace: bool = False) -> Recall:
+    """Restore a deleted recall from its ``undo_values``, or return the one made in the meantime.
+
+    With ``replace``, that one is overwritten, unless the user edited it. Raise Missing if the message was deleted.
+    """
     message_id = _lock_turn(turn)
     recalls = Recall.objects.for_owner(turn.owner_id)
     recall: Recall | None = recalls.filter(message=message_id).first()
-    return recall or Recall.objects.create(owner_id=turn.owner_id, chat=turn.chat, message_id=message_id, **values)
+    if recall is None:
+        return Recall.objects.create(owner_id=turn.owner_id, chat=turn.chat, message_id=message_id, **values)
+    return _update(recall, **values) if replace and not recall.edited else recall
 
 
 def save_recalls(chat: Chat, message_ids: Collection[UUID], swipe_ids: Collection[UUID]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ urlpatterns = [
     path("chats/<uuid:chat_id>/prompt-settings/", settings.chat_settings, name="chat-settings"),
     path("chats/<uuid:chat_id>/prompt-settings/preview/", settings.preview, name="preview"),
     path(CARD_PATH, cards.card, name="card"),
+    path(f"{CARD_PATH}body/", cards.body, name="body"),
     path(f"{CARD_PATH}edit/", cards.edit, name="edit"),
     path(f"{CARD_PATH}size/", cards.size, name="size"),
     path(f"{CARD_PATH}rerun/", cards.rerun, name="rerun"),
