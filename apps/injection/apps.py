@@ -12,10 +12,12 @@ class InjectionConfig(AppConfig):
         from apps.chats.signals import characters_merged, chat_committed
         from apps.injection.cards import recall_panel
         from apps.injection.operations import recall_appended_turn, restore_recalls, save_recalls
+        from apps.injection.repair_panel import repair_panel
         from apps.injection.settings.stores import on_characters_merged
 
         attachments.register(Attachment("recalls", save_recalls, restore_recalls))
         chat_committed.connect(recall_appended_turn)
         characters_merged.connect(on_characters_merged)
         panels.register(recall_panel)
+        panels.register(repair_panel)
         samples.register(Sample("The Salt Road", Path(self.path) / "demo" / "the_salt_road.jsonl"))

@@ -1,8 +1,8 @@
-"""URL patterns for the recall card and the injection settings."""
+"""URL patterns for the recall card, the repair note and the injection settings."""
 
 from django.urls import path
 
-from apps.injection.views import cards, settings
+from apps.injection.views import cards, repair, settings
 
 app_name = "injection"
 CARD_PATH = "chats/<uuid:chat_id>/messages/<uuid:message_id>/recall/"
@@ -12,6 +12,8 @@ urlpatterns = [
     path("characters/<uuid:character_id>/prompt-settings/", settings.character_settings, name="character-settings"),
     path("chats/<uuid:chat_id>/prompt-settings/", settings.chat_settings, name="chat-settings"),
     path("chats/<uuid:chat_id>/prompt-settings/preview/", settings.preview, name="preview"),
+    path("chats/<uuid:chat_id>/repair/", repair.note, name="repair"),
+    path("chats/<uuid:chat_id>/repair/cancel/", repair.cancel, name="repair-cancel"),
     path(CARD_PATH, cards.card, name="card"),
     path(f"{CARD_PATH}body/", cards.body, name="body"),
     path(f"{CARD_PATH}edit/", cards.edit, name="edit"),

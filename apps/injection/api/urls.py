@@ -2,12 +2,13 @@
 
 from django.urls import path
 
-from apps.injection.api import settings, views
+from apps.injection.api import repair, settings, views
 
 RECALL_PATH = "chats/<uuid:chat_id>/messages/<uuid:message_id>/recall/"
 
 urlpatterns = [
     path("chats/<uuid:chat_id>/prompt/", views.PromptView.as_view(), name="api-prompt"),
+    path("chats/<uuid:chat_id>/repair/", repair.RepairView.as_view(), name="api-repair"),
     path("chats/<uuid:chat_id>/recalls/", views.RecallListView.as_view(), name="api-recalls"),
     path(RECALL_PATH, views.RecallView.as_view(), name="api-recall"),
     path("injection-settings/", settings.InjectionSettingsView.as_view(), name="api-injection-settings"),
