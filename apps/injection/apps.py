@@ -13,6 +13,7 @@ class InjectionConfig(AppConfig):
         from apps.injection.branches import copy_recalls
         from apps.injection.cards import recall_panel
         from apps.injection.operations import adopt_recall, recall_appended_turn, restore_recalls, save_recalls
+        from apps.injection.repair_panel import repair_panel
         from apps.injection.settings.stores import on_characters_merged
 
         attachments.register(Attachment("recalls", save_recalls, restore_recalls))
@@ -21,4 +22,5 @@ class InjectionConfig(AppConfig):
         chat_committed.connect(recall_appended_turn)
         characters_merged.connect(on_characters_merged)
         panels.register(recall_panel)
+        panels.register(repair_panel)
         samples.register(Sample("The Salt Road", Path(self.path) / "demo" / "the_salt_road.jsonl"))

@@ -21,7 +21,8 @@ from apps.injection.slots.turn_class import classify
 from apps.injection.turns import UserTurn, text_hash, turn_from_message
 from apps.llm.tokens import count_tokens
 
-UNDO_FIELDS = ("text", "edited", "deleted", "source", "memories", "tokens", "turn_hash")
+UNDO_FIELDS = ("text", "edited", "deleted", "source", "memories", "left_out", "left_out_count", "tokens", "turn_hash")
+MAX_LEFT_OUT = 10  # entries stored of those that had no room
 
 # Make a recall
 
@@ -112,12 +113,15 @@ def store_recall(retrieved: RetrievalResult, *, overwrite: bool = False) -> Reca
 
 def unstored_recall(retrieved: RetrievalResult) -> Recall:
     """Return a recall that isn't saved."""
+    left_out = retrieved.left_out()
     return Recall(
         owner_id=retrieved.turn.owner_id,
         chat=retrieved.turn.chat,
         message=retrieved.turn.message,
         text=retrieved.text,
         memories=retrieved.documents(),
+        left_out=left_out[:MAX_LEFT_OUT],
+        left_out_count=len(left_out),
         tokens=count_tokens(retrieved.text),
         turn_hash=retrieved.turn.hash,
     )
@@ -141,19 +145,22 @@ def edit_recall(recall: Recall, text: str, *, turn_hash: str) -> Recall:
 
 def delete_recall(recall: Recall) -> None:
     """Empty a recall and mark it as deleted. Raise Missing if it was deleted meanwhile."""
-    _update(recall, text="", memories=[], tokens=0, edited=False, deleted=True)
+    _update(recall, text="", memories=[], left_out=[], left_out_count=0, tokens=0, edited=False, deleted=True)
 
 
 @transaction.atomic
-def restore_recall(turn: UserTurn, values: dict[str, Any]) -> Recall:
-    """Restore a deleted recall from its ``undo_values``, or return the one made in the meantime. Raise Missing."""
+def restore_recall(turn: UserTurn, values: dict[str, Any], *, replace: bool = False) -> Recall:
+    """Restore a deleted recall from its ``undo_values``, or return the one made in the meantime.
+
+    With ``replace``, that one is overwritten, unless the user edited it. Raise Missing if the message was deleted.
+    """
     message_id = _lock_turn(turn)
     recalls = Recall.objects.for_owner(turn.owner_id).filter(message=message_id)
-    recalls.filter(deleted=True).update(**values, updated_at=timezone.now())
-    recall: Recall | None = recalls.first()
+    recall: Recall | None = recalls.select_for_update().first()
     if recall is None:
         raise Missing("There is no recall of this message any more.")
-    return recall
+    is_replaced = recall.deleted or (replace and not recall.edited)
+    return _update(recall, **values) if is_replaced else recall
 
 
 def save_recalls(chat: Chat, message_ids: Collection[UUID], swipe_ids: Collection[UUID]) -> dict[str, Any]:

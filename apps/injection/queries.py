@@ -39,10 +39,19 @@ def access_recall(owner: Owner, chat_id: UUID, message_id: UUID) -> Recall:
 
 def source_positions(owner: Owner, recalls: Iterable[Recall]) -> dict[str, tuple[UUID, int]]:
     """Return chat id and index of the existing source messages by message id, in one query."""
-    ids = {item["message"] for recall in recalls for item in recall.memories if item.get("message")}
+    items = (item for recall in recalls for item in (*recall.memories, *recall.left_out))
+    ids = {item["message"] for item in items if item.get("message")}
     messages = Message.objects.for_owner(owner).filter(pk__in=ids, chat__deleted_at=None)
     rows = messages.values_list("pk", "chat_id", "index") if ids else ()
     return {str(pk): (chat_id, index) for pk, chat_id, index in rows}
+
+
+def stored_memories(owner: Owner, recalls: Iterable[Recall]) -> set[str]:
+    """Return the ids of the recalled memories that still exist, in one query."""
+    items = (item for recall in recalls for item in (*recall.memories, *recall.left_out))
+    ids = {item["id"] for item in items if item.get("tier") in Memory.Tier.values}
+    rows = Memory.objects.for_owner(owner).filter(pk__in=ids, deleted_at=None)
+    return {str(pk) for pk in rows.values_list("pk", flat=True)} if ids else set()
 
 
 def entities_by_memory(owner: Owner, recalls: Iterable[Recall]) -> dict[str, list[GraphEntity]]:

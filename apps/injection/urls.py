@@ -1,8 +1,8 @@
-"""URL patterns for the recall card and the injection settings."""
+"""URL patterns for the recall card, the repair note and the injection settings."""
 
 from django.urls import path
 
-from apps.injection.views import cards, recaps, settings
+from apps.injection.views import cards, recaps, repair, settings
 
 app_name = "injection"
 CARD_PATH = "chats/<uuid:chat_id>/messages/<uuid:message_id>/recall/"
@@ -14,7 +14,10 @@ urlpatterns = [
     path("chats/<uuid:chat_id>/prompt-settings/preview/", settings.preview, name="preview"),
     path("chats/<uuid:chat_id>/recap/", recaps.recap, name="recap"),
     path("chats/<uuid:chat_id>/recap/dismiss/", recaps.dismiss, name="recap-dismiss"),
+    path("chats/<uuid:chat_id>/repair/", repair.note, name="repair"),
+    path("chats/<uuid:chat_id>/repair/cancel/", repair.cancel, name="repair-cancel"),
     path(CARD_PATH, cards.card, name="card"),
+    path(f"{CARD_PATH}body/", cards.body, name="body"),
     path(f"{CARD_PATH}edit/", cards.edit, name="edit"),
     path(f"{CARD_PATH}size/", cards.size, name="size"),
     path(f"{CARD_PATH}rerun/", cards.rerun, name="rerun"),

@@ -72,6 +72,9 @@ function showOpenedCards() {
   scroller.addEventListener("toggle", ({ target }) => {
     if (target.open && target.matches(".recall")) target.scrollIntoView({ block: "nearest" });
   }, true);
+  scroller.addEventListener("htmx:afterSettle", ({ target }) => {
+    if (target.matches(".recall-body")) target.closest(".recall").scrollIntoView({ block: "nearest" });
+  });
 }
 
 function watchViews() {

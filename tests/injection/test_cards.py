@@ -6,12 +6,14 @@ import pytest
 from django.test import Client
 
 from apps.chats.models import Message
+from apps.injection.card_bodies import body_of
 from apps.injection.cards import recall_panel
 from apps.injection.models import Recall
-from apps.injection.operations import recall_turn
-from apps.memories.models import MemorySource
-from tests.factories import UserFactory
+from apps.injection.operations import MAX_LEFT_OUT, recall_turn
+from apps.memories.models import Entity, MemorySource
+from tests.factories import UserFactory, make_chat
 
+SESSION = {"tier": "session", "kind": "detail", "expiration": "session"}
 HTMX = {"HTTP_HX_REQUEST": "true"}
 
 
@@ -39,18 +41,124 @@ def post(site, url, **data):
     return site.post(url, data | {"csrfmiddlewaretoken": token}, **HTMX)
 
 
-def test_all_cards_of_a_page_cost_two_queries(alice, chat, memories, turn, django_assert_num_queries):
+def restore(site, url, card: str):
+    """Undo as a browser does, with the form of ``card``."""
+    values = re.search(r'name="values" value="([^"]+)"', card)[1]
+    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', card)[1]
+    return site.post(f"{url}restore/", {"values": values, "csrfmiddlewaretoken": token}, **HTMX)
+
+
+def test_all_cards_of_a_page_cost_one_query_and_are_closed(
+    alice, chat, memories, turn, site, url, django_assert_num_queries
+):
     messages = list(Message.objects.for_owner(alice).with_swipes().filter(chat=chat).order_by("index"))
     said = messages[1]
     MemorySource.objects.create(owner_id=alice.pk, memory=memories[0], message=said, swipe=said.active_swipe)
     for message in messages[0::10]:
         recall_turn(chat, message)
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(1):
         html = recall_panel(alice, messages)
     assert "Recalled" in html[turn.pk]
-    assert "The silver key lies under the blue stone." in html[turn.pk]
-    assert f"/chats/{chat.pk}/?at=1" in html[turn.pk]
-    assert "said 29 messages ago" in html[turn.pk]
+    assert "The silver key lies under the blue stone." not in html[turn.pk]
+    body = site.get(f"{url}body/", **HTMX).content.decode()
+    assert "The silver key lies under the blue stone." in body
+    assert f"/chats/{chat.pk}/?at=1" in body
+    assert f"/memories/{memories[0].pk}/" in body
+    assert "said 29 messages ago" in body
+
+
+def test_the_pages_of_a_long_chat_load_no_card_that_is_not_seen(alice, site, django_assert_max_num_queries):
+    chat = make_chat(alice, *[f"We walk on for mile {number}." for number in range(5000)])
+    line = {"tier": "session", "kind": "fact", "text": "A remembered line.", "why": "", "score": 0.5, "triggered": True}
+    Recall.objects.bulk_create(
+        Recall(owner_id=alice.pk, chat=chat, message=message, text="A text.", memories=[{**line, "message": None}] * 40)
+        for message in chat.messages.filter(is_user=True).order_by("index")
+    )
+    with django_assert_max_num_queries(60):
+        html = site.get(f"/chats/{chat.pk}/").content.decode()
+    turns = html.count('class="turn')
+    assert 0 < html.count('<details class="index-card recall"') <= turns < 200
+    assert "A remembered line." not in html
+    assert '<svg viewBox="0 0 360' not in html
+
+
+def test_the_body_of_a_card_costs_as_many_queries_for_any_number_of_memories(
+    alice, chat, turn, remember, django_assert_num_queries
+):
+    recall_turn(chat, turn)
+    for number in range(20):
+        remember(f"Guest {number} sings {'la ' * number}.", **SESSION)
+    recall = recall_turn(chat, turn, overwrite_edit=True)
+    with django_assert_num_queries(2):  # none for source messages: these memories have none
+        assert len(body_of(alice, recall).always_included) > 5
+
+
+def test_what_had_no_room_is_stored_and_shown_with_its_budget(alice, chat, turn, remember, site, url):
+    for number in range(60):
+        remember(
+            f"Guest {number} paid {number * 7} coins for room {number * 3} and left at {number} o'clock.", **SESSION
+        )
+    recall = recall_turn(chat, turn)
+    kept = {item["id"] for item in recall.memories}
+    assert recall.left_out_count > len(recall.left_out) == MAX_LEFT_OUT
+    assert not kept & {item["id"] for item in recall.left_out}
+    body = site.get(f"{url}body/", **HTMX).content.decode()
+    assert f"{recall.left_out_count} left out: no room" in body
+    assert "tokens were taken" in body
+
+
+def test_names_are_a_picture_and_a_list(alice, chat, memories, turn, site, url):
+    mira, key = (Entity.objects.create(owner_id=alice.pk, character=chat.character, name=n) for n in ("Mira", "Key"))
+    memories[0].entities.add(mira, key)
+    recall_turn(chat, turn)
+    body = site.get(f"{url}body/", **HTMX).content.decode()
+    assert body.count("<circle") == 2
+    assert body.count("<line") == 1
+    for entity in (mira, key):
+        assert f'href="#name-{turn.pk}-{entity.pk}"' in body
+        assert f'id="name-{turn.pk}-{entity.pk}"' in body
+    assert "Together with Key." in body
+    assert "Together with Mira." in body
+
+
+def test_a_rerun_tells_what_changed_and_can_be_undone(alice, chat, memories, turn, site, url):
+    former = recall_turn(chat, turn)
+    lost = str(memories[0].pk)
+    memories[0].delete()
+    card = post(site, f"{url}rerun/").content.decode()
+    assert "went" in card
+    assert "The silver key lies under the blue stone." in card
+    assert lost not in str(Recall.objects.for_owner(alice).get(message=turn).memories)
+    back = restore(site, url, card).content.decode()
+    row = Recall.objects.for_owner(alice).get(message=turn)
+    assert (row.text, row.memories) == (former.text, former.memories)
+    assert "The silver key lies under the blue stone." in back
+
+
+def test_undo_of_a_rerun_keeps_what_was_edited_since(alice, chat, turn, site, url):
+    recall_turn(chat, turn)
+    card = post(site, f"{url}rerun/").content.decode()
+    post(site, f"{url}edit/", text="Mine.")
+    assert "Mine." in restore(site, url, card).content.decode()
+    assert Recall.objects.for_owner(alice).get(message=turn).text == "Mine."
+
+
+def test_undo_of_a_rerun_brings_an_edited_text_back(alice, chat, turn, site, url):
+    recall_turn(chat, turn)
+    post(site, f"{url}edit/", text="Mine.")
+    card = post(site, f"{url}rerun/").content.decode()
+    assert "Your edited text was replaced." in card
+    restore(site, url, card)
+    row = Recall.objects.for_owner(alice).get(message=turn)
+    assert (row.text, row.edited) == ("Mine.", True)
+
+
+def test_the_form_counts_against_the_budget_and_the_context(turn, site, url):
+    form = site.get(f"{url}?change", **HTMX).content.decode()
+    budget = int(re.search(r"of (\d+) tokens", form)[1])
+    assert "used as it is" not in form
+    assert "used as it is" in post(site, f"{url}size/", text="word " * budget * 2).content.decode()
+    assert "Nothing is cut" in post(site, f"{url}size/", text="word " * 19_000).content.decode()
 
 
 def test_a_turn_just_sent_shows_a_pending_card(alice, turn, site, url):
@@ -61,10 +169,10 @@ def test_a_turn_just_sent_shows_a_pending_card(alice, turn, site, url):
     assert Recall.objects.for_owner(alice).filter(message=turn).exists()
 
 
-def test_text_of_memories_is_escaped(alice, chat, turn, remember):
+def test_text_of_memories_is_escaped(chat, turn, remember, site, url):
     remember("The key <script>alert(1)</script> is silver.")
     recall_turn(chat, turn)
-    assert "<script>" not in recall_panel(alice, [turn])[turn.pk]
+    assert "<script>" not in site.get(f"{url}body/", **HTMX).content.decode()
 
 
 def test_edit_rerun_delete_and_undo(alice, turn, site, url):
@@ -75,9 +183,7 @@ def test_edit_rerun_delete_and_undo(alice, turn, site, url):
     assert (row.text, row.edited) == ("The key is made of glass.", True)
     gone = post(site, f"{url}delete/").content.decode()
     assert not Recall.objects.for_owner(alice).filter(message=turn).exists()
-    values = re.search(r'name="values" value="([^"]+)"', gone)[1]
-    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', gone)[1]
-    back = site.post(f"{url}restore/", {"values": values, "csrfmiddlewaretoken": token}, **HTMX)
+    back = restore(site, url, gone)
     assert "The key is made of glass." in back.content.decode()
     post(site, f"{url}rerun/")
     assert "blue stone" in Recall.objects.for_owner(alice).get(message=turn).text
@@ -102,6 +208,7 @@ def test_another_user_gets_404(chat, turn, site, url):
     stranger = Client()
     stranger.force_login(UserFactory())
     assert stranger.get(url).status_code == 404
+    assert stranger.get(f"{url}body/").status_code == 404
     for action in ("edit", "rerun", "delete", "restore"):
         assert stranger.post(f"{url}{action}/", {"text": "x"}).status_code == 404
     theirs = chat.messages.get(index=1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apps.chats.models import Message
+from apps.extraction.checks import is_checked
 from apps.extraction.parsers.continuity import parse_contradictions
 from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
@@ -14,7 +15,7 @@ from apps.extraction.stages.turns import parts_of
 from apps.llm.generation import Refused
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory, VersionedText
-from apps.memories.operations.texts import write_version
+from apps.memories.operations.texts import replace_current, write_version
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.texts import current_version
 
@@ -58,18 +59,10 @@ def due_check(context: Context, max_tokens: float = math.inf) -> Check | None:
     """Return what to compare the newest reply with, in at most ``max_tokens``; None if nothing is to be compared."""
     replies = Message.objects.for_owner(context.owner_id).filter(chat=context.chat, is_user=False, is_system=False)
     reply = replies.remembered().with_swipes().order_by("-index").first()
-    if reply is None or (context.run.tiers != ["continuity"] and _is_checked(context, reply)):
+    if reply is None or (context.run.tiers != ["continuity"] and is_checked(reply)):
         return None
     facts = _within(_facts(context, reply), max_tokens)
     return Check(reply, facts) if facts else None
-
-
-def _is_checked(context: Context, reply: Message) -> bool:
-    """Return whether the reply, as it is now, has been compared already."""
-    rows = VersionedText.objects.for_owner(context.owner_id).filter(
-        chat=context.chat, kind=VersionedText.Kind.CONTINUITY, state=VersionedText.State.CURRENT
-    )
-    return rows.filter(source=reply, swipe=reply.active_swipe.pk, created_at__gte=reply.updated_at).exists()
 
 
 def _within(facts: Sequence[str], max_tokens: float) -> list[str]:
@@ -101,6 +94,8 @@ def outcome_of(context: Context, check: Check, answer: str) -> StageOutcome:
         write_version(context.chat, VersionedText.Kind.CONTINUITY, text=text, parts=parts, **common)
         if note:
             write_version(context.chat, VersionedText.Kind.REPAIR, text=note, **common)
+        else:
+            replace_current(context.chat, VersionedText.Kind.REPAIR)
         return Counter(contradictions=len(issues))
 
     return StageOutcome(write, parsed.unused)

@@ -64,6 +64,10 @@ class RecalledMemorySerializer(serializers.Serializer[Any]):
     triggered = serializers.BooleanField(help_text="Whether the entry was found by a search for the turn's text.")
 
 
+class LeftOutMemorySerializer(RecalledMemorySerializer):
+    budget = serializers.IntegerField(help_text="Number of tokens that its slot had.")
+
+
 class NodeSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     kind = serializers.CharField()
@@ -101,6 +105,8 @@ class RecallSerializer(serializers.Serializer[Any]):
     source = serializers.ChoiceField(choices=["fresh", "persistent"])  # type: ignore[assignment]
     memories = RecalledMemorySerializer(many=True)
     graph = GraphSerializer(source="*")
+    left_out = LeftOutMemorySerializer(many=True, help_text="The first entries that no budget had room for.")
+    left_out_count = serializers.IntegerField(help_text="Number of entries that no budget had room for.")
     tokens = serializers.IntegerField()
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()

@@ -2,12 +2,13 @@
 
 from django.urls import path
 
-from apps.injection.api import recaps, settings, views
+from apps.injection.api import recaps, repair, settings, views
 
 RECALL_PATH = "chats/<uuid:chat_id>/messages/<uuid:message_id>/recall/"
 
 urlpatterns = [
     path("chats/<uuid:chat_id>/prompt/", views.PromptView.as_view(), name="api-prompt"),
+    path("chats/<uuid:chat_id>/repair/", repair.RepairView.as_view(), name="api-repair"),
     path("chats/<uuid:chat_id>/recalls/", views.RecallListView.as_view(), name="api-recalls"),
     path("chats/<uuid:chat_id>/recap/", recaps.AwayRecapView.as_view(), name="api-recap"),
     path("chats/<uuid:chat_id>/recap/dismiss/", recaps.AwayRecapDismissView.as_view(), name="api-recap-dismiss"),

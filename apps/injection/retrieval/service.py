@@ -49,6 +49,19 @@ class RetrievalResult:
         entries.sort(key=lambda pair: (not pair[0].triggered, -pair[0].score, str(pair[0].id)))
         return [entry.document(name) for entry, name in entries]
 
+    def left_out(self) -> list[dict[str, Any]]:
+        """Return the entries that no budget had room for as JSON objects, the most important of a slot first.
+
+        Each has the ``budget`` of its slot. One that another slot has room for is not left out.
+        """
+        kept = {entry.id for slot in RECALLED for entry in self.fitted[slot.name].kept}
+        return [
+            {**entry.document(slot.name), "budget": self.budgets[slot.name]}
+            for slot in RECALLED
+            for entry in sorted(self.fitted[slot.name].left_out, key=lambda entry: -entry.priority)
+            if entry.id not in kept
+        ]
+
 
 def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> RetrievalResult:
     """Fill the slots with what was known just before a turn, within the budgets of ``plan``.

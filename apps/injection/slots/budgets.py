@@ -25,14 +25,19 @@ Item = TypeVar("Item", bound=SlotItem)
 class FittedItems(Generic[Item]):
     """The items kept, in the given order, and their rendered text.
 
-    ``tokens`` is the number of tokens of ``text``, ``full_tokens`` that of all items, ``trimmed`` the number left out.
+    ``tokens`` is the number of tokens of ``text``, ``full_tokens`` that of all items. ``left_out`` are the items that
+    did not fit, in the given order.
     """
 
     kept: list[Item]
     text: str
     tokens: int
     full_tokens: int
-    trimmed: int
+    left_out: list[Item]
+
+    @property
+    def trimmed(self) -> int:
+        return len(self.left_out)
 
 
 def fit(items: Sequence[Item], budget: int, render: RenderFunction, count: CountFunction) -> FittedItems[Item]:
@@ -44,8 +49,9 @@ def fit(items: Sequence[Item], budget: int, render: RenderFunction, count: Count
     full = render([item.line for item in items])
     full_tokens = count(full)
     if full_tokens <= budget:
-        return FittedItems(list(items), full, full_tokens, full_tokens, 0)
+        return FittedItems(list(items), full, full_tokens, full_tokens, [])
     kept: list[int] = []
+    left_out: list[int] = []
     text, tokens = "", 0
     waiting = sorted(range(len(items)), key=lambda i: -items[i].priority)
     while waiting:
@@ -61,4 +67,4 @@ def fit(items: Sequence[Item], budget: int, render: RenderFunction, count: Count
                 left_out.append(position)
         # What did not fit before may fit between lines that were kept later, since tokens span lines.
         waiting = left_out if len(left_out) < len(waiting) else []
-    return FittedItems([items[i] for i in kept], text, tokens, full_tokens, len(items) - len(kept))
+    return FittedItems([items[i] for i in kept], text, tokens, full_tokens, [items[i] for i in sorted(left_out)])

@@ -13,10 +13,13 @@ from django.views.decorators.http import require_POST, require_safe
 from apps.chats.models import Message
 from apps.chats.views.access import own_chat, own_message, wants_partial
 from apps.injection import operations
-from apps.injection.cards import cards_of, text_size
+from apps.injection.card_bodies import body_of
+from apps.injection.cards import Card
+from apps.injection.comparison import compare
 from apps.injection.forms import RecallForm
 from apps.injection.models import Recall
 from apps.injection.queries import recalls_of_messages
+from apps.injection.sizes import TextSize, text_size
 from apps.injection.turns import text_hash, turn_from_message
 
 UNDO_SALT = "injection.undo"
@@ -53,7 +56,15 @@ def card(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
         return render(request, _template_name(request), _context(request, recall, RecallForm({"text": recall.text})))
     if not recall.text:
         return HttpResponse()  # removes the pending card
-    return render(request, "injection/_card.html", _context(request, recall) | {"open": False})
+    return render(request, "injection/_card.html", {"card": Card(recall)})
+
+
+@login_required
+@require_safe
+def body(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
+    """Return what the card shows once it is opened, for an htmx request."""
+    recall = stored_recall(request, user_message(request, chat_id, message_id))
+    return render(request, "injection/_body.html", _context(request, recall))
 
 
 @login_required
@@ -72,16 +83,23 @@ def edit(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
 @require_POST
 def size(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
     """Return how many tokens the text of the form has, and whether the prompt has room for it."""
-    user_message(request, chat_id, message_id)
-    return render(request, "injection/_size.html", {"size": text_size(request.user, request.POST.get("text", ""))})
+    message = user_message(request, chat_id, message_id)
+    return render(request, "injection/_size.html", {"size": _size(request, message, request.POST.get("text", ""))})
 
 
 @login_required
 @require_POST
 def rerun(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
+    """Make the recall anew. Return the card with what differs from the former recall, if there was one."""
     message = user_message(request, chat_id, message_id)
+    former = next(iter(recalls_of_messages(request.user, [message])), None)
     operations.rerun_recall(request.user, chat_id, message_id)
-    return _respond_with_card(request, stored_recall(request, message))
+    recall = stored_recall(request, message)
+    context = _context(request, recall)
+    if former is not None:
+        context |= {"comparison": compare(former.memories, recall.memories), "former": former}
+        context |= {"values": _signed(former, replace=True)}
+    return render(request, _template_name(request), context)
 
 
 @login_required
@@ -90,7 +108,7 @@ def delete(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespons
     """Delete the recall. Return its signed values, which ``restore`` needs."""
     message = user_message(request, chat_id, message_id)
     recall = stored_recall(request, message)
-    values = signing.dumps([str(message_id), operations.undo_values(recall)], salt=UNDO_SALT, compress=True)
+    values = _signed(recall, replace=False)
     operations.delete_recall(recall)
     if not wants_partial(request):
         return _redirect_to_turn(message)
@@ -100,15 +118,22 @@ def delete(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpRespons
 @login_required
 @require_POST
 def restore(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
-    """Undo a deletion. The request has the signed values that ``delete`` returned."""
+    """Undo a deletion or a re-run. The request has the signed values that ``delete`` or ``rerun`` returned."""
     message = user_message(request, chat_id, message_id)
     try:
-        signed_message_id, values = signing.loads(request.POST.get("values", ""), salt=UNDO_SALT, max_age=UNDO_SECONDS)
+        signed = signing.loads(request.POST.get("values", ""), salt=UNDO_SALT, max_age=UNDO_SECONDS)
     except signing.BadSignature:
         return HttpResponse("This can no longer be undone.", status=400, content_type="text/plain")
+    signed_message_id, values, replace = signed
     if signed_message_id == str(message_id):
-        operations.restore_recall(turn_from_message(own_chat(request, chat_id), message), values)
+        operations.restore_recall(turn_from_message(own_chat(request, chat_id), message), values, replace=replace)
     return _respond_with_card(request, stored_recall(request, message))
+
+
+def _signed(recall: Recall, *, replace: bool) -> str:
+    """Return what ``restore`` needs to bring the recall back, signed. ``replace``: in place of the present one."""
+    document = [str(recall.message_id), operations.undo_values(recall), replace]
+    return signing.dumps(document, salt=UNDO_SALT, compress=True)
 
 
 def _respond_with_card(request: HttpRequest, recall: Recall) -> HttpResponse:
@@ -127,7 +152,11 @@ def _template_name(request: HttpRequest) -> str:
 
 def _context(request: HttpRequest, recall: Recall, form: RecallForm | None = None) -> dict[str, Any]:
     """Return the context of the card's templates. The card is rendered open."""
-    context: dict[str, Any] = {"card": cards_of(request.user, [recall])[0], "form": form, "open": True}
+    context: dict[str, Any] = {"card": Card(recall, body_of(request.user, recall)), "form": form}
     if form is not None:
-        context["size"] = text_size(request.user, form.data.get("text", ""))
+        context["size"] = _size(request, recall.message, form.data.get("text", ""))
     return context
+
+
+def _size(request: HttpRequest, message: Message, text: str) -> TextSize:
+    return text_size(own_chat(request, message.chat_id), message.mes, text)

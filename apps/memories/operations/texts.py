@@ -36,9 +36,7 @@ def write_version(
     """
     versions = VersionedText.objects.for_owner(chat.owner_id).filter(kind=kind, chat=chat, character=character)
     latest = versions.order_by("-version").first()
-    versions.filter(state=VersionedText.State.CURRENT).update(
-        state=VersionedText.State.REPLACED, updated_at=timezone.now()
-    )
+    replace_current(chat, kind, character)
     return VersionedText.objects.create(
         owner_id=chat.owner_id,
         kind=kind,
@@ -52,6 +50,14 @@ def write_version(
         run_id=run_id,
         edited_by=editor,
         created_at=made_at or timezone.now(),
+    )
+
+
+def replace_current(chat: Chat, kind: str, character: Character | None = None) -> None:
+    """Leave a text without a current version. The caller holds the chat's lock."""
+    versions = VersionedText.objects.for_owner(chat.owner_id).filter(kind=kind, chat=chat, character=character)
+    versions.filter(state=VersionedText.State.CURRENT).update(
+        state=VersionedText.State.REPLACED, updated_at=timezone.now()
     )
 
 

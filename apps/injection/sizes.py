@@ -1,0 +1,39 @@
+"""How many tokens an edited recall has, and whether a prompt has room for it."""
+
+from dataclasses import dataclass
+from math import floor
+
+from apps.chats.models import Chat
+from apps.injection.prompts.placement import budgets_in_mode
+from apps.injection.settings.stores import plan_for, settings_of
+from apps.injection.slots.allocation import CONTEXT_SHARE
+from apps.injection.slots.definitions import RECALLED
+from apps.injection.slots.turn_class import classify
+from apps.llm.backends import backend_for
+
+
+@dataclass(frozen=True)
+class TextSize:
+    """The tokens of a text, the budget of a recall, and the most that a prompt has room for."""
+
+    tokens: int
+    budget: int
+    room: int
+
+    @property
+    def fits(self) -> bool:
+        return self.tokens <= self.room
+
+    @property
+    def within_budget(self) -> bool:
+        return self.tokens <= self.budget
+
+
+def text_size(chat: Chat, turn: str, text: str) -> TextSize:
+    """Return the size of an edited recall of a turn, for the owner's model. Half of the context is for memory."""
+    context_tokens = backend_for(chat.owner_id).context_tokens
+    settings = settings_of(chat)
+    plan = plan_for(chat, chat.character, classify(turn), settings, context_tokens)
+    budgets = budgets_in_mode(plan.budgets_for({}), settings)
+    budget = sum(budgets[slot.name] for slot in RECALLED if plan.slots[slot.name].enabled)
+    return TextSize(plan.count(text), budget, floor(context_tokens * CONTEXT_SHARE))

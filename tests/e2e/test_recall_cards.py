@@ -1,0 +1,167 @@
+"""The life of a recall card in a real browser: shown, opened, edited, deleted and undone, run again and compared."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Locator, Page, expect
+
+from apps.accounts.models import User
+from apps.chats.models import Chat
+from apps.injection.models import Recall
+from apps.injection.operations import recall_turn
+from apps.llm.embeddings import get_embedder
+from apps.memories.models import Entity, Memory
+from tests.factories import make_character, make_chat, make_memory
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+TOLD = [
+    "Whoever holds the silver key may not enter the mill.",
+    "Three thieves looked for the silver key last winter.",
+    "The silver key opens the chest in the cellar.",
+    "A smith copied the silver key for the mayor.",
+    "The silver key was paid for with two horses.",
+    "Rain washed the mud off the silver key.",
+]
+PASSWORD = "alice-password"
+
+
+@pytest.fixture
+def alice(transactional_db) -> User:
+    return User.objects.create_user("alice@example.com", PASSWORD, welcomed_at=timezone.now())
+
+
+@pytest.fixture
+def chat(alice: User) -> Chat:
+    """Return a chat of 300 messages that ends with a question about the key, with a recall for it."""
+    texts = [f"We walk on for mile {number}." for number in range(300)]
+    return make_chat(alice, *texts, "Where is the silver key?", character=make_character(alice))
+
+
+@pytest.fixture
+def names(alice: User, chat: Chat) -> list[Entity]:
+    labels = ["Mira", "Silver key", "Blue stone", "Well", "Uncle"]
+    return [Entity.objects.create(owner_id=alice.pk, character=chat.character, name=name) for name in labels]
+
+
+@pytest.fixture
+def memories(chat: Chat, names: list[Entity]) -> list[Memory]:
+    first = remember(chat, "Mira hid the silver key under the blue stone.")
+    first.entities.add(*names[:3])
+    second = remember(chat, "The silver key lies beside the well of her uncle.")
+    second.entities.add(names[1], *names[3:])
+    return [first, second]
+
+
+@pytest.fixture
+def signed_in(page: Page, alice: User) -> Page:
+    """Return a page on which a script's error, or what the content policy refuses, fails the test."""
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda message: complaints.append(message.text) if "Content Security" in message.text else None)
+    page.goto("/accounts/login/")
+    page.get_by_label("Email").fill(alice.email)
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_label("Password", exact=True).press("Enter")
+    page.wait_for_url("/")
+    yield page
+    assert complaints == []
+
+
+def remember(chat: Chat, text: str) -> Memory:
+    embedder = get_embedder()
+    return make_memory(chat, text, embedding=embedder.embed([text])[0], embedding_model=embedder.model)
+
+
+def open_card(page: Page, chat: Chat) -> Locator:
+    page.goto(f"/chats/{chat.pk}/")
+    page.locator(".recall-summary").last.click()
+    expect(page.locator(".recall").last.get_by_text("Text in the prompt")).to_be_visible()
+    return page.locator(".recall").last
+
+
+def test_the_life_of_a_card(signed_in: Page, chat: Chat, memories: list[Memory], alice: User):
+    page = signed_in
+    recall_turn(chat, chat.messages.with_swipes().last())
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
+    page.goto(f"/chats/{chat.pk}/")
+    expect(page.locator(".recall-summary").last).to_contain_text("Recalled")
+    page.wait_for_load_state("networkidle")
+    assert not [url for url in requested if "/recall/" in url]
+    card = open_card(page, chat)
+    expect(card).to_contain_text("Mira hid the silver key")
+
+    card.get_by_role("link", name="Edit, re-run or delete").click()
+    card.get_by_label("Text in the prompt").fill("word " * 3000)
+    expect(card.get_by_role("status")).to_contain_text("used as it is")
+    card.get_by_label("Text in the prompt").fill("The key is made of glass.")
+    expect(card.get_by_role("status")).not_to_contain_text("used as it is")
+    card.get_by_role("button", name="Save").click()
+    expect(card.get_by_text("edited", exact=True)).to_be_visible()
+
+    card.get_by_role("link", name="Edit, re-run or delete").click()
+    card.get_by_role("button", name="Delete").click()
+    expect(card).to_contain_text("Recall deleted.")
+    card.get_by_role("button", name="Undo").click()
+    expect(card.get_by_text("edited", exact=True)).to_be_visible()
+    assert Recall.objects.for_owner(alice).get(message__index=300).text == "The key is made of glass."
+
+    remember(chat, "The silver key has a crack.")
+    card.get_by_role("link", name="Edit, re-run or delete").click()
+    card.get_by_role("button", name="Re-run").click()
+    compared = card.get_by_label("What the re-run changed")
+    expect(compared).to_contain_text("1 came, 0 went")
+    expect(compared.locator("ins")).to_contain_text("The silver key has a crack.")
+    compared.get_by_role("button", name="Back to the former recall").click()
+    expect(card.get_by_text("edited", exact=True)).to_be_visible()
+    assert Recall.objects.for_owner(alice).get(message__index=300).text == "The key is made of glass."
+
+
+def test_the_names_of_a_card_are_told_on_click_and_by_keyboard(signed_in: Page, chat: Chat, memories: list[Memory]):
+    recall_turn(chat, chat.messages.with_swipes().last())
+    page = signed_in
+    card = open_card(page, chat)
+    card.get_by_text("5 names in these memories").click()
+    details = card.locator(".recall-name:visible")
+    expect(details).to_have_count(0)
+    card.get_by_role("link", name=re.compile("^Mira, in 1 memory")).click()
+    expect(details).to_contain_text("Mira hid the silver key")
+    card.get_by_role("link", name=re.compile("^Uncle, in 1 memory")).focus()
+    page.keyboard.press("Enter")
+    expect(details).to_have_count(1)
+    expect(details).to_contain_text("beside the well of her uncle")
+    details.get_by_role("link", name="show the memory").click()
+    expect(page.get_by_role("main")).to_contain_text("beside the well of her uncle")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_card_with_many_names_fits_the_window(
+    signed_in: Page, chat: Chat, names: list[Entity], memories: list[Memory], theme: str, width: int, tmp_path: Path
+):
+    page = signed_in
+    page.emulate_media(color_scheme=theme)
+    page.set_viewport_size({"width": width, "height": 844})
+    recall_turn(chat, chat.messages.with_swipes().last())
+    card = open_card(page, chat)
+    card.get_by_text("5 names in these memories").click()
+    card.screenshot(path=tmp_path / f"card-5-{width}-{theme}.png")
+    people = ["Ada", "Bertrand", "Cosima of the Marches", "Dov", "Emmeline", "Fenn"]
+    told = [*memories, *(remember(chat, text) for text in TOLD)]
+    for number in range(55):
+        name = f"{people[number % 6]} {number}"
+        entity = Entity.objects.create(owner_id=chat.owner_id, character=chat.character, name=name, kind="character")
+        told[number % len(told)].entities.add(entity, names[1])
+    recall_turn(chat, chat.messages.with_swipes().last())
+    card = open_card(page, chat)
+    card.get_by_text("60 names in these memories").click()
+    card.screenshot(path=tmp_path / f"card-60-{width}-{theme}.png")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    remember(chat, "The silver key has a crack.")
+    card.get_by_role("link", name="Edit, re-run or delete").click()
+    card.get_by_role("button", name="Re-run").click()
+    expect(card.get_by_label("What the re-run changed")).to_be_visible()
+    card.screenshot(path=tmp_path / f"compared-{width}-{theme}.png")
