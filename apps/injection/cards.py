@@ -28,7 +28,7 @@ class Card:
     @property
     def outdated(self) -> bool:
         """Return whether the turn's text has changed since the recall was made."""
-        return self.recall.turn_hash != text_hash(self.recall.message.mes)
+        return self.recall.turn_hash != text_hash(self.recall.sent_message.mes)
 
     @property
     def always_included(self) -> int:

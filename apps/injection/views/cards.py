@@ -154,7 +154,7 @@ def _context(request: HttpRequest, recall: Recall, form: RecallForm | None = Non
     """Return the context of the card's templates. The card is rendered open."""
     context: dict[str, Any] = {"card": Card(recall, body_of(request.user, recall)), "form": form}
     if form is not None:
-        context["size"] = _size(request, recall.message, form.data.get("text", ""))
+        context["size"] = _size(request, recall.sent_message, form.data.get("text", ""))
     return context
 
 
