@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 
 import pytest
 
@@ -10,6 +11,7 @@ from apps.replies.models import Generation
 from apps.replies.tasks import run_generation
 from tests.factories import UserFactory
 from tests.injection.conftest import client_of
+from tests.llm.scripted_server import Reply
 
 
 def post(api, chat, status=202, **body):
@@ -91,3 +93,26 @@ def test_nobody_else_follows_or_stops_a_reply(chat):
     for url in ("", "events/"):
         assert stranger.get(f"/api/v1/generations/{generation.pk}/{url}").status_code == 404
     assert stranger.post(f"/api/v1/generations/{generation.pk}/stop/").status_code == 404
+
+
+@pytest.mark.worker
+@pytest.mark.django_db(transaction=True)
+def test_a_reply_that_is_stopped_in_mid_stream_keeps_its_text_marked_as_partial(
+    start_celery_worker, connect, server, chat, api
+):
+    connect(stream=True)
+    server.reply_with(Reply("It is here, below the stone. " * 20, pace=0.5, stream=True))
+    start_celery_worker("replies")
+    url = f"/api/v1/generations/{post(api, chat)['generation']['id']}/"
+    deadline = time.monotonic() + 60
+    while not (read := api.get(url).json())["message"]:
+        assert time.monotonic() < deadline, read
+        time.sleep(0.1)
+    stopped = api.post(f"{url}stop/").json()
+    assert (stopped["state"], stopped["error"]) == ("stopped", "")
+    time.sleep(2)  # longer than the worker takes to notice
+    last = chat.messages.order_by("-index").first()
+    assert last.mes.startswith("It is here")
+    assert len(last.mes) < 20 * 29
+    assert last.extra["partial"] is True
+    assert api.get(url).json()["text"] == last.mes
