@@ -74,7 +74,8 @@ def test_edit_rerun_delete_and_undo(alice, turn, site, url):
     row = Recall.objects.for_owner(alice).get(message=turn)
     assert (row.text, row.edited) == ("The key is made of glass.", True)
     gone = post(site, f"{url}delete/").content.decode()
-    assert not Recall.objects.for_owner(alice).filter(message=turn).exists()
+    row.refresh_from_db()
+    assert (row.deleted, row.text, row.memories) == (True, "", [])
     values = re.search(r'name="values" value="([^"]+)"', gone)[1]
     token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', gone)[1]
     back = site.post(f"{url}restore/", {"values": values, "csrfmiddlewaretoken": token}, **HTMX)
