@@ -15,6 +15,7 @@ from apps.common import jobs
 from apps.common.problems import Conflict, Missing
 from apps.common.scoping import Owner, system_scope
 from apps.extraction import pipeline, runs
+from apps.extraction.checks import check_is_due
 from apps.extraction.invalidation import inherit_from_parent, invalidate_chat
 from apps.extraction.jobs import embedding_jobs, index_jobs, model_tests
 from apps.extraction.models import EmbeddingJob, ExtractionRun, IndexJob, ModelTest
@@ -65,10 +66,16 @@ def invalidate_if_exists(chat: Chat) -> None:
 
 
 def extract_if_due(chat: Chat, *, since: int = 0) -> bool:
-    """Start a run if one is due, looking at messages from index ``since`` on. Return whether one is due."""
+    """Start a run if one is due, looking at messages from index ``since`` on. Return whether one is due.
+
+    If none is, but a new reply is to be checked, the run does that alone.
+    """
     due = runs.is_due(chat, since=since)
     if due:
         request_run(chat.owner_id, chat)
+    elif check_is_due(chat):
+        request_run(chat.owner_id, chat, tiers=["continuity"])
+        return True
     return due
 
 

@@ -74,6 +74,7 @@ function showOpenedCards() {
   }, true);
   scroller.addEventListener("htmx:afterSettle", ({ target }) => {
     if (target.matches(".recall-body")) target.closest(".recall").scrollIntoView({ block: "nearest" });
+    if (target.matches(".repair")) target.scrollIntoView({ block: "nearest" });
   });
 }
 

@@ -9,11 +9,13 @@ from playwright.sync_api import Locator, Page, expect
 
 from apps.accounts.models import User
 from apps.chats.models import Chat
+from apps.chats.operations import append_messages
 from apps.injection.models import Recall
 from apps.injection.operations import recall_turn
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Entity, Memory
-from tests.factories import make_character, make_chat, make_memory
+from apps.memories.operations.texts import write_version
+from tests.factories import make_character, make_chat, make_memory, parsed
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -165,3 +167,32 @@ def test_a_card_with_many_names_fits_the_window(
     card.get_by_role("button", name="Re-run").click()
     expect(card.get_by_label("What the re-run changed")).to_be_visible()
     card.screenshot(path=tmp_path / f"compared-{width}-{theme}.png")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_repair_note_comes_goes_with_a_cancel_and_with_the_next_reply(
+    signed_in: Page, chat: Chat, theme: str, width: int, tmp_path: Path
+):
+    page = signed_in
+    page.emulate_media(color_scheme=theme)
+    page.set_viewport_size({"width": width, "height": 844})
+    reply = append_messages(chat.owner, chat.pk, [parsed("Mira, who is dead, waves.")]).messages[0]
+    page.goto(f"/chats/{chat.pk}/")
+    note = page.get_by_role("region", name="Repair note")
+    expect(page.locator(".repair")).to_have_count(1)
+    expect(note).to_have_count(0)
+    write_version(chat, "repair", text="Let it turn out to be her twin.", last=reply)
+    page.evaluate("htmx.trigger(document.body, 'remembered')")  # as the end of a run does
+    expect(note).to_contain_text("her twin")
+    expect(note).to_be_in_viewport(ratio=1)
+    page.screenshot(path=tmp_path / f"repair-{width}-{theme}.png")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    note.get_by_role("link", name="Don’t say it").click()
+    expect(note).to_have_count(0)
+    write_version(chat, "repair", text="It was her sister.", last=reply)
+    page.reload()
+    expect(note).to_contain_text("her sister")
+    append_messages(chat.owner, chat.pk, [parsed("Who?", is_user=True), parsed("Her sister.")])
+    expect(page.locator("#turn-303")).to_contain_text("Her sister.")
+    expect(note).to_have_count(0)

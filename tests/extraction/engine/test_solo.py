@@ -91,7 +91,7 @@ def test_the_summary_is_extended_and_what_is_current_is_never_cut(
 
 def test_a_run_comes_every_few_messages_and_leaves_the_newest_reply(owner: User, server: ScriptedServer) -> None:
     chat = tell(owner)
-    tune(chat, extract_every=3)
+    tune(chat, extract_every=3, continuity=False)  # which runs after every reply
     seen: list[int] = []
     for number in range(9):
         append(chat, f"FACT(2): Mira owns boat number {number + 10}.", is_user=number % 2 == 0)

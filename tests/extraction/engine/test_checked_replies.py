@@ -1,0 +1,81 @@
+"""In profile B every reply is compared with what is known, and a note for the next prompt repairs contradictions."""
+
+from typing import Any
+
+import pytest
+
+from apps.accounts.models import User
+from apps.chats.models import Chat
+from apps.extraction.models import ExtractionRun
+from apps.extraction.settings.operations import change_settings
+from apps.memories.models import VersionedText
+from apps.memories.queries.texts import current_version
+from tests.extraction.engine.story import append, edit, read, settle, swipe, tell
+
+CHECK, NOTE = VersionedText.Kind.CONTINUITY, VersionedText.Kind.REPAIR
+
+
+@pytest.fixture
+def chat(owner: User) -> Chat:
+    """Return a chat of which everything is read, in profile B with repair notes; runs are due after 50 messages."""
+    chat = tell(owner, "FACT(2): Tom sells boats.", "I see.", "Good.")
+    read(chat)
+    profile_b = {"profile": "B", "continuity_repair": True, "extract_every": 50}
+    change_settings(owner, profile_b, chat=chat)
+    settle(chat)
+    return chat
+
+
+def runs_of(found: list[ExtractionRun]) -> list[list[str]]:
+    return [run.tiers for run in found]
+
+
+def test_every_reply_is_checked_when_no_run_is_due_and_once(chat: Chat) -> None:
+    for text in ("He waves.", "He sits."):
+        append(chat, text)
+        assert runs_of(settle(chat)) == [["continuity"]]
+        assert settle(chat) == []
+    append(chat, "Hm.", is_user=True)
+    assert settle(chat) == []
+
+
+def test_a_contradiction_leaves_a_note_and_the_next_checked_reply_has_none(chat: Chat) -> None:
+    append(chat, "WRONG: Tom sells horses.")
+    settle(chat)
+    note = current_version(chat, NOTE)
+    assert note is not None
+    assert note.text == "Let it turn out that it was a mistake."
+    append(chat, "He waves.")
+    settle(chat)
+    assert current_version(chat, NOTE) is None
+
+
+def test_another_version_of_a_reply_and_an_edited_one_are_checked_again(chat: Chat) -> None:
+    append(chat, "WRONG: Tom sells horses.")
+    settle(chat)
+    swipe(chat, 3, "He waves.")
+    assert runs_of(settle(chat)) == [["continuity"]]
+    assert current_version(chat, NOTE) is None
+    edit(chat, 3, "WRONG: Tom sells goats.")
+    assert runs_of(settle(chat)) == [["continuity"]]
+    assert current_version(chat, NOTE) is not None
+
+
+@pytest.mark.parametrize("data", [{"extra": {"partial": True}}, {"extra": {"loci": {"leave_out": True}}}])
+def test_a_reply_that_is_incomplete_or_left_out_is_not_checked(chat: Chat, data: dict[str, Any]) -> None:
+    append(chat, "WRONG: Tom sells hor", **data)
+    assert settle(chat) == []
+
+
+def test_profile_a_checks_nothing_by_itself(chat: Chat) -> None:
+    change_settings(chat.owner_id, {"profile": "A"}, chat=chat)
+    append(chat, "WRONG: Tom sells horses.")
+    assert settle(chat) == []
+
+
+def test_without_facts_a_reply_is_not_asked_about_again_and_again(owner: User) -> None:
+    chat = tell(owner)
+    change_settings(owner, {"profile": "B", "extract_every": 50}, chat=chat)
+    append(chat, "He waves.")
+    settle(chat)
+    assert settle(chat) == []
