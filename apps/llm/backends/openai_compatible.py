@@ -153,7 +153,9 @@ def _sdk(client: httpx2.Client, base: str) -> Iterator["OpenAI"]:
     from openai import APIConnectionError, OpenAI
 
     try:
-        yield OpenAI(api_key="set by the client", base_url=base, http_client=client, max_retries=0)
+        # The SDK takes a time limit of exactly 5 seconds for one that nobody set, and would wait for 10 minutes.
+        limit = client.timeout
+        yield OpenAI(api_key="set by the client", base_url=base, http_client=client, timeout=limit, max_retries=0)
     except APIConnectionError as error:  # the SDK's wrapper around an exception of the HTTP client
         raise error.__cause__ or error from None
 
