@@ -1,6 +1,5 @@
 """What every test may use: the embedded Postgres, a real Celery worker, a browser."""
 
-import asyncio
 import contextlib
 import os
 import shutil
@@ -211,17 +210,6 @@ def wait_for_idle_database() -> None:
 
 
 # A real browser
-
-
-@pytest.fixture(autouse=True)
-def outside_the_browsers_loop(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Hide Playwright's event loop, which runs from its first test to the last, from tests without a browser."""
-    loop = None if "browser" in request.fixturenames else asyncio._get_running_loop()
-    if loop:
-        asyncio._set_running_loop(None)
-    yield
-    if loop:
-        asyncio._set_running_loop(loop)
 
 
 @pytest.fixture(scope="session")

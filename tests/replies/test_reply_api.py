@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -81,7 +82,8 @@ def test_a_stream_follows_the_text_to_its_end(monkeypatch):
                 await rows.aupdate(text="It is", state="failed", error="Gone.")
         return received
 
-    received = asyncio.run(follow())
+    with ThreadPoolExecutor(1) as executor:  # in this thread the loop of a browser may be running
+        received = executor.submit(lambda: asyncio.run(follow())).result()
     assert b'"text":"It"' in received[1]
     assert b'"text":" is"' in received[2]
     assert b"event: error" in received[2]
