@@ -4,9 +4,9 @@ import asyncio
 import datetime as dt
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -31,6 +31,7 @@ from apps.llm.generation import (
 )
 from apps.llm.models import BrowserCall, Connection, Usage
 from apps.llm.operations import create_connection, delete_connection, set_daily_limit, update_connection, use_for
+from tests.coroutines import in_thread
 from tests.factories import UserFactory
 from tests.injection.conftest import client_of
 from tests.llm.test_calls import Cancelled
@@ -39,7 +40,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 REQUEST = GenerationRequest("greet", [{"role": "user", "content": "Say hello."}], max_tokens=50, stop=["END"])
 PAGE, OTHER_PAGE = uuid4(), uuid4()
 State = BrowserCall.State
-T = TypeVar("T")
 
 
 @pytest.fixture(autouse=True)
@@ -488,12 +488,6 @@ def test_the_stream_of_a_server_that_cannot_hold_it_open(alice, api, connection)
 
 
 # Streams
-
-
-def in_thread(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run a coroutine in a thread of its own: browser tests leave a loop running in this one."""
-    with ThreadPoolExecutor(max_workers=1) as executor:
-        return executor.submit(lambda: asyncio.run(work())).result(60)
 
 
 def test_a_stream_marks_the_page_as_open_and_tells_of_a_call_once_a_beat(alice, connection, monkeypatch):

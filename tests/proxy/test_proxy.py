@@ -1,6 +1,5 @@
 """The proxy as OpenAI's SDK and other clients see it, over HTTP, with a scripted model server behind it."""
 
-import asyncio
 import shutil
 import subprocess
 import threading
@@ -20,6 +19,7 @@ from apps.injection.models import Recall
 from apps.llm.models import Connection, Usage
 from apps.llm.operations import delete_connection, set_daily_limit
 from tests.conftest import WebServer
+from tests.coroutines import in_thread
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 from tests.llm.scripted_server import Reply, ScriptedServer, document
 from tests.proxy.conftest import KEY, texts_of
@@ -100,8 +100,7 @@ def test_the_async_sdk_streams(client: OpenAI, secret: str, web_server: WebServe
         stream = await sdk.chat.completions.create(model="x", messages=[{"role": "user", "content": "Go"}], stream=True)
         return "".join([choice.delta.content or "" async for chunk in stream for choice in chunk.choices])
 
-    with asyncio.Runner() as runner:
-        assert runner.run(collect()) == "Hello."
+    assert in_thread(collect) == "Hello."
 
 
 def test_memory_of_an_earlier_conversation_reaches_the_model(ask: Ask, alice: User, upstream: ScriptedServer) -> None:

@@ -1,15 +1,14 @@
 """The API of replies: request, read, follow, stop."""
 
-import asyncio
 import json
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from apps.replies import streams
 from apps.replies.models import Generation
 from apps.replies.tasks import run_generation
+from tests.coroutines import in_thread
 from tests.factories import UserFactory
 from tests.injection.conftest import client_of
 from tests.llm.scripted_server import Reply
@@ -82,8 +81,7 @@ def test_a_stream_follows_the_text_to_its_end(monkeypatch):
                 await rows.aupdate(text="It is", state="failed", error="Gone.")
         return received
 
-    with ThreadPoolExecutor(1) as executor:  # in this thread the loop of a browser may be running
-        received = executor.submit(lambda: asyncio.run(follow())).result()
+    received = in_thread(follow)
     assert b'"text":"It"' in received[1]
     assert b'"text":" is"' in received[2]
     assert b"event: error" in received[2]
