@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Q
+
 from apps.chats.models import Message
 from apps.common.problems import Missing
 from apps.common.scoping import Owner
@@ -69,5 +71,5 @@ def entities_by_memory(owner: Owner, recalls: Iterable[Recall]) -> dict[str, lis
 
 def awaits_recall(turn: Message) -> bool:
     """Return True if no user message follows this one in its chat, and its recall was neither made nor deleted."""
-    later = Message.objects.for_owner(turn.owner_id).filter(chat_id=turn.chat_id, index__gt=turn.index, is_user=True)
-    return not later.exists() and not Recall.objects.for_owner(turn.owner_id).filter(message=turn).exists()
+    later = Q(index__gt=turn.index, is_user=True) | Q(pk=turn.pk, recall__isnull=False)
+    return not Message.objects.for_owner(turn.owner_id).filter(later, chat_id=turn.chat_id).exists()

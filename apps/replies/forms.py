@@ -31,8 +31,8 @@ class ReplyForm(forms.Form):
 
     def __init__(self, *args: Any, chat: Chat, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        characters = Character.objects.for_owner(chat.owner_id).filter(participations__chat=chat)
-        self.fields["character"].queryset = characters.distinct()  # type: ignore[attr-defined]
+        characters = Character.objects.for_owner(chat.owner_id).filter(pk__in=chat.participants.values("character"))
+        self.fields["character"].queryset = characters  # type: ignore[attr-defined]
 
 
 class StopsField(forms.CharField):

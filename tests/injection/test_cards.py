@@ -88,7 +88,7 @@ def test_the_body_of_a_card_costs_as_many_queries_for_any_number_of_memories(
     recall_turn(chat, turn)
     for number in range(20):
         remember(f"Guest {number} sings {'la ' * number}.", **SESSION)
-    recall = recall_turn(chat, turn, overwrite_edit=True)
+    recall = recall_turn(chat, turn, overwrite=True)
     with django_assert_num_queries(2):  # none for source messages: these memories have none
         assert len(body_of(alice, recall).always_included) > 5
 

@@ -3,13 +3,13 @@
 import pytest
 from django.urls import reverse
 
-from apps.chats.operations import Patch, append_messages, patch_messages
+from apps.chats.operations import Patch, add_participant, append_messages, patch_messages
 from apps.common.scoping import system_scope
 from apps.replies.models import Generation
 from apps.replies.operations import UNCHECKED, request_generation
 from apps.replies.tasks import run_generation
 from tests.conftest import site  # noqa: F401
-from tests.factories import parsed
+from tests.factories import make_character, parsed
 from tests.llm.scripted_server import Reply
 
 HTMX = {"HX-Request": "true"}
@@ -174,3 +174,14 @@ def test_a_card_that_does_not_fit_is_told(site, chat, connect):  # noqa: F811
     chat.character.description = "A long story. " * 2000
     chat.character.save()
     assert "The card and the reply take" in site.get(reverse("replies:prompt", args=[chat.pk])).content.decode()
+
+
+def test_in_a_group_a_member_is_asked_and_nobody_else(site, alice, chat, connect):  # noqa: F811
+    connect()
+    salt, stranger = make_character(alice, name="Salt"), make_character(alice, name="Wren")
+    add_participant(alice, chat.pk, name="Mira", character=chat.character)
+    add_participant(alice, chat.pk, name="Salt", character=salt)
+    url = reverse("replies:panel", args=[chat.pk])
+    assert site.post(url, {"mode": "reply", "character": stranger.pk}).status_code == 400
+    assert site.post(url, {"mode": "reply", "character": salt.pk}).status_code == 302
+    assert Generation.objects.for_owner(alice).get().speaker == "Salt"
