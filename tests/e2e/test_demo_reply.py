@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
-from pytest_django.fixtures import SettingsWrapper
 
 from apps.accounts.operations import ensure_user
 from apps.chats.models import Chat
@@ -23,7 +22,7 @@ def test_a_first_reply_takes_three_clicks(
     browser: Browser,
     web_server: WebServer,
     start_celery_worker: Callable[..., Any],
-    settings: SettingsWrapper,
+    settings: Any,
 ) -> None:
     with ScriptedServer(Reply(ANSWER, pace=0.1)) as server:
         settings.DEMO_MODEL_URL, settings.DEMO_MODEL = f"{server.url}/v1", "scripted-small"

@@ -58,7 +58,7 @@ def active_memories(
     an id in ``required``.
     """
     similarity = _similarity_expression(turn.owner_id, turn.text)
-    current = _is_current(turn)
+    current = is_current(turn)
     return {tier: _active_memories_of_tier(turn, tier, character, required, similarity, current) for tier in tiers}
 
 
@@ -118,7 +118,7 @@ def _always_included(rows: Any, turn: UserTurn, tier: str) -> Any:
     return rows.order_by("-priority", "-pk").values_list("pk", flat=True)[: min(cap, MAX_MEMORIES)]
 
 
-def _is_current(turn: UserTurn) -> Q:
+def is_current(turn: UserTurn) -> Q:
     """Return the condition of memories that are not about a scene which has ended."""
     in_scene = Q(valid_from=None) | Q(begins_here__gt=last_scene_end(turn.chat, turn.index))
     return ~Q(expiration=Memory.Expiration.SCENE) | in_scene

@@ -1,8 +1,10 @@
 """The text of a stored recall, without what must not be told any more."""
 
+from django.db.models import Q
+
 from apps.chats.models import Character, Message
 from apps.injection.models import Recall
-from apps.injection.retrieval.active import memories_of_tier
+from apps.injection.retrieval.active import is_current, memories_of_tier
 from apps.injection.retrieval.related import MESSAGES_TIER
 from apps.injection.slots.blocks import one_line, without_lines
 from apps.injection.slots.definitions import LONG_TERM, SESSION
@@ -13,8 +15,8 @@ from apps.memories.witnesses import participant_of, participants_of, witnesses
 def current_text(turn: UserTurn, character: Character | None, recall: Recall) -> str:
     """Return the text of a stored recall for a prompt of ``character``.
 
-    Leave out entries that were hidden, retired, edited or deleted since, or that the character did not witness. A text
-    that a person edited stays as it is.
+    Leave out entries that were hidden, retired, edited or deleted since, that the character did not witness, and those
+    of a scene that has ended unless the turn's text found them. A text that a person edited stays as it is.
     """
     if recall.edited:
         return recall.text
@@ -33,8 +35,10 @@ def _current_memories(turn: UserTurn, character: Character | None, recall: Recal
     """Return the texts of the recalled memories that may still be told, by id."""
     texts: dict[str, str] = {}
     for tier in (LONG_TERM.name, SESSION.name):
-        ids = [item["id"] for item in recall.memories if item["tier"] == tier]
-        rows = memories_of_tier(turn, tier, character).known_at(turn.chat, turn.index - 1).filter(pk__in=ids)
+        items = [item for item in recall.memories if item["tier"] == tier]
+        found = [item["id"] for item in items if item["triggered"]]
+        rows = memories_of_tier(turn, tier, character).known_at(turn.chat, turn.index - 1)
+        rows = rows.filter(Q(pk__in=found) | is_current(turn), pk__in=[item["id"] for item in items])
         texts |= {str(pk): one_line(text) for pk, text in rows.values_list("pk", "text")}
     return texts
 
