@@ -364,7 +364,7 @@ def test_what_a_message_says_is_no_part_of_the_page(alice, site):
 
 def test_a_page_costs_the_same_with_more_messages(chat, long_chat, site, django_assert_max_num_queries):
     for wanted in (chat, long_chat):
-        with django_assert_max_num_queries(10):
+        with django_assert_max_num_queries(13):
             site.get(f"/chats/{wanted.pk}/")
 
 
