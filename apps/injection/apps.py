@@ -11,9 +11,9 @@ class InjectionConfig(AppConfig):
         from apps.chats.pages.plugins import Sample, panels, samples
         from apps.chats.signals import characters_merged, chat_branched, chat_changed, chat_committed
         from apps.injection.branches import copy_recalls
-        from apps.injection.cards import recall_panel
+        from apps.injection.cards.panel import recall_panel
         from apps.injection.operations import adopt_recall, recall_appended_turn, restore_recalls, save_recalls
-        from apps.injection.repair_panel import repair_panel
+        from apps.injection.repair.panel import repair_panel
         from apps.injection.settings.stores import on_characters_merged
 
         attachments.register(Attachment("recalls", save_recalls, restore_recalls))

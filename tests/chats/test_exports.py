@@ -5,7 +5,6 @@ import json
 from typing import Any
 
 import pytest
-from asgiref.sync import async_to_sync
 from django.contrib.auth import get_user_model
 from django.test import AsyncClient
 from hypothesis import given, settings
@@ -22,6 +21,7 @@ from apps.chats.queries import MAX_WINDOW
 from apps.chats.transfer.exports import export_filename, export_jsonl
 from apps.chats.transfer.imports import import_chats
 from tests.chats.test_sillytavern import HEADER, PLAIN, SWIPED, message_lines, text
+from tests.coroutines import in_thread
 
 pytestmark = pytest.mark.django_db
 NAMELESS = {"user_name": "unused", "character_name": "unused"}
@@ -139,6 +139,7 @@ class TestApi:
         api.force_authenticate(charlie)
         assert api.get(f"/api/v1/chats/{chat.pk}/export/").status_code == 404
 
+    @pytest.mark.django_db(transaction=True)  # read by a thread of its own
     def test_it_streams_under_asgi(self, alice: Any) -> None:
         chat = take_in(alice, HEADER, PLAIN)
 
@@ -149,4 +150,4 @@ class TestApi:
             assert reply.is_async
             return b"".join([chunk async for chunk in reply.streaming_content])
 
-        assert async_to_sync(download)() == b"".join(export_jsonl(chat))
+        assert in_thread(download) == b"".join(export_jsonl(chat))

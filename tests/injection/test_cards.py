@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 
 from apps.chats.models import Message
-from apps.injection.card_bodies import body_of
-from apps.injection.cards import recall_panel
+from apps.injection.cards.bodies import body_of
+from apps.injection.cards.panel import recall_panel
 from apps.injection.models import Recall
 from apps.injection.operations import MAX_LEFT_OUT, recall_turn
 from apps.memories.models import Entity, MemorySource

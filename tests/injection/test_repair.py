@@ -9,7 +9,7 @@ from apps.chats.formats.parsed import ParsedSwipe
 from apps.chats.locking import Guard
 from apps.chats.models import Message
 from apps.chats.operations import Patch, append_messages, patch_messages
-from apps.injection.repair import pending_note
+from apps.injection.repair.notes import pending_note
 from apps.memories.models import VersionedText
 from apps.memories.operations.texts import write_version
 from tests.factories import parsed

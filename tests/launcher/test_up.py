@@ -65,6 +65,17 @@ class Installation:
         """Return the installation's processes: services have it in their environment, Postgres in its arguments."""
         return [process for process in psutil.process_iter() if self.owns(process)]
 
+    def services(self) -> list[psutil.Process]:
+        """Return what runs besides Postgres."""
+        return [process for process in self.processes() if "config" in " ".join(self.arguments(process))]
+
+    @staticmethod
+    def arguments(process: psutil.Process) -> list[str]:
+        """Return a process's command line, or nothing where it has ended since it was listed."""
+        with contextlib.suppress(psutil.Error):
+            return process.cmdline()
+        return []
+
     def owns(self, process: psutil.Process) -> bool:
         home = str(self.folder / "home")
         with contextlib.suppress(psutil.Error):
@@ -88,7 +99,8 @@ def installation() -> Iterator[Installation]:
     installation = Installation(folder, port)
     yield installation
     for process in installation.processes():
-        process.kill()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -99,7 +111,7 @@ def test_it_gets_ready_restarts_services_and_stops_completely(installation: Inst
     assert installation.get("/readyz/") == 200
     assert installation.get("/accounts/login/") == 200
 
-    worker = next(p for p in installation.processes() if "worker" in p.cmdline())
+    worker = next(p for p in installation.processes() if "worker" in installation.arguments(p))
     worker.send_signal(signal.SIGKILL)
     installation.wait_for("worker was ended by SIGKILL")
     installation.wait_for("ready")
@@ -108,7 +120,7 @@ def test_it_gets_ready_restarts_services_and_stops_completely(installation: Inst
     assert installation.process is not None
     installation.process.kill()
     deadline = time.monotonic() + TIMEOUT
-    while any("config" in " ".join(process.cmdline()) for process in installation.processes()):
+    while installation.services():
         assert time.monotonic() < deadline
         time.sleep(0.1)
 

@@ -18,7 +18,7 @@ from apps.chats.models import Chat, Message
 from apps.injection.models import Recall
 from apps.llm.models import Connection, Usage
 from apps.llm.operations import delete_connection, set_daily_limit
-from tests.conftest import WebServer
+from tests.conftest import WebServer, missing
 from tests.coroutines import in_thread
 from tests.factories import UserFactory, make_character, make_chat, make_memory
 from tests.llm.scripted_server import Reply, ScriptedServer, document
@@ -305,7 +305,7 @@ def test_curl_receives_the_events_as_the_model_server_sent_them(
 ) -> None:
     curl = shutil.which("curl")
     if curl is None:
-        pytest.skip("curl is not installed.")
+        missing("curl is not installed.")
     events = b': comment\n\ndata: {"choices":[{"index":0,"delta":{"content":"Hi"}}],"odd":1.0}\n\ndata: [DONE]\n\n'
     upstream.reply_with(Reply(raw=events, content_type="text/event-stream"))
     body = '{"stream": true, "messages": [{"role": "user", "content": "Hi"}]}'

@@ -1,7 +1,7 @@
 """Entries from the story itself: recaps of finished scenes, and the note that repairs a contradiction."""
 
 from apps.chats.models import Character
-from apps.injection.repair import pending_note
+from apps.injection.repair.notes import pending_note
 from apps.injection.retrieval.entries import Entry
 from apps.injection.retrieval.witnessing import witnessed_all
 from apps.injection.slots.blocks import one_line

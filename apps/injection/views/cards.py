@@ -13,13 +13,13 @@ from django.views.decorators.http import require_POST, require_safe
 from apps.chats.models import Message
 from apps.chats.views.access import own_chat, own_message, wants_partial
 from apps.injection import operations
-from apps.injection.card_bodies import body_of
-from apps.injection.cards import Card
-from apps.injection.comparison import compare
-from apps.injection.forms import RecallForm
+from apps.injection.cards.bodies import body_of
+from apps.injection.cards.comparison import compare
+from apps.injection.cards.forms import RecallForm
+from apps.injection.cards.panel import Card
+from apps.injection.cards.sizes import TextSize, text_size
 from apps.injection.models import Recall
 from apps.injection.queries import recalls_of_messages
-from apps.injection.sizes import TextSize, text_size
 from apps.injection.turns import text_hash, turn_from_message
 
 UNDO_SALT = "injection.undo"
@@ -90,7 +90,7 @@ def size(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def rerun(request: HttpRequest, chat_id: UUID, message_id: UUID) -> HttpResponse:
-    """Make the recall anew. Return the card with what differs from the former recall, if there was one."""
+    """Run the recall again. Return the card, with the differences from the previous recall if there was one."""
     message = user_message(request, chat_id, message_id)
     former = next(iter(recalls_of_messages(request.user, [message])), None)
     operations.rerun_recall(request.user, chat_id, message_id)

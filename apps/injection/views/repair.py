@@ -10,8 +10,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from apps.chats.views.access import own_chat, wants_partial
 from apps.common.problems import Missing
-from apps.injection.repair import cancel_note, pending_note
-from apps.injection.repair_panel import render_note
+from apps.injection.repair.notes import cancel_note, pending_note
+from apps.injection.repair.panel import render_note
 
 
 @login_required

@@ -7,7 +7,7 @@ from django.template.loader import get_template
 
 from apps.chats.models import Chat, Message
 from apps.common.scoping import Owner
-from apps.injection.repair import pending_note
+from apps.injection.repair.notes import pending_note
 
 
 def repair_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.chats.models import Message
 from apps.common.scoping import Owner
-from apps.injection.card_bodies import CardBody
+from apps.injection.cards.bodies import CardBody
 from apps.injection.models import Recall
 from apps.injection.queries import awaits_recall, recalls_of_messages
 from apps.injection.turns import text_hash
