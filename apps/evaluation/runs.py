@@ -86,6 +86,6 @@ def _query_results(store: Store, chat: Chat, documents: dict[UUID, str]) -> Iter
     for query in store.queries:
         for method in METHODS:
             search_query = SearchQuery(query.text, chat=chat.pk, tiers=(MESSAGES,), preset=method)
-            _, ranked = find(chat.owner_id, search_query)
+            ranked = find(chat.owner_id, search_query).hits
             ranking = [documents[result.hit.id] for result in ranked]
             yield QueryResult(store.id, method, query.category, measure(ranking, query.gold))

@@ -3,10 +3,15 @@
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from apps.chats.models import Chat, Message
+from django.db.models import F
+
+from apps.chats.models import Chat, Message, Swipe
+from apps.extraction.settings.queries import settings_of
+from apps.extraction.settings.schema import Settings
 
 BATCH_SIZE = 200
 
@@ -27,6 +32,11 @@ class UserTurn:
     @property
     def owner_id(self) -> UUID:
         return self.chat.owner_id
+
+    @cached_property
+    def memory_settings(self) -> Settings:
+        """Return the memory settings of the chat, read once."""
+        return settings_of(self.chat)
 
 
 def text_hash(text: str) -> str:
@@ -55,10 +65,20 @@ def visible_messages(chat: Chat) -> Any:
     return Message.objects.for_owner(chat.owner_id).filter(chat=chat, is_system=False).with_swipes()
 
 
-def visible_messages_newest_first(chat: Chat) -> Iterator[Message]:
-    """Yield the visible messages newest first, read in batches."""
+class SpokenTurn(NamedTuple):
+    """What was said in a message: all that a prompt needs of it."""
+
+    name: str
+    is_user: bool
+    mes: str
+
+
+def spoken_turns_newest_first(chat: Chat) -> Iterator[SpokenTurn]:
+    """Yield the visible messages newest first, read in batches, without the rest of their rows."""
+    active = Swipe.objects.for_owner(chat.owner_id).filter(position=F("message__swipe_id"))
+    visible = active.filter(message__chat=chat, message__is_system=False).order_by("-message__index")
+    rows = visible.values_list("message__name", "message__is_user", "mes")
     end = chat.message_count
     while end > 0:
-        batch = visible_messages(chat).filter(index__lt=end, index__gte=end - BATCH_SIZE).order_by("-index")
-        yield from batch
+        yield from map(SpokenTurn._make, rows.filter(message__index__lt=end, message__index__gte=end - BATCH_SIZE))
         end -= BATCH_SIZE

@@ -45,7 +45,7 @@ class Scope:
 _NEAREST_SQL = f"""
 SELECT batch.number, nearest.id, nearest.kind, nearest.text, nearest.similarity, nearest.inactive, source.index,
        nearest.same_hash, coalesce(said.at, nearest.written_at)
-FROM unnest(%(vectors)s::vector[], %(hashes)s::text[]) WITH ORDINALITY AS batch (vector, hash, number)
+FROM unnest(%(vectors)s::halfvec[], %(hashes)s::text[]) WITH ORDINALITY AS batch (vector, hash, number)
 CROSS JOIN LATERAL (
     SELECT memory.id, kind, text, coalesce(inherited.valid_from_id, memory.valid_from_id) AS valid_from_id,
            1 - (embedding <=> batch.vector) AS similarity,

@@ -11,6 +11,7 @@ from apps.injection import operations
 from apps.injection.models import Recall
 from apps.injection.operations import ensure_recall, recall_appended_turn, recall_turn, store_recall
 from apps.injection.retrieval import service
+from apps.injection.retrieval.related import Related
 from apps.injection.retrieval.reuse import current_text
 from apps.injection.retrieval.service import retrieve
 from apps.injection.settings.stores import plan_for, settings_of
@@ -40,11 +41,10 @@ def break_embedder(monkeypatch):
         raise EmbeddingUnavailable("switched off")
 
     monkeypatch.setattr("apps.memories.search.service.embedder_for", unavailable)
-    monkeypatch.setattr("apps.injection.retrieval.active.embedder_for", unavailable)
 
 
 def find_nothing(monkeypatch):
-    monkeypatch.setattr(service, "search_related", lambda *args: ([], True))
+    monkeypatch.setattr(service, "search_related", lambda *args: Related())
     monkeypatch.setattr(service, "active_memories", lambda turn, tiers, *args: {tier: [] for tier in tiers})
 
 

@@ -8,7 +8,7 @@ from apps.common.problems import Invalid
 from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.slots.budgets import CountFunction
 from apps.injection.slots.definitions import IN_PROMPT
-from apps.injection.turns import UserTurn, visible_messages_newest_first
+from apps.injection.turns import UserTurn, spoken_turns_newest_first
 from apps.llm.tokens import count_tokens
 
 
@@ -38,7 +38,7 @@ def _newest_first(turn: UserTurn) -> Iterator[dict[str, str]]:
     chat = turn.chat
     if turn.message is None and turn.text:
         yield {"role": "user", "content": _spoken(chat, chat.user_name, turn.text)}
-    for message in visible_messages_newest_first(chat):
+    for message in spoken_turns_newest_first(chat):
         content = _spoken(chat, message.name, message.mes)
         yield {"role": "user" if message.is_user else "assistant", "content": content}
 

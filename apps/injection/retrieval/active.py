@@ -6,19 +6,28 @@ from math import ceil
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, ExpressionWrapper, F, FloatField, Prefetch, Q, Value, When, Window
-from django.db.models.functions import Coalesce, RowNumber
+from django.db.models import (
+    Case,
+    ExpressionWrapper,
+    F,
+    FloatField,
+    Prefetch,
+    Q,
+    Value,
+    When,
+    Window,
+    prefetch_related_objects,
+)
+from django.db.models.functions import Cast, Coalesce, RowNumber
 from pgvector.django import CosineDistance
 
 from apps.chats.models import Character
 from apps.extraction.parsers.triggers import trigger_words
-from apps.extraction.settings.queries import settings_of
 from apps.injection.turns import UserTurn
-from apps.llm.backends import embedder_for
-from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.models import Entity, Memory, MemorySource
 from apps.memories.queries.scenes import last_scene_end
 from apps.memories.querysets import MemoryQuerySet
+from apps.memories.search import QueryVectors
 from apps.memories.witnesses import is_witnessed_by, participant_of
 
 MAX_MEMORIES = 80  # more than fit into any budget, whatever the settings say
@@ -50,22 +59,42 @@ class ActiveMemory:
 
 
 def active_memories(
-    turn: UserTurn, tiers: Iterable[str], character: Character | None, required: Collection[UUID]
+    turn: UserTurn,
+    tiers: Iterable[str],
+    character: Character | None,
+    required: Collection[UUID],
+    vectors: QueryVectors,
 ) -> dict[str, list[ActiveMemory]]:
     """Return, by tier, memories that were active just before the turn, oldest first.
 
     These are the ones of highest priority up to the cap of the tier, those that a trigger word recalls, and those with
-    an id in ``required``.
+    an id in ``required``. ``vectors`` are those of the turn's text.
     """
-    similarity = _similarity_expression(turn.owner_id, turn.text)
-    current = is_current(turn)
-    return {tier: _active_memories_of_tier(turn, tier, character, required, similarity, current) for tier in tiers}
+    similarity, current = _similarity_expression(vectors), is_current(turn)
+    words = _triggers_in(turn, character)
+    memories = {
+        tier: _active_memories_of_tier(turn, tier, character, required, similarity, current, words) for tier in tiers
+    }
+    _prefetch([active.memory for rows in memories.values() for active in rows])
+    return memories
+
+
+def _prefetch(memories: Sequence[Memory]) -> None:
+    """Read the memories' entities and source messages, in two queries."""
+    sources = MemorySource._base_manager.filter(message__chat__deleted_at=None).select_related("message__chat")
+    entities = Prefetch("entities", queryset=Entity._base_manager.all())
+    prefetch_related_objects(memories, entities, Prefetch("sources", queryset=sources))
 
 
 def _active_memories_of_tier(
-    turn: UserTurn, tier: str, character: Character | None, required: Collection[UUID], similarity: Any, current: Q
+    turn: UserTurn,
+    tier: str,
+    character: Character | None,
+    required: Collection[UUID],
+    similarity: Any,
+    current: Q,
+    words: Sequence[str],
 ) -> list[ActiveMemory]:
-    words = _triggers_in(turn, character)
     rows = memories_of_tier(turn, tier, character).known_at(turn.chat, turn.index - 1)
     rows = rows.annotate(similarity=similarity)
     rows = rows.annotate(priority=_priority_expression(turn, tier, words))
@@ -76,16 +105,6 @@ def _active_memories_of_tier(
         *always,
         *triggered.values_list("pk", flat=True)[:MAX_TRIGGERED],
     }
-    # Entities and source messages are read in two more queries.
-    sources = MemorySource._base_manager.filter(message__chat__deleted_at=None).select_related("message__chat")
-    chosen = (
-        rows.filter(pk__in=ids)
-        .defer("embedding", "lexemes")
-        .prefetch_related(
-            Prefetch("entities", queryset=Entity._base_manager.all()),
-            Prefetch("sources", queryset=sources),
-        )
-    )
     return [
         ActiveMemory(
             memory=row,
@@ -94,7 +113,7 @@ def _active_memories_of_tier(
             triggers=[word for word in row.triggers if word in words],
             always=row.pk in always,
         )
-        for row in chosen.order_by("pk")
+        for row in rows.filter(pk__in=ids).defer("embedding", "lexemes").order_by("pk")
     ]
 
 
@@ -109,10 +128,9 @@ def _triggers_in(turn: UserTurn, character: Character | None) -> list[str]:
 
 def _always_included(rows: Any, turn: UserTurn, tier: str) -> Any:
     """Return the ids of the memories of highest priority: up to the tier's cap, and its share for each kind."""
-    settings = settings_of(turn.chat)
-    cap = settings.session_cap
+    cap = turn.memory_settings.session_cap
     if tier == Memory.Tier.LONG_TERM:
-        cap = settings.long_term_cap
+        cap = turn.memory_settings.long_term_cap
         rank = Window(RowNumber(), partition_by="kind", order_by=[F("priority").desc(), "-pk"])
         rows = rows.annotate(rank=rank).filter(Q(pinned=True) | Q(rank__lte=ceil(cap / LONG_TERM_KINDS)))
     return rows.order_by("-priority", "-pk").values_list("pk", flat=True)[: min(cap, MAX_MEMORIES)]
@@ -146,21 +164,23 @@ def memories_of_tier(turn: UserTurn, tier: str, character: Character | None) -> 
     return rows.learnt_in(turn.chat)
 
 
-def _similarity_expression(owner_id: UUID, text: str) -> Any:
-    """Return an expression for the cosine similarity to ``text``; 0 without a vector of the current model."""
-    try:
-        embedder = embedder_for(owner_id)
-        vector = embedder.embed([text])[0]
-    except EmbeddingUnavailable:
+def _similarity_expression(vectors: QueryVectors) -> Any:
+    """Return an expression for the cosine similarity to the whole text; 0 without a vector of the same model."""
+    if not vectors.rows:
         return Value(0.0, output_field=FloatField())
-    cosine = ExpressionWrapper(1.0 - CosineDistance("embedding", vector), output_field=FloatField())
-    return Case(When(embedding_model=embedder.model, embedding__isnull=False, then=cosine), default=0.0)
+    cosine = ExpressionWrapper(1.0 - CosineDistance("embedding", vectors.rows[0]), output_field=FloatField())
+    return Case(When(embedding_model=vectors.model, embedding__isnull=False, then=cosine), default=0.0)
 
 
 def _priority_expression(turn: UserTurn, tier: str, words: Sequence[str]) -> Any:
-    value = IMPORTANCE_WEIGHT * F("importance") / 3.0 + CONFIDENCE_WEIGHT * F("confidence_here")
-    value += Case(When(pinned=True, then=PINNED_WEIGHT), default=0.0)
+    value = _float(IMPORTANCE_WEIGHT / 3) * F("importance") + _float(CONFIDENCE_WEIGHT) * F("confidence_here")
+    value += Case(When(pinned=True, then=_float(PINNED_WEIGHT)), default=_float(0))
     if tier == Memory.Tier.SESSION:
-        value += F("similarity") + Case(When(triggers__overlap=words, then=TRIGGER_WEIGHT), default=0.0)
-        value += RECENCY_WEIGHT / max(turn.index, 1) * Coalesce(F("begins_here"), 0)
+        value += F("similarity") + Case(When(triggers__overlap=words, then=_float(TRIGGER_WEIGHT)), default=_float(0))
+        value += _float(RECENCY_WEIGHT / max(turn.index, 1)) * Coalesce(F("begins_here"), 0)
     return ExpressionWrapper(value, output_field=FloatField())
+
+
+def _float(value: float) -> Cast:
+    """Return a number that the database doesn't take for an exact decimal, with which it counts more slowly."""
+    return Cast(Value(value), FloatField())

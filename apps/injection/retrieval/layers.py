@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from apps.chats.models import Character
-from apps.extraction.settings.queries import settings_of
 from apps.injection.retrieval.entries import Entry
 from apps.injection.retrieval.texts import canon_entries, profile_entries, summary_entries
 from apps.injection.retrieval.witnessing import unwitnessed
@@ -48,7 +47,7 @@ def arc_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
         and (not in_group or arc.chat_id == turn.chat.pk or (character and arc.character_id == character.pk))
     ]
     known = _witnessed(turn, character, sorted(arcs, key=lambda arc: arc.pk))
-    newest = known[-settings_of(turn.chat).arcs_cap :] if known else []
+    newest = known[-turn.memory_settings.arcs_cap :] if known else []
     return [_entry(arc, "arcs", "arc", arc.text, number) for number, arc in enumerate(newest)]
 
 

@@ -1,10 +1,12 @@
 """Search memories and passages that are related to a turn."""
 
+from dataclasses import dataclass, field
+
 from apps.chats.models import Character
 from apps.injection.retrieval.active import active_ids_before
 from apps.injection.slots.definitions import LONG_TERM, SESSION
 from apps.injection.turns import UserTurn
-from apps.memories.search import RankedHit, SearchQuery, SearchResult, find, load
+from apps.memories.search import QueryVectors, RankedHit, SearchQuery, SearchResult, find, load
 from apps.memories.witnesses import ids_in_story, participant_of, participants_of, witnesses
 
 MESSAGES_TIER = "messages"  # the tier of passages
@@ -17,13 +19,24 @@ MIN_SHARE_OF_BEST = 0.6  # minimum share of the best cosine
 MIN_SHARED_WORDS = 0.3  # minimum share of the turn's words, used without vectors
 
 
-def search_related(turn: UserTurn, character: Character | None) -> tuple[list[SearchResult], bool]:
-    """Return the results related to the turn's text: memories active just before it, then earlier messages.
+@dataclass(frozen=True)
+class Related:
+    """What a search for a turn's text found, and the vectors of the text. ``method`` is empty if it has no words."""
 
-    Return also whether there were vectors to search with.
-    """
+    method: str = ""
+    results: list[SearchResult] = field(default_factory=list)
+    vectors: QueryVectors = field(default_factory=QueryVectors)
+
+    @property
+    def lacks_vectors(self) -> bool:
+        """Return whether no model was available to search with."""
+        return self.method == "text"
+
+
+def search_related(turn: UserTurn, character: Character | None) -> Related:
+    """Return the results related to the turn's text: memories active just before it, then earlier messages."""
     if not turn.text.strip():
-        return [], True
+        return Related()
     query = SearchQuery(
         query=turn.text,
         chat=turn.chat.pk,
@@ -32,17 +45,17 @@ def search_related(turn: UserTurn, character: Character | None) -> tuple[list[Se
         before=max(turn.index - VISIBLE_MESSAGES, 0),
         limit=SEARCH_LIMIT,
     )
-    method, ranked = find(turn.owner_id, query)
-    hits = _above_thresholds(method, ranked[: query.limit])
+    found = find(turn.owner_id, query)
+    hits = _above_thresholds(found.method, found.hits[: query.limit])
     active = active_ids_before(turn, [hit.id for hit in hits if hit.is_memory])
     hits = [hit for hit in hits if hit.id in active or not hit.is_memory]
     if participant_of(turn.chat, character) is None:
         # In a group, the rows tell who witnessed them. Else those that are not used need not be loaded.
         hits = _best(hits)
-    results = _witnessed(turn, character, load(turn.owner_id, hits, turn.text))
+    results = _witnessed(turn, character, load(turn.owner_id, hits, turn.text, with_history=False))
     memories = [result for result in results if result.memory][:MAX_MEMORIES]
     messages = [result for result in results if result.message][:MAX_MESSAGES]
-    return memories + messages, method != "text"
+    return Related(found.method, memories + messages, found.vectors)
 
 
 def _best(hits: list[RankedHit]) -> list[RankedHit]:

@@ -68,9 +68,9 @@ def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> Retriev
 
     Raise EmbeddingUnavailable, OperationalError.
     """
-    results, has_vectors = search_related(turn, character)
-    results_by_id = {result.id: result for result in results if result.memory}
-    memories = active_memories(turn, (LONG_TERM.name, SESSION.name), character, results_by_id)
+    related = search_related(turn, character)
+    results_by_id = {result.id: result for result in related.results if result.memory}
+    memories = active_memories(turn, (LONG_TERM.name, SESSION.name), character, results_by_id, related.vectors)
     found = {
         name: [
             # Of two with the same priority, the newer one is kept.
@@ -93,11 +93,11 @@ def retrieve(turn: UserTurn, character: Character | None, plan: Plan) -> Retriev
     kept = [entry for name in (LONG_TERM.name, SESSION.name) for entry in fitted[name].kept]
     kept_ids = {entry.id for entry in kept}
     left_out = [entry for items in found.values() for entry in items if entry.id not in kept_ids]
-    related = _triggered_entries(turn, results, left_out) if plan.slots[TRIGGERED.name].enabled else []
+    found_entries = _triggered_entries(turn, related.results, left_out) if plan.slots[TRIGGERED.name].enabled else []
     lines = {_key(entry) for items in fitted.values() for entry in items.kept}
-    triggered = _unrepeated(_without_repetitions(related, kept), lines)
+    triggered = _unrepeated(_without_repetitions(found_entries, kept), lines)
     fitted[TRIGGERED.name] = plan.fit(TRIGGERED.name, triggered, budgets[TRIGGERED.name])
-    return RetrievalResult(turn, {slot.name: fitted[slot.name] for slot in SLOTS}, budgets, has_vectors)
+    return RetrievalResult(turn, {slot.name: fitted[slot.name] for slot in SLOTS}, budgets, not related.lacks_vectors)
 
 
 def layer_entries(turn: UserTurn, character: Character | None, plan: Plan) -> dict[str, list[Entry]]:

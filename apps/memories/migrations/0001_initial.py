@@ -9,7 +9,6 @@ import django.db.models.deletion
 import django.db.models.functions.text
 import django.utils.timezone
 import pgvector.django.halfvec
-import pgvector.django.vector
 from django.conf import settings
 from django.db import migrations, models
 
@@ -41,7 +40,7 @@ class Migration(migrations.Migration):
                 ('state', models.CharField(choices=[('open', 'Open'), ('resolved', 'Resolved'), ('retired', 'Retired')], default='open', max_length=16)),
                 ('summary', models.TextField(blank=True, default='', help_text='The outcome, once resolved.')),
                 ('persistent', models.BooleanField(default=False)),
-                ('embedding', pgvector.django.vector.VectorField(blank=True, null=True)),
+                ('embedding', pgvector.django.halfvec.HalfVectorField(blank=True, null=True)),
                 ('embedding_model', models.CharField(blank=True, default='', max_length=220)),
                 ('line_hash', models.CharField(blank=True, default='', editable=False, max_length=64)),
                 ('character', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='arcs', to='chats.character')),
@@ -164,7 +163,7 @@ class Migration(migrations.Migration):
                 ('version', models.PositiveIntegerField(default=1)),
                 ('source_instance', models.CharField(blank=True, default='', max_length=100)),
                 ('participating_instances', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=100), blank=True, default=list, size=None)),
-                ('embedding', pgvector.django.vector.VectorField(blank=True, null=True)),
+                ('embedding', pgvector.django.halfvec.HalfVectorField(blank=True, null=True)),
                 ('embedding_model', models.CharField(blank=True, default='', max_length=220)),
                 ('lexemes', django.contrib.postgres.search.SearchVectorField(editable=False, null=True)),
                 ('candidate_hash', models.CharField(blank=True, default='', editable=False, max_length=64)),

@@ -5,7 +5,7 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
-from pgvector.django import VectorField
+from pgvector.django import HalfVectorField
 
 from apps.chats.models import Character, Chat, Message, Swipe
 from apps.common.fields import OrderedJSONField
@@ -116,7 +116,7 @@ class Arc(StoryModel, LayerEntry):
     state = models.CharField(max_length=16, choices=State.choices, default=State.OPEN)
     summary = models.TextField(blank=True, default="", help_text="The outcome, once resolved.")
     persistent = models.BooleanField(default=False)
-    embedding = VectorField(null=True, blank=True)
+    embedding = HalfVectorField(null=True, blank=True)
     embedding_model = models.CharField(max_length=220, blank=True, default="")
     line_hash = models.CharField(max_length=64, blank=True, default="", editable=False)
 

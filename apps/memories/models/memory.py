@@ -10,7 +10,7 @@ from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
-from pgvector.django import VectorField
+from pgvector.django import HalfVectorField
 
 from apps.chats.models import Character, Chat, Message, Swipe
 from apps.common.scoping import OwnedModel
@@ -143,7 +143,7 @@ class Memory(StoryModel):
     version = models.PositiveIntegerField(default=1)
     source_instance = models.CharField(max_length=100, blank=True, default="")
     participating_instances = ArrayField(models.CharField(max_length=100), default=list, blank=True)
-    embedding = VectorField(null=True, blank=True)
+    embedding = HalfVectorField(null=True, blank=True)
     embedding_model = models.CharField(max_length=220, blank=True, default="")
     lexemes = SearchVectorField(null=True, editable=False)
     run = models.ForeignKey(

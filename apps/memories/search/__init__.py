@@ -2,6 +2,16 @@
 
 from apps.memories.search.presets import PRESETS
 from apps.memories.search.ranking import RankedHit
-from apps.memories.search.service import SearchQuery, SearchResponse, SearchResult, find, load, search
+from apps.memories.search.service import QueryVectors, SearchQuery, SearchResponse, SearchResult, find, load, search
 
-__all__ = ["PRESETS", "RankedHit", "SearchQuery", "SearchResponse", "SearchResult", "find", "load", "search"]
+__all__ = [
+    "PRESETS",
+    "QueryVectors",
+    "RankedHit",
+    "SearchQuery",
+    "SearchResponse",
+    "SearchResult",
+    "find",
+    "load",
+    "search",
+]

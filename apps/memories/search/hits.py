@@ -24,7 +24,6 @@ from apps.memories.search.statements import SearchTable, search_sql
 MESSAGES = "messages"
 PASSAGES = SearchTable(
     table="memories_passage",
-    vector_type="halfvec",
     vectors={"vector": "embedding", "window_vector": "window_embedding"},
     words={"lexical": ("lexemes", "p.length"), "window_lexical": ("window_lexemes", "p.window_length")},
     columns="m.id, p.chat_id, p.session, m.index, p.speaker, p.is_user, p.is_question, p.length,"
@@ -33,7 +32,6 @@ PASSAGES = SearchTable(
 )
 MEMORIES = SearchTable(
     table="memories_memory",
-    vector_type="vector",
     vectors={"vector": "embedding"},
     words={"lexical": ("lexemes", "length(p.lexemes)")},
     columns="p.id, p.tier, p.text, p.importance, p.pinned, p.source_instance, p.participating_instances,"

@@ -88,19 +88,30 @@ class SearchResponse:
 
 @dataclass(frozen=True)
 class QueryVectors:
+    """Unit vectors, by ``model``, of the query's text and of its sentences; none if no model is available."""
+
     model: str = ""
     rows: Sequence[np.ndarray] = ()
 
 
+@dataclass(frozen=True)
+class FoundHits:
+    """All hits of a query, best first, without their rows. ``method`` is as in SearchResponse."""
+
+    method: str
+    hits: list[RankedHit]
+    vectors: QueryVectors
+
+
 def search(owner: Owner, query: SearchQuery) -> SearchResponse:
     """Search the rows of ``owner``, a user or an id, and return the best results."""
-    method, ranked = find(owner_id_of(owner), query)
-    best = [ranked_hit for ranked_hit in ranked if ranked_hit.score >= query.min_score][: query.limit]
-    return SearchResponse(method, load(owner, best, query.query))
+    found = find(owner_id_of(owner), query)
+    best = [ranked_hit for ranked_hit in found.hits if ranked_hit.score >= query.min_score][: query.limit]
+    return SearchResponse(found.method, load(owner, best, query.query))
 
 
-def find(owner_id: UUID, query: SearchQuery) -> tuple[str, list[RankedHit]]:
-    """Return the method and all hits, ranked, without loading their rows."""
+def find(owner_id: UUID, query: SearchQuery) -> FoundHits:
+    """Search the rows of the owner, and return all hits."""
     preset = PRESETS[query.preset]
     scope = query.scope(owner_id)
     speakers = speakers_in(scope) if preset.separate_names else []
@@ -115,7 +126,7 @@ def find(owner_id: UUID, query: SearchQuery) -> tuple[str, list[RankedHit]]:
         *find_memories(scope, terms, preset, parsed, query.query),
     ]
     method = "text" if not terms.vectors else "hybrid" if terms.lexemes else "vector"
-    return method, rank(hits, preset, vector_preference(speakers))
+    return FoundHits(method, rank(hits, preset, vector_preference(speakers)), vectors)
 
 
 def _uses(preset: Preset, retriever: str) -> bool:
@@ -133,11 +144,12 @@ def _vectors(owner_id: UUID, parsed: ParsedQuery, preset: Preset) -> QueryVector
         return QueryVectors()
 
 
-def load(owner: Owner, ranked: Sequence[RankedHit], query: str) -> list[SearchResult]:
-    """Load the rows of ranked hits. Rows that were deleted in the meantime are excluded."""
+def load(owner: Owner, ranked: Sequence[RankedHit], query: str, *, with_history: bool = True) -> list[SearchResult]:
+    """Load the rows of ranked hits, memories also with what a page shows. Exclude rows deleted in the meantime."""
     message_ids = [ranked_hit.hit.id for ranked_hit in ranked if ranked_hit.hit.turn]
     memory_ids = [ranked_hit.hit.id for ranked_hit in ranked if not ranked_hit.hit.turn]
-    memories = Memory.objects.for_owner(owner).present().filter(hidden=False).with_history().in_bulk(memory_ids)
+    visible = Memory.objects.for_owner(owner).present().filter(hidden=False).defer("embedding", "lexemes")
+    memories = (visible.with_history() if with_history else visible).in_bulk(memory_ids)
     messages = Message.objects.for_owner(owner).with_swipes().select_related("chat").in_bulk(message_ids)
     return [
         _result(ranked_hit, memories.get(ranked_hit.hit.id), messages.get(ranked_hit.hit.id), query)

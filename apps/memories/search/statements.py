@@ -1,8 +1,9 @@
 """SQL of the search: one statement for each table, which runs all retrievers and returns the best hits of each.
 
-Vectors are compared exactly: an approximate index loses recall under a filter. Words are scored by BM25 (or ts_rank)
-with document frequencies of the searched rows. Parameters: ``lexemes``, ``any`` (a tsquery that matches any of them),
-``model``, ``whole``, ``sentence_0`` and so on, and those of the scope.
+Each row of the scope is read once, with its cosines and its lexemes of the query. Vectors are compared exactly: an
+approximate index loses recall under a filter. Words are scored by BM25 (or ts_rank) with document frequencies of the
+searched rows. Parameters: ``lexemes``, ``any`` (a tsquery that matches any of them), ``model``, ``whole``,
+``sentence_0`` and so on, and those of the scope.
 """
 
 # ruff: noqa: S608 - composed of our own constants; user input is always a parameter
@@ -25,7 +26,6 @@ class SearchTable:
     """
 
     table: str
-    vector_type: str
     vectors: Mapping[str, str]
     words: Mapping[str, tuple[str, str]]
     columns: str
@@ -33,73 +33,77 @@ class SearchTable:
 
 
 def search_sql(table: SearchTable, scope: str, preset: Preset, *, vectors: bool, words: bool, sentences: int) -> str:
-    """Return the statement for the rows of ``source`` in ``scope``, or an empty string if no retriever can run."""
+    """Return the statement for the rows of ``table`` in ``scope``, or an empty string if no retriever can run."""
     by_vector = [name for name in preset.retrievers if vectors and name in table.vectors]
     by_words = [name for name in preset.retrievers if words and name in table.words]
     if not by_vector and not by_words:
         return ""
-    parts = [_cosines_cte(table, scope, preset, by_vector, sentences)] if by_vector else []
-    parts += [_corpus_cte(table, scope)] if by_words and preset.word_score == "bm25" else []
-    parts += [_words_cte(table, scope, preset, name) for name in by_words]
-    columns = {name: f"cosines.{name}" for name in by_vector} | {name: f"{name}.score" for name in by_words}
-    pool = " UNION ".join(f"({_best_ids_sql('cosines', name)})" for name in by_vector) if by_vector else ""
-    pool = " UNION ".join(filter(None, [pool, *(f"({_best_ids_sql(name, 'score')})" for name in by_words)]))
-    values = ", ".join(f"coalesce({column}, 0) AS {name}" for name, column in columns.items())
-    joins = " ".join(f"LEFT JOIN {name} ON {name}.id = p.id" for name in (["cosines"] if by_vector else []) + by_words)
+    is_bm25 = preset.word_score == "bm25"
+    columns = [f"{_similarity_sql(table, name, preset, sentences)} AS {name}" for name in by_vector]
+    for name in by_words:
+        columns += _bm25_columns(table, name) if is_bm25 else [_ts_rank_column(table, name)]
+    parts = [f"scoped AS MATERIALIZED (SELECT p.id, {', '.join(columns)} FROM {table.table} p WHERE {scope})"]
+    if by_words and is_bm25:
+        parts += [_corpus_cte(by_words), *(_bm25_ctes(name, preset.b) for name in by_words)]
+    scores = {name: ("scoped", name) for name in by_vector}
+    scores |= {name: (name, "score") if is_bm25 else ("scoped", name) for name in by_words}
+    pool = " UNION ".join(f"({_best_ids_sql(cte, column)})" for cte, column in scores.values())
+    values = ", ".join(f"coalesce({cte}.{column}, 0) AS {name}" for name, (cte, column) in scores.items())
+    joins = " ".join(f"LEFT JOIN {name} ON {name}.id = p.id" for name in by_words if is_bm25)
     return (
-        f"WITH {', '.join(parts)}, pool AS ({pool})"
-        f" SELECT {table.columns}, {values} FROM pool JOIN {table.table} p ON p.id = pool.id {table.joins} {joins}"
+        f"WITH {', '.join(parts)}, pool AS ({pool}) SELECT {table.columns}, {values}"
+        f" FROM pool JOIN {table.table} p ON p.id = pool.id JOIN scoped ON scoped.id = p.id {table.joins} {joins}"
     )
 
 
 def _best_ids_sql(cte: str, column: str) -> str:
-    return f"SELECT id FROM {cte} ORDER BY {column} DESC NULLS LAST, id LIMIT {HITS_PER_RETRIEVER}"
-
-
-def _cosines_cte(table: SearchTable, scope: str, preset: Preset, retrievers: list[str], sentences: int) -> str:
-    cosines = ", ".join(f"{_similarity_sql(table, name, preset, sentences)} AS {name}" for name in retrievers)
-    return (
-        f"cosines AS MATERIALIZED (SELECT p.id, {cosines} FROM {table.table} p"
-        f" WHERE {scope} AND p.embedding_model = %(model)s)"
-    )
+    return f"SELECT id FROM {cte} WHERE {column} IS NOT NULL ORDER BY {column} DESC, id LIMIT {HITS_PER_RETRIEVER}"
 
 
 def _similarity_sql(table: SearchTable, retriever: str, preset: Preset, sentences: int) -> str:
-    """Return the cosine with the query, mixed with that of its best sentence. ``<#>`` is the negative dot product."""
-    column = f"p.{table.vectors[retriever]}"
-    whole = f"-({column} <#> %(whole)s::{table.vector_type})"
-    if not sentences or preset.whole_query_share == 1:
-        return whole
-    each = ", ".join(f"-({column} <#> %(sentence_{n})s::{table.vector_type})" for n in range(sentences))
-    return f"{preset.whole_query_share} * {whole} + {1 - preset.whole_query_share} * greatest({each})"
+    """Return the cosine with the query, mixed with that of its best sentence; null without a vector of the model.
 
-
-def _corpus_cte(table: SearchTable, scope: str) -> str:
-    means = ", ".join(f"greatest(avg({length}), 1)::float AS {name}_mean" for name, (_, length) in table.words.items())
-    return f"corpus AS MATERIALIZED (SELECT count(*)::float AS n, {means} FROM {table.table} p WHERE {scope})"
-
-
-def _words_cte(table: SearchTable, scope: str, preset: Preset, retriever: str) -> str:
-    column, length = table.words[retriever]
-    if preset.word_score == "ts_rank":
-        return (
-            f"{retriever} AS MATERIALIZED (SELECT p.id, ts_rank(p.{column}, %(any)s::tsquery) AS score"
-            f" FROM {table.table} p WHERE {scope} AND p.{column} @@ %(any)s::tsquery)"
-        )
-    return _bm25_ctes(table.table, scope, retriever, f"p.{column}", length, preset.b)
-
-
-def _bm25_ctes(table: str, scope: str, retriever: str, column: str, length: str, b: float) -> str:
-    """Return the CTEs of BM25 as a fraction of its maximum.
-
-    Deleting all lexemes but the query's before unnest() halves its time, most of which goes into their positions.
+    ``<#>`` is the negative dot product.
     """
-    query_lexemes = f"ts_delete({column}, tsvector_to_array(ts_delete({column}, %(lexemes)s::text[])))"
+    column = f"p.{table.vectors[retriever]}"
+    similarity = f"-({column} <#> %(whole)s::halfvec)"
+    if sentences and preset.whole_query_share < 1:
+        each = ", ".join(f"-({column} <#> %(sentence_{n})s::halfvec)" for n in range(sentences))
+        similarity = f"{preset.whole_query_share} * {similarity} + {1 - preset.whole_query_share} * greatest({each})"
+    return f"CASE WHEN p.embedding_model = %(model)s THEN {similarity} END"
+
+
+def _ts_rank_column(table: SearchTable, retriever: str) -> str:
+    column, _ = table.words[retriever]
+    matched = f"p.{column} @@ %(any)s::tsquery"
+    return f"CASE WHEN {matched} THEN ts_rank(p.{column}, %(any)s::tsquery) END AS {retriever}"
+
+
+def _bm25_columns(table: SearchTable, retriever: str) -> list[str]:
+    """Return the length of the text and its lexemes that are the query's.
+
+    Deleting all others before unnest() halves its time, most of which goes into their positions.
+    """
+    column, length = table.words[retriever]
+    own = f"ts_delete(p.{column}, tsvector_to_array(ts_delete(p.{column}, %(lexemes)s::text[])))"
+    return [
+        f"{length}::float AS {retriever}_length",
+        f"CASE WHEN p.{column} @@ %(any)s::tsquery THEN {own} END AS {retriever}_lexemes",
+    ]
+
+
+def _corpus_cte(retrievers: list[str]) -> str:
+    means = ", ".join(f"greatest(avg({name}_length), 1)::float AS {name}_mean" for name in retrievers)
+    return f"corpus AS MATERIALIZED (SELECT count(*)::float AS n, {means} FROM scoped)"
+
+
+def _bm25_ctes(retriever: str, b: float) -> str:
+    """Return the CTEs of BM25 as a fraction of its maximum."""
     return f"""
         {retriever}_hits AS MATERIALIZED (
-            SELECT p.id, {length}::float AS length, hit.lexeme, cardinality(hit.positions) AS tf
-            FROM {table} p CROSS JOIN LATERAL unnest({query_lexemes}) AS hit
-            WHERE {scope} AND {column} @@ %(any)s::tsquery
+            SELECT id, {retriever}_length AS length, hit.lexeme, cardinality(hit.positions) AS tf
+            FROM scoped CROSS JOIN LATERAL unnest({retriever}_lexemes) AS hit
+            WHERE {retriever}_lexemes IS NOT NULL
         ),
         {retriever}_idf AS MATERIALIZED (
             SELECT lexeme, ln(1 + (n - count(*) + 0.5) / (count(*) + 0.5)) AS idf

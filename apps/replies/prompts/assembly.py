@@ -10,7 +10,7 @@ from apps.common.problems import Invalid
 from apps.injection.prompts.assembly import Prompt, assemble
 from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.prompts.history import history_within, insert_slots
-from apps.injection.turns import find_turn, visible_messages_newest_first
+from apps.injection.turns import find_turn, spoken_turns_newest_first
 from apps.llm.queries import generation_connection
 from apps.llm.tokens import token_counter
 from apps.replies.models import GenerationPreset
@@ -127,7 +127,7 @@ def _lore(chat: Chat, speaker: Character | None, text: str | None, available: in
     book = Lorebook.objects.for_owner(chat.owner_id).filter(character=speaker).first() if speaker else None
     if book is None:
         return Lore()
-    recent = [message.mes for message in islice(visible_messages_newest_first(chat), MAX_SCANNED_MESSAGES)]
+    recent = [message.mes for message in islice(spoken_turns_newest_first(chat), MAX_SCANNED_MESSAGES)]
     return matching_lore(book.document, [text, *recent] if text else recent, available // LORE_SHARE, count)
 
 
