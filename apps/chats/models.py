@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils import timezone
 
+from apps.chats.message_data.namespaces import is_partial
 from apps.chats.querysets import BinManager, ChatManager, DeletedPersonaManager, MessageQuerySet, PersonaManager
 from apps.common.fields import OrderedJSONField
 from apps.common.ids import uuid7
@@ -51,6 +52,11 @@ class Character(OwnedModel):
 
     class Meta:
         indexes = [models.Index("owner", "name", name="character_owner_name")]  # the list; lookup at import
+
+    @property
+    def called(self) -> str:
+        """Return the name in a prompt: the nickname, if there is one."""
+        return self.nickname or self.name
 
 
 class CharacterImage(OwnedModel):
@@ -233,6 +239,10 @@ class Chat(OwnedModel):
             ),  # the sweep, over all owners
         ]
 
+    def names_for(self, speaker: Character | None) -> dict[str, str]:
+        """Return the values of the macros ``char`` and ``user`` where ``speaker`` speaks."""
+        return {"char": speaker.called if speaker else "the assistant", "user": self.user_name or "You"}
+
 
 class Participant(OwnedModel):
     """A speaker in a group chat besides the user."""
@@ -309,6 +319,10 @@ class Message(OwnedModel):
     @property
     def extra(self) -> dict[str, Any]:
         return self.active_swipe.extra
+
+    @property
+    def is_partial(self) -> bool:
+        return is_partial(self.extra)
 
 
 class Swipe(OwnedModel):

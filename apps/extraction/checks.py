@@ -21,7 +21,7 @@ def check_is_due(chat: Chat) -> bool:
     newest = Message.objects.for_owner(chat.owner_id).filter(chat=chat).with_swipes().order_by("-index").first()
     if newest is None or newest.is_user or newest.is_system or newest.left_out:
         return False
-    if newest.active_swipe.extra.get("partial"):  # its text is still coming, or was cut off
+    if newest.is_partial:
         return False
     latest = latest_run(chat.owner_id, chat)
     return (latest is None or latest.chat_rev < chat.rev) and not is_checked(newest)

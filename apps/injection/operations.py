@@ -1,4 +1,4 @@
-"""Make, store, edit, delete and restore recalls. No other module writes them."""
+"""Make, store, edit, delete and restore recalls. Only ``branches`` writes others: copies for a branch."""
 
 from collections.abc import Collection
 from contextlib import suppress

@@ -95,7 +95,7 @@ def edit(request: HttpRequest, connection_id: UUID) -> HttpResponse:
 def after_saving(request: HttpRequest, form: ConnectionForm, connection: Connection, text: str) -> HttpResponse:
     """Show the connection, or offer to read old chats again with a model that writes memories from now on."""
     if "generation" in form.purposes():
-        messages.success(request, f"{text} {connection.model} writes your memories from now on.")
+        messages.success(request, f"{text} {connection.model} writes your memories and replies from now on.")
         return redirect("memory-settings:read-again")
     in_use = connection.for_generation or connection.for_embeddings
     messages.success(request, text if in_use else f"{text} Test it, then choose what it is used for.")

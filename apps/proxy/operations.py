@@ -13,7 +13,7 @@ from django.utils import timezone
 from apps.chats.dates import timestamp
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.locking import Guard, lock_chat
-from apps.chats.message_data.namespaces import LOCI_NAMESPACE, DataChange, namespace_of
+from apps.chats.message_data.namespaces import LOCI_NAMESPACE, PARTIAL_KEY, DataChange, namespace_of
 from apps.chats.models import Character, Chat, Message, Swipe
 from apps.chats.operations import Patch, append_messages, branch_chat, create_chat, patch_messages
 from apps.common.scoping import Owner, owner_id_of
@@ -181,7 +181,7 @@ def _add_version(owner: Owner, chat: Chat, message: Message, reply: CollectedRep
     if normalized(reply.text) in texts:
         position = texts.index(normalized(reply.text))
         patch_messages(owner, chat.pk, [Patch(id=message.pk, swipe_id=position)], GUARD)
-    elif namespace_of(message.extra, LOCI_NAMESPACE).get("partial"):
+    elif message.is_partial:
         _patch(owner, chat, message, reply)
     else:
         swipe = ParsedSwipe(reply.text, _extra(reply.tools, is_partial=reply.is_partial))
@@ -190,7 +190,7 @@ def _add_version(owner: Owner, chat: Chat, message: Message, reply: CollectedRep
 
 def _patch(owner: Owner, chat: Chat, message: Message, reply: CollectedReply) -> None:
     values = _extra(reply.tools, is_partial=reply.is_partial).get(LOCI_NAMESPACE, {})
-    clear = frozenset() if reply.is_partial else frozenset({"partial"})
+    clear = frozenset() if reply.is_partial else frozenset({PARTIAL_KEY})
     data = DataChange(LOCI_NAMESPACE, values, clear)
     patch_messages(owner, chat.pk, [Patch(id=message.pk, values={"mes": reply.text}, data=data)], GUARD)
 
@@ -212,7 +212,7 @@ def _parsed(chat: Chat, turn: Turn, *, is_partial: bool = False) -> ParsedMessag
 
 
 def _extra(tools: Sequence[dict[str, Any]], *, is_partial: bool) -> dict[str, Any]:
-    data = ({"tools": _storable(tools)} if tools else {}) | ({"partial": True} if is_partial else {})
+    data = ({"tools": _storable(tools)} if tools else {}) | ({PARTIAL_KEY: True} if is_partial else {})
     return {LOCI_NAMESPACE: data} if data else {}
 
 

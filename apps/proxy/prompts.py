@@ -5,7 +5,8 @@ from typing import Any
 
 from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.prompts.history import insert_slots
-from apps.proxy.conversation import leading_instructions
+from apps.injection.slots.macros import macros_in, resolve_macros
+from apps.proxy.conversation import INSTRUCTION_ROLES, leading_instructions
 
 Message = dict[str, Any]
 
@@ -15,8 +16,8 @@ def with_memory(messages: Sequence[Message], slots: Sequence[FilledSlot], macros
 
     The leading system messages stay first, for the server's prompt cache. A slot whose macro is used is not inserted.
     """
-    used = {macro for macro in macros for message in messages if _uses(message, macro)}
-    replaced = [_replaced(message, used, macros) for message in messages]
+    used = macros_in(text for message in messages for text in _instructions(message)) & set(macros)
+    replaced = [_replaced(message, macros) for message in messages]
     leading = leading_instructions(replaced)
     remaining = [filled for filled in slots if filled.slot.macro not in used]
     # A slot must not stand between calls of tools and their results, which servers refuse.
@@ -26,30 +27,28 @@ def with_memory(messages: Sequence[Message], slots: Sequence[FilledSlot], macros
     return replaced[:leading] + following
 
 
-def _uses(message: Message, macro: str) -> bool:
-    return message["role"] in ("system", "developer") and f"{{{{{macro}}}}}" in str(message.get("content"))
-
-
-def _replaced(message: Message, used: Iterable[str], macros: Mapping[str, str]) -> Message:
+def _instructions(message: Message) -> list[str]:
+    """Return the texts of a message in which macros are replaced: those of a system message."""
+    if message["role"] not in INSTRUCTION_ROLES:
+        return []
     content = message.get("content")
-    names = [macro for macro in used if _uses(message, macro)]
-    if not names:
+    parts = content if isinstance(content, list) else [{"text": content}]
+    return [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+
+
+def _replaced(message: Message, macros: Mapping[str, str]) -> Message:
+    if not macros_in(_instructions(message)) & set(macros):
         return message
+    content = message["content"]
     if isinstance(content, list):
-        return {**message, "content": [_replaced_part(part, names, macros) for part in content]}
-    return {**message, "content": _replace_macros(str(content), names, macros)}
+        return {**message, "content": [_replaced_part(part, macros) for part in content]}
+    return {**message, "content": resolve_macros(content, macros)}
 
 
-def _replaced_part(part: Any, names: Iterable[str], macros: Mapping[str, str]) -> Any:
+def _replaced_part(part: Any, macros: Mapping[str, str]) -> Any:
     if isinstance(part, dict) and isinstance(part.get("text"), str):
-        return {**part, "text": _replace_macros(part["text"], names, macros)}
+        return {**part, "text": resolve_macros(part["text"], macros)}
     return part
-
-
-def _replace_macros(text: str, names: Iterable[str], macros: Mapping[str, str]) -> str:
-    for name in names:
-        text = text.replace(f"{{{{{name}}}}}", macros[name])
-    return text
 
 
 def _units(messages: Iterable[Message]) -> list[list[Message]]:

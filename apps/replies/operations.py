@@ -9,6 +9,7 @@ from django.db import transaction
 
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.locking import Guard, IntegrityConflict, lock_chat
+from apps.chats.message_data.namespaces import DataChange, partial_change
 from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import Patch, append_messages, patch_messages
 from apps.common import jobs
@@ -21,7 +22,6 @@ from apps.replies.speakers import next_speaker
 
 UNCHECKED = Guard(optional=True)
 GENERATION_KEY = "generation"  # in ``extra`` of a swipe: the id of the generation that wrote it
-PARTIAL_KEY = "partial"  # in ``extra`` of a swipe: true while the text is incomplete
 RUN_TASK = "apps.replies.tasks.run_generation"
 
 
@@ -102,41 +102,40 @@ def write_text(generation: Generation, *, is_partial: bool) -> None:
     generation.refresh_from_db(fields=["message", "text", "stored_text"])  # others may have stored more of it
     if not generation.text.strip():
         return
-    extra = {GENERATION_KEY: str(generation.pk), PARTIAL_KEY: is_partial or None}
-    text = generation.prefix + generation.text
+    text, mark = generation.prefix + generation.text, partial_change(is_partial)
     if not generation.stored_text:
-        written = _write_first(chat, generation, text, extra)
+        written = _write_first(chat, generation, text, mark)
     else:
-        written = _write_again(chat, generation, text, extra)
+        written = _write_again(chat, generation, text, mark)
     if written:
         _update(generation, message=generation.message, stored_text=text)
 
 
-def _write_first(chat: Chat, generation: Generation, text: str, extra: dict[str, Any]) -> bool:
+def _write_first(chat: Chat, generation: Generation, text: str, mark: DataChange) -> bool:
     """Store the first text: append a message, add a swipe, or continue a text. Return False if its message is gone."""
-    present = {key: value for key, value in extra.items() if value is not None}
+    extra = {GENERATION_KEY: str(generation.pk)}
+    swipe = ParsedSwipe(text, mark.apply(extra))
     if generation.mode == Generation.Mode.REPLY:
-        generation.message = append_messages(
-            chat.owner_id, chat.pk, [_parsed(generation.speaker, ParsedSwipe(text, present))]
-        ).messages[0]
+        appended = append_messages(chat.owner_id, chat.pk, [_parsed(generation.speaker, swipe)])
+        generation.message = appended.messages[0]
         return True
     message = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk=generation.message_id).first()
     if message is None:
         return False
     if generation.mode == Generation.Mode.SWIPE:
         patches = [
-            Patch(id=message.pk, add_swipe=ParsedSwipe(text, present)),
+            Patch(id=message.pk, add_swipe=swipe),
             Patch(id=message.pk, swipe_id=message.swipes.count()),
         ]
     elif message.mes == generation.prefix:
-        patches = [Patch({"mes": text}, id=message.pk, extra=extra)]
+        patches = [Patch({"mes": text}, id=message.pk, extra=extra, data=mark)]
     else:
         return False
     patch_messages(chat.owner_id, chat.pk, patches, UNCHECKED)
     return True
 
 
-def _write_again(chat: Chat, generation: Generation, text: str, extra: dict[str, Any]) -> bool:
+def _write_again(chat: Chat, generation: Generation, text: str, mark: DataChange) -> bool:
     """Replace the text written before, in its swipe, unless somebody changed or removed it. Keep the active swipe."""
     message = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk=generation.message_id).first()
     if message is None:
@@ -146,7 +145,7 @@ def _write_again(chat: Chat, generation: Generation, text: str, extra: dict[str,
     if swipe is None or swipe.mes != generation.stored_text:
         return False
     pk = message.pk
-    write = Patch({"mes": text}, id=pk, extra=extra)
+    write = Patch({"mes": text}, id=pk, data=mark)
     if swipe.position == message.swipe_id:
         patches = [write]
     else:

@@ -1,4 +1,4 @@
-"""Read, create, change and delete generation presets."""
+"""Read, create and change generation presets."""
 
 from typing import Any
 from uuid import UUID
@@ -7,6 +7,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Lower
 
+from apps.common.default_rows import claim_default, update_row
 from apps.common.jobs import lock_owner
 from apps.common.problems import Missing
 from apps.common.scoping import Owner, owner_id_of
@@ -35,10 +36,7 @@ def preset_or_default(owner: Owner, preset: GenerationPreset | None) -> Generati
 def create_preset(owner: Owner, *, is_default: bool = False, **fields: Any) -> GenerationPreset:
     """Create a preset. It becomes the default one if ``is_default`` or if there is none."""
     lock_owner(owner)
-    defaults = GenerationPreset.objects.for_owner(owner).filter(is_default=True)
-    if is_default:
-        defaults.update(is_default=False)
-    is_default = is_default or not defaults.exists()
+    is_default = claim_default(GenerationPreset.objects.for_owner(owner), is_default)
     return GenerationPreset.objects.create(owner_id=owner_id_of(owner), is_default=is_default, **fields)
 
 
@@ -47,9 +45,5 @@ def update_preset(preset: GenerationPreset, **fields: Any) -> GenerationPreset:
     """Change fields of a preset, and return it. Raise Missing."""
     lock_owner(preset.owner_id)
     preset = access_preset(preset.owner_id, preset.pk)
-    if fields.get("is_default"):
-        GenerationPreset.objects.for_owner(preset.owner_id).filter(is_default=True).update(is_default=False)
-    for name, value in fields.items():
-        setattr(preset, name, value)
-    preset.save(update_fields=[*fields, "updated_at"])
+    update_row(preset, GenerationPreset.objects.for_owner(preset.owner_id), fields)
     return preset

@@ -57,9 +57,8 @@ document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest
 
 for (const opener of document.querySelectorAll("[data-open]")) opener.hidden = false;
 
-export function leaveLater(toast) {
-  if (toast.matches(".error, .warning")) return;
-  setTimeout(() => toast.matches(":hover, :focus-within") ? leaveLater(toast) : toast.remove(), TOAST_MS);
+function leaveLater(toast, after = TOAST_MS) {
+  setTimeout(() => toast.matches(":hover, :focus-within") ? leaveLater(toast, after) : toast.remove(), after);
 }
 
 export function say(text, level = "info") {
@@ -69,8 +68,7 @@ export function say(text, level = "info") {
   toast.className = `toast ${level}`;
   toast.append(text);
   toasts.append(toast);
-  const long = level === "error" ? 2 * TOAST_MS : TOAST_MS;
-  setTimeout(() => toast.remove(), long);
+  leaveLater(toast, level === "error" ? 2 * TOAST_MS : TOAST_MS);
 }
 
 /** Say something that one can answer with a button. @param {string} text @param {string} label @param {() => void} action */
@@ -86,4 +84,5 @@ export function sayWith(text, label, action) {
   leaveLater(toast);
 }
 
-document.querySelectorAll(".toast").forEach(leaveLater);
+// What the page came with stays if it is an error or a warning, and can be closed.
+for (const toast of document.querySelectorAll(".toast:not(.error, .warning)")) leaveLater(toast);

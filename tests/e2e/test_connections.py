@@ -28,5 +28,7 @@ def test_a_preset_fills_in_the_settings_of_its_server(signed_in: Page, scheme: s
     expect(page.get_by_label("Model", exact=True)).to_have_value("qwen3:8b")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("“llama.cpp” was added. qwen3:8b writes your memories from now on.")).to_be_visible()
+    expect(
+        page.get_by_text("“llama.cpp” was added. qwen3:8b writes your memories and replies from now on.")
+    ).to_be_visible()
     expect(page.get_by_role("heading", name="Read old chats again")).to_be_visible()

@@ -312,7 +312,7 @@ def test_a_connection_is_used_at_once_and_leads_to_old_chats(alice, site):
     made = Connection.objects.for_owner(alice).get()
     assert (made.for_generation, made.for_embeddings) == (True, True)
     assert reply.redirect_chain == [(f"{URL}read-again/", 302)]
-    assert "“Home” was added. small writes your memories from now on." in text_of(reply)
+    assert "“Home” was added. small writes your memories and replies from now on." in text_of(reply)
 
 
 def test_a_changed_connection_is_used_only_if_that_is_chosen(alice, site):

@@ -18,6 +18,7 @@ from apps.chats.models import Chat, Message
 from apps.injection.models import Recall
 from apps.llm.models import Connection, Usage
 from apps.llm.operations import delete_connection, set_daily_limit
+from apps.proxy.prompts import with_memory
 from tests.conftest import WebServer, missing
 from tests.coroutines import in_thread
 from tests.factories import UserFactory, make_character, make_chat, make_memory
@@ -118,10 +119,17 @@ def test_memory_of_an_earlier_conversation_reaches_the_model(ask: Ask, alice: Us
 def test_a_macro_in_the_system_prompt_is_replaced(ask: Ask, alice: User, upstream: ScriptedServer) -> None:
     character = make_character(alice, "Mira")
     make_memory(make_chat(alice, "Hi", "Hello", character=character), "The silver key opens the lighthouse.")
-    ask("Where does the silver key fit?", system="You are Mira. {{smartmemory-longterm}}")
+    ask("Where does the silver key fit?", system="You are Mira. {{ SmartMemory-Longterm }}")
     sent = upstream.of_kind("generation")[-1].messages
     assert "lighthouse" in sent[0]["content"]
     assert "{{" not in sent[0]["content"]
+
+
+def test_a_macro_inside_a_memory_is_left_as_it_is() -> None:
+    macros = {"smartmemory-longterm": "- She wrote {{smartmemory-canon}}.", "smartmemory-canon": "the canon"}
+    system = {"role": "system", "content": "{{smartmemory-longterm}} {{smartmemory-canon}}"}
+    sent = with_memory([system, {"role": "user", "content": "Hi"}], [], macros)
+    assert sent[0]["content"] == "- She wrote {{smartmemory-canon}}. the canon"
 
 
 @pytest.mark.parametrize(
@@ -212,7 +220,7 @@ def test_a_reply_that_breaks_off_is_kept_as_partial(
     reply = Message.objects.for_owner(alice).get(index=1)
     assert "A long reply that breaks off".startswith(reply.mes)
     assert reply.mes
-    assert reply.extra["loci"]["partial"] is True
+    assert reply.is_partial
     client.chat.completions.create(model="x", messages=[{"role": "user", "content": "Go"}])
     assert texts_of(alice) == [["Go", "Hello."]]
     assert Message.objects.for_owner(alice).get(index=1).swipes.count() == 1

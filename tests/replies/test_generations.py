@@ -113,7 +113,7 @@ def test_a_stream_that_ends_half_way_keeps_its_text_as_partial(connect, server, 
     server.reply_with(Reply("It is here, below the stone.", piece=6, stream=True, **{how: 4}))
     generation = generate(chat)
     assert (generation.state, last(chat).mes) == ("failed", "It is here, ")
-    assert last(chat).extra["partial"] is True
+    assert last(chat).extra["loci"]["partial"] is True
 
 
 def test_a_stopped_reply_keeps_its_text_and_its_worker_ends(connect, chat):
@@ -123,7 +123,7 @@ def test_a_stopped_reply_keeps_its_text_and_its_worker_ends(connect, chat):
     with pytest.raises(jobs.ClaimLost):
         running._keep(generation, "It is here")
     assert last(chat).mes == "It is"
-    assert last(chat).extra["partial"] is True
+    assert last(chat).extra["loci"]["partial"] is True
 
 
 def test_who_stops_a_reply_late_does_not_take_back_what_came_meanwhile(connect, chat):
@@ -157,7 +157,7 @@ def test_the_text_of_a_lost_worker_is_kept(connect, chat):
     sweep_generations()
     generation.refresh_from_db()
     assert (generation.state, generation.error) == ("failed", running.WORKER_LOST)
-    assert (last(chat).mes, last(chat).extra["partial"]) == ("It is here", True)
+    assert (last(chat).mes, last(chat).extra["loci"]["partial"]) == ("It is here", True)
 
 
 def finish(generation: Generation, text: str = "It is here.") -> None:

@@ -114,5 +114,5 @@ def test_a_reply_that_is_stopped_in_mid_stream_keeps_its_text_marked_as_partial(
     last = chat.messages.order_by("-index").first()
     assert last.mes.startswith("It is here")
     assert len(last.mes) < 20 * 29
-    assert last.extra["partial"] is True
+    assert last.extra["loci"]["partial"] is True
     assert api.get(url).json()["text"] == last.mes

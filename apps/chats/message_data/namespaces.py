@@ -10,7 +10,8 @@ from django.conf import settings
 from apps.common.problems import FieldError, Invalid, TooLarge, pointer_of
 
 RECAP_NAMESPACE = "auto_recap_memory"
-LOCI_NAMESPACE = "loci"  # what front ends tell Loci about a message: `witnesses`, `leave_out`
+LOCI_NAMESPACE = "loci"  # `witnesses` and `leave_out`, told by front ends; `partial` and `tools`, stored with replies
+PARTIAL_KEY = "partial"  # true while a reply is incomplete: it is still being written, or ended early
 MAX_NAMESPACE_LENGTH, MAX_KEY_LENGTH = 96, 255  # characters
 
 
@@ -35,7 +36,7 @@ VERSIONS = ValueType(
 
 # The types of keys by namespace. Other keys are not checked.
 KEY_TYPES = {
-    LOCI_NAMESPACE: {"leave_out": FLAG},
+    LOCI_NAMESPACE: {"leave_out": FLAG, PARTIAL_KEY: FLAG},
     RECAP_NAMESPACE: {
         "memory": TEXT,
         "include": TEXT,
@@ -76,11 +77,23 @@ def is_left_out(extra: Mapping[str, Any]) -> bool:
     return namespace_of(extra, LOCI_NAMESPACE).get("leave_out") is True
 
 
+def is_partial(extra: Mapping[str, Any]) -> bool:
+    """Return whether the text of the swipe that has this ``extra`` is an incomplete reply."""
+    return namespace_of(extra, LOCI_NAMESPACE).get(PARTIAL_KEY) is True
+
+
 def leave_out_change(leave_out: bool) -> "DataChange":
     """Return the change that leaves a message out of memory, or takes it back."""
     if leave_out:
         return DataChange(LOCI_NAMESPACE, {"leave_out": True})
     return DataChange(LOCI_NAMESPACE, clear=frozenset({"leave_out"}))
+
+
+def partial_change(is_partial: bool) -> "DataChange":
+    """Return the change that marks a reply as incomplete, or as complete."""
+    if is_partial:
+        return DataChange(LOCI_NAMESPACE, {PARTIAL_KEY: True})
+    return DataChange(LOCI_NAMESPACE, clear=frozenset({PARTIAL_KEY}))
 
 
 def check_values(namespace: str, values: Mapping[str, Any], pointer: str) -> None:

@@ -1,6 +1,7 @@
 """Create and update chats."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
@@ -86,16 +87,15 @@ def start_conversation(
         send_date=timestamp(now),
         sent_at=now,
         swipe_id=0,
-        swipes=tuple(ParsedSwipe(_replace_names(text, character, chat.user_name or "You")) for text in texts),
+        swipes=tuple(ParsedSwipe(_replace_names(text, chat.names_for(character))) for text in texts),
         layout="",
     )
     return append_messages(owner, chat.pk, [greeting]).chat
 
 
-def _replace_names(text: str, character: Character, user_name: str) -> str:
-    """Return ``text`` with its name macros replaced. A character's nickname takes precedence over the name."""
-    name = character.nickname or character.name
-    return CHARACTER_MACRO.sub(lambda _: name, USER_MACRO.sub(lambda _: user_name, text))
+def _replace_names(text: str, names: Mapping[str, str]) -> str:
+    """Return ``text`` with its name macros replaced."""
+    return CHARACTER_MACRO.sub(lambda _: names["char"], USER_MACRO.sub(lambda _: names["user"], text))
 
 
 @transaction.atomic

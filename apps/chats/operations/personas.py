@@ -12,6 +12,7 @@ from apps.chats.operations.bin import BIN_PERIOD
 from apps.chats.operations.chats import update_chat
 from apps.chats.pictures import make_avatar
 from apps.chats.queries import access_persona
+from apps.common.default_rows import claim_default, update_row
 from apps.common.jobs import lock_owner
 from apps.common.problems import Missing
 from apps.common.scoping import Owner, owner_id_of, system_scope
@@ -21,14 +22,9 @@ from apps.common.scoping import Owner, owner_id_of, system_scope
 def create_persona(owner: Owner, *, name: str, description: str = "", is_default: bool = False) -> Persona:
     """Create a persona. It becomes the default one if ``is_default`` or if there is none."""
     lock_owner(owner)
-    defaults = Persona.objects.for_owner(owner).filter(is_default=True)
-    if is_default:
-        defaults.update(is_default=False)
+    is_default = claim_default(Persona.objects.for_owner(owner), is_default)
     return Persona.objects.create(
-        owner_id=owner_id_of(owner),
-        name=name,
-        description=description,
-        is_default=is_default or not defaults.exists(),
+        owner_id=owner_id_of(owner), name=name, description=description, is_default=is_default
     )
 
 
@@ -44,11 +40,7 @@ def update_persona(persona: Persona, **fields: Any) -> Persona:
             update_chat(chat, user_name=fields["name"])
     lock_owner(persona.owner_id)
     persona = access_persona(persona.owner_id, persona.pk)
-    if fields.get("is_default"):
-        Persona.objects.for_owner(persona.owner_id).filter(is_default=True).update(is_default=False)
-    for name, value in fields.items():
-        setattr(persona, name, value)
-    persona.save(update_fields=[*fields, "updated_at"])
+    update_row(persona, Persona.objects.for_owner(persona.owner_id), fields)
     return persona
 
 

@@ -2,8 +2,9 @@
 
 from apps.chats.models import Chat
 from apps.injection.slots.blocks import one_line
-from apps.llm.backends import backend_for
+from apps.llm.backends import backend_on
 from apps.llm.generation import GenerationRequest
+from apps.llm.queries import generation_connection
 from apps.memories.models import Memory
 from apps.memories.queries.memories import active_memories
 from apps.memories.queries.scenes import finished_scenes
@@ -40,5 +41,8 @@ def model_text(chat: Chat) -> str:
         ],
         max_tokens=MAX_TOKENS,
     )
-    completion = backend_for(chat.owner_id).generate(request)
+    connection = generation_connection(chat.owner_id)
+    if connection is None:  # it was deleted since the recap was asked for
+        return ""
+    completion = backend_on(connection, is_urgent=True).generate(request)
     return "" if completion.cut_off else completion.text.strip()[:MAX_LENGTH].replace("\x00", "")

@@ -1,4 +1,4 @@
-"""Entries from the layers: arcs, relationships, who knows what, and the state ledger, as they were before a turn."""
+"""Entries of the layers as they were before a turn: arcs, relationships, who knows what, the ledger, and texts."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar

@@ -36,7 +36,7 @@ def plan_for(
     return Plan(
         slots=settings.slots,
         budgets=budgets_of(chat, settings, turn_class),
-        names={"char": character.name if character else chat.title, "user": chat.user_name},
+        names=chat.names_for(character),
         count=token_counter(connection.model if connection else ""),
         context_tokens=context_tokens,
     )

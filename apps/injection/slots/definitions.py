@@ -86,4 +86,3 @@ MACROS = tuple(slot.macro for slot in ALL_SLOTS if slot.macro)
 
 # A recall of a turn stores these; the others are read for each prompt.
 RECALLED = (LONG_TERM, SCENES, TRIGGERED, SESSION, REPAIR)
-RECALLED_NAMES = {slot.name for slot in RECALLED}

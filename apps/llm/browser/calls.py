@@ -1,4 +1,4 @@
-"""Writes to the calls of a model in the browser.
+"""Calls of a model in the browser: create, claim, answer, cancel and find them.
 
 A process of the server creates a call and awaits its reply; an open page claims it and posts the reply. Both hold a
 lease: a call whose page is gone can be claimed by another one, and a call that nobody awaits is withdrawn.

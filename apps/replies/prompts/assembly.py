@@ -77,7 +77,7 @@ def assemble_whole(
     connection = generation_connection(chat.owner_id)
     count = token_counter(connection.model if connection else "")
     lore = _lore(chat, speaker, text, available, count)
-    names = _names(chat, speaker)
+    names = chat.names_for(speaker)
     others = _others(chat, speaker)
     persona = chat.persona.description if chat.persona else ""
     opening = partial(opening_texts, card, preset.system_prompt, persona, lore, others)
@@ -109,11 +109,6 @@ def assemble_whole(
     conversation = _with_note(insert_slots(memory.slots, history), history, note_part, note.depth)
     messages = [*(part.message for part in openings), *conversation, *(part.message for part in closings)]
     return WholePrompt(fixed, memory, messages, [count(message["content"]) for message in messages], names)
-
-
-def _names(chat: Chat, speaker: Character | None) -> dict[str, str]:
-    """Return the values of the macros for names. A character's nickname takes precedence over the name."""
-    return {"char": (speaker.nickname or speaker.name) if speaker else "the assistant", "user": chat.user_name or "You"}
 
 
 def _others(chat: Chat, speaker: Character | None) -> list[str]:
