@@ -371,6 +371,15 @@ test("what stands before a deleted message stands before the next one, also wher
   equal(texts(server.messages), ["a", "x", "d"]);
 });
 
+test("what stands before a deleted message doesn't stand before one that its own client deletes", async () => {
+  const server = new MemoryServer("a", "b", "c", "d");
+  const [one, two] = [await client(server), await client(server)];
+  const [, b, c] = one.messages;
+  await one.delete(b.id);
+  await Promise.all([two.delete(c.id), two.insert(b.id, { mes: "x" })]);
+  equal(texts(server.messages), ["a", "x", "d"]);
+});
+
 test("swipes: each text stays its own", async () => {
   const server = new MemoryServer("first");
   const [a, b] = [await client(server), await client(server)];

@@ -251,7 +251,7 @@ export class ChatState extends Outbox {
     const deleted = new Set(changes.flatMap((change) => change.deleted).filter((id) => !touched.has(id)));
     const written = changes.filter((change) => change.metadata !== null && change.metadata !== undefined);
     const metadata = written.length ? written.reduce(withMetadata, this.#metadata) : null;
-    this.#bring({ touched, deleted, metadata, survivor: (id) => this.replica.survivor(id, deleted) });
+    this.#bring({ touched, deleted, metadata, survivor: (id, gone) => this.replica.survivor(id, gone) });
     if (!this.replica.apply(touched, deleted)) this.#wantAgain();
     this.state = { integrity, rev };
     if (changes.length === 0) return;
@@ -305,7 +305,7 @@ export class ChatState extends Outbox {
     const touched = new Map(window.messages.map((message) => [message.id, message]));
     const known = [...this.edits.flatMap(({ id, before }) => [id, before]), ...this.replica.messages.map(({ id }) => id)];
     const deleted = new Set(known.filter((id) => id && !touched.has(id)));
-    this.#bring({ touched, deleted, metadata: chat.body.metadata, survivor: (id) => this.replica.survivor(id, deleted) });
+    this.#bring({ touched, deleted, metadata: chat.body.metadata, survivor: (id, gone) => this.replica.survivor(id, gone) });
     this.replica.refresh(touched);
     this.#wantAgain();
     this.state = { integrity: window.integrity, rev: window.rev };

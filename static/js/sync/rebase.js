@@ -15,12 +15,12 @@ const DONE = { verdict: "done" };
 /**
  * @param {object[]} edits in their order; those kept are changed in place
  * @param {{touched: Map<string, object>, deleted: Set<string>, metadata: object | null,
- *   survivor?: (id: string) => string | null | undefined}} delta
+ *   survivor?: (id: string, deleted: Set<string>) => string | null | undefined}} delta
  *   metadata: or the settings, as they are now, or null where they weren't written
  * @returns {{done: object[], conflicts: object[]}}
  */
 export function rebase(edits, delta) {
-  const now = { ...delta, touched: new Map(delta.touched) };
+  const now = { ...delta, touched: new Map(delta.touched), leaving: new Set() };
   const [done, conflicts] = [[], []];
   for (const edit of edits) {
     const { verdict, change } = outcome(edit, now);
@@ -49,6 +49,7 @@ export const withEdit = (document, { path, value }) => mergePatch(document, patc
 
 /** Later edits were made on top of this one. */
 function advance(now, edit) {
+  if (edit.type === "delete") now.leaving.add(edit.id);
   if (isOfDocument(edit) && now.metadata) now.metadata = withEdit(now.metadata, edit);
   const message = now.touched.get(edit.id);
   if (message) now.touched.set(edit.id, edited(message, edit));
@@ -67,10 +68,10 @@ function outcome(edit, now) {
 /** @param {Outcome} outcome @param {object} more @returns {Outcome} */
 const withChange = ({ verdict, change }, more) => ({ verdict, change: { ...change, ...more } });
 
-/** Where what an insert or a move stands before is gone, it stands before what came after that. */
+/** Where what an insert or a move stands before is gone, it stands before what came after that and stays. */
 function reanchored(edit, now) {
   if (!edit.before || !now.deleted.has(edit.before) || now.touched.has(edit.before)) return {};
-  return { before: now.survivor(edit.before) ?? null };
+  return { before: now.survivor(edit.before, new Set([...now.deleted, ...now.leaving])) ?? null };
 }
 
 /** @returns {Outcome} */
