@@ -42,19 +42,23 @@ weather = st.lists(st.sampled_from(["fine", "fine", "lost", "away", "held", "twi
 
 
 class Network(httpx.BaseTransport):
-    """Passes requests to the application in this process. ``faults`` are what becomes of the next ones."""
+    """Passes requests to the application in this process. ``faults`` are what becomes of the next ones.
+
+    ``who`` is the session that sends them. ``held`` are those under way, each with its session.
+    """
 
     def __init__(self) -> None:
         self._client = Client()
         self.faults: list[str] = []
-        self.held: list[httpx.Request] = []
+        self.who = 0
+        self.held: list[tuple[int, httpx.Request]] = []
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         fault = self.faults.pop(0) if self.faults else "fine"
         if fault == "away":
             raise httpx.ConnectError("away")
         if fault == "held":
-            self.held.append(request)
+            self.held.append((self.who, request))
             raise httpx.ReadTimeout("on its way")
         if fault == "503":
             return httpx.Response(503)
@@ -115,7 +119,7 @@ class Interleavings(RuleBasedStateMachine):
     def call(self, n: int, faults: list[str], action: Callable[[], Any], *, removes: bool = False) -> bool | None:
         """Do what session ``n`` is asked to. Return whether it was stored, or None if no reply came."""
         before, revs = self.tokens(), self.revs()
-        self.network.faults = list(faults)
+        self.network.faults, self.network.who = list(faults), n
         is_stored: bool | None = True
         try:
             action()
@@ -255,9 +259,10 @@ class Interleavings(RuleBasedStateMachine):
     @rule()
     def deliver(self) -> None:
         """The network delivers what it held."""
-        for request in self.network.held:
-            before = self.tokens()
+        for n, request in self.network.held:
+            before, revs = self.tokens(), self.revs()
             self.network.send(request)
+            self.written[n] |= self.revs() - revs
             removes = request.url.path.endswith("/undo/") or b'"delete":true' in request.content
             self.lose(before, allowed=removes)
         self.network.held = []
