@@ -66,7 +66,7 @@ def test_a_week_belongs_to_the_month_of_its_thursday(date: dt.date, names: list[
      ("monthly", "2026-13"), ("yearly", "0000"), ("yearly", "٢٠٢٦"), ("weekly", "2026-W47\n"), ("significant", "")],
 )  # fmt: skip
 def test_a_name_of_no_period_is_refused(granularity: str, name: str) -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"period|day|month|year|week"):
         parse_period(Granularity(granularity), name)
 
 
