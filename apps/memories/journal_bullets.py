@@ -71,3 +71,8 @@ def new_bullets(text: str, incoming: str, chats: Collection[str] = ()) -> list[B
 def append_bullets(text: str, bullets: Collection[Bullet]) -> str:
     """Return ``text`` with bullets after it, each on a line of its own."""
     return "\n".join([*([text.rstrip()] if text.strip() else []), *map(str, bullets)])
+
+
+def has_bullets(text: str) -> bool:
+    """Return whether any line of a text begins with the marker of a bullet."""
+    return any(_MARKER.match(line.lstrip()) for line in text.splitlines())

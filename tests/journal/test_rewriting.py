@@ -59,9 +59,10 @@ def test_a_model_writes_the_week_from_its_days(owner: User, week: JournalEntry, 
 
 
 @pytest.mark.parametrize(
-    "server", [Reply(GOOD, finish_reason="length"), Reply(status=400), "", "I am sorry, but helping with this kind of request goes against guidelines.", "parrot " * 5000],
+    "server",
+    [Reply(GOOD, finish_reason="length"), Reply(status=400), "", "Such matters had better remain untold.", GOOD * 500],
     indirect=True,
-)  # fmt: skip
+)
 def test_a_reply_that_is_no_account_leaves_the_quote_and_is_asked_for_again(
     owner: User, week: JournalEntry, server: ScriptedServer
 ) -> None:

@@ -81,6 +81,15 @@ def delete_entry(entry: JournalEntry) -> None:
     mark_ancestors_stale(entry)
 
 
+@transaction.atomic
+def restore_entry(entry: JournalEntry) -> None:
+    """Undo ``delete_entry``."""
+    jobs.lock_owner(entry.owner_id)
+    entry.deleted_at = None
+    entry.save(update_fields=["deleted_at", "updated_at"])
+    mark_ancestors_stale(entry)
+
+
 def new_entry(owner: Owner, period: Period, instance: str = "") -> JournalEntry:
     """Return an unsaved entry without text."""
     return JournalEntry(
