@@ -16,6 +16,8 @@ from apps.memories.journal_periods import CONSOLIDATED, Granularity, Period
 from apps.memories.models import JournalEntry
 from apps.memories.operations.journal import period_of
 
+MAX_LINES = 3  # of an entry of the level below
+
 Entries = QuerySet[JournalEntry]
 
 
@@ -30,11 +32,12 @@ class Line:
 
 @dataclass(frozen=True)
 class ShownEntry:
-    """An entry as a page shows it: ``lines``, or its text in paragraphs if it has no bullets."""
+    """An entry as a page shows it: ``lines`` and how many ``more`` it has, or its text if it has no bullets."""
 
     entry: JournalEntry
     title: str
     lines: list[Line]
+    more: int
 
 
 @dataclass(frozen=True)
@@ -59,23 +62,26 @@ def written_days(owner: Owner, first: dt.date, last: dt.date) -> set[dt.date]:
     return set(entries.filter(starts__range=(first, last)).values_list("starts", flat=True))
 
 
-def journal_page(owner: Owner, owner_id: UUID, period: Period) -> JournalPage:
+def journal_page(owner_id: UUID, period: Period) -> JournalPage:
     """Return the entries that the page of a period shows, the earliest first."""
-    entries = JournalEntry.objects.for_owner(owner).present()
+    entries = JournalEntry.objects.for_owner(owner_id).present()
     own = entries.of_period(period).order_by("instance")
     days = Q(starts__range=(period.first, period.last))
     significant = entries.filter(days, granularity=Granularity.SIGNIFICANT).order_by("starts", "pk")
     below = sources_of(owner_id, period) if period.granularity in CONSOLIDATED else entries.none()
     parts = [list(own), list(significant), list(below.order_by("starts", "instance"))]
-    chats = _chats(owner, (entry for part in parts for entry in part))
-    return JournalPage(*([shown(entry, chats) for entry in part] for part in parts))
+    chats = _chats(owner_id, (entry for part in parts for entry in part))
+    limits = (None, None, MAX_LINES)
+    return JournalPage(
+        *([_shown(entry, chats, limit) for entry in part] for part, limit in zip(parts, limits, strict=True))
+    )
 
 
-def shown(entry: JournalEntry, chats: Mapping[str, Chat]) -> ShownEntry:
-    """Return an entry as a page shows it."""
+def _shown(entry: JournalEntry, chats: Mapping[str, Chat], limit: int | None) -> ShownEntry:
+    """Return an entry with at most ``limit`` of its lines."""
     bullets = parse_bullets(entry.text) if has_bullets(entry.text) else []
     lines = [Line(bullet.text, chats.get(bullet.chat), bullet.via) for bullet in bullets]
-    return ShownEntry(entry, title_of(period_of(entry)), lines)
+    return ShownEntry(entry, title_of(period_of(entry)), lines[:limit], len(lines[limit:]) if limit else 0)
 
 
 def _chats(owner: Owner, entries: Iterable[JournalEntry]) -> dict[str, Chat]:

@@ -14,20 +14,26 @@ def quote(bullets: Sequence[Bullet], max_length: int) -> list[Bullet]:
     """Return the most important bullets that fit into ``max_length`` characters, in the given order.
 
     A word counts as often as bullets have it. The next bullet is the one whose words, without those of bullets chosen
-    already, count most: what matters comes up again, and is said once.
+    already, count most: what matters comes up again, and is said once. A bullet that adds no word is left out.
     """
     candidates = list(dict.fromkeys(shortened(bullet) for bullet in bullets))
     words = [words_of(bullet.text) for bullet in candidates]
     counts = Counter(word for each in words for word in each)
-    chosen: set[int] = set()
+    left, chosen = list(range(len(candidates))), list[int]()
     covered: set[str] = set()
-    left = max_length
-    while fitting := [n for n, bullet in enumerate(candidates) if n not in chosen and len(str(bullet)) < left]:
-        best = max(fitting, key=lambda n: (sum(counts[word] for word in words[n] - covered), -n))
-        chosen.add(best)
+    room = max_length
+    while left := [n for n in left if len(str(candidates[n])) < room and not _is_said(words[n], covered)]:
+        best = max(left, key=lambda n: (sum(counts[word] for word in words[n] - covered), -n))
+        chosen.append(best)
+        left.remove(best)
         covered |= words[best]
-        left -= len(str(candidates[best])) + 1
+        room -= len(str(candidates[best])) + 1
     return [candidates[n] for n in sorted(chosen)]
+
+
+def _is_said(words: set[str], covered: set[str]) -> bool:
+    """Return whether a bullet adds no word. Of one without longer words nothing can be told."""
+    return bool(words) and words <= covered
 
 
 def shortened(bullet: Bullet) -> Bullet:

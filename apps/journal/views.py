@@ -1,5 +1,6 @@
 """The pages of the journal: a calendar of years, months, weeks and days, and the forms of entries."""
 
+import datetime as dt
 from typing import Any, cast
 from urllib.parse import urlencode
 from uuid import UUID
@@ -92,7 +93,7 @@ def _period(request: HttpRequest) -> Period:
     return period
 
 
-def _today(request: HttpRequest) -> Any:
+def _today(request: HttpRequest) -> dt.date:
     return timezone.now().astimezone(cast(User, request.user).zone).date()
 
 
@@ -106,13 +107,13 @@ def _context(request: HttpRequest, period: Period, form: SignificantForm) -> dic
     return {
         "period": period,
         "title": title_of(period),
-        "levels": [(level, label) for level, label in zip(levels, ("Year", "Month", "Week", "Day"), strict=True)],
+        "levels": list(zip(levels, ("Year", "Month", "Week", "Day"), strict=True)),
         "before": (before, title_of(before)),
         "after": (after, title_of(after)),
         "month": month,
         "month_title": title_of(month),
         "weeks": weeks_of(month, period, written, today),
-        "page": journal_page(request.user, request.user.pk, period),
+        "page": journal_page(cast(User, request.user).pk, period),
         "can_be_made": period.granularity in CONSOLIDATED,
         "is_day": period.granularity == Granularity.DAILY,
         "form": form,

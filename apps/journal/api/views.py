@@ -1,6 +1,6 @@
 """Views of the journal."""
 
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -10,6 +10,7 @@ from rest_framework import mixins, status, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.accounts.models import User
 from apps.common.pagination import NewestFirstPagination
 from apps.common.serializer_fields import read_body, read_query
 from apps.journal.api.serializers import (
@@ -49,7 +50,7 @@ class JournalViewSet(
     def get_object(self) -> JournalEntry:
         return get_or_missing(self.get_queryset(), pk=self.kwargs["journal_id"])
 
-    def filter_queryset(self, queryset: QuerySet[JournalEntry]) -> QuerySet[JournalEntry]:
+    def filter_queryset(self, queryset: Any) -> Any:
         filters: dict[str, Any] = read_query(EntryFilterSerializer, self.request)
         rows = entries_between(queryset, filters.pop("from", None), filters.pop("to", None))
         return rows.filter(**filters)
@@ -79,5 +80,5 @@ class JournalViewSet(
     def consolidate(self, request: Request) -> Response:
         """Have weeks, months and years made: those that are due, or a period with those below it."""
         body = read_body(ConsolidateSerializer, request)
-        periods = request_consolidation(request.user, timezone.now(), **body)
+        periods = request_consolidation(cast(User, request.user), timezone.now(), **body)
         return Response(PeriodsSerializer({"periods": periods}).data, status=status.HTTP_202_ACCEPTED)
