@@ -67,6 +67,11 @@ def neighbours(period: Period) -> tuple[Period, Period]:
     return make(period.first - dt.timedelta(days=1)), make(period.last + dt.timedelta(days=1))
 
 
+def around(month: Period) -> tuple[dt.date, dt.date]:
+    """Return the first and the last day of the weeks that a month is in."""
+    return week_of(month.first).first, week_of(month.last).last
+
+
 def weeks_of(month: Period, shown: Period, written: Collection[dt.date], today: dt.date) -> list[CalendarWeek]:
     """Return the weeks of a month with all their days, also those of the months before and after."""
     rows = Calendar().monthdatescalendar(month.first.year, month.first.month)
@@ -87,6 +92,12 @@ def weeks_of(month: Period, shown: Period, written: Collection[dt.date], today: 
         )
         for dates in rows
     ]
+
+
+def months_of(year: Period, written: Collection[dt.date]) -> list[tuple[Period, bool]]:
+    """Return the months of a year, each with whether any of its days has an entry."""
+    months = [month_of(year.first.replace(month=number)) for number in range(1, 13)]
+    return [(month, any(month.first <= date <= month.last for date in written)) for month in months]
 
 
 def title_of(period: Period) -> str:

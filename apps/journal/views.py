@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.models import User
-from apps.journal.calendar import at_each_level, neighbours, period_named, title_of, weeks_of
+from apps.journal.calendar import around, at_each_level, months_of, neighbours, period_named, title_of, weeks_of
 from apps.journal.forms import EntryForm, SignificantForm
 from apps.journal.operations import request_consolidation
 from apps.journal.queries import journal_page, written_days
@@ -100,9 +100,6 @@ def _today(request: HttpRequest) -> dt.date:
 def _context(request: HttpRequest, period: Period, form: SignificantForm) -> dict[str, Any]:
     today = _today(request)
     levels = at_each_level(period, today)
-    month = month_of(levels[-1].first)
-    weeks = weeks_of(month, period, (), today)
-    written = written_days(request.user, weeks[0].period.first, weeks[-1].period.last)
     before, after = neighbours(period)
     return {
         "period": period,
@@ -110,14 +107,24 @@ def _context(request: HttpRequest, period: Period, form: SignificantForm) -> dic
         "levels": list(zip(levels, ("Year", "Month", "Week", "Day"), strict=True)),
         "before": (before, title_of(before)),
         "after": (after, title_of(after)),
-        "month": month,
-        "month_title": title_of(month),
-        "weeks": weeks_of(month, period, written, today),
         "page": journal_page(cast(User, request.user).pk, period),
         "can_be_made": period.granularity in CONSOLIDATED,
         "is_day": period.granularity == Granularity.DAILY,
         "form": form,
         "deleted": _deleted(request),
+    } | _calendar(request, period, levels[-1].first)
+
+
+def _calendar(request: HttpRequest, period: Period, date: dt.date) -> dict[str, Any]:
+    """Return the months of a year, else the weeks of the month that ``date`` is in."""
+    if period.granularity == Granularity.YEARLY:
+        return {"months": months_of(period, written_days(request.user, period.first, period.last))}
+    month = month_of(date)
+    written = written_days(request.user, *around(month))
+    return {
+        "month": month,
+        "month_title": title_of(month),
+        "weeks": weeks_of(month, period, written, _today(request)),
     }
 
 

@@ -40,7 +40,7 @@ def test_each_period_has_a_page_with_what_happened_and_where(owner: User, page: 
         html = page.get(f"/journal/?period={period}").content.decode()
         assert "Ana rang &lt;b&gt;." in html
         assert f'href="/chats/{chat.pk}/">The heist</a>' in html
-        assert "17 November, written" in html
+        assert "November, written" in html
 
 
 @pytest.mark.parametrize("name", ["", "2026-W53", "0001", "9999-12", "2026-11-31", "x", "2026-W47-1"])
