@@ -252,6 +252,8 @@ SPECTACULAR_SETTINGS = {
         "EntityKindEnum": "apps.memories.models.Entity.Kind",
         "KnowledgeKindEnum": "apps.memories.models.Knowledge.Kind",
         "GenerationModeEnum": "apps.replies.models.Generation.Mode",
+        "ConsolidatedGranularityEnum": "apps.memories.journal_periods.CONSOLIDATED",
+        "WrittenGranularityEnum": "apps.memories.journal_periods.WRITTEN",
         "MemoryModeEnum": "apps.memories.models.lineage.ChatMemory.Mode",
     },
     "POSTPROCESSING_HOOKS": [

@@ -31,6 +31,7 @@ class Granularity(StrEnum):
 
 
 CONSOLIDATED = (Granularity.WEEKLY, Granularity.MONTHLY, Granularity.YEARLY)  # in the order in which they are made
+WRITTEN = (Granularity.DAILY, Granularity.SIGNIFICANT)  # by a client or a person
 SOURCE_OF = dict(zip(CONSOLIDATED, (Granularity.DAILY, *CONSOLIDATED), strict=False))
 
 

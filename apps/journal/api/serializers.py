@@ -6,7 +6,7 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.common.serializer_fields import StrictSerializer, TextField
-from apps.memories.journal_periods import CONSOLIDATED, Granularity, Period, parse_period
+from apps.memories.journal_periods import CONSOLIDATED, WRITTEN, Granularity, Period, parse_period
 
 MAX_TEXT_LENGTH = 20_000
 MAX_TITLE_LENGTH = 200
@@ -43,7 +43,7 @@ class EntryFilterSerializer(serializers.Serializer[Any]):
 class EntryCreateSerializer(StrictSerializer):
     """A daily, whose bullets are merged with those that are there, or a significant entry."""
 
-    granularity = GranularityField([Granularity.DAILY.value, Granularity.SIGNIFICANT.value])
+    granularity = GranularityField([level.value for level in WRITTEN])
     period = TextField(max_length=10, help_text="A day, such as 2026-11-21.")
     instance = TextField(max_length=MAX_INSTANCE_LENGTH, default="", help_text="Of a daily; empty for Loci itself.")
     title = TextField(max_length=MAX_TITLE_LENGTH, default="")
