@@ -59,7 +59,7 @@ def consolidate(owner_id: UUID, period: Period) -> bool:
     jobs.lock_owner(owner_id)
     entry = entry_of(owner_id, period)
     sources = sources_of(owner_id, period)
-    rows = list(sources.order_by("starts", "instance"))
+    rows = list(sources.defer("embedding", "lexemes").order_by("starts", "instance"))
     if not rows:
         return _delete_empty(entry)
     if entry and not entry.stale and all(row.part_of_id == entry.pk for row in rows):

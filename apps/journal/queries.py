@@ -64,12 +64,12 @@ def written_days(owner: Owner, first: dt.date, last: dt.date) -> set[dt.date]:
 
 def journal_page(owner_id: UUID, period: Period) -> JournalPage:
     """Return the entries that the page of a period shows, the earliest first."""
-    entries = JournalEntry.objects.for_owner(owner_id).present()
+    entries = JournalEntry.objects.for_owner(owner_id).present().defer("embedding", "lexemes")
     own = entries.of_period(period).order_by("instance")
     days = Q(starts__range=(period.first, period.last))
     significant = entries.filter(days, granularity=Granularity.SIGNIFICANT).order_by("starts", "pk")
     below = sources_of(owner_id, period) if period.granularity in CONSOLIDATED else entries.none()
-    parts = [list(own), list(significant), list(below.order_by("starts", "instance"))]
+    parts = [list(own), list(significant), list(below.defer("embedding", "lexemes").order_by("starts", "instance"))]
     chats = _chats(owner_id, (entry for part in parts for entry in part))
     limits = (None, None, MAX_LINES)
     return JournalPage(
