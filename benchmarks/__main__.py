@@ -7,7 +7,8 @@ from importlib import import_module
 from pathlib import Path
 
 BENCHMARKS = [
-    *("sync", "request_size", "throughput", "imports", "search", "catchup", "fairness", "page", "prompt", "proxy"),
+    *("sync", "request_size", "throughput", "imports", "search", "journal", "catchup", "fairness", "page", "prompt"),
+    "proxy",
 ]
 
 

@@ -88,8 +88,8 @@ def memory(owner: User, text: str, vector: np.ndarray, **fields: Any) -> Memory:
     )
 
 
-def recorded(owner: User, question: str) -> list[tuple[str, Any]]:
-    """Return the SQL statements of one search, with their parameters."""
+def recorded(owner: User, question: str, **options: Any) -> list[tuple[str, Any]]:
+    """Return the SQL statements of one search, with their parameters. ``options`` are of its SearchQuery."""
     statements = []
 
     def record(execute: Callable[..., Any], sql: str, parameters: Any, many: bool, context: Any) -> Any:
@@ -97,7 +97,7 @@ def recorded(owner: User, question: str) -> list[tuple[str, Any]]:
         return execute(sql, parameters, many, context)
 
     with connection.execute_wrapper(record):
-        search(owner, SearchQuery(question))
+        search(owner, SearchQuery(question, **options))
     return statements
 
 

@@ -79,6 +79,7 @@ INSTALLED_APPS = [
     "apps.extraction",
     "apps.builtin",
     "apps.sync",
+    "apps.journal",
     "apps.injection",
     "apps.replies",
     "apps.proxy",
@@ -251,6 +252,8 @@ SPECTACULAR_SETTINGS = {
         "EntityKindEnum": "apps.memories.models.Entity.Kind",
         "KnowledgeKindEnum": "apps.memories.models.Knowledge.Kind",
         "GenerationModeEnum": "apps.replies.models.Generation.Mode",
+        "ConsolidatedGranularityEnum": "apps.memories.journal_periods.CONSOLIDATED",
+        "WrittenGranularityEnum": "apps.memories.journal_periods.WRITTEN",
         "MemoryModeEnum": "apps.memories.models.lineage.ChatMemory.Mode",
     },
     "POSTPROCESSING_HOOKS": [
@@ -293,6 +296,8 @@ CELERY_TASK_ROUTES = {
     "apps.extraction.tasks.index_chat": {"queue": "indexing"},
     "apps.replies.tasks.run_generation": {"queue": "replies"},
     "apps.injection.tasks.write_recap": {"queue": "replies"},
+    "apps.journal.tasks.keep_journal": {"queue": "indexing"},
+    "apps.journal.tasks.rewrite_journal": {"queue": "replies"},
 }
 CELERY_TASK_TIME_LIMIT = CELERY_VISIBILITY_TIMEOUT - 60
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
@@ -313,6 +318,7 @@ CELERY_BEAT_SCHEDULE = {
     "trim-chat-logs": {"task": "apps.chats.tasks.trim_change_logs", "schedule": 3600.0},
     "purge-old-chats": {"task": "apps.chats.tasks.purge_old_chats", "schedule": 3600.0},
     "purge-old-personas": {"task": "apps.chats.tasks.purge_old_personas", "schedule": 3600.0},
+    "sweep-journals": {"task": "apps.journal.tasks.sweep_journals", "schedule": 3600.0},
     "trim-settings-logs": {"task": "apps.sync.tasks.trim_settings_logs", "schedule": 3600.0},
 }
 

@@ -25,6 +25,7 @@ urlpatterns = [
     path("", include("apps.proxy.urls")),
     path("", include("apps.replies.urls")),
     path("", include("apps.injection.urls")),
+    path("journal/", include("apps.journal.urls")),
     path("", include("apps.chats.urls")),
 ]
 

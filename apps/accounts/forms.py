@@ -2,6 +2,7 @@
 
 import datetime as dt
 from typing import Any
+from zoneinfo import available_timezones
 
 from django import forms
 from django.utils import timezone
@@ -9,10 +10,18 @@ from django.utils import timezone
 from apps.accounts.models import ApiToken
 
 
+def time_zones() -> list[tuple[str, str]]:
+    """Return the choices of time zones, by name."""
+    return [(name, name.replace("_", " ")) for name in sorted(available_timezones())]
+
+
 class ProfileForm(forms.Form):
-    """Form for the user's name."""
+    """Form for the user's name and time zone."""
 
     name = forms.CharField(max_length=100, required=False, help_text="Shown on pages.")
+    time_zone = forms.ChoiceField(
+        choices=time_zones, required=False, help_text="Where your day begins, for the journal."
+    )
 
 
 class TokenForm(forms.Form):

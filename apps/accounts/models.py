@@ -4,6 +4,7 @@ import datetime as dt
 import hashlib
 import secrets
 from typing import Any, ClassVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.db import models
@@ -41,6 +42,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     email = models.EmailField("e-mail address", max_length=254)
     name = models.CharField("name", max_length=100, blank=True)
+    time_zone = models.CharField("time zone", max_length=64, default="UTC", help_text="Name of the IANA database.")
     is_active = models.BooleanField(default=True)
     is_staff = models.BooleanField("may use the admin site", default=False)
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
@@ -63,6 +65,14 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     def __str__(self) -> str:
         return self.email
+
+    @property
+    def zone(self) -> dt.tzinfo:
+        """Return the time zone; UTC if the installation no longer knows its name."""
+        try:
+            return ZoneInfo(self.time_zone)
+        except (ValueError, ZoneInfoNotFoundError):
+            return dt.UTC
 
     def get_full_name(self) -> str:
         """Return the name, or the e-mail address."""

@@ -39,10 +39,11 @@ def record_token_use(token: ApiToken, at: dt.datetime) -> None:
     token.save(update_fields=["last_used_at"])
 
 
-def rename_user(user: User, name: str) -> None:
-    """Set the name of a user."""
+def edit_profile(user: User, *, name: str, time_zone: str = "") -> None:
+    """Set the name of a user, and the time zone if one is given."""
     user.name = name
-    user.save(update_fields=["name"])
+    user.time_zone = time_zone or user.time_zone
+    user.save(update_fields=["name", "time_zone"])
 
 
 @transaction.atomic

@@ -18,11 +18,11 @@ from apps.accounts.models import ApiToken, User
 @login_required
 @require_http_methods(["GET", "POST"])
 def index(request: HttpRequest) -> HttpResponse:
-    """Show profile and security, or save the name."""
+    """Show profile and security, or save the name and the time zone."""
     user = cast(User, request.user)
-    form = ProfileForm(request.POST or None, initial={"name": user.name})
+    form = ProfileForm(request.POST or None, initial={"name": user.name, "time_zone": user.time_zone})
     if form.is_valid():
-        operations.rename_user(user, form.cleaned_data["name"])
+        operations.edit_profile(user, **form.cleaned_data)
         messages.success(request, "Saved.")
         return redirect("settings:index")
     return render(request, "accounts/settings.html", {"form": form}, status=400 if form.errors else 200)

@@ -1,5 +1,6 @@
 """Nobody gets at what is somebody else's: every route with an id is asked with another user's ids."""
 
+import datetime as dt
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -37,6 +38,7 @@ from apps.llm.generation import GenerationRequest
 from apps.llm.operations import create_connection
 from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Question, Relationship, Scene, VersionedText
 from apps.memories.operations.entities import get_or_create_entity
+from apps.memories.operations.journal import merge_daily
 from apps.proxy.models import ProxiedChat
 from apps.replies.models import Generation
 from apps.replies.presets import create_preset
@@ -150,6 +152,7 @@ def things_of_alice() -> dict[str, Any]:
         "entry_id": LedgerEntry.objects.create(**told, entity=mira, field="mood", value="calm").pk,
         "word_id": word.pk,
         "found_scene_id": Scene.objects.create(**told).pk,
+        "journal_id": merge_daily(alice, period=dt.date(2026, 11, 21), instance="", text="- A key was lost.").pk,
         "version_id": VersionedText.objects.create(**told, kind="summary", text="A key is missing.").pk,
     }
 

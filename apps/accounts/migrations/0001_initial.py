@@ -26,6 +26,7 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('email', models.EmailField(max_length=254, verbose_name='e-mail address')),
                 ('name', models.CharField(blank=True, max_length=100, verbose_name='name')),
+                ('time_zone', models.CharField(default='UTC', help_text='Name of the IANA database.', max_length=64, verbose_name='time zone')),
                 ('is_active', models.BooleanField(default=True)),
                 ('is_staff', models.BooleanField(default=False, verbose_name='may use the admin site')),
                 ('date_joined', models.DateTimeField(default=django.utils.timezone.now, editable=False)),

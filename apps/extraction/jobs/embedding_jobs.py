@@ -1,4 +1,4 @@
-"""Recompute embeddings of memories, arcs and passages after a change of the embedding model.
+"""Recompute embeddings of memories, arcs, journal entries and passages after a change of the embedding model.
 
 Each row names the model of its vector, so that a job that was interrupted continues with the remaining rows. Until
 it is recomputed, a row is found by full-text search only.
@@ -23,12 +23,12 @@ from apps.extraction.models import EmbeddingJob
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import Embedder, EmbeddingUnavailable
 from apps.llm.generation import TransientFailure
-from apps.memories.models import Arc, Memory, Passage
+from apps.memories.models import Arc, JournalEntry, Memory, Passage
 from apps.memories.passages import index_batches
 
 RETRY_AFTER = dt.timedelta(minutes=5)
 BATCH_SIZE = 32  # texts that are embedded and stored together
-TABLES_WITH_TEXT: tuple[type[Any], ...] = (Memory, Arc)
+TABLES_WITH_TEXT: tuple[type[Any], ...] = (Memory, Arc, JournalEntry)
 EMBEDDED_TABLES: tuple[type[Any], ...] = (*TABLES_WITH_TEXT, Passage)
 
 

@@ -32,7 +32,7 @@ class MemoryFilter(django_filters.FilterSet):
 
     chat = django_filters.UUIDFilter(help_text="What the chat learnt or inherited as a branch, as it stands there.")
     character = django_filters.UUIDFilter()
-    # The contract names the tier "journal". No memory is stored in it yet, so it lists nothing.
+    # The contract names the tier "journal". Its entries are no memories and have a list of their own.
     tier = django_filters.ChoiceFilter(choices=[*Memory.Tier.choices, ("journal", "Journal")])
     kind = django_filters.ChoiceFilter(choices=Memory.Kind.choices)
     entity = django_filters.CharFilter(method="filter_entity", max_length=200)

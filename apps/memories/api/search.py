@@ -14,10 +14,11 @@ from apps.chats.serializers import MessageSerializer
 from apps.common.serializer_fields import NumberField, StrictIntegerField, StrictSerializer, TextField
 from apps.memories.api.base import get_or_missing
 from apps.memories.api.fields import RoundedFloatField
+from apps.memories.api.journal_serializers import JournalEntrySerializer
 from apps.memories.api.serializers import MemorySerializer
 from apps.memories.models import Memory
 from apps.memories.search import PRESETS, SearchQuery, SearchResponse, SearchResult, search
-from apps.memories.search.service import TIERS
+from apps.memories.search.service import ALL_TIERS
 
 MAX_QUERY_LENGTH = 20_000
 MAX_RESULTS = 200
@@ -37,9 +38,9 @@ class SearchSerializer(StrictSerializer):
     chat = serializers.UUIDField(allow_null=True, default=None)
     character = serializers.UUIDField(allow_null=True, default=None)
     instance = TextField(max_length=100, allow_null=True, default=None)
-    # The contract also names the tiers "journal" and "scenes". They aren't indexed yet, so they have no results.
+    # The contract also names the tier "scenes". They aren't indexed yet, so they have no results.
     tiers = serializers.ListField(
-        child=serializers.ChoiceField([*TIERS, "journal", "scenes"]), default=list(TIERS), allow_empty=False
+        child=serializers.ChoiceField([*ALL_TIERS, "scenes"]), default=list(ALL_TIERS), allow_empty=False
     )
     limit = StrictIntegerField(min_value=1, max_value=MAX_RESULTS, default=10)
     min_score = NumberField(min_value=0, max_value=1, default=0.0)
@@ -78,11 +79,12 @@ class SearchSerializer(StrictSerializer):
 
 
 class ResultSerializer(serializers.Serializer[SearchResult]):
-    """A memory or a message with its score and the signals behind it."""
+    """A memory, a message or a journal entry with its score and the signals behind it."""
 
     tier = serializers.CharField()
     memory = MemorySerializer(allow_null=True)
     message = FoundMessageSerializer(allow_null=True)
+    entry = JournalEntrySerializer(allow_null=True)
     score = RoundedFloatField(help_text="0 to 1, unless the preset uses a published formula with another range.")
     signals = serializers.DictField(child=RoundedFloatField())
     matched_sentence = serializers.CharField(help_text="The sentence of the text that shares most with the query.")
@@ -95,7 +97,7 @@ class SearchResponseSerializer(serializers.Serializer[SearchResponse]):
 
 
 class SearchView(APIView):
-    """Search memories and messages. It only reads, but is a POST because queries can be long."""
+    """Search memories, messages and the journal. It only reads, but is a POST because queries can be long."""
 
     reads_only = True
 

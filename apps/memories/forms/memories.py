@@ -15,8 +15,8 @@ from apps.memories.memory_book import MemoryBook
 from apps.memories.models import Memory
 from apps.memories.querysets import MemoryQuerySet
 from apps.memories.search import SearchQuery
-from apps.memories.search.hits import MESSAGES
-from apps.memories.search.service import TIERS
+from apps.memories.search.hits import JOURNAL, MESSAGES
+from apps.memories.search.service import ALL_TIERS
 from apps.memories.witnesses import learners
 
 IMPORTANCES = [(1, "Low"), (2, "Normal"), (3, "High")]
@@ -186,7 +186,9 @@ class SearchForm(forms.Form):
         widget=forms.SearchInput(attrs={"data-key": "/", "autofocus": True}),
     )
     tier = forms.ChoiceField(
-        choices=[("", "Everything"), *Memory.Tier.choices, (MESSAGES, "Messages")], required=False, label="Where"
+        choices=[("", "Everything"), *Memory.Tier.choices, (MESSAGES, "Messages"), (JOURNAL, "Journal")],
+        required=False,
+        label="Where",
     )
     kind = forms.ChoiceField(choices=[("", "Any kind"), *Memory.Kind.choices], required=False)
     character = forms.ModelChoiceField(Character.objects.none(), required=False, empty_label="Any character")
@@ -222,7 +224,7 @@ class SearchForm(forms.Form):
         return SearchQuery(
             words,
             limit=limit,
-            tiers=(chosen["tier"],) if "tier" in chosen else TIERS,
+            tiers=(chosen["tier"],) if "tier" in chosen else ALL_TIERS,
             kind=chosen.get("kind"),
             character=chosen["character"].pk if "character" in chosen else None,
             chat=chosen["chat"].pk if "chat" in chosen else None,

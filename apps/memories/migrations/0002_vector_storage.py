@@ -4,6 +4,8 @@ from django.db import migrations
 INLINE = """
 ALTER TABLE memories_memory SET (toast_tuple_target = 8160);
 ALTER TABLE memories_memory ALTER COLUMN embedding SET STORAGE MAIN;
+ALTER TABLE memories_journalentry SET (toast_tuple_target = 8160);
+ALTER TABLE memories_journalentry ALTER COLUMN embedding SET STORAGE MAIN;
 ALTER TABLE memories_passage SET (toast_tuple_target = 8160);
 ALTER TABLE memories_passage
     ALTER COLUMN embedding SET STORAGE MAIN, ALTER COLUMN window_embedding SET STORAGE MAIN;

@@ -1,5 +1,6 @@
 """Models of memories, layers, lineage and the passage index."""
 
+from apps.memories.models.journal import JournalEntry as JournalEntry
 from apps.memories.models.layers import Arc as Arc
 from apps.memories.models.layers import Knowledge as Knowledge
 from apps.memories.models.layers import LayerEntry as LayerEntry

@@ -13,7 +13,7 @@ from apps.common.scoping import Owner, owner_id_of
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.lexemes import Lexemes
-from apps.memories.models import Inheritance, Memory, MemorySource, RetiredReason, Supersession
+from apps.memories.models import Inheritance, JournalEntry, Memory, MemorySource, RetiredReason, Supersession
 from apps.memories.witnesses import participants_of, witnessed_by_all_of
 
 
@@ -71,8 +71,11 @@ def edit_memory(memory: Memory, *, editor: str, **changes: Any) -> Memory:
     return memory
 
 
-def set_text(memory: Memory, text: str) -> None:
-    """Set the text of a memory, its lexemes, and its embedding if a model is available. Save nothing."""
+def set_text(memory: Memory | JournalEntry, text: str) -> None:
+    """Set the text of a memory or a journal entry, its lexemes, and its embedding if a model is available.
+
+    Save nothing.
+    """
     memory.text = text
     memory.lexemes = Lexemes(text)
     try:

@@ -1,4 +1,4 @@
-"""Hybrid search of memories and messages. Each result carries the signals behind its score."""
+"""Hybrid search of memories, messages and the journal. Each result carries the signals behind its score."""
 
 from apps.memories.search.presets import PRESETS
 from apps.memories.search.ranking import RankedHit

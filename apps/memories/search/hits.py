@@ -13,6 +13,7 @@ from django.db.models import Value
 from django.db.models.functions import Lower, StrIndex
 from django.utils import timezone
 
+from apps.memories.journal_periods import Granularity
 from apps.memories.lexemes import match_any_query
 from apps.memories.lineage import SAID_IN_OTHER_BRANCHES_SQL, SUPERSEDED_BY_ANOTHER_STORY_SQL, SUPERSEDED_IN_SQL
 from apps.memories.models import Entity, Memory
@@ -22,6 +23,7 @@ from apps.memories.search.ranking import Hit, TurnPosition, recency, relative_le
 from apps.memories.search.statements import SearchTable, search_sql
 
 MESSAGES = "messages"
+JOURNAL = "journal"
 PASSAGES = SearchTable(
     table="memories_passage",
     vectors={"vector": "embedding", "window_vector": "window_embedding"},
@@ -36,6 +38,12 @@ MEMORIES = SearchTable(
     words={"lexical": ("lexemes", "length(p.lexemes)")},
     columns="p.id, p.tier, p.text, p.importance, p.pinned, p.source_instance, p.participating_instances,"
     " p.created_at AS at",
+)
+ENTRIES = SearchTable(
+    table="memories_journalentry",
+    vectors={"vector": "embedding"},
+    words={"lexical": ("lexemes", "length(p.lexemes)")},
+    columns="p.id, p.granularity, p.text, p.instance, p.ends",
 )
 
 
@@ -159,6 +167,25 @@ def _memory_hit(row: dict[str, Any], parsed: ParsedQuery, entity_share: float, i
     return Hit(row["id"], row["tier"], row["retrievers"] | window_retrievers, traits)
 
 
+def find_entries(scope: SearchScope, terms: EncodedQuery, preset: Preset, parsed: ParsedQuery) -> list[Hit]:
+    """Return the journal entries of the scope that any retriever finds; none of a character, whom no entry names."""
+    if JOURNAL not in scope.tiers or scope.kind or (scope.character and not scope.chat):
+        return []
+    rows = _fetch_rows(ENTRIES, _entries_condition(scope), terms, preset, scope)
+    return [_entry_hit(row, parsed, scope.instance) for row in rows]
+
+
+def _entry_hit(row: dict[str, Any], parsed: ParsedQuery, instance: str | None) -> Hit:
+    window_retrievers = {f"window_{name}": value for name, value in row["retrievers"].items()}
+    traits = {
+        "subject": float(any(mentions(row["text"], name) for name in parsed.subjects)),
+        "recency": recency((timezone.now().date() - row["ends"]).days),
+        "instance": float(bool(instance) and instance == row["instance"]),
+        "importance": float(row["granularity"] == Granularity.SIGNIFICANT),
+    }
+    return Hit(row["id"], JOURNAL, row["retrievers"] | window_retrievers, traits)
+
+
 def _entity_shares(scope: SearchScope, query: str, memory_ids: Sequence[UUID]) -> dict[UUID, float]:
     """Return, for each memory, the share of the query's entities that it names."""
     entities = Entity.objects.for_owner(scope.owner_id).alias(position=StrIndex(Value(query.lower()), Lower("name")))
@@ -202,6 +229,15 @@ def _days_condition(scope: SearchScope, moment: str) -> str:
     bounds = [f"{day} >= %(since)s"] if scope.since else []
     bounds += [f"{day} <= %(until)s"] if scope.until else []
     return " AND ".join(bounds)
+
+
+def _entries_condition(scope: SearchScope) -> str:
+    """Return the condition of journal entries in the scope, whose days are those of their period."""
+    conditions = ["p.owner_id = %(owner)s AND p.deleted_at IS NULL"]
+    conditions += ["%(chat)s::text = ANY(p.chats)"] if scope.chat else []
+    conditions += ["p.ends >= %(since)s"] if scope.since else []
+    conditions += ["p.starts <= %(until)s"] if scope.until else []
+    return " AND ".join(conditions)
 
 
 _SAID_AT = "SELECT m.sent_at FROM chats_message m WHERE m.id = p.valid_from_id"

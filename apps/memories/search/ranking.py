@@ -40,7 +40,7 @@ class TurnPosition:
 
 @dataclass(frozen=True)
 class Hit:
-    """A message or memory that a retriever found, with its signals. ``turn`` is None for a memory."""
+    """A message, memory or journal entry that a retriever found, with its signals. Only a message has a ``turn``."""
 
     id: UUID
     tier: str
@@ -63,7 +63,7 @@ class RankedHit:
 
     @property
     def is_memory(self) -> bool:
-        return self.hit.turn is None
+        return self.hit.turn is None and self.hit.tier != "journal"
 
 
 def recency(age_days: float) -> float:

@@ -14,14 +14,24 @@ from apps.common.scoping import Owner, owner_id_of
 from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.lexemes import lexemes_of
-from apps.memories.models import Memory
+from apps.memories.models import JournalEntry, Memory
 from apps.memories.search.excerpts import best_sentence, excerpt
-from apps.memories.search.hits import MESSAGES, EncodedQuery, SearchScope, find_memories, find_messages, speakers_in
+from apps.memories.search.hits import (
+    JOURNAL,
+    MESSAGES,
+    EncodedQuery,
+    SearchScope,
+    find_entries,
+    find_memories,
+    find_messages,
+    speakers_in,
+)
 from apps.memories.search.presets import PRESETS, Preset
 from apps.memories.search.questions import ParsedQuery, parse_query, vector_preference
 from apps.memories.search.ranking import RankedHit, rank
 
-TIERS = (*Memory.Tier.values, MESSAGES)
+TIERS = (*Memory.Tier.values, MESSAGES)  # of a prompt
+ALL_TIERS = (*TIERS, JOURNAL)
 
 log = structlog.get_logger(__name__)
 
@@ -56,11 +66,12 @@ class SearchQuery:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """A memory or a message with its score (0 to 1), the signals behind it, and an excerpt."""
+    """A memory, a message or a journal entry with its score (0 to 1), the signals behind it, and an excerpt."""
 
     tier: str
     memory: Memory | None
     message: Message | None
+    entry: JournalEntry | None
     score: float
     signals: Mapping[str, float]
     matched_sentence: str
@@ -68,11 +79,13 @@ class SearchResult:
 
     @property
     def id(self) -> UUID:
-        return (self.memory or self.message).pk  # type: ignore[union-attr]
+        return (self.memory or self.message or self.entry).pk  # type: ignore[union-attr]
 
     @property
     def said_at(self) -> dt.datetime:
         """Return when it was said; where that is not known, when it was stored."""
+        if self.entry:
+            return dt.datetime.combine(self.entry.starts, dt.time(), dt.UTC)
         row: Any = self.memory or self.message
         known: dt.datetime | None = row.source_sent_at if self.memory else row.sent_at
         return known or row.created_at
@@ -124,6 +137,7 @@ def find(owner_id: UUID, query: SearchQuery) -> FoundHits:
     hits = [
         *find_messages(scope, terms, preset, parsed, speakers),
         *find_memories(scope, terms, preset, parsed, query.query),
+        *find_entries(scope, terms, preset, parsed),
     ]
     method = "text" if not terms.vectors else "hybrid" if terms.lexemes else "vector"
     return FoundHits(method, rank(hits, preset, vector_preference(speakers)), vectors)
@@ -146,25 +160,29 @@ def _vectors(owner_id: UUID, parsed: ParsedQuery, preset: Preset) -> QueryVector
 
 def load(owner: Owner, ranked: Sequence[RankedHit], query: str, *, with_history: bool = True) -> list[SearchResult]:
     """Load the rows of ranked hits, memories also with what a page shows. Exclude rows deleted in the meantime."""
-    message_ids = [ranked_hit.hit.id for ranked_hit in ranked if ranked_hit.hit.turn]
-    memory_ids = [ranked_hit.hit.id for ranked_hit in ranked if not ranked_hit.hit.turn]
+    ids = {tier: [each.id for each in ranked if each.hit.tier == tier] for tier in (MESSAGES, JOURNAL)}
+    memory_ids = [each.id for each in ranked if each.is_memory]
     visible = Memory.objects.for_owner(owner).present().filter(hidden=False).defer("embedding", "lexemes")
     memories = (visible.with_history() if with_history else visible).in_bulk(memory_ids)
-    messages = Message.objects.for_owner(owner).with_swipes().select_related("chat").in_bulk(message_ids)
+    messages = Message.objects.for_owner(owner).with_swipes().select_related("chat").in_bulk(ids[MESSAGES])
+    entries = JournalEntry.objects.for_owner(owner).present().prefetch_related("sources").in_bulk(ids[JOURNAL])
     return [
-        _result(ranked_hit, memories.get(ranked_hit.hit.id), messages.get(ranked_hit.hit.id), query)
-        for ranked_hit in ranked
-        if ranked_hit.hit.id in memories or ranked_hit.hit.id in messages
+        _result(each, memories.get(each.id), messages.get(each.id), entries.get(each.id), query)
+        for each in ranked
+        if each.id in memories or each.id in messages or each.id in entries
     ]
 
 
-def _result(ranked: RankedHit, memory: Memory | None, message: Message | None, query: str) -> SearchResult:
-    text = memory.text if memory else message.mes if message else ""
+def _result(
+    ranked: RankedHit, memory: Memory | None, message: Message | None, entry: JournalEntry | None, query: str
+) -> SearchResult:
+    text = memory.text if memory else message.mes if message else entry.text if entry else ""
     sentence = best_sentence(text, query)
     return SearchResult(
         tier=ranked.hit.tier,
         memory=memory,
         message=message,
+        entry=entry,
         score=ranked.score,
         signals=ranked.signals,
         matched_sentence=sentence,

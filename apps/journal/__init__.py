@@ -1,0 +1,1 @@
+"""The journal: dailies of what was remembered, their consolidation, its API and its calendar."""

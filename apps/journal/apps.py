@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class JournalConfig(AppConfig):
+    name = "apps.journal"

@@ -1,0 +1,72 @@
+"""Celery tasks of the journal."""
+
+import datetime as dt
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from celery import shared_task
+from celery.signals import beat_init
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+
+from apps.accounts.models import User
+from apps.common.scoping import Owner, owner_id_of, system_scope
+from apps.journal.consolidation import consolidate_all, periods_to_make
+from apps.journal.dailies import write_dailies
+from apps.journal.rewriting import rewrite_due
+from apps.memories.journal_periods import Granularity, Period, parse_period
+from apps.memories.models import JournalEntry, Memory
+
+
+@shared_task
+def sweep_journals(**kwargs: Any) -> None:
+    """Enqueue the journal of each owner who has something to keep."""
+    with system_scope():
+        has_entries = Exists(JournalEntry.objects.filter(owner=OuterRef("pk")))
+        has_memories = Exists(Memory.objects.filter(owner=OuterRef("pk")))
+        owners = list(User.objects.filter(has_entries | has_memories, is_active=True).values_list("pk", flat=True))
+    for owner_id in owners:
+        keep_journal.delay(owner_id=str(owner_id))
+
+
+@shared_task
+def keep_journal(*, owner_id: str, granularity: str = "", period: str = "", **kwargs: Any) -> None:
+    """Write the dailies of an owner, then what is due above them, or one period."""
+    owner = User.objects.filter(pk=owner_id, is_active=True).first()
+    if owner is not None:
+        keep(owner, timezone.now(), Granularity(granularity) if granularity else None, period)
+        rewrite_journal.delay(owner_id=owner_id)
+
+
+@shared_task
+def rewrite_journal(*, owner_id: str, **kwargs: Any) -> None:
+    """Have a connected model write what waits for it."""
+    if rewrite_due(UUID(owner_id), timezone.now()):
+        rewrite_journal.delay(owner_id=owner_id)
+
+
+@beat_init.connect
+def catch_up(**kwargs: Any) -> None:
+    """Make what was missed while the installation was off: the schedule's first sweep is an hour away."""
+    sweep_journals.delay()
+
+
+def keep(owner: User, now: dt.datetime, granularity: Granularity | None = None, name: str = "") -> int:
+    """Write dailies and make the periods that are due, or the named one. Return how many entries were written."""
+    period = parse_period(granularity, name) if granularity and name else None
+    written = write_dailies(owner, now)
+    # What a level makes can make the next one due, so that the periods are listed again for each.
+    return written + sum(
+        consolidate_all(periods_to_make(owner, now, granularity=level, period=period), owner)
+        for level in (Granularity.WEEKLY, Granularity.MONTHLY, Granularity.YEARLY)
+        if granularity is None or period or level == granularity
+    )
+
+
+def send(owner: Owner, granularity: Granularity | None, period: Period | None) -> None:
+    """Enqueue ``keep_journal`` when the transaction is committed."""
+    names = {"granularity": granularity or "", "period": period.name if period else ""}
+    task = partial(keep_journal.delay, owner_id=str(owner_id_of(owner)), **names)
+    transaction.on_commit(task)

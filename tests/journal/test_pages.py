@@ -1,0 +1,99 @@
+"""The journal's pages: each period, its entries, the forms, all without JavaScript."""
+
+import datetime as dt
+
+import pytest
+from django.test import Client
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apps.accounts.models import User
+from apps.journal.calendar import at_each_level, neighbours, period_named, weeks_of
+from apps.journal.tasks import keep
+from apps.memories.journal_periods import month_of
+from apps.memories.models import JournalEntry
+from apps.memories.operations.journal import merge_daily
+from tests.factories import UserFactory, make_chat
+
+NOW = dt.datetime(2031, 1, 1, 12, tzinfo=dt.UTC)
+DAYS = st.dates(dt.date(3, 1, 1), dt.date(9997, 12, 1))
+
+
+@pytest.fixture
+def owner(db: None) -> User:
+    return UserFactory()
+
+
+@pytest.fixture
+def page(owner: User) -> Client:
+    client = Client()
+    client.force_login(owner)
+    return client
+
+
+def test_each_period_has_a_page_with_what_happened_and_where(owner: User, page: Client) -> None:
+    chat = make_chat(owner, title="The heist")
+    text = f"- Ana rang <b>. [chat:{chat.pk}]\n- Bo came. [chat:elsewhere]"
+    merge_daily(owner, period=dt.date(2026, 11, 17), instance="desk", text=text)
+    keep(owner, NOW)
+    for period in ("2026", "2026-11", "2026-W47", "2026-11-17"):
+        html = page.get(f"/journal/?period={period}").content.decode()
+        assert "Ana rang &lt;b&gt;." in html
+        assert f'href="/chats/{chat.pk}/">The heist</a>' in html
+        assert "November, written" in html
+
+
+@pytest.mark.parametrize("name", ["", "2026-W53", "0001", "9999-12", "2026-11-31", "x", "2026-W47-1"])
+def test_a_period_that_is_none_is_not_found(page: Client, name: str) -> None:
+    assert page.get(f"/journal/?period={name}").status_code == (404 if name and name != "2026-W53" else 200)
+
+
+def test_a_significant_entry_is_written_edited_deleted_and_restored(owner: User, page: Client) -> None:
+    assert page.post("/journal/", {"day": "2026-11-17", "title": "Moved", "text": ""}).status_code == 400
+    reply = page.post("/journal/", {"day": "2026-11-17", "title": "Moved", "text": "We moved house."})
+    assert "We moved house." in page.get(reply["Location"]).content.decode()
+    entry = JournalEntry.objects.for_owner(owner).get()
+    page.post(f"/journal/entries/{entry.pk}/edit/", {"title": "Moved", "text": "We moved to Rome."})
+    deleted = page.post(f"/journal/entries/{entry.pk}/delete/")
+    html = page.get(deleted["Location"]).content.decode()
+    assert "We moved to Rome." not in html
+    assert "Undo" in html
+    restored = page.post(f"/journal/entries/{entry.pk}/restore/")
+    assert "We moved to Rome." in page.get(restored["Location"]).content.decode()
+
+
+def test_a_stale_entry_says_so_and_can_be_made_again(owner: User, page: Client) -> None:
+    for day in (17, 18):
+        merge_daily(owner, period=dt.date(2026, 11, day), instance="", text=f"- Day {day}.")
+        if day == 17:
+            keep(owner, NOW)
+    html = page.get("/journal/?period=2026-W47").content.decode()
+    assert "out of date" in html
+    assert "Make it again" in html
+    assert page.post("/journal/consolidate/?period=2026-W47").status_code == 302
+    assert page.post("/journal/consolidate/?period=2026-11-17").status_code == 404
+
+
+def test_the_time_zone_is_set_with_the_profile(owner: User, page: Client) -> None:
+    assert page.post("/settings/", {"name": "A", "time_zone": "Mars/Olympus"}).status_code == 400
+    page.post("/settings/", {"name": "A", "time_zone": "Europe/Berlin"})
+    owner.refresh_from_db()
+    assert (owner.name, owner.time_zone) == ("A", "Europe/Berlin")
+
+
+@given(DAYS, DAYS)
+def test_links_lead_to_periods_that_exist(day: dt.date, today: dt.date) -> None:
+    for name in ("", *(period.name for period in at_each_level(month_of(day), today))):
+        period = period_named(name, today)
+        assert period
+        for near in (*neighbours(period), *at_each_level(period, today)):
+            assert period_named(near.name, today) == near
+        before, after = neighbours(period)
+        assert (neighbours(before)[1], neighbours(after)[0]) == (period, period)
+
+
+@given(DAYS)
+def test_a_month_has_all_its_days(day: dt.date) -> None:
+    month = month_of(day)
+    dates = [each.date for week in weeks_of(month, month, (), day) for each in week.days if not each.is_outside]
+    assert (dates[0], dates[-1], len(dates)) == (month.first, month.last, month.last.day)
