@@ -51,8 +51,8 @@ class CarriedRecallSerializer(serializers.Serializer[Any]):
     edited = StrictBooleanField()
     deleted = StrictBooleanField()
     source = serializers.ChoiceField(choices=Recall.Source.choices)  # type: ignore[assignment]
-    memories = CarriedEntrySerializer(many=True, max_length=MAX_ENTRIES)
-    left_out = CarriedEntrySerializer(many=True, max_length=MAX_ENTRIES)
+    memories = CarriedEntrySerializer(many=True, max_length=MAX_ENTRIES)  # type: ignore[call-arg]
+    left_out = CarriedEntrySerializer(many=True, max_length=MAX_ENTRIES)  # type: ignore[call-arg]
     left_out_count = PositionField()
     turn_hash = TextField(max_length=64)
 
