@@ -15,6 +15,7 @@ from apps.replies.models import (
     Generation,
     GenerationPreset,
 )
+from apps.replies.presets import list_presets
 from apps.replies.prompts.notes import DEFAULT_DEPTH, Note
 
 MAX_NOTE_LENGTH = 20_000
@@ -24,15 +25,20 @@ CHARACTERS = {escape: character for character, escape in ESCAPES.items()}
 
 
 class ReplyForm(forms.Form):
-    """Form that asks for a reply. ``character`` may be one who takes part in the chat."""
+    """Form that asks for a reply.
+
+    ``character`` may be one who takes part in the chat. ``preset`` applies instead of the default one.
+    """
 
     mode = forms.ChoiceField(choices=Generation.Mode.choices)
     character = forms.ModelChoiceField(Character.objects.none(), required=False)
+    preset = forms.ModelChoiceField(GenerationPreset.objects.none(), required=False)
 
     def __init__(self, *args: Any, chat: Chat, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         characters = Character.objects.for_owner(chat.owner_id).filter(pk__in=chat.participants.values("character"))
         self.fields["character"].queryset = characters  # type: ignore[attr-defined]
+        self.fields["preset"].queryset = list_presets(chat.owner_id)  # type: ignore[attr-defined]
 
 
 class StopsField(forms.CharField):

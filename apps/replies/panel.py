@@ -1,11 +1,13 @@
 """What the chat page shows of a chat's replies: the one under way, why the last one failed, and what may be asked."""
 
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from apps.chats.models import Chat, Message, Participant
 from apps.injection.turns import visible_messages
 from apps.llm.queries import generation_connection
-from apps.replies.models import Generation
+from apps.replies.models import Generation, GenerationPreset
+from apps.replies.presets import list_presets
 
 Mode = Generation.Mode
 State = Generation.State
@@ -17,7 +19,8 @@ class Panel:
     """State of the replies of a chat.
 
     ``generation`` is the newest one, unless the chat has gone on since. ``speakers`` may be chosen in a group.
-    ``modes`` are what may be requested. ``outdated``: the user's turn has changed since the reply to it.
+    ``presets`` may be chosen if there are several, and ``preset_id`` is that of the last generation. ``modes`` are what
+    may be requested. ``outdated``: the user's turn has changed since the reply to it.
     """
 
     chat: Chat
@@ -26,6 +29,8 @@ class Panel:
     modes: list[str] = field(default_factory=list)
     speakers: list[Participant] = field(default_factory=list)
     outdated: bool = False
+    presets: list[GenerationPreset] = field(default_factory=list)
+    preset_id: UUID | None = None
 
     @property
     def active(self) -> Generation | None:
@@ -57,6 +62,7 @@ class Panel:
 def panel_of(chat: Chat) -> Panel:
     """Return the state of the replies of a chat."""
     generation = Generation.objects.for_owner(chat.owner_id).filter(chat=chat).order_by("-pk").first()
+    preset_id = generation.preset_id if generation else None
     last_two = list(visible_messages(chat).order_by("-index")[:2])
     last = last_two[0] if last_two else None
     if generation and not generation.is_open and not _is_current(generation, last):
@@ -64,7 +70,17 @@ def panel_of(chat: Chat) -> Panel:
     speakers = list(chat.participants.select_related("character").exclude(character=None).order_by("position"))
     connected = generation_connection(chat.owner_id) is not None
     modes = _modes(last, in_group=len(speakers) > 1) if connected else []
-    return Panel(chat, connected, generation, modes, speakers if len(speakers) > 1 else [], _is_outdated(last_two))
+    presets = list(list_presets(chat.owner_id)) if connected else []
+    return Panel(
+        chat,
+        connected,
+        generation,
+        modes,
+        speakers if len(speakers) > 1 else [],
+        _is_outdated(last_two),
+        presets if len(presets) > 1 else [],
+        preset_id,
+    )
 
 
 def _is_current(generation: Generation, last: Message | None) -> bool:

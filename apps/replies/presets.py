@@ -32,6 +32,11 @@ def preset_or_default(owner: Owner, preset: GenerationPreset | None) -> Generati
     return preset or GenerationPreset.objects.for_owner(owner).filter(is_default=True).first() or GenerationPreset()
 
 
+def reply_tokens_of(preset: GenerationPreset, context_tokens: int) -> int:
+    """Return how many tokens of the context are kept for a reply: those of the preset, but at most half."""
+    return min(preset.max_tokens, context_tokens // 2)
+
+
 @transaction.atomic
 def create_preset(owner: Owner, *, is_default: bool = False, **fields: Any) -> GenerationPreset:
     """Create a preset. It becomes the default one if ``is_default`` or if there is none."""

@@ -12,7 +12,7 @@ from apps.llm.models import Connection
 from apps.llm.queries import generation_connection
 from apps.replies.models import Generation
 from apps.replies.operations import settle, write_text
-from apps.replies.presets import preset_or_default
+from apps.replies.presets import preset_or_default, reply_tokens_of
 from apps.replies.prompts.assembly import assemble_whole
 from apps.replies.prompts.macros import resolve
 from apps.replies.speakers import without_name
@@ -85,7 +85,7 @@ def _request(generation: Generation, connection: Connection) -> GenerationReques
         if last is None or last.pk != generation.message_id:
             raise Invalid("The chat went on in the meantime.")
     preset = preset_or_default(generation.owner_id, generation.preset)
-    reply_tokens = min(preset.max_tokens, connection.context_tokens // 2)
+    reply_tokens = reply_tokens_of(preset, connection.context_tokens)
     prompt = assemble_whole(
         chat,
         character=generation.character,

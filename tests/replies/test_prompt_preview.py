@@ -6,6 +6,7 @@ from rest_framework.test import APIClient
 from apps.chats.models import Chat
 from apps.chats.operations import create_lorebook, create_persona, update_chat
 from apps.injection.models import Recall
+from apps.replies.presets import create_preset
 from apps.replies.prompts.lorebook import matching_lore
 from apps.replies.prompts.macros import resolve
 from tests.factories import UserFactory, make_character, make_chat
@@ -84,8 +85,12 @@ def test_a_context_smaller_than_the_card_is_refused(api, chat, tokens):
     assert "context_tokens" in str(problem)
 
 
-def test_the_prompt_never_exceeds_the_context(api, chat):
-    assert preview(api, chat, context_tokens=100)["total_tokens"] <= 100
+def test_the_prompt_never_exceeds_the_context_less_the_reply(api, alice, chat):
+    assert preview(api, chat, context_tokens=200)["total_tokens"] <= 100
+    whole = preview(api, chat, context_tokens=10_000)["total_tokens"]
+    create_preset(alice, name="Short", max_tokens=10)
+    assert preview(api, chat, context_tokens=whole + 10)["total_tokens"] == whole
+    assert preview(api, chat, context_tokens=whole + 9)["total_tokens"] < whole
 
 
 def test_macros_are_resolved_once_and_values_are_inert():
@@ -111,6 +116,22 @@ def lore(entry, *recent, budget=100, **book):
         ({"selective": True, "secondary_keys": ["door"]}, "key", False),
         ({"selective": True, "secondary_keys": ["door"]}, "key door", True),
         ({"keys": [""]}, "key", False),
+        *[
+            ({"selective": True, "secondary_keys": ["a", "b"], "extensions": {"selectiveLogic": logic}}, text, found)
+            for logic, text, found in [
+                (0, "key a", True),
+                (0, "key", False),
+                (1, "key a", True),
+                (1, "key a b", False),
+                (2, "key", True),
+                (2, "key b", False),
+                (3, "key a b", True),
+                (3, "key a", False),
+            ]
+        ],
+        ({"extensions": {"match_whole_words": True}}, "The keyhole.", False),
+        ({"extensions": {"match_whole_words": True}}, "The key!", True),
+        ({"extensions": {"selectiveLogic": "x", "role": {}, "depth": "y", "scan_depth": []}}, "key", True),
         ({"use_regex": True, "keys": ["(a+)+$"]}, "aaaa", False),
     ],
 )
@@ -118,7 +139,39 @@ def test_an_entry_matches_by_its_keys(entry, recent, found):
     assert bool(lore(entry, recent)) == found
 
 
+def test_an_entry_found_in_another_counts_in_a_recursive_book_a_few_times():
+    chain = [{"keys": [f"k{n}."], "content": f"k{n + 1}."} for n in range(9)]
+    assert lore(chain, "k0.") == ("k1.",)
+    assert lore(chain, "k0.", recursive_scanning=True) == tuple(f"k{n}." for n in range(1, 7))
+    loop = [{"keys": ["a"], "content": "b"}, {"keys": ["b"], "content": "a"}]
+    assert lore(loop, "a", recursive_scanning=True) == ("b", "a")
+    ends = [{"keys": ["a"], "content": "b", "extensions": {"prevent_recursion": True}}, loop[1]]
+    assert lore(ends, "a", recursive_scanning=True) == ("b",)
+    excluded = [loop[0], loop[1] | {"extensions": {"exclude_recursion": True}}]
+    assert lore(excluded, "a", recursive_scanning=True) == ("b",)
+    delayed = [loop[0], loop[1] | {"extensions": {"delay_until_recursion": True}}]
+    assert lore(delayed, "a", "b", recursive_scanning=True) == ("b", "a")
+    assert lore(delayed[1:], "b", recursive_scanning=True) == ()
+
+
+def test_an_entry_at_a_depth_stands_in_the_conversation(api, alice, chat):
+    entry = {"keys": ["well"], "content": "{{char}} is thirsty.", "enabled": True, "insertion_order": 2}
+    entry["extensions"] = {"position": 4, "depth": 1, "role": 1}
+    book = chat.character.lorebooks.get()
+    book.document = {"entries": [*book.document["entries"], entry]}
+    book.save()
+    shown = preview(api, chat)
+    assert [(item["role"], item["content"]) for item in shown["messages"][-3:-1]] == [
+        ("user", "Mira is thirsty."),
+        ("user", "Show me."),
+    ]
+    assert "lore_at_depth" in [part["name"] for part in shown["parts"]]
+    assert shown["total_tokens"] == sum(message["tokens"] for message in shown["messages"])
+
+
 def test_only_the_scanned_messages_count():
+    deeper = {"extensions": {"scan_depth": 2}}
+    assert lore(deeper, "A door.", "The key.", scan_depth=1)
     assert not lore({}, "A door.", "The key.", scan_depth=1)
     assert lore({}, "A door.", "The key.", scan_depth=2)
 

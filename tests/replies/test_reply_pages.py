@@ -7,9 +7,10 @@ from apps.chats.operations import Patch, add_participant, append_messages, patch
 from apps.common.scoping import system_scope
 from apps.replies.models import Generation
 from apps.replies.operations import UNCHECKED, request_generation
+from apps.replies.presets import create_preset
 from apps.replies.tasks import run_generation
 from tests.conftest import site  # noqa: F401
-from tests.factories import make_character, parsed
+from tests.factories import UserFactory, make_character, parsed
 from tests.llm.scripted_server import Reply
 
 HTMX = {"HX-Request": "true"}
@@ -185,3 +186,23 @@ def test_in_a_group_a_member_is_asked_and_nobody_else(site, alice, chat, connect
     assert site.post(url, {"mode": "reply", "character": stranger.pk}).status_code == 400
     assert site.post(url, {"mode": "reply", "character": salt.pk}).status_code == 302
     assert Generation.objects.for_owner(alice).get().speaker == "Salt"
+
+
+def test_the_preset_of_the_next_reply_is_chosen_where_there_are_several(site, url, alice, connect):  # noqa: F811
+    connect()
+    create_preset(alice, name="Calm")
+    assert 'name="preset"' not in site.get(url, headers=HTMX).content.decode()
+    wild = create_preset(alice, name="Wild")
+    assert 'name="preset"' in site.get(url, headers=HTMX).content.decode()
+    ask(site, url, preset=str(wild.pk))
+    assert run_last().preset == wild
+    assert f'value="{wild.pk}" selected' in site.get(url, headers=HTMX).content.decode()
+    ask(site, url, "swipe", preset="")
+    assert run_last().preset is None
+
+
+def test_a_preset_of_another_user_or_none_at_all_is_refused(site, url, connect):  # noqa: F811
+    connect()
+    theirs = create_preset(UserFactory(), name="Theirs")
+    assert [ask(site, url, preset=value).status_code for value in (str(theirs.pk), "x")] == [400, 400]
+    assert last_generation() is None

@@ -85,6 +85,10 @@ class Report:
         """Record a repair on `line`. The same text is listed once, with a count."""
         self._add(text, f"{self.unit} {line}", 1)
 
+    def warn_message(self, number: int, text: str) -> None:
+        """Record a repair of message ``number``, counted from 1, where its position in the file isn't known."""
+        self._add(text, f"message {number}", 1)
+
     def include(self, other: "Report") -> None:
         """Add the skips and warnings of `other`, the report of a part of the same file."""
         self.skipped += other.skipped

@@ -12,16 +12,19 @@ from apps.chats.operations.rows import parsed_message
 from apps.chats.queries import message_batches
 from apps.chats.scenes import break_after
 from apps.chats.serializers import chat_document, message_document
+from apps.chats.transfer.carried import with_carried
 from apps.chats.transfer.filenames import safe_filename
 
 
 def export_jsonl(chat: Chat) -> Iterator[bytes]:
     """Yield the chat as a SillyTavern file in UTF-8. As in SillyTavern's own files, the last line has no newline.
 
-    The export is lossless: unknown fields, date strings and the order of keys are those of the imported file.
+    The export is lossless: unknown fields, date strings and the order of keys are those of the imported file. What
+    other apps store with messages is added to their ``extra`` (see ``carried``).
     """
     separator = ""
-    batches = ([render_message(parsed_message(message)) for message in batch] for batch in message_batches(chat))
+    messages = with_carried(chat, message_batches(chat))
+    batches = ([render_message(parsed_message(message)) for message in batch] for batch in messages)
     for lines in chain(_header_lines(chat), batches):
         yield (separator + with_data_urls(chat, "\n".join(lines))).encode()
         separator = "\n"
@@ -31,7 +34,7 @@ def export_json(chat: Chat) -> Iterator[bytes]:
     """Yield one JSON document, `{"chat": …, "messages": […]}`, with the fields of the API."""
     yield f'{{"chat":{_compact_json(chat_document(chat))},"messages":['.encode()
     separator = ""
-    for batch in message_batches(chat):
+    for batch in with_carried(chat, message_batches(chat)):
         documents = ",".join(_compact_json(message_document(message)) for message in batch)
         yield (separator + with_data_urls(chat, documents)).encode()
         separator = ","

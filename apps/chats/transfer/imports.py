@@ -17,6 +17,7 @@ from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report, Unreada
 from apps.chats.locking import record_change
 from apps.chats.models import Character, Chat, ChatChange, ImportJob, Participant, Persona
 from apps.chats.operations import find_or_create_character, store_messages
+from apps.chats.transfer.carried import CarriedData
 from apps.chats.transfer.filenames import MAX_TITLE, title_from_filename
 from apps.chats.transfer.repeats import Match, find_original, match_of, update_original
 from apps.common.problems import Invalid, TooLarge
@@ -173,8 +174,9 @@ def _store(
         owner_id=owner_id_of(owner), title=title, metadata=header.metadata, header_layout=header.layout, import_job=job
     )
     speakers = SpeakerCollector(before)
-    for _ in store_messages(chat, speakers.collect(parsed.messages, on_progress)):
-        pass
+    carried = CarriedData(parsed.report)
+    for batch in store_messages(chat, speakers.collect(carried.take(parsed.messages), on_progress)):
+        carried.restore(chat, batch)
     chat.user_name = header.user_name or _single_name(speakers.users)
     chat.persona = Persona.objects.for_owner(owner).filter(name=chat.user_name).order_by("pk").first()
     character_name = header.character_name or _single_name(speakers.others)

@@ -24,6 +24,7 @@ from apps.replies.api.serializers import (
     ReplyRequestSerializer,
     RequestedGenerationSerializer,
 )
+from apps.replies.presets import preset_or_default, reply_tokens_of
 from apps.replies.prompts.assembly import assemble_whole
 from apps.replies.queries import access_generation
 from apps.replies.streams import events_since, stream
@@ -32,15 +33,20 @@ from apps.replies.streams import events_since, stream
 class PromptPreviewView(APIView):
     @extend_schema(request=PreviewRequestSerializer, responses=PreviewSerializer)
     def post(self, request: Request, chat_id: UUID) -> Response:
-        """Return the whole prompt of the chat, as the model would get it. Nothing is stored."""
+        """Return the whole prompt of the chat, as the model would get it. Nothing is stored.
+
+        As for a reply, the preset's ``max_tokens`` are kept free in the context, but at most half of it.
+        """
         chat = access_chat(request.user, chat_id)
         values = read_body(PreviewRequestSerializer, request)
+        preset = preset_or_default(request.user, values["preset"])
         prompt = assemble_whole(
             chat,
             text=values["text"],
             character=values["character"],
-            preset=values["preset"],
+            preset=preset,
             context_tokens=values["context_tokens"],
+            reply_tokens=reply_tokens_of(preset, values["context_tokens"]),
             leave_trace=False,
         )
         recalls = [prompt.memory.recall] if prompt.memory.recall else []

@@ -84,8 +84,11 @@ def assemble_whole(
     closing = partial(closing_text, card, preset.post_history_instructions)
     note = note_of(chat.metadata)
     note_text = resolve(note.text, names).strip()
+    deep = [(_part("lore_at_depth", resolve(item.text, names), count, item.role), item.depth) for item in lore.deep]
+    deep += [(_part("authors_note", note_text, count), note.depth)] if note_text else []
+    deep_parts = [part for part, _ in deep]
     texts = [*opening(names).values(), closing(names), instruction]
-    used = sum(map(count, [*texts, note_text]))  # before the macros of memory are known
+    used = sum(map(count, texts)) + sum(part.tokens for part in deep_parts)  # before the macros of memory are known
     if used >= available:
         detail = f"The card and the reply take {used + reply_tokens} tokens, and the context has {context_tokens}."
         raise Invalid.at("/context_tokens", detail)
@@ -99,14 +102,15 @@ def assemble_whole(
         leave_trace=leave_trace,
     )
     values = {**memory.macros, **names}
-    openings = [Part(name, content, count(content)) for name, content in opening(values).items()]
+    openings = [_part(name, content, count) for name, content in opening(values).items()]
     last_texts = {"post_history": closing(values), "instruction": resolve(instruction, names)}
-    closings = [Part(name, content, count(content)) for name, content in last_texts.items() if content]
-    note_part = Part("authors_note", note_text, count(note_text))
-    fixed = [*openings, *closings, *([note_part] if note_text else [])]
+    closings = [_part(name, content, count) for name, content in last_texts.items() if content]
+    fixed = [*openings, *closings, *deep_parts]
     spent = sum(part.tokens for part in fixed) + sum(filled.tokens for filled in memory.slots)
     history = history_within(find_turn(chat, text), available - spent, count, skipped=int(without_last))
-    conversation = _with_note(insert_slots(memory.slots, history), history, note_part, note.depth)
+    conversation = insert_slots(memory.slots, history)
+    for part, depth in deep:
+        conversation = _with_part(conversation, history, part, depth)
     messages = [*(part.message for part in openings), *conversation, *(part.message for part in closings)]
     return WholePrompt(fixed, memory, messages, [count(message["content"]) for message in messages], names)
 
@@ -126,12 +130,14 @@ def _lore(chat: Chat, speaker: Character | None, text: str | None, available: in
     return matching_lore(book.document, [text, *recent] if text else recent, available // LORE_SHARE, count)
 
 
-def _with_note(
-    messages: list[dict[str, str]], history: Sequence[dict[str, str]], note: Part, depth: int
+def _part(name: str, text: str, count: Counter, role: str = "system") -> Part:
+    return Part(name, text, count(text), role)
+
+
+def _with_part(
+    messages: list[dict[str, str]], history: Sequence[dict[str, str]], part: Part, depth: int
 ) -> list[dict[str, str]]:
-    """Return the messages with the note before the last ``depth`` messages of the history."""
-    if not note.text:
-        return messages
+    """Return the messages with the part before the last ``depth`` messages of the history."""
     following = history[-depth:] if depth else []
     place = next((at for at, item in enumerate(messages) if following and item is following[0]), len(messages))
-    return [*messages[:place], note.message, *messages[place:]]
+    return [*messages[:place], part.message, *messages[place:]]

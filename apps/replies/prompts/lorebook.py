@@ -4,16 +4,35 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from apps.replies.prompts.lore_keys import Entry, extra_of, is_usable, matches
+
 DEFAULT_SCAN_DEPTH = 4  # messages
+DEFAULT_DEPTH = 4  # messages below an entry that stands in the conversation
+MAX_ROUNDS = 5  # of entries that were found in the texts of others
 BEFORE_CHARACTER = "before_char"
+AT_DEPTH = 4  # SillyTavern's number of the position in the conversation
+ROLES = {0: "system", 1: "user", 2: "assistant"}
+
+
+@dataclass(frozen=True)
+class DeepLore:
+    """An entry that stands before the last ``depth`` messages."""
+
+    text: str
+    depth: int
+    role: str
 
 
 @dataclass(frozen=True)
 class Lore:
-    """The contents of the entries that match, in the order of the prompt: before the description, and after it."""
+    """The contents of the entries that match, in the order of the prompt.
+
+    They stand before the description, after it, or in the conversation.
+    """
 
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+    deep: tuple[DeepLore, ...] = ()
 
 
 def matching_lore(
@@ -23,47 +42,67 @@ def matching_lore(
 
     Constant entries take their share first, then those with the greatest ``priority``; a book's own budget may be less.
     """
-    depth = book.get("scan_depth")
-    scanned = "\n".join(recent[: DEFAULT_SCAN_DEPTH if depth is None else max(int(depth), 0)])
     own_budget = book.get("token_budget")
     room = budget if own_budget is None else min(budget, int(own_budget))
-    kept = []
-    for entry in sorted(filter(lambda entry: _matches(entry, scanned), book.get("entries", [])), key=_importance):
+    kept: list[Entry] = []
+    for entry in sorted(_found(book, recent), key=_importance):
         tokens = count_tokens(entry["content"])
         if tokens <= room:
             kept.append(entry)
             room -= tokens
     kept.sort(key=lambda entry: entry.get("insertion_order", 0))
-    before = [entry for entry in kept if entry.get("position") == BEFORE_CHARACTER]
-    after = [entry for entry in kept if entry.get("position") != BEFORE_CHARACTER]
-    return Lore(_contents(before), _contents(after))
+    beside = [entry for entry in kept if extra_of(entry, "position") != AT_DEPTH]
+    return Lore(
+        before=_contents(entry for entry in beside if entry.get("position") == BEFORE_CHARACTER),
+        after=_contents(entry for entry in beside if entry.get("position") != BEFORE_CHARACTER),
+        deep=tuple(_deep(entry) for entry in kept if extra_of(entry, "position") == AT_DEPTH),
+    )
 
 
-def _contents(entries: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+def _found(book: Mapping[str, Any], recent: Sequence[str]) -> list[Entry]:
+    """Return the entries that match the messages and, in a recursive book, the texts of entries already found."""
+    waiting = [entry for entry in book.get("entries", []) if is_usable(entry)]
+    found = [
+        entry
+        for entry in waiting
+        if not extra_of(entry, "delay_until_recursion") and matches(entry, _scanned(book, entry, recent))
+    ]
+    latest = found
+    for _ in range(MAX_ROUNDS if book.get("recursive_scanning") else 0):
+        text = "\n".join(entry["content"] for entry in latest if not extra_of(entry, "prevent_recursion"))
+        known = {id(entry) for entry in found}
+        latest = [entry for entry in waiting if id(entry) not in known and _matches_lore(book, entry, recent, text)]
+        if not latest or not text:
+            break
+        found = [*found, *latest]
+    return found
+
+
+def _matches_lore(book: Mapping[str, Any], entry: Entry, recent: Sequence[str], text: str) -> bool:
+    """Return whether an entry matches the texts of other entries, with the messages for its secondary keys."""
+    return not extra_of(entry, "exclude_recursion") and matches(entry, f"{_scanned(book, entry, recent)}\n{text}")
+
+
+def _scanned(book: Mapping[str, Any], entry: Entry, recent: Sequence[str]) -> str:
+    """Return the texts that an entry is compared with: its own ``scan_depth``, else the book's."""
+    depths = (extra_of(entry, "scan_depth"), book.get("scan_depth"), DEFAULT_SCAN_DEPTH)
+    return "\n".join(recent[: max(_number(depths), 0)])
+
+
+def _number(values: Iterable[Any]) -> int:
+    """Return the first of ``values`` that is a number."""
+    return next(int(value) for value in values if isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _deep(entry: Entry) -> DeepLore:
+    depth = max(_number((extra_of(entry, "depth"), DEFAULT_DEPTH)), 0)
+    role = extra_of(entry, "role")
+    return DeepLore(entry["content"], depth, ROLES.get(role, "system") if isinstance(role, int) else "system")
+
+
+def _contents(entries: Iterable[Entry]) -> tuple[str, ...]:
     return tuple(entry["content"] for entry in entries)
 
 
-def _importance(entry: Mapping[str, Any]) -> tuple[bool, float, float]:
+def _importance(entry: Entry) -> tuple[bool, float, float]:
     return not entry.get("constant"), -(entry.get("priority") or 0), entry.get("insertion_order", 0)
-
-
-def _matches(entry: Mapping[str, Any], scanned: str) -> bool:
-    """Return whether an enabled entry is constant, or has one of its keys, and a secondary one if it is selective.
-
-    Keys that are regular expressions never match: an expression may take forever.
-    """
-    if not entry.get("enabled", True) or not str(entry.get("content", "")).strip():
-        return False
-    if entry.get("constant"):
-        return True
-    if entry.get("use_regex") or not _any_in(entry, "keys", scanned):
-        return False
-    needs_both = entry.get("selective") and entry.get("secondary_keys")
-    return not needs_both or _any_in(entry, "secondary_keys", scanned)
-
-
-def _any_in(entry: Mapping[str, Any], field: str, scanned: str) -> bool:
-    keys = [str(key).strip() for key in entry.get(field) or []]
-    if not entry.get("case_sensitive"):
-        scanned, keys = scanned.lower(), [key.lower() for key in keys]
-    return any(key in scanned for key in keys if key)

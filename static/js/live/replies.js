@@ -37,7 +37,8 @@ export class Replies {
     const panel = this.#panel();
     if (!panel || !("atOnce" in panel.dataset) || panel.dataset.generation) return;
     // Not from the slot, which asks for its state: of the requests that wait in one element only the last is sent.
-    const values = { mode: "reply" };
+    const preset = /** @type {HTMLSelectElement | null} */ (panel.querySelector("select[name=preset]"));
+    const values = { mode: "reply", preset: preset ? preset.value : "" };
     window.htmx.ajax("POST", panel.dataset.url, { source: this.#status, target: this.#slot, swap: "innerHTML", values });
   }
 
