@@ -79,6 +79,7 @@ INSTALLED_APPS = [
     "apps.extraction",
     "apps.builtin",
     "apps.sync",
+    "apps.instances",
     "apps.injection",
     "apps.replies",
     "apps.proxy",
