@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.accounts.models import ApiToken
+from apps.accounts.authentication import instance_of
 from apps.common.problems import TooLarge
 from apps.common.serializer_fields import read_body, read_query
 from apps.instances.api.entries import document_of, entries_of
@@ -75,9 +75,8 @@ class StatusView(APIView):
 
 def _check_token(request: Request, name_id: str) -> None:
     """Raise PermissionDenied if the token is bound to another instance."""
-    token = request.auth
-    if isinstance(token, ApiToken) and token.instance not in ("", name_id):
-        raise PermissionDenied(f"This token may sync only as {token.instance!r}.")
+    if instance_of(request) not in ("", name_id):
+        raise PermissionDenied(f"This token may sync only as {instance_of(request)!r}.")
 
 
 def _check_size(body: Any) -> None:

@@ -12,12 +12,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.common.pagination import NewestFirstPagination
-from apps.common.problems import Invalid, Missing
+from apps.common.problems import Missing
 from apps.common.serializer_fields import read_body, read_query
 from apps.instances.api.serializers import (
-    FILENAME,
     ConflictSerializer,
     ContentSerializer,
+    FileNameSerializer,
     IdentityFileSerializer,
     InstanceCreateSerializer,
     InstanceSerializer,
@@ -93,9 +93,7 @@ class FileView(APIView):
 
     @extend_schema(request=ContentSerializer, responses={200: IdentityFileSerializer, 201: IdentityFileSerializer})
     def put(self, request: Request, category: str, filename: str) -> Response:
-        if category not in Item.Category.values:
-            raise Invalid.at("/category", f"It must be one of {', '.join(Item.Category.values)}.")
-        serializers.RegexField(FILENAME).run_validation(filename)
+        FileNameSerializer(data={"category": category, "filename": filename}).is_valid(raise_exception=True)
         existing = Item.objects.for_owner(request.user).identity().present()
         is_new = not existing.filter(category=category, filename=filename).exists()
         file = write_file(request.user, category, filename, read_body(ContentSerializer, request)["content"])

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.core.validators import RegexValidator
 from rest_framework import serializers
 
 from apps.common.serializer_fields import StrictIntegerField, StrictSerializer, StrictUUIDField, TextField
@@ -31,17 +32,17 @@ class ClockField(serializers.DictField):
 class NameField(TextField):
     """The short name of an instance."""
 
-    def to_internal_value(self, data: Any) -> str:
-        name = super().to_internal_value(data)
-        return str(serializers.RegexField(NAME).run_validation(name))
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(allow_blank=False, **kwargs)
+        self.validators.append(RegexValidator(NAME, "It must be 1 to 64 of a-z, 0-9 and the hyphen."))
 
 
 class FilenameField(TextField):
     """The name of an identity file."""
 
-    def to_internal_value(self, data: Any) -> str:
-        name = super().to_internal_value(data)
-        return str(serializers.RegexField(FILENAME).run_validation(name))
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(allow_blank=False, **kwargs)
+        self.validators.append(RegexValidator(FILENAME, "It must be 1 to 100 letters, digits, dots, hyphens or _."))
 
 
 class InstanceSerializer(serializers.Serializer[Instance]):
@@ -84,6 +85,13 @@ class IdentityFileSerializer(FileSerializer):
 
 class ContentSerializer(StrictSerializer):
     content = TextField(max_length=MAX_LENGTH)
+
+
+class FileNameSerializer(StrictSerializer):
+    """The names in the path of an identity file."""
+
+    category = serializers.ChoiceField(Item.Category.choices)
+    filename = FilenameField()
 
 
 class PushedFileSerializer(StrictSerializer):
