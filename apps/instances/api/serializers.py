@@ -66,7 +66,7 @@ class InstanceCreateSerializer(InstanceUpdateSerializer):
     id = NameField()
 
 
-class FileSerializer(serializers.Serializer[Item]):
+class FileSerializer(serializers.Serializer[Any]):
     """An identity file, without its version as instances exchange it."""
 
     category = serializers.ChoiceField(Item.Category.choices)
@@ -103,7 +103,7 @@ class PushedFileSerializer(StrictSerializer):
     updated_at = serializers.DateTimeField()
 
 
-class SharedMemorySerializer(serializers.Serializer[Item]):
+class SharedMemorySerializer(serializers.Serializer[Any]):
     """A memory or a journal entry as instances pull it."""
 
     id = serializers.UUIDField(source="target")

@@ -1,7 +1,10 @@
 """Save items with their positions, and keep what they replace as versions."""
 
+import datetime as dt
+
 from apps.common.scoping import Owner, owner_id_of
 from apps.instances.models import Conflict, Item, ItemVersion
+from apps.instances.vector_clock import Clock
 
 
 class ItemWriter:
@@ -48,7 +51,7 @@ def keep_loser(item: Item, version: ItemVersion) -> bool:
     return not is_known
 
 
-def _add_version(item: Item, text: str, clock: object, instance: str, changed_at: object) -> None:
+def _add_version(item: Item, text: str, clock: Clock, instance: str, changed_at: dt.datetime) -> None:
     ItemVersion.objects.create(
         owner_id=item.owner_id,
         item=item,

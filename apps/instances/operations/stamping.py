@@ -33,7 +33,7 @@ def _changed(owner: Owner, rows: QuerySet[Memory] | QuerySet[JournalEntry]) -> I
     """Yield rows whose text is not that of their item, or that have none."""
     items = Item.objects.for_owner(owner).present().filter(kind=Item.Kind.MEMORY, target=OuterRef("pk"))
     rows = rows.alias(known=Subquery(items.values("text")))
-    yield from rows.filter(Q(known=None) | ~Q(text=F("known"))).order_by("pk")  # type: ignore[misc]
+    yield from rows.filter(Q(known=None) | ~Q(text=F("known"))).order_by("pk")
 
 
 def _gone(owner: Owner) -> list[Item]:

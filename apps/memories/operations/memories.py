@@ -74,7 +74,7 @@ def edit_memory(memory: Memory, *, editor: str, **changes: Any) -> Memory:
 
 
 def set_text(memory: Memory | JournalEntry, text: str) -> None:
-    """Set the text of a memory or a journal entry, its lexemes, and its vector if a model is available. Save nothing."""
+    """Set the text of a memory or an entry, its lexemes, and its embedding if a model is available. Save nothing."""
     memory.text = text
     memory.lexemes = Lexemes(text)
     try:
