@@ -252,6 +252,7 @@ SPECTACULAR_SETTINGS = {
         "EntityKindEnum": "apps.memories.models.Entity.Kind",
         "KnowledgeKindEnum": "apps.memories.models.Knowledge.Kind",
         "GenerationModeEnum": "apps.replies.models.Generation.Mode",
+        "SharedTierEnum": "apps.instances.operations.targets.TIER_CHOICES",
         "MemoryModeEnum": "apps.memories.models.lineage.ChatMemory.Mode",
     },
     "POSTPROCESSING_HOOKS": [

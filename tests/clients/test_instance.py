@@ -7,12 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 from loci_client import Instance, Loci
 from loci_client.shared_memory import SharedMemory
 from pytest_django.live_server_helper import LiveServer
 
-README = settings.BASE_DIR / "clients" / "python" / "README.md"
+from config.env import ROOT
+
+README = ROOT / "clients" / "python" / "README.md"
 
 
 def example(index: int) -> str:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.core.validators import RegexValidator
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.common.serializer_fields import StrictIntegerField, StrictSerializer, StrictUUIDField, TextField
@@ -206,7 +207,7 @@ class PushSerializer(StrictSerializer):
     tombstones = TombstoneSerializer(many=True, default=list)
 
 
-class ReportSerializer(serializers.Serializer[Any]):
+class PushReportSerializer(serializers.Serializer[Any]):
     id = serializers.CharField(help_text="The id of a memory, or category and filename of an identity file.")
     winner = serializers.CharField(help_text="The instance whose version stands.")
     reason = serializers.CharField()
@@ -217,7 +218,7 @@ class PushedSerializer(serializers.Serializer[Any]):
     clock = ClockField()
     applied = serializers.IntegerField()
     merged = serializers.IntegerField()
-    conflicts = ReportSerializer(many=True)
+    conflicts = PushReportSerializer(many=True)
 
 
 class StatusSerializer(serializers.Serializer[Any]):
@@ -246,6 +247,14 @@ class ConflictSerializer(serializers.Serializer[Conflict]):
     created_at = serializers.DateTimeField()
 
 
+@extend_schema_field(
+    {
+        "oneOf": [
+            {"type": "string", "enum": ["ours", "theirs", "both"]},
+            {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}},
+        ]
+    }
+)
 class ChoiceField(serializers.Field[Any, Any, Any, Any]):
     """``"ours"``, ``"theirs"``, ``"both"``, or an object with the person's own ``text``."""
 

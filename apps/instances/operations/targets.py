@@ -20,6 +20,7 @@ from apps.memories.operations.memories import delete_memory
 
 LONG_TERM = Memory.Tier.LONG_TERM.value
 TIERS = (*(name.value for name in Granularity), LONG_TERM)
+TIER_CHOICES = [(tier, tier) for tier in TIERS]
 
 
 def write_target(item: Item, text: str, *, editor: str, chat: UUID | None = None) -> None:
