@@ -23,7 +23,8 @@ def example(index: int) -> str:
 
 def run_example(index: int, url: str, token: str, folder: Path) -> str:
     program = f"token = {token!r}\n" + example(index).replace("http://localhost:8000", url)
-    environment = os.environ | {"NO_PROXY": "*", "no_proxy": "*"}
+    client = str(README.parent / "src")
+    environment = os.environ | {"NO_PROXY": "*", "no_proxy": "*", "PYTHONPATH": client}
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
     )
