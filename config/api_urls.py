@@ -4,6 +4,7 @@ from django.urls import include, path
 
 urlpatterns = [
     path("", include("apps.sync.api.urls")),
+    path("", include("apps.instances.api.urls")),
     path("", include("apps.replies.api.urls")),
     path("", include("apps.injection.api.urls")),
     path("", include("apps.journal.api.urls")),

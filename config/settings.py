@@ -79,6 +79,7 @@ INSTALLED_APPS = [
     "apps.extraction",
     "apps.builtin",
     "apps.sync",
+    "apps.instances",
     "apps.journal",
     "apps.injection",
     "apps.replies",
@@ -254,6 +255,7 @@ SPECTACULAR_SETTINGS = {
         "GenerationModeEnum": "apps.replies.models.Generation.Mode",
         "ConsolidatedGranularityEnum": "apps.memories.journal_periods.CONSOLIDATED",
         "WrittenGranularityEnum": "apps.memories.journal_periods.WRITTEN",
+        "SharedTierEnum": "apps.instances.operations.targets.TIER_CHOICES",
         "MemoryModeEnum": "apps.memories.models.lineage.ChatMemory.Mode",
     },
     "POSTPROCESSING_HOOKS": [

@@ -62,6 +62,11 @@ def writer_of(request: Any) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
+def instance_of(request: Request) -> str:
+    """Return the instance that the request's token is bound to, or an empty string."""
+    return request.auth.instance if isinstance(request.auth, ApiToken) else ""
+
+
 class TokenScope(BasePermission):
     """Permission that refuses writes with a token whose scope is ``read``."""
 

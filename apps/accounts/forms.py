@@ -31,6 +31,12 @@ class TokenForm(forms.Form):
 
     name = forms.CharField(max_length=100, help_text="The program that will use it.")
     scope = forms.ChoiceField(choices=ApiToken.Scope.choices, initial=ApiToken.Scope.WRITE)
+    instance = forms.RegexField(
+        r"^[a-z0-9-]{1,64}$",
+        required=False,
+        label="Instance",
+        help_text="Only for a program that syncs: it may then pull and push in no other name.",
+    )
     days = forms.TypedChoiceField(choices=LIFETIMES, coerce=int, empty_value=None, required=False, label="Expires")
 
     def token_fields(self) -> dict[str, Any]:
@@ -39,5 +45,6 @@ class TokenForm(forms.Form):
         return {
             "name": self.cleaned_data["name"],
             "scope": self.cleaned_data["scope"],
+            "instance": self.cleaned_data["instance"],
             "expires_at": timezone.now() + dt.timedelta(days=days) if days else None,
         }

@@ -102,6 +102,9 @@ class ApiToken(OwnedModel):
     hint = models.CharField(max_length=16, editable=False, help_text="The first characters of the secret.")
     digest = models.CharField(max_length=64, unique=True, editable=False)
     scope = models.CharField(max_length=8, choices=Scope.choices, default=Scope.WRITE)
+    instance = models.CharField(
+        max_length=64, blank=True, default="", help_text="The only instance in whose name it may pull and push."
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)

@@ -11,9 +11,14 @@ from apps.common.scoping import Owner, owner_id_of
 
 
 def create_token(
-    owner: Owner, *, name: str, scope: str = ApiToken.Scope.WRITE, expires_at: dt.datetime | None = None
+    owner: Owner,
+    *,
+    name: str,
+    scope: str = ApiToken.Scope.WRITE,
+    expires_at: dt.datetime | None = None,
+    instance: str = "",
 ) -> tuple[ApiToken, str]:
-    """Create a token. Return it and its secret, which is not stored."""
+    """Create a token, bound to an instance if one is given. Return it and its secret, which is not stored."""
     secret = ApiToken.new_secret()
     token = ApiToken.objects.create(
         owner_id=owner_id_of(owner),
@@ -22,6 +27,7 @@ def create_token(
         digest=ApiToken.digest_of(secret),
         scope=scope,
         expires_at=expires_at,
+        instance=instance,
     )
     return token, secret
 

@@ -33,6 +33,8 @@ from apps.chats.operations import (
 from apps.common.scoping import UnscopedQuery, system_scope
 from apps.extraction.models import ExtractionRun, ModelTest
 from apps.injection.models import Recall
+from apps.instances.models import Conflict, Item
+from apps.instances.operations.registration import register
 from apps.llm.browser.calls import create_call
 from apps.llm.generation import GenerationRequest
 from apps.llm.operations import create_connection
@@ -55,6 +57,7 @@ OF_CHAT = (
     "word_id", "found_scene_id", "version_id", "image_key", "generation_id",
 )  # fmt: skip
 TASK = "<slug:task>"  # names a task of ours, of which everybody has a template
+OF_FILE = ("<slug:category>/<str:filename>",)  # names of an identity file, which everybody may use
 # The name of an action on chats, which the body names, and the id of an action that is kept in one's own session.
 OF_SESSION = ("<str:action>", "<uuid:undo_id>", "<uuid:change_id>")
 
@@ -70,7 +73,7 @@ def routes(resolver: URLResolver, prefix: str = "") -> Iterator[str]:
 
 def routes_with_ids() -> list[str]:
     found = sorted(set(routes(get_resolver())))
-    no_ids = (TASK, *OF_SESSION)
+    no_ids = (TASK, *OF_FILE, *OF_SESSION)
     return [
         route
         for route in found
@@ -106,6 +109,7 @@ def things_of_alice() -> dict[str, Any]:
         owner_id=alice.pk, character=character, tier="long_term", kind="fact", text="The key is lost."
     )
     question = Question.objects.create(owner_id=alice.pk, chat=chat, first=other, second=memory)
+    shared = Item.objects.create(owner_id=alice.pk, kind="memory", tier="long_term", target=memory.pk, position=1)
     run = ExtractionRun.objects.create(owner_id=alice.pk, chat=chat)
     Recall.objects.create(owner_id=alice.pk, chat=chat, message=turn, text="x", turn_hash="x")
     ProxiedChat.objects.create(owner_id=alice.pk, chat=chat, opening="x", fingerprints=["x"])
@@ -127,6 +131,8 @@ def things_of_alice() -> dict[str, Any]:
         "memory_id": memory.pk,
         "question_id": question.pk,
         "run_id": run.pk,
+        "instance_id": register(alice, "hers").name_id,
+        "conflict_id": Conflict.objects.create(owner_id=alice.pk, item=shared, ours="x", theirs="y").pk,
         "participant_id": participant.pk,
         "scene_id": turn.pk,
         "job_id": ImportJob.objects.create(owner_id=alice.pk, filename="hers.jsonl").pk,
@@ -212,5 +218,5 @@ def test_a_read_that_names_no_owner_is_refused(db: None) -> None:
 
 def test_lists_hold_only_what_is_ones_own(alices: dict[str, Any], charlie: APIClient) -> None:
     lists = ("chats", "characters", "personas", "lorebooks", "memories", "connections", "entities", "runs")
-    for path in (*lists, "model-tests", "generation-presets"):
+    for path in (*lists, "model-tests", "generation-presets", "instances", "identity", "conflicts"):
         assert charlie.get(f"/api/v1/{path}/").json()["results"] == []

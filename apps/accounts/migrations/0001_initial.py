@@ -43,6 +43,7 @@ class Migration(migrations.Migration):
                 ('hint', models.CharField(editable=False, help_text='The first characters of the secret.', max_length=16)),
                 ('digest', models.CharField(editable=False, max_length=64, unique=True)),
                 ('scope', models.CharField(choices=[('read', 'Read only'), ('write', 'Read and write')], default='write', max_length=8)),
+                ('instance', models.CharField(blank=True, default='', help_text='The only instance in whose name it may pull and push.', max_length=64)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('last_used_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('expires_at', models.DateTimeField(blank=True, null=True)),

@@ -1,5 +1,6 @@
 """View of the search."""
 
+from dataclasses import replace
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -8,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from apps.accounts.authentication import instance_of
 from apps.chats.models import Character, Message
 from apps.chats.queries import access_chat
 from apps.chats.serializers import MessageSerializer
@@ -37,7 +39,9 @@ class SearchSerializer(StrictSerializer):
     query = TextField(max_length=MAX_QUERY_LENGTH, allow_blank=False)
     chat = serializers.UUIDField(allow_null=True, default=None)
     character = serializers.UUIDField(allow_null=True, default=None)
-    instance = TextField(max_length=100, allow_null=True, default=None)
+    instance = TextField(
+        max_length=100, allow_null=True, default=None, help_text="Without one, the instance that the token is bound to."
+    )
     # The contract also names the tier "scenes". They aren't indexed yet, so they have no results.
     tiers = serializers.ListField(
         child=serializers.ChoiceField([*ALL_TIERS, "scenes"]), default=list(ALL_TIERS), allow_empty=False
@@ -106,6 +110,7 @@ class SearchView(APIView):
         body = SearchSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         query = body.search_query()
+        query = query if query.instance is not None else replace(query, instance=instance_of(request) or None)
         if query.chat:
             access_chat(request.user, query.chat)
         if query.character:

@@ -8,6 +8,7 @@ from rest_framework import mixins, status, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.accounts.authentication import instance_of
 from apps.common.pagination import NewestFirstPagination
 from apps.memories import operations
 from apps.memories.api.base import get_or_missing, read_body
@@ -43,7 +44,9 @@ class MemoryViewSet(
     @extend_schema(request=MemoryCreateSerializer, responses={201: MemorySerializer})
     def create(self, request: Request) -> Response:
         body = read_body(MemoryCreateSerializer, request)
-        memory = operations.create_memory(request.user, editor=str(request.user), **body)
+        memory = operations.create_memory(
+            request.user, editor=str(request.user), source_instance=instance_of(request), **body
+        )
         return Response(MemorySerializer(memory).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(request=MemoryUpdateSerializer)

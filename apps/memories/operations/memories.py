@@ -29,6 +29,7 @@ def create_memory(
     character: Character | None = None,
     importance: int = 2,
     sources: Sequence[Message] = (),
+    source_instance: str = "",
 ) -> Memory:
     """Create a memory that a person wrote. Without ``character``, it belongs to the chat's character.
 
@@ -44,6 +45,7 @@ def create_memory(
         importance=importance,
         confidence=1.0,
         edited_by=editor,
+        source_instance=source_instance,
         valid_from=latest_message(sources),
         witnessed_by=witnessed_by_all_of(sources, participants_of(chat)) if chat and sources and said_here else [],
     )
@@ -72,10 +74,7 @@ def edit_memory(memory: Memory, *, editor: str, **changes: Any) -> Memory:
 
 
 def set_text(memory: Memory | JournalEntry, text: str) -> None:
-    """Set the text of a memory or a journal entry, its lexemes, and its embedding if a model is available.
-
-    Save nothing.
-    """
+    """Set the text of a memory or an entry, its lexemes, and its embedding if a model is available. Save nothing."""
     memory.text = text
     memory.lexemes = Lexemes(text)
     try:

@@ -1,4 +1,4 @@
-"""``manage.py token EMAIL [--create] [--scope write]``: create an API token and print it."""
+"""``manage.py token EMAIL [--create] [--scope write] [--instance NAME]``: create an API token and print it."""
 
 from typing import Any
 
@@ -17,11 +17,12 @@ class Command(BaseCommand):
         parser.add_argument("email")
         parser.add_argument("--create", action="store_true", help="Create the user if there is none.")
         parser.add_argument("--scope", choices=ApiToken.Scope.values, default=ApiToken.Scope.WRITE)
+        parser.add_argument("--instance", default="", help="The only instance in whose name it may pull and push.")
 
-    def handle(self, *args: Any, email: str, create: bool, scope: str, **options: Any) -> None:
+    def handle(self, *args: Any, email: str, create: bool, scope: str, instance: str, **options: Any) -> None:
         user = User.objects.filter(email__iexact=email).first()
         if user is None and not create:
             raise CommandError(f"There is no user {email}; add --create to create one.")
         user = user or User.objects.create_user(email)
-        _, secret = create_token(user, name="manage.py token", scope=scope)
+        _, secret = create_token(user, name="manage.py token", scope=scope, instance=instance)
         self.stdout.write(secret)

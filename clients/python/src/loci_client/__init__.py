@@ -29,6 +29,7 @@ from loci_client.errors import (
     UnknownMessage,
     UnreadableReply,
 )
+from loci_client.instance import Instance
 from loci_client.retries import RetryPolicy
 from loci_client.state import ChatState
 
@@ -42,6 +43,7 @@ __all__ = [
     "EditConflict",
     "Forbidden",
     "Gone",
+    "Instance",
     "IntegrityConflict",
     "IntegrityRequired",
     "Invalid",

@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, Literal
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from loci_client.errors import UnreadableReply, error_of
-from loci_client.requests import Flow, Reply, Request, Upload, given, read, send_file, write
+from loci_client.requests import Flow, Reply, Request, Upload, encoded, given, read, send_file, write
 from loci_client.types import (
     Appended,
     Changes,
@@ -331,3 +331,29 @@ def assemble_prompt(
     """Return the prompt for the user turn ``text``: memories in slots and, with ``history``, the messages."""
     body = given(text=text, character=character, context_tokens=context_tokens, history=history)
     return ask(write("POST", path("chats", chat_id, "prompt"), body))
+
+
+# Instances
+
+
+def register_instance(name_id: str, *, type: str = "", name: str = "", priority: int = 0) -> Flow[dict[str, Any]]:
+    """Register an instance. Raise ConflictError if there is one with this id."""
+    return ask(write("POST", "instances/", {"id": name_id, "type": type, "name": name, "priority": priority}))
+
+
+def sync_pull(instance: str, since: Mapping[str, int] | None, *, cursor: str | None = None) -> Flow[dict[str, Any]]:
+    """Return a page of what has changed since a clock, or of everything."""
+    query = {} if cursor is None else {"cursor": cursor}
+    content = encoded({"instance": instance, "since": since})
+    # It only reads, so that it needs no Idempotency-Key to be repeated.
+    return ask(Request("POST", "sync/pull/", query, {"Content-Type": "application/json"}, content))
+
+
+def sync_push(body: Mapping[str, Any], *, key: str | None = None) -> Flow[dict[str, Any]]:
+    """Push what an instance has written."""
+    return ask(write("POST", "sync/push/", body, key=key))
+
+
+def sync_status() -> Flow[dict[str, Any]]:
+    """Return the instances, their clocks and how many conflicts are open."""
+    return ask(read("sync/status/"))

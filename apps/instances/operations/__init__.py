@@ -1,0 +1,1 @@
+"""Writes to instances and to what they share."""

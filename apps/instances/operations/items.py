@@ -1,0 +1,64 @@
+"""Save items with their positions, and keep what they replace as versions."""
+
+import datetime as dt
+
+from apps.common.scoping import Owner, owner_id_of
+from apps.instances.models import Conflict, Item, ItemVersion
+from apps.instances.vector_clock import Clock
+
+
+class ItemWriter:
+    """Saves items of a locked owner. Each save raises the counter of Loci, ``position``."""
+
+    def __init__(self, owner: Owner) -> None:
+        self.owner_id = owner_id_of(owner)
+        self.position = last_position(owner)
+
+    def save(self, item: Item) -> None:
+        """Save an item at the next position."""
+        item.position = self.next_position()
+        item.save()
+
+    def next_position(self) -> int:
+        """Raise the counter of Loci and return it."""
+        self.position += 1
+        return self.position
+
+
+def last_position(owner: Owner) -> int:
+    """Return the counter of Loci: the position of the item that was changed last."""
+    newest = Item.objects.for_owner(owner).order_by("-position").values_list("position", flat=True).first()
+    return newest or 0
+
+
+def keep_version(item: Item) -> None:
+    """Keep the current text of an item as a version, before it is replaced. A tombstone has none."""
+    if item.deleted_at is None:
+        _add_version(item, item.text, item.clock, item.instance, item.changed_at)
+
+
+def keep_loser(item: Item, version: ItemVersion) -> bool:
+    """Keep a text that lost against the item's. Return False if the item has, or had, that text already."""
+    texts = {"item": item, "text": version.text}
+    is_known = (
+        (item.deleted_at is None and item.text == version.text)
+        or ItemVersion.objects.for_owner(item.owner_id).filter(**texts).exists()
+        or Conflict.objects.for_owner(item.owner_id).filter(item=item, theirs=version.text).exists()
+    )
+    if not is_known:
+        _add_version(item, version.text, version.clock, version.instance, version.changed_at)
+        Item.objects.for_owner(item.owner_id).filter(pk=item.pk).update(version=item.version)
+    return not is_known
+
+
+def _add_version(item: Item, text: str, clock: Clock, instance: str, changed_at: dt.datetime) -> None:
+    ItemVersion.objects.create(
+        owner_id=item.owner_id,
+        item=item,
+        number=item.version,
+        text=text,
+        clock=clock,
+        instance=instance,
+        changed_at=changed_at,
+    )
+    item.version += 1

@@ -1,0 +1,74 @@
+"""Record what Loci has changed since the last sync: in memories and journal entries, whoever wrote them.
+
+Extraction, corrections, merges, undo and the bin write memories in many places, some of many rows at once. So that
+none is missed, the texts are compared with those of items when an instance pulls or pushes.
+"""
+
+from collections.abc import Iterator
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.utils import timezone
+
+from apps.common.scoping import Owner
+from apps.instances.models import Item
+from apps.instances.operations.items import ItemWriter, keep_version
+from apps.instances.operations.targets import LONG_TERM
+from apps.instances.vector_clock import LOCI
+from apps.memories.models import JournalEntry, Memory
+
+
+def stamp_changes(owner: Owner) -> ItemWriter:
+    """Raise the counter of Loci for each change since the last sync of a locked owner. Return the writer."""
+    writer = ItemWriter(owner)
+    _stamp_present(writer, list(_changed(owner, Memory.objects.for_owner(owner).active().filter(tier=LONG_TERM))))
+    _stamp_present(writer, list(_changed(owner, JournalEntry.objects.for_owner(owner).present().exclude(text=""))))
+    for item in _gone(owner):
+        keep_version(item)
+        item.deleted_at = item.changed_at = timezone.now()
+        _stamp(writer, item)
+    return writer
+
+
+def _changed(owner: Owner, rows: QuerySet[Memory] | QuerySet[JournalEntry]) -> Iterator[Memory | JournalEntry]:
+    """Yield rows whose text is not that of their item, or that have none."""
+    items = Item.objects.for_owner(owner).present().filter(kind=Item.Kind.MEMORY, target=OuterRef("pk"))
+    rows = rows.alias(known=Subquery(items.values("text")))
+    yield from rows.filter(Q(known=None) | ~Q(text=F("known"))).order_by("pk")
+
+
+def _gone(owner: Owner) -> list[Item]:
+    """Return items whose memory or entry is deleted, retired, superseded or in the bin, or no longer exists."""
+    memories = Memory.objects.for_owner(owner).active().filter(tier=LONG_TERM, pk=OuterRef("target"))
+    entries = JournalEntry.objects.for_owner(owner).present().exclude(text="").filter(pk=OuterRef("target"))
+    items = Item.objects.for_owner(owner).present().filter(kind=Item.Kind.MEMORY)
+    return list(items.filter(~Exists(memories), ~Exists(entries)).order_by("pk"))
+
+
+def _stamp_present(writer: ItemWriter, rows: list[Memory | JournalEntry]) -> None:
+    known = Item.objects.for_owner(writer.owner_id).filter(target__in=[row.pk for row in rows])
+    items = {item.target: item for item in known}
+    new = [_new_item(writer, row) for row in rows if row.pk not in items]
+    Item.objects.bulk_create(new, batch_size=1000)
+    for row in rows:
+        if item := items.get(row.pk):
+            keep_version(item)
+            item.text, item.deleted_at, item.changed_at = row.text, None, row.updated_at
+            _stamp(writer, item)
+
+
+def _new_item(writer: ItemWriter, row: Memory | JournalEntry) -> Item:
+    item = Item(owner_id=writer.owner_id, kind=Item.Kind.MEMORY, target=row.pk, text=row.text, instance=LOCI)
+    if isinstance(row, JournalEntry):
+        item.tier, item.period = row.granularity, row.period
+        item.written_for = (row.instance or LOCI) if row.granularity == "daily" else ""
+    else:
+        item.tier, item.participating_instances = LONG_TERM, row.participating_instances
+    item.changed_at, item.position = row.updated_at, writer.next_position()
+    item.clock = {LOCI: item.position}
+    return item
+
+
+def _stamp(writer: ItemWriter, item: Item) -> None:
+    item.clock = item.clock | {LOCI: writer.position + 1}
+    item.instance = LOCI
+    writer.save(item)

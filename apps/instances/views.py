@@ -1,0 +1,55 @@
+"""The page of instances and of conflicts between what they wrote."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from apps.common import problems
+from apps.instances.forms import SettleForm
+from apps.instances.models import Conflict
+from apps.instances.operations.conflicts import settle
+from apps.instances.queries import open_conflicts, present_instances
+
+PAGE_SIZE = 20
+
+
+@login_required
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
+    """List the instances and the open conflicts, the oldest first."""
+    conflicts = Paginator(open_conflicts(request.user).order_by("pk"), PAGE_SIZE)
+    context = {
+        "instances": present_instances(request.user).order_by("name_id"),
+        "page": conflicts.get_page(request.GET.get("page")),
+    }
+    return render(request, "instances/index.html", context)
+
+
+@login_required
+@require_POST
+def settle_conflict(request: HttpRequest, conflict_id: UUID) -> HttpResponse:
+    """Settle a conflict by the form below it."""
+    rows = Conflict.objects.for_owner(request.user).select_related("item")
+    conflict = get_object_or_404(rows, pk=conflict_id)
+    form = SettleForm(request.POST, conflict=conflict)
+    if not form.is_valid():
+        messages.error(request, " ".join(str(error) for errors in form.errors.values() for error in errors))
+        return redirect("instances:index")
+    try:
+        settle(
+            request.user,
+            conflict,
+            form.cleaned_data["choice"],
+            text=form.cleaned_data["text"],
+            editor=str(request.user),
+        )
+    except problems.Conflict as problem:
+        messages.error(request, problem.detail)
+    else:
+        messages.success(request, "Settled. Instances get it when they next pull.")
+    return redirect("instances:index")

@@ -1,0 +1,84 @@
+"""The worked example of the client's README: an assistant in two places, each a process of its own, shares a memory."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from loci_client import Instance, Loci
+from loci_client.shared_memory import SharedMemory
+from pytest_django.live_server_helper import LiveServer
+
+from config.env import ROOT
+
+README = ROOT / "clients" / "python" / "README.md"
+
+
+def example(index: int) -> str:
+    section = README.read_text().partition("## One memory in two places")[2].partition("\n## ")[0]
+    return re.findall(r"```python\n(.*?)```", section, re.DOTALL)[index]
+
+
+def run_example(index: int, url: str, token: str, folder: Path) -> str:
+    program = f"token = {token!r}\n" + example(index).replace("http://localhost:8000", url)
+    client = str(README.parent / "src")
+    environment = os.environ | {"NO_PROXY": "*", "no_proxy": "*", "PYTHONPATH": client}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_readmes_example_in_two_processes(live_server: LiveServer, token: str, tmp_path: Path) -> None:
+    assert run_example(0, live_server.url, token, tmp_path) == ""
+    assert run_example(1, live_server.url, token, tmp_path) == "0\n"
+    with Loci(live_server.url, token) as loci:
+        desk = Instance(loci, "desk", tmp_path / "desk.json")
+        desk.pull()
+        assert list(desk.memories.values()) == ["Alice drinks black tea."]
+
+
+def test_concurrent_writes_are_reported_and_both_places_end_the_same(loci: Loci, tmp_path: Path) -> None:
+    desk, phone = Instance(loci, "desk"), Instance(loci, "phone", tmp_path / "phone.json")
+    for instance in (desk, phone):
+        instance.register()
+    key = desk.remember("Alice drinks tea.")
+    other = desk.remember("Alice has a cat.")
+    desk.push()
+    phone.pull()
+    desk.edit(key, "Alice drinks green tea.")
+    phone.edit(key, "Alice drinks black tea.")
+    phone.forget(other)
+    desk.write_file("self", "notes.md", "Be brief.")
+    assert desk.push() == []
+    phone = Instance(loci, "phone", tmp_path / "phone.json")  # it was restarted before it could push
+    assert [(report["id"], report["reason"]) for report in phone.push()] == [(key, "kept-both")]
+    assert phone.push() == []
+    for instance in (desk, phone):
+        instance.pull()
+    assert desk.memories == phone.memories == {key: "Alice drinks green tea."}
+    assert phone.status()["open_conflicts"] == 1
+
+
+def test_an_instance_that_lost_its_file_goes_on_with_its_counter(loci: Loci) -> None:
+    before = Instance(loci, "desk")
+    before.register()
+    before.write_file("self", "notes.md", "Be brief.")
+    before.push()
+    after = Instance(loci, "desk")
+    after.write_file("self", "notes.md", "Be long.")
+    after.push()
+    assert after.memory.counter == 2
+    after.pull()
+    assert after.memory.entries["identity/self/notes.md"]["content"] == "Be long."
+
+
+@pytest.mark.parametrize("count", [0, 1, 1000, 1001])
+def test_a_push_is_divided_by_the_servers_limit(count: int) -> None:
+    memory = SharedMemory("desk")
+    for number in range(count):
+        memory.write(f"memory/{number}", {"id": str(number), "text": "x"})
+    assert [len(keys) for keys, _ in memory.bodies()] == [1000] * (count // 1000) + [count % 1000] * bool(count % 1000)
