@@ -150,6 +150,16 @@ def test_undo_by_rev_happens_once(talk: Talk) -> None:
     assert talk.texts[0] == "later"
 
 
+def test_a_forced_undo_sent_twice_takes_back_one_write(talk: Talk) -> None:
+    talk.write("append", messages=[{"mes": "5"}])
+    talk.write("append", messages=[{"mes": "6"}])
+    body = {"integrity": talk.get("")["integrity"], "force": True}
+    replies = [talk.undo(**body) for _ in range(2)]
+    assert [reply.status_code for reply in replies] == [200, 200]
+    assert replies[0].json()["undone"] == replies[1].json()["undone"]
+    assert talk.texts == ["0", "1", "2", "3", "4", "5"]
+
+
 def test_a_rev_that_can_not_be_undone_is_refused(talk: Talk) -> None:
     now = talk.get("")["rev"]
     beyond = talk.undo(now + 1)

@@ -39,6 +39,6 @@ def _trim_batch(entries: Any, chat_id: UUID) -> int:
     # Who reads the log holds the chat's lock, and must not find it shorter from one statement to the next.
     if not Chat._base_manager.select_for_update(skip_locked=True, of=("self",)).filter(pk=chat_id).exists():
         return 0
-    ids = list(entries.values_list("pk", flat=True)[:BATCH_SIZE])
+    ids = list(entries.order_by("rev").values_list("pk", flat=True)[:BATCH_SIZE])  # the log must not have holes
     count: int = ChatChange.objects.filter(pk__in=ids).delete()[0]
     return count

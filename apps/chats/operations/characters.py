@@ -1,5 +1,6 @@
 """Create, update and delete characters and their pictures."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -46,11 +47,17 @@ def update_character(character: Character, **fields: Any) -> Character:
 @transaction.atomic
 def delete_character(character: Character) -> None:
     """Delete a character with its picture and its lorebook. Its chats stay."""
-    takes_part = Participant.objects.for_owner(character.owner_id).filter(character=character)
-    for chats in (Chat.objects, Chat.in_bin):  # in the order of locks, chats precede their character
-        rows = chats.for_owner(character.owner_id).filter(Q(character=character) | Q(pk__in=takes_part.values("chat")))
-        list(rows.order_by("pk").select_for_update().values_list("pk"))
+    _lock_chats_of([character])
     character.delete()
+
+
+def _lock_chats_of(characters: Sequence[Character]) -> None:
+    """Lock the chats of an owner's characters, which precede their characters in the order of locks."""
+    owner_id = characters[0].owner_id
+    takes_part = Participant.objects.for_owner(owner_id).filter(character__in=characters)
+    for chats in (Chat.objects, Chat.in_bin):
+        rows = chats.for_owner(owner_id).filter(Q(character__in=characters) | Q(pk__in=takes_part.values("chat")))
+        list(rows.order_by("pk").select_for_update().values_list("pk"))
 
 
 @transaction.atomic
@@ -63,6 +70,7 @@ def merge_characters(character: Character, into: Character) -> Character:
     if character.pk == into.pk or character.owner_id != into.owner_id:
         raise Invalid.at("/into", "It must be another one of your characters.")
     owner_id = character.owner_id
+    _lock_chats_of([character, into])
     # In one order, so that two merges of the same characters don't wait for each other.
     rows = Character.objects.for_owner(owner_id).filter(pk__in=[character.pk, into.pk])
     if len(rows.select_for_update().order_by("pk")) < 2:

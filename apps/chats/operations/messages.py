@@ -167,7 +167,7 @@ def _rebased_batch(chat: Chat, patches: Sequence[Patch], guard: Guard) -> Batch:
         raise IntegrityConflict.for_chat(chat, guard)
     try:
         since = changes_since(chat, known_rev)
-    except HistoryGone:  # trimmed meanwhile, which takes no lock
+    except HistoryGone:  # such as a change of the whole chat, which names no messages
         raise IntegrityConflict.for_chat(chat, guard) from None
     try:
         batch = Batch(chat, patches, since)

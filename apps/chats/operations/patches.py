@@ -31,9 +31,9 @@ class Splice:
 class Patch:
     """Changes to one message, identified by ``id`` or ``index``.
 
-    ``values`` may have mes, name, participant_id, is_system and send_date. The parts apply in the order of the fields
-    here, so that text and data are those of the swipe that is active after the patch. If ``delete`` is set, the other
-    parts are ignored.
+    ``values`` may have mes, name, participant_id, is_system and send_date. Changes of the swipes apply first, in the
+    order of the fields here, then ``values`` and the rest: text and data are those of the swipe that is active after
+    the patch. If ``delete`` is set, the other parts are ignored.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)

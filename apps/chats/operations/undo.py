@@ -67,8 +67,10 @@ def undo_change(owner: Owner, chat_id: UUID, guard: Guard, rev: int | None = Non
     chat = lock_chat(owner, chat_id, guard)
     if rev is None:
         guard.require_integrity()
+        if repeated := _find_repeated_undo(chat, guard):
+            return repeated
         if guard.is_stale(chat):
-            return _find_repeated_undo(chat, guard)
+            raise IntegrityConflict.for_chat(chat, guard)
         change = _last_change(chat, guard)
     else:
         change = _change_at(chat, rev)
@@ -98,11 +100,11 @@ def _fingerprint(guard: Guard) -> str:
     return fingerprint_of(ChatChange.Kind.UNDO, guard)
 
 
-def _find_repeated_undo(chat: Chat, guard: Guard) -> UndoResult:
-    """Return the undo that this request repeats. Raise IntegrityConflict if there is none."""
+def _find_repeated_undo(chat: Chat, guard: Guard) -> UndoResult | None:
+    """Return the undo that this request repeats, or None."""
     undo = find_repeated_change(chat, guard, _fingerprint(guard))
     if undo is None or undo.undoes is None:
-        raise IntegrityConflict.for_chat(chat, guard)
+        return None
     change = chat.changes.get(rev=undo.undoes)
     return UndoResult(chat, change, undo, messages_of_change(chat, undo))
 

@@ -77,7 +77,7 @@ export class Outbox extends KeptEdits {
     this.edits = record.edits.filter((edit) => edit.state !== "stored");
     this.sending = record.sending;
     this.last = this.#dueTo = record.last;
-    if (!this.state || record.state.rev < this.state.rev) this.state = record.state;
+    if (!this.state || record.state?.rev < this.state.rev) this.state = record.state;
     this.#behind = true;
   }
 

@@ -134,10 +134,10 @@ class SessionCore(Follower):
         )
 
     def undo(self) -> Flow[Undone]:
-        """Undo the last write to the chat.
+        """Undo the last write to the chat, if its token is that of the session.
 
-        Raise NothingToUndo, and IntegrityConflict if another client has written since the last reply. The session
-        knows that write then, so a second call undoes it.
+        Raise NothingToUndo, UndoConflict if another token wrote last, and IntegrityConflict if the chat was written
+        since the last reply. The session knows that write then.
         """
         yield from self._ready()
         try:
