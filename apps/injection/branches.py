@@ -32,10 +32,11 @@ def _ids_in_branch(chat: Chat) -> dict[str, UUID]:
 
 def _copy(recall: Recall, chat: Chat, ids: dict[str, UUID]) -> Recall:
     values = {name: getattr(recall, name) for name in UNDO_FIELDS}
-    values["memories"] = [
-        item | {key: str(ids[item[key]]) if item[key] in ids else item[key] for key in ("id", "message")}
-        for item in recall.memories
-    ]
+    for name in ("memories", "left_out"):
+        values[name] = [
+            item | {key: str(ids[item[key]]) if item[key] in ids else item[key] for key in ("id", "message")}
+            for item in values[name]
+        ]
     return Recall(
         owner_id=chat.owner_id,
         chat=chat,

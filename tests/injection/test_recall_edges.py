@@ -232,6 +232,9 @@ def test_an_edit_that_commits_during_a_search_is_kept(chat, turn):
 
 def test_a_branch_has_copies_of_the_cards_up_to_its_end(api, alice, chat, turn, url):
     prompt(api, chat)
+    stored = Recall.objects.for_owner(alice).get()
+    stored.left_out, stored.left_out_count = [stored.memories[0] | {"budget": 10}], 1
+    stored.save()
     edited = api.patch(url, {"text": "The key is made of glass."}).json()
     append_messages(alice, chat.pk, [parsed("And now?", is_user=True)])
     prompt(api, chat)
@@ -241,7 +244,8 @@ def test_a_branch_has_copies_of_the_cards_up_to_its_end(api, alice, chat, turn, 
     assert (card["text"], card["edited"]) == (edited["text"], True)
     assert branch.recalls.count() == 1
     copied_ids = {str(pk) for pk in branch.messages.values_list("pk", flat=True)}
-    assert {item["message"] for item in card["memories"]} <= {None, *copied_ids}
+    stored = branch.recalls.get()
+    assert {item["message"] for item in [*stored.memories, *stored.left_out]} <= {None, *copied_ids}
     patch_messages(alice, chat.pk, [Patch(id=turn.pk, delete=True)], FORCE)
     assert branch.recalls.count() == 1
     assert prompt(api, branch)["recall"]["text"] == "The key is made of glass."

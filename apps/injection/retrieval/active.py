@@ -27,7 +27,7 @@ from apps.injection.turns import UserTurn
 from apps.memories.models import Entity, Memory, MemorySource
 from apps.memories.queries.scenes import last_scene_end
 from apps.memories.querysets import MemoryQuerySet
-from apps.memories.search import QueryVectors
+from apps.memories.search import NO_VECTORS, QueryVectors
 from apps.memories.witnesses import is_witnessed_by, participant_of
 
 MAX_MEMORIES = 80  # more than fit into any budget, whatever the settings say
@@ -63,7 +63,7 @@ def active_memories(
     tiers: Iterable[str],
     character: Character | None,
     required: Collection[UUID],
-    vectors: QueryVectors,
+    vectors: QueryVectors = NO_VECTORS,
 ) -> dict[str, list[ActiveMemory]]:
     """Return, by tier, memories that were active just before the turn, oldest first.
 

@@ -6,7 +6,7 @@ from apps.chats.models import Character
 from apps.injection.retrieval.active import active_ids_before
 from apps.injection.slots.definitions import LONG_TERM, SESSION
 from apps.injection.turns import UserTurn
-from apps.memories.search import QueryVectors, RankedHit, SearchQuery, SearchResult, find, load
+from apps.memories.search import NO_VECTORS, QueryVectors, RankedHit, SearchQuery, SearchResult, find, load
 from apps.memories.witnesses import ids_in_story, participant_of, participants_of, witnesses
 
 MESSAGES_TIER = "messages"  # the tier of passages
@@ -25,7 +25,7 @@ class Related:
 
     method: str = ""
     results: list[SearchResult] = field(default_factory=list)
-    vectors: QueryVectors = field(default_factory=QueryVectors)
+    vectors: QueryVectors = NO_VECTORS
 
     @property
     def lacks_vectors(self) -> bool:

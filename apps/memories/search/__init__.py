@@ -2,9 +2,19 @@
 
 from apps.memories.search.presets import PRESETS
 from apps.memories.search.ranking import RankedHit
-from apps.memories.search.service import QueryVectors, SearchQuery, SearchResponse, SearchResult, find, load, search
+from apps.memories.search.service import (
+    NO_VECTORS,
+    QueryVectors,
+    SearchQuery,
+    SearchResponse,
+    SearchResult,
+    find,
+    load,
+    search,
+)
 
 __all__ = [
+    "NO_VECTORS",
     "PRESETS",
     "QueryVectors",
     "RankedHit",

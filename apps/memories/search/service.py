@@ -107,6 +107,9 @@ class QueryVectors:
     rows: Sequence[np.ndarray] = ()
 
 
+NO_VECTORS = QueryVectors()
+
+
 @dataclass(frozen=True)
 class FoundHits:
     """All hits of a query, best first, without their rows. ``method`` is as in SearchResponse."""
@@ -129,7 +132,7 @@ def find(owner_id: UUID, query: SearchQuery) -> FoundHits:
     scope = query.scope(owner_id)
     speakers = speakers_in(scope) if preset.separate_names else []
     parsed = parse_query(query.query, speakers, separate_names=preset.separate_names)
-    vectors = _vectors(owner_id, parsed, preset) if _uses(preset, "vector") else QueryVectors()
+    vectors = _vectors(owner_id, parsed, preset) if _uses(preset, "vector") else NO_VECTORS
     if not vectors.rows and not _uses(preset, "lexical"):
         preset = PRESETS["bm25"]
     lexemes = lexemes_of(parsed.text) if _uses(preset, "lexical") else []
@@ -155,7 +158,7 @@ def _vectors(owner_id: UUID, parsed: ParsedQuery, preset: Preset) -> QueryVector
         return QueryVectors(embedder.model, list(embedder.embed([parsed.text, *sentences])))
     except EmbeddingUnavailable:
         log.warning("search_without_vectors")
-        return QueryVectors()
+        return NO_VECTORS
 
 
 def load(owner: Owner, ranked: Sequence[RankedHit], query: str, *, with_history: bool = True) -> list[SearchResult]:

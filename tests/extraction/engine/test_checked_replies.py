@@ -61,7 +61,7 @@ def test_another_version_of_a_reply_and_an_edited_one_are_checked_again(chat: Ch
     assert current_version(chat, NOTE) is not None
 
 
-@pytest.mark.parametrize("data", [{"extra": {"partial": True}}, {"extra": {"loci": {"leave_out": True}}}])
+@pytest.mark.parametrize("data", [{"extra": {"loci": {"partial": True}}}, {"extra": {"loci": {"leave_out": True}}}])
 def test_a_reply_that_is_incomplete_or_left_out_is_not_checked(chat: Chat, data: dict[str, Any]) -> None:
     append(chat, "WRONG: Tom sells hor", **data)
     assert settle(chat) == []
