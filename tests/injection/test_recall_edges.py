@@ -233,7 +233,7 @@ def test_an_edit_that_commits_during_a_search_is_kept(chat, turn):
 def test_a_branch_has_copies_of_the_cards_up_to_its_end(api, alice, chat, turn, url):
     prompt(api, chat)
     stored = Recall.objects.for_owner(alice).get()
-    stored.left_out, stored.left_out_count = [stored.memories[0] | {"budget": 10}], 1
+    stored.left_out, stored.left_out_count = [stored.memories[0] | {"budget": 10, "message": str(turn.pk)}], 1
     stored.save()
     edited = api.patch(url, {"text": "The key is made of glass."}).json()
     append_messages(alice, chat.pk, [parsed("And now?", is_user=True)])
