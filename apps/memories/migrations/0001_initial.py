@@ -592,7 +592,6 @@ class Migration(migrations.Migration):
                 ('stale', models.BooleanField(default=False, help_text='Its sources have changed since it was written.')),
                 ('model_asked', models.PositiveSmallIntegerField(default=0, help_text='How often a model was asked for this text.')),
                 ('ask_model_at', models.DateTimeField(blank=True, help_text='When a model is to be asked for its text.', null=True)),
-                ('clock', models.JSONField(blank=True, default=dict, help_text='Vector clock of the instances.')),
                 ('embedding', pgvector.django.halfvec.HalfVectorField(blank=True, null=True)),
                 ('embedding_model', models.CharField(blank=True, default='', max_length=220)),
                 ('lexemes', django.contrib.postgres.search.SearchVectorField(editable=False, null=True)),

@@ -46,7 +46,6 @@ class JournalEntry(OwnedModel):
     stale = models.BooleanField(default=False, help_text="Its sources have changed since it was written.")
     model_asked = models.PositiveSmallIntegerField(default=0, help_text="How often a model was asked for this text.")
     ask_model_at = models.DateTimeField(null=True, blank=True, help_text="When a model is to be asked for its text.")
-    clock = models.JSONField(default=dict, blank=True, help_text="Vector clock of the instances.")
     embedding = HalfVectorField(null=True, blank=True)
     embedding_model = models.CharField(max_length=220, blank=True, default="")
     lexemes = SearchVectorField(null=True, editable=False)
