@@ -89,6 +89,19 @@ def test_sending_streams_a_reply_that_survives_the_tab_and_the_web_process(
     assert chat.messages.get(index=3).mes == STORY
 
 
+def test_a_complete_reply_has_its_marks_rendered(
+    context: BrowserContext,
+    chat: Chat,
+    server: ScriptedServer,  # noqa: F811
+):
+    server.reply_with(Reply(text="*She nods.* " * 20, pace=0.05, piece=12))
+    page = open_chat(context, chat)
+    send(page, "Show me.")
+    expect(page.get_by_role("button", name="Another reply")).to_be_visible()
+    expect(turn(page, 3).locator(".prose em")).to_have_count(20)
+    expect(turn(page, 3).locator(".prose")).not_to_contain_text("*")
+
+
 def test_stop_swipe_continue_and_impersonate(
     context: BrowserContext,
     chat: Chat,

@@ -98,9 +98,10 @@ export class Replies {
     const panel = this.#panel();
     if (!this.#generation || !this.#text || !panel) return;
     const draft = panel.querySelector("[data-draft]");
-    const prose = this.#room.querySelector(`.turn[data-generation="${this.#generation}"] .prose`);
+    const turn = this.#room.querySelector(`.turn[data-generation="${this.#generation}"]`);
     const text = this.#prefix + this.#text;
-    if (prose && prose.textContent.length < text.length) this.#turns.showText(prose, text);
+    // What the server has rendered is shorter than its text: marks such as asterisks are not in it.
+    if (turn && storedText(turn).length < text.length) this.#turns.showText(turn.querySelector(".prose"), text);
     if (!draft || panel.dataset.mode !== "impersonate") return;
     [draft.hidden, draft.textContent] = [false, this.#text];
   }
@@ -113,3 +114,6 @@ export class Replies {
     this.#field.focus({ preventScroll: true });
   }
 }
+
+/** The text of a turn as the page got it. */
+const storedText = (turn) => JSON.parse(turn.querySelector(":scope > script").textContent).mes;
