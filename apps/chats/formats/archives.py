@@ -16,7 +16,7 @@ MAX_FILES = 50_000
 _CHUNK_BYTES = 2**20
 _ENTRY_SIGNATURE = b"PK\x01\x02"  # the signature of an entry of the central directory
 _CONVERSATIONS_PATTERN = re.compile(r"conversations([-_]\d+)?\.json", re.IGNORECASE)
-_DAMAGE_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, NotImplementedError)
+_DAMAGE_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError)
 
 
 class Archive:

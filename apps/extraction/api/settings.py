@@ -1,5 +1,6 @@
 """API of memory settings and of the memory mode of a chat."""
 
+from abc import ABC, abstractmethod
 from dataclasses import asdict
 from typing import Any
 from uuid import UUID
@@ -48,7 +49,7 @@ class SettingsGuardSerializer(serializers.Serializer[Any]):
     integrity = StrictUUIDField(default=None, allow_null=True)
 
 
-class SettingsView(APIView):
+class SettingsView(APIView, ABC):
     """Settings of a store; subclasses serve those of the requester, of a character or of a chat."""
 
     store: SettingsStore
@@ -57,9 +58,9 @@ class SettingsView(APIView):
         """Return the character or chat as keyword arguments of ``SettingsStore.change``."""
         return {}
 
+    @abstractmethod
     def effective(self, character: Character | None = None, chat: Chat | None = None) -> dict[str, Any]:
         """Return the settings that apply."""
-        raise NotImplementedError
 
     def _response(self, request: Request, scope: dict[str, Any]) -> Response:
         own = self.store.stored(request.user, **scope)

@@ -112,7 +112,7 @@ class SharedMemorySerializer(serializers.Serializer[Any]):
     period = serializers.SerializerMethodField()
     text = serializers.CharField()
     clock = ClockField()
-    instance = serializers.SerializerMethodField(help_text="The last writer; of a day the instance whose day it is.")
+    instance = serializers.SerializerMethodField(help_text="The last writer. For a daily: the instance it belongs to.")
     participating_instances = serializers.ListField(child=serializers.CharField())
     chat = serializers.SerializerMethodField()
     updated_at = serializers.DateTimeField(source="changed_at")
