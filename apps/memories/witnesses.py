@@ -1,6 +1,7 @@
 """Determine who in a group witnessed a message, and which characters learn from the chat."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
 from uuid import UUID
 
 from django.db.models import Q
@@ -9,6 +10,16 @@ from apps.chats.message_data.namespaces import LOCI_NAMESPACE, namespace_of
 from apps.chats.models import Character, Chat, Message, Participant
 
 NOBODY = UUID(int=0)  # stands for no witness at all, since an empty list means everybody
+
+
+class Said(Protocol):
+    """What tells who witnessed a message: its data and its author."""
+
+    @property
+    def extra(self) -> Mapping[str, Any]: ...
+
+    @property
+    def participant_id(self) -> UUID | None: ...
 
 
 def learners(chat: Chat) -> Sequence[Character | None]:
@@ -28,13 +39,13 @@ def participants_of(chat: Chat) -> list[Participant]:
     return list(chat.participants.order_by("position")) if chat.is_group else []
 
 
-def named_witnesses(message: Message) -> list[str] | None:
+def named_witnesses(message: Said) -> list[str] | None:
     """Return the names in ``witnesses`` of a message's data, or None if it says nothing about them."""
     named = namespace_of(message.extra, LOCI_NAMESPACE).get("witnesses")
     return [name for name in named if isinstance(name, str)] if isinstance(named, list) else None
 
 
-def witnesses(message: Message, participants: Iterable[Participant]) -> set[UUID]:
+def witnesses(message: Said, participants: Iterable[Participant]) -> set[UUID]:
     """Return the ids of participants who witnessed a message: those named in its data, else all unmuted ones.
 
     The author of the message is always included.

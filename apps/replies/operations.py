@@ -16,9 +16,10 @@ from apps.common import jobs
 from apps.common.problems import Conflict, Invalid, Missing
 from apps.common.scoping import Owner
 from apps.injection.turns import visible_messages
+from apps.injection.witnessing import require_member
 from apps.llm.queries import generation_connection
 from apps.replies.models import Generation, GenerationPreset
-from apps.replies.speakers import next_speaker
+from apps.replies.speakers import next_speaker, speaker_of
 
 UNCHECKED = Guard(optional=True)
 GENERATION_KEY = "generation"  # in ``extra`` of a swipe: the id of the generation that wrote it
@@ -37,8 +38,8 @@ def request_generation(
 ) -> Generation:
     """Create a generation, and enqueue it on commit.
 
-    Raise IntegrityConflict, Missing, Conflict if one is under way, Invalid without a connection or if the mode needs a
-    reply at the end of the chat.
+    Raise IntegrityConflict, Missing, Conflict if one is under way, Invalid without a connection, if the mode needs a
+    reply at the end of the chat, or if the character isn't in the group.
     """
     chat = lock_chat(owner, chat_id, guard)
     if guard.is_stale(chat):
@@ -48,11 +49,13 @@ def request_generation(
     if Generation.objects.for_owner(owner).filter(chat=chat).active().exists():
         raise Conflict("A reply is being written in this chat. Wait for it, or stop it.")
     generation = Generation(owner_id=chat.owner_id, chat=chat, mode=mode, preset=preset)
-    generation.speaker, generation.character = next_speaker(chat, character)
+    require_member(chat, character)
     if mode in (Generation.Mode.SWIPE, Generation.Mode.CONTINUE):
         generation.message = message = _last_reply(chat)
-        generation.speaker = message.name
+        generation.speaker, generation.character = speaker_of(chat, message, character)
         generation.prefix = message.mes if mode == Generation.Mode.CONTINUE else ""
+    else:
+        generation.speaker, generation.character = next_speaker(chat, character)
     generation.save(force_insert=True)
     jobs.job_changed.send(Generation, job=generation, state=generation.state)
     transaction.on_commit(partial(send, generation.pk))

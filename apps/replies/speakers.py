@@ -1,6 +1,6 @@
 """Choose who speaks next in a group chat, and remove the speaker's name from what a model says."""
 
-from apps.chats.models import Character, Chat
+from apps.chats.models import Character, Chat, Message
 from apps.injection.turns import visible_messages
 
 
@@ -18,6 +18,13 @@ def next_speaker(chat: Chat, character: Character | None) -> tuple[str, Characte
     names = [participant.name for participant in participants]
     chosen = participants[position_in_turn(names, *_last_words(chat))]
     return chosen.name, chosen.character
+
+
+def speaker_of(chat: Chat, message: Message, character: Character | None) -> tuple[str, Character | None]:
+    """Return the name and the character of a reply that is written again or continued: in a group, those it has."""
+    if chat.is_group:
+        return message.name, message.participant.character if message.participant else None
+    return message.name, character or chat.character
 
 
 def position_in_turn(names: list[str], last_text: str, last_speaker: str) -> int:

@@ -8,6 +8,7 @@ from rest_framework.test import APIClient
 from apps.accounts.models import User
 from apps.chats.models import Character, Chat, Participant
 from apps.chats.operations import add_participant, append_messages
+from apps.injection.models import Recall
 from apps.llm.embeddings import get_embedder
 from apps.memories.models import Memory
 from apps.memories.passages import index_messages
@@ -91,3 +92,62 @@ def test_what_others_witnessed_takes_no_place_among_what_is_recalled(
     own = remember(group, "Somebody lost a silver key a year ago.", [witness(group, tom)], tier="session")
     recalled = prompt(api, group, tom)["recall"]["memories"]
     assert [(memory["id"], bool(memory["signals"].get("recency"))) for memory in recalled] == [(str(own.pk), True)]
+
+
+WHISPER = {"extra": {"loci": {"witnesses": ["Mira"]}}}
+
+
+def test_a_whisper_stands_only_in_the_history_of_those_who_heard_it(
+    api: APIClient, alice: User, group: Chat, members: list[Character]
+) -> None:
+    append_messages(alice, group.pk, [parsed("A bell rings.", name="Mira", **WHISPER), parsed("Hm?", is_user=True)])
+    for member, hears in zip(members, (True, False), strict=True):
+        body = {"character": str(member.pk), "history": True}
+        messages = api.post(f"/api/v1/chats/{group.pk}/prompt/", body).json()["messages"]
+        assert any("A bell rings." in message["content"] for message in messages) == hears
+
+
+def test_what_the_user_whispers_recalls_nothing_for_those_who_did_not_hear_it(
+    api: APIClient, alice: User, group: Chat, members: list[Character]
+) -> None:
+    mira, tom = members
+    append_messages(alice, group.pk, [parsed("Did the lighthouse burn down?", is_user=True, **WHISPER)])
+    for member in members:
+        remember(group, "The lighthouse burnt down.", [], tier="long_term", character=member, importance=1)
+    found = [prompt(api, group, member)["recall"] for member in (mira, tom)]
+    triggered = [[memory["triggered"] for memory in (recall or {"memories": []})["memories"]] for recall in found]
+    assert triggered[0] == [True]
+    assert not any(triggered[1])
+
+
+def test_an_edited_recall_tells_no_other_member_what_they_did_not_witness(
+    api: APIClient, group: Chat, members: list[Character]
+) -> None:
+    """Not even in other words than those of the memory. Who witnessed all of it gets the text as it was edited."""
+    mira, tom = members
+    remember(group, SECRET, [witness(group, mira)], tier="session")
+    remember(group, "The harbour is closed.", [], tier="session")
+    assert SECRET in told(api, group, mira)
+    recall = Recall.objects.for_owner(group.owner_id).get()
+    url = f"/api/v1/chats/{group.pk}/messages/{recall.message_id}/recall/"
+    assert api.patch(url, {"text": "Look below the stone that is blue."}).status_code == 200
+    assert "Look below the stone" not in told(api, group, tom)
+    assert "harbour is closed" in told(api, group, tom)
+    assert "Look below the stone" in told(api, group, mira)
+
+
+def test_an_edited_recall_that_all_witnessed_is_used_for_all(
+    api: APIClient, group: Chat, members: list[Character]
+) -> None:
+    remember(group, "The harbour is closed.", [], tier="session")
+    assert "harbour is closed" in told(api, group, members[0])
+    recall = Recall.objects.for_owner(group.owner_id).get()
+    api.patch(f"/api/v1/chats/{group.pk}/messages/{recall.message_id}/recall/", {"text": "The harbour is shut."})
+    assert all("The harbour is shut." in told(api, group, member) for member in members)
+
+
+def test_who_is_not_in_the_group_gets_no_prompt(api: APIClient, alice: User, group: Chat) -> None:
+    """Nothing says what they witnessed."""
+    for path in ("prompt/", "prompt/preview/"):
+        answer = api.post(f"/api/v1/chats/{group.pk}/{path}", {"character": str(make_character(alice, "Spy").pk)})
+        assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (400, "/character")

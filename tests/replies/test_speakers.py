@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.chats.models import Message
+from apps.chats.models import Lorebook, Message
 from apps.chats.operations import add_participant, append_messages
 from apps.replies.speakers import without_name
 from apps.replies.tasks import run_generation
@@ -15,7 +15,8 @@ from tests.factories import make_character, parsed
 def group(alice, chat):
     """Mira and Salt, with Alice; Salt spoke last."""
     for name in ("Mira", "Salt"):
-        add_participant(alice, chat.pk, name=name, character=make_character(alice, name))
+        character = make_character(alice, name, description=f"The card of {name}.")
+        add_participant(alice, chat.pk, name=name, character=character)
     return append_messages(alice, chat.pk, [parsed("I know.", name="Salt")]).chat
 
 
@@ -63,6 +64,34 @@ def test_another_reply_to_a_group_is_asked_for_without_the_last_one(api, connect
     reply = api.post(f"/api/v1/chats/{group.pk}/reply/", {"mode": "swipe"}, format="json").json()["generation"]
     run_generation(generation_id=reply["id"])
     assert server.of_kind("generation")[-1].messages[-1]["content"] == "Alice: Show me."
+
+
+@pytest.mark.parametrize("mode", ["swipe", "continue"])
+def test_another_version_of_a_reply_in_a_group_is_by_its_own_speaker(api, connect, server, group, mode):
+    connect()
+    reply = api.post(f"/api/v1/chats/{group.pk}/reply/", {"mode": mode}, format="json").json()["generation"]
+    run_generation(generation_id=reply["id"])
+    sent = str(server.of_kind("generation")[-1].messages)
+    assert "The card of Salt." in sent
+    assert "The card of Mira." not in sent
+
+
+def test_who_is_not_in_the_group_cannot_reply(api, alice, connect, group):
+    connect()
+    spy = make_character(alice, "Spy")
+    answer = api.post(f"/api/v1/chats/{group.pk}/reply/", {"character": str(spy.pk)}, format="json")
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (400, "/character")
+
+
+def test_lore_is_not_found_by_what_the_speaker_did_not_hear(api, alice, group):
+    mira, salt = (member.character for member in group.participants.order_by("position"))
+    entry = {"keys": ["lantern"], "content": "The lantern is cursed.", "enabled": True}
+    for character in (mira, salt):
+        Lorebook.objects.create(owner=alice, character=character, document={"entries": [entry]})
+    whisper = parsed("Take the lantern.", name="Mira", extra={"loci": {"witnesses": ["Mira"]}})
+    append_messages(alice, group.pk, [whisper])
+    assert "cursed" in str(messages_of(api, group, character=str(mira.pk)))
+    assert "cursed" not in str(messages_of(api, group, character=str(salt.pk)))
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from apps.injection.models import Recall
 from apps.injection.prompts.assembly import assemble
 from apps.injection.queries import access_recall, chat_recalls
 from apps.injection.turns import text_hash
+from apps.injection.witnessing import require_member
 
 
 class PromptView(APIView):
@@ -31,6 +32,7 @@ class PromptView(APIView):
     def post(self, request: Request, chat_id: UUID) -> Response:
         chat = access_chat(request.user, chat_id)
         values = read_body(PromptRequestSerializer, request)
+        require_member(chat, values["character"])
         prompt = assemble(
             chat,
             text=values["text"],

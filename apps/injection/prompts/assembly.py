@@ -13,7 +13,7 @@ from apps.injection.prompts.history import history_within, insert_slots
 from apps.injection.prompts.placement import budgets_in_mode, place
 from apps.injection.prompts.prefix import digests_of, unchanged_count
 from apps.injection.prompts.states import holding_of, last_state, store_state
-from apps.injection.retrieval.reuse import current_text
+from apps.injection.retrieval.reuse import current_text, is_kept_for
 from apps.injection.retrieval.service import RetrievalResult, fit_in_order, layer_entries, retrieve
 from apps.injection.settings.schema import Settings
 from apps.injection.settings.stores import plan_for, settings_of
@@ -63,7 +63,7 @@ def assemble(
     macros may stand. ``settings`` are by default those of the chat. Without ``leave_trace`` nothing is stored.
     Raise Invalid if the turn alone has more tokens.
     """
-    turn = find_turn(chat, text)
+    turn = find_turn(chat, text, character or chat.character)
     speaker = character or chat.character
     settings = settings or settings_of(chat)
     turn_class = classify(turn.text)
@@ -74,7 +74,7 @@ def assemble(
     fields = [getattr(speaker, name) for name in CARD_FIELDS] if speaker else []
     placed = place(filled, settings, [*fields, *texts], plan.count)
     total = sum(item.tokens for item in placed.slots)
-    history = history_within(turn, context_tokens - total, plan.count) if with_history else []
+    history = history_within(turn, context_tokens - total, plan.count, character=speaker) if with_history else []
     messages = insert_slots(placed.slots, history)
     prefix = digests_of(messages)
     stable = messages[: unchanged_count(state.prefix, prefix)]
@@ -98,10 +98,13 @@ def _recalled_slots(
 ) -> tuple[Recall | None, list[FilledSlot], RetrievalResult | None]:
     """Return the recall of the turn, or None, the slots filled with it, and what was retrieved.
 
-    Use a recall that the user edited or deleted for this text, else a fresh one. If retrieval fails, had no embeddings
+    Use a recall that the user edited or deleted for this text, else a fresh one. A member of a group gets no edited
+    text about what they did not witness, but a fresh recall. If retrieval fails, had no embeddings
     or finds nothing, use the stored recall for this text, if any.
     """
     stored = _stored_recall(turn)
+    if stored is not None and stored.edited and not is_kept_for(turn, character, stored):
+        stored, leave_trace = None, False
     if stored is not None and (stored.edited or stored.deleted):
         return _reuse(turn, character, stored, plan, leave_trace=leave_trace)
     try:
@@ -112,6 +115,8 @@ def _recalled_slots(
     if stored is not None and not (retrieved.has_vectors and retrieved.text):
         return _reuse(turn, character, stored, plan, leave_trace=leave_trace)
     recall = store_recall(retrieved) if leave_trace and turn.text else unstored_recall(retrieved)
+    if recall.edited and not is_kept_for(turn, character, recall):
+        recall = unstored_recall(retrieved)
     if recall.edited or recall.deleted:  # by the user during retrieval
         return _reuse(turn, character, recall, plan, leave_trace=leave_trace)
     return (recall if recall.text else None), slots_of_entries(plan, retrieved.fitted, retrieved.budgets), retrieved

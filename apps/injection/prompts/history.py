@@ -1,9 +1,8 @@
 """Build the conversation of a prompt: the newest messages within a token budget, with the slots inserted."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 
-from apps.chats.models import Chat
+from apps.chats.models import Character, Chat
 from apps.common.problems import Invalid
 from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.slots.budgets import CountFunction
@@ -13,15 +12,20 @@ from apps.llm.tokens import count_tokens
 
 
 def history_within(
-    turn: UserTurn, budget: int, count: CountFunction = count_tokens, *, skipped: int = 0
+    turn: UserTurn,
+    budget: int,
+    count: CountFunction = count_tokens,
+    *,
+    character: Character | None = None,
+    skipped: int = 0,
 ) -> list[dict[str, str]]:
     """Return the newest visible messages but ``skipped``, oldest first, with at most ``budget`` tokens together.
 
-    Raise Invalid if the newest message alone has more.
+    In a group, only those that the character witnessed. Raise Invalid if the newest message alone has more.
     """
     history: list[dict[str, str]] = []
     remaining = budget
-    for message in islice(_newest_first(turn), skipped, None):
+    for message in _newest_first(turn, character, skipped):
         tokens = count(message["content"])
         if tokens > remaining:
             if not history:
@@ -33,12 +37,12 @@ def history_within(
     return history[::-1]
 
 
-def _newest_first(turn: UserTurn) -> Iterator[dict[str, str]]:
+def _newest_first(turn: UserTurn, character: Character | None, skipped: int) -> Iterator[dict[str, str]]:
     """Yield the turn, if it is unsent, and then the visible messages of the chat, newest first."""
     chat = turn.chat
     if turn.message is None and turn.text:
         yield {"role": "user", "content": _spoken(chat, chat.user_name, turn.text)}
-    for message in spoken_turns_newest_first(chat):
+    for message in spoken_turns_newest_first(chat, character, skipped=skipped):
         content = _spoken(chat, message.name, message.mes)
         yield {"role": "user" if message.is_user else "assistant", "content": content}
 

@@ -24,11 +24,11 @@ from pgvector.django import CosineDistance
 from apps.chats.models import Character
 from apps.extraction.parsers.triggers import trigger_words
 from apps.injection.turns import UserTurn
+from apps.injection.witnessing import Viewpoint
 from apps.memories.models import Entity, Memory, MemorySource
 from apps.memories.queries.scenes import last_scene_end
 from apps.memories.querysets import MemoryQuerySet
 from apps.memories.search import NO_VECTORS, QueryVectors
-from apps.memories.witnesses import is_witnessed_by, participant_of
 
 MAX_MEMORIES = 80  # more than fit into any budget, whatever the settings say
 MAX_TRIGGERED = 4  # memories beyond the cap that trigger words recall
@@ -155,9 +155,8 @@ def memories_of_tier(turn: UserTurn, tier: str, character: Character | None) -> 
     A long-term memory that expires with its session is not carried to other chats.
     """
     rows: MemoryQuerySet = Memory.objects.for_owner(turn.owner_id).present().filter(tier=tier, hidden=False)
-    witness = participant_of(turn.chat, character)
-    if witness is not None and tier != Memory.Tier.LONG_TERM:
-        rows = rows.filter(is_witnessed_by(witness))
+    if tier != Memory.Tier.LONG_TERM:
+        rows = rows.filter(Viewpoint(turn.chat, character).session_memories())
     if tier == Memory.Tier.LONG_TERM and character is not None:
         rows = rows.relevant_to(turn.chat, character.pk).filter(character=character)
         return rows.filter(~Q(expiration=Memory.Expiration.SESSION) | Q(chat=turn.chat) | Q(inherited__isnull=False))

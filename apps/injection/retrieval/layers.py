@@ -6,7 +6,6 @@ from typing import TypeVar
 from apps.chats.models import Character
 from apps.injection.retrieval.entries import Entry
 from apps.injection.retrieval.texts import canon_entries, profile_entries, summary_entries
-from apps.injection.retrieval.witnessing import unwitnessed
 from apps.injection.slots.blocks import one_line
 from apps.injection.slots.definitions import (
     ARCS,
@@ -18,12 +17,12 @@ from apps.injection.slots.definitions import (
     STATE_LEDGER,
 )
 from apps.injection.turns import UserTurn
+from apps.injection.witnessing import Viewpoint
 from apps.memories.models import Arc, Entity, Knowledge, LayerEntry
 from apps.memories.queries.arcs import arcs_in
 from apps.memories.queries.knowledge import knowledge_in
 from apps.memories.queries.ledger import ledger_in
 from apps.memories.queries.relationships import relationships_in
-from apps.memories.witnesses import participant_of
 
 Row = TypeVar("Row", bound=LayerEntry)
 
@@ -39,7 +38,7 @@ VERBS = {
 
 def arc_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
     """Return the arcs that were open before the turn, oldest first, up to the cap. The oldest are left out first."""
-    in_group = participant_of(turn.chat, character) is not None
+    in_group = Viewpoint(turn.chat, character).member is not None
     arcs = [
         arc
         for arc in arcs_in(turn.chat)
@@ -112,7 +111,7 @@ def _rank(entity: Entity) -> int:
 def _witnessed(turn: UserTurn, character: Character | None, rows: Iterable[Row]) -> list[Row]:
     """Return the rows that don't come from a message of the chat that the character did not witness."""
     loaded = list(rows)
-    unseen = unwitnessed(turn, character, [row.source_id for row in loaded])
+    unseen = Viewpoint(turn.chat, character).unheard([row.source_id for row in loaded])
     return [row for row in loaded if row.source_id not in unseen]
 
 

@@ -6,8 +6,8 @@ from apps.chats.models import Character
 from apps.injection.retrieval.active import active_ids_before
 from apps.injection.slots.definitions import LONG_TERM, SESSION
 from apps.injection.turns import UserTurn
+from apps.injection.witnessing import Viewpoint
 from apps.memories.search import NO_VECTORS, QueryVectors, RankedHit, SearchQuery, SearchResult, find, load
-from apps.memories.witnesses import ids_in_story, participant_of, participants_of, witnesses
 
 MESSAGES_TIER = "messages"  # the tier of passages
 
@@ -49,10 +49,12 @@ def search_related(turn: UserTurn, character: Character | None) -> Related:
     hits = _above_thresholds(found.method, found.hits[: query.limit])
     active = active_ids_before(turn, [hit.id for hit in hits if hit.is_memory])
     hits = [hit for hit in hits if hit.id in active or not hit.is_memory]
-    if participant_of(turn.chat, character) is None:
+    view = Viewpoint(turn.chat, character)
+    if view.member is None:
         # In a group, the rows tell who witnessed them. Else those that are not used need not be loaded.
         hits = _best(hits)
-    results = _witnessed(turn, character, load(turn.owner_id, hits, turn.text, with_history=False))
+    loaded = load(turn.owner_id, hits, turn.text, with_history=False)
+    results = [result for result in loaded if _is_known(view, result)]
     memories = [result for result in results if result.memory][:MAX_MEMORIES]
     messages = [result for result in results if result.message][:MAX_MESSAGES]
     return Related(found.method, memories + messages, found.vectors)
@@ -72,19 +74,7 @@ def _above_thresholds(method: str, hits: list[RankedHit]) -> list[RankedHit]:
     return [hit for hit, value in zip(hits, values, strict=True) if value >= threshold]
 
 
-def _witnessed(turn: UserTurn, character: Character | None, results: list[SearchResult]) -> list[SearchResult]:
-    """In a group, return only the results that the character witnessed; else all."""
-    witness = participant_of(turn.chat, character)
-    if witness is None:
-        return results
-    participants, ids = participants_of(turn.chat), set(ids_in_story(witness))
-
-    def is_witnessed(result: SearchResult) -> bool:
-        if result.message:
-            return witness.pk in witnesses(result.message, participants)
-        memory = result.memory
-        if memory is None or memory.tier == LONG_TERM.name:
-            return memory is not None and memory.character_id == witness.character_id
-        return not memory.witnessed_by or not ids.isdisjoint(memory.witnessed_by)
-
-    return [result for result in results if is_witnessed(result)]
+def _is_known(view: Viewpoint, result: SearchResult) -> bool:
+    if result.message:
+        return view.has_heard(result.message)
+    return result.memory is not None and view.knows(result.memory)

@@ -9,7 +9,8 @@ from apps.injection.retrieval.related import MESSAGES_TIER
 from apps.injection.slots.blocks import one_line, without_lines
 from apps.injection.slots.definitions import LONG_TERM, SESSION
 from apps.injection.turns import UserTurn
-from apps.memories.witnesses import participant_of, participants_of, witnesses
+from apps.injection.witnessing import Viewpoint
+from apps.memories.models import Memory
 
 
 def current_text(turn: UserTurn, character: Character | None, recall: Recall) -> str:
@@ -47,9 +48,21 @@ def _current_messages(turn: UserTurn, character: Character | None, recall: Recal
     """Return the ids of the messages with recalled passages that may still be told."""
     ids = [item["id"] for item in recall.memories if item["tier"] == MESSAGES_TIER]
     rows = Message.objects.for_owner(turn.owner_id).filter(pk__in=ids, is_system=False, chat__deleted_at=None)
-    witness, participants = participant_of(turn.chat, character), participants_of(turn.chat)
-    return {
-        str(message.pk)
-        for message in rows.with_swipes()
-        if witness is None or witness.pk in witnesses(message, participants)
-    }
+    view = Viewpoint(turn.chat, character)
+    return {str(message.pk) for message in rows.with_swipes() if view.has_heard(message)}
+
+
+def is_kept_for(turn: UserTurn, character: Character | None, recall: Recall) -> bool:
+    """Return whether a text that a person edited may be told to the character.
+
+    In a group, they must know all entries that it was made from: nothing tells which of these a changed line repeats.
+    """
+    view = Viewpoint(turn.chat, character)
+    if view.member is None:
+        return True
+    ids = {item["id"] for item in recall.memories}
+    messages = Message.objects.for_owner(turn.owner_id).filter(pk__in=ids).with_swipes()
+    memories = Memory.objects.for_owner(turn.owner_id).filter(pk__in=ids)
+    known = [message.pk for message in messages if view.has_heard(message)]
+    known += [memory.pk for memory in memories.only("tier", "character", "witnessed_by") if view.knows(memory)]
+    return ids == set(map(str, known))

@@ -3,11 +3,10 @@
 from apps.chats.models import Character
 from apps.injection.repair.notes import pending_note
 from apps.injection.retrieval.entries import Entry
-from apps.injection.retrieval.witnessing import witnessed_all
 from apps.injection.slots.blocks import one_line
 from apps.injection.turns import UserTurn
+from apps.injection.witnessing import Viewpoint
 from apps.memories.queries.scenes import finished_scenes
-from apps.memories.witnesses import participant_of
 
 MAX_SCENES = 5
 
@@ -17,10 +16,9 @@ def scene_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
 
     In a group, only of scenes that the character witnessed from beginning to end.
     """
+    view = Viewpoint(turn.chat, character)
     scenes = [scene for scene in finished_scenes(turn.chat) if scene.recap and scene.included]
-    before = [
-        scene for scene in scenes if scene.end < turn.index and witnessed_all(turn, character, scene.start, scene.end)
-    ]
+    before = [scene for scene in scenes if scene.end < turn.index and view.has_heard_all(scene.start, scene.end)]
     return [
         Entry(
             id=scene.last.pk,
@@ -44,7 +42,7 @@ def repair_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
     note = pending_note(turn.chat)
     if note is None or note.source is None or note.source.index >= turn.index:
         return []
-    if participant_of(turn.chat, character) is not None:
+    if Viewpoint(turn.chat, character).member is not None:
         return []
     why = "repairs a contradiction"
     return [Entry(note.pk, "repair", "note", one_line(note.text), 1.0, 0.0, why, note.source_id)]

@@ -7,9 +7,9 @@ from sentencex import segment
 
 from apps.chats.models import Character
 from apps.injection.retrieval.entries import Entry
-from apps.injection.retrieval.witnessing import witnessed_all
 from apps.injection.slots.blocks import one_line
 from apps.injection.turns import UserTurn
+from apps.injection.witnessing import Viewpoint
 from apps.memories.models import VersionedText
 from apps.memories.queries.texts import versions_in
 
@@ -26,7 +26,7 @@ def summary_entries(turn: UserTurn, character: Character | None) -> list[Entry]:
     if version is None:
         return []
     end = version.source.index if version.source else turn.index - 1
-    if not witnessed_all(turn, character, 0, end):
+    if not Viewpoint(turn.chat, character).has_heard_all(0, end):
         return []
     sentences = _sentences(version.text)
     return _entries(version, sentences, range(len(sentences)))

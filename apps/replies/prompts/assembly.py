@@ -11,6 +11,7 @@ from apps.injection.prompts.assembly import Prompt, assemble
 from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.prompts.history import history_within, insert_slots
 from apps.injection.turns import find_turn, spoken_turns_newest_first
+from apps.injection.witnessing import require_member
 from apps.llm.queries import generation_connection
 from apps.llm.tokens import token_counter
 from apps.replies.models import GenerationPreset
@@ -68,15 +69,17 @@ def assemble_whole(
 
     ``character`` speaks. Without a ``preset`` the default one applies. ``instruction`` comes last. ``without_last``
     leaves out the last message, for another reply in its place. Raise Invalid for a context that the card or the turn
-    doesn't fit.
+    doesn't fit, or a character who isn't in the group.
     """
+    require_member(chat, character)
     speaker = character or chat.character
     preset = preset_or_default(chat.owner_id, preset)
     card = Card(**{name: getattr(speaker, name) for name in CARD_FIELDS}) if speaker else Card()
     available = context_tokens - reply_tokens
     connection = generation_connection(chat.owner_id)
     count = token_counter(connection.model if connection else "")
-    lore = _lore(chat, speaker, text, available, count)
+    skipped = int(without_last)
+    lore = _lore(chat, speaker, text, available, count, skipped)
     names = chat.names_for(speaker)
     others = _others(chat, speaker)
     persona = chat.persona.description if chat.persona else ""
@@ -107,7 +110,8 @@ def assemble_whole(
     closings = [_part(name, content, count) for name, content in last_texts.items() if content]
     fixed = [*openings, *closings, *deep_parts]
     spent = sum(part.tokens for part in fixed) + sum(filled.tokens for filled in memory.slots)
-    history = history_within(find_turn(chat, text), available - spent, count, skipped=int(without_last))
+    turn = find_turn(chat, text, speaker)
+    history = history_within(turn, available - spent, count, character=speaker, skipped=skipped)
     conversation = insert_slots(memory.slots, history)
     for part, depth in deep:
         conversation = _with_part(conversation, history, part, depth)
@@ -121,12 +125,15 @@ def _others(chat: Chat, speaker: Character | None) -> list[str]:
     return [name for name in names if speaker is None or name != speaker.name]
 
 
-def _lore(chat: Chat, speaker: Character | None, text: str | None, available: int, count: Counter) -> Lore:
-    """Return what the speaker's lorebook says about the recent messages."""
+def _lore(
+    chat: Chat, speaker: Character | None, text: str | None, available: int, count: Counter, skipped: int
+) -> Lore:
+    """Return what the speaker's lorebook says about the recent messages that the speaker witnessed, but ``skipped``."""
     book = Lorebook.objects.for_owner(chat.owner_id).filter(character=speaker).first() if speaker else None
     if book is None:
         return Lore()
-    recent = [message.mes for message in islice(spoken_turns_newest_first(chat), MAX_SCANNED_MESSAGES)]
+    heard = spoken_turns_newest_first(chat, speaker, skipped=skipped)
+    recent = [message.mes for message in islice(heard, MAX_SCANNED_MESSAGES)]
     return matching_lore(book.document, [text, *recent] if text else recent, available // LORE_SHARE, count)
 
 

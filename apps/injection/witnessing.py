@@ -1,0 +1,72 @@
+"""What a character who speaks in a group has witnessed. History, lore, search and slots ask here."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from uuid import UUID
+
+from django.db.models import Q
+
+from apps.chats.models import Character, Chat, Message, Participant
+from apps.common.problems import Invalid
+from apps.memories.models import Memory
+from apps.memories.witnesses import Said, ids_in_story, is_witnessed_by, participant_of, participants_of, witnesses
+
+
+@dataclass(frozen=True)
+class Viewpoint:
+    """What ``character`` may be told of a chat. Outside groups, and without a character, it is everything."""
+
+    chat: Chat
+    character: Character | None
+
+    @cached_property
+    def member(self) -> Participant | None:
+        """Return the member of the group, or None if nothing is withheld."""
+        return participant_of(self.chat, self.character)
+
+    @cached_property
+    def _participants(self) -> list[Participant]:
+        return participants_of(self.chat)
+
+    @cached_property
+    def _ids(self) -> set[UUID]:
+        return set(ids_in_story(self.member)) if self.member else set()
+
+    def has_heard(self, said: Said) -> bool:
+        """Return whether the character witnessed a message."""
+        return self.member is None or not self._ids.isdisjoint(witnesses(said, self._participants))
+
+    def knows(self, memory: Memory) -> bool:
+        """Return whether a memory is the character's own or, if it is one of the session, was witnessed by them."""
+        if self.member is None:
+            return True
+        if memory.tier == Memory.Tier.LONG_TERM:
+            return memory.character_id == self.member.character_id
+        return not memory.witnessed_by or not self._ids.isdisjoint(memory.witnessed_by)
+
+    def session_memories(self) -> Q:
+        """Return the condition of the session memories that the character knows."""
+        return is_witnessed_by(self.member) if self.member else Q()
+
+    def unheard(self, message_ids: Collection[UUID | None]) -> set[UUID]:
+        """Return the ids of those messages of the chat that the character did not witness."""
+        ids = {pk for pk in message_ids if pk is not None}
+        if not ids or self.member is None:
+            return set()
+        return {message.pk for message in self._messages(Q(pk__in=ids)) if not self.has_heard(message)}
+
+    def has_heard_all(self, start: int, end: int) -> bool:
+        """Return whether the character witnessed all messages from index ``start`` to ``end``."""
+        return self.member is None or all(map(self.has_heard, self._messages(Q(index__range=(start, end)))))
+
+    def _messages(self, condition: Q) -> Collection[Message]:
+        rows = Message.objects.for_owner(self.chat.owner_id).filter(condition, chat=self.chat)
+        messages: Collection[Message] = rows.with_swipes()
+        return messages
+
+
+def require_member(chat: Chat, character: Character | None) -> None:
+    """Raise Invalid if a character is to speak in a group without being in it: nothing tells what they witnessed."""
+    if character is not None and chat.is_group and participant_of(chat, character) is None:
+        raise Invalid.at("/character", f"{character.name} doesn't take part in this chat.")
