@@ -5,8 +5,11 @@ class RepliesConfig(AppConfig):
     name = "apps.replies"
 
     def ready(self) -> None:
+        from apps.chats.signals import chat_deleted
         from apps.common.jobs import job_changed
         from apps.replies.models import Generation
+        from apps.replies.operations import on_chat_deleted
         from apps.replies.streams import notify_generation_changed
 
+        chat_deleted.connect(on_chat_deleted)
         job_changed.connect(notify_generation_changed, sender=Generation)

@@ -67,6 +67,14 @@ class Generation(Job):
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="generations", db_index=False)
     message = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    follows = models.ForeignKey(
+        Message,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="The last message of the prompt; the reply is stored after it.",
+    )
     character = models.ForeignKey(Character, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     preset = models.ForeignKey(
         GenerationPreset,

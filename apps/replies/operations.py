@@ -1,6 +1,5 @@
 """Request and stop generations, and write their text to the chat."""
 
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -56,9 +55,11 @@ def request_generation(
         generation.prefix = message.mes if mode == Generation.Mode.CONTINUE else ""
     else:
         generation.speaker, generation.character = next_speaker(chat, character)
+    generation.follows = visible_messages(chat).order_by("-index").first()
     generation.save(force_insert=True)
     jobs.job_changed.send(Generation, job=generation, state=generation.state)
-    transaction.on_commit(partial(send, generation.pk))
+    # If the broker is down, the generation stays queued, and the sweep sends it.
+    transaction.on_commit(lambda: send(generation.pk), robust=True)
     return generation
 
 
@@ -83,18 +84,32 @@ def stop_generation(generation: Generation) -> Generation:
     return generation
 
 
+def on_chat_deleted(chat: Chat, **kwargs: Any) -> None:
+    """Receive ``chat_deleted``: stop the reply that is being written."""
+    for generation in Generation.objects.for_owner(chat.owner_id).filter(chat=chat).active():
+        jobs.cancel(generation)
+
+
 @transaction.atomic
 def settle(generation: Generation) -> None:
-    """Write the text of a generation that has ended to its message. It is marked as partial unless it succeeded."""
+    """Write the text of a generation that has ended to its message. It is marked as partial unless it succeeded.
+
+    While the chat is in the bin, nothing happens: the sweep calls this again once it is restored.
+    """
+    try:
+        lock_chat(generation.owner_id, generation.chat_id)
+    except Missing:
+        return
     write_text(generation, is_partial=generation.state != Generation.State.SUCCEEDED)
-    _update(generation, settled=True)
+    update_fields(generation, settled=True)
 
 
 @transaction.atomic
 def write_text(generation: Generation, *, is_partial: bool) -> None:
     """Write the text to its message, which is created with the first text.
 
-    A message that was edited or deleted in the meantime, or whose chat was deleted, stays as it is.
+    A message that was deleted in the meantime, or whose chat was deleted, stays as it is. If its text was edited, that
+    stays too, and the whole reply becomes another swipe.
     """
     if generation.mode == Generation.Mode.IMPERSONATE:
         return
@@ -111,16 +126,15 @@ def write_text(generation: Generation, *, is_partial: bool) -> None:
     else:
         written = _write_again(chat, generation, text, mark)
     if written:
-        _update(generation, message=generation.message, stored_text=text)
+        update_fields(generation, message=generation.message, stored_text=text)
 
 
 def _write_first(chat: Chat, generation: Generation, text: str, mark: DataChange) -> bool:
-    """Store the first text: append a message, add a swipe, or continue a text. Return False if its message is gone."""
+    """Store the first text: add a message or a swipe, or continue a text. Return False if its message is gone."""
     extra = {GENERATION_KEY: str(generation.pk)}
     swipe = ParsedSwipe(text, mark.apply(extra))
     if generation.mode == Generation.Mode.REPLY:
-        appended = append_messages(chat.owner_id, chat.pk, [_parsed(generation.speaker, swipe)])
-        generation.message = appended.messages[0]
+        generation.message = _add_message(chat, generation.follows, _parsed(generation.speaker, swipe))
         return True
     message = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk=generation.message_id).first()
     if message is None:
@@ -132,22 +146,41 @@ def _write_first(chat: Chat, generation: Generation, text: str, mark: DataChange
         ]
     elif message.mes == generation.prefix:
         patches = [Patch({"mes": text}, id=message.pk, extra=extra, data=mark)]
-    else:
-        return False
+    else:  # it was edited
+        patches = [Patch(id=message.pk, add_swipe=swipe, swipe_id=message.swipe_id)]
     patch_messages(chat.owner_id, chat.pk, patches, UNCHECKED)
     return True
 
 
+def _add_message(chat: Chat, previous: Message | None, parsed: ParsedMessage) -> Message:
+    """Add a message after ``previous``, also if others came since; at the end if that is gone."""
+    messages = Message.objects.for_owner(chat.owner_id).filter(chat=chat)
+    place = messages.filter(pk=previous.pk).values_list("index", flat=True).first() if previous else None
+    following = messages.filter(index__gt=place).order_by("index").first() if place is not None else None
+    if following is None:
+        return append_messages(chat.owner_id, chat.pk, [parsed]).messages[0]
+    patch_messages(chat.owner_id, chat.pk, [Patch(id=following.pk, insert_before=parsed)], UNCHECKED)
+    added: Message = messages.get(index=following.index)
+    return added
+
+
 def _write_again(chat: Chat, generation: Generation, text: str, mark: DataChange) -> bool:
-    """Replace the text written before, in its swipe, unless somebody changed or removed it. Keep the active swipe."""
+    """Replace the text written before, in its swipe, unless somebody removed it. Keep the active swipe.
+
+    If somebody changed it, add the text as another swipe, which isn't chosen.
+    """
     message = Message.objects.for_owner(chat.owner_id).filter(chat=chat, pk=generation.message_id).first()
     if message is None:
         return False
-    own = (swipe for swipe in message.swipes.all() if swipe.extra.get(GENERATION_KEY) == str(generation.pk))
-    swipe = next(own, None)
-    if swipe is None or swipe.mes != generation.stored_text:
+    own = [swipe for swipe in message.swipes.all() if swipe.extra.get(GENERATION_KEY) == str(generation.pk)]
+    swipe = next((swipe for swipe in own if swipe.mes == generation.stored_text), None)
+    if not own or (swipe is None and text == generation.stored_text):
         return False
     pk = message.pk
+    if swipe is None:
+        whole = ParsedSwipe(text, mark.apply({GENERATION_KEY: str(generation.pk)}))
+        patch_messages(chat.owner_id, chat.pk, [Patch(id=pk, add_swipe=whole, swipe_id=message.swipe_id)], UNCHECKED)
+        return True
     write = Patch({"mes": text}, id=pk, data=mark)
     if swipe.position == message.swipe_id:
         patches = [write]
@@ -170,7 +203,7 @@ def _parsed(name: str, swipe: ParsedSwipe) -> ParsedMessage:
     )
 
 
-def _update(generation: Generation, **values: Any) -> None:
+def update_fields(generation: Generation, **values: Any) -> None:
     """Update fields of the row that don't belong to its worker."""
     Generation.objects.for_owner(generation.owner_id).filter(pk=generation.pk).update(**values)
     for name, value in values.items():

@@ -7,11 +7,11 @@ from apps.common import jobs
 from apps.common.problems import Invalid, Problem
 from apps.injection.turns import visible_messages
 from apps.llm.backends import backend_on
-from apps.llm.generation import GenerationFailed, GenerationRequest, PromptMessage
+from apps.llm.generation import GenerationFailed, GenerationRequest, PromptMessage, TransientFailure
 from apps.llm.models import Connection
 from apps.llm.queries import generation_connection
 from apps.replies.models import Generation
-from apps.replies.operations import settle, write_text
+from apps.replies.operations import settle, update_fields, write_text
 from apps.replies.presets import preset_or_default, reply_tokens_of
 from apps.replies.prompts.assembly import assemble_whole
 from apps.replies.prompts.macros import resolve
@@ -56,7 +56,7 @@ def _generate(generation: Generation) -> None:
     except GenerationFailed as failure:
         generation.text = without_name(failure.partial, name) or generation.text
         jobs.heartbeat(generation, text=generation.text)
-        raise
+        raise GenerationFailed(_reason(failure)) from failure
     generation.text = without_name(completion.text, name)
     usage = {"prompt_tokens": completion.prompt_tokens, "completion_tokens": completion.completion_tokens}
     jobs.heartbeat(generation, text=generation.text, usage=usage)
@@ -65,6 +65,12 @@ def _generate(generation: Generation) -> None:
     if completion.filtered:
         raise GenerationFailed("The server's content filter ended the reply.")
     jobs.end(generation, Generation.State.SUCCEEDED)
+
+
+def _reason(failure: GenerationFailed) -> str:
+    """Return why a call failed and, if the server says so, how long to wait before the next."""
+    wait = failure.retry_after if isinstance(failure, TransientFailure) else None
+    return f"{failure} The server asks to wait {wait:,.0f} seconds." if wait else str(failure)
 
 
 def _keep(generation: Generation, text: str) -> None:
@@ -80,10 +86,13 @@ def _request(generation: Generation, connection: Connection) -> GenerationReques
     """Return the request of the model. Raise Invalid if the chat went on, or the prompt doesn't fit."""
     chat = generation.chat
     without_last = generation.mode == Generation.Mode.SWIPE
-    if generation.message_id:
-        last = visible_messages(chat).order_by("-index").first()
+    last = visible_messages(chat).order_by("-index").first()
+    if generation.mode in (Generation.Mode.SWIPE, Generation.Mode.CONTINUE):
+        if generation.message_id is None:
+            raise Invalid("The reply was deleted in the meantime.")
         if last is None or last.pk != generation.message_id:
             raise Invalid("The chat went on in the meantime.")
+    update_fields(generation, follows=last)
     preset = preset_or_default(generation.owner_id, generation.preset)
     reply_tokens = reply_tokens_of(preset, connection.context_tokens)
     prompt = assemble_whole(

@@ -7,10 +7,10 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from apps.chats.models import Chat, Message
-from apps.chats.operations import Patch, append_messages, patch_messages
+from apps.chats.operations import Patch, append_messages, delete_chat, patch_messages, restore_chat
 from apps.common import jobs
 from apps.common.problems import Conflict, Invalid
-from apps.replies import running
+from apps.replies import operations, running
 from apps.replies.models import Generation
 from apps.replies.operations import UNCHECKED, request_generation, settle, stop_generation, write_text
 from apps.replies.speakers import position_in_turn
@@ -165,12 +165,100 @@ def finish(generation: Generation, text: str = "It is here.") -> None:
     write_text(generation, is_partial=False)
 
 
-def test_an_edit_during_the_reply_is_kept(connect, chat):
+def swipes(chat: Chat) -> list[str]:
+    return [swipe.mes for swipe in last(chat).ordered_swipes]
+
+
+def test_an_edit_during_the_reply_is_kept_and_so_is_the_reply(connect, chat):
     connect()
     generation = claimed(chat)
     patch_messages(chat.owner_id, chat.pk, [Patch({"mes": "Mine."}, id=generation.message_id)], UNCHECKED)
+    finish(generation, "It is here")
     finish(generation)
-    assert last(chat).mes == "Mine."
+    assert (last(chat).mes, swipes(chat)) == ("Mine.", ["Mine.", "It is here."])
+
+
+def test_an_edit_before_the_continuation_is_kept_and_so_is_the_continuation(connect, server, chat):
+    connect()
+    server.reply_with("It is")
+    generate(chat)
+    generation = jobs.claim(Generation, request_generation(chat.owner_id, chat.pk, mode="continue").pk)
+    patch_messages(chat.owner_id, chat.pk, [Patch({"mes": "Mine."}, id=generation.message_id)], UNCHECKED)
+    running._keep(generation, " here")
+    finish(generation, " here.")
+    assert (last(chat).mes, swipes(chat)) == ("Mine.", ["Mine.", "It is here."])
+
+
+def test_an_edit_after_the_last_text_leaves_no_other_swipe(connect, chat):
+    connect()
+    generation = claimed(chat)
+    patch_messages(chat.owner_id, chat.pk, [Patch({"mes": "Mine."}, id=generation.message_id)], UNCHECKED)
+    finish(generation, "It is")
+    assert swipes(chat) == ["Mine."]
+
+
+@pytest.mark.parametrize("mode", ["swipe", "continue"])
+def test_a_reply_deleted_before_its_other_version_is_asked_for_fails_it(connect, server, chat, mode):
+    connect()
+    generate(chat)
+    calls = len(server.of_kind("generation"))
+    generation = request_generation(chat.owner_id, chat.pk, mode=mode)
+    patch_messages(chat.owner_id, chat.pk, [Patch(id=last(chat).pk, delete=True)], UNCHECKED)
+    run_generation(generation_id=str(generation.pk))
+    generation.refresh_from_db()
+    assert (generation.state, generation.error) == ("failed", "The reply was deleted in the meantime.")
+    assert len(server.of_kind("generation")) == calls
+
+
+def test_a_reply_stands_after_the_turn_that_it_answers(connect, chat):
+    connect()
+    generation = jobs.claim(Generation, request_generation(chat.owner_id, chat.pk, mode="reply").pk)
+    append_messages(chat.owner_id, chat.pk, [parsed("Wait!", is_user=True)])
+    running._keep(generation, "It is here.")
+    messages = Message.objects.for_owner(chat.owner_id).filter(chat=chat).order_by("index")
+    assert [message.mes for message in messages][-3:] == ["Show me.", "It is here.", "Wait!"]
+    assert generation.message_id == messages[3].pk
+
+
+def test_a_deleted_chat_stops_its_reply_and_has_it_when_it_is_restored(connect, chat):
+    connect()
+    generation = claimed(chat)
+    generation.text = "It is here"
+    jobs.heartbeat(generation, text=generation.text)
+    delete_chat(chat)
+    with pytest.raises(jobs.ClaimLost):
+        jobs.heartbeat(generation)
+    sweep_generations()
+    settle(generation)
+    restore_chat(chat.owner_id, chat.pk)
+    sweep_generations()
+    generation.refresh_from_db()
+    assert (generation.state, generation.settled) == ("cancelled", True)
+    assert (last(chat).mes, last(chat).extra["loci"]["partial"]) == ("It is here", True)
+
+
+def test_a_reply_waits_while_the_broker_is_down(connect, chat, api, monkeypatch, django_capture_on_commit_callbacks):
+    """The request succeeds, and the sweep enqueues the generation later."""
+    connect()
+
+    def fail(*args, **kwargs):
+        raise ConnectionError
+
+    monkeypatch.setattr(operations.current_app, "send_task", fail)
+    with django_capture_on_commit_callbacks(execute=True):
+        answer = api.post(f"/api/v1/chats/{chat.pk}/reply/", {}, format="json")
+    assert (answer.status_code, answer.json()["generation"]["state"]) == (202, "queued")
+    sent = []
+    monkeypatch.setattr(operations.current_app, "send_task", lambda *args, kwargs, **options: sent.append(kwargs))
+    Generation.objects.for_owner(chat.owner_id).update(created_at=timezone.now() - dt.timedelta(hours=1))
+    sweep_generations()
+    assert sent == [{"generation_id": answer.json()["generation"]["id"]}]
+
+
+def test_a_failed_reply_says_how_long_the_server_asks_to_wait(connect, server, chat):
+    connect()
+    server.reply_with(Reply(status=429, headers={"Retry-After": "3600"}))
+    assert "asks to wait 3,600 seconds" in generate(chat).error
 
 
 def test_a_deletion_during_the_reply_is_kept(connect, chat):

@@ -206,3 +206,15 @@ def test_a_preset_of_another_user_or_none_at_all_is_refused(site, url, connect):
     theirs = create_preset(UserFactory(), name="Theirs")
     assert [ask(site, url, preset=value).status_code for value in (str(theirs.pk), "x")] == [400, 400]
     assert last_generation() is None
+
+
+def test_a_second_tab_asks_for_no_second_reply(connect, server, site, url):  # noqa: F811
+    """Its button is from before the first one's reply."""
+    connect()
+    ask(site, url)
+    run_last()
+    answer = ask(site, url)
+    assert answer.status_code == 409
+    assert "The chat has changed in the meantime." in answer.content.decode()
+    with system_scope():
+        assert Generation.objects.count() == 1

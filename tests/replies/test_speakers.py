@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from apps.chats.models import Lorebook, Message
 from apps.chats.operations import add_participant, append_messages
-from apps.replies.speakers import without_name
+from apps.replies.speakers import position_in_turn, without_name
 from apps.replies.tasks import run_generation
 from tests.factories import make_character, parsed
 
@@ -64,6 +64,25 @@ def test_another_reply_to_a_group_is_asked_for_without_the_last_one(api, connect
     reply = api.post(f"/api/v1/chats/{group.pk}/reply/", {"mode": "swipe"}, format="json").json()["generation"]
     run_generation(generation_id=reply["id"])
     assert server.of_kind("generation")[-1].messages[-1]["content"] == "Alice: Show me."
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_named"),
+    [
+        ("Al", "Also, come.", False),
+        ("Al", "What now, Al?", True),
+        ("Al", "Also Al.", True),
+        ("Ал", "Алло?", False),
+        ("राम", "रामायण कहाँ है?", False),
+        ("राम", "राम, कहाँ?", True),
+        ("علي", "عليكم السلام", False),
+        ("美玲", "美玲你好", True),
+        ("ミラ", "ミラはどこ", True),
+        ("미라", "미라야 어디", True),
+    ],
+)
+def test_a_name_is_a_mention_only_as_a_whole_word(name, text, is_named):
+    assert position_in_turn(["Zoe", name], text, "") == int(is_named)
 
 
 @pytest.mark.parametrize("mode", ["swipe", "continue"])

@@ -61,6 +61,7 @@ class Migration(migrations.Migration):
                 ('usage', apps.common.fields.OrderedJSONField(blank=True, default=dict)),
                 ('character', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chats.character')),
                 ('chat', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='generations', to='chats.chat')),
+                ('follows', models.ForeignKey(blank=True, help_text='The last message of the prompt; the reply is stored after it.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chats.message')),
                 ('message', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chats.message')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('preset', models.ForeignKey(blank=True, help_text='Null: the default preset.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='replies.generationpreset')),

@@ -26,6 +26,8 @@ def panel(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     form = ReplyForm(request.POST, chat=chat)
     if not form.is_valid():
         return _panel(request, chat, "Choose what to ask for, and somebody who takes part in this chat.", 400)
+    if (modes := panel_of(chat).modes) and form.cleaned_data["mode"] not in modes:  # another tab was faster
+        return _panel(request, chat, "The chat has changed in the meantime. This is how it stands now.", 409)
     try:
         request_generation(request.user, chat.pk, **form.cleaned_data)
     except Problem as problem:
