@@ -49,7 +49,9 @@ class PreviewSerializer(PromptSerializer):
 
 class ReplyRequestSerializer(StrictSerializer):
     integrity = serializers.UUIDField(allow_null=True, default=None, help_text="A stale one is refused with 409.")
-    character = OwnedCharacterField(default=None, help_text="Who speaks; null: by mention, or in turn.")
+    character = OwnedCharacterField(
+        default=None, help_text="Who speaks; in a group a member. Null: by mention, or in turn."
+    )
     mode = serializers.ChoiceField(choices=Generation.Mode.choices, default=Generation.Mode.REPLY)
     preset = OwnedPresetField(default=None)
 

@@ -1,0 +1,129 @@
+"""For any memories, witnesses, settings and budgets: no prompt of a group's member tells what they must not know."""
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from apps.accounts.models import User
+from apps.chats.models import Character, Chat
+from apps.chats.operations import add_participant, append_messages
+from apps.injection.models import Recall
+from apps.injection.operations import edit_recall
+from apps.injection.prompts.assembly import assemble
+from apps.injection.settings.schema import resolve
+from apps.injection.turns import find_turn
+from apps.llm.embeddings import get_embedder
+from apps.memories.models import Arc, Memory
+from apps.memories.passages import index_messages
+from tests.factories import UserFactory, make_character, make_chat, make_memory, parsed
+
+NAMES = ("Mira", "Tom", "Zoe")
+SUBJECTS = ("silver key", "harbour", "lighthouse")
+TALK = 24  # messages after which what was said is not in the history of a small context
+
+witnesses = st.one_of(st.none(), st.lists(st.sampled_from(NAMES), unique=True))
+said = st.lists(st.tuples(st.sampled_from(NAMES), witnesses), max_size=3)
+memories = st.lists(
+    st.tuples(
+        st.sampled_from(["session", "long_term"]),
+        witnesses,
+        st.sampled_from(["told", "hidden", "retired"]),
+        st.booleans(),
+    ),
+    max_size=4,
+)
+documents = st.fixed_dictionaries(
+    {"mode": st.sampled_from(["simple", "advanced", "unified", "macros"]), "force_macros": st.booleans()},
+    optional={
+        f"{name}_budget": st.sampled_from([0, 20, 400]) for name in ("session", "long_term", "triggered", "arcs")
+    },
+)
+
+
+@pytest.fixture
+def members(db: None) -> tuple[User, list[Character]]:
+    user = UserFactory()
+    return user, [make_character(user, name) for name in NAMES]
+
+
+@settings(
+    max_examples=3, deadline=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(early=said, late=said, turn=witnesses, remembered=memories, document=documents, is_edited=st.booleans())
+def test_no_prompt_tells_a_member_what_they_must_not_know(
+    members, early, late, turn, remembered, document, is_edited
+) -> None:
+    """Each text has a mark of its own: neither slots, macros, the one block nor the history of others may have it."""
+    user, characters = members
+    chat, kept_from = make_group(user, characters, early, late, turn, remembered)
+    forms = resolve([document])
+    for character in characters:
+        prompt = assemble(chat, text=None, character=character, context_tokens=4000, with_history=True, settings=forms)
+        placed = [slot.text for slot in prompt.slots]
+        history = [message["content"] for message in prompt.messages or []]
+        whole = "\n".join([*placed, *prompt.macros.values(), prompt.unified or "", *history])
+        assert not [mark for mark in kept_from[character.name] if mark in whole]
+        recall = Recall.objects.for_owner(user).filter(chat=chat, edited=False, deleted=False).exclude(text="").first()
+        if is_edited and recall is not None:
+            edit_recall(recall, f"{recall.text}!", turn_hash=find_turn(chat, None).hash)
+
+
+def make_group(user, characters, early, late, turn, remembered) -> tuple[Chat, dict[str, list[str]]]:
+    """Return a group in which these things were said and are remembered, and the marks to be kept from each member."""
+    chat = make_chat(user)
+    ids = {}
+    for character in characters:
+        ids[character.name] = add_participant(user, chat.pk, name=character.name, character=character).pk
+    kept_from: dict[str, list[str]] = {name: [] for name in NAMES}
+
+    def message(number, author, names, **fields):
+        mark = f"[said {number}]"
+        for name in NAMES:
+            if names is not None and name not in names and name != author:
+                kept_from[name].append(mark)
+        extra = {} if names is None else {"loci": {"witnesses": names}}
+        text = f"The {SUBJECTS[number % 3]} is below the stone {mark}."
+        return parsed(text, extra=extra, **(fields or {"name": author}))
+
+    messages = [message(number, *item) for number, item in enumerate(early)]
+    messages += [parsed(f"We walk on for mile {number}.", name="Tom") for number in range(TALK)]
+    messages += [message(10 + number, *item) for number, item in enumerate(late)]
+    messages.append(message(21, "", turn, is_user=True))
+    result = append_messages(user, chat.pk, messages)
+    index_messages(user, chat)
+    for number, item in enumerate(remembered):
+        _remember(result.chat, ids, characters, kept_from, number, *item)
+    _open_arcs(result.chat, result.messages[: len(early)], kept_from, early)
+    return result.chat, kept_from
+
+
+def _remember(chat, ids, characters, kept_from, number, tier, names, state, pinned) -> None:
+    mark = f"[memory {number}]"
+    owner = characters[number % 3]
+    knowing = NAMES if names is None else names
+    if tier == "long_term":
+        knowing = [owner.name]
+    for name in NAMES:
+        if state != "told" or name not in knowing:
+            kept_from[name].append(mark)
+    embedder, text = get_embedder(), f"The {SUBJECTS[number % 3]} is below the stone {mark}."
+    make_memory(
+        chat,
+        text,
+        tier=tier,
+        pinned=pinned,
+        character=owner if tier == "long_term" else None,
+        witnessed_by=[] if names is None else [ids[name] for name in names] or ["00000000-0000-0000-0000-000000000000"],
+        hidden=state == "hidden",
+        state=Memory.State.RETIRED if state == "retired" else Memory.State.ACTIVE,
+        embedding=embedder.embed([text])[0],
+        embedding_model=embedder.model,
+    )
+
+
+def _open_arcs(chat, messages, kept_from, early) -> None:
+    for number, (message, (author, names)) in enumerate(zip(messages, early, strict=True)):
+        Arc.objects.create(owner_id=chat.owner_id, chat=chat, text=f"Who has it? [arc {number}]", source=message)
+        for name in NAMES:
+            if names is not None and name not in names and name != author:
+                kept_from[name].append(f"[arc {number}]")
