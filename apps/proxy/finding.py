@@ -48,12 +48,15 @@ class Compared:
 
     @property
     def score(self) -> tuple[int, int]:
-        return len(self.plan.matched) - self.plan.cut - self.plan.changes, -self.plan.changes
+        return self.plan.equal - self.plan.cut - self.plan.changes, -self.plan.changes
 
 
 def compare(chat: Chat, request: Request) -> Compared:
     """Compare a request with a chat."""
     plan = plan_changes(entries_of(chat), request.turns, request.keys, follows=request.follows)
+    edited = {entry.id: normalized(turn.text) for entry, turn in plan.edits}
+    swipes = Swipe.objects.for_owner(chat.owner_id).filter(message__in=edited).values_list("message_id", "mes")
+    plan.selected = {pk for pk, text in (swipes if edited else ()) if normalized(text) == edited[pk]}
     return Compared(chat, plan)
 
 

@@ -33,15 +33,16 @@ class Entry:
 class Plan:
     """What a client has changed since its last request, to be applied to the stored messages.
 
-    ``matched`` are positions of equal entries and turns, ``edits`` entries with the turns that replace their texts.
-    ``insertions`` are turns with the message that they precede. ``anchor`` is the message of the last turn, None if
-    that is new. ``known`` are afterwards the messages that the client has, with their keys; None stands for a new
-    message. ``cut`` counts user messages that the client dropped from the end, of which ``last_kept`` is the one
-    before.
+    ``matched`` are positions of equal entries and turns, ``edits`` entries with the turns that replace their texts. Of
+    these, ``selected`` have the text as one of their swipes already. ``insertions`` are turns with the message that
+    they precede. ``anchor`` is the message of the last turn, None if that is new. ``known`` are afterwards the
+    messages that the client has, with their keys; None stands for a new message. ``cut`` counts user messages that the
+    client dropped from the end, ``last_kept`` is the last message before them.
     """
 
     matched: list[tuple[int, int]] = field(default_factory=list)
     edits: list[tuple[Entry, Turn]] = field(default_factory=list)
+    selected: set[UUID] = field(default_factory=set)
     tools: dict[UUID, Turn] = field(default_factory=dict)
     deletions: list[UUID] = field(default_factory=list)
     insertions: list[tuple[UUID, Turn]] = field(default_factory=list)
@@ -52,9 +53,14 @@ class Plan:
     last_kept: UUID | None = None
 
     @property
+    def equal(self) -> int:
+        """Return the number of turns that are equal to a message or a swipe of it."""
+        return len(self.matched) + len(self.selected)
+
+    @property
     def changes(self) -> int:
-        """Return the number of changes besides new turns at the end."""
-        return len(self.edits) + len(self.deletions) + len(self.insertions)
+        """Return the number of changes besides new turns at the end and another choice of swipes."""
+        return len(self.edits) - len(self.selected) + len(self.deletions) + len(self.insertions)
 
 
 def plan_changes(
@@ -101,14 +107,14 @@ def is_same_chat(turns: Sequence[Turn], plan: Plan, *, same_opening: bool) -> bo
     and under another system prompt nearly all.
     """
     numbers = {number for _, number in plan.matched}
-    if plan.changes * (1 if same_opening else 5) >= max(len(numbers), 1):
+    if plan.changes * (1 if same_opening else 5) >= max(plan.equal, 1):
         return False
     user_turns = sum(turns[number].is_user for number in numbers)
     if user_turns >= 2:
         return True
     if user_turns == 0 or 0 not in numbers or plan.cut:
         return False
-    return len(numbers) >= 2 or same_opening
+    return plan.equal >= 2 or same_opening
 
 
 def _is_gone(entry: Entry, number: int, turns: Sequence[Turn], keys: Sequence[int]) -> bool:

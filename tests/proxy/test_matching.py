@@ -90,6 +90,8 @@ class Simulation:
     def page_acts(self, action: str, number: int) -> None:
         """Change the stored chat without the client's knowledge."""
         stored = [place for place, message in enumerate(self.stored) if message.is_stored]
+        if not stored:
+            return
         at = stored[number % len(stored)]
         message = self.stored[at]
         if action == "page_writes":
@@ -120,7 +122,7 @@ class Simulation:
             self.left_out += 6
         elif action == "edit" and sent:
             at = sent[number % len(sent)]
-            self.removed.add(self.turns[at].text)
+            self.removed |= self.versions(self.turns[at].text)
             self.turns[at] = Turn(self.turns[at].is_user, self.text())
         elif action == "delete" and len(sent) > 4:
             at = sent[number % (len(sent) - 2)]
@@ -130,7 +132,10 @@ class Simulation:
             self.turns.pop()
             self.request()
         elif action == "swipe_back" and self.swipes:
-            self.turns[-1] = Turn(False, self.swipes[number % len(self.swipes)])
+            chosen = self.swipes[number % len(self.swipes)]
+            if chosen in self.gone:  # which is an edit for Loci, where the page has replaced it
+                self.removed.add(self.turns[-1].text)
+            self.turns[-1] = Turn(False, chosen)
         elif action == "truncate" and len(sent) > 6:
             self.sent_from += 2
 
