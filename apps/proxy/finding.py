@@ -1,7 +1,7 @@
 """Find the chat that a request continues, and compare it with the request. Nothing here writes or locks."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from django.db.models import F
@@ -52,8 +52,17 @@ class Compared:
 
 
 def compare(chat: Chat, request: Request) -> Compared:
-    """Compare a request with a chat."""
-    plan = plan_changes(entries_of(chat), request.turns, request.keys, follows=request.follows)
+    """Compare a request with a chat.
+
+    A message that somebody else has changed since the client had it is not deleted by the client.
+    """
+    entries = entries_of(chat)
+    plan = plan_changes(entries, request.turns, request.keys, follows=request.follows)
+    shown = _shown_keys(chat, plan.deletions)
+    changed = {entry.id for entry in entries if shown.get(entry.id, entry.key) != entry.key}
+    if changed:
+        entries = [replace(entry, is_fixed=True) if entry.id in changed else entry for entry in entries]
+        plan = plan_changes(entries, request.turns, request.keys, follows=request.follows)
     edited = {entry.id: normalized(turn.text) for entry, turn in plan.edits}
     swipes = Swipe.objects.for_owner(chat.owner_id).filter(message__in=edited).values_list("message_id", "mes")
     plan.selected = {pk for pk, text in (swipes if edited else ()) if normalized(text) == edited[pk]}

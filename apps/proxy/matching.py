@@ -74,10 +74,11 @@ def plan_changes(
     """
     plan = Plan(matched=align([entry.key for entry in entries], keys))
     pairs, kept = _pairs(entries, turns, plan.matched, follows=follows)
+    last_place = {number: place for place, number in pairs}.get(len(turns) - 1)
     pairs = [pair for pair in pairs if not _is_gone(entries[pair[0]], pair[1], turns, keys)]
     by_turn = {number: place for place, number in pairs}
     last = max((place for place, _ in plan.matched + pairs), default=-1)
-    if by_turn.get(len(turns) - 1) == last and turns[-1].is_user:
+    if last_place == last and last >= 0 and turns[-1].is_user:
         last = _reply_of(entries, last)
     by_place = dict(plan.matched) | dict(pairs)
     dropped = [
@@ -92,7 +93,8 @@ def plan_changes(
     plan.last_kept = next((entry.id for entry in reversed(entries[: last + 1]) if entry.is_stored), None)
     for place, number in pairs:
         _change(plan, entries[place], turns[number], keys[number])
-    _add_new(plan, entries, turns, by_turn)
+    reply = entries[last].id if last_place is not None and last > last_place and entries[last].is_stored else None
+    _add_new(plan, entries, turns, by_turn, reply)
     anchor = by_turn.get(len(turns) - 1)
     plan.anchor = None if anchor is None else entries[anchor].id
     plan.known = _known(entries, keys, by_place, by_turn, set(dropped))
@@ -181,9 +183,10 @@ def _change(plan: Plan, entry: Entry, turn: Turn, key: int) -> None:
         plan.edits.append((entry, turn))
 
 
-def _add_new(plan: Plan, entries: Sequence[Entry], turns: Sequence[Turn], by_turn: dict[int, int]) -> None:
-    """Plan the turns that have no message: before the next one that has, or at the end."""
-    following: UUID | None = None
+def _add_new(
+    plan: Plan, entries: Sequence[Entry], turns: Sequence[Turn], by_turn: dict[int, int], following: UUID | None
+) -> None:
+    """Plan the turns that have no message: before the next one that has, before ``following``, or at the end."""
     for number in reversed(range(len(turns))):
         place = by_turn.get(number)
         if place is not None:

@@ -54,6 +54,8 @@ class Simulation:
     stored: list[StoredTurn] = field(default_factory=list)
     sent_from: int = 0
     left_out: int = 0
+    deleted: int = 0  # since the last request
+    is_unsent: bool = False  # an edit or a deletion
     gone: set[str] = field(default_factory=set)  # by the page
     removed: set[str] = field(default_factory=set)  # by the client
     count: int = 0
@@ -68,6 +70,7 @@ class Simulation:
 
     def request(self) -> None:
         """Send the turns, and take the reply in on both sides."""
+        self.deleted, self.is_unsent = 0, False
         sent = self.turns[self.sent_from :]
         if self.left_out:
             sent = [*sent[:2], *sent[2 + self.left_out :]]
@@ -111,6 +114,9 @@ class Simulation:
             self.gone |= {*message.texts}
 
     def act(self, action: str, number: int) -> None:
+        if action in ("truncate", "leave_out_the_middle") and self.is_unsent:
+            return  # what was never sent is unknown
+        self.is_unsent = self.is_unsent or action in ("edit", "delete", "swipe_back")
         sent = range(self.sent_from + 1, len(self.turns) - 1)  # the first and the last turn tell what is sent
         if action == "send" or not self.turns:
             self.turns.append(Turn(True, self.text()))
@@ -124,7 +130,8 @@ class Simulation:
             at = sent[number % len(sent)]
             self.removed |= self.versions(self.turns[at].text)
             self.turns[at] = Turn(self.turns[at].is_user, self.text())
-        elif action == "delete" and len(sent) > 4:
+        elif action == "delete" and len(sent) > 4 and self.deleted < 2:  # more at once is a gap
+            self.deleted += 1
             at = sent[number % (len(sent) - 2)]
             self.removed |= self.versions(self.turns[at].text)
             del self.turns[at]
@@ -133,7 +140,7 @@ class Simulation:
             self.request()
         elif action == "swipe_back" and self.swipes:
             chosen = self.swipes[number % len(self.swipes)]
-            if chosen in self.gone:  # which is an edit for Loci, where the page has replaced it
+            if chosen not in self.versions(self.turns[-1].text):  # an edit for Loci, where it is no swipe of this one
                 self.removed.add(self.turns[-1].text)
             self.turns[-1] = Turn(False, chosen)
         elif action == "truncate" and len(sent) > 6:
@@ -141,7 +148,11 @@ class Simulation:
 
 
 def planned(stored: list[StoredTurn], sent: list[Turn]) -> Plan:
-    return plan_changes([message.entry for message in stored], sent, keys_of(OWNER, sent))
+    entries = [message.entry for message in stored]
+    plan = plan_changes(entries, sent, keys_of(OWNER, sent))
+    changed = {message.id for message in stored if message.known != message.shown} & set(plan.deletions)
+    entries = [replace(entry, is_fixed=True) if entry.id in changed else entry for entry in entries]
+    return plan_changes(entries, sent, keys_of(OWNER, sent)) if changed else plan
 
 
 def applied(plan: Plan, stored: list[StoredTurn], sent: list[Turn]) -> list[StoredTurn]:

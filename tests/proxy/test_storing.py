@@ -128,6 +128,13 @@ def test_a_message_that_both_edited_has_both_texts(alice: User) -> None:
     assert {"by the page", "by the client"} <= swipes_of(alice)
 
 
+def test_a_message_edited_on_the_page_is_not_deleted_by_a_client_that_never_saw_it(alice: User) -> None:
+    chat, texts = long_chat(alice, 8)
+    patched(chat, 3, values={"mes": "by the page"})
+    exchanged(alice, *texts[:2], *texts[4:], "c", "d")
+    assert "by the page" in texts_of(alice)[0]
+
+
 def test_what_was_deleted_on_the_page_does_not_come_back(alice: User) -> None:
     chat, texts = long_chat(alice, 6)
     patched(chat, 2, 3, delete=True)
