@@ -141,7 +141,7 @@ class Simulation:
         elif action == "swipe_back" and self.swipes:
             chosen = self.swipes[number % len(self.swipes)]
             if chosen not in self.versions(self.turns[-1].text):  # an edit for Loci, where it is no swipe of this one
-                self.removed.add(self.turns[-1].text)
+                self.removed |= self.versions(self.turns[-1].text)
             self.turns[-1] = Turn(False, chosen)
         elif action == "truncate" and len(sent) > 6:
             self.sent_from += 2
