@@ -1,12 +1,18 @@
 """Read the messages of a chat completion request. Nothing here reads or writes the database."""
 
+import hashlib
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from uuid import UUID
+
+from apps.llm.replies.thinking import split_thinking
 
 INSTRUCTION_ROLES = ("system", "developer")
-ONLY_IMAGES = "[image]"  # stored for a turn that has no text
+TOOL_ROLES = ("tool", "function")
+WITHOUT_TEXT = {"image_url": "[image]", "input_audio": "[audio]"}  # stored for a turn of such parts alone
+OTHER_PART = "[attachment]"
 Document = Mapping[str, Any]
 
 
@@ -31,28 +37,39 @@ def opening_of(messages: Sequence[Document]) -> str:
 
 
 def turns_of(messages: Sequence[Document]) -> list[Turn]:
-    """Return the turns of a request, oldest first, without system messages and empty turns.
+    """Return the turns of a request, oldest first, without system messages, empty turns and the model's reasoning.
 
     Calls of tools, their results and the reply that follows them are one turn of the assistant.
     """
     turns: list[Turn] = []
     in_tools = False
     for message in messages:
-        role, text = message["role"], text_of(message) or (ONLY_IMAGES if _has_image(message) else "")
+        role = message["role"]
         if role in INSTRUCTION_ROLES:
             continue
-        calls = tuple(message.get("tool_calls") or ())
+        text = text_of(message) or _parts_without_text(message)
+        text = split_thinking(text)[0] if role == "assistant" else text
+        calls = _calls(message)
         if in_tools and role != "user":
             turns[-1] = _continued(turns[-1], role, text, message, calls)
-            in_tools = role == "tool" or bool(calls)
+            in_tools = role in TOOL_ROLES or bool(calls)
         elif text.strip() or calls:
             turns.append(Turn(role == "user", text, calls))
             in_tools = bool(calls)
     return turns
 
 
+def _calls(message: Document) -> tuple[dict[str, Any], ...]:
+    """Return the calls of tools in a message, of which older clients send one as ``function_call``."""
+    older = message.get("function_call")
+    return (*(message.get("tool_calls") or ()), *([{"function": older}] if isinstance(older, dict) else []))
+
+
 def _continued(turn: Turn, role: str, text: str, message: Document, calls: tuple[dict[str, Any], ...]) -> Turn:
     """Return a turn with the result of a tool, or with the assistant's text or calls after it."""
+    if role == "function":
+        # An older call has no id: the result is that of the last call without one.
+        return replace(turn, tools=(*turn.tools[:-1], {**turn.tools[-1], "result": text}))
     if role != "tool":
         return replace(turn, text=joined(turn.text, text), tools=turn.tools + calls)
     tools = [{**call, "result": text} if call.get("id") == message.get("tool_call_id") else call for call in turn.tools]
@@ -73,12 +90,25 @@ def text_of(message: Document) -> str:
     return "\n".join(part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))
 
 
-def _has_image(message: Document) -> bool:
+def _parts_without_text(message: Document) -> str:
+    """Return what is stored for a message without text: what its first part is, or nothing."""
     content = message.get("content")
-    parts = content if isinstance(content, list) else []
-    return any(isinstance(part, dict) and part.get("type") == "image_url" for part in parts)
+    kinds = [part.get("type") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    kinds = [kind for kind in kinds if kind != "text"]
+    return WITHOUT_TEXT.get(str(kinds[0]), OTHER_PART) if kinds else ""
 
 
 def normalized(text: str) -> str:
     """Return the text as it is compared: clients trim texts and change their line breaks."""
     return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def key_of(owner_id: UUID, *, is_user: bool, text: str) -> int:
+    """Return 63 bits that identify an owner's text and its speaker. The lowest bit is set for the user."""
+    digest = hashlib.blake2b(normalized(text).encode("utf-8", "replace"), digest_size=8, key=owner_id.bytes).digest()
+    return (int.from_bytes(digest) >> 2) << 1 | is_user
+
+
+def keys_of(owner_id: UUID, turns: Sequence[Turn]) -> list[int]:
+    """Return the keys of turns."""
+    return [key_of(owner_id, is_user=turn.is_user, text=turn.text) for turn in turns]

@@ -32,8 +32,15 @@ def openai_error(status: int, message: str, **fields: Any) -> HttpResponse:
     return JsonResponse({"error": error}, status=status)
 
 
-def upstream_error(status: int, text: str) -> HttpResponse:
-    """Return an error of the upstream, with its own document if that has OpenAI's form."""
+def upstream_error(status: int, text: str, retry_after: str = "") -> HttpResponse:
+    """Return an error of the upstream, with its ``Retry-After``, and its own document if that has OpenAI's form."""
+    response = _upstream_document(status, text)
+    if retry_after:
+        response["Retry-After"] = retry_after
+    return response
+
+
+def _upstream_document(status: int, text: str) -> HttpResponse:
     if not 400 <= status < 600:
         return openai_error(502, f"The model server answered with the status {status}.")
     document = error_document(text)

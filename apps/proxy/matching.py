@@ -1,73 +1,103 @@
-"""Compare a client's turns with the stored messages of a chat. Nothing here reads or writes the database."""
+"""Merge what a client sends with what others wrote since. Nothing here reads or writes the database."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
-from typing import Any
 from uuid import UUID
 
-from apps.proxy.conversation import Turn, normalized
+from apps.proxy.alignment import align
+from apps.proxy.conversation import Turn
+
+MAX_MISSING = 2  # exchanges that a client deletes at once in the middle; what is more was left out of its context
 
 
 @dataclass(frozen=True)
-class StoredTurn:
-    """A stored message with the texts of its swipes, of which number ``active`` is shown."""
+class Entry:
+    """A message of a chat. ``key`` identifies its speaker and its text as the client has it, see ``key_of``.
+
+    ``is_known``: the client has sent or received it. ``is_fixed``: the client's history neither changes nor deletes
+    it, since it was written by somebody else or is hidden. ``is_stored`` is False if somebody else has deleted it.
+    """
 
     id: UUID
-    is_user: bool
-    texts: tuple[str, ...]
-    active: int = 0
+    key: int
+    is_known: bool = True
+    is_fixed: bool = False
+    is_stored: bool = True
+
+    @property
+    def is_user(self) -> bool:
+        return bool(self.key & 1)
 
 
 @dataclass
 class Plan:
-    """What makes the stored messages equal to the client's turns.
+    """What a client has changed since its last request, to be applied to the stored messages.
 
-    ``edits``, ``selections`` and ``tools`` are new texts, active swipes and calls of tools by message id.
-    ``insertions`` are turns with the message that they precede. ``anchor`` is the message of the last turn, None if
-    that is appended. ``cut`` counts user messages that the client dropped from the end, of which ``first_dropped`` is
-    the position.
+    ``matched`` are positions of equal entries and turns, ``edits`` entries with the turns that replace their texts. Of
+    these, ``selected`` have the text as one of their swipes already. ``insertions`` are turns with the message that
+    they precede. ``anchor`` is the message of the last turn, None if that is new. ``known`` are afterwards the
+    messages that the client has, with their keys; None stands for a new message. ``cut`` counts user messages that the
+    client dropped from the end, ``last_kept`` is the last message before them.
     """
 
-    aligned: list[tuple[int, int]] = field(default_factory=list)
-    edits: dict[UUID, str] = field(default_factory=dict)
-    selections: dict[UUID, int] = field(default_factory=dict)
-    tools: dict[UUID, tuple[dict[str, Any], ...]] = field(default_factory=dict)
+    matched: list[tuple[int, int]] = field(default_factory=list)
+    edits: list[tuple[Entry, Turn]] = field(default_factory=list)
+    selected: set[UUID] = field(default_factory=set)
+    tools: dict[UUID, Turn] = field(default_factory=dict)
     deletions: list[UUID] = field(default_factory=list)
     insertions: list[tuple[UUID, Turn]] = field(default_factory=list)
     appended: list[Turn] = field(default_factory=list)
     anchor: UUID | None = None
+    known: list[tuple[UUID | None, int]] = field(default_factory=list)
     cut: int = 0
-    first_dropped: int = 0
+    last_kept: UUID | None = None
+
+    @property
+    def equal(self) -> int:
+        """Return the number of turns that are equal to a message or a swipe of it."""
+        return len(self.matched) + len(self.selected)
+
+    @property
+    def changes(self) -> int:
+        """Return the number of changes besides new turns at the end and another choice of swipes."""
+        return len(self.edits) - len(self.selected) + len(self.deletions) + len(self.insertions)
 
 
-def plan_changes(stored: Sequence[StoredTurn], turns: Sequence[Turn]) -> Plan:
-    """Return the changes that make the end of the stored messages equal to ``turns``.
+def plan_changes(
+    entries: Sequence[Entry], turns: Sequence[Turn], keys: Sequence[int], *, follows: bool = False
+) -> Plan:
+    """Return the changes that the client made. ``keys`` are those of the turns.
 
-    Messages before the first one that the client sends are kept: its context may be too small for them. If the client
-    ends with a turn that has a stored reply, the reply is kept too: it will get another swipe.
+    Messages before the first one that the client sends are kept, and so is a gap of more than MAX_MISSING exchanges:
+    its context may be too small for them. With ``follows``, such a gap is deleted. If the client ends with a turn that
+    has a reply, the reply is kept: it will get another swipe.
     """
-    plan = Plan(aligned=_align(stored, turns))
-    if not plan.aligned:
-        plan.appended = list(turns)
-        return plan
-    pairs = dict(_pairs(stored, turns, plan.aligned))
-    first = min(pairs)
-    paired_turns = {turn: position for position, turn in pairs.items()}
-    for position, number in pairs.items():
-        _change(plan, stored[position], turns[number])
-    kept_until = max(pairs)
-    answered = paired_turns.get(len(turns) - 1) == kept_until and turns[-1].is_user
-    if answered and kept_until + 1 < len(stored) and not stored[kept_until + 1].is_user:
-        kept_until += 1
-    for position in range(first, len(stored)):
-        if position not in pairs and position != kept_until:
-            plan.deletions.append(stored[position].id)
-    plan.first_dropped = kept_until + 1
-    plan.cut = sum(turn.is_user for turn in stored[kept_until + 1 :])
-    _insert(plan, stored, turns, paired_turns)
-    last = paired_turns.get(len(turns) - 1)
-    plan.anchor = None if last is None else stored[last].id
+    plan = Plan(matched=align([entry.key for entry in entries], keys))
+    pairs, kept = _pairs(entries, turns, plan.matched, follows=follows)
+    last_place = {number: place for place, number in pairs}.get(len(turns) - 1)
+    pairs = [pair for pair in pairs if not _is_gone(entries[pair[0]], pair[1], turns, keys)]
+    by_turn = {number: place for place, number in pairs}
+    last = max((place for place, _ in plan.matched + pairs), default=-1)
+    if last_place == last and last >= 0 and turns[-1].is_user:
+        last = _reply_of(entries, last)
+    by_place = dict(plan.matched) | dict(pairs)
+    dropped = [
+        place
+        for place, entry in enumerate(entries)
+        if entry.is_known and not entry.is_fixed and place not in by_place and place not in kept and place != last
+    ]
+    if not plan.matched:
+        dropped = []
+    plan.deletions = [entries[place].id for place in dropped if entries[place].is_stored]
+    plan.cut = sum(entries[place].is_user for place in dropped if place > last)
+    plan.last_kept = next((entry.id for entry in reversed(entries[: last + 1]) if entry.is_stored), None)
+    for place, number in pairs:
+        _change(plan, entries[place], turns[number], keys[number])
+    reply = entries[last].id if last_place is not None and last > last_place and entries[last].is_stored else None
+    _add_new(plan, entries, turns, by_turn, reply)
+    anchor = by_turn.get(len(turns) - 1)
+    plan.anchor = None if anchor is None else entries[anchor].id
+    plan.known = _known(entries, keys, by_place, by_turn, set(dropped))
     return plan
 
 
@@ -75,85 +105,114 @@ def is_same_chat(turns: Sequence[Turn], plan: Plan, *, same_opening: bool) -> bo
     """Return whether the turns are of the chat that they were compared with, and of no other with equal words.
 
     A greeting alone is shared by all chats of a character. One user message may be, so the system prompt decides.
-    Two conversations may have short messages in common, such as "Continue", so most of what is compared must be equal.
+    Two conversations may have short messages in common, such as "Continue", so most of what is compared must be equal,
+    and under another system prompt nearly all.
     """
-    numbers = {number for _, number in plan.aligned}
-    if len(plan.edits) + len(plan.deletions) + len(plan.insertions) >= len(numbers):
+    numbers = {number for _, number in plan.matched}
+    if plan.changes * (1 if same_opening else 5) >= max(plan.equal, 1):
         return False
     user_turns = sum(turns[number].is_user for number in numbers)
     if user_turns >= 2:
         return True
     if user_turns == 0 or 0 not in numbers or plan.cut:
         return False
-    return len(numbers) >= 2 or same_opening
+    return plan.equal >= 2 or same_opening
 
 
-def _align(stored: Sequence[StoredTurn], turns: Sequence[Turn]) -> list[tuple[int, int]]:
-    """Return positions of equal turns, in order. A turn equals a message if it equals any of its swipes.
+def _is_gone(entry: Entry, number: int, turns: Sequence[Turn], keys: Sequence[int]) -> bool:
+    """Return whether a turn is new although its message was known: that was deleted by somebody else.
 
-    Equal texts are matched at the end rather than at the beginning.
+    A turn that the client still sends as it was stays deleted, unless it is the last, to which it wants a reply.
     """
-    shown = {
-        (message.is_user, normalized(text)): (message.is_user, normalized(message.texts[message.active]))
-        for message in stored
-        for text in message.texts
-    }
-    keys = [(message.is_user, normalized(message.texts[message.active])) for message in stored]
-    shown |= {key: key for key in keys}
-    wanted = [shown.get((turn.is_user, normalized(turn.text)), None) for turn in turns]
-    blocks = SequenceMatcher(None, keys[::-1], wanted[::-1], autojunk=False).get_matching_blocks()
-    pairs = [(block.a + step, block.b + step) for block in blocks for step in range(block.size)]
-    return sorted((len(stored) - 1 - position, len(turns) - 1 - number) for position, number in pairs)
+    return not entry.is_stored and (entry.key != keys[number] or number == len(turns) - 1)
 
 
 def _pairs(
-    stored: Sequence[StoredTurn], turns: Sequence[Turn], aligned: Sequence[tuple[int, int]]
+    entries: Sequence[Entry], turns: Sequence[Turn], matched: Sequence[tuple[int, int]], *, follows: bool
+) -> tuple[list[tuple[int, int]], set[int]]:
+    """Return the equal turns, between them those that the client has edited, and the places it left out."""
+    pairs = list(matched)
+    kept: set[int] = set()
+    starts = [(-1, -1), *matched]
+    ends = [*matched, (len(entries), len(turns))]
+    for (start, turn_start), (end, turn_end) in zip(starts, ends, strict=True) if matched else ():
+        places = [place for place in range(start + 1, end) if entries[place].is_known and not entries[place].is_fixed]
+        numbers = list(range(turn_start + 1, turn_end))
+        missing = sum(entries[place].is_user for place in places) - sum(turns[number].is_user for number in numbers)
+        is_inside = start >= 0 and end < len(entries)
+        left_out = start < 0 or (is_inside and missing > MAX_MISSING and not follows)
+        if left_out:
+            # What the client no longer sends is further back.
+            pairs += _pair_gap(entries, turns, places[::-1], numbers[::-1])
+            kept.update(places)
+        else:
+            pairs += _pair_gap(entries, turns, places, numbers)
+    return sorted(pairs), kept
+
+
+def _pair_gap(
+    entries: Sequence[Entry], turns: Sequence[Turn], places: Iterable[int], numbers: Iterable[int]
 ) -> list[tuple[int, int]]:
-    """Return the equal turns, and between them those of one speaker, which the client has edited."""
-    position, number = aligned[0]
-    # Before the first equal turn, pair backwards: what the client no longer sends is further back.
-    head = _pair_gap(stored[:position][::-1], turns[:number][::-1])
-    pairs = [(position - 1 - back, number - 1 - turn_back) for back, turn_back in head] + list(aligned)
-    ends = [*aligned[1:], (len(stored), len(turns))]
-    for (start, turn_start), (end, turn_end) in zip(aligned, ends, strict=True):
-        gap = _pair_gap(stored[start + 1 : end], turns[turn_start + 1 : turn_end])
-        pairs += [(start + 1 + step, turn_start + 1 + turn_step) for step, turn_step in gap]
-    return sorted(pairs)
-
-
-def _pair_gap(stored: Sequence[StoredTurn], turns: Sequence[Turn]) -> list[tuple[int, int]]:
-    """Pair turns with messages of the same speaker, in order."""
+    """Pair turns with entries of the same speaker, in order."""
     pairs: list[tuple[int, int]] = []
-    position = 0
-    for number, turn in enumerate(turns):
-        found = next((at for at in range(position, len(stored)) if stored[at].is_user == turn.is_user), None)
-        if found is not None:
-            pairs.append((found, number))
-            position = found + 1
+    remaining = iter(places)
+    for number in numbers:
+        skipped: list[int] = []
+        for place in remaining:
+            if entries[place].is_user == turns[number].is_user:
+                pairs.append((place, number))
+                break
+            skipped.append(place)
+        else:
+            remaining = iter(skipped)  # nobody's turn: the next one may be of the other speaker
     return pairs
 
 
-def _change(plan: Plan, message: StoredTurn, turn: Turn) -> None:
-    """Plan the change of a message to the text of its turn: another swipe if there is one with it, else an edit."""
-    if turn.tools:
-        plan.tools[message.id] = turn.tools
-    wanted = normalized(turn.text)
-    texts = [normalized(text) for text in message.texts]
-    if texts[message.active] == wanted:
+def _reply_of(entries: Sequence[Entry], last: int) -> int:
+    """Return the place of the reply that the client knows to the turn at ``last``, or ``last``."""
+    following = next((place for place in range(last + 1, len(entries)) if entries[place].is_known), None)
+    return last if following is None or entries[following].is_user else following
+
+
+def _change(plan: Plan, entry: Entry, turn: Turn, key: int) -> None:
+    if not entry.is_stored:
         return
-    if wanted in texts:
-        plan.selections[message.id] = texts.index(wanted)
-    else:
-        plan.edits[message.id] = turn.text
+    if turn.tools:
+        plan.tools[entry.id] = turn
+    if entry.key != key:
+        plan.edits.append((entry, turn))
 
 
-def _insert(plan: Plan, stored: Sequence[StoredTurn], turns: Sequence[Turn], paired_turns: dict[int, int]) -> None:
-    """Plan the turns that have no message: before the next one that has, or at the end."""
-    for number, turn in enumerate(turns):
-        if number in paired_turns:
-            continue
-        following = next((paired_turns[later] for later in range(number, len(turns)) if later in paired_turns), None)
-        if following is None:
-            plan.appended.append(turn)
+def _add_new(
+    plan: Plan, entries: Sequence[Entry], turns: Sequence[Turn], by_turn: dict[int, int], following: UUID | None
+) -> None:
+    """Plan the turns that have no message: before the next one that has, before ``following``, or at the end."""
+    for number in reversed(range(len(turns))):
+        place = by_turn.get(number)
+        if place is not None:
+            following = entries[place].id if entries[place].is_stored else following
+        elif following is None:
+            plan.appended.insert(0, turns[number])
         else:
-            plan.insertions.append((stored[following].id, turn))
+            plan.insertions.insert(0, (following, turns[number]))
+
+
+def _known(
+    entries: Sequence[Entry],
+    keys: Sequence[int],
+    by_place: dict[int, int],
+    by_turn: dict[int, int],
+    dropped: set[int],
+) -> list[tuple[UUID | None, int]]:
+    """Return the messages that the client has from now on, in order; None for a new one."""
+    known: list[tuple[UUID | None, int]] = []
+    number = 0
+    for place, entry in enumerate(entries):
+        own = by_place.get(place)
+        if own is not None and by_turn.get(own) == place:
+            known += [(None, key) for key in keys[number:own]]
+            known.append((entry.id, keys[own]))
+            number = own + 1
+        elif own is None and entry.is_known and place not in dropped:
+            known.append((entry.id, entry.key))
+    return known + [(None, key) for key in keys[number:]]

@@ -12,10 +12,13 @@ class ProxiedChat(OwnedModel):
     """What a later request of the same conversation is recognised by."""
 
     chat = models.OneToOneField(Chat, on_delete=models.CASCADE, related_name="proxied")
-    opening = models.CharField(max_length=16, help_text="Fingerprint of the leading system messages.")
+    opening = models.BigIntegerField(help_text="Key of the leading system messages.")
     fingerprints = ArrayField(
-        models.CharField(max_length=16), default=list, help_text="Of the first user turn and the latest ones."
+        models.BigIntegerField(), default=list, help_text="Keys of the first user turn and the latest ones."
     )
+    # The two lists are parallel. A message that somebody else has deleted stays in them while the client sends it.
+    known_messages = ArrayField(models.UUIDField(), default=list, help_text="What the client has sent and received.")
+    known_keys = ArrayField(models.BigIntegerField(), default=list, help_text="Keys of their texts as it has them.")
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:

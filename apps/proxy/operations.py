@@ -1,229 +1,176 @@
-"""Store what a client sends and what the model replies. The chat is never locked during a call of the model."""
+"""Store what a client sends. The chat is never locked during a comparison or a call of the model."""
 
-import hashlib
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.utils import timezone
 
-from apps.chats.dates import timestamp
-from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.locking import Guard, lock_chat
-from apps.chats.message_data.namespaces import LOCI_NAMESPACE, PARTIAL_KEY, DataChange, namespace_of
-from apps.chats.models import Character, Chat, Message, Swipe
+from apps.chats.message_data.namespaces import LOCI_NAMESPACE, DataChange
+from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import Patch, append_messages, branch_chat, create_chat, patch_messages
+from apps.chats.queries import access_chat
 from apps.common.scoping import Owner, owner_id_of
-from apps.proxy.conversation import Turn, joined, normalized
-from apps.proxy.matching import Plan, StoredTurn, is_same_chat, plan_changes
+from apps.proxy.conversation import Turn, key_of, keys_of, normalized
+from apps.proxy.finding import Compared, Request, compare, entries_of, find_chat
+from apps.proxy.matching import Entry, Plan
 from apps.proxy.models import ProxiedChat
-from apps.proxy.replies import CollectedReply
+from apps.proxy.parsed_turns import parsed_turn, storable, swipe_of
 
-KEPT_FINGERPRINTS = 40
-MAX_FOUND = 50  # chats with an equal user turn, latest first
-CANDIDATES = 5  # chats that are compared with a request
-SPARE_MESSAGES = 100  # stored messages compared beyond the number of the request's turns
 TITLE_LENGTH = 60
-MAX_TOOL_CHARACTERS = 10_000  # of a call and its result, as stored
 GUARD = Guard(optional=True)
 
 
 @dataclass(frozen=True)
 class StoredRequest:
-    """The chat of a request, and the message of its last turn, which the reply follows."""
+    """The chat of a request, and the message that the reply follows.
+
+    ``continued`` is the text that the reply continues, None if the reply is a message of its own.
+    """
 
     chat: Chat
     anchor: UUID
+    continued: str | None = None
 
 
-@dataclass(frozen=True)
-class _Compared:
-    """A locked chat, the indexes of the messages that were compared with a request, and what makes them equal."""
-
-    chat: Chat
-    indexes: list[int]
-    plan: Plan
-
-    @property
-    def score(self) -> int:
-        return len(self.plan.aligned) - self.plan.cut
-
-
-@transaction.atomic
 def store_request(
-    owner: Owner, turns: Sequence[Turn], *, opening: str, named: UUID | None = None, character: Character | None = None
+    owner: Owner,
+    turns: Sequence[Turn],
+    *,
+    opening: str,
+    named: UUID | None = None,
+    character: Character | None = None,
+    follows: bool = False,
+    is_nudged: bool = False,
 ) -> StoredRequest:
-    """Make the stored chat equal to the turns. Return it; a request that is repeated stores nothing twice.
+    """Apply to the stored chat what the client has changed. Return it; a repeated request stores nothing twice.
 
-    The chat is the named one, else the one that the turns continue, else a new one. If they continue an earlier point
-    of a chat that isn't named, it is kept, and they continue a branch. Raise Missing.
+    The chat is the named one, else the one that the turns continue, else a new one. If they continue an earlier point,
+    the chat is kept, and they continue a branch; in a named chat one exchange at the end may be deleted, with
+    ``follows`` any number. Raise Missing.
     """
-    _lock_owner(owner)
-    compared = _compare(lock_chat(owner, named), turns) if named else _find_chat(owner, turns, opening)
-    if compared is None:
-        title = " ".join(next(turn.text for turn in turns if turn.is_user).split())[:TITLE_LENGTH]
-        created = create_chat(owner, title=character.name if character else title, character=character)
-        compared = _compare(created, turns)
-    if compared.plan.cut and not named:
-        last_kept = compared.indexes[compared.plan.first_dropped - 1]
-        compared = _compare(branch_chat(owner, compared.chat.pk, last_kept), turns)
-    chat = compared.chat
-    anchor = _apply(owner, chat, compared.plan)
-    _remember(owner, chat, turns, opening)
-    chat.refresh_from_db()
-    return StoredRequest(chat, anchor)
+    owner_id = owner_id_of(owner)
+    opening_key = key_of(owner_id, is_user=False, text=opening)
+    request = Request(turns, keys_of(owner_id, turns), opening_key, character, follows, is_nudged)
+    compared = _find(owner, request, named)
+    with transaction.atomic():
+        if compared is None:
+            _lock_owner(owner)
+            compared = _find(owner, request, named) or compare(_created(owner, request), request)
+        chat = lock_chat(owner, compared.chat.pk)
+        if chat.rev != compared.chat.rev:
+            compared = compare(chat, request)
+        if _is_earlier(compared, request, named):
+            compared = compare(_branch(owner, chat, compared.plan, request), request)
+        return _apply(owner, compared, request)
+
+
+def _find(owner: Owner, request: Request, named: UUID | None) -> Compared | None:
+    """Return the chat of a request and what it changes, or None for a new one. Raise Missing."""
+    if named is None:
+        return find_chat(owner, request)
+    compared = compare(access_chat(owner, named), request)
+    if not _is_earlier(compared, request, named):
+        return compared
+    # The client went on in a branch before, and still names the chat that it began with.
+    branch = find_chat(owner, request, story=compared.chat.story)
+    return branch if branch and not branch.plan.cut else compared
+
+
+def _is_earlier(compared: Compared, request: Request, named: UUID | None) -> bool:
+    """Return whether a request continues an earlier point of the chat, which is to be kept."""
+    allowed = 1 if named else 0
+    return compared.plan.cut > allowed and not (named and request.follows)
+
+
+def _created(owner: Owner, request: Request) -> Chat:
+    title = " ".join(next((turn.text for turn in request.turns if turn.is_user), "").split())[:TITLE_LENGTH]
+    character = request.character
+    return create_chat(owner, title=character.name if character else title, character=character)
+
+
+def _branch(owner: Owner, chat: Chat, plan: Plan, request: Request) -> Chat:
+    """Branch a chat after what the client has kept. The client knows of the branch what it knew of the chat."""
+    if plan.last_kept is None:
+        return _created(owner, request)
+    entries = entries_of(chat)
+    at = Message.objects.for_owner(owner).get(pk=plan.last_kept).index
+    branch = branch_chat(owner, chat.pk, at)
+    copies = Message.objects.for_owner(owner).filter(chat=branch).order_by("index").values_list("pk", flat=True)
+    kept = entries[: 1 + next(place for place, entry in enumerate(entries) if entry.id == plan.last_kept)]
+    ids = iter(copies)
+    pairs = [(next(ids) if entry.is_stored else entry.id, entry) for entry in kept]
+    known = [(pk, entry.key) for pk, entry in pairs if entry.is_known]
+    remember(branch, request, known)
+    return branch
 
 
 def _lock_owner(owner: Owner) -> None:
-    """Lock the matching of an owner's requests, so that two of one new chat at once don't create two chats."""
+    """Lock the creation of an owner's chats, so that two requests of one new chat at once don't create two."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"proxy {owner_id_of(owner)}"])
 
 
-def _find_chat(owner: Owner, turns: Sequence[Turn], opening: str) -> _Compared | None:
-    """Return the chat that shares most with the turns, locked, or None."""
-    sought = set(_fingerprints(owner, turns))
-    found = ProxiedChat.objects.for_owner(owner).filter(chat__deleted_at=None, fingerprints__overlap=list(sought))
-    latest = found.order_by("-updated_at")[:MAX_FOUND]
-    rows = sorted(latest, key=lambda row: -len(sought & set(row.fingerprints)))[:CANDIDATES]
-    best: _Compared | None = None
-    # Locked in one order before they are read, so that what is compared is what the plan changes.
-    chats = {row.chat_id: lock_chat(owner, row.chat_id) for row in sorted(rows, key=lambda row: row.chat_id)}
-    for row in rows:
-        compared = _compare(chats[row.chat_id], turns)
-        is_same = is_same_chat(turns, compared.plan, same_opening=row.opening == _fingerprint(owner, opening))
-        if is_same and (best is None or compared.score > best.score):
-            best = compared
-    return best
-
-
-def _compare(chat: Chat, turns: Sequence[Turn]) -> _Compared:
-    """Compare the turns with the last visible messages of a locked chat, as many as they may be equal to."""
-    first = chat.message_count - 2 * len(turns) - SPARE_MESSAGES
-    visible = Message.objects.for_owner(chat.owner_id).filter(chat=chat, is_system=False, index__gte=first)
-    swipes = Swipe.objects.for_owner(chat.owner_id).filter(message__in=visible.order_by()).order_by("position")
-    texts: defaultdict[UUID, list[str]] = defaultdict(list)
-    for message_id, text in swipes.values_list("message_id", "mes"):
-        texts[message_id].append(text)
-    rows = list(visible.order_by("index").values_list("pk", "is_user", "swipe_id", "index"))
-    stored = [StoredTurn(pk, is_user, tuple(texts[pk]), active) for pk, is_user, active, _ in rows]
-    return _Compared(chat, [index for *_, index in rows], plan_changes(stored, turns))
-
-
-def _apply(owner: Owner, chat: Chat, plan: Plan) -> UUID:
-    """Write a plan. Return the id of the last turn's message."""
-    changed = plan.edits.keys() | plan.selections.keys() | plan.tools.keys()
-    patches = [Patch(id=before, insert_before=_parsed(chat, turn)) for before, turn in plan.insertions]
-    for pk in changed:
-        values = {"mes": plan.edits[pk]} if pk in plan.edits else {}
-        data = DataChange(LOCI_NAMESPACE, {"tools": _storable(plan.tools[pk])}) if pk in plan.tools else None
-        patches.append(Patch(id=pk, values=values, swipe_id=plan.selections.get(pk), data=data))
+def _apply(owner: Owner, compared: Compared, request: Request) -> StoredRequest:
+    """Write the changes of a request to a locked chat."""
+    chat, plan = compared.chat, compared.plan
+    patches = [Patch(id=before, insert_before=parsed_turn(chat, turn)) for before, turn in plan.insertions]
+    patches += _patches(owner, plan)
     patches += [Patch(id=pk, delete=True) for pk in plan.deletions]
+    messages = Message.objects.for_owner(owner).filter(chat=chat).order_by("index")
+    has_new = bool(plan.insertions or plan.appended)
+    before = set(messages.values_list("pk", flat=True)) if has_new else set()
     if patches:
         patch_messages(owner, chat.pk, patches, GUARD)
     if plan.appended:
-        return append_messages(owner, chat.pk, [_parsed(chat, turn) for turn in plan.appended]).messages[-1].pk
-    assert plan.anchor is not None
-    return plan.anchor
+        append_messages(owner, chat.pk, [parsed_turn(chat, turn) for turn in plan.appended])
+    new = [pk for pk in messages.values_list("pk", flat=True) if pk not in before] if has_new else []
+    ids = iter(new)
+    known = [(pk or next(ids), key) for pk, key in plan.known]
+    remember(chat, request, known)
+    anchor = plan.anchor or new[-1]
+    chat.refresh_from_db()
+    if request.turns[-1].is_user or request.is_nudged:
+        return StoredRequest(chat, anchor)
+    return StoredRequest(chat, anchor, messages.with_swipes().get(pk=anchor).mes)
 
 
-def _remember(owner: Owner, chat: Chat, turns: Sequence[Turn], opening: str) -> None:
-    """Store by what the next request is recognised."""
-    row = ProxiedChat.objects.for_owner(owner).filter(chat=chat).first()
-    row = row or ProxiedChat(owner_id=chat.owner_id, chat=chat)
-    latest = _fingerprints(owner, turns)
-    row.opening = _fingerprint(owner, opening)
-    row.fingerprints = list(dict.fromkeys([*row.fingerprints[:1], *latest[:1], *latest[-KEPT_FINGERPRINTS:]]))
-    row.save()
+def _patches(owner: Owner, plan: Plan) -> list[Patch]:
+    """Return the patches that give messages the client's texts and calls of tools."""
+    edits = {entry.id: (entry, turn) for entry, turn in plan.edits}
+    changed = Message.objects.for_owner(owner).filter(pk__in=[*edits, *plan.tools]).with_swipes()
+    patches = [_edit(message, *edits[message.pk], plan) for message in changed if message.pk in edits]
+    for pk, turn in plan.tools.items():
+        patches.append(Patch(id=pk, data=DataChange(LOCI_NAMESPACE, {"tools": storable(turn.tools)})))
+    return [patch for patch in patches if patch is not None]
 
 
-def _fingerprints(owner: Owner, turns: Sequence[Turn]) -> list[str]:
-    return [_fingerprint(owner, turn.text) for turn in turns if turn.is_user]
+def _edit(message: Message, entry: Entry, turn: Turn, plan: Plan) -> Patch | None:
+    """Return the patch that shows the text of a turn: the swipe that has it, an edit, or another swipe.
 
-
-def _fingerprint(owner: Owner, text: str) -> str:
-    return hashlib.sha256(f"{owner_id_of(owner)} {normalized(text)}".encode()).hexdigest()[:16]
-
-
-@transaction.atomic
-def store_reply(owner: Owner, chat_id: UUID, anchor_id: UUID, reply: CollectedReply) -> None:
-    """Store a reply after its turn: as a message, as a swipe of the reply that is there, or in its continuation.
-
-    Store nothing if the turn was deleted in the meantime, or the reply is stored already. Raise Missing.
+    It is another swipe if somebody else has changed the text since the client had it, or if the client takes back the
+    end of the last reply to have it continued otherwise.
     """
-    chat = lock_chat(owner, chat_id)
-    messages = Message.objects.for_owner(owner).filter(chat=chat, is_system=False).with_swipes()
-    anchor = messages.filter(pk=anchor_id).first()
-    if anchor is None:
-        return
-    if not anchor.is_user:
-        tools = [*namespace_of(anchor.extra, LOCI_NAMESPACE).get("tools", []), *reply.tools]
-        text = joined(anchor.mes, reply.text) if tools else anchor.mes + reply.text
-        _patch(owner, chat, anchor, replace(reply, text=text, tools=tuple(tools)))
-        return
-    following = messages.filter(index__gt=anchor.index).order_by("index").first()
-    turn = Turn(False, reply.text, reply.tools)
-    if following is None:
-        append_messages(owner, chat.pk, [_parsed(chat, turn, is_partial=reply.is_partial)])
-    elif following.is_user:
-        inserted = _parsed(chat, turn, is_partial=reply.is_partial)
-        patch_messages(owner, chat.pk, [Patch(id=following.pk, insert_before=inserted)], GUARD)
-    else:
-        _add_version(owner, chat, following, reply)
-
-
-def _add_version(owner: Owner, chat: Chat, message: Message, reply: CollectedReply) -> None:
-    """Show the reply in a message: in the swipe that has its text, in place of a partial one, or in a new one."""
     texts = [normalized(swipe.mes) for swipe in message.ordered_swipes]
-    if normalized(reply.text) in texts:
-        position = texts.index(normalized(reply.text))
-        patch_messages(owner, chat.pk, [Patch(id=message.pk, swipe_id=position)], GUARD)
-    elif message.is_partial:
-        _patch(owner, chat, message, reply)
-    else:
-        swipe = ParsedSwipe(reply.text, _extra(reply.tools, is_partial=reply.is_partial))
-        patch_messages(owner, chat.pk, [Patch(id=message.pk, add_swipe=swipe)], GUARD)
+    wanted = normalized(turn.text)
+    if texts[message.swipe_id] == wanted:
+        return None
+    if wanted in texts:
+        return Patch(id=message.pk, swipe_id=texts.index(wanted))
+    is_unchanged = key_of(message.owner_id, is_user=message.is_user, text=message.mes) == entry.key
+    is_taken_back = message.pk == plan.anchor and not turn.is_user and texts[message.swipe_id].startswith(wanted)
+    if is_unchanged and not is_taken_back:
+        return Patch(id=message.pk, values={"mes": turn.text})
+    return Patch(id=message.pk, add_swipe=swipe_of(turn))
 
 
-def _patch(owner: Owner, chat: Chat, message: Message, reply: CollectedReply) -> None:
-    values = _extra(reply.tools, is_partial=reply.is_partial).get(LOCI_NAMESPACE, {})
-    clear = frozenset() if reply.is_partial else frozenset({PARTIAL_KEY})
-    data = DataChange(LOCI_NAMESPACE, values, clear)
-    patch_messages(owner, chat.pk, [Patch(id=message.pk, values={"mes": reply.text}, data=data)], GUARD)
-
-
-def _parsed(chat: Chat, turn: Turn, *, is_partial: bool = False) -> ParsedMessage:
-    """Return a turn in the form in which it is stored."""
-    now = timezone.now()
-    assistant = chat.character.name if chat.character else "Assistant"
-    return ParsedMessage(
-        name=(chat.user_name or "User") if turn.is_user else assistant,
-        is_user=turn.is_user,
-        is_system=False,
-        send_date=timestamp(now),
-        sent_at=now,
-        swipe_id=0,
-        swipes=(ParsedSwipe(turn.text, _extra(turn.tools, is_partial=is_partial)),),
-        layout="",
-    )
-
-
-def _extra(tools: Sequence[dict[str, Any]], *, is_partial: bool) -> dict[str, Any]:
-    data = ({"tools": _storable(tools)} if tools else {}) | ({PARTIAL_KEY: True} if is_partial else {})
-    return {LOCI_NAMESPACE: data} if data else {}
-
-
-def _storable(tools: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return name, arguments and result of each call, cut to a length that a message may hold."""
-    stored = []
-    for call in tools[:20]:
-        # As a client sends it, or as it is stored.
-        given = call.get("function")
-        function = given if isinstance(given, dict) else call
-        texts = {"id": call.get("id"), "name": function.get("name"), "arguments": function.get("arguments")}
-        texts["result"] = call.get("result")
-        stored.append({name: str(text)[:MAX_TOOL_CHARACTERS] for name, text in texts.items() if text is not None})
-    return stored
+def remember(chat: Chat, request: Request, known: Sequence[tuple[UUID, int]]) -> None:
+    """Store what the client knows of a chat, and by what its next request is recognised."""
+    row = ProxiedChat.objects.for_owner(chat.owner_id).filter(chat=chat).first()
+    row = row or ProxiedChat(owner_id=chat.owner_id, chat=chat)
+    row.opening = request.opening
+    row.fingerprints = list(dict.fromkeys([*row.fingerprints[:1], *request.fingerprints]))
+    row.known_messages = [pk for pk, _ in known]
+    row.known_keys = [key for _, key in known]
+    row.save()

@@ -6,7 +6,7 @@ from typing import Any
 from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.prompts.history import insert_slots
 from apps.injection.slots.macros import macros_in, resolve_macros
-from apps.proxy.conversation import INSTRUCTION_ROLES, leading_instructions
+from apps.proxy.conversation import INSTRUCTION_ROLES, TOOL_ROLES, leading_instructions
 
 Message = dict[str, Any]
 
@@ -55,7 +55,7 @@ def _units(messages: Iterable[Message]) -> list[list[Message]]:
     """Return the messages in groups: results of tools belong to the message before them."""
     units: list[list[Message]] = []
     for message in messages:
-        if message["role"] == "tool" and units:
+        if message["role"] in TOOL_ROLES and units:
             units[-1].append(message)
         else:
             units.append([message])

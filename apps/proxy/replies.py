@@ -37,7 +37,9 @@ def collected_reply(body: bytes) -> CollectedReply:
             for choice in _first_choices(document):
                 part = choice.get("delta") or choice.get("message")
                 texts.append(first_text(part, "content"))
-                _add_calls(calls, part.get("tool_calls") if isinstance(part, dict) else None)
+                if isinstance(part, dict):
+                    _add_calls(calls, part.get("tool_calls"))
+                    _add_calls(calls, [{"function": part.get("function_call")}])  # the older form
                 is_finished = is_finished or bool(choice.get("finish_reason"))
     except NoDocument:
         pass

@@ -17,9 +17,11 @@ from apps.common.problems import Problem
 from apps.llm.http.addresses import AddressNotAllowed
 from apps.llm.http.async_transport import async_client
 from apps.llm.http.endpoint import MAX_ERROR_BYTES
-from apps.proxy.calls import UpstreamCall, connection_of, finish_call, models_of, owner_of, prepare_call
+from apps.proxy.calls import UpstreamCall, finish_call, prepare_call
 from apps.proxy.errors import error_response, openai_error, upstream_error
 from apps.proxy.replies import collected_reply
+from apps.proxy.requests import owner_of
+from apps.proxy.upstream import connection_of, models_of
 
 MAX_COLLECTED_BYTES = 16 * 1024 * 1024  # of a reply; what follows is passed on, but not stored
 T = TypeVar("T")
@@ -76,7 +78,8 @@ async def _answer(call: UpstreamCall) -> HttpResponseBase:
             upstream = await stack.enter_async_context(client.stream("POST", call.url, json=call.body))
             if not upstream.is_success:
                 received = (await _beginning(upstream)).decode("utf-8", "replace")
-                return upstream_error(upstream.status_code, call.policy.redacted(received))
+                retry_after = upstream.headers.get("Retry-After", "")
+                return upstream_error(upstream.status_code, call.policy.redacted(received), retry_after)
         except AddressNotAllowed as error:
             return openai_error(400, str(error))
         except httpx2.TimeoutException:

@@ -112,7 +112,7 @@ def things_of_alice() -> dict[str, Any]:
     shared = Item.objects.create(owner_id=alice.pk, kind="memory", tier="long_term", target=memory.pk, position=1)
     run = ExtractionRun.objects.create(owner_id=alice.pk, chat=chat)
     Recall.objects.create(owner_id=alice.pk, chat=chat, message=turn, text="x", turn_hash="x")
-    ProxiedChat.objects.create(owner_id=alice.pk, chat=chat, opening="x", fingerprints=["x"])
+    ProxiedChat.objects.create(owner_id=alice.pk, chat=chat, opening=1, fingerprints=[1])
     set_character_image(character, png(), "image/png")
     book = create_lorebook(alice, name="Hers", character=character)
     persona = create_persona(alice, name="Alicia")

@@ -18,6 +18,7 @@ from apps.chats.models import Chat, Message
 from apps.injection.models import Recall
 from apps.llm.models import Connection, Usage
 from apps.llm.operations import delete_connection, set_daily_limit
+from apps.llm.tokens import count_tokens
 from apps.proxy.prompts import with_memory
 from tests.conftest import WebServer, missing
 from tests.coroutines import in_thread
@@ -125,6 +126,30 @@ def test_a_macro_in_the_system_prompt_is_replaced(ask: Ask, alice: User, upstrea
     assert "{{" not in sent[0]["content"]
 
 
+def test_a_macro_in_locis_own_card_leaves_the_slot_in_place(ask: Ask, alice: User, upstream: ScriptedServer) -> None:
+    character = make_character(alice, "Mira", description="{{smartmemory-longterm}}")
+    make_memory(make_chat(alice, "Hi", "Hello", character=character), "The silver key opens the lighthouse.")
+    ask("Where does the silver key fit?", system="You are Mira.")
+    assert "lighthouse" in str(upstream.of_kind("generation")[-1].messages)
+
+
+@pytest.mark.parametrize("max_tokens", [None, 300, 5000])
+def test_memory_takes_no_more_than_the_clients_messages_and_the_reply_leave(
+    ask: Ask, alice: User, upstream: ScriptedServer, connection: Connection, max_tokens: int | None
+) -> None:
+    connection.context_tokens = 2048
+    connection.save()
+    chat = make_chat(alice, "Hi", "Hello", character=make_character(alice, "Mira"))
+    for number in range(40):
+        make_memory(chat, f"Mira keeps the silver key number {number} under a blue stone beside the well of her uncle.")
+    text = "the long road goes on and on " * 200
+    ask(text, system="You are Mira.", **({"max_tokens": max_tokens} if max_tokens else {}))
+    sent = upstream.of_kind("generation")[-1].messages
+    total = sum(count_tokens(message["content"]) for message in sent)
+    assert total + (max_tokens or 0) <= max(2048, count_tokens(text) + 10 + (max_tokens or 0))
+    assert (len(sent) > 2) == (max_tokens != 5000)
+
+
 def test_a_macro_inside_a_memory_is_left_as_it_is() -> None:
     macros = {"smartmemory-longterm": "- She wrote {{smartmemory-canon}}.", "smartmemory-canon": "the canon"}
     system = {"role": "system", "content": "{{smartmemory-longterm}} {{smartmemory-canon}}"}
@@ -192,6 +217,13 @@ def test_an_error_of_the_upstream_keeps_its_status_and_hides_the_key(ask: Ask, u
         ask("Hi")
     assert "Incorrect key" in raised.value.message
     assert KEY not in raised.value.message
+
+
+def test_an_error_of_the_upstream_says_when_to_retry(ask: Ask, upstream: ScriptedServer) -> None:
+    upstream.reply_with(Reply(status=429, headers={"Retry-After": "7"}))
+    with pytest.raises(openai.RateLimitError) as raised:
+        ask("Hi")
+    assert raised.value.response.headers["Retry-After"] == "7"
 
 
 def test_a_retry_after_an_error_stores_the_turn_once(ask: Ask, alice: User, upstream: ScriptedServer) -> None:
@@ -290,6 +322,8 @@ def test_the_daily_limit_is_a_429(ask: Ask, alice: User) -> None:
         ({"messages": [{"role": "wizard", "content": "Hi"}]}, "messages/0/role"),
         ({"messages": [{"role": "user", "content": 5}]}, "messages/0/content"),
         ({"messages": [{"role": "assistant", "tool_calls": "no"}]}, "messages/0/tool_calls"),
+        ({"messages": [{"role": "assistant", "function_call": "no"}]}, "messages/0/function_call"),
+        ({"messages": [{"role": "user", "content": ""}] * 10_001}, "messages"),
     ],
 )
 def test_bad_input_is_a_400_that_names_the_field(

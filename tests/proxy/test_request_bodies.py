@@ -1,4 +1,4 @@
-"""Bodies that are too large, and turns of images."""
+"""Bodies that are too large, turns of images, and what is no turn of a conversation."""
 
 import json
 from typing import Any
@@ -7,9 +7,14 @@ import pytest
 from django.test import AsyncClient
 
 from apps.accounts.operations import create_token
+from apps.llm.operations import create_connection
+from apps.proxy import upstream
 from apps.proxy.conversation import turns_of
+from apps.proxy.requests import character_of
+from apps.proxy.side_calls import is_side_call
 from tests.coroutines import in_thread
-from tests.factories import UserFactory
+from tests.factories import UserFactory, make_character
+from tests.llm.scripted_server import Reply, ScriptedServer
 
 
 @pytest.mark.django_db
@@ -38,3 +43,36 @@ def test_a_turn_of_images_alone_has_a_placeholder() -> None:
         (False, "At what?"),
         (True, "[image]"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_side"),
+    [("[Write the next reply only as Tom]", False), ("Write a title.", True), (f"[Summarize {'all ' * 30}]", True)],
+)
+def test_a_nudge_for_the_next_speaker_is_no_side_call(text: str, is_side: bool) -> None:
+    messages = [
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": "b"},
+        {"role": "system", "content": text},
+    ]
+    assert is_side_call({"messages": messages}, turns_of(messages)) == is_side
+
+
+@pytest.mark.django_db
+def test_a_character_is_found_by_whole_words() -> None:
+    alice = UserFactory()
+    al = make_character(alice, "Al")
+    assert character_of(alice, {}, "Also answer in English.") is None
+    assert character_of(alice, {}, "You are Al.") == al
+
+
+@pytest.mark.django_db
+def test_a_list_of_models_that_fails_is_soon_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upstream, "FAILURE_CACHED", 0)
+    with ScriptedServer("Hello.") as server:
+        options = {"backend": "openai", "api_key": "k", "model": "scripted-small", "timeout": 2}
+        connection = create_connection(UserFactory(), name="A", base_url=f"{server.url}/v1", **options)
+        server.reply_with(Reply(status=500))
+        upstream.models_of(connection)
+        server.reply_with()
+        assert "scripted-large" in upstream.models_of(connection)

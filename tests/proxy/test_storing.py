@@ -5,14 +5,15 @@ from typing import Any
 import pytest
 
 from apps.accounts.models import User
-from apps.chats.models import Chat, Message
-from apps.chats.operations import delete_chat
+from apps.chats.models import Chat, Message, Swipe
+from apps.chats.operations import Patch, append_messages, delete_chat, patch_messages
 from apps.llm.models import Connection
-from apps.proxy.calls import base_url
-from apps.proxy.conversation import Turn
-from apps.proxy.operations import StoredRequest, store_reply, store_request
+from apps.proxy.conversation import Turn, turns_of
+from apps.proxy.operations import GUARD, StoredRequest, store_request
 from apps.proxy.replies import CollectedReply, collected_reply
-from tests.factories import UserFactory, make_character
+from apps.proxy.storing_replies import store_reply
+from apps.proxy.upstream import base_url
+from tests.factories import UserFactory, make_character, make_chat, parsed
 from tests.proxy.conftest import texts_of
 
 pytestmark = pytest.mark.django_db
@@ -33,6 +34,26 @@ def exchanged(owner: User, *texts: str, **options: Any) -> Chat:
     stored = sent(owner, *texts[:-1], **options)
     store_reply(owner, stored.chat.pk, stored.anchor, CollectedReply(texts[-1]))
     return stored.chat
+
+
+def replied(owner: User, stored: StoredRequest, text: str) -> None:
+    store_reply(owner, stored.chat.pk, stored.anchor, CollectedReply(text), continued=stored.continued)
+
+
+def swipes_of(owner: User) -> set[str]:
+    return {swipe.mes for swipe in Swipe.objects.for_owner(owner)}
+
+
+def long_chat(owner: User, count: int, **options: Any) -> tuple[Chat, list[str]]:
+    texts = [f"text {number}" for number in range(count)]
+    chats = [exchanged(owner, *texts[:end], **options) for end in range(2, count + 1, 2)]
+    return chats[-1], texts
+
+
+def patched(chat: Chat, *indexes: int, **options: Any) -> None:
+    """Change messages as the page does."""
+    ids = Message.objects.for_owner(chat.owner_id).filter(chat=chat, index__in=indexes).values_list("pk", flat=True)
+    patch_messages(chat.owner, chat.pk, [Patch(id=pk, **options) for pk in ids], GUARD)
 
 
 def test_edits_and_deletions_in_between_are_followed(alice: User) -> None:
@@ -77,6 +98,109 @@ def test_a_conversation_with_some_words_in_common_leaves_the_other_as_it_is(alic
     ]
 
 
+def test_turns_written_on_the_page_are_kept(alice: User) -> None:
+    chat = exchanged(alice, "a", "b")
+    append_messages(alice, chat.pk, [parsed("p", is_user=True), parsed("q")])
+    exchanged(alice, "a", "b", "c", "d")
+    exchanged(alice, "a", "b", "c", "d", "e", "f")
+    assert texts_of(alice) == [["a", "b", "p", "q", "c", "d", "e", "f"]]
+
+
+def test_turns_of_the_page_that_the_client_sends_later_stand_once(alice: User) -> None:
+    chat = exchanged(alice, "a", "b")
+    append_messages(alice, chat.pk, [parsed("p", is_user=True), parsed("q")])
+    exchanged(alice, "a", "b", "p", "q", "c", "d")
+    assert texts_of(alice) == [["a", "b", "p", "q", "c", "d"]]
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+def test_an_edit_on_the_page_is_not_taken_back(alice: User, is_named: bool) -> None:
+    chat = exchanged(alice, "a", "The well is north.")
+    patched(chat, 1, values={"mes": "The well is SOUTH."})
+    exchanged(alice, "a", "The well is north.", "c", "d", **({"named": chat.pk} if is_named else {}))
+    assert texts_of(alice) == [["a", "The well is SOUTH.", "c", "d"]]
+
+
+def test_a_message_that_both_edited_has_both_texts(alice: User) -> None:
+    chat, texts = long_chat(alice, 8)
+    patched(chat, 3, values={"mes": "by the page"})
+    exchanged(alice, *texts[:3], "by the client", *texts[4:], "c", "d")
+    assert {"by the page", "by the client"} <= swipes_of(alice)
+
+
+def test_a_message_edited_on_the_page_is_not_deleted_by_a_client_that_never_saw_it(alice: User) -> None:
+    chat, texts = long_chat(alice, 8)
+    patched(chat, 3, values={"mes": "by the page"})
+    exchanged(alice, *texts[:2], *texts[4:], "c", "d")
+    assert "by the page" in texts_of(alice)[0]
+
+
+def test_what_was_deleted_on_the_page_does_not_come_back(alice: User) -> None:
+    chat, texts = long_chat(alice, 6)
+    patched(chat, 2, 3, delete=True)
+    exchanged(alice, *texts, "c", "d")
+    exchanged(alice, *texts, "c", "d", "e", "f")
+    assert texts_of(alice) == [[*texts[:2], *texts[4:], "c", "d", "e", "f"]]
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+def test_hidden_messages_stand_once_and_stay_hidden(alice: User, is_named: bool) -> None:
+    chat, texts = long_chat(alice, 10)
+    patched(chat, *range(6), values={"is_system": True})
+    options = {"named": chat.pk} if is_named else {}
+    exchanged(alice, *texts, "c", "d", **options)
+    exchanged(alice, *texts[6:], "c", "d", "e", "f", **options)
+    assert texts_of(alice) == [[*texts, "c", "d", "e", "f"]]
+    assert Message.objects.for_owner(alice).filter(is_system=True).count() == 6
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+def test_a_client_that_leaves_out_the_middle_deletes_nothing(alice: User, is_named: bool) -> None:
+    chat, texts = long_chat(alice, 20)
+    options = {"named": chat.pk} if is_named else {}
+    exchanged(alice, *texts[:2], *texts[12:], "c", "d", **options)
+    exchanged(alice, *texts[:2], *texts[14:], "c", "d", "e", "f", **options)
+    assert texts_of(alice) == [[*texts, "c", "d", "e", "f"]]
+
+
+def test_a_named_chat_of_which_the_client_sends_one_old_line_is_kept(alice: User) -> None:
+    chat, texts = long_chat(alice, 12)
+    exchanged(alice, texts[0], "Hello.", named=chat.pk)
+    for _ in range(2):
+        exchanged(alice, texts[0], "Hello.", "And now?", "Now.", named=chat.pk)
+    assert texts_of(alice) == [texts, [texts[0], "Hello.", "And now?", "Now."]]
+
+
+def test_a_client_may_say_that_all_it_leaves_out_is_deleted(alice: User) -> None:
+    chat, texts = long_chat(alice, 12)
+    exchanged(alice, *texts[:3], "d", named=chat.pk, follows=True)
+    assert texts_of(alice) == [[*texts[:3], "d"]]
+
+
+@pytest.mark.parametrize("has_characters", [False, True])
+def test_characters_with_the_same_words_have_chats_of_their_own(alice: User, has_characters: bool) -> None:
+    for name in ("Mira", "Tom"):
+        options: dict[str, Any] = {"opening": f"You are {name}."}
+        options |= {"character": make_character(alice, name)} if has_characters else {}
+        exchanged(alice, "Hi", f"I am {name}.", **options)
+        exchanged(alice, "Hi", f"I am {name}.", "How are you?", f"{name} is fine.", **options)
+    assert texts_of(alice) == [["Hi", f"I am {name}.", "How are you?", f"{name} is fine."] for name in ("Mira", "Tom")]
+
+
+def test_a_new_chat_with_the_first_words_of_another_leaves_it_as_it_is(alice: User) -> None:
+    exchanged(alice, "Hi", "Hello.")
+    exchanged(alice, "Hi", "Hello.", "How are you?", "Well.")
+    exchanged(alice, "Hi", "Good evening.")
+    exchanged(alice, "Hi", "Good evening.", "How are you?", "Tired.")
+    assert {"Hello.", "Well.", "Good evening.", "Tired."} <= swipes_of(alice)
+
+
+def test_a_chat_that_the_client_names_first_is_continued(alice: User) -> None:
+    chat = make_chat(alice, "a", "b", "c", "d")
+    exchanged(alice, "a", "b", "c", "d", "e", "f", named=chat.pk)
+    assert texts_of(alice) == [["a", "b", "c", "d", "e", "f"]]
+
+
 def test_a_chat_in_the_bin_is_not_continued(alice: User) -> None:
     delete_chat(exchanged(alice, "a", "b"))
     sent(alice, "a", "b", "c")
@@ -112,9 +236,76 @@ def test_the_same_reply_twice_is_stored_once(alice: User) -> None:
 
 def test_a_continued_reply_grows(alice: User) -> None:
     exchanged(alice, "a", "Once upon")
-    stored = sent(alice, "a", "Once upon")
-    store_reply(alice, stored.chat.pk, stored.anchor, CollectedReply(" a time"))
+    replied(alice, sent(alice, "a", "Once upon"), " a time")
     assert texts_of(alice) == [["a", "Once upon a time"]]
+
+
+def test_two_equal_continuations_at_once_are_stored_once(alice: User) -> None:
+    exchanged(alice, "a", "Once upon")
+    first, second = sent(alice, "a", "Once upon"), sent(alice, "a", "Once upon")
+    replied(alice, first, " a time")
+    replied(alice, second, " a time")
+    assert texts_of(alice) == [["a", "Once upon a time"]]
+
+
+def test_two_different_continuations_at_once_are_two_swipes(alice: User) -> None:
+    exchanged(alice, "a", "Once upon")
+    first, second = sent(alice, "a", "Once upon"), sent(alice, "a", "Once upon")
+    replied(alice, first, " a time")
+    replied(alice, second, " a hill")
+    assert swipes_of(alice) == {"a", "Once upon a time", "Once upon a hill"}
+
+
+def test_a_continuation_that_fails_when_it_is_regenerated_keeps_the_first(alice: User) -> None:
+    exchanged(alice, "a", "Once upon")
+    replied(alice, sent(alice, "a", "Once upon"), " a time")
+    sent(alice, "a", "Once upon")
+    assert "Once upon a time" in swipes_of(alice)
+
+
+def test_a_reply_to_a_turn_of_audio_is_a_message_of_its_own(alice: User) -> None:
+    exchanged(alice, "a", "b")
+    audio = {"type": "input_audio", "input_audio": {"data": "x", "format": "wav"}}
+    messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+    stored = store_request(alice, turns_of([*messages, {"role": "user", "content": [audio]}]), opening="")
+    replied(alice, stored, "c")
+    assert texts_of(alice) == [["a", "b", "[audio]", "c"]]
+
+
+def test_a_nudge_for_another_speaker_gets_a_message_of_its_own(alice: User) -> None:
+    exchanged(alice, "a", "I am Mira.")
+    for _ in range(2):
+        replied(alice, sent(alice, "a", "I am Mira.", is_nudged=True), "I am Tom.")
+    assert texts_of(alice) == [["a", "I am Mira.", "I am Tom."]]
+
+
+def test_the_models_reasoning_in_a_clients_history_is_not_stored(alice: User) -> None:
+    exchanged(alice, "a", "The key is here.")
+    messages = [("user", "a"), ("assistant", "<think>I stole it.</think>The key is here."), ("user", "c")]
+    replied(alice, store_request(alice, turns_of([{"role": r, "content": t} for r, t in messages]), opening=""), "d")
+    assert texts_of(alice) == [["a", "The key is here.", "c", "d"]]
+
+
+def test_a_function_of_the_older_form_and_its_result_are_no_text() -> None:
+    call = {"name": "roll", "arguments": "{}"}
+    turns = turns_of(
+        [
+            {"role": "user", "content": "Roll."},
+            {"role": "assistant", "content": None, "function_call": call},
+            {"role": "function", "name": "roll", "content": "6"},
+            {"role": "assistant", "content": "A six!"},
+        ]
+    )
+    assert turns == [Turn(True, "Roll."), Turn(False, "A six!", ({"function": call, "result": "6"},))]
+
+
+def test_a_repeated_request_with_tools_writes_nothing(alice: User) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "roll", "arguments": "{}"}}
+    turns = [Turn(True, "roll"), Turn(False, "A four.", ({**call, "result": "4"},)), Turn(True, "again")]
+    store_request(alice, turns, opening="")
+    before = Chat.objects.for_owner(alice).get().rev
+    store_request(alice, turns, opening="")
+    assert Chat.objects.for_owner(alice).get().rev == before
 
 
 @pytest.mark.parametrize(

@@ -54,13 +54,15 @@ def assemble(
     context_tokens: int,
     with_history: bool,
     texts: Sequence[str] = (),
+    sends_card: bool = True,
     settings: Settings | None = None,
     leave_trace: bool = True,
 ) -> Prompt:
     """Return the prompt for the turn that ``find_turn`` returns, and store its recall.
 
     The prompt has at most ``context_tokens`` tokens. ``texts`` are parts of the prompt, besides the card, in which
-    macros may stand. ``settings`` are by default those of the chat. Without ``leave_trace`` nothing is stored.
+    macros may stand; without ``sends_card`` the card is no part of it. ``settings`` are by default those of the chat.
+    Without ``leave_trace`` nothing is stored.
     Raise Invalid if the turn alone has more tokens.
     """
     turn = find_turn(chat, text, character or chat.character)
@@ -71,7 +73,7 @@ def assemble(
     plan = plan_for(chat, speaker, turn_class, settings, context_tokens)
     plan = replace(plan, budgets=budgets_in_mode(plan.budgets, settings), holding=holding_of(state, turn, settings))
     recall, filled, retrieved = _recalled_slots(turn, speaker, plan, leave_trace=leave_trace)
-    fields = [getattr(speaker, name) for name in CARD_FIELDS] if speaker else []
+    fields = [getattr(speaker, name) for name in CARD_FIELDS] if speaker and sends_card else []
     placed = place(filled, settings, [*fields, *texts], plan.count)
     total = sum(item.tokens for item in placed.slots)
     history = history_within(turn, context_tokens - total, plan.count, character=speaker) if with_history else []

@@ -22,8 +22,10 @@ class Migration(migrations.Migration):
             name='ProxiedChat',
             fields=[
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('opening', models.CharField(help_text='Fingerprint of the leading system messages.', max_length=16)),
-                ('fingerprints', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=16), default=list, help_text='Of the first user turn and the latest ones.', size=None)),
+                ('opening', models.BigIntegerField(help_text='Key of the leading system messages.')),
+                ('fingerprints', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), default=list, help_text='Keys of the first user turn and the latest ones.', size=None)),
+                ('known_messages', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), default=list, help_text='What the client has sent and received.', size=None)),
+                ('known_keys', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), default=list, help_text='Keys of their texts as it has them.', size=None)),
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('chat', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='proxied', to='chats.chat')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),

@@ -1,0 +1,45 @@
+"""Add what is remembered to a client's messages."""
+
+import json
+from collections.abc import Mapping
+from math import floor
+from typing import Any
+
+import structlog
+
+from apps.chats.models import Chat
+from apps.injection.prompts.assembly import assemble
+from apps.injection.slots.allocation import CONTEXT_SHARE
+from apps.llm.models import Connection
+from apps.llm.tokens import token_counter
+from apps.proxy.conversation import text_of
+from apps.proxy.prompts import with_memory
+
+logger = structlog.get_logger(__name__)
+
+MESSAGE_TOKENS = 5  # which a server adds to each message, at most
+
+
+def messages_with_memory(
+    chat: Chat, connection: Connection, body: Mapping[str, Any]
+) -> tuple[list[dict[str, Any]], str]:
+    """Return the messages with what is remembered, and "on", or as they are, and "failed"."""
+    messages = body["messages"]
+    try:
+        room = min(connection.context_tokens, floor(room_for_memory(connection, body) / CONTEXT_SHARE))
+        prompt = assemble(chat, text=None, character=None, context_tokens=room, with_history=False, sends_card=False)
+        return with_memory(messages, prompt.slots, prompt.macros), "on"
+    except Exception:
+        # A reply without memory is better than none, whatever failed.
+        logger.exception("a call of the proxy goes on without memory", chat_id=str(chat.pk))
+        return messages, "failed"
+
+
+def room_for_memory(connection: Connection, body: Mapping[str, Any]) -> int:
+    """Return the tokens that the client's messages, its tools and the reply leave of the model's context."""
+    count = token_counter(connection.model)
+    sent = sum(count(text_of(message)) + MESSAGE_TOKENS for message in body["messages"])
+    sent += count(json.dumps(body["tools"])) if body.get("tools") else 0
+    limits = [body.get(name) for name in ("max_tokens", "max_completion_tokens")]
+    reply = max((limit for limit in limits if type(limit) is int), default=0)
+    return max(connection.context_tokens - sent - reply, 0)
