@@ -318,6 +318,23 @@ def test_versions_are_written_and_chosen_in_place_by_keyboard(context: BrowserCo
     assert [texts(chat)[index] for index in (3, 5)] == ["Another *version*.", "By the menu."]
 
 
+def test_what_the_server_fails_to_render_once_is_asked_for_again(context: BrowserContext, chat: Chat, alice: User):
+    page = open_chat(context, chat)
+    page.route("**/messages/*/", lambda route: route.fulfill(status=503), times=1)
+    with page.expect_response(lambda response: response.status == 503):
+        patch_messages(alice, chat.pk, [Patch(index=4, values={"mes": "Changed elsewhere."})], OLD)
+    expect(turn(page, 4).locator(".prose")).to_have_text("Changed elsewhere.")
+
+
+def test_the_message_in_focus_stays_so_when_all_turns_are_read_anew(context: BrowserContext, chat: Chat, alice: User):
+    page = open_chat(context, chat, "?at=3")
+    expect(page.locator("#m-3")).to_be_focused()
+    changes = [Patch(index=3, values={"mes": "Changed elsewhere."}), Patch(index=1, delete=True)]
+    patch_messages(alice, chat.pk, changes, OLD)
+    expect(turn(page, 2).locator(".prose")).to_have_text("Changed elsewhere.")
+    expect(page.locator("#m-2")).to_be_focused()
+
+
 def test_a_message_is_left_out_of_memory_and_that_is_taken_back(context: BrowserContext, chat: Chat):
     page = open_chat(context, chat)
     mark = turn(page, 2).get_by_text("Left out of memory")

@@ -7,12 +7,14 @@ export function headers() {
   return { "X-CSRFToken": token };
 }
 
+const RETRIES = [1000, 2000, 4000, 8000]; // ms to wait before each, where the server fails or can't be reached
+
 /**
  * Return the elements of a rendered part. @param {string} url
  * @returns {Promise<Element[] | null>} null if it can't be fetched: the next change tries again
  */
 export async function fetchPart(url) {
-  const response = await fetch(url, { headers: { "HX-Request": "true" } }).catch(() => null);
+  const response = await fetchPatiently(url);
   if (!response?.ok) return null;
   if (new URL(response.url).pathname === document.body.dataset.login) {
     say("You have been signed out. Sign in in another tab: your text is still here.", "error");
@@ -21,4 +23,13 @@ export async function fetchPart(url) {
   const template = document.createElement("template");
   template.innerHTML = await response.text();
   return [...template.content.children];
+}
+
+/** Nothing else would bring what is missing: the change that asked for this part is told once. */
+async function fetchPatiently(url) {
+  for (const wait of [...RETRIES, null]) {
+    const response = await fetch(url, { headers: { "HX-Request": "true" } }).catch(() => null);
+    if (wait === null || (response && response.status < 500)) return response;
+    await new Promise((resolve) => { setTimeout(resolve, wait); });
+  }
 }

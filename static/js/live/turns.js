@@ -135,7 +135,7 @@ export class Turns {
   async #fetchOne(id) {
     const parts = this.of(id) && (await fetchPart(`${this.#url}messages/${id}/`));
     const turn = this.of(id);
-    if (parts?.length && turn && !isBusy(turn)) this.#put(() => this.#replace(turn, parts[0]));
+    if (parts?.length && turn && !isBusy(turn)) this.#put(() => turn.replaceWith(parts[0]));
   }
 
   async #fetchEnd() {
@@ -169,18 +169,17 @@ export class Turns {
     return old;
   }
 
-  #replace(turn, part) {
-    const focused = turn.contains(document.activeElement);
-    turn.replaceWith(part);
-    if (focused) part.querySelector(".message")?.focus({ preventScroll: true });
-  }
-
-  /** Change the list, and keep the scroll position: at the end if it was there, else at the first visible turn. */
+  /**
+   * Change the list, and keep the focus on its message and the scroll position: at the end if it was there, else at the
+   * first visible turn.
+   */
   #put(change, added = []) {
     const stayed = atEnd() && showsEnd();
     const anchor = stayed ? null : shown().find((turn) => turn.getBoundingClientRect().bottom > scroller.getBoundingClientRect().top);
     const top = anchor?.getBoundingClientRect().top;
+    const focused = document.activeElement?.closest(".turn[data-id]");
     change();
+    if (focused && !focused.isConnected) this.of(focused.dataset.id)?.querySelector(".message")?.focus({ preventScroll: true });
     for (const part of list.children) if (!part.dataset.live) this.#activate(part);
     this.showUnsaved();
     if (stayed) toEnd();
