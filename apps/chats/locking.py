@@ -24,8 +24,9 @@ from apps.chats.change_log import PAGE_BYTES, HistoryGone, message_sizes, page_o
 from apps.chats.models import Chat, ChatChange, Message
 from apps.chats.serializers import change_documents, message_document
 from apps.chats.signals import ChatChanged, before_forced_write, chat_changed
+from apps.common.compiled_queries import CompiledQuery
 from apps.common.problems import Conflict, Missing, Problem, ProblemType
-from apps.common.scoping import Owner
+from apps.common.scoping import Owner, owner_id_of
 
 logger = structlog.get_logger(__name__)
 
@@ -139,15 +140,17 @@ def _current_state(chat: Chat, guard: Guard) -> dict[str, Any]:
     return state
 
 
+LOCKED_CHAT = CompiledQuery(lambda owner, chat: Chat.objects.for_owner(owner).filter(pk=chat).select_for_update())
+
+
 def lock_chat(owner: Owner, chat_id: UUID, guard: Guard = NO_INTEGRITY) -> Chat:
     """Return the owner's chat, its row locked until the transaction ends. Raise Missing if there is none.
 
     Send ``before_forced_write`` if the guard forces the write.
     """
-    try:
-        chat = Chat.objects.for_owner(owner).select_for_update().get(pk=chat_id)
-    except Chat.DoesNotExist:
-        raise Missing("There is no such chat.") from None
+    chat = LOCKED_CHAT.first(owner_id_of(owner), chat_id)
+    if chat is None:
+        raise Missing("There is no such chat.")
     if guard.force:
         before_forced_write.send(sender=Chat, chat=chat)
     return chat

@@ -12,6 +12,7 @@ from apps.chats.locking import lock_chat
 from apps.chats.models import Chat, ChatChange, Message
 from apps.chats.queries import access_chat, access_message
 from apps.chats.signals import ChatChanged
+from apps.common.compiled_queries import CompiledQuery
 from apps.common.problems import Invalid, Missing
 from apps.common.scoping import Owner
 from apps.injection.models import Recall
@@ -67,6 +68,9 @@ def recall_appended_turn(event: ChatChanged, **kwargs: Any) -> None:
             ensure_recall(event.owner_id, event.chat_id, last)
 
 
+PENDING_RECALL = CompiledQuery(lambda owner, chat: Recall.objects.for_owner(owner).filter(chat=chat, message=None))
+
+
 def adopt_recall(event: ChatChanged, **kwargs: Any) -> None:
     """Receive ``chat_changed``: give the recall of the text that is now appended to its message.
 
@@ -74,7 +78,7 @@ def adopt_recall(event: ChatChanged, **kwargs: Any) -> None:
     """
     if event.kind != ChatChange.Kind.APPEND:
         return
-    recall = Recall.objects.for_owner(event.owner_id).filter(chat=event.chat_id, message=None).first()
+    recall = PENDING_RECALL.first(event.owner_id, event.chat_id)
     if recall is None:
         return
     appended = Message.objects.for_owner(event.owner_id).filter(pk__in=event.message_ids, is_user=True)

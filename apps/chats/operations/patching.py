@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from apps.chats.change_log import Changes
 from apps.chats.dates import parse_date
 from apps.chats.formats.layout import forget_layout
@@ -15,6 +17,7 @@ from apps.chats.models import Chat, Message, Swipe
 from apps.chats.operations.patches import Patch
 from apps.chats.operations.rows import message_row, ordered_ids, participant_ids, swipe_rows, with_date
 from apps.common import merge_patch
+from apps.common.compiled_queries import CompiledQuery
 from apps.common.problems import Conflict, Invalid, ProblemType
 
 
@@ -284,23 +287,27 @@ class Batch:
         return True
 
 
+def _with_messages(owner: Any, chat: Any, **condition: Any) -> QuerySet[Swipe]:
+    """Return the swipes that meet a condition, with their messages; those of one message by position."""
+    rows = Swipe.objects.for_owner(owner).filter(message__chat=chat, **condition)
+    return rows.select_related("message").order_by("position")
+
+
+SWIPES_BY_ID = CompiledQuery(lambda owner, chat, ids: _with_messages(owner, chat, message__id__any=ids))
+SWIPES_BY_INDEX = CompiledQuery(lambda owner, chat, indexes: _with_messages(owner, chat, message__index__any=indexes))
+
+
 def _load_drafts(chat: Chat, patches: Collection[Patch]) -> dict[UUID, Draft]:
     """Return a draft of each message that the patches name, by id."""
     ids = {patch.id for patch in patches if patch.id}
     indexes = {patch.index for patch in patches if patch.id is None and patch.index is not None}
-    swipes: dict[UUID, Swipe] = {}
+    rows: list[Swipe] = []
     # One query for each way to name a message: a single one, with OR, would read all messages of the chat.
     if ids:
-        swipes |= _load_swipes(chat, message__in=ids)
+        rows += SWIPES_BY_ID.rows(chat.owner_id, chat.pk, list(ids))
     if indexes:
-        swipes |= _load_swipes(chat, message__index__in=indexes)
+        rows += SWIPES_BY_INDEX.rows(chat.owner_id, chat.pk, list(indexes))
     groups = defaultdict(list)
-    for swipe in swipes.values():
+    for swipe in {row.pk: row for row in rows}.values():
         groups[swipe.message_id].append(swipe)
     return {pk: Draft(group[0].message, group) for pk, group in groups.items()}
-
-
-def _load_swipes(chat: Chat, **condition: Any) -> dict[UUID, Swipe]:
-    """Return the swipes that meet a condition, with their messages, by id; those of one message by position."""
-    rows = Swipe.objects.for_owner(chat.owner_id).filter(message__chat=chat, **condition)
-    return {swipe.pk: swipe for swipe in rows.select_related("message").order_by("position")}

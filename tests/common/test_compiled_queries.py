@@ -1,0 +1,76 @@
+"""Compiled queries: the rows are those of the queryset, for the keys of each call."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connections
+
+from apps.accounts.models import User
+from apps.chats.models import Chat
+from apps.chats.operations import create_chat
+from apps.common.compiled_queries import CompiledQuery
+
+pytestmark = pytest.mark.django_db
+
+BY_ID = CompiledQuery(lambda owner, chat: Chat.objects.for_owner(owner).filter(pk=chat).select_related("owner"))
+BY_TITLE = CompiledQuery(
+    lambda owner, titles: Chat.objects.for_owner(owner).filter(title__any=titles, is_group=False).order_by("title")
+)
+
+
+@pytest.fixture
+def alice() -> User:
+    return User.objects.create_user("alice@example.com")
+
+
+@pytest.fixture
+def bob() -> User:
+    return User.objects.create_user("bob@example.com")
+
+
+def test_rows_are_those_of_the_queryset(alice: User):
+    chat = create_chat(alice, title="One", metadata={"b": [1], "a": None})
+    found = BY_ID.first(alice.pk, chat.pk)
+    stored = Chat.objects.for_owner(alice).get(pk=chat.pk)
+    assert found is not None
+    assert {name: value for name, value in vars(found).items() if name != "_state"} == {
+        name: value for name, value in vars(stored).items() if name != "_state"
+    }
+    assert list(found.metadata) == ["b", "a"]
+
+
+def test_related_rows_need_no_further_query(alice: User, django_assert_num_queries):
+    chat = create_chat(alice, title="One")
+    with django_assert_num_queries(1):
+        found = BY_ID.first(alice.pk, chat.pk)
+        assert found is not None
+        assert found.owner.email == alice.email
+
+
+def test_each_call_has_its_own_keys(alice: User, bob: User):
+    first, second = create_chat(alice, title="One"), create_chat(bob, title="Two")
+    rows = [BY_ID.rows(alice.pk, first.pk), BY_ID.rows(bob.pk, second.pk), BY_ID.rows(bob.pk, first.pk)]
+    assert [[chat.title for chat in found] for found in rows] == [["One"], ["Two"], []]
+    assert BY_ID.first(alice.pk, second.pk) is None
+
+
+def test_a_key_may_be_a_list(alice: User):
+    for title in ("One", "Two", "Three"):
+        create_chat(alice, title=title)
+    assert [chat.title for chat in BY_TITLE.rows(alice.pk, ["Two", "One", "None"])] == ["One", "Two"]
+    assert list(BY_TITLE.rows(alice.pk, [])) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_threads_use_their_own_connections(alice: User):
+    chats = [create_chat(alice, title=str(number)) for number in range(20)]
+
+    def title_of(chat: Chat) -> str:
+        try:
+            found = BY_ID.first(alice.pk, chat.pk)
+            return found.title if found else ""
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(title_of, chats)) == [chat.title for chat in chats]
