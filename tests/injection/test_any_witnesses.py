@@ -47,7 +47,7 @@ def members(db: None) -> tuple[User, list[Character]]:
 
 
 @settings(
-    max_examples=3, deadline=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40, deadline=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(early=said, late=said, turn=witnesses, remembered=memories, document=documents, is_edited=st.booleans())
 def test_no_prompt_tells_a_member_what_they_must_not_know(
@@ -77,7 +77,7 @@ def make_group(user, characters, early, late, turn, remembered) -> tuple[Chat, d
     kept_from: dict[str, list[str]] = {name: [] for name in NAMES}
 
     def message(number, author, names, **fields):
-        mark = f"[said {number}]"
+        mark = f"[said {number} {chat.pk.hex[-5:]}]"
         for name in NAMES:
             if names is not None and name not in names and name != author:
                 kept_from[name].append(mark)
@@ -98,7 +98,7 @@ def make_group(user, characters, early, late, turn, remembered) -> tuple[Chat, d
 
 
 def _remember(chat, ids, characters, kept_from, number, tier, names, state, pinned) -> None:
-    mark = f"[memory {number}]"
+    mark = f"[memory {number} {chat.pk.hex[-5:]}]"
     owner = characters[number % 3]
     knowing = NAMES if names is None else names
     if tier == "long_term":
@@ -123,7 +123,7 @@ def _remember(chat, ids, characters, kept_from, number, tier, names, state, pinn
 
 def _open_arcs(chat, messages, kept_from, early) -> None:
     for number, (message, (author, names)) in enumerate(zip(messages, early, strict=True)):
-        Arc.objects.create(owner_id=chat.owner_id, chat=chat, text=f"Who has it? [arc {number}]", source=message)
+        Arc.objects.create(owner_id=chat.owner_id, chat=chat, text=f"Who has it? [arc {number} {chat.pk.hex[-5:]}]", source=message)
         for name in NAMES:
             if names is not None and name not in names and name != author:
-                kept_from[name].append(f"[arc {number}]")
+                kept_from[name].append(f"[arc {number} {chat.pk.hex[-5:]}]")
