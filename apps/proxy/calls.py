@@ -8,6 +8,7 @@ from uuid import UUID
 import structlog
 from django.http import HttpRequest
 
+from apps.accounts.authentication import writer_of
 from apps.accounts.models import User
 from apps.chats.models import Message
 from apps.common import merge_patch
@@ -21,7 +22,7 @@ from apps.llm.usage.limits import check_limit
 from apps.proxy.conversation import Turn, opening_of, text_of, turns_of
 from apps.proxy.memory import messages_with_memory
 from apps.proxy.models import ProxiedChat
-from apps.proxy.operations import store_request
+from apps.proxy.operations import StoredRequest, store_request
 from apps.proxy.replies import CollectedReply
 from apps.proxy.requests import character_of, named_chat, owner_of, parsed_body
 from apps.proxy.side_calls import is_nudged, is_side_call, quotes_a_chat
@@ -35,25 +36,19 @@ RECENT_CHATS = 5  # which a request for a title may quote
 
 @dataclass(frozen=True)
 class UpstreamCall:
-    """A request to send, and where its reply is stored: ``chat_id`` and ``anchor`` are None for a side call.
-    ``continued`` is the text that the reply continues, if it does.
-
-    ``memory`` is on, off or failed.
-    """
+    """A request to send, and where its reply is stored: None for a side call. ``memory`` is on, off or failed."""
 
     owner_id: UUID
     policy: CallPolicy
     url: str
     body: dict[str, Any]
-    chat_id: UUID | None = None
-    anchor: UUID | None = None
-    continued: str | None = None
+    stored: StoredRequest | None = None
     memory: str = "off"
 
     @property
     def headers(self) -> dict[str, str]:
         """Return the headers of the response to the client."""
-        return {"X-Loci-Memory": self.memory} | ({"X-Loci-Chat": str(self.chat_id)} if self.chat_id else {})
+        return {"X-Loci-Memory": self.memory} | ({"X-Loci-Chat": str(self.stored.chat.pk)} if self.stored else {})
 
 
 def prepare_call(request: HttpRequest) -> UpstreamCall:
@@ -70,17 +65,19 @@ def prepare_call(request: HttpRequest) -> UpstreamCall:
     if _is_apart(owner, request.headers, body, turns):
         return UpstreamCall(owner.pk, policy, url, sent)
     opening = opening_of(body["messages"])
+    character = character_of(owner, request.headers, opening)
     stored = store_request(
         owner,
         turns,
         opening=opening,
         named=named_chat(request.headers),
-        character=character_of(owner, request.headers, opening),
+        character=character,
         follows=request.headers.get("X-Loci-Deletions", "").strip().lower() == "follow",
         is_nudged=is_nudged(body["messages"], turns),
+        client=writer_of(request),
     )
-    sent["messages"], memory = messages_with_memory(stored.chat, connection, sent)
-    return UpstreamCall(owner.pk, policy, url, sent, stored.chat.pk, stored.anchor, stored.continued, memory)
+    sent["messages"], memory = messages_with_memory(stored.chat, connection, sent, character)
+    return UpstreamCall(owner.pk, policy, url, sent, stored, memory)
 
 
 def _is_apart(owner: User, headers: Mapping[str, str], body: Mapping[str, Any], turns: list[Turn]) -> bool:
@@ -106,8 +103,8 @@ def finish_call(call: UpstreamCall, reply: CollectedReply) -> None:
             prompt = sum(count_tokens(text_of(message)) for message in call.body["messages"])
         completion = count_tokens(reply.text) if reply.completion_tokens is None else reply.completion_tokens
         record_usage(call.owner_id, call.body["model"], prompt, completion)
-    if received and call.chat_id is not None and call.anchor is not None:
+    if received and call.stored is not None:
         try:
-            store_reply(call.owner_id, call.chat_id, call.anchor, reply, continued=call.continued)
+            store_reply(call.stored, reply)
         except Problem as problem:
-            logger.warning("a reply is not stored", chat_id=str(call.chat_id), reason=problem.detail)
+            logger.warning("a reply is not stored", chat_id=str(call.stored.chat.pk), reason=problem.detail)

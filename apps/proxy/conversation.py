@@ -1,6 +1,7 @@
 """Read the messages of a chat completion request. Nothing here reads or writes the database."""
 
 import hashlib
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -96,6 +97,11 @@ def _parts_without_text(message: Document) -> str:
     kinds = [part.get("type") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     kinds = [kind for kind in kinds if kind != "text"]
     return WITHOUT_TEXT.get(str(kinds[0]), OTHER_PART) if kinds else ""
+
+
+def mentions(text: str, name: str) -> int:
+    """Return how often a name stands in a text, as words of its own."""
+    return len(re.findall(rf"(?<!\w){re.escape(name)}(?!\w)", text)) if name in text else 0
 
 
 def normalized(text: str) -> str:

@@ -22,7 +22,7 @@ class Request:
     """What is stored of a request. ``keys`` are those of its turns, ``opening`` that of its system messages.
 
     ``follows``: what the client left out is deleted, however much it is. ``is_nudged``: an instruction asks for
-    another reply after the last one.
+    another reply after the last one. ``client`` is a hash of the token's id.
     """
 
     turns: Sequence[Turn]
@@ -31,6 +31,7 @@ class Request:
     character: Character | None = None
     follows: bool = False
     is_nudged: bool = False
+    client: str = ""
 
     @property
     def fingerprints(self) -> list[int]:
@@ -56,7 +57,7 @@ def compare(chat: Chat, request: Request) -> Compared:
 
     A message that somebody else has changed since the client had it is not deleted by the client.
     """
-    entries = entries_of(chat)
+    entries = entries_of(chat, request.client)
     plan = plan_changes(entries, request.turns, request.keys, follows=request.follows)
     shown = _shown_keys(chat, plan.deletions)
     changed = {entry.id for entry in entries if shown.get(entry.id, entry.key) != entry.key}
@@ -69,12 +70,14 @@ def compare(chat: Chat, request: Request) -> Compared:
     return Compared(chat, plan)
 
 
-def entries_of(chat: Chat) -> list[Entry]:
+def entries_of(chat: Chat, client: str) -> list[Entry]:
     """Return the messages of a chat in order, and those that the client knows although they were deleted.
 
-    A client that names a chat in its first request is taken to have read it.
+    The first client of a chat, which names it, is taken to have read it. Any further one knows what it sends.
     """
-    row = ProxiedChat.objects.for_owner(chat.owner_id).filter(chat=chat).first()
+    rows_of_chat = ProxiedChat.objects.for_owner(chat.owner_id).filter(chat=chat)
+    row = next((row for row in rows_of_chat if row.client == client), None)
+    is_read = row is None and not rows_of_chat
     known = dict(zip(row.known_messages, row.known_keys, strict=True)) if row else {}
     messages = Message.objects.for_owner(chat.owner_id).filter(chat=chat).order_by("index")
     rows = list(messages.values_list("pk", "is_user", "is_system"))
@@ -83,8 +86,8 @@ def entries_of(chat: Chat) -> list[Entry]:
         Entry(
             pk,
             known.get(pk) or others[pk],
-            is_known=row is None or pk in known,
-            is_fixed=is_hidden or (row is not None and pk not in known),
+            is_known=is_read or pk in known,
+            is_fixed=is_hidden or not (is_read or pk in known),
         )
         for pk, _, is_hidden in rows
     ]
@@ -131,11 +134,14 @@ def find_chat(owner: Owner, request: Request, *, story: UUID | None = None) -> C
         found = found.filter(chat__character=request.character)
     sought = set(request.fingerprints)
     latest = found.select_related("chat__character").order_by("-updated_at")[:MAX_FOUND]
-    rows = sorted(latest, key=lambda row: -len(sought & set(row.fingerprints)))[:CANDIDATES]
-    likely: list[Compared] = []
+    rows = sorted(latest, key=lambda row: -len(sought & set(row.fingerprints)))
+    openings: dict[Chat, set[int]] = {}
     for row in rows:
-        compared = compare(row.chat, request)
-        if is_same_chat(request.turns, compared.plan, same_opening=row.opening == request.opening):
+        openings.setdefault(row.chat, set()).add(row.opening)
+    likely: list[Compared] = []
+    for chat in list(openings)[:CANDIDATES]:
+        compared = compare(chat, request)
+        if is_same_chat(request.turns, compared.plan, same_opening=request.opening in openings[chat]):
             likely.append(compared)
     likely.sort(key=lambda compared: compared.score, reverse=True)
     is_tie = len(likely) > 1 and likely[0].score == likely[1].score

@@ -1,18 +1,18 @@
 """Add what is remembered to a client's messages."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import floor
 from typing import Any
 
 import structlog
 
-from apps.chats.models import Chat
+from apps.chats.models import Character, Chat
 from apps.injection.prompts.assembly import assemble
 from apps.injection.slots.allocation import CONTEXT_SHARE
 from apps.llm.models import Connection
 from apps.llm.tokens import token_counter
-from apps.proxy.conversation import text_of
+from apps.proxy.conversation import INSTRUCTION_ROLES, Document, mentions, text_of
 from apps.proxy.prompts import with_memory
 
 logger = structlog.get_logger(__name__)
@@ -21,18 +21,41 @@ MESSAGE_TOKENS = 5  # which a server adds to each message, at most
 
 
 def messages_with_memory(
-    chat: Chat, connection: Connection, body: Mapping[str, Any]
+    chat: Chat, connection: Connection, body: Mapping[str, Any], character: Character | None
 ) -> tuple[list[dict[str, Any]], str]:
-    """Return the messages with what is remembered, and "on", or as they are, and "failed"."""
+    """Return the messages with what is remembered, and "on", or as they are, and "off" or "failed".
+
+    In a group, it is what the next speaker knows: the member whom the last message names, else ``character``. If that
+    is nobody, nothing is added, since it is unknown what the speaker may know.
+    """
     messages = body["messages"]
+    speaker = speaker_in(chat, messages, character)
+    if chat.is_group and speaker is None:
+        return messages, "off"
     try:
         room = min(connection.context_tokens, floor(room_for_memory(connection, body) / CONTEXT_SHARE))
-        prompt = assemble(chat, text=None, character=None, context_tokens=room, with_history=False, sends_card=False)
+        prompt = assemble(chat, text=None, character=speaker, context_tokens=room, with_history=False, sends_card=False)
         return with_memory(messages, prompt.slots, prompt.macros), "on"
     except Exception:
         # A reply without memory is better than none, whatever failed.
         logger.exception("a call of the proxy goes on without memory", chat_id=str(chat.pk))
         return messages, "failed"
+
+
+def speaker_in(chat: Chat, messages: Sequence[Document], character: Character | None) -> Character | None:
+    """Return who speaks next in a group: the only member whom an instruction at the end names, else ``character``.
+
+    Return None if that is no member, and outside groups.
+    """
+    if not chat.is_group:
+        return None
+    members = chat.participants.filter(character__isnull=False).select_related("character")
+    by_name = {member.name: member.character for member in members}
+    instruction = text_of(messages[-1]) if messages[-1]["role"] in INSTRUCTION_ROLES else ""
+    named = [name for name in by_name if mentions(instruction, name)]
+    if len(named) == 1:
+        return by_name[named[0]]
+    return character if character in by_name.values() else None
 
 
 def room_for_memory(connection: Connection, body: Mapping[str, Any]) -> int:

@@ -1,4 +1,4 @@
-"""Chats that came through the proxy, and by what a request finds its own."""
+"""Chats that came through the proxy: by what a request finds its own, and what each client knows of it."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
@@ -9,9 +9,14 @@ from apps.common.scoping import OwnedModel
 
 
 class ProxiedChat(OwnedModel):
-    """What a later request of the same conversation is recognised by."""
+    """What a later request of the same conversation is recognised by, and what its client has.
 
-    chat = models.OneToOneField(Chat, on_delete=models.CASCADE, related_name="proxied")
+    A client is what calls with one token: what one has sent, another need not know, and does not delete it by leaving
+    it out.
+    """
+
+    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="proxied")
+    client = models.CharField(max_length=64, help_text="Hash of the token's id.")
     opening = models.BigIntegerField(help_text="Key of the leading system messages.")
     fingerprints = ArrayField(
         models.BigIntegerField(), default=list, help_text="Keys of the first user turn and the latest ones."
@@ -22,6 +27,7 @@ class ProxiedChat(OwnedModel):
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
+        constraints = [models.UniqueConstraint(fields=["chat", "client"], name="proxied_chat_client_unique")]
         indexes = [
             GinIndex("fingerprints", name="proxied_fingerprints"),  # they contain the owner
             models.Index(fields=["owner", "-updated_at"], name="proxied_owner_latest"),

@@ -19,6 +19,7 @@ from apps.proxy.models import ProxiedChat
 from apps.proxy.parsed_turns import parsed_turn, storable, swipe_of
 
 TITLE_LENGTH = 60
+MAX_CLIENTS = 20  # of a chat; one that was silent for longest is forgotten, and deletes nothing by its next request
 GUARD = Guard(optional=True)
 
 
@@ -26,12 +27,14 @@ GUARD = Guard(optional=True)
 class StoredRequest:
     """The chat of a request, and the message that the reply follows.
 
-    ``continued`` is the text that the reply continues, None if the reply is a message of its own.
+    ``continued`` is the text that the reply continues, None if the reply is a message of its own. ``client`` is a hash
+    of the token's id.
     """
 
     chat: Chat
     anchor: UUID
     continued: str | None = None
+    client: str = ""
 
 
 def store_request(
@@ -43,6 +46,7 @@ def store_request(
     character: Character | None = None,
     follows: bool = False,
     is_nudged: bool = False,
+    client: str = "",
 ) -> StoredRequest:
     """Apply to the stored chat what the client has changed. Return it; a repeated request stores nothing twice.
 
@@ -52,7 +56,7 @@ def store_request(
     """
     owner_id = owner_id_of(owner)
     opening_key = key_of(owner_id, is_user=False, text=opening)
-    request = Request(turns, keys_of(owner_id, turns), opening_key, character, follows, is_nudged)
+    request = Request(turns, keys_of(owner_id, turns), opening_key, character, follows, is_nudged, client)
     compared = _find(owner, request, named)
     with transaction.atomic():
         if compared is None:
@@ -94,7 +98,7 @@ def _branch(owner: Owner, chat: Chat, plan: Plan, request: Request) -> Chat:
     """Branch a chat after what the client has kept. The client knows of the branch what it knew of the chat."""
     if plan.last_kept is None:
         return _created(owner, request)
-    entries = entries_of(chat)
+    entries = entries_of(chat, request.client)
     at = Message.objects.for_owner(owner).get(pk=plan.last_kept).index
     branch = branch_chat(owner, chat.pk, at)
     copies = Message.objects.for_owner(owner).filter(chat=branch).order_by("index").values_list("pk", flat=True)
@@ -132,8 +136,8 @@ def _apply(owner: Owner, compared: Compared, request: Request) -> StoredRequest:
     anchor = plan.anchor or new[-1]
     chat.refresh_from_db()
     if request.turns[-1].is_user or request.is_nudged:
-        return StoredRequest(chat, anchor)
-    return StoredRequest(chat, anchor, messages.with_swipes().get(pk=anchor).mes)
+        return StoredRequest(chat, anchor, client=request.client)
+    return StoredRequest(chat, anchor, messages.with_swipes().get(pk=anchor).mes, request.client)
 
 
 def _patches(owner: Owner, plan: Plan) -> list[Patch]:
@@ -149,8 +153,9 @@ def _patches(owner: Owner, plan: Plan) -> list[Patch]:
 def _edit(message: Message, entry: Entry, turn: Turn, plan: Plan) -> Patch | None:
     """Return the patch that shows the text of a turn: the swipe that has it, an edit, or another swipe.
 
-    It is another swipe if somebody else has changed the text since the client had it, or if the client takes back the
-    end of the last reply to have it continued otherwise.
+    It is another swipe if somebody else has changed the text since the client had it, if the reply has swipes, of which
+    the client may show one that was changed here, or if the client takes back the end of the last reply to have it
+    continued otherwise.
     """
     texts = [normalized(swipe.mes) for swipe in message.ordered_swipes]
     wanted = normalized(turn.text)
@@ -159,16 +164,20 @@ def _edit(message: Message, entry: Entry, turn: Turn, plan: Plan) -> Patch | Non
     if wanted in texts:
         return Patch(id=message.pk, swipe_id=texts.index(wanted))
     is_unchanged = key_of(message.owner_id, is_user=message.is_user, text=message.mes) == entry.key
+    has_swipes = not message.is_user and len(texts) > 1
     is_taken_back = message.pk == plan.anchor and not turn.is_user and texts[message.swipe_id].startswith(wanted)
-    if is_unchanged and not is_taken_back:
+    if is_unchanged and not has_swipes and not is_taken_back:
         return Patch(id=message.pk, values={"mes": turn.text})
     return Patch(id=message.pk, add_swipe=swipe_of(turn))
 
 
 def remember(chat: Chat, request: Request, known: Sequence[tuple[UUID, int]]) -> None:
     """Store what the client knows of a chat, and by what its next request is recognised."""
-    row = ProxiedChat.objects.for_owner(chat.owner_id).filter(chat=chat).first()
-    row = row or ProxiedChat(owner_id=chat.owner_id, chat=chat)
+    rows = ProxiedChat.objects.for_owner(chat.owner_id).filter(chat=chat).order_by("-updated_at")
+    row = rows.filter(client=request.client).first()
+    if row is None:
+        rows.filter(pk__in=rows.values_list("pk", flat=True)[MAX_CLIENTS - 1 :]).delete()
+        row = ProxiedChat(owner_id=chat.owner_id, chat=chat, client=request.client)
     row.opening = request.opening
     row.fingerprints = list(dict.fromkeys([*row.fingerprints[:1], *request.fingerprints]))
     row.known_messages = [pk for pk, _ in known]

@@ -1,6 +1,5 @@
 """Read a request: who asks, what is asked, which chat and character it names."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
@@ -14,17 +13,22 @@ from apps.chats.models import Character
 from apps.chats.operations import find_or_create_character
 from apps.common.problems import Invalid, Missing
 from apps.common.strict_json import parse_document
+from apps.proxy.conversation import mentions
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 MAX_MESSAGES = 10_000  # of a request; a context of a million tokens has fewer
 
 
 def owner_of(request: HttpRequest) -> User:
-    """Return the owner of the request's token. Raise AuthenticationFailed, PermissionDenied."""
+    """Return the owner of the request's token, and set that as ``request.auth``, as REST framework does.
+
+    Raise AuthenticationFailed, PermissionDenied.
+    """
     authenticated = BearerAuthentication().authenticate(request)  # type: ignore[arg-type]
     if authenticated is None:
         raise NotAuthenticated("Send a Loci API token as the API key: Authorization: Bearer loci_...")
     owner, token = authenticated
+    request.auth = token  # type: ignore[attr-defined]
     if token.scope != ApiToken.Scope.WRITE:
         raise PermissionDenied("This token may only read. The proxy stores chats, so it needs one that may write.")
     return owner
@@ -74,10 +78,5 @@ def character_of(owner: User, headers: Mapping[str, str], opening: str) -> Chara
     if name:
         return find_or_create_character(owner, name[:200])
     characters = Character.objects.for_owner(owner).only("name", "owner_id").order_by("pk")
-    named = [(count, character) for character in characters if (count := _mentions(opening, character.name))]
+    named = [(count, character) for character in characters if (count := mentions(opening, character.name))]
     return max(named, key=lambda item: item[0])[1] if named else None
-
-
-def _mentions(text: str, name: str) -> int:
-    """Return how often a name stands in a text, as words of its own."""
-    return len(re.findall(rf"(?<!\w){re.escape(name)}(?!\w)", text)) if name in text else 0

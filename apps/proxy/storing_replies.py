@@ -13,6 +13,7 @@ from apps.common.scoping import Owner
 from apps.proxy.conversation import Turn, joined, key_of, normalized
 from apps.proxy.finding import same_text
 from apps.proxy.models import ProxiedChat
+from apps.proxy.operations import StoredRequest
 from apps.proxy.parsed_turns import data_of, parsed_turn, swipe_of
 from apps.proxy.replies import CollectedReply
 
@@ -20,21 +21,19 @@ GUARD = Guard(optional=True)
 
 
 @transaction.atomic
-def store_reply(
-    owner: Owner, chat_id: UUID, anchor_id: UUID, reply: CollectedReply, *, continued: str | None = None
-) -> None:
+def store_reply(request: StoredRequest, reply: CollectedReply) -> None:
     """Store a reply after its turn: as a message, as a swipe of the reply that is there, or in its continuation.
 
-    ``continued`` is the text that it continues. Store nothing if the turn was deleted in the meantime, or the reply is
-    stored already. Raise Missing.
+    Store nothing if the turn was deleted in the meantime, or the reply is stored already. Raise Missing.
     """
-    chat = lock_chat(owner, chat_id)
+    owner, client, continued = request.chat.owner_id, request.client, request.continued
+    chat = lock_chat(owner, request.chat.pk)
     messages = Message.objects.for_owner(owner).filter(chat=chat).with_swipes()
-    anchor = messages.filter(pk=anchor_id).first()
+    anchor = messages.filter(pk=request.anchor).first()
     if anchor is None:
         return
     if continued is not None:
-        _know(chat, anchor, anchor.pk, _continue(owner, chat, anchor, continued, reply))
+        _know(chat, client, anchor, anchor.pk, _continue(owner, chat, anchor, continued, reply))
         return
     following = messages.filter(index__gt=anchor.index, is_system=False).order_by("index").first()
     parsed = parsed_turn(chat, Turn(False, reply.text, reply.tools), is_partial=reply.is_partial)
@@ -46,7 +45,7 @@ def store_reply(
     else:
         _add_version(owner, chat, following, reply)
         stored = following.pk
-    _know(chat, anchor, stored, reply.text)
+    _know(chat, client, anchor, stored, reply.text)
 
 
 def _continue(owner: Owner, chat: Chat, anchor: Message, continued: str, reply: CollectedReply) -> str:
@@ -83,9 +82,9 @@ def _patch(owner: Owner, chat: Chat, message: Message, reply: CollectedReply) ->
     patch_messages(owner, chat.pk, [Patch(id=message.pk, values={"mes": reply.text}, data=data)], GUARD)
 
 
-def _know(chat: Chat, anchor: Message, stored: UUID, text: str) -> None:
-    """Store that the client received a text, which stands in the message ``stored`` at or after ``anchor``."""
-    row = ProxiedChat.objects.for_owner(chat.owner_id).filter(chat=chat).first()
+def _know(chat: Chat, client: str, anchor: Message, stored: UUID, text: str) -> None:
+    """Store that a client received a text, which stands in the message ``stored`` at or after ``anchor``."""
+    row = ProxiedChat.objects.for_owner(chat.owner_id).filter(chat=chat, client=client).first()
     if row is None or anchor.pk not in row.known_messages:
         return
     key = key_of(chat.owner_id, is_user=False, text=text)

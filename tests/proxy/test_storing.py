@@ -9,7 +9,8 @@ from apps.chats.models import Chat, Message, Swipe
 from apps.chats.operations import Patch, append_messages, delete_chat, patch_messages
 from apps.llm.models import Connection
 from apps.proxy.conversation import Turn, turns_of
-from apps.proxy.operations import GUARD, StoredRequest, store_request
+from apps.proxy.models import ProxiedChat
+from apps.proxy.operations import GUARD, MAX_CLIENTS, StoredRequest, store_request
 from apps.proxy.replies import CollectedReply, collected_reply
 from apps.proxy.storing_replies import store_reply
 from apps.proxy.upstream import base_url
@@ -32,12 +33,12 @@ def sent(owner: User, *texts: str, opening: str = "", **options: Any) -> StoredR
 def exchanged(owner: User, *texts: str, **options: Any) -> Chat:
     """Send the texts but the last one, and store that as the reply."""
     stored = sent(owner, *texts[:-1], **options)
-    store_reply(owner, stored.chat.pk, stored.anchor, CollectedReply(texts[-1]))
+    store_reply(stored, CollectedReply(texts[-1]))
     return stored.chat
 
 
-def replied(owner: User, stored: StoredRequest, text: str) -> None:
-    store_reply(owner, stored.chat.pk, stored.anchor, CollectedReply(text), continued=stored.continued)
+def replied(stored: StoredRequest, text: str) -> None:
+    store_reply(stored, CollectedReply(text))
 
 
 def swipes_of(owner: User) -> set[str]:
@@ -135,6 +136,41 @@ def test_a_message_edited_on_the_page_is_not_deleted_by_a_client_that_never_saw_
     assert "by the page" in texts_of(alice)[0]
 
 
+def test_a_swipe_that_the_page_changed_does_not_replace_another_one(alice: User) -> None:
+    chat = exchanged(alice, "a", "first")
+    exchanged(alice, "a", "second")
+    swipe = Swipe.objects.for_owner(alice).get(mes="first")
+    Swipe.objects.for_owner(alice).filter(pk=swipe.pk).update(mes="first, by the page")
+    exchanged(alice, "a", "first", "c", "d", named=chat.pk)
+    assert {"first", "first, by the page", "second"} <= swipes_of(alice)
+    assert texts_of(alice) == [["a", "first", "c", "d"]]
+
+
+def test_what_one_client_never_had_is_not_deleted_by_it(alice: User) -> None:
+    chat, texts = long_chat(alice, 8, client="desk")
+    exchanged(alice, *texts, "c", "d", client="phone")
+    exchanged(alice, *texts, "e", "f", client="desk", named=chat.pk)
+    exchanged(alice, *texts, "c", "d", "g", "h", client="phone", named=chat.pk)
+    assert texts_of(alice) == [[*texts, "c", "d", "e", "f", "g", "h"]]
+
+
+def test_a_client_deletes_what_it_had_of_another_one(alice: User) -> None:
+    chat, texts = long_chat(alice, 8, client="desk")
+    exchanged(alice, *texts, "c", "d", client="phone", named=chat.pk)
+    exchanged(alice, *texts[:2], *texts[4:], "c", "d", "e", "f", client="phone", named=chat.pk)
+    exchanged(alice, *texts[:2], *texts[4:], "c", "d", "e", "f", "g", "h", client="desk", named=chat.pk)
+    assert texts_of(alice) == [[*texts[:2], *texts[4:], "c", "d", "e", "f", "g", "h"]]
+
+
+def test_few_clients_of_a_chat_are_known_at_a_time(alice: User) -> None:
+    chat, texts = long_chat(alice, 4)
+    for number in range(MAX_CLIENTS + 3):
+        sent(alice, *texts, "more", named=chat.pk, client=str(number))
+    clients = ProxiedChat.objects.for_owner(alice).filter(chat=chat).values_list("client", flat=True)
+    assert set(clients) == {str(number) for number in range(3, MAX_CLIENTS + 3)}
+    assert texts_of(alice) == [[*texts, "more"]]
+
+
 def test_what_was_deleted_on_the_page_does_not_come_back(alice: User) -> None:
     chat, texts = long_chat(alice, 6)
     patched(chat, 2, 3, delete=True)
@@ -217,14 +253,14 @@ def test_a_new_chat_has_the_title_and_the_name_of_its_character(alice: User) -> 
 def test_a_reply_that_comes_after_the_next_turn_stands_before_it(alice: User) -> None:
     first = sent(alice, "a")
     store_request(alice, [Turn(True, "a"), Turn(True, "c")], opening="", named=first.chat.pk)
-    store_reply(alice, first.chat.pk, first.anchor, CollectedReply("b"))
+    store_reply(first, CollectedReply("b"))
     assert texts_of(alice) == [["a", "b", "c"]]
 
 
 def test_a_reply_to_a_turn_that_was_deleted_is_dropped(alice: User) -> None:
     stored = sent(alice, "a")
     Message.objects.for_owner(alice).filter(pk=stored.anchor).delete()
-    store_reply(alice, stored.chat.pk, stored.anchor, CollectedReply("b"))
+    store_reply(stored, CollectedReply("b"))
     assert texts_of(alice) == [[]]
 
 
@@ -236,29 +272,29 @@ def test_the_same_reply_twice_is_stored_once(alice: User) -> None:
 
 def test_a_continued_reply_grows(alice: User) -> None:
     exchanged(alice, "a", "Once upon")
-    replied(alice, sent(alice, "a", "Once upon"), " a time")
+    replied(sent(alice, "a", "Once upon"), " a time")
     assert texts_of(alice) == [["a", "Once upon a time"]]
 
 
 def test_two_equal_continuations_at_once_are_stored_once(alice: User) -> None:
     exchanged(alice, "a", "Once upon")
     first, second = sent(alice, "a", "Once upon"), sent(alice, "a", "Once upon")
-    replied(alice, first, " a time")
-    replied(alice, second, " a time")
+    replied(first, " a time")
+    replied(second, " a time")
     assert texts_of(alice) == [["a", "Once upon a time"]]
 
 
 def test_two_different_continuations_at_once_are_two_swipes(alice: User) -> None:
     exchanged(alice, "a", "Once upon")
     first, second = sent(alice, "a", "Once upon"), sent(alice, "a", "Once upon")
-    replied(alice, first, " a time")
-    replied(alice, second, " a hill")
+    replied(first, " a time")
+    replied(second, " a hill")
     assert swipes_of(alice) == {"a", "Once upon a time", "Once upon a hill"}
 
 
 def test_a_continuation_that_fails_when_it_is_regenerated_keeps_the_first(alice: User) -> None:
     exchanged(alice, "a", "Once upon")
-    replied(alice, sent(alice, "a", "Once upon"), " a time")
+    replied(sent(alice, "a", "Once upon"), " a time")
     sent(alice, "a", "Once upon")
     assert "Once upon a time" in swipes_of(alice)
 
@@ -268,21 +304,21 @@ def test_a_reply_to_a_turn_of_audio_is_a_message_of_its_own(alice: User) -> None
     audio = {"type": "input_audio", "input_audio": {"data": "x", "format": "wav"}}
     messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
     stored = store_request(alice, turns_of([*messages, {"role": "user", "content": [audio]}]), opening="")
-    replied(alice, stored, "c")
+    replied(stored, "c")
     assert texts_of(alice) == [["a", "b", "[audio]", "c"]]
 
 
 def test_a_nudge_for_another_speaker_gets_a_message_of_its_own(alice: User) -> None:
     exchanged(alice, "a", "I am Mira.")
     for _ in range(2):
-        replied(alice, sent(alice, "a", "I am Mira.", is_nudged=True), "I am Tom.")
+        replied(sent(alice, "a", "I am Mira.", is_nudged=True), "I am Tom.")
     assert texts_of(alice) == [["a", "I am Mira.", "I am Tom."]]
 
 
 def test_the_models_reasoning_in_a_clients_history_is_not_stored(alice: User) -> None:
     exchanged(alice, "a", "The key is here.")
     messages = [("user", "a"), ("assistant", "<think>I stole it.</think>The key is here."), ("user", "c")]
-    replied(alice, store_request(alice, turns_of([{"role": r, "content": t} for r, t in messages]), opening=""), "d")
+    replied(store_request(alice, turns_of([{"role": r, "content": t} for r, t in messages]), opening=""), "d")
     assert texts_of(alice) == [["a", "The key is here.", "c", "d"]]
 
 

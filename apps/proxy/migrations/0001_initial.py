@@ -27,10 +27,12 @@ class Migration(migrations.Migration):
                 ('known_messages', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), default=list, help_text='What the client has sent and received.', size=None)),
                 ('known_keys', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), default=list, help_text='Keys of their texts as it has them.', size=None)),
                 ('updated_at', models.DateTimeField(auto_now=True)),
-                ('chat', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='proxied', to='chats.chat')),
+                ('client', models.CharField(help_text="Hash of the token's id.", max_length=64)),
+                ('chat', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='proxied', to='chats.chat')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
+                'constraints': [models.UniqueConstraint(fields=('chat', 'client'), name='proxied_chat_client_unique')],
                 'indexes': [django.contrib.postgres.indexes.GinIndex(models.F('fingerprints'), name='proxied_fingerprints'), models.Index(fields=['owner', '-updated_at'], name='proxied_owner_latest')],
             },
         ),
