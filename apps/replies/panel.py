@@ -37,6 +37,13 @@ class Panel:
         return self.generation if self.generation and self.generation.is_open else None
 
     @property
+    def writing(self) -> str:
+        """Return what is said while text arrives."""
+        if self.active and self.active.mode == Mode.IMPERSONATE:
+            return "Your next message is being written …"
+        return f"{(self.active and self.active.speaker) or 'The model'} is writing …"
+
+    @property
     def failed(self) -> Generation | None:
         return self.generation if self.generation and self.generation.state == State.FAILED else None
 

@@ -40,9 +40,17 @@ function press(key) {
 }
 
 function stepVersion(key) {
-  const control = document.activeElement.matches?.(".message") && document.activeElement.querySelector(`[data-arrow=${key}]`);
-  control?.click?.();
+  const message = document.activeElement.matches?.(".message") && document.activeElement;
+  const control = message && message.querySelector(`[data-arrow=${key}]`);
+  const asks = control?.matches("[data-version]") && anotherReply(message);
+  (asks || control)?.click?.();
   return Boolean(control);
+}
+
+/** Return the button that asks for another reply, if this is the message that it would replace. */
+function anotherReply(message) {
+  const isLast = message === [...document.querySelectorAll(".turn[data-id] .message")].at(-1);
+  return isLast && !document.querySelector("#tail [data-near]") && document.querySelector(".replies button[value=swipe]");
 }
 
 function recall() {

@@ -121,7 +121,36 @@ def test_stop_swipe_continue_and_impersonate(
     expect(turn(page, 3).locator(".prose")).to_have_text("Down the stairs.")
     page.get_by_role("button", name="Write for me").click()
     expect(page.get_by_label("Your message")).to_have_value("I follow her.")
+    expect(page.locator("[data-written]")).to_be_hidden()
     assert chat.messages.count() == 4
+
+
+def test_the_right_arrow_after_the_last_version_asks_for_another_reply(
+    context: BrowserContext,
+    chat: Chat,
+    server: ScriptedServer,  # noqa: F811
+):
+    server.reply_with("Down the stairs.", "Up the stairs.")
+    page = open_chat(context, chat)
+    send(page, "Where to?")
+    expect(turn(page, 3).locator(".prose")).to_have_text("Down the stairs.")
+    expect(page.get_by_role("button", name="Another reply")).to_be_visible()
+    turn(page, 3).locator(".message").focus()
+    page.keyboard.press("ArrowRight")
+    expect(turn(page, 3).locator(".prose")).to_have_text("Up the stairs.")
+    expect(turn(page, 3).locator(".swipes")).to_contain_text("2/2")
+
+
+def test_a_model_that_is_silent_is_waited_for(
+    context: BrowserContext,
+    chat: Chat,
+    server: ScriptedServer,  # noqa: F811
+):
+    server.reply_with(Reply("Late.", delay=4))
+    page = open_chat(context, chat)
+    send(page, "Where to?")
+    expect(page.locator(".replies")).to_contain_text("Waiting for the model")
+    expect(turn(page, 3).locator(".prose")).to_have_text("Late.")
 
 
 @pytest.mark.parametrize(

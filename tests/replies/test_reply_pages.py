@@ -53,7 +53,8 @@ def test_after_the_users_turn_a_reply_can_be_asked_for(site, url, connect):  # n
     assert 'value="swipe"' not in page
     page = ask(site, url).content.decode()
     assert "data-generation" in page
-    assert "Mira is writing" in page
+    assert "Waiting for the model" in page
+    assert 'data-writing="Mira is writing' in page
     run_last()
     page = site.get(url, headers=HTMX).content.decode()
     assert all(f'value="{mode}"' in page for mode in ("swipe", "continue", "impersonate"))

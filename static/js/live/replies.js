@@ -59,6 +59,7 @@ export class Replies {
     if (use) use.hidden = false;
     if (use && this.#asked && !this.#field.value.trim()) this.#use();
     if (use) this.#asked = false;
+    this.#hideUsed();
     this.#say(panel);
     const { generation = "", prefix = "" } = panel.dataset;
     if (generation !== this.#generation) this.#follow(generation, prefix);
@@ -98,6 +99,11 @@ export class Replies {
     const panel = this.#panel();
     if (!this.#generation || !this.#text || !panel) return;
     const draft = panel.querySelector("[data-draft]");
+    const words = panel.querySelector("[data-writing]");
+    if (words && words.textContent !== words.dataset.writing) {
+      words.textContent = words.dataset.writing;
+      this.#say(panel);
+    }
     const turn = this.#room.querySelector(`.turn[data-generation="${this.#generation}"]`);
     const text = this.#prefix + this.#text;
     // What the server has rendered is shorter than its text: marks such as asterisks are not in it.
@@ -112,6 +118,13 @@ export class Replies {
     this.#field.value = [this.#field.value.trim(), text].filter(Boolean).join("\n\n");
     this.#field.dispatchEvent(new Event("input", { bubbles: true }));
     this.#field.focus({ preventScroll: true });
+    this.#hideUsed();
+  }
+
+  /** Don't show a text above the composer that stands in it. */
+  #hideUsed() {
+    const written = this.#panel().querySelector("[data-written]");
+    if (written) written.closest(".replies-draft").hidden = this.#field.value.includes(written.textContent.trim());
   }
 }
 

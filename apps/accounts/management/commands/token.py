@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import OperationalError, ProgrammingError
 
 from apps.accounts.models import ApiToken, User
 from apps.accounts.operations import create_token
@@ -19,10 +21,20 @@ class Command(BaseCommand):
         parser.add_argument("--scope", choices=ApiToken.Scope.values, default=ApiToken.Scope.WRITE)
         parser.add_argument("--instance", default="", help="The only instance in whose name it may pull and push.")
 
-    def handle(self, *args: Any, email: str, create: bool, scope: str, instance: str, **options: Any) -> None:
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            secret = self._secret(**options)
+        except (OperationalError, ProgrammingError) as error:
+            raise CommandError(
+                f"There is no database of Loci's at {settings.LOCI_HOME}, or it isn't running. Start Loci first, and "
+                "set LOCI_HOME or DATABASE_URL as there."
+            ) from error
+        self.stdout.write(secret)
+
+    def _secret(self, *, email: str, create: bool, scope: str, instance: str, **options: Any) -> str:
         user = User.objects.filter(email__iexact=email).first()
         if user is None and not create:
             raise CommandError(f"There is no user {email}; add --create to create one.")
         user = user or User.objects.create_user(email)
         _, secret = create_token(user, name="manage.py token", scope=scope, instance=instance)
-        self.stdout.write(secret)
+        return secret
