@@ -82,6 +82,7 @@ INSTALLED_APPS = [
     "apps.instances",
     "apps.journal",
     "apps.injection",
+    "apps.exchange",
     "apps.replies",
     "apps.proxy",
     "apps.evaluation",

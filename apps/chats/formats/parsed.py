@@ -89,6 +89,10 @@ class Report:
         """Record a repair of message ``number``, counted from 1, where its position in the file isn't known."""
         self._add(text, f"message {number}", 1)
 
+    def note(self, text: str) -> None:
+        """Record something that concerns the file as a whole."""
+        self._add(text, "", 1)
+
     def include(self, other: "Report") -> None:
         """Add the skips and warnings of `other`, the report of a part of the same file."""
         self.skipped += other.skipped
@@ -104,10 +108,7 @@ class Report:
     @property
     def warnings(self) -> list[str]:
         """Return the texts of the warnings with their counts and first positions."""
-        warnings = [
-            f"{text} ({first})" if count == 1 else f"{text} ({count} times, first on {first})"
-            for text, (first, count) in self._warnings.items()
-        ]
+        warnings = [_warning(text, first, count) for text, (first, count) in self._warnings.items()]
         if self.skipped > MAX_LISTED_SKIPS:
             warnings.append(f"{self.skipped - MAX_LISTED_SKIPS} more {self.unit}s were skipped.")
         return warnings
@@ -120,6 +121,12 @@ class Report:
             "skipped_lines": self.skipped_lines,
             "warnings": self.warnings,
         }
+
+
+def _warning(text: str, first: str, count: int) -> str:
+    if not first:
+        return text if count == 1 else f"{text} ({count} times)"
+    return f"{text} ({first})" if count == 1 else f"{text} ({count} times, first on {first})"
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from apps.chats.formats.parsed import ParsedChat, ParsedMessage, Report, Unreada
 from apps.chats.locking import record_change
 from apps.chats.models import Character, Chat, ChatChange, ImportJob, Participant, Persona
 from apps.chats.operations import find_or_create_character, store_messages
+from apps.chats.signals import chat_imported
 from apps.chats.transfer.carried import CarriedData
 from apps.chats.transfer.filenames import MAX_TITLE, title_from_filename
 from apps.chats.transfer.repeats import Match, find_original, match_of, update_original
@@ -120,6 +121,7 @@ def _import(
         original = None if existing == ImportJob.Existing.COPY else find_original(chat, excluded=ids)
         if original is None:
             # Without message ids: the change is the whole chat, which may have tens of thousands of messages.
+            chat_imported.send(sender=Chat, chat=chat, report=parsed_chat.report)
             record_change(chat, ChatChange.Kind.IMPORT)
         elif existing == ImportJob.Existing.ASK:
             matches.append(match_of(original, chat))

@@ -1,0 +1,1 @@
+"""API of imports and exports of memories."""

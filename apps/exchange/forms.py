@@ -1,0 +1,32 @@
+"""The form of an import of memories."""
+
+from typing import Any
+
+from django import forms
+
+from apps.chats.models import Lorebook
+from apps.common.scoping import Owner
+
+
+class ImportForm(forms.Form):
+    """A file, or one of the owner's lorebooks."""
+
+    file = forms.FileField(
+        label="A file",
+        required=False,
+        allow_empty_file=True,
+        help_text="A lorebook, a card with one, SillyTavern's settings.json with memories of Smart Memory, or a backup "
+        "of ST-BME.",
+    )
+    lorebook: Any = forms.ModelChoiceField(Lorebook.objects.none(), label="Or a lorebook in Loci", required=False)
+
+    def __init__(self, *args: Any, owner: Owner, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["lorebook"].queryset = Lorebook.objects.for_owner(owner).order_by("name", "pk")  # type: ignore[attr-defined]
+        self.fields["lorebook"].label_from_instance = lambda book: book.name  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        given = [value for value in (super().clean() or {}).values() if value]
+        if not self.errors and len(given) != 1:
+            raise forms.ValidationError("Choose either a file or a lorebook.")
+        return {"source": given[0]} if given else {}

@@ -1,0 +1,42 @@
+"""Read what memory extensions of SillyTavern left in an imported chat: in its metadata, and in the data of messages."""
+
+from typing import Any
+
+from django.template.defaultfilters import pluralize
+
+from apps.chats.formats.parsed import Report
+from apps.chats.models import Chat
+from apps.exchange.reading import smart_memory, st_bme
+from apps.exchange.reading.found import Found
+from apps.exchange.recalls import read_recalls
+from apps.exchange.writing import write
+from apps.exchange.writing.target import Target
+
+
+def read_documents(chat: Chat, report: Report, **kwargs: Any) -> None:
+    """Receive ``chat_imported``: write memories, layers and recalls, and say so in the report.
+
+    The documents stay in the chat as they are, so that an export has them.
+    """
+    document = chat.metadata.get(smart_memory.CHAT_KEY)
+    if isinstance(document, dict):
+        _write(smart_memory.read_chat(document), _target(chat, "Smart Memory"), report)
+    graph = st_bme.graph_in(chat.metadata.get(st_bme.CHAT_KEY))
+    target = _target(chat, "ST-BME")
+    if graph is not None:
+        _write(st_bme.read_graph(graph), target, report)
+    recalls, damaged = read_recalls(chat, target.memory_ids)
+    if recalls:
+        report.note(f"ST-BME: {recalls} recall{pluralize(recalls)} read.")
+    if damaged:
+        report.note(f"ST-BME: {damaged} damaged recall{pluralize(damaged)} not read.")
+
+
+def _target(chat: Chat, program: str) -> Target:
+    return Target(chat.owner_id, chat, chat.character, program)
+
+
+def _write(found: Found, target: Target, report: Report) -> None:
+    write(found, target)
+    for line in (target.summary(), *found.warnings):
+        report.note(f"{target.program}: {line}")

@@ -1,0 +1,56 @@
+"""Read the entries of a lorebook as memories, which their keys recall."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from apps.chats.formats.lorebooks.entries import is_regex
+from apps.exchange.reading.found import Found, FoundMemory
+from apps.exchange.reading.values import objects_at, text_at
+from apps.extraction.parsers.triggers import trigger_words
+from apps.memories.models import Memory
+
+MAX_TRIGGERS = 50
+
+
+def read_book(document: Mapping[str, Any], names: Mapping[str, str]) -> Found:
+    """Return the entries of a book in the form of card version 3.
+
+    ``names`` replace the macros ``{{char}}`` and ``{{user}}``. An entry that is always inserted becomes pinned, one
+    that is switched off hidden. A trigger is one word: a key of several words recalls by its longest.
+    """
+    found = Found()
+    for entry in objects_at(document, "entries"):
+        text = _replaced(text_at(entry, "content"), names)
+        if not text:
+            found.warn("An entry without a text was not read.")
+            continue
+        keys = [_replaced(key, names) for key in entry.get("keys", []) if isinstance(key, str)]
+        if any(map(is_regex, keys)) or entry.get("use_regex") is True:
+            found.warn("Keys that are regular expressions were not read: their entries are found by their words.")
+            keys = [key for key in keys if not is_regex(key)] if entry.get("use_regex") is not True else []
+        if entry.get("secondary_keys"):
+            found.warn("Secondary keys were not read.")
+        found.memories.append(
+            FoundMemory(
+                tier=Memory.Tier.LONG_TERM,
+                kind=Memory.Kind.FACT,
+                text=text,
+                importance=3 if entry.get("constant") is True else 2,
+                confidence=1.0,
+                triggers=tuple(_triggers(keys)),
+                pinned=entry.get("constant") is True,
+                hidden=entry.get("enabled") is False,
+            )
+        )
+    return found
+
+
+def _triggers(keys: Iterable[str]) -> list[str]:
+    words = (max(trigger_words(key), key=len, default="") for key in keys)
+    return list(dict.fromkeys(filter(None, words)))[:MAX_TRIGGERS]
+
+
+def _replaced(text: str, names: Mapping[str, str]) -> str:
+    for macro, name in names.items():
+        text = text.replace(f"{{{{{macro}}}}}", name) if name else text
+    return text

@@ -1,0 +1,115 @@
+"""Write memories that were found in a document."""
+
+from collections.abc import Iterable, Mapping
+from uuid import UUID
+
+from django.db.models import Q
+
+from apps.chats.models import Message
+from apps.common.ids import uuid7
+from apps.exchange.reading.found import FoundMemory
+from apps.exchange.writing.target import Target, source_indexes
+from apps.memories.lexemes import Lexemes
+from apps.memories.models import Memory, MemorySource, RetiredReason
+from apps.memories.witnesses import NOBODY, participants_of, witnessed_by_all_of
+
+BATCH_SIZE = 500
+
+
+def write_memories(found: Iterable[FoundMemory], target: Target) -> None:
+    """Store the memories that are not known yet, linked to their entities and source messages."""
+    found = list(found)
+    messages = target.messages(one.span for one in found)
+    known = _known(target)
+    kept: list[tuple[Memory, FoundMemory]] = []
+    for one in found:
+        memory = _memory(one, target, messages)
+        key = _same(memory.tier, one.text)
+        if key in known:
+            target.written["known"] += 1
+        else:
+            known[key] = memory.pk
+            kept.append((memory, one))
+        if one.key:
+            target.memory_ids[one.key] = known[key]
+    for memory, one in kept:
+        _set_state(memory, one, target.memory_ids)
+    Memory.objects.bulk_create([memory for memory, _ in kept], batch_size=BATCH_SIZE)
+    _link(kept, target, messages)
+    target.written["memories"] += len(kept)
+
+
+def _known(target: Target) -> dict[tuple[str, str], UUID]:
+    """Return the ids of memories of the character or the chat by tier and text, also of those that a person deleted."""
+    scope = Q(chat=target.chat) if target.chat else Q(pk=None)
+    if target.character:
+        scope |= Q(tier=Memory.Tier.LONG_TERM, character=target.character)
+    values = Memory.objects.for_owner(target.owner_id).filter(scope).order_by("-pk").values_list("tier", "text", "pk")
+    return {_same(tier, text): pk for tier, text, pk in values}
+
+
+def _same(tier: str, text: str) -> tuple[str, str]:
+    return tier, " ".join(text.split()).casefold()
+
+
+def _memory(one: FoundMemory, target: Target, messages: Mapping[int, Message]) -> Memory:
+    """Return a memory that isn't saved. Without a chat it is a lasting one."""
+    sources = [messages[index] for index in source_indexes(one.span) if index in messages]
+    return Memory(
+        id=uuid7(),
+        owner_id=target.owner_id,
+        chat=target.chat,
+        story=target.chat.story if target.chat else None,
+        character=target.character,
+        tier=one.tier if target.chat else Memory.Tier.LONG_TERM,
+        kind=one.kind,
+        text=one.text,
+        lexemes=Lexemes(one.text),
+        importance=one.importance,
+        expiration=one.expiration,
+        confidence=one.confidence,
+        consolidated=True,
+        triggers=list(one.triggers),
+        witnessed_by=_witnesses(one, target, sources),
+        valid_from=sources[-1] if sources else None,
+        pinned=one.pinned,
+        hidden=one.hidden,
+    )
+
+
+def _witnesses(one: FoundMemory, target: Target, sources: list[Message]) -> list[UUID]:
+    """Return the members of a group who know a memory. If none of the names is a member's, nobody does."""
+    members = participants_of(target.chat) if target.chat else []
+    if not members:
+        return []
+    if one.known_to:
+        names = {name.casefold() for name in one.known_to}
+        return sorted(member.pk for member in members if member.name.casefold() in names) or [NOBODY]
+    return witnessed_by_all_of(sources, members)
+
+
+def _set_state(memory: Memory, one: FoundMemory, ids: Mapping[str, UUID]) -> None:
+    successor = ids.get(one.superseded_by)
+    if successor is not None and successor != memory.pk:
+        memory.state, memory.superseded_by_id = Memory.State.SUPERSEDED, successor
+    elif one.superseded_by or one.outdated:
+        memory.state, memory.retired_reason = Memory.State.RETIRED, RetiredReason.OUTDATED
+
+
+def _link(kept: list[tuple[Memory, FoundMemory]], target: Target, messages: Mapping[int, Message]) -> None:
+    through = Memory.entities.through
+    links = [
+        through(memory_id=memory.pk, entity_id=pk)
+        for memory, one in kept
+        for pk in {target.registry.get(entity.name, entity.kind).pk for entity in one.entities}
+    ]
+    sources = [
+        MemorySource(
+            owner_id=target.owner_id, memory=memory, message=messages[index], swipe=messages[index].active_swipe
+        )
+        for memory, one in kept
+        for index in source_indexes(one.span)
+        if index in messages
+    ]
+    through.objects.bulk_create(links, batch_size=BATCH_SIZE)
+    MemorySource.objects.bulk_create(sources, batch_size=BATCH_SIZE)
