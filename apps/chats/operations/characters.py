@@ -96,8 +96,13 @@ def merge_characters(character: Character, into: Character) -> Character:
 def set_character_image(character: Character, content: bytes, media_type: str) -> CharacterImage:
     """Replace the character's picture, and its avatar, which is made of it.
 
-    The picture is kept as it is: an exported card has it. If it can't be decoded, there is no avatar.
+    The picture is kept as it is: an exported card has it. If it can't be decoded, there is no avatar. Raise Missing if
+    the character was deleted.
     """
+    # Locked, so that two uploads at a time replace each other.
+    rows = Character.objects.for_owner(character.owner_id).filter(pk=character.pk)
+    if rows.select_for_update(no_key=True).first() is None:
+        raise Missing("There is no such character.")
     delete_character_image(character)
     with suppress(BrokenPicture):
         Avatar.objects.create(owner_id=character.owner_id, character=character, content=make_avatar(content))
