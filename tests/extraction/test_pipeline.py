@@ -19,7 +19,7 @@ from apps.llm.backends import builtin
 from apps.llm.generation import GenerationRequest
 from apps.memories.models import Memory, MemorySource
 from apps.memories.operations import delete_memory
-from tests.factories import UserFactory, make_character, make_chat, parsed
+from tests.factories import UserFactory, make_character, make_chat, make_memory, parsed
 
 STORY = [
     "I live in a small flat in Paris, above a bakery, with my brother Tom.",
@@ -301,3 +301,27 @@ def test_without_a_model_a_quoted_sentence_gets_the_date_of_yesterday(owner: Use
     Message.objects.for_owner(owner).filter(chat=chat).update(sent_at=sent_at)
     extract(chat)
     assert any("yesterday (4 March 2024)" in memory.text for memory in memories(chat))
+
+
+def test_a_model_is_told_what_is_known_so_that_it_does_not_repeat_it(
+    owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = make_chat(owner, *STORY, character=make_character(owner))
+    make_memory(chat, "Mira owns the mill.")
+    make_memory(chat, "The mill burns.", tier=Memory.Tier.SESSION, kind=Memory.Kind.DETAIL)
+    make_memory(chat, "Mira sold the mill.", state=Memory.State.RETIRED)
+    asked: dict[str, GenerationRequest] = {}
+
+    def record(task: str) -> Any:
+        return lambda request: asked.setdefault(task, request) and "NONE"
+
+    for task in ("session", "long_term"):
+        monkeypatch.setitem(builtin._tasks, task, record(task))
+    extract(chat)
+    known = {task: [item["text"] for item in request.material["known"]] for task, request in asked.items()}
+    assert known == {"session": ["The mill burns.", "Mira owns the mill."], "long_term": ["Mira owns the mill."]}
+    assert all(text in str(asked[task].messages) for task, texts in known.items() for text in texts)
+    assert {task: request.material["subject"] for task, request in asked.items()} == {
+        "session": "",
+        "long_term": "Mira",
+    }
