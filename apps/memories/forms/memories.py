@@ -35,11 +35,18 @@ class MemoryForm(forms.Form):
         return cls({"text": memory.text, "kind": memory.kind, "importance": memory.importance})
 
 
+class MemberField(forms.ModelChoiceField):
+    """One of the characters of a group."""
+
+    def label_from_instance(self, obj: Character) -> str:
+        return obj.name
+
+
 class NewMemoryForm(MemoryForm):
     """A memory that a person writes. In a group it belongs to one of ``members``."""
 
     tier = forms.ChoiceField(choices=Memory.Tier.choices, label="How long")
-    character = forms.ModelChoiceField(Character.objects.none(), label="Who knows it")
+    character = MemberField(Character.objects.none(), label="Who knows it")
 
     def __init__(self, book: MemoryBook, data: Any = None, *, text: str = "") -> None:
         tier = Memory.Tier.LONG_TERM if book.character or not book.chat else Memory.Tier.SESSION
