@@ -7,6 +7,7 @@ urlpatterns = [
     path("", include("apps.instances.api.urls")),
     path("", include("apps.replies.api.urls")),
     path("", include("apps.exchange.api.urls")),
+    path("", include("apps.graph.api.urls")),
     path("", include("apps.injection.api.urls")),
     path("", include("apps.journal.api.urls")),
     path("", include("apps.extraction.api.urls")),

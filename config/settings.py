@@ -81,6 +81,7 @@ INSTALLED_APPS = [
     "apps.sync",
     "apps.instances",
     "apps.journal",
+    "apps.graph",
     "apps.injection",
     "apps.exchange",
     "apps.replies",

@@ -23,6 +23,7 @@ urlpatterns = [
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
     path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="api-docs"),
     path("memories/", include("apps.exchange.urls")),
+    path("memories/", include("apps.graph.urls")),
     path("memories/", include(([*memories.urlpatterns, *extraction.urlpatterns], "memories"))),
     path("", include("apps.proxy.urls")),
     path("", include("apps.replies.urls")),

@@ -9,7 +9,7 @@ from django.db.models import Q
 from apps.chats.models import Message
 from apps.common.problems import Missing
 from apps.common.scoping import Owner
-from apps.injection.cards.graph import GraphEntity
+from apps.graph.building import GraphEntity
 from apps.injection.models import Recall
 from apps.memories.models import Entity, Memory
 

@@ -14,7 +14,7 @@ from apps.common.serializer_fields import (
     StrictSerializer,
     TextField,
 )
-from apps.injection.cards.graph import graph_of
+from apps.graph.building import graph_of
 from apps.injection.models import Recall
 from apps.injection.queries import entities_by_memory
 

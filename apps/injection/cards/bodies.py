@@ -9,8 +9,8 @@ from django.urls import reverse
 
 from apps.chats.pages.markup import plain_text
 from apps.common.scoping import Owner
-from apps.injection.cards.graph import graph_of
-from apps.injection.cards.graph_layout import Picture, picture_of
+from apps.graph.building import graph_of
+from apps.graph.layout import Picture, picture_of
 from apps.injection.models import Recall
 from apps.injection.queries import entities_by_memory, source_positions, stored_memories
 from apps.injection.slots.definitions import SLOTS

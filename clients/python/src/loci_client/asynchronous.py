@@ -81,6 +81,7 @@ class AsyncLoci:
     get_settings = _call(calls.get_settings)
     patch_settings = _call(calls.patch_settings)
     search_memories = _call(calls.search_memories)
+    get_graph = _call(calls.get_graph)
     assemble_prompt = _call(calls.assemble_prompt)
 
     async def chats(self, *, q: str | None = None, character: str | None = None) -> AsyncGenerator[Chat, None]:

@@ -82,6 +82,7 @@ class Loci:
     get_settings = _call(calls.get_settings)
     patch_settings = _call(calls.patch_settings)
     search_memories = _call(calls.search_memories)
+    get_graph = _call(calls.get_graph)
     assemble_prompt = _call(calls.assemble_prompt)
 
     def chats(self, *, q: str | None = None, character: str | None = None) -> Iterator[Chat]:

@@ -320,6 +320,13 @@ def search_memories(
     return ask(write("POST", "memories/search/", body))
 
 
+def get_graph(
+    *, chat: str | None = None, character: str | None = None, memory: str | None = None
+) -> Flow[dict[str, Any]]:
+    """Return ``nodes``, ``edges`` and how many were ``left_out``, of a chat, a character, a memory or the account."""
+    return ask(read("graph/", chat=chat, character=character, memory=memory))
+
+
 def assemble_prompt(
     chat_id: str,
     text: str | None = None,

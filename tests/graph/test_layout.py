@@ -5,8 +5,8 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.injection.cards.graph import GraphEntity, graph_of
-from apps.injection.cards.graph_layout import MAX_NODES, WIDTH, picture_of
+from apps.graph.building import GraphEntity, graph_of
+from apps.graph.layout import MAX_NODES, WIDTH, picture_of
 
 NAMES = [GraphEntity(str(number), "person", f"Name {number}" * (1 + number % 3)) for number in range(80)]
 

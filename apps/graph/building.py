@@ -1,4 +1,4 @@
-"""Build a recall's entity graph: entities that its memories name, linked if one names both. Without database access."""
+"""Build a graph of entities that memories name, linked if one names both. Without database access."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

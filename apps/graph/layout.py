@@ -1,4 +1,4 @@
-"""Place the entities of a recall's graph in a picture. Without database access."""
+"""Place the entities of a graph in a picture. Without database access."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
