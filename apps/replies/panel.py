@@ -45,7 +45,9 @@ class Panel:
 
     @property
     def failed(self) -> Generation | None:
-        return self.generation if self.generation and self.generation.state == State.FAILED else None
+        """Return the generation if it has failed and the user hasn't closed the message that says so."""
+        shown = self.generation and self.generation.state == State.FAILED and not self.generation.dismissed
+        return self.generation if shown else None
 
     @property
     def written_for_user(self) -> str:

@@ -1,4 +1,4 @@
-"""The panel of replies on the chat page, and the page “Prompt”."""
+"""The panel of replies on the chat page, and the page “Next prompt”."""
 
 import pytest
 from django.urls import reverse
@@ -95,6 +95,19 @@ def test_a_failure_shows_its_reason_and_can_be_tried_again(site, url, connect, s
     assert "Try again" in page
     append_messages(chat.owner_id, chat.pk, [parsed("Never mind.", is_user=True)])
     assert "The reply failed." not in site.get(url, headers=HTMX).content.decode()
+
+
+def test_the_message_about_a_failure_is_closed_for_good(site, url, connect, server):  # noqa: F811
+    connect()
+    server.reply_with(Reply("Wrong key.", status=401), Reply("Wrong key.", status=401))
+    ask(site, url)
+    failed = run_last()
+    page = site.post(reverse("replies:dismiss", args=[failed.pk]), headers=HTMX).content.decode()
+    assert ("The reply failed." in page, 'value="reply"' in page) == (False, True)
+    assert "The reply failed." not in site.get(url, headers=HTMX).content.decode()
+    ask(site, url)
+    run_last()
+    assert "The reply failed." in site.get(url, headers=HTMX).content.decode()
 
 
 def test_a_reply_that_broke_off_is_tried_again_as_another_version(site, url, connect, server, chat):  # noqa: F811
