@@ -41,7 +41,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "tag": filters["tag"],
         "in_archive": filters["archived"],
         "overview": overview_of(request.user),
-        "name_form": None if request.user.welcomed_at else first_name_form(cast(User, request.user)),
+        "name_form": None if request.user.welcomed_at else first_name_form(request.user),
     }
     return render(request, "chats/_list.html" if wants_partial(request) else "chats/index.html", context)
 
