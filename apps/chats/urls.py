@@ -79,6 +79,7 @@ character_urls = [
 persona_urls = [
     path("personas/", personas.index, name="index"),
     path("personas/new/", personas.new, name="new"),
+    path("personas/introduce/", personas.introduce, name="introduce"),
     path(PERSONA, personas.edit, name="edit"),
     path(f"{PERSONA}delete/", personas.delete, name="delete"),
     path(f"{PERSONA}restore/", personas.restore, name="restore"),

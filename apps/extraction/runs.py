@@ -245,6 +245,13 @@ def latest_run(owner: Owner, chat: Chat) -> ExtractionRun | None:
     return ExtractionRun.objects.for_owner(owner).filter(chat=chat).order_by("-pk").first()
 
 
+def dismiss(run: ExtractionRun) -> ExtractionRun:
+    """Don't show the failure of a run that has ended any more, nor the messages that could not be read until then."""
+    ended = ExtractionRun.objects.for_owner(run.owner_id).filter(pk=run.pk).exclude(state__in=jobs.OPEN_STATES)
+    run.dismissed = bool(ended.update(dismissed=True))
+    return run
+
+
 def seconds_left(run: ExtractionRun) -> float | None:
     """Return how long the steps left would take at the speed of the run's newest ones, or None if that is unknown."""
     times = list(run.steps.order_by("-finished_at").values_list("finished_at", flat=True)[:SPEED_STEPS])

@@ -11,6 +11,7 @@ urlpatterns = [
     path("runs/<uuid:run_id>/cancel/", runs.change, {"action": "cancel"}, name="cancel"),
     path("runs/<uuid:run_id>/pause/", runs.change, {"action": "pause"}, name="pause"),
     path("runs/<uuid:run_id>/skip/", runs.change, {"action": "skip"}, name="skip"),
+    path("runs/<uuid:run_id>/dismiss/", runs.change, {"action": "dismiss"}, name="dismiss"),
     path("runs/<uuid:run_id>/resume/", runs.change, {"action": "resume"}, name="resume"),
     path("chats/<uuid:chat_id>/book/runs/", runs.index, name="book-runs"),
     path("chats/<uuid:chat_id>/book/settings/", settings.chat_settings, name="book-settings"),

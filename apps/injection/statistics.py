@@ -1,4 +1,4 @@
-"""How many tokens the slots of a chat needed and got: statistics for pages, and demands for tuning."""
+"""How many tokens the slots of a chat needed and got, for the tuning of budgets."""
 
 from collections.abc import Iterable
 
@@ -45,11 +45,6 @@ def record(chat: Chat, filled: Iterable[FilledSlot]) -> None:
                 "budgets": [row.budget for row in rows],
             },
         )
-
-
-def statistics_of(chat: Chat) -> dict[str, SlotStatistics]:
-    """Return the statistics of the chat's last prompt by slot name."""
-    return {row.slot: row for row in SlotStatistics.objects.for_owner(chat.owner_id).filter(chat=chat)}
 
 
 def demands_of(chat: Chat) -> dict[str, int]:

@@ -41,7 +41,7 @@ class ConnectionForm(forms.Form):
     model = forms.CharField(
         required=False,
         max_length=200,
-        help_text="Writes your memories.",
+        help_text="Writes replies and memories.",
         widget=forms.TextInput(attrs={"list": "models", "autocapitalize": "off"}),
     )
     embedding_model = forms.CharField(
@@ -113,7 +113,7 @@ class ConnectionForm(forms.Form):
         required=False,
         initial=True,
         label="Use it at once",
-        help_text="For memories and, if an embedding model is entered, for search vectors.",
+        help_text="For replies and memories and, if an embedding model is entered, for search vectors.",
     )
 
     def __init__(self, *args: Any, connection: Connection | None = None, **kwargs: Any) -> None:

@@ -24,7 +24,7 @@ class GenerationRequest:
 
     ``messages`` is the prompt. ``task`` and ``material``, the data that the prompt was rendered from, are for
     backends that work without a language model. ``temperature`` is 0 where replies are parsed: the likeliest one.
-    ``top_p`` and ``stop``, the texts that end a reply, are sent if set.
+    ``top_p``, ``top_k``, ``min_p``, ``repetition_penalty`` and ``stop``, the texts that end a reply, are sent if set.
     ``less_reasoning`` is set if an earlier reply was cut off: thoughts count towards the limit of tokens.
     """
 
@@ -35,7 +35,20 @@ class GenerationRequest:
     temperature: float = 0.0
     less_reasoning: bool = False
     top_p: float | None = None
+    top_k: int | None = None
+    min_p: float | None = None
+    repetition_penalty: float | None = None
     stop: Sequence[str] = ()
+
+    def sampling(self) -> dict[str, float]:
+        """Return the optional fields of sampling that are set, by the names that llama.cpp and Ollama use."""
+        values = {
+            "top_p": self.top_p,
+            "top_k": self.top_k,
+            "min_p": self.min_p,
+            "repeat_penalty": self.repetition_penalty,
+        }
+        return {name: value for name, value in values.items() if value is not None}
 
     def reasoning_effort(self, usual: str) -> str:
         """Return the effort to ask for, given that of the connection, "" for the server's own."""

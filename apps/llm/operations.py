@@ -61,7 +61,7 @@ def update_connection(connection: Connection, *, api_key: str | None = None, **c
     """Change the given fields. None as ``api_key`` keeps the key, "" removes it.
 
     A key is never sent to another server, so a change of the server requires the key again. Removing a model stops the
-    use that requires it. Raise Invalid, Missing.
+    use that requires it. What the last test found is forgotten. Raise Invalid, Missing.
     """
     stored = Connection.objects.for_owner(connection.owner_id).select_for_update().filter(pk=connection.pk).first()
     if stored is None:
@@ -80,6 +80,7 @@ def update_connection(connection: Connection, *, api_key: str | None = None, **c
         raise Invalid.at("/api_key", "The address leads to another server: enter the key for it, or remove the key.")
     stored.for_generation = stored.for_generation and bool(stored.model)
     stored.for_embeddings = stored.for_embeddings and bool(stored.embedding_model)
+    stored.checked_at, stored.check_error = None, ""  # the last test was of other values
     stored.save()
     announce_embedding_change(stored.owner_id)
     announce_generation_change(stored.owner_id)

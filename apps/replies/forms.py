@@ -8,10 +8,12 @@ from django import forms
 from apps.chats.forms.chats import TextField
 from apps.chats.models import Character, Chat
 from apps.replies.models import (
+    MAX_REPETITION_PENALTY,
     MAX_REPLY_TOKENS,
     MAX_STOP_LENGTH,
     MAX_STOPS,
     MAX_TEMPERATURE,
+    MAX_TOP_K,
     Generation,
     GenerationPreset,
 )
@@ -87,6 +89,26 @@ class PresetForm(forms.Form):
         required=False,
         label="Top-p",
         help_text="Chooses from the likeliest words that have this share together, up to 1. Empty: the server’s own.",
+    )
+    top_k = forms.IntegerField(
+        min_value=0,
+        max_value=MAX_TOP_K,
+        required=False,
+        label="Top-k",
+        help_text="Chooses from so many of the likeliest words; 0: no limit. Empty: the server’s own.",
+    )
+    min_p = forms.FloatField(
+        min_value=0,
+        max_value=1,
+        required=False,
+        label="Min-p",
+        help_text="Leaves out words less likely than this share of the likeliest one. Empty: the server’s own.",
+    )
+    repetition_penalty = forms.FloatField(
+        min_value=0,
+        max_value=MAX_REPETITION_PENALTY,
+        required=False,
+        help_text="Above 1, words already used become less likely. Empty: the server’s own.",
     )
     max_tokens = forms.IntegerField(
         min_value=1,

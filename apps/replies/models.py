@@ -12,6 +12,8 @@ from apps.common.jobs import ACTIVE_STATES, Job, JobQuerySet
 from apps.common.scoping import OwnedManager, OwnedModel
 
 MAX_TEMPERATURE = 2.0
+MAX_TOP_K = 1000
+MAX_REPETITION_PENALTY = 2.0
 MAX_REPLY_TOKENS = 1_000_000
 MAX_STOPS = 4  # as many as OpenAI's API takes
 MAX_STOP_LENGTH = 100
@@ -27,6 +29,9 @@ class GenerationPreset(OwnedModel):
     is_default = models.BooleanField(default=False, help_text="Used where no preset is chosen.")
     temperature = models.FloatField(default=0.8)
     top_p = models.FloatField(null=True, blank=True, help_text="Null: the server's own.")
+    top_k = models.PositiveIntegerField(null=True, blank=True, help_text="Null: the server's own.")
+    min_p = models.FloatField(null=True, blank=True, help_text="Null: the server's own.")
+    repetition_penalty = models.FloatField(null=True, blank=True, help_text="Null: the server's own.")
     max_tokens = models.PositiveIntegerField(default=1000)
     stop = ArrayField(models.CharField(max_length=MAX_STOP_LENGTH), default=list, blank=True, size=MAX_STOPS)
     system_prompt = models.TextField(blank=True, default="")
@@ -44,6 +49,17 @@ class GenerationPreset(OwnedModel):
             ),
             models.CheckConstraint(
                 condition=models.Q(top_p=None) | models.Q(top_p__range=(0.0, 1.0)), name="generation_preset_top_p"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(top_k=None) | models.Q(top_k__range=(0, MAX_TOP_K)), name="generation_preset_top_k"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(min_p=None) | models.Q(min_p__range=(0.0, 1.0)), name="generation_preset_min_p"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(repetition_penalty=None)
+                | models.Q(repetition_penalty__range=(0.0, MAX_REPETITION_PENALTY)),
+                name="generation_preset_repetition_penalty",
             ),
             models.CheckConstraint(condition=models.Q(max_tokens__gte=1), name="generation_preset_max_tokens"),
         ]
@@ -90,6 +106,7 @@ class Generation(Job):
     text = models.TextField(blank=True, default="")
     stored_text = models.TextField(blank=True, default="", help_text="Last written to the message.")
     settled = models.BooleanField(default=False, help_text="It has ended, and its message has all of its text.")
+    dismissed = models.BooleanField(default=False, help_text="Its failure is not shown on the chat page any more.")
     usage = OrderedJSONField(default=dict, blank=True)
 
     objects: ClassVar[Any] = OwnedManager.from_queryset(JobQuerySet)()

@@ -84,6 +84,12 @@ def stop_generation(generation: Generation) -> Generation:
     return generation
 
 
+def dismiss_generation(generation: Generation) -> Generation:
+    """Don't show the failure of a generation any more."""
+    update_fields(generation, dismissed=True)
+    return generation
+
+
 def on_chat_deleted(chat: Chat, **kwargs: Any) -> None:
     """Receive ``chat_deleted``: stop the reply that is being written."""
     for generation in Generation.objects.for_owner(chat.owner_id).filter(chat=chat).active():

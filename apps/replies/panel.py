@@ -20,7 +20,8 @@ class Panel:
 
     ``generation`` is the newest one, unless the chat has gone on since. ``speakers`` may be chosen in a group.
     ``presets`` may be chosen if there are several, and ``preset_id`` is that of the last generation. ``modes`` are what
-    may be requested. ``outdated``: the user's turn has changed since the reply to it.
+    may be requested. ``outdated``: the user's turn has changed since the reply to it. ``turn`` is the user's turn that
+    can be answered again in ``again`` mode once it is edited: the last message, or the one before the last reply.
     """
 
     chat: Chat
@@ -31,6 +32,11 @@ class Panel:
     outdated: bool = False
     presets: list[GenerationPreset] = field(default_factory=list)
     preset_id: UUID | None = None
+    turn: Message | None = None
+
+    @property
+    def again(self) -> str:
+        return Mode.SWIPE if self.turn and Mode.SWIPE in self.modes else Mode.REPLY
 
     @property
     def active(self) -> Generation | None:
@@ -45,7 +51,9 @@ class Panel:
 
     @property
     def failed(self) -> Generation | None:
-        return self.generation if self.generation and self.generation.state == State.FAILED else None
+        """Return the generation if it has failed and the user hasn't closed the message that says so."""
+        shown = self.generation and self.generation.state == State.FAILED and not self.generation.dismissed
+        return self.generation if shown else None
 
     @property
     def written_for_user(self) -> str:
@@ -87,6 +95,7 @@ def panel_of(chat: Chat) -> Panel:
         _is_outdated(last_two),
         presets if len(presets) > 1 else [],
         preset_id,
+        next((message for message in last_two if message.is_user), None) if modes else None,
     )
 
 

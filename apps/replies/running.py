@@ -111,5 +111,8 @@ def _request(generation: Generation, connection: Connection) -> GenerationReques
         max_tokens=reply_tokens,
         temperature=preset.temperature,
         top_p=preset.top_p,
+        top_k=preset.top_k,
+        min_p=preset.min_p,
+        repetition_penalty=preset.repetition_penalty,
         stop=[resolve(text, prompt.names) for text in preset.stop],
     )

@@ -12,6 +12,7 @@ urlpatterns = [
     path(f"{CHAT}prompt/", prompt.prompt, name="prompt"),
     path(f"{CHAT}note/", notes.edit, name="note"),
     path("generations/<uuid:generation_id>/stop/", panel.stop, name="stop"),
+    path("generations/<uuid:generation_id>/dismiss/", panel.dismiss, name="dismiss"),
     path("settings/presets/", presets.index, name="presets"),
     path("settings/presets/new/", presets.new, name="new-preset"),
     path("settings/presets/<uuid:preset_id>/", presets.edit, name="preset"),

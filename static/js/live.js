@@ -16,10 +16,10 @@ const composer = document.getElementById("composer");
 function start() {
   const sync = new ChatSync({ chatId: room.dataset.chat, user: document.body.dataset.user, headers });
   const turns = new Turns(sync, room.dataset.url);
-  const editors = new Editors(sync, turns);
   const troubles = new Troubles(sync, turns);
   const state = new SyncState(sync);
   const replies = new Replies(room, turns);
+  const editors = new Editors(sync, turns, replies);
   turns.onShown = () => { troubles.place(); };
   sync.addEventListener("changed", ({ detail }) => {
     turns.changed(detail);
@@ -66,7 +66,7 @@ function intercept(sync, turns, editors, replies) {
 
 function actionOf({ target: form, submitter }, sync, turns, editors, replies) {
   if (form === composer) return () => write(sync, turns, replies);
-  if (editors.has(form)) return () => editors.save(form);
+  if (editors.has(form)) return () => editors.save(form, Boolean(submitter && "replyAgain" in submitter.dataset));
   const turn = form.closest(".turn[data-id]");
   if (!turn || !form.dataset.sync) return null;
   const { id, index } = turn.dataset;

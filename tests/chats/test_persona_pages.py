@@ -244,3 +244,25 @@ def test_every_colour_of_a_letter_has_a_style() -> None:
     styles = (ROOT / "static" / "css" / "chats.css").read_text()
     assert all(f".tint-{number} {{" in styles for number in range(TINTS))
     assert f".tint-{TINTS} {{" not in styles
+
+
+def test_a_new_user_is_asked_for_a_name_which_becomes_the_first_persona(site, alice):
+    mira = make_character(alice, first_mes="Hello {{user}}.")
+    start = f"/characters/{mira.pk}/start/"
+    for path in ("/", f"/characters/{mira.pk}/"):
+        assert "Your name in stories" in site.get(path).content.decode()
+    for path in ("/personas/introduce/", start):
+        refused = site.post(path, {"name": " "})
+        assert (refused.status_code, "This field is required" in refused.content.decode()) == (400, True)
+    assert not Chat.objects.for_owner(alice).exists()
+    site.post(start, {"name": "Alys of Salt"})
+    chat = Chat.objects.for_owner(alice).get()
+    assert (chat.persona.name, chat.persona.is_default, chat.messages.get().mes) == (
+        "Alys of Salt",
+        True,
+        "Hello Alys of Salt.",
+    )
+    for path in ("/", f"/characters/{mira.pk}/"):
+        assert "Your name in stories" not in site.get(path).content.decode()
+    site.post("/personas/introduce/", {"name": "Somebody"})  # a form of another tab
+    assert [persona.name for persona in Persona.objects.for_owner(alice)] == ["Alys of Salt"]

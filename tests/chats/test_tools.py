@@ -177,6 +177,7 @@ def test_a_stale_form_writes_only_what_the_person_changed(site: Client, chat: Ch
 
 def test_people_join_take_turns_and_leave(site: Client, chat: Chat) -> None:
     people = f"/chats/{chat.pk}/people/"
+    assert ">Mira</a>" in site.get(people).content.decode()
     site.post(people, {"name": "Mira"})
     site.post(people, {"name": "Tam"})
     assert site.post(people, {"name": "Tam"}).status_code == 400

@@ -141,6 +141,27 @@ def test_the_right_arrow_after_the_last_version_asks_for_another_reply(
     expect(turn(page, 3).locator(".swipes")).to_contain_text("2/2")
 
 
+def test_an_edited_turn_is_saved_and_answered_again(
+    context: BrowserContext,
+    chat: Chat,
+    server: ScriptedServer,  # noqa: F811
+):
+    server.reply_with("Down the stairs.", "To the cellar.")
+    page = open_chat(context, chat)
+    send(page, "Where to?")
+    expect(turn(page, 3).locator(".prose")).to_have_text("Down the stairs.")
+    expect(page.get_by_role("button", name="Another reply")).to_be_visible()
+    turn(page, 0).get_by_label("Edit this message").click()
+    expect(turn(page, 0).get_by_role("button", name="Save", exact=True)).to_be_visible()
+    expect(turn(page, 0).get_by_role("button", name="Save and reply again")).to_be_hidden()
+    turn(page, 2).get_by_label("Edit this message").click()
+    turn(page, 2).locator("textarea").fill("Where is the cellar?")
+    turn(page, 2).get_by_role("button", name="Save and reply again").click()
+    expect(turn(page, 3).locator(".prose")).to_have_text("To the cellar.")
+    expect(turn(page, 3).locator(".swipes")).to_contain_text("2/2")
+    assert server.of_kind("generation")[-1].messages[-1]["content"] == "Where is the cellar?"
+
+
 def test_a_model_that_is_silent_is_waited_for(
     context: BrowserContext,
     chat: Chat,

@@ -100,6 +100,9 @@ def test_a_page_gets_the_call_and_its_reply_comes_back(alice, generate):
         "max_tokens": 50,
         "temperature": 0.0,
         "top_p": None,
+        "top_k": None,
+        "min_p": None,
+        "repetition_penalty": None,
         "stop": ["END"],
     }
     calls.answer_call(alice, call.pk, PAGE, text="<think>Hm.</think>Hello.", prompt_tokens=7, completion_tokens=3)
@@ -427,6 +430,9 @@ def test_a_call_over_the_api(alice, api, generate):
         "max_tokens": 50,
         "temperature": 0.0,
         "top_p": None,
+        "top_k": None,
+        "min_p": None,
+        "repetition_penalty": None,
         "stop": ["END"],
     }
     url = f"/api/v1/browser-calls/{BrowserCall.objects.for_owner(alice).get().pk}/"

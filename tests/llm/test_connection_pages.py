@@ -255,6 +255,22 @@ def test_a_failed_test_is_shown_and_stored(alice, site, server, headers):
     assert "The last test failed , just now. The server refuses the key" in text_of(site.get(URL))
 
 
+def test_a_connection_is_tested_once_it_is_saved(alice, site, server):
+    server.reply_to(lambda request: "Bearer wrong" in request.headers.values(), Reply(raw=b"no", status=401))
+    reply = site.post(f"{URL}add/", form_of(base_url=server.url, api_key="wrong", use_now="on"), follow=True)
+    made = Connection.objects.for_owner(alice).get()
+    test_by_page = f'hx-post="{URL}{made.pk}/test/" hx-trigger="load"'
+    assert test_by_page in reply.content.decode()
+    assert "The server refuses the key" in text_of(site.post(f"{URL}{made.pk}/test/", **HTMX))
+    for shown in (site.get(URL), site.get(reply.redirect_chain[-1][0])):
+        assert "The server refuses the key" in text_of(shown)
+        assert test_by_page not in shown.content.decode()
+    changed = site.post(f"{URL}{made.pk}/", form_of(base_url=server.url, api_key="right"), follow=True)
+    assert test_by_page in changed.content.decode()
+    assert "The server refuses the key" not in text_of(changed)
+    assert "It works." in text_of(site.post(f"{URL}{made.pk}/test/", **HTMX))
+
+
 def test_a_server_s_text_is_escaped(alice, site, server):
     shout = "<img src=x onerror=alert(1)>"
     server.reply_to(lambda request: True, Reply(raw=b'{"error": {"message": "%s"}}' % shout.encode(), status=400))

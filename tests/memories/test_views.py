@@ -321,6 +321,18 @@ def test_a_run_that_failed_says_why(site: Client, chat: Chat) -> None:
     assert "Your chat is safe" in html
 
 
+def test_the_message_about_a_failed_run_is_closed_for_good(site: Client, chat: Chat) -> None:
+    run, _ = runs.start_run(chat.owner_id, chat)
+    dismiss = f"/memories/runs/{run.pk}/dismiss/"
+    site.post(dismiss, **HTMX)  # one that has not ended has nothing to close yet
+    claimed = jobs.claim(ExtractionRun, run.pk)
+    assert claimed is not None
+    jobs.end(claimed, "failed", "The model did not answer.")
+    assert dismiss in site.get(f"/memories/chats/{chat.pk}/progress/", **HTMX).content.decode()
+    assert "Remembering stopped" not in site.post(dismiss, **HTMX).content.decode()
+    assert "Remembering stopped" not in site.get(f"/memories/chats/{chat.pk}/progress/", **HTMX).content.decode()
+
+
 def test_remembering_is_started_and_stopped(
     site: Client, chat: Chat, sent: list[str], django_capture_on_commit_callbacks: Any
 ) -> None:

@@ -38,8 +38,8 @@ def test_a_preset_is_made_changed_and_deleted_on_its_pages(site, alice):
     assert (preset.stop, preset.system_prompt) == (["\n{{user}}:", "END"], "Rhyme.\nAlways.")
     url = f"{PRESETS}{preset.pk}/"
     assert "\\n{{user}}:\nEND" in site.get(url).content.decode()
-    assert site.post(url, FORM | {"name": "Wild", "top_p": "0.9"}).status_code == 302
-    assert "Temperature 0.5, top-p 0.9, up to 300 tokens" in site.get(PRESETS).content.decode()
+    assert site.post(url, FORM | {"name": "Wild", "top_p": "0.9", "top_k": "40", "min_p": "0.05"}).status_code == 302
+    assert "Temperature 0.5, top-p 0.9, top-k 40, min-p 0.05, up to 300 tokens" in site.get(PRESETS).content.decode()
     assert only_preset(alice).name == "Wild"
     assert "used by default" in site.get(f"{url}delete/").content.decode()
     assert site.post(f"{url}delete/").status_code == 302
@@ -53,6 +53,9 @@ def test_a_preset_is_made_changed_and_deleted_on_its_pages(site, alice):
         ("temperature", "nan"),
         ("temperature", "3"),
         ("top_p", "-1"),
+        ("top_k", "1.5"),
+        ("min_p", "nan"),
+        ("repetition_penalty", "3"),
         ("max_tokens", "0"),
         ("max_tokens", "9" * 30),
         ("stop", "a\nb\nc\nd\ne"),

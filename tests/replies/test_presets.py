@@ -9,6 +9,7 @@ from apps.replies.presets import create_preset
 from apps.replies.tasks import run_generation
 from tests.factories import UserFactory
 from tests.injection.conftest import client_of
+from tests.llm.scripted_server import document
 
 URL = "/api/v1/generation-presets/"
 
@@ -56,6 +57,10 @@ def test_a_preset_is_created_read_changed_and_deleted(api):
         ("temperature", None),
         ("top_p", 1.1),
         ("top_p", True),
+        ("top_k", -1),
+        ("top_k", 0.5),
+        ("min_p", 1.1),
+        ("repetition_penalty", 2.1),
         ("max_tokens", 0),
         ("max_tokens", 1.5),
         ("max_tokens", 10**12),
@@ -87,7 +92,10 @@ def test_one_preset_is_the_default(api, alice):
         GenerationPreset.objects.for_owner(alice).filter(pk=third["id"]).update(is_default=True)
 
 
-@pytest.mark.parametrize("values", [{"temperature": 3}, {"top_p": -1}, {"max_tokens": 0}])
+@pytest.mark.parametrize(
+    "values",
+    [{"temperature": 3}, {"top_p": -1}, {"top_k": 1001}, {"min_p": 2}, {"repetition_penalty": 3}, {"max_tokens": 0}],
+)
 def test_the_database_refuses_absurd_values(alice, values):
     with pytest.raises(IntegrityError, match="generation_preset"), transaction.atomic():
         create_preset(alice, name="Absurd", **values)
@@ -116,11 +124,30 @@ def test_a_reply_is_asked_for_as_its_preset_says(api, connect, server, chat):
     assert body["messages"][0]["content"] == "Rhyme."
 
 
+@pytest.mark.parametrize("backend", ["openai", "ollama"])
+def test_fields_of_sampling_are_sent_by_the_names_that_servers_know(api, connect, server, chat, backend):
+    connect(backend=backend, base_url=f"{server.url}/v1" if backend == "openai" else server.url)
+    created(api, top_k=0, min_p=0.05, repetition_penalty=1.1)
+    body = sent_for(api, server, chat).body
+    sent = body if backend == "openai" else body["options"]
+    assert (sent["top_k"], sent["min_p"], sent["repeat_penalty"]) == (0, 0.05, 1.1)
+    assert (sent.get("repetition_penalty"), "top_p" in sent) == (1.1 if backend == "openai" else None, False)
+
+
+def test_a_server_that_refuses_a_field_of_sampling_is_asked_without_it(api, connect, server, chat):
+    connect()
+    created(api, min_p=0.05, top_k=20)
+    refusal = document({"error": {"message": "Unrecognized request arguments: top_k, min_p"}}, 400)
+    server.reply_to(lambda request: "min_p" in (request.body or {}), refusal)
+    body = sent_for(api, server, chat).body
+    assert not {"top_k", "min_p"} & set(body)
+
+
 def test_the_default_preset_applies_where_none_is_chosen(api, connect, server, chat):
     connect()
     body = sent_for(api, server, chat).body
     assert (body["temperature"], body["max_tokens"]) == (0.8, 1000)
-    assert not {"top_p", "stop"} & set(body)
+    assert not {"top_p", "top_k", "min_p", "repeat_penalty", "repetition_penalty", "stop"} & set(body)
     created(api, temperature=0.1, post_history_instructions="Be brief, {{char}}.")
     body = sent_for(api, server, chat, mode="swipe").body
     assert body["temperature"] == 0.1

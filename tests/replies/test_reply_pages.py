@@ -1,16 +1,20 @@
-"""The panel of replies on the chat page, and the page “Prompt”."""
+"""The panel of replies on the chat page, and the page “Next prompt”."""
+
+import re
 
 import pytest
 from django.urls import reverse
 
 from apps.chats.operations import Patch, add_participant, append_messages, patch_messages
 from apps.common.scoping import system_scope
+from apps.injection.models import SlotStatistics
+from apps.injection.settings.stores import settings_of
 from apps.replies.models import Generation
 from apps.replies.operations import UNCHECKED, request_generation
 from apps.replies.presets import create_preset
 from apps.replies.tasks import run_generation
 from tests.conftest import site  # noqa: F401
-from tests.factories import UserFactory, make_character, parsed
+from tests.factories import UserFactory, make_character, make_memory, parsed
 from tests.llm.scripted_server import Reply
 
 HTMX = {"HX-Request": "true"}
@@ -97,6 +101,19 @@ def test_a_failure_shows_its_reason_and_can_be_tried_again(site, url, connect, s
     assert "The reply failed." not in site.get(url, headers=HTMX).content.decode()
 
 
+def test_the_message_about_a_failure_is_closed_for_good(site, url, connect, server):  # noqa: F811
+    connect()
+    server.reply_with(Reply("Wrong key.", status=401), Reply("Wrong key.", status=401))
+    ask(site, url)
+    failed = run_last()
+    page = site.post(reverse("replies:dismiss", args=[failed.pk]), headers=HTMX).content.decode()
+    assert ("The reply failed." in page, 'value="reply"' in page) == (False, True)
+    assert "The reply failed." not in site.get(url, headers=HTMX).content.decode()
+    ask(site, url)
+    run_last()
+    assert "The reply failed." in site.get(url, headers=HTMX).content.decode()
+
+
 def test_a_reply_that_broke_off_is_tried_again_as_another_version(site, url, connect, server, chat):  # noqa: F811
     connect()
     server.reply_with(Reply("It is here, under the old stones.", break_after=4), "It is there.")
@@ -138,6 +155,17 @@ def test_an_edit_of_the_answered_turn_is_told(site, url, connect, chat):  # noqa
     assert "has changed since" in site.get(url, headers=HTMX).content.decode()
 
 
+def test_the_page_knows_which_turn_can_be_answered_again_and_how(site, url, connect, chat):  # noqa: F811
+    turn = chat.messages.get(index=2)
+    assert "data-turn" not in site.get(url, headers=HTMX).content.decode()
+    connect()
+    assert f'data-turn="{turn.pk}" data-again="reply"' in site.get(url, headers=HTMX).content.decode()
+    ask(site, url)
+    assert "data-turn" not in site.get(url, headers=HTMX).content.decode()
+    run_last()
+    assert f'data-turn="{turn.pk}" data-again="swipe"' in site.get(url, headers=HTMX).content.decode()
+
+
 def test_whether_sending_asks_for_a_reply_is_a_choice(site, url, connect):  # noqa: F811
     connect()
     assert "data-at-once" in site.get(url, headers=HTMX).content.decode()
@@ -152,6 +180,28 @@ def test_a_request_and_an_end_are_told_to_clients(connect, chat, monkeypatch):
     request_generation(chat.owner_id, chat.pk, mode="reply")
     run_last()
     assert told == [("reply", "queued"), ("reply", "succeeded")]
+
+
+def test_pages_and_the_call_have_the_same_numbers_of_memory(site, chat, connect):  # noqa: F811
+    connect(context_tokens=1200)
+    for number in range(40):
+        make_memory(chat, f"Fact {number}: the well at milestone {number} has water.", importance=3)
+    settings = reverse("injection:chat-settings", args=[chat.pk])
+    pages = [site.get(reverse("replies:prompt", args=[chat.pk])), site.get(settings)]
+    request_generation(chat.owner_id, chat.pk, mode="reply")
+    run_last()
+    called = SlotStatistics.objects.for_owner(chat.owner_id).get(chat=chat, slot="long_term")
+    assert 0 < called.tokens <= called.budget < settings_of(chat).slots["long_term"].budget
+    for page in pages:
+        total = page.context["prompt"].memory if "connection" in page.context else page.context["prompt"]
+        assert f"{total.total_tokens} tokens of memory in the next prompt" in page.content.decode()
+        assert f"{called.tokens} of {called.budget} tokens" in page.content.decode()
+    totals = [pages[0].context["prompt"].memory.total_tokens, pages[1].context["prompt"].total_tokens]
+    assert totals[0] == totals[1]
+    less = site.post(reverse("injection:preview", args=[chat.pk]), {"long_term_budget": "40"}, headers=HTMX)
+    numbers = less.content.decode().split('id="numbers-long_term"')[1].split("</span>")[0]
+    assert 'hx-swap-oob="true"' in numbers
+    assert int(re.search(r'value="(\d+)"', numbers)[1]) < called.tokens
 
 
 def test_the_page_shows_the_prompt_as_the_model_gets_it(site, chat, connect, server):  # noqa: F811

@@ -5,10 +5,23 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
+from apps.accounts.models import User
 from apps.chats.formats.cards.pictures import BrokenPicture
 from apps.chats.forms.chats import TextField
 from apps.chats.models import Persona
 from apps.chats.pictures import MAX_UPLOAD_BYTES, make_avatar
+from apps.chats.queries import list_personas
+
+
+class NameForm(forms.Form):
+    """What a new user is called in stories."""
+
+    name = forms.CharField(max_length=200, label="Your name in stories")
+
+
+def first_name_form(user: User) -> NameForm | None:
+    """Return the form for the first persona of a user who has none, filled with the name of the account."""
+    return None if list_personas(user).exists() else NameForm(initial={"name": user.name})
 
 
 class PersonaForm(forms.Form):

@@ -41,6 +41,7 @@ from apps.chats.operations.patches import Splice as Splice
 from apps.chats.operations.personas import create_persona as create_persona
 from apps.chats.operations.personas import delete_persona as delete_persona
 from apps.chats.operations.personas import delete_persona_avatar as delete_persona_avatar
+from apps.chats.operations.personas import introduce as introduce
 from apps.chats.operations.personas import purge_old_personas as purge_old_personas
 from apps.chats.operations.personas import restore_persona as restore_persona
 from apps.chats.operations.personas import set_persona_avatar as set_persona_avatar

@@ -29,6 +29,14 @@ def create_persona(owner: Owner, *, name: str, description: str = "", is_default
 
 
 @transaction.atomic
+def introduce(owner: Owner, name: str) -> Persona:
+    """Create the owner's first persona and return it. If there are personas, return the default one, else any."""
+    lock_owner(owner)
+    personas = Persona.objects.for_owner(owner).order_by("-is_default", "pk")
+    return personas.first() or create_persona(owner, name=name, is_default=True)
+
+
+@transaction.atomic
 def update_persona(persona: Persona, **fields: Any) -> Persona:
     """Change name, description and ``is_default``. Messages keep the name that they were written under.
 

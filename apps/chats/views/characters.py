@@ -17,6 +17,7 @@ from apps.accounts.models import User
 from apps.chats import operations
 from apps.chats.forms.characters import CharacterForm, MergeForm
 from apps.chats.forms.chats import SearchForm
+from apps.chats.forms.personas import NameForm, first_name_form
 from apps.chats.models import Character, Lorebook
 from apps.chats.pages.chat_list import chat_entries
 from apps.chats.queries import default_persona, image_of, list_characters, list_chats, lorebook_of
@@ -43,7 +44,13 @@ def index(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def detail(request: HttpRequest, character_id: UUID) -> HttpResponse:
-    character = own_character(request, character_id)
+    return _sheet(request, own_character(request, character_id))
+
+
+def _sheet(
+    request: HttpRequest, character: Character, name_form: NameForm | None = None, *, status: int = 200
+) -> HttpResponse:
+    """Show a character. Whoever has no persona yet is asked for a name where a chat is started."""
     chats = list_chats(request.user, archived=None).filter(character=character)[:MAX_LISTED_CHATS]
     context = {
         "character": character,
@@ -53,9 +60,10 @@ def detail(request: HttpRequest, character_id: UUID) -> HttpResponse:
         # Not in the template, where a language called "items" would hide the method.
         "notes": [(key, note) for key, note in character.creator_notes_multilingual.items() if isinstance(note, str)],
         "entries": chat_entries(request.user, chats),
+        "name_form": name_form or first_name_form(cast(User, request.user)),
         "namesakes": Character.objects.for_owner(request.user).filter(name=character.name).exclude(pk=character.pk),
     }
-    return render(request, "chats/characters/detail.html", context)
+    return render(request, "chats/characters/detail.html", context, status=status)
 
 
 @login_required
@@ -116,10 +124,16 @@ def merge(request: HttpRequest, character_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def start(request: HttpRequest, character_id: UUID) -> HttpResponse:
-    """Start a chat that opens with the character's greeting, as the default persona if there is one."""
+    """Start a chat that opens with the character's greeting, as the default persona if there is one.
+
+    A user without personas is asked for a name, which becomes the first one.
+    """
     character = own_character(request, character_id)
     user = cast(User, request.user)
-    persona = default_persona(user)
+    form = NameForm(request.POST)
+    if "name" in request.POST and not form.is_valid():
+        return _sheet(request, character, form, status=400)
+    persona = operations.introduce(user, form.cleaned_data["name"]) if form.is_valid() else default_persona(user)
     user_name = persona.name if persona else user.get_short_name()[:200]
     chat = operations.start_conversation(user, character, user_name=user_name, persona=persona)
     return redirect("chats:detail", chat_id=chat.pk)

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from apps.accounts.models import User
 from apps.chats import operations
 from apps.chats.forms.chats import ChatForm, ChatListForm, NewChatForm
+from apps.chats.forms.personas import first_name_form
 from apps.chats.models import Character, Chat
 from apps.chats.operations.bin import BIN_PERIOD
 from apps.chats.pages.chat_list import chat_entries
@@ -40,6 +41,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "tag": filters["tag"],
         "in_archive": filters["archived"],
         "overview": overview_of(request.user),
+        "name_form": None if request.user.welcomed_at else first_name_form(request.user),
     }
     return render(request, "chats/_list.html" if wants_partial(request) else "chats/index.html", context)
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.chats import operations
-from apps.chats.forms.personas import PersonaForm
+from apps.chats.forms.personas import NameForm, PersonaForm
 from apps.chats.models import Persona
 from apps.chats.queries import access_persona, list_personas
 from apps.chats.views.access import or_404
@@ -33,6 +33,19 @@ def new(request: HttpRequest) -> HttpResponse:
             _set_avatar(persona, form)
         return redirect("personas:index")
     return render(request, "chats/personas/new.html", {"form": form}, status=400 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def introduce(request: HttpRequest) -> HttpResponse:
+    """Create the first persona of a new user, who is asked for a name alone."""
+    form = NameForm(request.POST)
+    if not form.is_valid():
+        filled = PersonaForm(request.POST)
+        return render(request, "chats/personas/new.html", {"form": filled}, status=400)
+    persona = operations.introduce(request.user, form.cleaned_data["name"])
+    messages.success(request, f"You are {persona.name} in new chats.")
+    return redirect("chats:index")
 
 
 @login_required

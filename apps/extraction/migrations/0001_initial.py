@@ -47,6 +47,7 @@ class Migration(migrations.Migration):
                 ('waits_for', models.CharField(blank=True, choices=[('server', "The model's server did not answer."), ('limit', 'The daily token limit is reached.'), ('connection', 'The connection to the model must be corrected.'), ('agreement', 'The cost must be agreed to.')], default='', help_text='Why it waits or is paused.', max_length=16)),
                 ('waits', models.PositiveSmallIntegerField(default=0, help_text='Waits for the server since the last finished step.')),
                 ('estimate', models.JSONField(default=dict, help_text='Expected model calls, tokens and cost.')),
+                ('dismissed', models.BooleanField(default=False, help_text='Its failure is not shown on the chat page any more.')),
                 ('chat', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='runs', to='chats.chat')),
                 ('first', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chats.message')),
                 ('last', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chats.message')),

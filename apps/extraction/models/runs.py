@@ -42,6 +42,7 @@ class ExtractionRun(Job):
     )
     waits = models.PositiveSmallIntegerField(default=0, help_text="Waits for the server since the last finished step.")
     estimate = models.JSONField(default=dict, help_text="Expected model calls, tokens and cost.")
+    dismissed = models.BooleanField(default=False, help_text="Its failure is not shown on the chat page any more.")
 
     class Meta:
         constraints = [

@@ -14,6 +14,7 @@ from apps.common.scoping import Owner
 from apps.extraction import runs, tasks
 from apps.extraction.estimates import sum_of_estimates
 from apps.llm.backends import backend_for
+from apps.llm.queries import generation_connection
 from apps.memories.models import ChatMemory
 
 CHATS_PER_PAGE = 20
@@ -61,6 +62,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "rows": rows,
         "total": sum_of_estimates(expected for _, expected in rows),
         "backend": backend_for(request.user),
+        "connection": generation_connection(request.user),
     }
     return render(request, "extraction/settings/read_again.html", context, status=400 if form.errors else 200)
 

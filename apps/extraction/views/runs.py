@@ -59,10 +59,16 @@ def extract(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def change(request: HttpRequest, run_id: UUID, action: str) -> HttpResponse:
-    """Pause, resume, cancel or skip a run."""
+    """Pause, resume, cancel or skip a run, or close the message about its failure."""
     run = own_run(request, run_id)
     actions: dict[str, Callable[[ExtractionRun], ExtractionRun]]
-    actions = {"pause": jobs.pause, "resume": tasks.resume_run, "cancel": jobs.cancel, "skip": runs.skip_messages}
+    actions = {
+        "pause": jobs.pause,
+        "resume": tasks.resume_run,
+        "cancel": jobs.cancel,
+        "skip": runs.skip_messages,
+        "dismiss": runs.dismiss,
+    }
     actions[action](run)
     return _after_change(request, run.chat)
 

@@ -1,4 +1,4 @@
-"""Form of the injection settings: general ones, and those of each slot with its statistics."""
+"""Form of the injection settings: general ones, and those of each slot."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from django import forms
 
 from apps.extraction.settings.forms import SettingsForm
 from apps.extraction.settings.inheritance import SettingValue, Source, setting_value
-from apps.injection.models import SlotStatistics
+from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.settings.schema import GENERAL, SETTINGS, SLOT_FIELDS
 from apps.injection.slots.definitions import ALL_SLOTS, Slot
 
@@ -16,11 +16,11 @@ Row = tuple[forms.BoundField, SettingValue]
 
 @dataclass(frozen=True)
 class SlotRows:
-    """A slot with its fields, and the statistics of the chat's last prompt, if any."""
+    """A slot with its fields, and what it has in the chat's next prompt, if that is known."""
 
     slot: Slot
     rows: list[Row]
-    statistics: SlotStatistics | None
+    filled: FilledSlot | None
 
     @property
     def is_open(self) -> bool:
@@ -39,11 +39,11 @@ class InjectionSettingsForm(SettingsForm):
     def general(self) -> list[Row]:
         return self._rows(GENERAL)
 
-    def slots(self, statistics: Mapping[str, SlotStatistics]) -> Iterator[SlotRows]:
+    def slots(self, filled: Mapping[str, FilledSlot]) -> Iterator[SlotRows]:
         """Yield the slots in the order of the prompt."""
         for slot in ALL_SLOTS:
             rows = self._rows(f"{slot.name}_{field}" for field in SLOT_FIELDS)
-            yield SlotRows(slot, rows, statistics.get(slot.name))
+            yield SlotRows(slot, rows, filled.get(slot.name))
 
     def _rows(self, names: Iterable[str]) -> list[Row]:
         return [(self[name], self.values[name]) for name in names]

@@ -14,12 +14,10 @@ from apps.chats.models import Character, Chat
 from apps.chats.views.access import own_chat
 from apps.common.problems import Invalid
 from apps.extraction.settings.inheritance import Source
-from apps.injection.prompts.assembly import Prompt, assemble
+from apps.injection.prompts.previews import preview_memory
 from apps.injection.settings.forms import InjectionSettingsForm, injection_setting_values
 from apps.injection.settings.schema import resolve, validate
 from apps.injection.settings.stores import INJECTION_SETTINGS
-from apps.injection.statistics import statistics_of
-from apps.llm.backends import backend_for
 from apps.memories.views.access import own_row
 
 
@@ -53,7 +51,8 @@ def preview(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     chat = own_chat(request, chat_id)
     sources = _sources(request, chat.character, chat)
     form = InjectionSettingsForm(injection_setting_values(sources), request.POST)
-    return render(request, "injection/settings/_preview.html", _preview_context(chat, sources, form))
+    context = _preview_context(chat, sources, form) | {"replaces": True}
+    return render(request, "injection/settings/_preview.html", context)
 
 
 def _settings_page(
@@ -77,9 +76,8 @@ def _settings_page(
         "chat": chat,
         "tab": "settings",
     }
-    context |= {"character": character, "slots": form.slots(statistics_of(chat) if chat else {})}
-    if chat:
-        context |= _preview_context(chat, sources, form)
+    context |= {"character": character}
+    context |= _preview_context(chat, sources, form) if chat else {"slots": form.slots({})}
     page = "chat" if chat else "character" if character else "user"
     return render(request, f"injection/settings/{page}.html", context, status=400 if form.errors else 200)
 
@@ -100,21 +98,9 @@ def _preview_context(chat: Chat, sources: list[Source], form: InjectionSettingsF
     changes = form.changes() if form.is_bound and form.is_valid() else {}
     try:
         validate({name: value for name, value in changes.items() if value is not None})
-        prompt = _prompt(chat, sources, changes)
+        own = {name: value for name, value in {**sources[-1].document, **changes}.items() if value is not None}
+        prompt = preview_memory(chat, resolve([*(source.document for source in sources[:-1]), own]))
     except Invalid as problem:
-        return {"problem": problem.detail}
-    return {"prompt": prompt, "problem": "Some settings are not valid." if form.errors else ""}
-
-
-def _prompt(chat: Chat, sources: list[Source], changes: dict[str, Any]) -> Prompt:
-    merged = {**sources[-1].document, **changes}
-    own = {name: value for name, value in merged.items() if value is not None}
-    return assemble(
-        chat,
-        text=None,
-        character=None,
-        context_tokens=backend_for(chat.owner_id).context_tokens,
-        with_history=False,
-        settings=resolve([*(source.document for source in sources[:-1]), own]),
-        leave_trace=False,
-    )
+        return {"problem": problem.detail, "slots": form.slots({})}
+    shown = form.slots({filled.slot.name: filled for filled in prompt.slots})
+    return {"prompt": prompt, "problem": "Some settings are not valid." if form.errors else "", "slots": shown}

@@ -63,6 +63,9 @@ class BrowserCallSerializer(serializers.Serializer[BrowserCall]):
     max_tokens = serializers.IntegerField(source="request.max_tokens")
     temperature = serializers.FloatField(source="request.temperature")
     top_p = serializers.FloatField(source="request.top_p", allow_null=True)
+    top_k = serializers.IntegerField(source="request.top_k", allow_null=True)
+    min_p = serializers.FloatField(source="request.min_p", allow_null=True)
+    repetition_penalty = serializers.FloatField(source="request.repetition_penalty", allow_null=True)
     stop = serializers.ListField(
         source="request.stop", child=serializers.CharField(), help_text="Texts that end the reply."
     )

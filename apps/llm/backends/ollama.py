@@ -48,9 +48,8 @@ class Ollama:
             "num_ctx": self._context_tokens,
             "num_predict": request.max_tokens,
             "temperature": request.temperature,
+            **request.sampling(),
         }
-        if request.top_p is not None:
-            options["top_p"] = request.top_p
         if request.stop:
             options["stop"] = list(request.stop)
         body: dict[str, Any] = {"model": model, "messages": messages, "stream": stream, "options": options}

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 ENDPOINT_PATH = re.compile(r"/(chat/completions|chat|completions|responses|embeddings|models)$")
 VERSION_PATH = re.compile(r"/v\d+[a-z]*\d*(/|$)")
 # Some servers refuse these: OpenAI's newer models the first, its reasoning models ``temperature``.
-OPTIONAL_FIELDS = ("max_tokens", "stream_options", "temperature", "top_p", "stop", "reasoning_effort")
+OPTIONAL_FIELDS = (
+    *("max_tokens", "stream_options", "temperature", "stop", "reasoning_effort"),
+    *("top_p", "top_k", "min_p", "repeat_penalty", "repetition_penalty"),
+)
 T = TypeVar("T")
 
 
@@ -69,8 +72,9 @@ class OpenAICompatible:
         """Return the fields of the body besides model, messages and stream."""
         limit = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
         options: dict[str, Any] = {limit: request.max_tokens, "temperature": request.temperature}
-        if request.top_p is not None:
-            options["top_p"] = request.top_p
+        options |= request.sampling()
+        if request.repetition_penalty is not None:
+            options["repetition_penalty"] = request.repetition_penalty  # its name in vLLM and OpenRouter
         if request.stop:
             options["stop"] = list(request.stop)
         if stream:

@@ -84,6 +84,9 @@ def _document(model: str, request: GenerationRequest) -> dict[str, Any]:
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
         "top_p": request.top_p,
+        "top_k": request.top_k,
+        "min_p": request.min_p,
+        "repetition_penalty": request.repetition_penalty,
         "stop": _storable(request.stop),
     }
 

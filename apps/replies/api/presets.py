@@ -12,7 +12,15 @@ from apps.common.serializer_fields import (
     StrictSerializer,
     TextField,
 )
-from apps.replies.models import MAX_REPLY_TOKENS, MAX_STOP_LENGTH, MAX_STOPS, MAX_TEMPERATURE, GenerationPreset
+from apps.replies.models import (
+    MAX_REPETITION_PENALTY,
+    MAX_REPLY_TOKENS,
+    MAX_STOP_LENGTH,
+    MAX_STOPS,
+    MAX_TEMPERATURE,
+    MAX_TOP_K,
+    GenerationPreset,
+)
 from apps.replies.presets import create_preset, list_presets, update_preset
 
 
@@ -32,6 +40,21 @@ class GenerationPresetSerializer(StrictSerializer, serializers.ModelSerializer[G
     is_default = StrictBooleanField(required=False, help_text="Used where none is chosen. At most one preset is.")
     temperature = NumberField(min_value=0, max_value=MAX_TEMPERATURE, required=False)
     top_p = NumberField(min_value=0, max_value=1, allow_null=True, required=False, help_text="Null: the server's own.")
+    top_k = StrictIntegerField(
+        min_value=0,
+        max_value=MAX_TOP_K,
+        allow_null=True,
+        required=False,
+        help_text="0: no limit; null: the server's own.",
+    )
+    min_p = NumberField(min_value=0, max_value=1, allow_null=True, required=False, help_text="Null: the server's own.")
+    repetition_penalty = NumberField(
+        min_value=0,
+        max_value=MAX_REPETITION_PENALTY,
+        allow_null=True,
+        required=False,
+        help_text="1: none; null: the server's own.",
+    )
     max_tokens = StrictIntegerField(
         min_value=1, max_value=MAX_REPLY_TOKENS, required=False, help_text="At most half of the context is used."
     )
@@ -47,8 +70,8 @@ class GenerationPresetSerializer(StrictSerializer, serializers.ModelSerializer[G
     class Meta:
         model = GenerationPreset
         fields = (
-            *("id", "name", "is_default", "temperature", "top_p", "max_tokens", "stop", "system_prompt"),
-            *("post_history_instructions", "created_at", "updated_at"),
+            *("id", "name", "is_default", "temperature", "top_p", "top_k", "min_p", "repetition_penalty"),
+            *("max_tokens", "stop", "system_prompt", "post_history_instructions", "created_at", "updated_at"),
         )
 
 

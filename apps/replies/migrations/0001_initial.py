@@ -27,6 +27,9 @@ class Migration(migrations.Migration):
                 ('is_default', models.BooleanField(default=False, help_text='Used where no preset is chosen.')),
                 ('temperature', models.FloatField(default=0.8)),
                 ('top_p', models.FloatField(blank=True, help_text="Null: the server's own.", null=True)),
+                ('top_k', models.PositiveIntegerField(blank=True, help_text="Null: the server's own.", null=True)),
+                ('min_p', models.FloatField(blank=True, help_text="Null: the server's own.", null=True)),
+                ('repetition_penalty', models.FloatField(blank=True, help_text="Null: the server's own.", null=True)),
                 ('max_tokens', models.PositiveIntegerField(default=1000)),
                 ('stop', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=100), blank=True, default=list, size=4)),
                 ('system_prompt', models.TextField(blank=True, default='')),
@@ -57,6 +60,7 @@ class Migration(migrations.Migration):
                 ('prefix', models.TextField(blank=True, default='', help_text="The message's text before it is continued.")),
                 ('text', models.TextField(blank=True, default='')),
                 ('stored_text', models.TextField(blank=True, default='', help_text='Last written to the message.')),
+                ('dismissed', models.BooleanField(default=False, help_text='Its failure is not shown on the chat page any more.')),
                 ('settled', models.BooleanField(default=False, help_text='It has ended, and its message has all of its text.')),
                 ('usage', apps.common.fields.OrderedJSONField(blank=True, default=dict)),
                 ('character', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chats.character')),
@@ -82,6 +86,18 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='generationpreset',
             constraint=models.CheckConstraint(condition=models.Q(('top_p', None), ('top_p__range', (0.0, 1.0)), _connector='OR'), name='generation_preset_top_p'),
+        ),
+        migrations.AddConstraint(
+            model_name='generationpreset',
+            constraint=models.CheckConstraint(condition=models.Q(('top_k', None), ('top_k__range', (0, 1000)), _connector='OR'), name='generation_preset_top_k'),
+        ),
+        migrations.AddConstraint(
+            model_name='generationpreset',
+            constraint=models.CheckConstraint(condition=models.Q(('min_p', None), ('min_p__range', (0.0, 1.0)), _connector='OR'), name='generation_preset_min_p'),
+        ),
+        migrations.AddConstraint(
+            model_name='generationpreset',
+            constraint=models.CheckConstraint(condition=models.Q(('repetition_penalty', None), ('repetition_penalty__range', (0.0, 2.0)), _connector='OR'), name='generation_preset_repetition_penalty'),
         ),
         migrations.AddConstraint(
             model_name='generationpreset',

@@ -10,6 +10,7 @@ from apps.common.problems import Invalid
 from apps.injection.prompts.assembly import Prompt, assemble
 from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.prompts.history import history_within, insert_slots
+from apps.injection.settings.schema import Settings
 from apps.injection.turns import find_turn, spoken_turns_newest_first
 from apps.injection.witnessing import require_member
 from apps.llm.queries import generation_connection
@@ -61,13 +62,15 @@ def assemble_whole(
     preset: GenerationPreset | None = None,
     context_tokens: int,
     reply_tokens: int = 0,
+    settings: Settings | None = None,
     leave_trace: bool = True,
     without_last: bool = False,
     instruction: str = "",
 ) -> WholePrompt:
     """Return the prompt for the turn with ``text``, or for the last one, within the context less ``reply_tokens``.
 
-    ``character`` speaks. Without a ``preset`` the default one applies. ``instruction`` comes last. ``without_last``
+    ``character`` speaks. Without a ``preset`` the default one applies, without ``settings`` the
+    injection settings of the chat. ``instruction`` comes last. ``without_last``
     leaves out the last message, for another reply in its place. Raise Invalid for a context that the card or the turn
     doesn't fit, or a character who isn't in the group.
     """
@@ -102,6 +105,7 @@ def assemble_whole(
         context_tokens=available - used,
         with_history=False,
         texts=[preset.system_prompt, preset.post_history_instructions, card.post_history_instructions],
+        settings=settings,
         leave_trace=leave_trace,
     )
     values = {**memory.macros, **names}

@@ -1,4 +1,4 @@
-"""The panel above the composer: ask for replies, follow and stop them."""
+"""The panel above the composer: ask for replies, follow and stop them, close messages about failed ones."""
 
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from apps.chats.models import Chat
 from apps.chats.views.access import or_404, own_chat, wants_partial
 from apps.common.problems import Problem
 from apps.replies.forms import ReplyForm
-from apps.replies.operations import request_generation, stop_generation
+from apps.replies.operations import dismiss_generation, request_generation, stop_generation
 from apps.replies.panel import panel_of
 from apps.replies.queries import access_generation
 
@@ -40,6 +40,16 @@ def panel(request: HttpRequest, chat_id: UUID) -> HttpResponse:
 def stop(request: HttpRequest, generation_id: UUID) -> HttpResponse:
     """Stop a reply. Its text is kept."""
     generation = stop_generation(or_404(access_generation, request.user, generation_id))
+    if not wants_partial(request):
+        return redirect("chats:detail", chat_id=generation.chat_id)
+    return _panel(request, own_chat(request, generation.chat_id))
+
+
+@login_required
+@require_POST
+def dismiss(request: HttpRequest, generation_id: UUID) -> HttpResponse:
+    """Close the message about a reply that failed."""
+    generation = dismiss_generation(or_404(access_generation, request.user, generation_id))
     if not wants_partial(request):
         return redirect("chats:detail", chat_id=generation.chat_id)
     return _panel(request, own_chat(request, generation.chat_id))

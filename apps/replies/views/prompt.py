@@ -11,8 +11,7 @@ from apps.chats.views.access import own_chat
 from apps.common.problems import Invalid
 from apps.llm.backends import backend_for
 from apps.llm.queries import generation_connection
-from apps.replies.presets import preset_or_default, reply_tokens_of
-from apps.replies.prompts.assembly import assemble_whole
+from apps.replies.prompts.previews import preview_prompt
 
 
 @login_required
@@ -23,10 +22,7 @@ def prompt(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     connection = generation_connection(chat.owner_id)
     context: dict[str, Any] = {"chat": chat, "connection": connection, "context_tokens": context_tokens}
     try:
-        reply_tokens = reply_tokens_of(preset_or_default(chat.owner_id, None), context_tokens)
-        context["prompt"] = assemble_whole(
-            chat, context_tokens=context_tokens, reply_tokens=reply_tokens, leave_trace=False
-        )
+        context["prompt"] = preview_prompt(chat)
     except Invalid as problem:
         context["problem"] = problem.detail
     return render(request, "replies/prompt.html", context)

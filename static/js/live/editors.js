@@ -4,12 +4,17 @@ const template = document.getElementById("editor-template");
 export class Editors {
   #sync;
   #turns;
+  #replies;
   #open = new Map(); // form -> {id, before, article}; before: null for a new version
 
-  /** @param {import("../sync-client.js").ChatSync} sync @param {import("./turns.js").Turns} turns */
-  constructor(sync, turns) {
+  /**
+   * @param {import("../sync-client.js").ChatSync} sync @param {import("./turns.js").Turns} turns
+   * @param {import("./replies.js").Replies} replies
+   */
+  constructor(sync, turns, replies) {
     this.#sync = sync;
     this.#turns = turns;
+    this.#replies = replies;
   }
 
   has(form) {
@@ -39,13 +44,16 @@ export class Editors {
     field.id = label.htmlFor = `text-${index}`;
     label.textContent = turn.querySelector(".speaker").textContent + (before === null ? ", another version" : "");
     field.defaultValue = before ?? "";
+    form.querySelector("[data-reply-again]").hidden = before === null || !this.#replies.canAnswerAgain(turn);
     form.querySelector("[data-cancel]").addEventListener("click", () => this.#close(form));
     this.#open.set(form, { id, before, article });
     article.replaceWith(form);
     field.focus({ preventScroll: true });
   }
 
-  save(form) {
+  /** @param {HTMLFormElement} form @param {boolean} replyAgain whether a reply to the new text is asked for */
+  save(form, replyAgain) {
+    const turn = form.closest(".turn");
     const { id, before } = this.#open.get(form);
     const text = form.querySelector("textarea").value;
     if (!text.trim()) return;
@@ -53,7 +61,9 @@ export class Editors {
     // Rejections are handled by the "refused" event.
     if (before === null) return this.#sync.addSwipe(id, { mes: text.trim() }).catch(() => {});
     this.#sync.edit(id, { mes: text }, { base: { mes: before } });
-    this.#sync.flush();
+    const sent = this.#sync.flush();
+    // A text that could not be sent, or that others have changed meanwhile, is not answered.
+    if (replyAgain) sent.then(() => this.#sync.waiting.some((edit) => edit.id === id) || this.#replies.answerAgain(turn));
     // If the text is unchanged, nothing is saved, so no event will render the message again.
     if (!this.#sync.waiting.some((edit) => edit.id === id)) this.#turns.refresh(id);
   }

@@ -35,10 +35,25 @@ export class Replies {
   /** Ask for a reply to a message that was just stored, unless the user wants to ask for it. */
   answer() {
     const panel = this.#panel();
-    if (!panel || !("atOnce" in panel.dataset) || panel.dataset.generation) return;
+    if (panel && "atOnce" in panel.dataset) this.#ask("reply");
+  }
+
+  /** Whether the turn is the user's last one, so that it can be answered again. @param {HTMLElement} turn */
+  canAnswerAgain(turn) {
+    return this.#panel()?.dataset.turn === turn.dataset.id;
+  }
+
+  /** Ask for another reply to the user's last turn, which was edited. @param {HTMLElement} turn */
+  answerAgain(turn) {
+    if (this.canAnswerAgain(turn)) this.#ask(this.#panel().dataset.again);
+  }
+
+  #ask(mode) {
+    const panel = this.#panel();
+    if (panel.dataset.generation) return;
     // Not from the slot, which asks for its state: of the requests that wait in one element only the last is sent.
     const preset = /** @type {HTMLSelectElement | null} */ (panel.querySelector("select[name=preset]"));
-    const values = { mode: "reply", preset: preset ? preset.value : "" };
+    const values = { mode, preset: preset ? preset.value : "" };
     window.htmx.ajax("POST", panel.dataset.url, { source: this.#status, target: this.#slot, swap: "innerHTML", values });
   }
 

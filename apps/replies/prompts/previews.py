@@ -1,0 +1,36 @@
+"""The whole prompt of a chat's next reply, for pages. Nothing is stored."""
+
+from apps.chats.models import Chat
+from apps.injection.prompts.assembly import Prompt
+from apps.injection.settings.schema import Settings
+from apps.llm.backends import backend_for
+from apps.replies.models import Generation
+from apps.replies.presets import preset_or_default, reply_tokens_of
+from apps.replies.prompts.assembly import WholePrompt, assemble_whole
+from apps.replies.speakers import next_speaker
+
+
+def preview_prompt(chat: Chat, settings: Settings | None = None) -> WholePrompt:
+    """Return the prompt of the next reply: by the next speaker, with the preset that the chat page selects.
+
+    ``settings`` replace the injection settings of the chat. Raise Invalid.
+    """
+    latest = (
+        Generation.objects.for_owner(chat.owner_id).filter(chat=chat).select_related("preset").order_by("-pk").first()
+    )
+    preset = preset_or_default(chat.owner_id, latest.preset if latest else None)
+    context_tokens = backend_for(chat.owner_id).context_tokens
+    return assemble_whole(
+        chat,
+        character=next_speaker(chat, None)[1],
+        preset=preset,
+        context_tokens=context_tokens,
+        reply_tokens=reply_tokens_of(preset, context_tokens),
+        settings=settings,
+        leave_trace=False,
+    )
+
+
+def preview_memory(chat: Chat, settings: Settings) -> Prompt:
+    """Return what is remembered in the prompt of the next reply. Raise Invalid."""
+    return preview_prompt(chat, settings).memory
