@@ -96,7 +96,7 @@ def merge_characters(character: Character, into: Character) -> Character:
 def set_character_image(character: Character, content: bytes, media_type: str) -> CharacterImage:
     """Replace the character's picture, and its avatar, which is made of it.
 
-    The picture is kept as it is: an exported card has it. If it can't be decoded, there is no avatar.
+    The picture is kept as it is: an exported card has it. If it can't be decoded, there is no avatar. Raise Missing.
     """
     delete_character_image(character)
     with suppress(BrokenPicture):
@@ -106,8 +106,13 @@ def set_character_image(character: Character, content: bytes, media_type: str) -
     )
 
 
+@transaction.atomic
 def delete_character_image(character: Character) -> None:
-    """Delete the character's picture and its avatar."""
+    """Delete the character's picture and its avatar. Raise Missing if the character was deleted."""
+    # The lock keeps the two together while others are uploaded.
+    locked = Character.objects.for_owner(character.owner_id).select_for_update().filter(pk=character.pk)
+    if not locked.values_list("pk"):
+        raise Missing("There is no such character.")
     CharacterImage.objects.for_owner(character.owner_id).filter(character=character).delete()
     Avatar.objects.for_owner(character.owner_id).filter(character=character).delete()
 
