@@ -57,7 +57,7 @@ class Rival:
     def _run(self, work: Callable[[], object]) -> None:
         try:
             work()
-        except Exception as error:  # noqa: BLE001 - the test looks at it
+        except Exception as error:
             self.error = error
         finally:
             connection.close()
