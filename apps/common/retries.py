@@ -1,16 +1,20 @@
-"""Middleware that repeats requests whose transaction Postgres has rolled back for the sake of another one."""
+"""Middleware that repeats requests that failed because of another one.
+
+Postgres has rolled its transaction back for the sake of the other one, or the other one deleted what it had read.
+"""
 
 import time
 from collections.abc import Callable
 from typing import Any
 
-from django.db import OperationalError
+from django.core.exceptions import ObjectDoesNotExist
+from django.db import DatabaseError, IntegrityError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from rest_framework.permissions import SAFE_METHODS
 
 from apps.common.request_bodies import API_PREFIX, rewindable_body
 
-DEADLOCK_DETECTED, SERIALIZATION_FAILURE = "40P01", "40001"
+DEADLOCK_DETECTED, SERIALIZATION_FAILURE, FOREIGN_KEY_VIOLATION = "40P01", "40001", "23503"
 # Seconds before the repetition. A repetition at once may lock again what the other transaction is about to lock.
 PAUSE = 0.1
 
@@ -22,10 +26,11 @@ class RolledBack(HttpResponse):
 
 
 class RetryMiddleware:
-    """Repeat a request once after a deadlock or a serialization failure.
+    """Repeat a request once after a deadlock or a serialization failure, or if a row that it had read is gone.
 
-    This is safe since a view writes in one transaction, of which nothing is left then. It must precede the middleware
-    of idempotency keys, which opens a transaction around the view.
+    Of a row that is gone, the view then says so, with a 404 for example. To repeat is safe since a view writes in one
+    transaction, of which nothing is left then. It must precede the middleware of idempotency keys, which opens a
+    transaction around the view.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -47,10 +52,24 @@ class RetryMiddleware:
 
     def process_exception(self, request: Any, exception: Exception) -> HttpResponse | None:
         """Return RolledBack for an exception of the view after which the request is repeated."""
-        return RolledBack() if request.can_be_repeated and is_rolled_back(exception) else None
+        return repetition_after(request, exception)
+
+
+def repetition_after(request: Any, exception: Exception) -> RolledBack | None:
+    """Return RolledBack if the request is to be repeated after an exception that left nothing written, else None."""
+    repeats = request.can_be_repeated and (is_rolled_back(exception) or is_row_gone(exception))
+    return RolledBack() if repeats else None
 
 
 def is_rolled_back(exception: Exception) -> bool:
     """Return whether Postgres rolled the transaction back because of others, so that it may succeed if repeated."""
     state = getattr(exception.__cause__, "sqlstate", None)
     return isinstance(exception, OperationalError) and state in (DEADLOCK_DETECTED, SERIALIZATION_FAILURE)
+
+
+def is_row_gone(exception: Exception) -> bool:
+    """Return whether a row that was read before is not there any more: read again, updated, or referred to."""
+    if isinstance(exception, IntegrityError):
+        return getattr(exception.__cause__, "sqlstate", None) == FOREIGN_KEY_VIOLATION
+    # The only error of this class itself is that of ``save(update_fields=...)`` if it updates no row.
+    return isinstance(exception, ObjectDoesNotExist) or type(exception) is DatabaseError

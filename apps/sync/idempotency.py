@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.http import HttpRequest, HttpResponse
 from rest_framework.exceptions import APIException
 from rest_framework.parsers import BaseParser
@@ -19,6 +19,7 @@ from rest_framework.settings import api_settings
 from apps.common.problem_responses import problem_response
 from apps.common.problems import Invalid, Problem, ProblemType
 from apps.common.request_bodies import API_PREFIX, CHUNK_BYTES, is_multipart, rewindable_body
+from apps.common.retries import repetition_after
 from apps.common.scoping import system_scope
 from apps.sync.models import IdempotencyRecord
 
@@ -54,6 +55,11 @@ class IdempotencyMiddleware:
             return self._respond_once(request, owner_id, key)
         except Problem as problem:
             return problem_response(problem)
+        except IntegrityError as error:
+            # Deferred constraints are checked when the transaction ends, outside of the view.
+            if repetition := repetition_after(request, error):
+                return repetition
+            raise
 
     def _respond_once(self, request: HttpRequest, owner_id: UUID, key: str) -> HttpResponse:
         """Return the stored response, or that of the view. Raise Invalid, KeyReused."""

@@ -1,13 +1,16 @@
 """Undo of a write that the request names by its rev, and of the last one."""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db.models import F
 from rest_framework.test import APIClient
 
 from apps.chats.models import ChatChange
+from apps.chats.operations import append_messages
 from tests.contract.conftest import client_of
+from tests.factories import parsed
 
 NOW: dict[str, Any] = {"mes": "now"}
 
@@ -182,6 +185,26 @@ def test_undo_without_a_rev_is_of_the_last_write_if_it_is_the_callers_own(talk: 
     assert talk.undo(client=program, integrity=integrity).json()["undone"] == theirs
     assert talk.undo(integrity=talk.get("")["integrity"]).status_code == 200
     assert talk.texts == ["0", "1", "2", "3", "4"]
+
+
+def test_undo_without_a_rev_takes_back_no_write_of_a_worker(talk: Talk) -> None:
+    edit = talk.patch(index=0, set={"mes": "mine"})
+    append_messages(talk.client.user, UUID(talk.pk), [parsed("A reply.")])
+    reply = talk.undo(integrity=talk.get("")["integrity"])
+    assert is_conflict(reply)
+    assert [conflict["theirs"]["mes"] for conflict in reply.json()["conflicts"]] == ["A reply."]
+    assert talk.texts == ["mine", "1", "2", "3", "4", "A reply."]
+    assert talk.undo(edit).status_code == 200
+
+
+def test_an_undo_repeated_after_the_log_was_trimmed_is_gone(talk: Talk) -> None:
+    edit = talk.patch(index=0, set={"mes": "mine"})
+    talk.client.patch(f"/api/v1/chats/{talk.pk}/", {"title": "Another"})
+    known = talk.get("")["integrity"]
+    assert talk.undo(integrity=known).json()["undone"] == edit
+    ChatChange.objects.for_owner(talk.client.user).filter(rev__lte=edit).delete()
+    assert talk.undo(integrity=known).status_code == 410
+    assert talk.texts[0] == "0"
 
 
 def test_strangers_undo_nothing(talk: Talk, charlie: APIClient) -> None:

@@ -380,6 +380,36 @@ test("what stands before a deleted message doesn't stand before one that its own
   equal(texts(server.messages), ["a", "x", "d"]);
 });
 
+test("what stands before a message that is gone doesn't go elsewhere where its place isn't known", async () => {
+  for (const forgets of [false, true]) {
+    for (const write of ["insert", "move"]) {
+      const server = new MemoryServer("a", "b", "c", "d");
+      const one = await client(server);
+      const two = await client(server, { window: { from: 3, limit: 1 } });
+      const [, b, , d] = one.messages;
+      await one.delete(b.id);
+      if (forgets) server.forget();
+      const met = next(two, "conflict");
+      if (write === "insert") two.insert(b.id, { mes: "x" });
+      else two.move(d.id, { before: b.id });
+      const { gone, discard } = await met.then(({ edit, discard }) => ({ gone: edit.gone, discard }));
+      equal([gone, two.pending, texts(server.messages)], [true, 1, ["a", "c", "d"]], `${write} ${forgets}`);
+      discard();
+      await two.flush();
+      equal([two.pending, texts(server.messages)], [0, ["a", "c", "d"]]);
+    }
+  }
+});
+
+test("what stands before a message that never was is refused", async () => {
+  const server = new MemoryServer("a", "b");
+  const [one, two] = [await client(server), await client(server)];
+  await one.append({ mes: "c" });
+  const refused = next(two, "refused");
+  two.insert("01900000-0000-7000-8000-000000000000", { mes: "x" }).catch(() => {});
+  equal([(await refused).problem.status, texts(server.messages)], [400, ["a", "b", "c"]]);
+});
+
 test("swipes: each text stays its own", async () => {
   const server = new MemoryServer("first");
   const [a, b] = [await client(server), await client(server)];

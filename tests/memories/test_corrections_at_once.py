@@ -9,8 +9,7 @@ from django.db import connections
 from rest_framework.test import APIClient
 
 from apps.accounts.models import User
-from apps.chats.formats.cards.writing import blank_picture
-from apps.chats.models import Avatar, CharacterImage, Lorebook, Message
+from apps.chats.models import Lorebook, Message
 from apps.chats.operations import branch_chat
 from apps.chats.operations.lorebooks import update_lorebook
 from apps.memories.models import LedgerEntry, Memory, VersionedText
@@ -121,20 +120,3 @@ def test_a_pinned_memory_is_not_replaced_in_a_branch_either() -> None:
     branch = branch_chat(owner, chat.pk, 2)
     supersede(branch, pinned.pk, make_memory(branch, "Tom lives in Rome."), keep_pinned=True)
     assert pinned in Memory.objects.for_owner(owner).active_in(branch)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_of_pictures_uploaded_at_once_one_stays() -> None:
-    alice = client_of(User.objects.create_user("alice@example.com", "alice-password"))
-    url = f"/api/v1/characters/{make_character(alice.user).pk}/image/"
-
-    def put(number: int) -> int:
-        client = APIClient(raise_request_exception=False)
-        client.credentials(**alice._credentials)
-        picture = blank_picture(f"Mira {number}")
-        return client.put(url, picture, content_type="image/png").status_code
-
-    statuses = at_once(put)
-    assert set(statuses) <= {200, 201, 204}, statuses
-    assert CharacterImage.objects.for_owner(alice.user).count() == 1
-    assert Avatar.objects.for_owner(alice.user).count() == 1

@@ -96,13 +96,8 @@ def merge_characters(character: Character, into: Character) -> Character:
 def set_character_image(character: Character, content: bytes, media_type: str) -> CharacterImage:
     """Replace the character's picture, and its avatar, which is made of it.
 
-    The picture is kept as it is: an exported card has it. If it can't be decoded, there is no avatar. Raise Missing if
-    the character was deleted.
+    The picture is kept as it is: an exported card has it. If it can't be decoded, there is no avatar. Raise Missing.
     """
-    # Locked, so that two uploads at a time replace each other.
-    rows = Character.objects.for_owner(character.owner_id).filter(pk=character.pk)
-    if rows.select_for_update(no_key=True).first() is None:
-        raise Missing("There is no such character.")
     delete_character_image(character)
     with suppress(BrokenPicture):
         Avatar.objects.create(owner_id=character.owner_id, character=character, content=make_avatar(content))
@@ -111,8 +106,13 @@ def set_character_image(character: Character, content: bytes, media_type: str) -
     )
 
 
+@transaction.atomic
 def delete_character_image(character: Character) -> None:
-    """Delete the character's picture and its avatar."""
+    """Delete the character's picture and its avatar. Raise Missing if the character was deleted."""
+    # The lock keeps the two together while others are uploaded.
+    locked = Character.objects.for_owner(character.owner_id).select_for_update().filter(pk=character.pk)
+    if not locked.values_list("pk"):
+        raise Missing("There is no such character.")
     CharacterImage.objects.for_owner(character.owner_id).filter(character=character).delete()
     Avatar.objects.for_owner(character.owner_id).filter(character=character).delete()
 

@@ -101,11 +101,11 @@ def _fingerprint(guard: Guard) -> str:
 
 
 def _find_repeated_undo(chat: Chat, guard: Guard) -> UndoResult | None:
-    """Return the undo that this request repeats, or None."""
+    """Return the undo that this request repeats, or None. Raise HistoryGone."""
     undo = find_repeated_change(chat, guard, _fingerprint(guard))
     if undo is None or undo.undoes is None:
         return None
-    change = chat.changes.get(rev=undo.undoes)
+    change = _change_at(chat, undo.undoes)
     return UndoResult(chat, change, undo, messages_of_change(chat, undo))
 
 
@@ -116,8 +116,8 @@ def _last_change(chat: Chat, guard: Guard) -> ChatChange:
     change = undoable.exclude(rev__in=undone).order_by("-rev").first()
     if change is None:
         raise NothingToUndo("No earlier write to this chat can be undone.")
-    if change.writer not in ("", guard.writer):
-        detail = "The last change to this chat was made by another program or device."
+    if change.writer != guard.writer:
+        detail = "The last change to this chat was made by another program or device, or by Loci itself."
         touched = {*change.message_ids, *change.deleted_ids}
         raise UndoConflict.for_messages(chat, Guard(_integrity_before(chat, change)), touched, detail)
     return change

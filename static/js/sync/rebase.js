@@ -59,26 +59,33 @@ function advance(now, edit) {
 function outcome(edit, now) {
   if (edit.type === "append") return KEEP;
   if (isOfDocument(edit)) return now.metadata ? merged(edit, valueAt(now.metadata, edit.path)) : KEEP;
-  const change = reanchored(edit, now);
   const message = now.touched.get(edit.id);
-  if (message) return withChange(onMessage(edit, message), change);
-  return now.deleted.has(edit.id) ? onDeleted(edit) : { verdict: "keep", change };
+  if (!message && now.deleted.has(edit.id)) return onDeleted(edit);
+  const change = reanchored(edit, now);
+  // Its place is neither known nor to be guessed.
+  if (change.before === undefined && "before" in change) return lost(edit);
+  return message ? withChange(onMessage(edit, message), change) : { verdict: "keep", change };
 }
+
+/** What the edit belongs to is gone. @returns {Outcome} */
+const lost = ({ state }) => ({ verdict: state === "conflict" ? "keep" : "conflict", change: { theirs: null, gone: true } });
 
 /** @param {Outcome} outcome @param {object} more @returns {Outcome} */
 const withChange = ({ verdict, change }, more) => ({ verdict, change: { ...change, ...more } });
 
-/** Where what an insert or a move stands before is gone, it stands before what came after that and stays. */
+/**
+ * Where what an insert or a move stands before is gone, it stands before what came after that and stays.
+ * @returns {{before?: string | null}} undefined: what came after that isn't known
+ */
 function reanchored(edit, now) {
   if (!edit.before || !now.deleted.has(edit.before) || now.touched.has(edit.before)) return {};
-  return { before: now.survivor(edit.before, new Set([...now.deleted, ...now.leaving])) ?? null };
+  return { before: now.survivor(edit.before, new Set([...now.deleted, ...now.leaving])) };
 }
 
 /** @returns {Outcome} */
 function onDeleted(edit) {
-  if (edit.state === "conflict") return { verdict: "keep", change: { theirs: null, gone: true } };
   const writes = ["field", "extra", "data", "add_swipe"].includes(edit.type);
-  return writes ? { verdict: "conflict", change: { theirs: null, gone: true } } : DONE;
+  return writes || edit.state === "conflict" ? lost(edit) : DONE;
 }
 
 /** @returns {Outcome} */
