@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from django.core.exceptions import ObjectDoesNotExist
 from django.db import DatabaseError, IntegrityError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from rest_framework.permissions import SAFE_METHODS
@@ -68,8 +67,8 @@ def is_rolled_back(exception: Exception) -> bool:
 
 
 def is_row_gone(exception: Exception) -> bool:
-    """Return whether a row that was read before is not there any more: read again, updated, or referred to."""
+    """Return whether a write failed because a row that was read before, and is updated or referred to, is gone."""
     if isinstance(exception, IntegrityError):
         return getattr(exception.__cause__, "sqlstate", None) == FOREIGN_KEY_VIOLATION
     # The only error of this class itself is that of ``save(update_fields=...)`` if it updates no row.
-    return isinstance(exception, ObjectDoesNotExist) or type(exception) is DatabaseError
+    return type(exception) is DatabaseError

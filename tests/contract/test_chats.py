@@ -277,3 +277,19 @@ def test_the_list_is_filtered_by_tag_pin_and_archive(alice: APIClient) -> None:
     assert found("tag=dark") == found("pinned=true") == found("archived=true") == {first["id"]}
     assert found("archived=false") == found("pinned=false") == {second["id"]}
     assert found("tag=other") == set()
+
+
+def test_the_messages_of_a_branch_stay_those_of_their_speakers_whatever_these_are_called_by_now(
+    alice: APIClient,
+) -> None:
+    base = f"/api/v1/chats/{alice.post('/api/v1/chats/', {'title': 'Group'}).json()['id']}/"
+    first = alice.post(f"{base}participants/", {"name": "Anna"}).json()["id"]
+    alice.post(f"{base}append/", {"messages": [{"mes": "One", "participant": first}]})
+    alice.patch(f"{base}participants/{first}/", {"name": "Anne"})
+    other = alice.post(f"{base}participants/", {"name": "Anna"}).json()["id"]
+    alice.post(f"{base}append/", {"messages": [{"mes": "Two", "participant": other}, {"mes": "Three", "name": "Bo"}]})
+    branch = alice.post(f"{base}branch/", {"at": 2}).json()["id"]
+    names = {row["id"]: row["name"] for row in alice.get(f"/api/v1/chats/{branch}/participants/").json()["results"]}
+    rows = alice.get(f"/api/v1/chats/{branch}/messages/").json()["results"]
+    speakers = [names.get(row["participant"]) for row in rows]
+    assert speakers == ["Anne", "Anna", None]

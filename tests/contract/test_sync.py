@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import time_machine
 from django.db import connection
+from django.db.models import F
 from rest_framework.test import APIClient
 
 from apps.accounts.models import User
@@ -343,6 +344,17 @@ def test_an_append_onto_a_newer_state_is_recognised_when_it_is_sent_again(
     replies = [append(alice, chat, "One", integrity=chat["integrity"], on_conflict="rebase") for _ in range(2)]
     assert [reply.json()["deduplicated"] for reply in replies] == [0, 1]
     assert texts(alice, chat) == [*STORED, "Meanwhile", "One"]
+
+
+def test_an_append_sent_again_after_the_log_was_trimmed_is_not_stored_twice(
+    alice: APIClient, chat: dict[str, Any]
+) -> None:
+    envelope = {"integrity": chat["integrity"], "on_conflict": "rebase"}
+    assert append(alice, chat, "One", **envelope).status_code == 201
+    ChatChange.objects.for_owner(alice.user).filter(rev__lt=F("chat__rev")).delete()
+    again = append(alice, chat, "One", **envelope)
+    assert (again.status_code, again.json()["type"]) == (409, "/problems/integrity-conflict")
+    assert texts(alice, chat) == [*STORED, "One"]
 
 
 def test_what_two_write_alike_on_the_same_state_is_kept_twice(alice: APIClient, chat: dict[str, Any]) -> None:

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import OuterRef, Subquery
 
 from apps.chats.formats.layout import forget_layout
 from apps.chats.formats.parsed import ParsedMessage
 from apps.chats.images import copy_images, keys_in
 from apps.chats.locking import lock_chat, record_change
-from apps.chats.models import Chat, ChatChange, Participant
+from apps.chats.models import Chat, ChatChange, Message, Participant
 from apps.chats.operations.messages import store_messages
 from apps.chats.operations.rows import parsed_message
 from apps.chats.queries import message_batches
@@ -49,6 +50,7 @@ def branch_chat(owner: Owner, chat_id: UUID, at: int, *, title: str = "", is_che
     image_keys: set[UUID] = set()
     # The iterator stores a batch at each step.
     deque(store_messages(chat, _messages_up_to(parent, at, image_keys)), maxlen=0)
+    _copy_speakers(parent, chat)
     copy_images(image_keys, parent, chat)
     record_change(chat, ChatChange.Kind.BRANCH)
     chat_branched.send(sender=Chat, chat=chat)
@@ -82,3 +84,13 @@ def _copy_participants(parent: Chat, chat: Chat) -> None:
         )
         for participant in parent.participants.all()
     )
+
+
+def _copy_speakers(parent: Chat, chat: Chat) -> None:
+    """Give each message the copy of its original's participant, who may have another name by now."""
+    if not parent.is_group:
+        return
+    original = Message.objects.for_owner(chat.owner_id).filter(chat=parent, index=OuterRef(OuterRef("index")))
+    position = Subquery(original.values("participant__position"))
+    participant = Participant.objects.for_owner(chat.owner_id).filter(chat=chat, position=position)
+    Message.objects.for_owner(chat.owner_id).filter(chat=chat).update(participant=Subquery(participant.values("pk")))

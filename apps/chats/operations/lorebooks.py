@@ -6,7 +6,7 @@ from django.db import transaction
 
 from apps.chats.formats.lorebooks import ParsedLorebook, normalise_book
 from apps.chats.models import Character, Lorebook
-from apps.common.problems import Invalid
+from apps.common.problems import Invalid, Missing
 from apps.common.scoping import Owner, owner_id_of
 
 MAX_NAME = 200  # characters
@@ -16,7 +16,10 @@ MAX_NAME = 200  # characters
 def create_lorebook(
     owner: Owner, *, name: str, character: Character | None = None, document: dict[str, Any] | None = None
 ) -> Lorebook:
-    """Create a lorebook. ``document`` has the format of cards. Raise Invalid if the character already has one."""
+    """Create a lorebook. ``document`` has the format of cards.
+
+    Raise Invalid if the character was deleted or already has one.
+    """
     _check_no_lorebook(character)
     normalised = normalise_book(document or {}, lambda text: None) | {"name": name}
     return Lorebook.objects.create(owner_id=owner_id_of(owner), name=name, character=character, document=normalised)
@@ -36,8 +39,15 @@ def store_book(owner: Owner, parsed: ParsedLorebook, name: str, character: Chara
 
 @transaction.atomic
 def update_lorebook(lorebook: Lorebook, **fields: Any) -> Lorebook:
-    """Change ``name``, ``character`` and fields of the document. Raise Invalid if a new character already has one."""
-    lorebook = Lorebook.objects.for_owner(lorebook.owner_id).select_for_update(of=("self",)).get(pk=lorebook.pk)
+    """Change ``name``, ``character`` and fields of the document.
+
+    Raise Missing, and Invalid if a new character already has one.
+    """
+    rows = Lorebook.objects.for_owner(lorebook.owner_id).select_for_update(of=("self",))
+    locked = rows.filter(pk=lorebook.pk).first()
+    if locked is None:
+        raise Missing("There is no such lorebook.")
+    lorebook = locked
     if "character" in fields and fields["character"] != lorebook.character:
         _check_no_lorebook(fields["character"])
         lorebook.character = fields["character"]
@@ -57,6 +67,8 @@ def _check_no_lorebook(character: Character | None) -> None:
     """Raise Invalid if the character has one: a card holds only one, so an export would lose the second."""
     if character is None:
         return
-    Character.objects.for_owner(character.owner_id).select_for_update().get(pk=character.pk)
+    characters = Character.objects.for_owner(character.owner_id).select_for_update()
+    if not characters.filter(pk=character.pk).values_list("pk"):
+        raise Invalid.at("/character", "There is no such character.")
     if character.lorebooks.exists():
         raise Invalid.at("/character", f"{character.name} already has a lorebook.")

@@ -64,19 +64,25 @@ def append_messages(
 ) -> AppendResult:
     """Add messages at the end.
 
-    Appends commute: without an integrity, or with ``rebase``, they follow whatever was written in the meantime.
-    A retry of a write that was stored stores nothing. Raise IntegrityConflict, Missing.
+    Appends commute: without an integrity, or with ``rebase``, they follow whatever was written in the meantime, unless
+    the log no longer tells whether this one is a retry. A retry of a write that was stored stores nothing. Raise
+    IntegrityConflict, Missing.
     """
     chat = lock_chat(owner, chat_id, guard)
     fingerprint = fingerprint_of(ChatChange.Kind.APPEND, guard, parsed)
     if repeated := find_repeated_change(chat, guard, fingerprint):
         return AppendResult(chat, messages_of_change(chat, repeated), deduplicated=len(parsed))
-    if guard.is_stale(chat) and not guard.rebase:
+    if guard.is_stale(chat) and not (guard.rebase and _tells_retries(chat, guard)):
         raise IntegrityConflict.for_chat(chat, guard)
     messages = [message for batch in store_messages(chat, map(with_date, parsed)) for message in batch]
     chat.last_active = timezone.now()
     record_change(chat, ChatChange.Kind.APPEND, guard=guard, messages=messages, before={}, fingerprint=fingerprint)
     return AppendResult(chat, messages)
+
+
+def _tells_retries(chat: Chat, guard: Guard) -> bool:
+    """Return whether a retry of this write is recognised: by its key, or by the log, if that reaches back so far."""
+    return guard.has_idempotency_key or (guard.integrity is not None and rev_of(chat, guard.integrity) is not None)
 
 
 def store_messages(chat: Chat, parsed: Iterable[ParsedMessage]) -> Iterator[list[Message]]:

@@ -27,6 +27,7 @@ from apps.memories.models import (
 )
 from apps.memories.operations.endings import remove_lost_endings
 from apps.memories.operations.memories import retract_memories
+from apps.memories.operations.ordering import follow_order
 from apps.memories.queries.scenes import finished_scenes
 
 # What a fresh start retired may come back.
@@ -40,6 +41,7 @@ _FROM_MESSAGES = (VersionedText.Kind.SUMMARY, *_CHECKS)
 def invalidate(chat: Chat, changed: list[UUID]) -> None:
     """Retire rows whose source text was deleted or changed. ``changed`` are the ids of messages with a new text.
 
+    Where messages were moved, redo the supersessions that their order had decided.
     Must be called in a transaction that holds the chat's lock.
     """
     MemorySource.objects.for_owner(chat.owner_id).filter(message__in=changed).update(lost=True)
@@ -51,6 +53,7 @@ def invalidate(chat: Chat, changed: list[UUID]) -> None:
     remove_lost_endings(chat, changed)
     _retire_texts(chat, changed)
     _retire_set_aside(chat, changed)
+    follow_order(chat)
 
 
 def _retire_memories(chat: Chat) -> None:

@@ -1,6 +1,7 @@
 """What was said is changed, while the model reads it or afterwards: what came from lost text is taken back, exactly."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -363,3 +364,22 @@ def test_relationships_and_arcs_of_a_branch_are_its_own(owner: User) -> None:
     settle(chat)
     stand = Relationship.objects.for_owner(owner).filter(chat=chat)
     assert list(stand.values_list("descriptor", "state")) == [("wary", "current")]
+
+
+def test_a_message_moved_before_another_one_is_no_longer_what_was_said_last(owner: User) -> None:
+    homes = [f"FACT(2): Mira lives in {city}." for city in ("Oslo", "Rome now", "Bergen now")]
+    chat = tell(owner, homes[0], "I see.", homes[1], "Yes.", homes[2], "Good.", "And you?", "Fine.")
+    settle(chat)
+    oslo, rome, bergen = (home.removeprefix("FACT(2): ") for home in homes)
+    assert texts(chat) == [bergen]
+    before = state_hash(chat)
+    patch(chat, Patch(index=4, move_to=0))
+    assert settle(chat) == []  # nothing is read again
+    assert texts(chat) == [rome]
+    chain = [memory(chat, text) for text in (bergen, oslo, rome)]
+    for earlier, later in pairwise(chain):
+        assert (earlier.superseded_by, earlier.valid_to) == (later, later.valid_from)
+    assert (chain[-1].superseded_by, chain[-1].valid_to) == (None, None)
+    undo(chat)
+    settle(chat)
+    assert state_hash(chat) == before
