@@ -122,9 +122,16 @@ def delete_connection(connection: Connection) -> None:
 
 
 def record_check(connection: Connection, error: str) -> None:
-    """Record the time of a connection test and its error, "" if it passed."""
-    _update(connection, checked_at=timezone.now(), check_error=error)
-    if not error:
+    """Record the time of a connection test and its error, "" if it passed.
+
+    A connection that was changed while it was tested stays untested.
+    """
+    connection.checked_at, connection.check_error = timezone.now(), error
+    tested = Connection.objects.for_owner(connection.owner_id).filter(
+        pk=connection.pk, updated_at=connection.updated_at
+    )
+    is_recorded = tested.update(checked_at=connection.checked_at, check_error=error)
+    if is_recorded and not error:
         announce_generation_change(connection.owner_id)
 
 

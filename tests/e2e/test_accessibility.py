@@ -11,10 +11,15 @@ from playwright.sync_api import Page, ViewportSize
 from pytest_django.live_server_helper import LiveServer
 
 from apps.accounts.models import User
+from apps.chats.operations import add_participant
 from apps.extraction.prompts.tasks import TASKS
+from apps.llm.operations import create_connection, use_for
+from apps.replies.models import Generation
+from apps.replies.presets import create_preset
 from config.env import ROOT
 from tests.conftest import missing
 from tests.contract.test_owner_scope import routes, things_of_alice, url_of
+from tests.factories import make_character, make_chat
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -48,6 +53,8 @@ def test_no_page_has_a_violation(account: str, page: Page, live_server: LiveServ
         page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": live_server.url}])
     page.add_init_script(path=AXE)
     paths = [*pages_of(client, {"task": next(iter(TASKS)), **ids}), "/no-such-page/"]
+    if ids:
+        paths.append(failed_replies(ids["user"]))
     assert [violation for path in paths for violation in violations_on(page, path)] == []
 
 
@@ -63,6 +70,17 @@ def pages_of(client: Client, ids: dict[str, Any]) -> Iterator[str]:
         reply = client.get(path)
         if reply.status_code == 200 and b"</html>" in reply.content:
             yield path
+
+
+def failed_replies(owner: User) -> str:
+    """Return the path of the replies of a group whose last one failed, with a choice of speakers and presets."""
+    chat = make_chat(owner, "Where is the key?")
+    for name in ("Salt", "Tam"):
+        add_participant(owner, chat.pk, name=name, character=make_character(owner, name=name))
+        create_preset(owner, name=name)
+    use_for(create_connection(owner, name="theirs", base_url="http://127.0.0.1:9/v1", model="m"), generation=True)
+    Generation.objects.create(owner_id=owner.pk, chat=chat, state="failed", error="The server refuses the key.")
+    return f"/chats/{chat.pk}/replies/"
 
 
 def violations_on(page: Page, path: str) -> Iterator[str]:

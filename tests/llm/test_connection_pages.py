@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.llm import operations
+from apps.llm.backends.connection_check import check_connection
 from apps.llm.forms import ConnectionForm
 from apps.llm.models import Connection, TokenLimit, Usage
 from apps.llm.operations import default_parallel_calls
@@ -269,6 +270,13 @@ def test_a_connection_is_tested_once_it_is_saved(alice, site, server):
     assert test_by_page in changed.content.decode()
     assert "The server refuses the key" not in text_of(changed)
     assert "It works." in text_of(site.post(f"{URL}{made.pk}/test/", **HTMX))
+
+
+def test_a_connection_that_is_changed_while_it_is_tested_stays_untested(alice, server):
+    tested = connect(alice, base_url=server.url, model=MODELS[0])
+    operations.update_connection(Connection.objects.for_owner(alice).get(), name="Other")
+    assert check_connection(tested).ok
+    assert Connection.objects.for_owner(alice).get().checked_at is None
 
 
 def test_a_server_s_text_is_escaped(alice, site, server):
