@@ -54,6 +54,8 @@ urlpatterns = [
     path("characters/<uuid:character_id>/book/questions/", questions.questions, name="character-questions"),
     path("entities/<uuid:entity_id>/", entities.detail, name="entity"),
     path("entities/<uuid:entity_id>/merge/", entities.merge, name="entity-merge"),
+    path("entities/<uuid:entity_id>/split/", entities.split, name="entity-split"),
+    path("entities/merges/<uuid:merge_id>/undo/", entities.unmerge, name="entity-unmerge"),
     path("digests/<uuid:version_id>/restore/", story.restore_text, name="text-restore"),
 ]
 urlpatterns += [

@@ -38,7 +38,17 @@ from apps.instances.operations.registration import register
 from apps.llm.browser.calls import create_call
 from apps.llm.generation import GenerationRequest
 from apps.llm.operations import create_connection
-from apps.memories.models import Arc, Knowledge, LedgerEntry, Memory, Question, Relationship, Scene, VersionedText
+from apps.memories.models import (
+    Arc,
+    EntityMerge,
+    Knowledge,
+    LedgerEntry,
+    Memory,
+    Question,
+    Relationship,
+    Scene,
+    VersionedText,
+)
 from apps.memories.operations.entities import get_or_create_entity
 from apps.memories.operations.journal import merge_daily
 from apps.proxy.models import ProxiedChat
@@ -155,6 +165,7 @@ def things_of_alice() -> dict[str, Any]:
         "arc_id": Arc.objects.create(**told, text="Find the key.").pk,
         "knowledge_id": knowledge.pk,
         "entity_id": mira.pk,
+        "merge_id": EntityMerge.objects.create(owner_id=alice.pk, into=mira, name="Mirror", document={}).pk,
         "entry_id": LedgerEntry.objects.create(**told, entity=mira, field="mood", value="calm").pk,
         "word_id": word.pk,
         "found_scene_id": Scene.objects.create(**told).pk,

@@ -5,7 +5,13 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.chats.serializers import OwnedCharacterField
-from apps.common.serializer_fields import JSONObjectField, StrictBooleanField, StrictSerializer, TextField
+from apps.common.serializer_fields import (
+    JSONObjectField,
+    StrictBooleanField,
+    StrictSerializer,
+    StrictUUIDField,
+    TextField,
+)
 from apps.memories.api.fields import NonBlankTextField, OwnedRelatedField
 from apps.memories.candidates import LEDGER_FIELDS
 from apps.memories.models import Arc, Entity, Knowledge, Relationship, VersionedText
@@ -114,6 +120,15 @@ class EntityUpdateSerializer(StrictSerializer):
 
 class EntityMergeSerializer(StrictSerializer):
     into = OwnedRelatedField(Entity.objects.for_owner)
+
+
+class EntitySplitSerializer(StrictSerializer):
+    """The name of the new entity, and what it gets of the old one."""
+
+    name = NonBlankTextField(max_length=MAX_NAME)
+    kind = serializers.ChoiceField(Entity.Kind.choices, required=False)
+    aliases = serializers.ListField(child=TextField(max_length=MAX_NAME), max_length=50, required=False)
+    memories = serializers.ListField(child=StrictUUIDField(), min_length=1, max_length=1000)
 
 
 class LedgerEntrySerializer(LayerEntrySerializer):

@@ -49,4 +49,6 @@ urlpatterns = [
         name="api-entity",
     ),
     path("entities/<uuid:entity_id>/merge/", EntityViewSet.as_view({"post": "merge"}), name="api-entity-merge"),
+    path("entities/<uuid:entity_id>/unmerge/", EntityViewSet.as_view({"post": "unmerge"}), name="api-entity-unmerge"),
+    path("entities/<uuid:entity_id>/split/", EntityViewSet.as_view({"post": "split"}), name="api-entity-split"),
 ]

@@ -3,9 +3,10 @@
 from typing import Any
 
 from django import forms
+from django.db.models import QuerySet
 
 from apps.memories.candidates import LEDGER_FIELDS
-from apps.memories.models import Entity, Knowledge, Relationship
+from apps.memories.models import Entity, Knowledge, Memory, Relationship
 
 
 class ArcForm(forms.Form):
@@ -93,6 +94,35 @@ class EntityForm(forms.Form):
         if any(len(name) > 200 for name in names):
             raise forms.ValidationError("A name can have at most 200 characters.")
         return list(dict.fromkeys(names))
+
+
+class MemoriesField(forms.ModelMultipleChoiceField):
+    """Memories, shown by their texts."""
+
+    def label_from_instance(self, obj: Memory) -> str:
+        return obj.text
+
+
+class EntitySplitForm(forms.Form):
+    """The name of a new entity, and what it gets of another one."""
+
+    name = forms.CharField(max_length=200)
+    kind = forms.ChoiceField(choices=Entity.Kind.choices)
+    aliases = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple, label="Also called")
+    memories = MemoriesField(
+        Memory.objects.none(), widget=forms.CheckboxSelectMultiple, label="Memories that are about it"
+    )
+
+    def __init__(self, entity: Entity, memories: QuerySet[Memory], data: Any = None) -> None:
+        super().__init__(data, initial={"kind": entity.kind})
+        self.fields["memories"].queryset = memories  # type: ignore[attr-defined]
+        self.fields["aliases"].choices = [(alias, alias) for alias in entity.aliases]  # type: ignore[attr-defined]
+        if not entity.aliases:
+            del self.fields["aliases"]
+
+    def values(self) -> dict[str, Any]:
+        """Return arguments for ``split_entity``."""
+        return self.cleaned_data | {"memories": [memory.pk for memory in self.cleaned_data["memories"]]}
 
 
 class TextForm(forms.Form):

@@ -608,4 +608,18 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(condition=models.Q(('granularity', 'significant'), _negated=True), fields=('owner', 'granularity', 'period', 'instance'), name='journal_once_a_period'), models.CheckConstraint(condition=models.Q(('granularity__in', ['daily', 'weekly', 'monthly', 'yearly', 'significant'])), name='journal_granularity'), models.CheckConstraint(condition=models.Q(('granularity__in', ['daily', 'significant']), ('instance', ''), _connector='OR'), name='journal_instance'), models.CheckConstraint(condition=models.Q(('starts__lte', models.F('ends'))), name='journal_range'), models.CheckConstraint(condition=models.Q(('version__gte', 1)), name='journal_version')],
             },
         ),
+        migrations.CreateModel(
+            name='EntityMerge',
+            fields=[
+                ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('name', models.CharField(help_text='The name of the entity that was merged.', max_length=200)),
+                ('document', models.JSONField(help_text='The state before the merge, as entity_merges.record_of returns it.')),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('into', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='merges', to='memories.entity')),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'indexes': [models.Index(fields=['owner', 'into', '-id'], name='entity_merge_into')],
+            },
+        ),
     ]

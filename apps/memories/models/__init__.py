@@ -16,5 +16,6 @@ from apps.memories.models.memory import Entity as Entity
 from apps.memories.models.memory import Memory as Memory
 from apps.memories.models.memory import MemorySource as MemorySource
 from apps.memories.models.memory import RetiredReason as RetiredReason
+from apps.memories.models.merges import EntityMerge as EntityMerge
 from apps.memories.models.passages import Passage as Passage
 from apps.memories.models.questions import Question as Question

@@ -1,4 +1,4 @@
-"""Look up, create, edit and merge entities in their registries."""
+"""Look up, create and edit entities in their registries, and move what refers to them."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -59,19 +59,11 @@ def edit_entity(entity: Entity, **changes: Any) -> Entity:
     return entity
 
 
-@transaction.atomic
-def merge_entities(entity: Entity, into: Entity) -> Entity:
+def move_references(entity: Entity, into: Entity) -> Entity:
     """Move everything that refers to ``entity`` to ``into``, add its names as aliases, and delete it.
 
-    Raise Invalid if the two are not different entities of one registry.
+    The two may be of two registries that become one.
     """
-    if entity.pk == into.pk or (entity.character_id, entity.chat_id) != (into.character_id, into.chat_id):
-        raise Invalid.at("/into", "It must be another entity of the same registry.")
-    return move_references(entity, into)
-
-
-def move_references(entity: Entity, into: Entity) -> Entity:
-    """Do the work of ``merge_entities``, also for entities of two registries that become one."""
     links = Memory.entities.through.objects
     already_linked = links.filter(entity_id=into.pk).values("memory_id")
     links.filter(entity_id=entity.pk).exclude(memory_id__in=already_linked).update(entity_id=into.pk)

@@ -3,7 +3,8 @@
 from django.db.models import Count, Q, QuerySet
 
 from apps.chats.models import Character, Chat
-from apps.memories.models import Entity, Memory
+from apps.common.problems import Missing
+from apps.memories.models import Entity, EntityMerge, Memory
 
 
 def entities_in(chat: Chat) -> QuerySet[Entity]:
@@ -30,3 +31,17 @@ def merge_targets(entity: Entity) -> QuerySet[Entity]:
         character=entity.character_id, chat=entity.chat_id
     )
     return rows.exclude(pk=entity.pk).order_by("name")
+
+
+def merges_into(entity: Entity) -> QuerySet[EntityMerge]:
+    """Return the merges into an entity that can be undone, newest first."""
+    rows: QuerySet[EntityMerge] = EntityMerge.objects.for_owner(entity.owner_id).filter(into=entity)
+    return rows.order_by("-pk")
+
+
+def newest_merge(entity: Entity) -> EntityMerge:
+    """Return the newest merge into an entity. Raise Missing if there is none."""
+    merge = merges_into(entity).first()
+    if merge is None:
+        raise Missing("Nothing was merged into it that can be taken out again.")
+    return merge

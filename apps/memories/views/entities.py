@@ -7,14 +7,15 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from apps.common.problems import Invalid
-from apps.memories.forms.layers import EntityForm
+from apps.common.problems import Invalid, Problem
+from apps.memories.forms.layers import EntityForm, EntitySplitForm
 from apps.memories.memory_book import MemoryBook
-from apps.memories.models import Entity, Memory
-from apps.memories.operations.entities import edit_entity, merge_entities
-from apps.memories.queries.entities import merge_targets
+from apps.memories.models import Entity, EntityMerge, Memory
+from apps.memories.operations.entities import edit_entity
+from apps.memories.operations.entity_merges import merge_entities, split_entity, undo_merge
+from apps.memories.queries.entities import merge_targets, merges_into
 from apps.memories.queries.memories import add_witness_names
 from apps.memories.views.access import own_book, own_row
 from apps.memories.views.book import render_tab
@@ -66,6 +67,7 @@ def detail(request: HttpRequest, entity_id: UUID) -> HttpResponse:
         "form": form,
         "memories": add_witness_names(list(named[:MAX_LISTED_MEMORIES])),
         "merge_targets": merge_targets(entity),
+        "merges": merges_into(entity),
         "names_url": book.url("names"),
     }
     return render(request, "memories/entity.html", context, status=400 if form.errors else 200)
@@ -82,7 +84,7 @@ def _changes(entity: Entity, form: EntityForm) -> dict[str, object]:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def merge(request: HttpRequest, entity_id: UUID) -> HttpResponse:
-    """Merge an entity into the one with the id ``into``. A GET asks for confirmation, since a merge can't be undone."""
+    """Merge an entity into the one with the id ``into``. A GET asks for confirmation."""
     entity = own_row(request, Entity, pk=entity_id)
     chosen = (request.POST if request.method == "POST" else request.GET).get("into", "")
     into = next((target for target in merge_targets(entity) if str(target.pk) == chosen), None)
@@ -95,3 +97,36 @@ def merge(request: HttpRequest, entity_id: UUID) -> HttpResponse:
         messages.success(request, f"{name} was merged into {into.name}.")
         return redirect(reverse("memories:entity", args=[into.pk]))
     return render(request, "memories/entity_merge.html", {"entity": entity, "into": into})
+
+
+@login_required
+@require_POST
+def unmerge(request: HttpRequest, merge_id: UUID) -> HttpResponse:
+    """Take an entity out of the one that it was merged into."""
+    merge = own_row(request, EntityMerge, pk=merge_id)
+    try:
+        entity = undo_merge(merge)
+    except Problem as problem:
+        messages.error(request, problem.detail)
+        return redirect("memories:entity", entity_id=merge.into_id)
+    messages.success(request, f"{entity.name} is a name of its own again.")
+    return redirect("memories:entity", entity_id=entity.pk)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def split(request: HttpRequest, entity_id: UUID) -> HttpResponse:
+    """Make another entity of chosen memories and aliases of an entity."""
+    entity = own_row(request, Entity, pk=entity_id)
+    named = Memory.objects.for_owner(request.user).present().filter(entities=entity).order_by("-pk")
+    form = EntitySplitForm(entity, named, request.POST if request.method == "POST" else None)
+    if form.is_bound and form.is_valid():
+        try:
+            new = split_entity(entity, **form.values())
+        except Invalid as problem:
+            form.add_error(None, problem.detail)
+        else:
+            messages.success(request, f"{new.name} is a name of its own now.")
+            return redirect("memories:entity", entity_id=new.pk)
+    context = {"entity": entity, "form": form}
+    return render(request, "memories/entity_split.html", context, status=400 if form.errors else 200)
