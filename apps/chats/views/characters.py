@@ -61,8 +61,7 @@ def _sheet(
         # Not in the template, where a language called "items" would hide the method.
         "notes": [(key, note) for key, note in character.creator_notes_multilingual.items() if isinstance(note, str)],
         "entries": chat_entries(request.user, chats),
-        "name_form": name_form
-        or first_name_form(cast(User, request.user), has_personas=list_personas(request.user).exists()),
+        "name_form": name_form or first_name_form(cast(User, request.user), has_personas=has_personas),
         "namesakes": Character.objects.for_owner(request.user).filter(name=character.name).exclude(pk=character.pk),
     }
     return render(request, "chats/characters/detail.html", context, status=status)
