@@ -55,11 +55,12 @@ class Round:
 
 @dataclass(frozen=True)
 class Overview:
-    """Whether an owner has chats, and has any in the archive; the tags of all, sorted."""
+    """Whether an owner has chats, any in the archive, and personas; the tags of all chats, sorted."""
 
     has_chats: bool
     has_archive: bool
     tags: list[str]
+    has_personas: bool
 
 
 def access_chat(owner: Owner, chat_id: UUID) -> Chat:
@@ -135,10 +136,17 @@ def list_chats(owner: Owner, words: str = "", *, tag: str = "", archived: bool |
 
 
 def overview_of(owner: Owner) -> Overview:
-    """Return what the owner's chats can be filtered by."""
-    rows = list(Chat.objects.for_owner(owner).order_by().values_list("archived", "tags").distinct())
-    tags = {tag for _, tags in rows for tag in tags}
-    return Overview(bool(rows), any(archived for archived, _ in rows), sorted(tags, key=str.casefold))
+    """Return what the owner's chats can be filtered by, and whether the owner has personas."""
+    personas = Persona.objects.for_owner(owner)
+    chats = Chat.objects.for_owner(owner).order_by().annotate(has_personas=Exists(personas))
+    rows = list(chats.values_list("archived", "tags", "has_personas").distinct())
+    tags = {tag for _, tags, _ in rows for tag in tags}
+    return Overview(
+        has_chats=bool(rows),
+        has_archive=any(archived for archived, _, _ in rows),
+        tags=sorted(tags, key=str.casefold),
+        has_personas=rows[0][2] if rows else personas.exists(),
+    )
 
 
 def list_personas(owner: Owner) -> QuerySet[Persona]:

@@ -266,3 +266,11 @@ def test_a_new_user_is_asked_for_a_name_which_becomes_the_first_persona(site, al
         assert "Your name in stories" not in site.get(path).content.decode()
     site.post("/personas/introduce/", {"name": "Somebody"})  # a form of another tab
     assert [persona.name for persona in Persona.objects.for_owner(alice)] == ["Alys of Salt"]
+
+
+def test_the_name_in_the_first_chat_becomes_the_first_persona(site, alice):
+    assert "It becomes your first persona" in site.get("/chats/new/").content.decode()
+    site.post("/chats/new/", {"title": "A", "user_name": ""})
+    assert not Persona.objects.for_owner(alice).exists()
+    site.post("/chats/new/", {"title": "B", "user_name": "Alys"})
+    assert Chat.objects.for_owner(alice).get(title="B").persona == Persona.objects.for_owner(alice).get(name="Alys")

@@ -144,6 +144,9 @@ class NewChatForm(PlayedForm):
 
     def __init__(self, user: User, data: Any = None) -> None:
         super().__init__(user, data, initial={"persona": default_persona(user)})
+        self.asks_first_name = "persona" not in self.fields
+        if self.asks_first_name:
+            self.fields["user_name"].help_text = "Characters call you so. It becomes your first persona."
 
 
 class ChatForm(PlayedForm):

@@ -10,7 +10,6 @@ from apps.chats.formats.cards.pictures import BrokenPicture
 from apps.chats.forms.chats import TextField
 from apps.chats.models import Persona
 from apps.chats.pictures import MAX_UPLOAD_BYTES, make_avatar
-from apps.chats.queries import list_personas
 
 
 class NameForm(forms.Form):
@@ -19,9 +18,9 @@ class NameForm(forms.Form):
     name = forms.CharField(max_length=200, label="Your name in stories")
 
 
-def first_name_form(user: User) -> NameForm | None:
+def first_name_form(user: User, *, has_personas: bool) -> NameForm | None:
     """Return the form for the first persona of a user who has none, filled with the name of the account."""
-    return None if list_personas(user).exists() else NameForm(initial={"name": user.name})
+    return None if has_personas else NameForm(initial={"name": user.name})
 
 
 class PersonaForm(forms.Form):

@@ -20,7 +20,7 @@ from apps.chats.forms.chats import SearchForm
 from apps.chats.forms.personas import NameForm, first_name_form
 from apps.chats.models import Character, Lorebook
 from apps.chats.pages.chat_list import chat_entries
-from apps.chats.queries import default_persona, image_of, list_characters, list_chats, lorebook_of
+from apps.chats.queries import default_persona, image_of, list_characters, list_chats, list_personas, lorebook_of
 from apps.chats.transfer.cards import CardImportResult, import_card
 from apps.chats.views.access import own_character, redirect_page, wants_partial
 from apps.common.problems import Problem
@@ -51,6 +51,7 @@ def _sheet(
     request: HttpRequest, character: Character, name_form: NameForm | None = None, *, status: int = 200
 ) -> HttpResponse:
     """Show a character. Whoever has no persona yet is asked for a name where a chat is started."""
+    has_personas = list_personas(request.user).exists()
     chats = list_chats(request.user, archived=None).filter(character=character)[:MAX_LISTED_CHATS]
     context = {
         "character": character,
@@ -60,7 +61,7 @@ def _sheet(
         # Not in the template, where a language called "items" would hide the method.
         "notes": [(key, note) for key, note in character.creator_notes_multilingual.items() if isinstance(note, str)],
         "entries": chat_entries(request.user, chats),
-        "name_form": name_form or first_name_form(cast(User, request.user)),
+        "name_form": name_form or first_name_form(cast(User, request.user), has_personas=has_personas),
         "namesakes": Character.objects.for_owner(request.user).filter(name=character.name).exclude(pk=character.pk),
     }
     return render(request, "chats/characters/detail.html", context, status=status)

@@ -34,14 +34,15 @@ def index(request: HttpRequest) -> HttpResponse:
         return render(request, "chats/landing.html")
     filters = ChatListForm(request.GET).filters()
     page = Paginator(list_chats(request.user, **filters), PAGE_SIZE).get_page(request.GET.get("page"))
+    overview = overview_of(request.user)
     context = {
         "page": page,
         "entries": chat_entries(request.user, page),
         "query": filters["words"],
         "tag": filters["tag"],
         "in_archive": filters["archived"],
-        "overview": overview_of(request.user),
-        "name_form": None if request.user.welcomed_at else first_name_form(request.user),
+        "overview": overview,
+        "name_form": first_name_form(request.user, has_personas=overview.has_personas),
     }
     return render(request, "chats/_list.html" if wants_partial(request) else "chats/index.html", context)
 
@@ -59,12 +60,17 @@ def end_welcome(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """Create a chat. It starts with the character's greeting, if the character has one."""
+    """Create a chat. It starts with the character's greeting, if the character has one.
+
+    The name of a user without personas becomes the first one.
+    """
     user = cast(User, request.user)
     form = NewChatForm(user, request.POST or None)
     if form.is_valid():
         fields = form.cleaned_data
         name = fields.pop("character")
+        if form.asks_first_name and fields["user_name"]:
+            fields["persona"] = operations.introduce(user, fields["user_name"])
         if name:
             chat = operations.start_conversation(user, operations.find_or_create_character(user, name), **fields)
         else:
