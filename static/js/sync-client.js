@@ -19,7 +19,8 @@
  *   saved     the server has accepted a write: {rev, integrity, edits}
  *   status    {state: "saved" | "waiting" | "saving" | "offline" | "blocked", pending: number of unsent edits}
  *   conflict  the same place was changed by both: {id, field, base, mine, theirs, edit, resolve(value), discard()};
- *             theirs null: the message is gone. Nothing is lost until one of the two is called.
+ *             theirs null: the message is gone, or what an insert or a move stands before. Nothing is lost until one of
+ *             the two is called.
  *   refused   the server can't accept an edit (400, 413, 422): {edit, problem, retry(), discard()}
  *   blocked   401, 403 or 404: {status, problem}; the edits are kept, `resume()` tries again
  */
