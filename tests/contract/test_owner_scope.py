@@ -50,6 +50,7 @@ from apps.memories.models import (
     VersionedText,
 )
 from apps.memories.operations.entities import get_or_create_entity
+from apps.memories.operations.entity_merges import merge_entities
 from apps.memories.operations.journal import merge_daily
 from apps.proxy.models import ProxiedChat
 from apps.replies.models import Generation
@@ -130,6 +131,7 @@ def things_of_alice() -> dict[str, Any]:
     participant = add_participant(alice, chat.pk, name="Mira", character=character)
     token, _ = create_token(alice, name="hers")
     mira, salt = get_or_create_entity(chat, "Mira", "character"), get_or_create_entity(chat, "Salt", "character")
+    merge_entities(get_or_create_entity(chat, "Mirror"), mira)
     told = {"owner_id": alice.pk, "chat": chat, "source": turn}
     knowledge = Knowledge.objects.create(**told, kind="knows", subject=mira, text="Where the key is.")
     word = Relationship.objects.create(**told, subject=mira, target=salt, descriptor="wary")
@@ -165,7 +167,7 @@ def things_of_alice() -> dict[str, Any]:
         "arc_id": Arc.objects.create(**told, text="Find the key.").pk,
         "knowledge_id": knowledge.pk,
         "entity_id": mira.pk,
-        "merge_id": EntityMerge.objects.create(owner_id=alice.pk, into=mira, name="Mirror", document={}).pk,
+        "merge_id": EntityMerge.objects.for_owner(alice).get(into=mira).pk,
         "entry_id": LedgerEntry.objects.create(**told, entity=mira, field="mood", value="calm").pk,
         "word_id": word.pk,
         "found_scene_id": Scene.objects.create(**told).pk,

@@ -43,14 +43,14 @@ class LeftOutSerializer(serializers.Serializer[Any]):
     edges = serializers.IntegerField()
 
 
-class GraphSerializer(serializers.Serializer[Any]):
+class MemoryGraphSerializer(serializers.Serializer[Any]):
     nodes = NodeSerializer(many=True)
     edges = EdgeSerializer(many=True)
     left_out = LeftOutSerializer(help_text="How many there are beyond the limits.")
 
 
 class GraphView(APIView):
-    @extend_schema(parameters=[GraphQuerySerializer], responses=GraphSerializer)
+    @extend_schema(parameters=[GraphQuerySerializer], responses=MemoryGraphSerializer)
     def get(self, request: Request) -> Response:
         """Return the entities that memories name, and how they are connected."""
         query = read_query(GraphQuerySerializer, request)
