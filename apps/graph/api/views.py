@@ -23,14 +23,14 @@ class GraphQuerySerializer(StrictSerializer):
     memory = StrictUUIDField(required=False)
 
 
-class NodeSerializer(serializers.Serializer[Any]):
+class MemoryGraphNodeSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     kind = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]
     weight = serializers.IntegerField(help_text="The number of active memories that name it.")
 
 
-class EdgeSerializer(serializers.Serializer[Any]):
+class MemoryGraphEdgeSerializer(serializers.Serializer[Any]):
     source = serializers.UUIDField()  # type: ignore[assignment]
     target = serializers.UUIDField()
     relation = serializers.CharField(help_text="Descriptors of the relationship, or “named together”.")
@@ -44,8 +44,8 @@ class LeftOutSerializer(serializers.Serializer[Any]):
 
 
 class MemoryGraphSerializer(serializers.Serializer[Any]):
-    nodes = NodeSerializer(many=True)
-    edges = EdgeSerializer(many=True)
+    nodes = MemoryGraphNodeSerializer(many=True)
+    edges = MemoryGraphEdgeSerializer(many=True)
     left_out = LeftOutSerializer(help_text="How many there are beyond the limits.")
 
 
