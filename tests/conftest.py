@@ -240,7 +240,9 @@ def page(page: Page, transactional_db: None) -> Iterator[Page]:
     yield page
     if not page.is_closed():
         page.wait_for_load_state("networkidle")
-        page.close()
+    for each in page.context.pages:
+        each.close()
+    wait_for_idle_database()
 
 
 @pytest.fixture

@@ -495,7 +495,7 @@ def test_a_name_is_changed_and_two_that_are_one_are_merged(site: Client, chat: C
     assert (mira.name, mira.kind, set(mira.aliases)) == ("Mira Quist", "character", {"Mi", "Mira"})
     assert "Mira likes tea." in page(site, url)
     assert site.get(f"{url}merge/", {"into": "nobody"})["Location"] == url
-    assert "This can't be undone." in page(site, f"{url}merge/?into={salt.pk}")
+    assert "You can undo it on the page of Salt" in page(site, f"{url}merge/?into={salt.pk}")
     site.post(f"{url}merge/", {"into": salt.pk})
     assert Entity.objects.for_owner(chat.owner_id).get() == salt
     assert fresh(salt).aliases == ["Mira Quist", "Mi", "Mira"]
