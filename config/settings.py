@@ -3,6 +3,7 @@
 import sys
 from urllib.parse import urlsplit
 
+from celery.schedules import crontab
 from csp.constants import NONE, SELF
 from kombu import Queue
 
@@ -41,6 +42,8 @@ DEMO_PASSWORD = demo_password()
 DEMO_MODEL_URL = env.str("DEMO_MODEL_URL", default="")
 DEMO_MODEL = env.str("DEMO_MODEL", default="")
 REQUEST_MAX_BYTES = env.int("REQUEST_MAX_BYTES", default=64 * 1024 * 1024)
+SNAPSHOT_MAX_BYTES = env.int("SNAPSHOT_MAX_BYTES", default=4 * 1024**3)  # of a snapshot when unpacked
+SNAPSHOTS_DAILY = env.int("SNAPSHOTS_DAILY", default=7)  # daily snapshots kept of an account; 0: none are made
 IMPORT_MAX_BYTES = env.int("IMPORT_MAX_BYTES", default=200 * 1024 * 1024)
 MESSAGE_DATA_MAX_BYTES = env.int("MESSAGE_DATA_MAX_BYTES", default=256 * 1024)
 CHAT_METADATA_MAX_BYTES = env.int("CHAT_METADATA_MAX_BYTES", default=4 * 1024 * 1024)
@@ -86,6 +89,7 @@ INSTALLED_APPS = [
     "apps.exchange",
     "apps.replies",
     "apps.proxy",
+    "apps.snapshots",
     "apps.evaluation",
     "apps.moderation",
     "apps.launcher",
@@ -258,6 +262,7 @@ SPECTACULAR_SETTINGS = {
         "ConsolidatedGranularityEnum": "apps.memories.journal_periods.CONSOLIDATED",
         "WrittenGranularityEnum": "apps.memories.journal_periods.WRITTEN",
         "SharedTierEnum": "apps.instances.operations.targets.TIER_CHOICES",
+        "JobStateEnum": "apps.common.jobs.STATES",
         "MemoryModeEnum": "apps.memories.models.lineage.ChatMemory.Mode",
     },
     "POSTPROCESSING_HOOKS": [
@@ -296,6 +301,7 @@ CELERY_TASK_ROUTES = {
     "apps.extraction.tasks.run_extraction": {"queue": "extraction"},
     "apps.extraction.tasks.run_model_test": {"queue": "extraction"},
     "apps.chats.tasks.run_import_job": {"queue": "indexing"},
+    "apps.snapshots.tasks.run_snapshot_job": {"queue": "indexing"},
     "apps.extraction.tasks.run_reembedding": {"queue": "indexing"},
     "apps.extraction.tasks.index_chat": {"queue": "indexing"},
     "apps.replies.tasks.run_generation": {"queue": "replies"},
@@ -317,6 +323,8 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-jobs": {"task": "apps.extraction.tasks.sweep_jobs", "schedule": 30.0},
     "sweep-chats": {"task": "apps.extraction.tasks.sweep_chats", "schedule": 300.0},
     "sweep-imports": {"task": "apps.chats.tasks.sweep_import_jobs", "schedule": 60.0},
+    "sweep-snapshots": {"task": "apps.snapshots.tasks.sweep_snapshots", "schedule": 60.0},
+    "daily-snapshots": {"task": "apps.snapshots.tasks.make_daily_snapshots", "schedule": crontab(hour=3, minute=30)},
     "sweep-generations": {"task": "apps.replies.tasks.sweep_generations", "schedule": 30.0},
     "sweep-idempotency-records": {"task": "apps.sync.tasks.sweep_idempotency_records", "schedule": 3600.0},
     "trim-chat-logs": {"task": "apps.chats.tasks.trim_change_logs", "schedule": 3600.0},

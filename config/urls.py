@@ -15,6 +15,7 @@ urlpatterns = [
     path("theme/", theme.choose, name="theme"),
     path("accounts/", include("allauth.urls")),
     path("settings/instances/", include("apps.instances.urls")),
+    path("settings/snapshots/", include("apps.snapshots.urls")),
     path("settings/models/", include("apps.llm.urls")),
     path("settings/", include("apps.extraction.settings_urls")),
     path("settings/", include("apps.accounts.urls")),

@@ -53,6 +53,7 @@ TURN_PERIOD = dt.timedelta(hours=1)  # owners without a turn within this time wa
 ACTIVE_STATES = ("queued", "running")
 OPEN_STATES = (*ACTIVE_STATES, "paused")
 TERMINAL_STATES = ("succeeded", "failed", "cancelled")
+STATES = (*OPEN_STATES, *TERMINAL_STATES)
 
 log = structlog.get_logger(__name__)
 

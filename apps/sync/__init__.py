@@ -1,3 +1,1 @@
-"""Incremental sync: append, patch and changes with integrity checks, idempotency keys, snapshots before forced writes,
-server-sent events, and settings documents.
-"""
+"""Incremental sync: append, patch and changes with integrity checks, idempotency keys, server-sent events, settings."""

@@ -5,13 +5,11 @@ class SyncConfig(AppConfig):
     name = "apps.sync"
 
     def ready(self) -> None:
-        from apps.chats.signals import before_forced_write, chat_changed, chat_list_changed
+        from apps.chats.signals import chat_changed, chat_list_changed
         from apps.common.jobs import job_changed
         from apps.extraction.models import ExtractionRun
         from apps.sync.live import notify_chat_changed, notify_chat_list_changed, notify_run_changed
-        from apps.sync.operations import snapshot_before_forced_write
 
         chat_changed.connect(notify_chat_changed)
         chat_list_changed.connect(notify_chat_list_changed)
         job_changed.connect(notify_run_changed, sender=ExtractionRun)
-        before_forced_write.connect(snapshot_before_forced_write)

@@ -1,4 +1,4 @@
-"""Models of idempotency records, settings documents, and snapshots of chats and settings."""
+"""Models of idempotency records and settings documents."""
 
 import uuid
 
@@ -6,7 +6,6 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 
-from apps.chats.models import Chat
 from apps.common.fields import OrderedJSONField
 from apps.common.scoping import OwnedModel
 
@@ -31,19 +30,6 @@ class IdempotencyRecord(OwnedModel):
                 "created_at", name="idempotency_age", condition=models.Q(body__isnull=False)
             )  # dropping old bodies, over all owners
         ]
-
-
-class ChatSnapshot(OwnedModel):
-    """A past state of a chat: its JSONL export, gzipped."""
-
-    chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="snapshots", db_index=False)
-    rev = models.PositiveBigIntegerField(help_text="The rev of the chat that it holds.")
-    reason = models.CharField(max_length=32)
-    content = models.BinaryField()
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-
-    class Meta:
-        indexes = [models.Index(fields=["owner", "chat", "-id"], name="snapshot_owner_chat")]
 
 
 class SettingsDocument(OwnedModel):
@@ -84,15 +70,3 @@ class SettingsChange(OwnedModel):
             models.UniqueConstraint(fields=["owner", "rev"], name="settings_change_rev"),
             models.UniqueConstraint(fields=["owner", "integrity"], name="settings_change_integrity"),
         ]
-
-
-class SettingsSnapshot(OwnedModel):
-    """A past state of a settings document."""
-
-    rev = models.PositiveBigIntegerField(help_text="The rev of the document that it holds.")
-    reason = models.CharField(max_length=32)
-    content = OrderedJSONField(help_text="All settings.")
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-
-    class Meta:
-        indexes = [models.Index(fields=["owner", "-id"], name="settings_snapshot_owner")]

@@ -24,7 +24,8 @@ from apps.common.json_patch import PatchTestFailed
 from apps.common.problems import Conflict, Invalid, ProblemType, TooLarge, pointer_of
 from apps.common.scoping import Owner, owner_id_of, system_scope
 from apps.sync.live import notify_settings_changed
-from apps.sync.models import Setting, SettingsChange, SettingsDocument, SettingsSnapshot
+from apps.sync.models import Setting, SettingsChange, SettingsDocument
+from apps.sync.signals import before_forced_settings_write
 
 MAX_KEY_LENGTH = 255
 
@@ -71,7 +72,8 @@ def read_settings(owner: Owner) -> Settings:
 def patch_settings(owner: Owner, patch: DocumentPatch, guard: Guard) -> Settings:
     """Apply a patch and return the new settings. A patch that changes nothing is not written.
 
-    A write that skips the check of integrity stores a snapshot first, since it may overwrite what it doesn't know.
+    A write that skips the check of integrity sends ``before_forced_settings_write`` first, since it may overwrite what
+    it doesn't know.
     Raise IntegrityRequired, SettingsConflict, TooLarge, PatchTestFailed, and Invalid if an operation doesn't apply.
     """
     guard.require_integrity()
@@ -87,11 +89,16 @@ def patch_settings(owner: Owner, patch: DocumentPatch, guard: Guard) -> Settings
         return before
     _check_sizes(after, changed)
     if guard.force:
-        SettingsSnapshot.objects.create(
-            owner_id=before.owner_id, rev=before.rev, reason="before a forced write", content=before.values
-        )
+        before_forced_settings_write.send(sender=SettingsDocument, owner_id=before.owner_id)
     _store(document, after, changed, forced=guard.force)
     return _load(document)
+
+
+def record_restored_settings(owner: Owner, replaced_rev: int) -> None:
+    """Give settings that were put in the place of those with ``replaced_rev`` a new rev, later than both."""
+    document = _lock(owner)
+    document.rev = max(document.rev, replaced_rev)
+    _record(document, sorted(_load(document).values), forced=False)
 
 
 def trim_log(now: dt.datetime) -> int:
@@ -202,10 +209,7 @@ def _check_sizes(after: dict[str, Any], changed: Iterable[str]) -> None:
 
 def _store(document: SettingsDocument, after: dict[str, Any], changed: list[str], *, forced: bool) -> None:
     """Store the changed keys under a new rev and integrity, log the write and notify clients."""
-    document.rev += 1
-    document.integrity = uuid.uuid4()
-    document.save(update_fields=["rev", "integrity", "updated_at"])
-    owner_id, rev = document.owner_id, document.rev
+    owner_id, rev = document.owner_id, document.rev + 1
     Setting.objects.bulk_create(
         [
             Setting(owner_id=owner_id, key=key, value=after.get(key), rev=rev, deleted=key not in after)
@@ -215,5 +219,14 @@ def _store(document: SettingsDocument, after: dict[str, Any], changed: list[str]
         unique_fields=["owner", "key"],
         update_fields=["value", "rev", "deleted"],
     )
+    _record(document, changed, forced=forced)
+
+
+def _record(document: SettingsDocument, changed: list[str], *, forced: bool) -> None:
+    """Give the document its next rev and a new integrity, log the write and notify clients."""
+    document.rev += 1
+    document.integrity = uuid.uuid4()
+    document.save(update_fields=["rev", "integrity", "updated_at"])
+    owner_id, rev = document.owner_id, document.rev
     SettingsChange.objects.create(owner_id=owner_id, rev=rev, integrity=document.integrity, keys=changed, forced=forced)
     notify_settings_changed(owner_id, rev, document.integrity)

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from django.core.files.storage import default_storage
 from django.db import connection
 from django.utils import timezone
 
@@ -14,7 +15,7 @@ from apps.chats.locking import Guard
 from apps.chats.models import Chat
 from apps.chats.operations import Patch, delete_chat, patch_messages, patch_metadata, purge_old_chats, restore_chat
 from apps.common.document_patches import DocumentPatch
-from apps.sync.models import ChatSnapshot
+from apps.snapshots.models import Snapshot
 from tests.factories import UserFactory, make_chat
 
 FORCE = Guard(force=True)
@@ -30,19 +31,22 @@ def tables_with(text: str) -> set[str]:
         return {table for table, name in quoted if cursor.execute(holds.format(name), [f"%{text}%"]).fetchone()[0]}
 
 
-def test_when_the_bin_is_emptied_no_copy_of_a_text_is_left(db: None) -> None:
+def test_when_the_bin_is_emptied_no_copy_of_a_text_is_left(db: None, django_capture_on_commit_callbacks: Any) -> None:
     alice = UserFactory()
     chat, other = make_chat(alice, "The elderberry key.", "Where?"), make_chat(alice, "Something else.")
     patch_messages(alice, chat.pk, [Patch({"mes": "The elderberry door."}, index=0)], FORCE)
     patch_metadata(alice, chat.pk, DocumentPatch(merge={"note": "elderberry"}), FORCE)
     patch_messages(alice, chat.pk, [Patch(index=0, delete=True)], FORCE)
     assert {"chats_chat", "chats_chatchange"} <= tables_with("elderberry")
-    assert ChatSnapshot.objects.for_owner(alice).count() == 3
+    files = list(Snapshot.objects.for_owner(alice).values_list("file", flat=True))
+    assert len(files) == 3
     delete_chat(Chat.objects.for_owner(alice).get(pk=chat.pk))
     assert "chats_chatchange" in tables_with("elderberry")
-    assert purge_old_chats(timezone.now() + LATER) == 1
+    with django_capture_on_commit_callbacks(execute=True):
+        assert purge_old_chats(timezone.now() + LATER) == 1
     assert tables_with("elderberry") == set()
-    assert not ChatSnapshot.objects.for_owner(alice).exists()  # compressed copies, made before forced writes
+    assert not Snapshot.objects.for_owner(alice).exists()
+    assert not any(default_storage.exists(name) for name in files)  # compressed copies, made before forced writes
     assert "chats_swipe" in tables_with("Something else.")
     assert other.messages.exists()
 

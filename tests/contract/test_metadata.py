@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from apps.sync.models import ChatSnapshot
+from tests.snapshots.making import latest_rows
 
 JSON_PATCH = "application/json-patch+json"
 
@@ -74,7 +74,7 @@ def test_without_integrity_it_is_a_428_and_force_takes_a_snapshot(alice: APIClie
     assert merge(alice, chat, {"a": 1}, integrity=None).status_code == 428
     assert "a" not in stored(alice, chat)
     assert merge(alice, chat, {"a": 1}, integrity=None, force=True).status_code == 200
-    assert ChatSnapshot.objects.for_owner(alice.user).get().rev == chat["rev"]
+    assert [row["rev"] for row in latest_rows(alice.user, "chats.Chat")] == [chat["rev"]]
 
 
 def test_a_stale_write_is_a_409_with_the_changes(alice: APIClient, chat: dict[str, Any]) -> None:

@@ -10,9 +10,11 @@ from django.db import connection
 from rest_framework.test import APIClient
 
 from apps.accounts.models import User
+from apps.snapshots.models import Snapshot
 from apps.sync import settings_documents
-from apps.sync.models import SettingsChange, SettingsSnapshot
+from apps.sync.models import SettingsChange
 from tests.contract.conftest import client_of
+from tests.snapshots.making import latest_rows
 
 URL = "/api/v1/settings/"
 
@@ -109,13 +111,14 @@ def test_a_forced_write_keeps_a_snapshot_and_says_so_in_the_log(alice: APIClient
     before = merge(alice, start, {"volume": 1, "theme": "dark"}).json()
     forced = merge(alice, start, {"volume": 2}, force=True)
     assert (forced.status_code, forced.json()["settings"]) == (200, {"volume": 2, "theme": "dark"})
-    snapshot = SettingsSnapshot.objects.for_owner(alice.user).get()
-    assert (snapshot.rev, snapshot.content) == (before["rev"], {"volume": 1, "theme": "dark"})
+    assert [row["rev"] for row in latest_rows(alice.user, "sync.SettingsDocument")] == [before["rev"]]
+    values = {row["key"]: row["value"] for row in latest_rows(alice.user, "sync.Setting")}
+    assert values == {"volume": 1, "theme": "dark"}
     log = SettingsChange.objects.for_owner(alice.user).order_by("rev")
     assert list(log.values_list("rev", "forced")) == [(0, False), (1, False), (2, True)]
     # Nothing is overwritten, so nothing is kept.
     merge(alice, start, {"volume": 2}, force=True)
-    assert SettingsSnapshot.objects.for_owner(alice.user).count() == 1
+    assert Snapshot.objects.for_owner(alice.user).count() == 1
 
 
 def test_without_a_known_integrity_nothing_is_written(alice: APIClient, start: str) -> None:

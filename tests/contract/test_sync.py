@@ -14,8 +14,8 @@ from apps.accounts.models import User
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.models import ChatChange
 from apps.common.scoping import system_scope
-from apps.sync.models import ChatSnapshot
 from tests.contract.conftest import client_of
+from tests.snapshots.making import latest_rows
 
 
 def parsed_message(mes: str, *, is_user: bool = False) -> ParsedMessage:
@@ -183,8 +183,7 @@ def test_id_and_index_must_agree(alice: APIClient, chat: dict[str, Any]) -> None
 def test_force_writes_over_a_stale_state_after_a_snapshot(alice: APIClient, chat: dict[str, Any]) -> None:
     append(alice, chat, "Meanwhile", integrity=chat["integrity"])
     assert patch(alice, chat, {"index": 0, "set": {"mes": "x"}}, force=True).status_code == 200
-    snapshot = ChatSnapshot.objects.for_owner(alice.user).get()
-    assert str(snapshot.chat_id) == chat["id"]
+    assert [(row["id"], row["rev"]) for row in latest_rows(alice.user, "chats.Chat")] == [(chat["id"], chat["rev"] + 1)]
     changes = alice.get(f"/api/v1/chats/{chat['id']}/changes/", {"since": chat["rev"]}).json()["changes"]
     assert [change["kind"] for change in changes] == ["append", "patch"]
 

@@ -48,6 +48,8 @@ def test_each_kind_of_job_is_run_by_the_queue_to_which_its_messages_go() -> None
         "ImportJob": "indexing",
         "EmbeddingJob": "indexing",
         "IndexJob": "indexing",
+        "Snapshot": "indexing",
+        "Restore": "indexing",
     }
     routes = settings.CELERY_TASK_ROUTES
     assert set(routes) <= set(tasks_of_the_product())

@@ -27,7 +27,7 @@ class ImportJobSerializer(serializers.Serializer[ImportJob]):
 
     id = serializers.UUIDField()
     filename = serializers.CharField()
-    state = serializers.ChoiceField(choices=(*jobs.OPEN_STATES, *jobs.TERMINAL_STATES))
+    state = serializers.ChoiceField(choices=jobs.STATES)
     bytes_done = serializers.IntegerField()
     bytes_total = serializers.IntegerField()
     messages = serializers.IntegerField(help_text="Messages read so far.")

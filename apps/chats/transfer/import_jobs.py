@@ -5,7 +5,6 @@ and the next worker starts from the beginning.
 """
 
 import datetime as dt
-import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO, cast
@@ -13,16 +12,16 @@ from uuid import UUID
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.db import OperationalError, connection, transaction
+from django.db import transaction
 
 from apps.chats.models import Character, ImportJob
 from apps.chats.transfer.imports import AlreadyImported, import_chats
 from apps.chats.transfer.repeats import Match
 from apps.common import jobs
+from apps.common.job_progress import Progress
 from apps.common.problems import Invalid, Missing, Problem, TooLarge
 from apps.common.scoping import Owner, owner_id_of, system_scope
 
-HEARTBEAT_INTERVAL = 1.0  # seconds
 FILE_RETENTION = dt.timedelta(seconds=60)  # after a job's end, while its worker may still read the file
 JOB_RETENTION = dt.timedelta(days=7)  # after a job's end
 STRAY_RETENTION = dt.timedelta(days=1)  # for files without a job, whose job may not be committed yet
@@ -117,9 +116,9 @@ def _import(job: ImportJob) -> None:
                 character=job.character,
                 existing=job.existing,
                 job=job,
-                on_progress=lambda messages: progress.update(file.tell(), messages),
+                on_progress=lambda messages: progress.update(done=min(file.tell(), job.total), messages=messages),
             )
-            progress.stop()  # a heartbeat would wait for the row that ``end`` locks
+            progress.stop()
             fields: dict[str, Any] = {
                 "report": result.report.as_dict(),
                 "messages": result.report.messages,
@@ -127,56 +126,6 @@ def _import(job: ImportJob) -> None:
             }
             if not jobs.end(job, ImportJob.State.SUCCEEDED, **fields):
                 raise jobs.ClaimLost
-
-
-class Progress:
-    """Thread that records heartbeats and progress of an import.
-
-    The thread has its own database connection: writes in the transaction of the import are invisible until it commits.
-    """
-
-    def __init__(self, job: ImportJob) -> None:
-        self._job = job
-        self._bytes = self._messages = 0
-        self._claim_lost = False
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="import-progress", daemon=True)
-
-    def __enter__(self) -> "Progress":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.stop()
-
-    def update(self, bytes_read: int, messages: int) -> None:
-        """Set the progress to record with the next heartbeat. Raise ClaimLost if another worker owns the job."""
-        self._bytes, self._messages = bytes_read, messages
-        if self._claim_lost:
-            raise jobs.ClaimLost
-
-    def stop(self) -> None:
-        """End the thread and wait for it."""
-        self._stopped.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        try:
-            while not self._stopped.wait(HEARTBEAT_INTERVAL):
-                self._heartbeat()
-        finally:
-            connection.close()
-
-    def _heartbeat(self) -> None:
-        try:
-            with transaction.atomic(), connection.cursor() as cursor:
-                # Prevents a deadlock: the holder of the lock may wait for the import, which waits for this thread.
-                cursor.execute("SET LOCAL lock_timeout = '1s'")
-                jobs.heartbeat(self._job, done=min(self._bytes, self._job.total), messages=self._messages)
-        except jobs.ClaimLost:
-            self._claim_lost = True
-        except OperationalError:  # skip this heartbeat; the next one may succeed
-            connection.close()
 
 
 def remove_file_if_ended(job: ImportJob) -> None:

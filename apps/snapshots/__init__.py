@@ -1,0 +1,1 @@
+"""Snapshots: archives of a chat, of the settings or of a whole account, and their restoration."""

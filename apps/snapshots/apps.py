@@ -1,0 +1,23 @@
+from django.apps import AppConfig
+
+
+class SnapshotsConfig(AppConfig):
+    name = "apps.snapshots"
+
+    def ready(self) -> None:
+        from apps.chats.signals import before_forced_write, chat_purged
+        from apps.common.jobs import Kind, kinds
+        from apps.snapshots import tasks
+        from apps.snapshots.models import Restore, Snapshot
+        from apps.snapshots.operations import (
+            delete_automatic_snapshots,
+            snapshot_before_forced_settings_write,
+            snapshot_before_forced_write,
+        )
+        from apps.sync.signals import before_forced_settings_write
+
+        kinds.register(Kind(Snapshot, "indexing", tasks.execute_snapshot, tasks.send_snapshot))
+        kinds.register(Kind(Restore, "indexing", tasks.execute_restore, tasks.send_restore))
+        chat_purged.connect(delete_automatic_snapshots)
+        before_forced_write.connect(snapshot_before_forced_write)
+        before_forced_settings_write.connect(snapshot_before_forced_settings_write)

@@ -1,0 +1,132 @@
+"""Request, receive, restore and delete snapshots, and make those that nobody asked for."""
+
+from typing import Any, BinaryIO, cast
+from uuid import UUID
+
+from django.conf import settings
+from django.core.files import File
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
+
+from apps.accounts.models import User
+from apps.chats.models import Chat
+from apps.common import jobs
+from apps.common.problems import Conflict, Missing, TooLarge
+from apps.common.scoping import Owner, owner_id_of, system_scope
+from apps.memories.models import Memory
+from apps.snapshots.archives import Archive
+from apps.snapshots.models import Restore, Snapshot
+from apps.snapshots.storing import discard, store_archive, store_snapshot
+from apps.snapshots.tables import Scope
+
+MAX_SNAPSHOTS = 50  # of an owner, made by hand or uploaded
+
+
+def access_snapshot(owner: Owner, snapshot_id: UUID) -> Snapshot:
+    """Return the owner's snapshot. Raise Missing."""
+    snapshot = Snapshot.objects.for_owner(owner).filter(pk=snapshot_id).first()
+    if snapshot is None:
+        raise Missing("There is no such snapshot.")
+    return snapshot
+
+
+def scope_of(snapshot: Snapshot) -> Scope:
+    """Return what a snapshot is of."""
+    return Scope(snapshot.kind, snapshot.owner_id, snapshot.chat_id)
+
+
+def create_snapshot(owner: Owner, chat: Chat | None = None, reason: str = Snapshot.Reason.MANUAL) -> Snapshot:
+    """Create the job that makes a snapshot of a chat, or of the account; return the one under way if there is one.
+
+    Raise Conflict if the owner has MAX_SNAPSHOTS.
+    """
+    with transaction.atomic():
+        jobs.lock_owner(owner)
+        kind = Snapshot.Kind.ACCOUNT if chat is None else Snapshot.Kind.CHAT
+        chat_id = chat.pk if chat else None
+        same = Snapshot.objects.for_owner(owner).filter(kind=kind, chat_id=chat_id)
+        if found := same.open().first():
+            return found
+        if reason == Snapshot.Reason.MANUAL:
+            _check_number(owner)
+        title = chat.title if chat else ""
+        return Snapshot.objects.create(
+            owner_id=owner_id_of(owner), kind=kind, chat_id=chat_id, title=title, reason=reason
+        )
+
+
+def receive_snapshot(owner: Owner, upload: UploadedFile) -> Snapshot:
+    """Store an archive that was downloaded before. Raise TooLarge, DamagedArchive, and Conflict as ``create_snapshot``.
+
+    The file is read whole, and compared with its checksums.
+    """
+    if (upload.size or 0) > settings.SNAPSHOT_MAX_BYTES:
+        raise TooLarge(f"The file is larger than {settings.SNAPSHOT_MAX_BYTES} bytes.")
+    archive = Archive(cast(BinaryIO, upload))
+    archive.check()
+    upload.seek(0)
+    with transaction.atomic():
+        jobs.lock_owner(owner)
+        _check_number(owner)
+        scope = Scope(archive.manifest.kind, owner_id_of(owner), archive.manifest.chat)
+        return store_archive(scope, archive.manifest, Snapshot.Reason.UPLOADED, File(upload))
+
+
+def _check_number(owner: Owner) -> None:
+    rows = Snapshot.objects.for_owner(owner)
+    rows = rows.filter(reason__in=(Snapshot.Reason.MANUAL, Snapshot.Reason.UPLOADED)).exclude(state="failed")
+    if rows.count() >= MAX_SNAPSHOTS:
+        raise Conflict(f"You have {MAX_SNAPSHOTS} snapshots. Delete one that you don't need.")
+
+
+def create_restore(snapshot: Snapshot) -> Restore:
+    """Create the job that restores a snapshot. Raise Conflict if it isn't made, or if another restore is under way."""
+    with transaction.atomic():
+        jobs.lock_owner(snapshot.owner_id)
+        snapshot = access_snapshot(snapshot.owner_id, snapshot.pk)
+        if snapshot.state != Snapshot.State.SUCCEEDED:
+            raise Conflict("This snapshot is not complete, so that it can't be restored.")
+        if Restore.objects.for_owner(snapshot.owner_id).open().exists():
+            raise Conflict("Another snapshot is being restored. Wait until that is done.")
+        total = sum(snapshot.counts.values())
+        return Restore.objects.create(owner_id=snapshot.owner_id, snapshot=snapshot, total=total)
+
+
+def delete_snapshot(snapshot: Snapshot) -> None:
+    """Delete a snapshot and its file. Raise Conflict while it is being restored."""
+    with transaction.atomic():
+        jobs.lock_owner(snapshot.owner_id)
+        if snapshot.restores.open().exists():
+            raise Conflict("This snapshot is being restored. Wait until that is done.")
+        discard(Snapshot.objects.for_owner(snapshot.owner_id).filter(pk=snapshot.pk))
+
+
+def snapshot_before_forced_write(chat: Chat, **kwargs: Any) -> None:
+    """Receive ``before_forced_write``: store the current state of the locked chat, which the write may overwrite."""
+    store_snapshot(Scope(Snapshot.Kind.CHAT, chat.owner_id, chat.pk), Snapshot.Reason.FORCED)
+
+
+def snapshot_before_forced_settings_write(owner_id: UUID, **kwargs: Any) -> None:
+    """Receive ``before_forced_settings_write``: store the current settings, which the write may overwrite."""
+    store_snapshot(Scope(Snapshot.Kind.SETTINGS, owner_id), Snapshot.Reason.FORCED)
+
+
+def delete_automatic_snapshots(chat: Chat, **kwargs: Any) -> None:
+    """Receive ``chat_purged``: delete the snapshots of the chat that its owner has not made."""
+    reasons = (Snapshot.Reason.FORCED, Snapshot.Reason.RESTORE)
+    discard(Snapshot.objects.for_owner(chat.owner_id).filter(chat_id=chat.pk, reason__in=reasons))
+
+
+def owners_with_changes() -> list[UUID]:
+    """Return the active users who changed something since their last daily snapshot."""
+    with system_scope():
+        daily = Snapshot.objects.filter(owner=OuterRef("pk"), reason=Snapshot.Reason.DAILY).exclude(state="failed")
+        latest = daily.order_by("-created_at").values("created_at")[:1]
+        users = User.objects.filter(is_active=True).annotate(latest=latest)
+        never = Q(latest=None)
+        chats = Chat._base_manager.filter(owner=OuterRef("pk"))
+        memories = Memory._base_manager.filter(owner=OuterRef("pk"))
+        changed = Q(Exists(chats.filter(updated_at__gt=OuterRef("latest"))))
+        changed |= Q(Exists(memories.filter(updated_at__gt=OuterRef("latest"))))
+        return list(users.filter((never & Exists(chats)) | changed).values_list("pk", flat=True))

@@ -1,0 +1,57 @@
+"""Make and restore snapshots in the background."""
+
+from typing import BinaryIO, cast
+
+from django.conf import settings
+from django.core.files import File
+from django.db import connection, transaction
+from django.db.models import F
+
+from apps.common import jobs
+from apps.common.job_progress import Progress
+from apps.common.problems import Missing, Problem
+from apps.snapshots.archives import Archive
+from apps.snapshots.models import Restore, Snapshot
+from apps.snapshots.operations import scope_of
+from apps.snapshots.restoring import restore_archive
+from apps.snapshots.storing import keep_file, scratch_file, trim_snapshots
+from apps.snapshots.tables import Table
+from apps.snapshots.writing import count_rows, write_archive
+
+
+def run_snapshot(job: Snapshot) -> None:
+    """Make the snapshot of a claimed job, of one moment. A chat that is gone fails the job."""
+    scope = scope_of(job)
+    with jobs.fail_on_error(job, Problem), scratch_file() as file:
+        with transaction.atomic(), Progress(job) as progress:
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            if scope.chat_id and not Table("chats.Chat", scope).rows.exists():
+                raise Missing("There is no such chat.")
+            total = count_rows(scope)
+            manifest = write_archive(scope, file, lambda rows: progress.update(done=rows, total=total))
+        with transaction.atomic():
+            jobs.heartbeat(job)  # the job is still ours, and its row is locked
+            keep_file(job, manifest, File(file))
+            jobs.end(job, Snapshot.State.SUCCEEDED, done=manifest.rows, total=manifest.rows)
+            if job.reason == Snapshot.Reason.DAILY:
+                trim_snapshots(scope, job.reason, settings.SNAPSHOTS_DAILY)
+
+
+def run_restore(job: Restore) -> None:
+    """Restore the snapshot of a claimed job, after a snapshot of what it replaces. All of it is done, or nothing."""
+    with jobs.fail_on_error(job, Problem):
+        try:
+            with job.snapshot.file.open("rb") as file:
+                _restore(job, Archive(cast(BinaryIO, file)))
+        except FileNotFoundError as error:
+            raise Missing("The file of the snapshot is missing.") from error
+
+
+def _restore(job: Restore, archive: Archive) -> None:
+    archive.check()
+    with transaction.atomic(), Progress(job) as progress:
+        safety = restore_archive(archive, job.owner_id, lambda rows: progress.update(done=rows))
+        progress.stop()
+        if not jobs.end(job, Restore.State.SUCCEEDED, done=F("total"), safety=safety):
+            raise jobs.ClaimLost

@@ -1,0 +1,82 @@
+"""Write the rows of an owner into an archive."""
+
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+from django.contrib.auth import get_user_model
+from django.db import connection, models
+from django.utils import timezone
+
+from apps.chats.models import Chat
+from apps.common.ids import uuid7
+from apps.snapshots.archives import Manifest, Writer
+from apps.snapshots.models import Snapshot
+from apps.snapshots.tables import ONLY, Scope, Table
+
+FETCHED_ROWS = 500
+
+
+def write_archive(scope: Scope, file: BinaryIO, on_progress: Callable[[int], None] = lambda rows: None) -> Manifest:
+    """Write an archive and return its manifest. ``on_progress`` receives the number of rows written so far.
+
+    The rows are those of one moment only within a transaction that has a snapshot of its own (repeatable read), or that
+    holds the locks of what is written.
+    """
+    writer = Writer(file)
+    written = 0
+    for table in scope.tables:
+
+        def counted(table: Table = table) -> Iterator[str]:
+            nonlocal written
+            for line in lines_of(table):
+                yield line
+                written += 1
+                if not written % FETCHED_ROWS:
+                    on_progress(written)
+
+        writer.write_table(table.label, counted())
+    user = get_user_model().objects.get(pk=scope.owner_id)
+    is_account = scope.kind == Snapshot.Kind.ACCOUNT
+    return writer.close(
+        kind=scope.kind,
+        owner=scope.owner_id,
+        chat=scope.chat_id,
+        title=title_of(scope),
+        created_at=timezone.now().isoformat(),
+        profile={"name": user.name, "time_zone": user.time_zone} if is_account else {},
+    )
+
+
+def title_of(scope: Scope) -> str:
+    """Return the title of the chat, or an empty string."""
+    if scope.chat_id is None:
+        return ""
+    chats: models.QuerySet[Chat] = Chat._base_manager.filter(owner_id=scope.owner_id, pk=scope.chat_id)
+    return chats.values_list("title", flat=True).first() or ""
+
+
+def count_rows(scope: Scope) -> int:
+    """Return the number of rows that an archive will hold."""
+    return sum(archived_rows(table).count() for table in scope.tables)
+
+
+def archived_rows(table: Table) -> models.QuerySet[models.Model]:
+    """Return the rows of a table that an archive holds."""
+    rows: models.QuerySet[models.Model] = table.rows
+    return rows.filter(ONLY[table.label]) if table.label in ONLY else rows
+
+
+def lines_of(table: Table) -> Iterator[str]:
+    """Return the rows of a table as JSON objects, made by the database, in the order of their keys."""
+    ids, parameters = archived_rows(table).order_by().values("pk").query.sql_with_params()
+    columns = ", ".join(f't."{field.column}"' for field in table.fields)
+    sql = f"""SELECT row_to_json(r)::text FROM (
+        SELECT {columns} FROM {table.name} t WHERE t.id IN ({ids}) ORDER BY t.id) r"""  # noqa: S608
+    connection.ensure_connection()
+    # A cursor of the server: the rows of an account need not fit into memory.
+    with connection.connection.cursor(name=f"snapshot_{uuid7().hex}") as cursor:
+        cursor.itersize = FETCHED_ROWS
+        cursor.execute(sql, parameters)
+        for (line,) in cursor:
+            # Outside of strings, where JSON has none, a `json` column may hold line breaks.
+            yield line.replace("\n", " ")
