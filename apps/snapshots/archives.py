@@ -10,7 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 from uuid import UUID
 
 from django.conf import settings
@@ -99,14 +99,20 @@ class ManifestSerializer(StrictSerializer):
 
 
 class Writer:
-    """Write an archive: the tables one after the other, then ``close``."""
+    """Write an archive within ``with``: the tables one after the other, then the manifest."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._zip = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED)
         self._files: list[TableFile] = []
 
-    def write_table(self, table: str, lines: Iterable[str]) -> None:
-        """Write the rows of a table, each a JSON object without line breaks."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._zip.close()
+
+    def write_table(self, table: str, lines: Iterable[str]) -> int:
+        """Write the rows of a table, each a JSON object without line breaks. Return their number."""
         entry = TableFile(table, 0, 0, "")
         digest, rows, size = hashlib.sha256(), 0, 0
         with self._zip.open(entry.name, "w", force_zip64=True) as member:
@@ -116,15 +122,15 @@ class Writer:
                 digest.update(data)
                 rows, size = rows + 1, size + len(data)
         self._files.append(TableFile(table, rows, size, digest.hexdigest()))
+        return rows
 
-    def close(self, **fields: Any) -> Manifest:
+    def write_manifest(self, **fields: Any) -> Manifest:
         """Write the manifest with ``fields`` and the signature, and return the manifest."""
         manifest = Manifest(files=tuple(self._files), **fields)
         document = {"format": FORMAT, "version": VERSION, **asdict(manifest)}
         text = json.dumps(document, default=str, indent=1)
         self._zip.writestr(MANIFEST, text)
         self._zip.writestr(SIGNATURE, SIGNER.signature(text))
-        self._zip.close()
         return manifest
 
 

@@ -41,8 +41,9 @@ def scratch_file() -> Iterator[BinaryIO]:
         yield cast(BinaryIO, file)
 
 
+@transaction.atomic
 def store_snapshot(scope: Scope, reason: str, on_progress: Callable[[int], None] = lambda rows: None) -> Snapshot:
-    """Write and store a snapshot within the caller's transaction, which holds the locks of what is written.
+    """Write and store a snapshot. The caller's transaction holds the locks of what is written.
 
     Of those with this reason, only the newest are kept.
     """

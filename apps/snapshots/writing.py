@@ -22,29 +22,26 @@ def write_archive(scope: Scope, file: BinaryIO, on_progress: Callable[[int], Non
     The rows are those of one moment only within a transaction that has a snapshot of its own (repeatable read), or that
     holds the locks of what is written.
     """
-    writer = Writer(file)
-    written = 0
-    for table in scope.tables:
-
-        def counted(table: Table = table) -> Iterator[str]:
-            nonlocal written
-            for line in lines_of(table):
-                yield line
-                written += 1
-                if not written % FETCHED_ROWS:
-                    on_progress(written)
-
-        writer.write_table(table.label, counted())
     user = get_user_model().objects.get(pk=scope.owner_id)
-    is_account = scope.kind == Snapshot.Kind.ACCOUNT
-    return writer.close(
-        kind=scope.kind,
-        owner=scope.owner_id,
-        chat=scope.chat_id,
-        title=title_of(scope),
-        created_at=timezone.now().isoformat(),
-        profile={"name": user.name, "time_zone": user.time_zone} if is_account else {},
-    )
+    written = 0
+    with Writer(file) as writer:
+        for table in scope.tables:
+            written += writer.write_table(table.label, _reported(lines_of(table), written, on_progress))
+        return writer.write_manifest(
+            kind=scope.kind,
+            owner=scope.owner_id,
+            chat=scope.chat_id,
+            title=title_of(scope),
+            created_at=timezone.now().isoformat(),
+            profile={"name": user.name, "time_zone": user.time_zone} if scope.kind == Snapshot.Kind.ACCOUNT else {},
+        )
+
+
+def _reported(lines: Iterator[str], written: int, on_progress: Callable[[int], None]) -> Iterator[str]:
+    for number, line in enumerate(lines, written + 1):
+        yield line
+        if not number % FETCHED_ROWS:
+            on_progress(number)
 
 
 def title_of(scope: Scope) -> str:

@@ -68,7 +68,7 @@ def pages_of(client: Client, ids: dict[str, Any]) -> Iterator[str]:
         except KeyError:
             continue
         reply = client.get(path)
-        if reply.status_code == 200 and b"</html>" in reply.content:
+        if reply.status_code == 200 and not reply.streaming and b"</html>" in reply.content:
             yield path
 
 
