@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import pytest
 from django.conf import settings
 from django.db import connection
-from django.test import Client, override_settings
+from django.test import Client, TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
 from kombu import pools
 from playwright.sync_api import Page, expect
@@ -27,6 +27,7 @@ from apps.launcher import embedded_postgres
 from apps.launcher.management.commands.up import web
 from config.celery import app
 from config.env import ROOT, database_home
+from tests.database import empty_tables
 from tests.settings import TEST_HOME
 
 # On a machine with two busy cores an example may take any time. The same code gets the same verdict each time;
@@ -57,6 +58,11 @@ def embedded_database() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(embedded_database: None) -> None:
     """Have the server up before pytest-django creates the test database in it."""
+
+
+def pytest_configure() -> None:
+    """Have tests that commit clean up fast."""
+    TransactionTestCase._fixture_teardown = empty_tables
 
 
 @pytest.fixture(scope="session")
