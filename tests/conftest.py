@@ -9,24 +9,26 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import pytest
 from django.conf import settings
 from django.db import connection
-from django.test import Client, override_settings
+from django.test import Client, TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
 from kombu import pools
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from apps.accounts.models import User
+from apps.common.health import record_heartbeat
 from apps.common.models import Heartbeat
 from apps.launcher import embedded_postgres
 from apps.launcher.management.commands.up import web
 from config.celery import app
 from config.env import ROOT, database_home
+from tests.database import empty_tables
 from tests.settings import TEST_HOME
 
 # On a machine with two busy cores an example may take any time. The same code gets the same verdict each time;
@@ -38,6 +40,7 @@ hypothesis_settings.load_profile("loci")
 expect.set_options(timeout=60_000)  # milliseconds; what is expected comes within one second where the cores are free
 
 WORKER_TIMEOUT = 60  # seconds
+KEPT_WORKERS: dict[tuple[str, ...], subprocess.Popen[bytes]] = {}  # by the queues they take tasks from
 IDLE = 4  # looks, one after the other, at which nobody is at work: then nothing is under way
 
 
@@ -57,6 +60,11 @@ def embedded_database() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(embedded_database: None) -> None:
     """Have the server up before pytest-django creates the test database in it."""
+
+
+def pytest_configure() -> None:
+    """Have tests that commit clean up fast."""
+    TransactionTestCase._fixture_teardown = empty_tables
 
 
 @pytest.fixture(scope="session")
@@ -104,11 +112,52 @@ def start_celery_worker(transactional_db: None) -> Iterator[Callable[..., subpro
 
 
 @pytest.fixture
-def celery_worker_process(
-    start_celery_worker: Callable[..., subprocess.Popen[bytes]],
-) -> subprocess.Popen[bytes]:
-    """A Celery worker that takes its tasks from the test database's queue."""
-    return start_celery_worker()
+def kept_celery_worker(transactional_db: None) -> Iterator[Callable[..., None]]:
+    """A function that has a Celery worker of some queues, or all, at work, for tests that do no harm to it.
+
+    It stays up from test to test, since most of such a test's time is its start, unless it has something left to do.
+    """
+
+    app.control.purge()
+
+    def start(*queues: str) -> None:
+        chosen = queues or settings.QUEUES
+        if KEPT_WORKERS.keys() - {chosen}:
+            stop_kept_workers()
+        if chosen in KEPT_WORKERS:
+            record_heartbeat(chosen)
+        else:
+            KEPT_WORKERS[chosen] = run_worker(chosen)
+            wait_for_heartbeat(KEPT_WORKERS[chosen], chosen)
+
+    yield start
+    if KEPT_WORKERS and not has_done_everything(queue for queues in KEPT_WORKERS for queue in queues):
+        stop_kept_workers()
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Stop kept workers before a test that does not ask for them: they would take its tasks."""
+    if KEPT_WORKERS and "kept_celery_worker" not in getattr(nextitem, "fixturenames", ()):
+        stop_kept_workers()
+
+
+def stop_kept_workers() -> None:
+    while KEPT_WORKERS:
+        _, process = KEPT_WORKERS.popitem()
+        process.kill()
+        process.wait()
+
+
+def has_done_everything(queues: Iterable[str]) -> bool:
+    """Return whether soon no task of the queues waits or runs: its message is deleted once it has ended."""
+    statement = " UNION ALL ".join(f"SELECT 1 FROM pgmq.q_{queue}" for queue in queues)
+    for _ in range(20):
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT EXISTS ({statement})")
+            if not cursor.fetchone()[0]:
+                return True
+        time.sleep(0.05)
+    return False
 
 
 def run_worker(queues: Sequence[str]) -> subprocess.Popen[bytes]:

@@ -21,7 +21,7 @@ ANSWER = "The salt road is closed until the spring."
 def test_a_first_reply_takes_three_clicks(
     browser: Browser,
     web_server: WebServer,
-    start_celery_worker: Callable[..., Any],
+    kept_celery_worker: Callable[..., Any],
     settings: Any,
 ) -> None:
     with ScriptedServer(Reply(ANSWER, pace=0.1)) as server:
@@ -32,7 +32,7 @@ def test_a_first_reply_takes_three_clicks(
             import_chats(owner, file, filename=path.name, title=title)
         assert seeding.connect_model(owner)
         assert not seeding.connect_model(owner)
-        start_celery_worker("replies")
+        kept_celery_worker("replies")
         with browser.new_context(base_url=web_server.url) as context:
             page = context.new_page()
             page.goto("/accounts/login/")

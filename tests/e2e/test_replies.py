@@ -37,10 +37,10 @@ def context(
     web_server: WebServer,
     alice: User,
     connect,  # noqa: F811
-    start_celery_worker,
+    kept_celery_worker,
 ) -> Iterator[BrowserContext]:
     connect()
-    start_celery_worker("replies")
+    kept_celery_worker("replies")
     with device(browser, web_server, alice) as context:
         yield context
 

@@ -98,11 +98,11 @@ def test_nobody_else_follows_or_stops_a_reply(chat):
 @pytest.mark.worker
 @pytest.mark.django_db(transaction=True)
 def test_a_reply_that_is_stopped_in_mid_stream_keeps_its_text_marked_as_partial(
-    start_celery_worker, connect, server, chat, api
+    kept_celery_worker, connect, server, chat, api
 ):
     connect(stream=True)
     server.reply_with(Reply("It is here, below the stone. " * 20, pace=0.5, stream=True))
-    start_celery_worker("replies")
+    kept_celery_worker("replies")
     url = f"/api/v1/generations/{post(api, chat)['generation']['id']}/"
     deadline = time.monotonic() + 60
     while not (read := api.get(url).json())["message"]:

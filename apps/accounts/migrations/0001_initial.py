@@ -34,6 +34,9 @@ class Migration(migrations.Migration):
                 ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
                 ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(django.db.models.functions.text.Lower('email'), name='user_email_unique', violation_error_message='There is an account with this address.')],
+            },
         ),
         migrations.CreateModel(
             name='ApiToken',
@@ -50,17 +53,9 @@ class Migration(migrations.Migration):
                 ('revoked_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
-        ),
-        migrations.AddConstraint(
-            model_name='user',
-            constraint=models.UniqueConstraint(django.db.models.functions.text.Lower('email'), name='user_email_unique', violation_error_message='There is an account with this address.'),
-        ),
-        migrations.AddIndex(
-            model_name='apitoken',
-            index=models.Index(fields=['owner', '-id'], name='token_owner'),
-        ),
-        migrations.AddConstraint(
-            model_name='apitoken',
-            constraint=models.CheckConstraint(condition=models.Q(('scope__in', ['read', 'write'])), name='token_scope'),
+            options={
+                'indexes': [models.Index(fields=['owner', '-id'], name='token_owner')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('scope__in', ['read', 'write'])), name='token_scope')],
+            },
         ),
     ]

@@ -47,6 +47,9 @@ class Migration(migrations.Migration):
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [models.Index(models.F('owner'), models.F('name'), name='character_owner_name')],
+            },
         ),
         migrations.CreateModel(
             name='CharacterImage',
@@ -91,6 +94,10 @@ class Migration(migrations.Migration):
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('parent', models.ForeignKey(blank=True, editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='branches', to='chats.chat')),
             ],
+            options={
+                'indexes': [models.Index(fields=['owner', '-last_used', '-id'], name='chat_owner_used'), models.Index(models.F('deleted_at'), condition=models.Q(('deleted_at__isnull', False)), name='chat_deleted'), models.Index(models.F('updated_at'), condition=models.Q(('rev__gt', models.F('settled_rev'))), name='chat_unsettled')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('keeps_memories', False), ('deleted_at__isnull', False), _connector='OR'), name='chat_keeps_memories_in_bin'), models.CheckConstraint(condition=models.Q(('tags__len__lte', 20)), name='chat_tags_limit')],
+            },
         ),
         migrations.CreateModel(
             name='ChatChange',
@@ -113,6 +120,10 @@ class Migration(migrations.Migration):
                 ('chat', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='changes', to='chats.chat')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [models.Index(fields=['owner', '-id'], name='change_owner'), models.Index(models.F('at'), name='change_age')],
+                'constraints': [models.UniqueConstraint(fields=('chat', 'rev'), name='change_chat_rev'), models.UniqueConstraint(fields=('chat', 'integrity'), name='change_chat_integrity'), models.UniqueConstraint(condition=models.Q(('undoes__isnull', False)), fields=('chat', 'undoes'), name='change_undone_once')],
+            },
         ),
         migrations.CreateModel(
             name='ImportJob',
@@ -140,6 +151,9 @@ class Migration(migrations.Migration):
                 ('character', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chats.character')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [models.Index(fields=['owner', '-id'], name='import_owner_newest'), models.Index(models.F('state'), models.F('heartbeat_at'), name='import_state')],
+            },
         ),
         migrations.AddField(
             model_name='chat',
@@ -159,6 +173,9 @@ class Migration(migrations.Migration):
                 ('character', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='lorebooks', to='chats.character')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [models.Index(models.F('owner'), models.F('name'), name='lorebook_owner_name'), models.Index(models.F('character'), name='lorebook_character')],
+            },
         ),
         migrations.CreateModel(
             name='Participant',
@@ -172,6 +189,10 @@ class Migration(migrations.Migration):
                 ('chat', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='participants', to='chats.chat')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [models.Index(models.F('owner'), models.F('chat'), name='participant_owner_chat')],
+                'constraints': [models.UniqueConstraint(fields=('chat', 'name'), name='participant_chat_name'), models.UniqueConstraint(deferrable=django.db.models.constraints.Deferrable['DEFERRED'], fields=('chat', 'position'), name='participant_chat_position')],
+            },
         ),
         migrations.CreateModel(
             name='Message',
@@ -194,6 +215,10 @@ class Migration(migrations.Migration):
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('participant', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='messages', to='chats.participant')),
             ],
+            options={
+                'indexes': [models.Index(models.F('owner'), models.F('chat'), name='message_owner_chat'), models.Index(models.F('chat'), models.F('index'), condition=models.Q(('ends_scene', True)), name='message_scene_ends'), models.Index(models.F('participant'), condition=models.Q(('participant__isnull', False)), name='message_participant')],
+                'constraints': [models.UniqueConstraint(deferrable=django.db.models.constraints.Deferrable['DEFERRED'], fields=('chat', 'index'), name='message_chat_index')],
+            },
         ),
         migrations.CreateModel(
             name='Swipe',
@@ -207,102 +232,10 @@ class Migration(migrations.Migration):
                 ('message', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='swipes', to='chats.message')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
-        ),
-        migrations.AddIndex(
-            model_name='character',
-            index=models.Index(models.F('owner'), models.F('name'), name='character_owner_name'),
-        ),
-        migrations.AddIndex(
-            model_name='chatchange',
-            index=models.Index(fields=['owner', '-id'], name='change_owner'),
-        ),
-        migrations.AddIndex(
-            model_name='chatchange',
-            index=models.Index(models.F('at'), name='change_age'),
-        ),
-        migrations.AddConstraint(
-            model_name='chatchange',
-            constraint=models.UniqueConstraint(fields=('chat', 'rev'), name='change_chat_rev'),
-        ),
-        migrations.AddConstraint(
-            model_name='chatchange',
-            constraint=models.UniqueConstraint(fields=('chat', 'integrity'), name='change_chat_integrity'),
-        ),
-        migrations.AddConstraint(
-            model_name='chatchange',
-            constraint=models.UniqueConstraint(condition=models.Q(('undoes__isnull', False)), fields=('chat', 'undoes'), name='change_undone_once'),
-        ),
-        migrations.AddIndex(
-            model_name='importjob',
-            index=models.Index(fields=['owner', '-id'], name='import_owner_newest'),
-        ),
-        migrations.AddIndex(
-            model_name='importjob',
-            index=models.Index(models.F('state'), models.F('heartbeat_at'), name='import_state'),
-        ),
-        migrations.AddIndex(
-            model_name='chat',
-            index=models.Index(fields=['owner', '-last_used', '-id'], name='chat_owner_used'),
-        ),
-        migrations.AddIndex(
-            model_name='chat',
-            index=models.Index(models.F('deleted_at'), condition=models.Q(('deleted_at__isnull', False)), name='chat_deleted'),
-        ),
-        migrations.AddIndex(
-            model_name='chat',
-            index=models.Index(models.F('updated_at'), condition=models.Q(('rev__gt', models.F('settled_rev'))), name='chat_unsettled'),
-        ),
-        migrations.AddConstraint(
-            model_name='chat',
-            constraint=models.CheckConstraint(condition=models.Q(('keeps_memories', False), ('deleted_at__isnull', False), _connector='OR'), name='chat_keeps_memories_in_bin'),
-        ),
-        migrations.AddConstraint(
-            model_name='chat',
-            constraint=models.CheckConstraint(condition=models.Q(('tags__len__lte', 20)), name='chat_tags_limit'),
-        ),
-        migrations.AddIndex(
-            model_name='lorebook',
-            index=models.Index(models.F('owner'), models.F('name'), name='lorebook_owner_name'),
-        ),
-        migrations.AddIndex(
-            model_name='lorebook',
-            index=models.Index(models.F('character'), name='lorebook_character'),
-        ),
-        migrations.AddIndex(
-            model_name='participant',
-            index=models.Index(models.F('owner'), models.F('chat'), name='participant_owner_chat'),
-        ),
-        migrations.AddConstraint(
-            model_name='participant',
-            constraint=models.UniqueConstraint(fields=('chat', 'name'), name='participant_chat_name'),
-        ),
-        migrations.AddConstraint(
-            model_name='participant',
-            constraint=models.UniqueConstraint(deferrable=django.db.models.constraints.Deferrable['DEFERRED'], fields=('chat', 'position'), name='participant_chat_position'),
-        ),
-        migrations.AddIndex(
-            model_name='message',
-            index=models.Index(models.F('owner'), models.F('chat'), name='message_owner_chat'),
-        ),
-        migrations.AddIndex(
-            model_name='message',
-            index=models.Index(models.F('chat'), models.F('index'), condition=models.Q(('ends_scene', True)), name='message_scene_ends'),
-        ),
-        migrations.AddIndex(
-            model_name='message',
-            index=models.Index(models.F('participant'), condition=models.Q(('participant__isnull', False)), name='message_participant'),
-        ),
-        migrations.AddConstraint(
-            model_name='message',
-            constraint=models.UniqueConstraint(deferrable=django.db.models.constraints.Deferrable['DEFERRED'], fields=('chat', 'index'), name='message_chat_index'),
-        ),
-        migrations.AddIndex(
-            model_name='swipe',
-            index=models.Index(models.F('owner'), models.F('message'), name='swipe_owner_message'),
-        ),
-        migrations.AddConstraint(
-            model_name='swipe',
-            constraint=models.UniqueConstraint(deferrable=django.db.models.constraints.Deferrable['DEFERRED'], fields=('message', 'position'), name='swipe_message_position'),
+            options={
+                'indexes': [models.Index(models.F('owner'), models.F('message'), name='swipe_owner_message')],
+                'constraints': [models.UniqueConstraint(deferrable=django.db.models.constraints.Deferrable['DEFERRED'], fields=('message', 'position'), name='swipe_message_position')],
+            },
         ),
         migrations.CreateModel(
             name='Persona',
@@ -317,6 +250,10 @@ class Migration(migrations.Migration):
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [models.Index(models.F('owner'), models.F('name'), name='persona_owner_name'), models.Index(models.F('deleted_at'), condition=models.Q(('deleted_at__isnull', False)), name='persona_deleted')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('deleted_at', None), ('is_default', True)), fields=('owner',), name='persona_one_default')],
+            },
         ),
         migrations.CreateModel(
             name='Avatar',
@@ -328,31 +265,15 @@ class Migration(migrations.Migration):
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('persona', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='avatar', to='chats.persona')),
             ],
+            options={
+                'indexes': [models.Index(models.F('owner'), name='avatar_owner')],
+                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('character__isnull', False), ('persona__isnull', True)), models.Q(('character__isnull', True), ('persona__isnull', False)), _connector='OR'), name='avatar_of_one')],
+            },
         ),
         migrations.AddField(
             model_name='chat',
             name='persona',
             field=models.ForeignKey(blank=True, help_text='The role that the user plays.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='chats', to='chats.persona'),
-        ),
-        migrations.AddIndex(
-            model_name='persona',
-            index=models.Index(models.F('owner'), models.F('name'), name='persona_owner_name'),
-        ),
-        migrations.AddIndex(
-            model_name='persona',
-            index=models.Index(models.F('deleted_at'), condition=models.Q(('deleted_at__isnull', False)), name='persona_deleted'),
-        ),
-        migrations.AddConstraint(
-            model_name='persona',
-            constraint=models.UniqueConstraint(condition=models.Q(('deleted_at', None), ('is_default', True)), fields=('owner',), name='persona_one_default'),
-        ),
-        migrations.AddIndex(
-            model_name='avatar',
-            index=models.Index(models.F('owner'), name='avatar_owner'),
-        ),
-        migrations.AddConstraint(
-            model_name='avatar',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('character__isnull', False), ('persona__isnull', True)), models.Q(('character__isnull', True), ('persona__isnull', False)), _connector='OR'), name='avatar_of_one'),
         ),
         migrations.CreateModel(
             name='ChatImage',

@@ -53,6 +53,10 @@ class Migration(migrations.Migration):
                 ('last', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chats.message')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [models.Index(fields=['owner', 'chat', '-id'], name='run_owner_chat'), models.Index(models.F('claimed_at'), name='run_claimed'), models.Index(models.F('heartbeat_at'), condition=models.Q(('state__in', ('queued', 'running'))), name='run_alive')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('state__in', ('queued', 'running', 'paused'))), fields=('chat',), name='run_one_a_chat')],
+            },
         ),
         migrations.CreateModel(
             name='IndexJob',
@@ -73,6 +77,10 @@ class Migration(migrations.Migration):
                 ('chat', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='index_jobs', to='chats.chat')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [models.Index(models.F('chat'), name='index_job_chat')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('state__in', ('queued', 'running'))), fields=('chat',), name='index_job_one_a_chat')],
+            },
         ),
         migrations.CreateModel(
             name='MemorySettings',
@@ -86,6 +94,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'memory settings',
+                'constraints': [models.UniqueConstraint(fields=('owner', 'character', 'chat'), name='memorysettings_once', nulls_distinct=False), models.CheckConstraint(condition=models.Q(('character__isnull', True), ('chat__isnull', True), _connector='OR'), name='memorysettings_of_one')],
             },
         ),
         migrations.CreateModel(
@@ -107,6 +116,9 @@ class Migration(migrations.Migration):
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('run', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='calls', to='extraction.extractionrun')),
             ],
+            options={
+                'indexes': [models.Index(models.F('run'), models.F('id'), name='call_run'), models.Index(models.F('owner'), models.F('key'), condition=models.Q(('key', ''), _negated=True), name='call_key')],
+            },
         ),
         migrations.CreateModel(
             name='ModelTest',
@@ -130,6 +142,9 @@ class Migration(migrations.Migration):
                 ('connection', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='tests', to='llm.connection')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [models.Index(fields=['owner', '-id'], name='model_test_owner')],
+            },
         ),
         migrations.CreateModel(
             name='PromptTemplate',
@@ -140,6 +155,9 @@ class Migration(migrations.Migration):
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('owner', 'task'), name='prompt_template_once')],
+            },
         ),
         migrations.CreateModel(
             name='RunStep',
@@ -157,6 +175,9 @@ class Migration(migrations.Migration):
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('run', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='steps', to='extraction.extractionrun')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('run', 'stage', 'window', 'character'), name='step_once_a_run', nulls_distinct=False)],
+            },
         ),
         migrations.CreateModel(
             name='EmbeddingJob',
@@ -196,57 +217,5 @@ class Migration(migrations.Migration):
             options={
                 'indexes': [models.Index(models.F('owner'), models.F('chat'), name='progress_owner_chat')],
             },
-        ),
-        migrations.AddIndex(
-            model_name='extractionrun',
-            index=models.Index(fields=['owner', 'chat', '-id'], name='run_owner_chat'),
-        ),
-        migrations.AddIndex(
-            model_name='extractionrun',
-            index=models.Index(models.F('claimed_at'), name='run_claimed'),
-        ),
-        migrations.AddIndex(
-            model_name='extractionrun',
-            index=models.Index(models.F('heartbeat_at'), condition=models.Q(('state__in', ('queued', 'running'))), name='run_alive'),
-        ),
-        migrations.AddConstraint(
-            model_name='extractionrun',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ('queued', 'running', 'paused'))), fields=('chat',), name='run_one_a_chat'),
-        ),
-        migrations.AddIndex(
-            model_name='indexjob',
-            index=models.Index(models.F('chat'), name='index_job_chat'),
-        ),
-        migrations.AddConstraint(
-            model_name='indexjob',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ('queued', 'running'))), fields=('chat',), name='index_job_one_a_chat'),
-        ),
-        migrations.AddConstraint(
-            model_name='memorysettings',
-            constraint=models.UniqueConstraint(fields=('owner', 'character', 'chat'), name='memorysettings_once', nulls_distinct=False),
-        ),
-        migrations.AddConstraint(
-            model_name='memorysettings',
-            constraint=models.CheckConstraint(condition=models.Q(('character__isnull', True), ('chat__isnull', True), _connector='OR'), name='memorysettings_of_one'),
-        ),
-        migrations.AddIndex(
-            model_name='modelcall',
-            index=models.Index(models.F('run'), models.F('id'), name='call_run'),
-        ),
-        migrations.AddIndex(
-            model_name='modelcall',
-            index=models.Index(models.F('owner'), models.F('key'), condition=models.Q(('key', ''), _negated=True), name='call_key'),
-        ),
-        migrations.AddIndex(
-            model_name='modeltest',
-            index=models.Index(fields=['owner', '-id'], name='model_test_owner'),
-        ),
-        migrations.AddConstraint(
-            model_name='prompttemplate',
-            constraint=models.UniqueConstraint(fields=('owner', 'task'), name='prompt_template_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='runstep',
-            constraint=models.UniqueConstraint(fields=('run', 'stage', 'window', 'character'), name='step_once_a_run', nulls_distinct=False),
         ),
     ]

@@ -39,6 +39,9 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('owner', 'position'), name='item_position'), models.UniqueConstraint(fields=('owner', 'target'), name='item_target'), models.UniqueConstraint(condition=models.Q(('kind', 'identity')), fields=('owner', 'category', 'filename'), name='item_identity_file'), models.CheckConstraint(condition=models.Q(('kind', 'memory'), models.Q(('category', ''), _negated=True), _connector='XOR'), name='item_category')],
+            },
         ),
         migrations.CreateModel(
             name='Conflict',
@@ -57,6 +60,10 @@ class Migration(migrations.Migration):
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('item', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='conflicts', to='instances.item')),
             ],
+            options={
+                'indexes': [models.Index(fields=['item'], name='conflict_item'), models.Index(fields=['owner', '-id'], name='conflict_owner_newest')],
+                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('choice', ''), ('settled_at', None)), models.Q(models.Q(('choice', ''), _negated=True), ('settled_at__isnull', False)), _connector='OR'), name='conflict_settled')],
+            },
         ),
         migrations.CreateModel(
             name='ItemVersion',
@@ -71,6 +78,9 @@ class Migration(migrations.Migration):
                 ('item', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='versions', to='instances.item')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('item', 'number'), name='item_version_number')],
+            },
         ),
         migrations.CreateModel(
             name='Instance',
@@ -89,37 +99,5 @@ class Migration(migrations.Migration):
             options={
                 'constraints': [models.UniqueConstraint(fields=('owner', 'name_id'), name='instance_owner_name'), models.CheckConstraint(condition=models.Q(('name_id__regex', '^[a-z0-9-]{1,64}$'), models.Q(('name_id', 'loci'), _negated=True)), name='instance_name')],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='item',
-            constraint=models.UniqueConstraint(fields=('owner', 'position'), name='item_position'),
-        ),
-        migrations.AddConstraint(
-            model_name='item',
-            constraint=models.UniqueConstraint(fields=('owner', 'target'), name='item_target'),
-        ),
-        migrations.AddConstraint(
-            model_name='item',
-            constraint=models.UniqueConstraint(condition=models.Q(('kind', 'identity')), fields=('owner', 'category', 'filename'), name='item_identity_file'),
-        ),
-        migrations.AddConstraint(
-            model_name='item',
-            constraint=models.CheckConstraint(condition=models.Q(('kind', 'memory'), models.Q(('category', ''), _negated=True), _connector='XOR'), name='item_category'),
-        ),
-        migrations.AddIndex(
-            model_name='conflict',
-            index=models.Index(fields=['item'], name='conflict_item'),
-        ),
-        migrations.AddIndex(
-            model_name='conflict',
-            index=models.Index(fields=['owner', '-id'], name='conflict_owner_newest'),
-        ),
-        migrations.AddConstraint(
-            model_name='conflict',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('choice', ''), ('settled_at', None)), models.Q(models.Q(('choice', ''), _negated=True), ('settled_at__isnull', False)), _connector='OR'), name='conflict_settled'),
-        ),
-        migrations.AddConstraint(
-            model_name='itemversion',
-            constraint=models.UniqueConstraint(fields=('item', 'number'), name='item_version_number'),
         ),
     ]

@@ -50,6 +50,10 @@ class Migration(migrations.Migration):
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [models.Index(fields=['owner', '-id'], name='connection_owner')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('for_generation', True)), fields=('owner',), name='connection_one_for_generation'), models.UniqueConstraint(condition=models.Q(('for_embeddings', True)), fields=('owner',), name='connection_one_for_embeddings'), models.CheckConstraint(condition=models.Q(('for_generation', False), models.Q(('model', ''), _negated=True), _connector='OR'), name='connection_generation_needs_model'), models.CheckConstraint(condition=models.Q(('for_embeddings', False), models.Q(('embedding_model', ''), _negated=True), _connector='OR'), name='connection_embeddings_need_model'), models.CheckConstraint(condition=models.Q(('parallel_calls__range', (1, 16))), name='connection_parallel_calls'), models.CheckConstraint(condition=models.Q(('reasoning_effort__in', ['', 'none', 'low', 'medium', 'high'])), name='connection_reasoning_effort'), models.UniqueConstraint(condition=models.Q(('backend', 'browser')), fields=('owner',), name='connection_one_in_the_browser'), models.CheckConstraint(condition=models.Q(('backend__in', ['openai', 'ollama', 'browser'])), name='connection_backend'), models.CheckConstraint(condition=models.Q(models.Q(('backend', 'browser'), ('base_url', ''), ('embedding_model', '')), models.Q(models.Q(('backend', 'browser'), _negated=True), models.Q(('base_url', ''), _negated=True)), _connector='OR'), name='connection_address')],
+            },
         ),
         migrations.CreateModel(
             name='BrowserCall',
@@ -70,6 +74,10 @@ class Migration(migrations.Migration):
                 ('connection', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='browser_calls', to='llm.connection')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [models.Index(fields=['owner', 'state', 'id'], name='browser_call_of_owner')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'claimed', 'answered', 'failed', 'withdrawn'])), name='browser_call_state'), models.CheckConstraint(condition=models.Q(('state', 'withdrawn'), models.Q(('claimed_by', None), ('state', 'queued')), models.Q(('claimed_by__isnull', False), ('state__in', ['claimed', 'answered', 'failed'])), _connector='OR'), name='browser_call_page'), models.CheckConstraint(condition=models.Q(models.Q(('claimed_until__isnull', False), ('state', 'claimed')), models.Q(models.Q(('state', 'claimed'), _negated=True), ('claimed_until', None)), _connector='OR'), name='browser_call_lease'), models.UniqueConstraint(condition=models.Q(('state', 'claimed')), fields=('owner', 'claimed_by'), name='browser_call_one_a_page')],
+            },
         ),
         migrations.CreateModel(
             name='QueuedCall',
@@ -93,6 +101,9 @@ class Migration(migrations.Migration):
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('owner',), name='token_limit_once')],
+            },
         ),
         migrations.CreateModel(
             name='Usage',
@@ -107,74 +118,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'usage',
+                'constraints': [models.UniqueConstraint(fields=('owner', 'day', 'model'), name='usage_once_a_day')],
             },
-        ),
-        migrations.AddIndex(
-            model_name='connection',
-            index=models.Index(fields=['owner', '-id'], name='connection_owner'),
-        ),
-        migrations.AddConstraint(
-            model_name='connection',
-            constraint=models.UniqueConstraint(condition=models.Q(('for_generation', True)), fields=('owner',), name='connection_one_for_generation'),
-        ),
-        migrations.AddConstraint(
-            model_name='connection',
-            constraint=models.UniqueConstraint(condition=models.Q(('for_embeddings', True)), fields=('owner',), name='connection_one_for_embeddings'),
-        ),
-        migrations.AddConstraint(
-            model_name='connection',
-            constraint=models.CheckConstraint(condition=models.Q(('for_generation', False), models.Q(('model', ''), _negated=True), _connector='OR'), name='connection_generation_needs_model'),
-        ),
-        migrations.AddConstraint(
-            model_name='connection',
-            constraint=models.CheckConstraint(condition=models.Q(('for_embeddings', False), models.Q(('embedding_model', ''), _negated=True), _connector='OR'), name='connection_embeddings_need_model'),
-        ),
-        migrations.AddConstraint(
-            model_name='connection',
-            constraint=models.CheckConstraint(condition=models.Q(('parallel_calls__range', (1, 16))), name='connection_parallel_calls'),
-        ),
-        migrations.AddConstraint(
-            model_name='connection',
-            constraint=models.CheckConstraint(condition=models.Q(('reasoning_effort__in', ['', 'none', 'low', 'medium', 'high'])), name='connection_reasoning_effort'),
-        ),
-        migrations.AddConstraint(
-            model_name='tokenlimit',
-            constraint=models.UniqueConstraint(fields=('owner',), name='token_limit_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='usage',
-            constraint=models.UniqueConstraint(fields=('owner', 'day', 'model'), name='usage_once_a_day'),
-        ),
-        migrations.AddConstraint(
-            model_name='connection',
-            constraint=models.UniqueConstraint(condition=models.Q(('backend', 'browser')), fields=('owner',), name='connection_one_in_the_browser'),
-        ),
-        migrations.AddConstraint(
-            model_name='connection',
-            constraint=models.CheckConstraint(condition=models.Q(('backend__in', ['openai', 'ollama', 'browser'])), name='connection_backend'),
-        ),
-        migrations.AddConstraint(
-            model_name='connection',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('backend', 'browser'), ('base_url', ''), ('embedding_model', '')), models.Q(models.Q(('backend', 'browser'), _negated=True), models.Q(('base_url', ''), _negated=True)), _connector='OR'), name='connection_address'),
-        ),
-        migrations.AddIndex(
-            model_name='browsercall',
-            index=models.Index(fields=['owner', 'state', 'id'], name='browser_call_of_owner'),
-        ),
-        migrations.AddConstraint(
-            model_name='browsercall',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'claimed', 'answered', 'failed', 'withdrawn'])), name='browser_call_state'),
-        ),
-        migrations.AddConstraint(
-            model_name='browsercall',
-            constraint=models.CheckConstraint(condition=models.Q(('state', 'withdrawn'), models.Q(('claimed_by', None), ('state', 'queued')), models.Q(('claimed_by__isnull', False), ('state__in', ['claimed', 'answered', 'failed'])), _connector='OR'), name='browser_call_page'),
-        ),
-        migrations.AddConstraint(
-            model_name='browsercall',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('claimed_until__isnull', False), ('state', 'claimed')), models.Q(models.Q(('state', 'claimed'), _negated=True), ('claimed_until', None)), _connector='OR'), name='browser_call_lease'),
-        ),
-        migrations.AddConstraint(
-            model_name='browsercall',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'claimed')), fields=('owner', 'claimed_by'), name='browser_call_one_a_page'),
         ),
     ]

@@ -52,6 +52,10 @@ class Migration(migrations.Migration):
                 ('until', models.ForeignKey(blank=True, help_text='The message at which it ended.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chats.message')),
                 ('until_swipe', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chats.swipe')),
             ],
+            options={
+                'indexes': [models.Index(models.F('owner'), models.F('chat'), models.F('state'), name='arc_owner_chat'), models.Index(models.F('owner'), models.F('character'), models.F('state'), name='arc_owner_character')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('state_before', ''), ('state', 'retired'), _connector='OR'), name='arc_state_before_retired'), models.CheckConstraint(condition=models.Q(models.Q(('retired_reason', 'by_hand'), _negated=True), models.Q(('state', 'retired'), models.Q(('retired_by', ''), _negated=True)), _connector='OR'), name='arc_retired_by_somebody'), models.UniqueConstraint(condition=models.Q(('line_hash', ''), _negated=True), fields=('run', 'chat', 'line_hash'), name='arc_once_a_run')],
+            },
         ),
         migrations.CreateModel(
             name='ChatMemory',
@@ -82,6 +86,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'entities',
+                'constraints': [models.UniqueConstraint(models.F('owner'), models.F('character'), models.F('chat'), django.db.models.functions.text.Lower('name'), name='entity_name_unique', nulls_distinct=False)],
             },
         ),
         migrations.CreateModel(
@@ -111,6 +116,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'knowledge',
+                'indexes': [models.Index(models.F('owner'), models.F('chat'), models.F('state'), name='knowledge_owner_chat')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('state_before', ''), ('state', 'retired'), _connector='OR'), name='knowledge_state_before_retired'), models.CheckConstraint(condition=models.Q(models.Q(('retired_reason', 'by_hand'), _negated=True), models.Q(('state', 'retired'), models.Q(('retired_by', ''), _negated=True)), _connector='OR'), name='knowledge_retired_by_somebody'), models.UniqueConstraint(condition=models.Q(('line_hash', ''), _negated=True), fields=('run', 'line_hash'), name='knowledge_once_a_run'), models.CheckConstraint(condition=models.Q(('kind', 'hiding'), ('target__isnull', True), _connector='OR'), name='knowledge_target_of_hiding')],
             },
         ),
         migrations.CreateModel(
@@ -138,6 +145,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'ledger entries',
+                'indexes': [models.Index(models.F('owner'), models.F('chat'), models.F('state'), name='ledger_owner_chat')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('state_before', ''), ('state', 'retired'), _connector='OR'), name='ledgerentry_state_before_retired'), models.CheckConstraint(condition=models.Q(models.Q(('retired_reason', 'by_hand'), _negated=True), models.Q(('state', 'retired'), models.Q(('retired_by', ''), _negated=True)), _connector='OR'), name='ledgerentry_retired_by_somebody'), models.UniqueConstraint(condition=models.Q(('state', 'current')), fields=('chat', 'entity', 'field'), name='ledger_one_current_value')],
             },
         ),
         migrations.CreateModel(
@@ -184,6 +193,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'memories',
+                'indexes': [models.Index(models.F('owner'), models.F('character'), models.F('tier'), models.F('state'), name='memory_owner_character'), models.Index(models.F('owner'), models.F('chat'), models.F('tier'), models.F('state'), name='memory_owner_chat'), models.Index(fields=['owner', '-id'], name='memory_owner_newest'), django.contrib.postgres.indexes.GinIndex(fields=['lexemes'], name='memory_lexemes')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('candidate_hash', ''), _negated=True), fields=('run', 'tier', 'candidate_hash'), name='memory_once_a_run'), models.CheckConstraint(condition=models.Q(('chat', None), ('story__isnull', False), _connector='OR'), name='memory_story_of_chat'), models.CheckConstraint(condition=models.Q(('importance__range', (1, 3))), name='memory_importance'), models.CheckConstraint(condition=models.Q(('confidence__range', (0, 1))), name='memory_confidence'), models.CheckConstraint(condition=models.Q(('superseded_by', None), models.Q(('superseded_by', models.F('id')), _negated=True), _connector='OR'), name='memory_not_its_own_successor'), models.CheckConstraint(condition=models.Q(('split_from', None), models.Q(('split_from', models.F('id')), _negated=True), _connector='OR'), name='memory_not_its_own_part')],
             },
         ),
         migrations.CreateModel(
@@ -201,6 +212,10 @@ class Migration(migrations.Migration):
                 ('memory', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='inheritances', to='memories.memory')),
                 ('superseded_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='memories.memory')),
             ],
+            options={
+                'indexes': [models.Index(models.F('owner'), models.F('chat'), models.F('state'), name='inheritance_owner_chat')],
+                'constraints': [models.UniqueConstraint(fields=('chat', 'memory'), name='inheritance_once'), models.CheckConstraint(condition=models.Q(('confidence__range', (0, 1))), name='inheritance_confidence')],
+            },
         ),
         migrations.CreateModel(
             name='MemorySource',
@@ -212,6 +227,9 @@ class Migration(migrations.Migration):
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('swipe', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='chats.swipe')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('memory', 'swipe'), name='source_once')],
+            },
         ),
         migrations.CreateModel(
             name='Passage',
@@ -235,6 +253,9 @@ class Migration(migrations.Migration):
                 ('message', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='passage', to='chats.message')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [models.Index(models.F('owner'), models.F('chat'), name='passage_owner_chat')],
+            },
         ),
         migrations.CreateModel(
             name='Question',
@@ -249,6 +270,10 @@ class Migration(migrations.Migration):
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('second', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='memories.memory')),
             ],
+            options={
+                'indexes': [models.Index(fields=['owner', '-id'], name='question_owner_newest')],
+                'constraints': [models.UniqueConstraint(fields=('first', 'second'), name='question_once'), models.CheckConstraint(condition=models.Q(('first', models.F('second')), _negated=True), name='question_about_two'), models.CheckConstraint(condition=models.Q(models.Q(('answer', ''), ('answered_at', None)), models.Q(models.Q(('answer', ''), _negated=True), ('answered_at__isnull', False)), _connector='OR'), name='question_answered_at')],
+            },
         ),
         migrations.CreateModel(
             name='Relationship',
@@ -275,6 +300,10 @@ class Migration(migrations.Migration):
                 ('until', models.ForeignKey(blank=True, help_text='The message at which it ended.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chats.message')),
                 ('until_swipe', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chats.swipe')),
             ],
+            options={
+                'indexes': [models.Index(models.F('owner'), models.F('subject'), models.F('state'), name='relationship_owner_subject')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('state_before', ''), ('state', 'retired'), _connector='OR'), name='relationship_state_before_retired'), models.CheckConstraint(condition=models.Q(models.Q(('retired_reason', 'by_hand'), _negated=True), models.Q(('state', 'retired'), models.Q(('retired_by', ''), _negated=True)), _connector='OR'), name='relationship_retired_by_somebody'), models.UniqueConstraint(condition=models.Q(('state', 'current')), fields=('chat', 'subject', 'target', 'descriptor'), name='relationship_one_current_word'), models.CheckConstraint(condition=models.Q(('subject', models.F('target')), _negated=True), name='relationship_between_two')],
+            },
         ),
         migrations.CreateModel(
             name='Ending',
@@ -292,6 +321,9 @@ class Migration(migrations.Migration):
                 ('knowledge', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='endings', to='memories.knowledge')),
                 ('relationship', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='endings', to='memories.relationship')),
             ],
+            options={
+                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('arc__isnull', False), ('knowledge', None), ('relationship', None)), models.Q(('arc', None), ('knowledge__isnull', False), ('relationship', None)), models.Q(('arc', None), ('knowledge', None), ('relationship__isnull', False)), _connector='OR'), name='ending_of_one_entry'), models.UniqueConstraint(fields=('chat', 'arc'), name='ending_of_arc_once'), models.UniqueConstraint(fields=('chat', 'knowledge'), name='ending_of_knowledge_once'), models.UniqueConstraint(fields=('chat', 'relationship'), name='ending_of_relationship_once')],
+            },
         ),
         migrations.CreateModel(
             name='Scene',
@@ -319,6 +351,10 @@ class Migration(migrations.Migration):
                 ('until', models.ForeignKey(blank=True, help_text='The message at which it ended.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chats.message')),
                 ('until_swipe', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chats.swipe')),
             ],
+            options={
+                'indexes': [models.Index(models.F('owner'), models.F('chat'), models.F('state'), name='scene_owner_chat')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('state_before', ''), ('state', 'retired'), _connector='OR'), name='scene_state_before_retired'), models.CheckConstraint(condition=models.Q(models.Q(('retired_reason', 'by_hand'), _negated=True), models.Q(('state', 'retired'), models.Q(('retired_by', ''), _negated=True)), _connector='OR'), name='scene_retired_by_somebody'), models.UniqueConstraint(condition=models.Q(('source__isnull', False)), fields=('chat', 'source'), name='scene_once_a_message')],
+            },
         ),
         migrations.CreateModel(
             name='Supersession',
@@ -328,6 +364,10 @@ class Migration(migrations.Migration):
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('successor', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='memories.memory')),
             ],
+            options={
+                'indexes': [models.Index(models.F('owner'), name='supersession_owner')],
+                'constraints': [models.UniqueConstraint(fields=('memory', 'successor'), name='supersession_once'), models.CheckConstraint(condition=models.Q(('memory', models.F('successor')), _negated=True), name='supersession_of_another')],
+            },
         ),
         migrations.CreateModel(
             name='VersionedText',
@@ -354,226 +394,10 @@ class Migration(migrations.Migration):
                 ('until', models.ForeignKey(blank=True, help_text='The message at which it ended.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chats.message')),
                 ('until_swipe', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='chats.swipe')),
             ],
-        ),
-        migrations.AddIndex(
-            model_name='arc',
-            index=models.Index(models.F('owner'), models.F('chat'), models.F('state'), name='arc_owner_chat'),
-        ),
-        migrations.AddIndex(
-            model_name='arc',
-            index=models.Index(models.F('owner'), models.F('character'), models.F('state'), name='arc_owner_character'),
-        ),
-        migrations.AddConstraint(
-            model_name='arc',
-            constraint=models.CheckConstraint(condition=models.Q(('state_before', ''), ('state', 'retired'), _connector='OR'), name='arc_state_before_retired'),
-        ),
-        migrations.AddConstraint(
-            model_name='arc',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('retired_reason', 'by_hand'), _negated=True), models.Q(('state', 'retired'), models.Q(('retired_by', ''), _negated=True)), _connector='OR'), name='arc_retired_by_somebody'),
-        ),
-        migrations.AddConstraint(
-            model_name='arc',
-            constraint=models.UniqueConstraint(condition=models.Q(('line_hash', ''), _negated=True), fields=('run', 'chat', 'line_hash'), name='arc_once_a_run'),
-        ),
-        migrations.AddConstraint(
-            model_name='entity',
-            constraint=models.UniqueConstraint(models.F('owner'), models.F('character'), models.F('chat'), django.db.models.functions.text.Lower('name'), name='entity_name_unique', nulls_distinct=False),
-        ),
-        migrations.AddIndex(
-            model_name='knowledge',
-            index=models.Index(models.F('owner'), models.F('chat'), models.F('state'), name='knowledge_owner_chat'),
-        ),
-        migrations.AddConstraint(
-            model_name='knowledge',
-            constraint=models.CheckConstraint(condition=models.Q(('state_before', ''), ('state', 'retired'), _connector='OR'), name='knowledge_state_before_retired'),
-        ),
-        migrations.AddConstraint(
-            model_name='knowledge',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('retired_reason', 'by_hand'), _negated=True), models.Q(('state', 'retired'), models.Q(('retired_by', ''), _negated=True)), _connector='OR'), name='knowledge_retired_by_somebody'),
-        ),
-        migrations.AddConstraint(
-            model_name='knowledge',
-            constraint=models.UniqueConstraint(condition=models.Q(('line_hash', ''), _negated=True), fields=('run', 'line_hash'), name='knowledge_once_a_run'),
-        ),
-        migrations.AddConstraint(
-            model_name='knowledge',
-            constraint=models.CheckConstraint(condition=models.Q(('kind', 'hiding'), ('target__isnull', True), _connector='OR'), name='knowledge_target_of_hiding'),
-        ),
-        migrations.AddIndex(
-            model_name='ledgerentry',
-            index=models.Index(models.F('owner'), models.F('chat'), models.F('state'), name='ledger_owner_chat'),
-        ),
-        migrations.AddConstraint(
-            model_name='ledgerentry',
-            constraint=models.CheckConstraint(condition=models.Q(('state_before', ''), ('state', 'retired'), _connector='OR'), name='ledgerentry_state_before_retired'),
-        ),
-        migrations.AddConstraint(
-            model_name='ledgerentry',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('retired_reason', 'by_hand'), _negated=True), models.Q(('state', 'retired'), models.Q(('retired_by', ''), _negated=True)), _connector='OR'), name='ledgerentry_retired_by_somebody'),
-        ),
-        migrations.AddConstraint(
-            model_name='ledgerentry',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'current')), fields=('chat', 'entity', 'field'), name='ledger_one_current_value'),
-        ),
-        migrations.AddIndex(
-            model_name='memory',
-            index=models.Index(models.F('owner'), models.F('character'), models.F('tier'), models.F('state'), name='memory_owner_character'),
-        ),
-        migrations.AddIndex(
-            model_name='memory',
-            index=models.Index(models.F('owner'), models.F('chat'), models.F('tier'), models.F('state'), name='memory_owner_chat'),
-        ),
-        migrations.AddIndex(
-            model_name='memory',
-            index=models.Index(fields=['owner', '-id'], name='memory_owner_newest'),
-        ),
-        migrations.AddIndex(
-            model_name='memory',
-            index=django.contrib.postgres.indexes.GinIndex(fields=['lexemes'], name='memory_lexemes'),
-        ),
-        migrations.AddConstraint(
-            model_name='memory',
-            constraint=models.UniqueConstraint(condition=models.Q(('candidate_hash', ''), _negated=True), fields=('run', 'tier', 'candidate_hash'), name='memory_once_a_run'),
-        ),
-        migrations.AddConstraint(
-            model_name='memory',
-            constraint=models.CheckConstraint(condition=models.Q(('chat', None), ('story__isnull', False), _connector='OR'), name='memory_story_of_chat'),
-        ),
-        migrations.AddConstraint(
-            model_name='memory',
-            constraint=models.CheckConstraint(condition=models.Q(('importance__range', (1, 3))), name='memory_importance'),
-        ),
-        migrations.AddConstraint(
-            model_name='memory',
-            constraint=models.CheckConstraint(condition=models.Q(('confidence__range', (0, 1))), name='memory_confidence'),
-        ),
-        migrations.AddConstraint(
-            model_name='memory',
-            constraint=models.CheckConstraint(condition=models.Q(('superseded_by', None), models.Q(('superseded_by', models.F('id')), _negated=True), _connector='OR'), name='memory_not_its_own_successor'),
-        ),
-        migrations.AddConstraint(
-            model_name='memory',
-            constraint=models.CheckConstraint(condition=models.Q(('split_from', None), models.Q(('split_from', models.F('id')), _negated=True), _connector='OR'), name='memory_not_its_own_part'),
-        ),
-        migrations.AddIndex(
-            model_name='inheritance',
-            index=models.Index(models.F('owner'), models.F('chat'), models.F('state'), name='inheritance_owner_chat'),
-        ),
-        migrations.AddConstraint(
-            model_name='inheritance',
-            constraint=models.UniqueConstraint(fields=('chat', 'memory'), name='inheritance_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='inheritance',
-            constraint=models.CheckConstraint(condition=models.Q(('confidence__range', (0, 1))), name='inheritance_confidence'),
-        ),
-        migrations.AddConstraint(
-            model_name='memorysource',
-            constraint=models.UniqueConstraint(fields=('memory', 'swipe'), name='source_once'),
-        ),
-        migrations.AddIndex(
-            model_name='passage',
-            index=models.Index(models.F('owner'), models.F('chat'), name='passage_owner_chat'),
-        ),
-        migrations.AddIndex(
-            model_name='question',
-            index=models.Index(fields=['owner', '-id'], name='question_owner_newest'),
-        ),
-        migrations.AddConstraint(
-            model_name='question',
-            constraint=models.UniqueConstraint(fields=('first', 'second'), name='question_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='question',
-            constraint=models.CheckConstraint(condition=models.Q(('first', models.F('second')), _negated=True), name='question_about_two'),
-        ),
-        migrations.AddConstraint(
-            model_name='question',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('answer', ''), ('answered_at', None)), models.Q(models.Q(('answer', ''), _negated=True), ('answered_at__isnull', False)), _connector='OR'), name='question_answered_at'),
-        ),
-        migrations.AddIndex(
-            model_name='relationship',
-            index=models.Index(models.F('owner'), models.F('subject'), models.F('state'), name='relationship_owner_subject'),
-        ),
-        migrations.AddConstraint(
-            model_name='relationship',
-            constraint=models.CheckConstraint(condition=models.Q(('state_before', ''), ('state', 'retired'), _connector='OR'), name='relationship_state_before_retired'),
-        ),
-        migrations.AddConstraint(
-            model_name='relationship',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('retired_reason', 'by_hand'), _negated=True), models.Q(('state', 'retired'), models.Q(('retired_by', ''), _negated=True)), _connector='OR'), name='relationship_retired_by_somebody'),
-        ),
-        migrations.AddConstraint(
-            model_name='relationship',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'current')), fields=('chat', 'subject', 'target', 'descriptor'), name='relationship_one_current_word'),
-        ),
-        migrations.AddConstraint(
-            model_name='relationship',
-            constraint=models.CheckConstraint(condition=models.Q(('subject', models.F('target')), _negated=True), name='relationship_between_two'),
-        ),
-        migrations.AddConstraint(
-            model_name='ending',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('arc__isnull', False), ('knowledge', None), ('relationship', None)), models.Q(('arc', None), ('knowledge__isnull', False), ('relationship', None)), models.Q(('arc', None), ('knowledge', None), ('relationship__isnull', False)), _connector='OR'), name='ending_of_one_entry'),
-        ),
-        migrations.AddConstraint(
-            model_name='ending',
-            constraint=models.UniqueConstraint(fields=('chat', 'arc'), name='ending_of_arc_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='ending',
-            constraint=models.UniqueConstraint(fields=('chat', 'knowledge'), name='ending_of_knowledge_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='ending',
-            constraint=models.UniqueConstraint(fields=('chat', 'relationship'), name='ending_of_relationship_once'),
-        ),
-        migrations.AddIndex(
-            model_name='scene',
-            index=models.Index(models.F('owner'), models.F('chat'), models.F('state'), name='scene_owner_chat'),
-        ),
-        migrations.AddConstraint(
-            model_name='scene',
-            constraint=models.CheckConstraint(condition=models.Q(('state_before', ''), ('state', 'retired'), _connector='OR'), name='scene_state_before_retired'),
-        ),
-        migrations.AddConstraint(
-            model_name='scene',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('retired_reason', 'by_hand'), _negated=True), models.Q(('state', 'retired'), models.Q(('retired_by', ''), _negated=True)), _connector='OR'), name='scene_retired_by_somebody'),
-        ),
-        migrations.AddConstraint(
-            model_name='scene',
-            constraint=models.UniqueConstraint(condition=models.Q(('source__isnull', False)), fields=('chat', 'source'), name='scene_once_a_message'),
-        ),
-        migrations.AddIndex(
-            model_name='supersession',
-            index=models.Index(models.F('owner'), name='supersession_owner'),
-        ),
-        migrations.AddConstraint(
-            model_name='supersession',
-            constraint=models.UniqueConstraint(fields=('memory', 'successor'), name='supersession_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='supersession',
-            constraint=models.CheckConstraint(condition=models.Q(('memory', models.F('successor')), _negated=True), name='supersession_of_another'),
-        ),
-        migrations.AddIndex(
-            model_name='versionedtext',
-            index=models.Index(fields=['owner', 'chat', 'kind', '-id'], name='text_owner_chat'),
-        ),
-        migrations.AddIndex(
-            model_name='versionedtext',
-            index=models.Index(fields=['owner', 'character', 'kind', '-id'], name='text_owner_character'),
-        ),
-        migrations.AddConstraint(
-            model_name='versionedtext',
-            constraint=models.CheckConstraint(condition=models.Q(('state_before', ''), ('state', 'retired'), _connector='OR'), name='versionedtext_state_before_retired'),
-        ),
-        migrations.AddConstraint(
-            model_name='versionedtext',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('retired_reason', 'by_hand'), _negated=True), models.Q(('state', 'retired'), models.Q(('retired_by', ''), _negated=True)), _connector='OR'), name='versionedtext_retired_by_somebody'),
-        ),
-        migrations.AddConstraint(
-            model_name='versionedtext',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'current')), fields=('owner', 'kind', 'chat', 'story', 'character'), name='versioned_text_one_current', nulls_distinct=False),
+            options={
+                'indexes': [models.Index(fields=['owner', 'chat', 'kind', '-id'], name='text_owner_chat'), models.Index(fields=['owner', 'character', 'kind', '-id'], name='text_owner_character')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('state_before', ''), ('state', 'retired'), _connector='OR'), name='versionedtext_state_before_retired'), models.CheckConstraint(condition=models.Q(models.Q(('retired_reason', 'by_hand'), _negated=True), models.Q(('state', 'retired'), models.Q(('retired_by', ''), _negated=True)), _connector='OR'), name='versionedtext_retired_by_somebody'), models.UniqueConstraint(condition=models.Q(('state', 'current')), fields=('owner', 'kind', 'chat', 'story', 'character'), name='versioned_text_one_current', nulls_distinct=False)],
+            },
         ),
         migrations.CreateModel(
             name='JournalEntry',

@@ -38,6 +38,10 @@ class Migration(migrations.Migration):
                 ('updated_at', models.DateTimeField(auto_now=True)),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [models.Index(models.F('owner'), models.F('name'), name='generation_preset_owner_name')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('is_default', True)), fields=('owner',), name='generation_preset_one_default'), models.CheckConstraint(condition=models.Q(('temperature__range', (0.0, 2.0))), name='generation_preset_temperature'), models.CheckConstraint(condition=models.Q(('top_p', None), ('top_p__range', (0.0, 1.0)), _connector='OR'), name='generation_preset_top_p'), models.CheckConstraint(condition=models.Q(('top_k', None), ('top_k__range', (0, 1000)), _connector='OR'), name='generation_preset_top_k'), models.CheckConstraint(condition=models.Q(('min_p', None), ('min_p__range', (0.0, 1.0)), _connector='OR'), name='generation_preset_min_p'), models.CheckConstraint(condition=models.Q(('repetition_penalty', None), ('repetition_penalty__range', (0.0, 2.0)), _connector='OR'), name='generation_preset_repetition_penalty'), models.CheckConstraint(condition=models.Q(('max_tokens__gte', 1)), name='generation_preset_max_tokens')],
+            },
         ),
         migrations.CreateModel(
             name='Generation',
@@ -70,53 +74,9 @@ class Migration(migrations.Migration):
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('preset', models.ForeignKey(blank=True, help_text='Null: the default preset.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='replies.generationpreset')),
             ],
-        ),
-        migrations.AddIndex(
-            model_name='generationpreset',
-            index=models.Index(models.F('owner'), models.F('name'), name='generation_preset_owner_name'),
-        ),
-        migrations.AddConstraint(
-            model_name='generationpreset',
-            constraint=models.UniqueConstraint(condition=models.Q(('is_default', True)), fields=('owner',), name='generation_preset_one_default'),
-        ),
-        migrations.AddConstraint(
-            model_name='generationpreset',
-            constraint=models.CheckConstraint(condition=models.Q(('temperature__range', (0.0, 2.0))), name='generation_preset_temperature'),
-        ),
-        migrations.AddConstraint(
-            model_name='generationpreset',
-            constraint=models.CheckConstraint(condition=models.Q(('top_p', None), ('top_p__range', (0.0, 1.0)), _connector='OR'), name='generation_preset_top_p'),
-        ),
-        migrations.AddConstraint(
-            model_name='generationpreset',
-            constraint=models.CheckConstraint(condition=models.Q(('top_k', None), ('top_k__range', (0, 1000)), _connector='OR'), name='generation_preset_top_k'),
-        ),
-        migrations.AddConstraint(
-            model_name='generationpreset',
-            constraint=models.CheckConstraint(condition=models.Q(('min_p', None), ('min_p__range', (0.0, 1.0)), _connector='OR'), name='generation_preset_min_p'),
-        ),
-        migrations.AddConstraint(
-            model_name='generationpreset',
-            constraint=models.CheckConstraint(condition=models.Q(('repetition_penalty', None), ('repetition_penalty__range', (0.0, 2.0)), _connector='OR'), name='generation_preset_repetition_penalty'),
-        ),
-        migrations.AddConstraint(
-            model_name='generationpreset',
-            constraint=models.CheckConstraint(condition=models.Q(('max_tokens__gte', 1)), name='generation_preset_max_tokens'),
-        ),
-        migrations.AddIndex(
-            model_name='generation',
-            index=models.Index(fields=['owner', 'chat', '-id'], name='generation_owner_chat'),
-        ),
-        migrations.AddIndex(
-            model_name='generation',
-            index=models.Index(models.F('state'), models.F('heartbeat_at'), name='generation_state'),
-        ),
-        migrations.AddIndex(
-            model_name='generation',
-            index=models.Index(models.F('id'), condition=models.Q(('settled', False)), name='generation_unsettled'),
-        ),
-        migrations.AddConstraint(
-            model_name='generation',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ('queued', 'running'))), fields=('chat',), name='generation_one_active'),
+            options={
+                'indexes': [models.Index(fields=['owner', 'chat', '-id'], name='generation_owner_chat'), models.Index(models.F('state'), models.F('heartbeat_at'), name='generation_state'), models.Index(models.F('id'), condition=models.Q(('settled', False)), name='generation_unsettled')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('state__in', ('queued', 'running'))), fields=('chat',), name='generation_one_active')],
+            },
         ),
     ]
