@@ -34,13 +34,14 @@ SUITES = {
     "apps/chats/scenes.py": "tests/contract/test_message_data.py tests/chats/test_tools.py",
     "apps/common/jobs.py": "tests/common/test_jobs.py",
     "apps/extraction/progress.py": "tests/extraction/test_progress.py tests/extraction/test_runs.py",
-    "apps/extraction/stages/extraction.py": "tests/extraction/test_reading_again.py tests/extraction/test_pipeline.py",
+    "apps/extraction/stages/extraction.py": "tests/extraction/test_reading_again.py tests/extraction/test_pipeline.py"
+    " tests/extraction/engine/test_group.py",
     "apps/injection/slots/budgets.py": "tests/injection/test_budgets.py",
     "apps/llm/http/addresses.py": "tests/llm/test_addresses.py",
     "apps/memories/operations/invalidation.py": "tests/memories/test_inherited_invalidation.py"
-    " tests/extraction/engine/test_changes.py",
+    " tests/memories/test_changed_texts.py tests/extraction/engine/test_changes.py",
     "apps/memories/operations/verdicts.py": "tests/extraction/test_reading_again.py tests/memories/test_branching.py",
-    "apps/memories/search/hits.py": "tests/memories/test_search.py",
+    "apps/memories/search/hits.py": "tests/memories/test_search.py tests/journal/test_journal_api.py",
     "apps/memories/verdicts.py": "tests/memories/test_verdicts.py",
     "apps/memories/witnesses.py": "tests/injection/test_group_prompts.py tests/extraction/engine/test_group.py",
     "apps/sync/idempotency.py": "tests/contract/test_idempotency.py",

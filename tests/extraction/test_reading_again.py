@@ -89,3 +89,15 @@ def test_a_run_replaces_no_pinned_memory(db: None, pinned: bool) -> None:
     assert counts[Outcome.SUPERSEDED] == 1
     old.refresh_from_db()
     assert old.state == (Memory.State.ACTIVE if pinned else Memory.State.SUPERSEDED)
+
+
+def test_a_line_keeps_the_source_that_it_names(db: None) -> None:
+    """One that names none is traced to the message that shares most words with it."""
+    owner = UserFactory()
+    chat = make_chat(owner, "I live in Paris, in a red house.", "Lovely.", character=make_character(owner))
+    run = ExtractionRun.objects.create(owner_id=owner.pk, chat=chat)
+    context = Context(run, settings_of(chat), backend_for(owner.pk), replies={})
+    turns = {message.index: message for message in chat.messages.with_swipes().order_by("index")}
+    reply = "[fact:2:permanent:sources=1] Mira lives in Paris.\n[fact:2:permanent] Mira has a red house."
+    proposals = propose(context, turns, "long_term", reply)
+    assert [candidate.sources for candidate in proposals.candidates] == [(0,), (1,)]

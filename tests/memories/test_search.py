@@ -178,8 +178,9 @@ def test_entities_of_others_are_none_of_the_query(owner, chat):
     memory = remember(chat, "The silver key opens the vault.")
     memory.entities.add(Entity.objects.create(owner=owner, name="Silver Key"))
     Entity.objects.create(owner=UserFactory(), name="Vault")
-    (result,) = search(owner, SearchQuery("Does the silver key open the vault?", tiers=TIERS)).results
-    assert result.signals["graph"] == 1
+    remember(chat, "The vault is deep.")
+    first, second = search(owner, SearchQuery("Does the silver key open the vault?", tiers=TIERS)).results
+    assert (first.signals["graph"], second.signals["graph"]) == (1, 0)
 
 
 def test_the_seed_preset_scores_by_the_published_formula(owner, chat):
