@@ -14,6 +14,9 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo -n)
 up: $(VENV)/.installed
 	@exec $(RUN) manage.py up
 
+# Tests start many Python processes, which is faster with compiled modules.
+test e2e: export PYTHONDONTWRITEBYTECODE :=
+
 test: $(VENV)/.installed-dev chromium axe
 	$(RUN) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 

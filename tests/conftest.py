@@ -251,10 +251,12 @@ def wait_for_idle_database() -> None:
         AND backend_type = 'client backend' AND state <> 'idle'"""
     deadline = time.monotonic() + WORKER_TIMEOUT
     idle = 0
-    while idle < IDLE and time.monotonic() < deadline:
+    while time.monotonic() < deadline:
         with connection.cursor() as cursor:
             cursor.execute(others)
             idle = 0 if cursor.fetchone()[0] else idle + 1
+        if idle == IDLE:
+            return
         time.sleep(0.05)
 
 

@@ -19,12 +19,17 @@ function close(form) {
   turn?.querySelector(".message")?.focus({ preventScroll: true });
 }
 
+let asked = 0; // forms so far
+
 async function open(turn, text = "") {
+  const number = ++asked;
   turn.querySelector(".menu[open]")?.removeAttribute("open");
   document.querySelectorAll(".remember").forEach((form) => form.remove());
   const query = new URLSearchParams({ message: turn.dataset.id, text });
-  await window.htmx.ajax("GET", `${room.dataset.rememberUrl}?${query}`, { target: turn, swap: "beforeend" });
+  // Without a source it would wait for other requests of the page, and the promise would not.
+  await window.htmx.ajax("GET", `${room.dataset.rememberUrl}?${query}`, { source: turn, target: turn, swap: "beforeend" });
   const form = turn.querySelector(".remember");
+  if (number !== asked) return form?.remove(); // another one has been asked for meanwhile
   form?.scrollIntoView({ block: "nearest" });
   form?.querySelector("textarea")?.focus({ preventScroll: true });
 }

@@ -79,3 +79,15 @@ def test_a_message_is_remembered_by_its_menu_and_by_keyboard(chat_page: Page, ch
     expect(page.locator("#turn-0 .remember .memory")).to_contain_text("Remembered.")
     expect(page.locator(".rail")).to_contain_text("My brother Tom sold the old ferry.")
     assert Memory.objects.for_owner(chat.owner_id).get().source_message_ids == [chat.messages.get(index=0).pk]
+
+
+def test_the_form_does_not_wait_for_other_parts_of_the_page(chat_page: Page) -> None:
+    page = chat_page
+    page.route("**/slow/", lambda route: None)  # never answered
+    page.evaluate("() => { htmx.ajax('GET', '/slow/', { target: 'main', swap: 'none' }); }")
+    page.locator("#m-1").focus()
+    page.keyboard.press("m")
+    expect(page.locator("#turn-1 .remember textarea")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator(".remember")).to_have_count(0)
+    expect(page.locator("#m-1")).to_be_focused()

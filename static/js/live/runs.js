@@ -7,7 +7,7 @@ export function followRuns(room) {
   const { chat } = room.dataset;
   const slot = room.querySelector(".progress-slot");
   const url = slot.getAttribute("hx-get");
-  const show = () => window.htmx.ajax("GET", `${url}?was_active`, { target: slot, swap: "innerHTML" });
+  const show = () => window.htmx.ajax("GET", `${url}?was_active`, { source: slot, target: slot, swap: "innerHTML" });
   const refresh = () => window.htmx.trigger(slot, "missed");
   follow({ user: document.body.dataset.user, headers }, (event, word) => event === "run" && word.chat === chat && show(), refresh);
 }
