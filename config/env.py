@@ -77,6 +77,13 @@ def broker_conninfo(database: dict[str, Any]) -> str:
     return make_conninfo("", **parameters, **database["OPTIONS"] | {"options": options.strip()})
 
 
+def with_timeouts(database: dict[str, Any], seconds: Mapping[str, float]) -> dict[str, Any]:
+    """Return the database settings with Postgres' timeouts, by their names. One of 0 is left as the server has it."""
+    settings = [f"-c {name}={round(value * 1000)}" for name, value in seconds.items() if value > 0]
+    options = " ".join([database["OPTIONS"].get("options", ""), *settings]).strip()
+    return database | {"OPTIONS": database["OPTIONS"] | ({"options": options} if options else {})}
+
+
 def secret_key() -> str:
     """Return ``SECRET_KEY``, or a random key that is generated once and kept in the data folder."""
     configured = env.str("SECRET_KEY", default="")

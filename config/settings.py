@@ -17,6 +17,7 @@ from config.env import (
     loci_home,
     public_hosts,
     secret_key,
+    with_timeouts,
 )
 from config.logging import configure_structlog, logging_settings
 
@@ -135,8 +136,25 @@ EMBEDDED_DATABASE = database_home() is not None
 DATABASES = {"default": database()}
 BROKER_CONNINFO = broker_conninfo(DATABASES["default"])
 DATABASE_POOL_SIZE = env.int("DATABASE_POOL_SIZE", default=8)
+# Requests wait for no statement for long. Jobs and migrations may, so that only their idle transactions are ended.
+DATABASES["default"] = with_timeouts(
+    DATABASES["default"],
+    {
+        "statement_timeout": env.float("DATABASE_STATEMENT_TIMEOUT", default=30.0),
+        "lock_timeout": env.float("DATABASE_LOCK_TIMEOUT", default=10.0),
+        "idle_in_transaction_session_timeout": env.float("DATABASE_IDLE_TIMEOUT", default=60.0),
+    }
+    if env.str("LOCI_PROCESS", default="") == "web"
+    else {
+        "statement_timeout": env.float("WORKER_STATEMENT_TIMEOUT", default=0.0),
+        "lock_timeout": env.float("WORKER_LOCK_TIMEOUT", default=0.0),
+        "idle_in_transaction_session_timeout": env.float("WORKER_IDLE_TIMEOUT", default=600.0),
+    },
+)
+# A connection that the server has closed, by a restart for example, is replaced before it is used.
+DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 if DATABASE_POOL_SIZE:
-    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": DATABASE_POOL_SIZE}
+    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": DATABASE_POOL_SIZE, "timeout": 15}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Accounts

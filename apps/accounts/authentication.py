@@ -16,6 +16,7 @@ from apps.accounts.operations import record_token_use
 from apps.common.compiled_queries import CompiledQuery
 from apps.common.scoping import system_scope
 
+REALM = 'Bearer realm="loci"'
 # The use of a token is recorded at most this often: recording each use would turn every read into a write.
 LAST_USED_PRECISION = dt.timedelta(minutes=1)
 
@@ -44,7 +45,7 @@ class BearerAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         """Return the WWW-Authenticate header of a 401."""
-        return 'Bearer realm="loci"'
+        return REALM
 
 
 def find_token(secret: str, at: dt.datetime) -> ApiToken | None:

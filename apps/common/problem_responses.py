@@ -1,6 +1,7 @@
 """Convert exceptions to problem responses: exception handler of REST framework, and error handlers of Django."""
 
 import http
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler as drf_exception_handler
 from rest_framework.views import set_rollback
 
+from apps.common.database_errors import Unavailable, unavailable_after
 from apps.common.problems import FieldError, Invalid, Problem, ProblemType, TooLarge, pointer_of
 
 CONTENT_TYPE = "application/problem+json"
@@ -108,9 +110,22 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Return the response for an unhandled exception."""
+    """Return the response for an unhandled exception: a 503 if the database can't answer now."""
+    if problem := unavailable_after(sys.exception()):
+        return unavailable(request, problem)
     detail = "An internal error. Stored data is not affected."
     return _api_problem(request, 500, detail) or defaults.server_error(request)
+
+
+def unavailable(request: HttpRequest, problem: Unavailable) -> HttpResponse:
+    """Return the 503 for a database that can't answer now."""
+    if request.path.startswith("/api/"):
+        return problem_response(problem)
+    response = defaults.server_error(request)
+    response.status_code = problem.status
+    for name, value in problem.headers.items():
+        response[name] = value
+    return response
 
 
 def _api_problem(request: HttpRequest, status: int, detail: str) -> HttpResponse | None:

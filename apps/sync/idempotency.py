@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import IntegrityError, connection, transaction
+from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.http import HttpRequest, HttpResponse
 from rest_framework.exceptions import APIException
 from rest_framework.parsers import BaseParser
@@ -19,11 +19,10 @@ from rest_framework.settings import api_settings
 from apps.common.problem_responses import problem_response
 from apps.common.problems import Invalid, Problem, ProblemType
 from apps.common.request_bodies import API_PREFIX, CHUNK_BYTES, is_multipart, rewindable_body
-from apps.common.retries import repetition_after
+from apps.common.retries import KEY_HEADER, response_after
 from apps.common.scoping import system_scope
 from apps.sync.models import IdempotencyRecord
 
-KEY_HEADER = "Idempotency-Key"
 MAX_KEY_LENGTH = 255
 
 
@@ -48,17 +47,17 @@ class IdempotencyMiddleware:
         key = request.headers.get(KEY_HEADER)
         if key is None or request.method in SAFE_METHODS or not request.path.startswith(API_PREFIX):
             return self.get_response(request)
-        owner_id = _owner_id(request)
-        if owner_id is None:
-            return self.get_response(request)  # the response is a 401
         try:
+            owner_id = _owner_id(request)
+            if owner_id is None:
+                return self.get_response(request)  # the response is a 401
             return self._respond_once(request, owner_id, key)
         except Problem as problem:
             return problem_response(problem)
-        except IntegrityError as error:
+        except (DatabaseError, InterfaceError) as error:
             # Deferred constraints are checked when the transaction ends, outside of the view.
-            if repetition := repetition_after(request, error):
-                return repetition
+            if response := response_after(request, error):
+                return response
             raise
 
     def _respond_once(self, request: HttpRequest, owner_id: UUID, key: str) -> HttpResponse:

@@ -18,6 +18,7 @@ from apps.chats.models import Chat, Participant
 from apps.chats.operations.patches import Patch, Splice
 from apps.chats.serializers import MessageInputSerializer, MessageSerializer, SendDateField
 from apps.common.problems import Invalid
+from apps.common.retries import KEY_HEADER
 from apps.common.serializer_fields import (
     BoundedListField,
     JSONObjectField,
@@ -28,7 +29,6 @@ from apps.common.serializer_fields import (
     StrictUUIDField,
     TextField,
 )
-from apps.sync.idempotency import KEY_HEADER
 
 MAX_BATCH = 1000
 
