@@ -12,11 +12,9 @@ os.environ.setdefault("LOCI_PROCESS", "web")  # its database connections have ti
 django_application = get_asgi_application()
 
 from apps.accounts.arriving_bodies import BodyLimits  # noqa: E402
-from apps.common.problem_responses import problem_response  # noqa: E402
 from apps.llm.embeddings import get_embedder  # noqa: E402
-from apps.proxy.errors import error_response  # noqa: E402
 
-application = BodyLimits(django_application, refusals={"/api/": problem_response, "/v1/": error_response})
+application = BodyLimits(django_application)
 
 # Load the embedding model in advance, which takes a second, so that the first search does not wait for it.
 Thread(target=get_embedder, name="warm-up", daemon=True).start()

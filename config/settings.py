@@ -14,6 +14,7 @@ from config.env import (
     database_home,
     demo_password,
     env,
+    is_local,
     loci_home,
     public_hosts,
     secret_key,
@@ -108,6 +109,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "apps.common.request_bodies.RequestBodyMiddleware",
+    "apps.accounts.throttling.ThrottleMiddleware",
     "apps.common.retries.RetryMiddleware",
     "apps.sync.idempotency.IdempotencyMiddleware",
 ]
@@ -174,6 +176,18 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+# Sign-in, sign-up and password resets are limited by allauth, which counts in the cache: one for all processes.
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "common_cache"}}
+_sign_in = env.str("RATE_LIMIT_SIGN_IN", default="30/m")
+_sign_in_failed = env.str("RATE_LIMIT_SIGN_IN_FAILED", default="5/5m")
+_sign_up = env.str("RATE_LIMIT_SIGN_UP", default="20/m")
+ACCOUNT_RATE_LIMITS = {
+    "login": f"{_sign_in}/ip",
+    "login_failed": f"{_sign_in}/ip,{_sign_in_failed}/key",
+    "signup": f"{_sign_up}/ip",
+}
+# How many proxies stand in front and append to X-Forwarded-For: without them, the header is not believed.
+ALLAUTH_TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "account_login"
@@ -238,6 +252,29 @@ STORAGES = {
     "staticfiles": {"BACKEND": "apps.common.static_files.HashedStaticFiles"},
 }
 MEDIA_ROOT = LOCI_HOME / "media"
+
+# Rates of requests by user, such as 600/m; empty: no limit. Nobody is another's problem on a machine for one.
+
+_limited = not is_local(LOCI_HOST, ALLOWED_HOSTS)
+RATE_LIMITS = {
+    "api": env.str("RATE_LIMIT_API", default="1200/m" if _limited else ""),
+    "search": env.str("RATE_LIMIT_SEARCH", default="300/m" if _limited else ""),
+    "generation": env.str("RATE_LIMIT_GENERATION", default="60/m" if _limited else ""),
+    "imports": env.str("RATE_LIMIT_IMPORTS", default="300/h" if _limited else ""),
+}
+RATE_LIMIT_SCOPES = {
+    "search": {"api-search"},
+    "generation": {"api-reply", "replies:panel", "proxy-chat-completions", "api-connection-test", "llm:test"},
+    "imports": {
+        *("api-chat-import", "api-imports", "api-character-import", "api-lorebook-import"),
+        *("api-chat-memories-import", "api-character-memories-import", "chats:import", "characters:import"),
+    },
+}
+# Who refuses a request before its view, in the form of whose API, by the beginning of the path; else in plain text.
+ERROR_FORMS = {
+    "/api/": "apps.common.problem_responses.problem_response",
+    "/v1/": "apps.proxy.errors.error_response",
+}
 
 # API
 
@@ -342,6 +379,7 @@ CELERY_BEAT_SCHEDULE = {
     "purge-old-chats": {"task": "apps.chats.tasks.purge_old_chats", "schedule": 3600.0},
     "purge-old-personas": {"task": "apps.chats.tasks.purge_old_personas", "schedule": 3600.0},
     "sweep-journals": {"task": "apps.journal.tasks.sweep_journals", "schedule": 3600.0},
+    "sweep-rate-limits": {"task": "apps.accounts.tasks.sweep_rate_limits", "schedule": 3600.0},
     "trim-settings-logs": {"task": "apps.sync.tasks.trim_settings_logs", "schedule": 3600.0},
 }
 

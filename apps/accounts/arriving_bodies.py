@@ -17,14 +17,14 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from apps.accounts.authentication import REALM, find_token
+from apps.common.problem_responses import refusal
 from apps.common.problems import Problem, ProblemType, TooLarge
 from apps.common.request_bodies import MULTIPART_OVERHEAD_BYTES
 
-Scope = Mapping[str, Any]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-Refusal = Callable[[Problem], HttpResponse]
 
 # Bodies up to this size are left to the views: forms for signing in, and most requests, for which it saves a query.
 FREE_BYTES = 64 * 1024
@@ -40,14 +40,10 @@ class NotSignedIn(Problem):
 
 
 class BodyLimits:
-    """Application that refuses large bodies, and passes all others on as they arrive.
+    """Application that refuses large bodies, and passes all others on as they arrive."""
 
-    ``refusals`` has the form of refusals for paths that begin with its keys.
-    """
-
-    def __init__(self, application: Application, refusals: Mapping[str, Refusal]) -> None:
+    def __init__(self, application: Application) -> None:
         self.application = application
-        self.refusals = refusals
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -58,18 +54,7 @@ class BodyLimits:
             await body.check(body.declared)
             await self.application(scope, body.receive, send)
         except Problem as problem:  # from the receipt of the body, thus before any response
-            await _send_response(self._refusal(scope["path"], problem), send)
-
-    def _refusal(self, path: str, problem: Problem) -> HttpResponse:
-        refusal = next((form for prefix, form in self.refusals.items() if path.startswith(prefix)), _text_refusal)
-        response = refusal(problem)
-        for name, value in problem.headers.items():
-            response[name] = value
-        return response
-
-
-def _text_refusal(problem: Problem) -> HttpResponse:
-    return HttpResponse(problem.detail, status=problem.status, content_type="text/plain; charset=utf-8")
+            await _send_response(refusal(scope["path"], problem), send)
 
 
 class _ArrivingBody:
@@ -87,7 +72,7 @@ class _ArrivingBody:
         length = self._headers.get(b"content-length", "")
         return int(length) if length.isascii() and length.isdecimal() and len(length) < 20 else 0
 
-    async def receive(self) -> dict[str, Any]:
+    async def receive(self) -> Mapping[str, Any]:
         """Receive the next part. Raise NotSignedIn, TooLarge."""
         message = await self._receive()
         self._size += len(message.get("body", b""))

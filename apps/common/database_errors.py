@@ -1,6 +1,7 @@
 """What an error of the database means for a request: nothing was written, or the database can't answer now."""
 
 from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError
+from kombu.exceptions import OperationalError as BrokerError
 
 from apps.common.problems import Problem, ProblemType
 
@@ -33,8 +34,8 @@ def is_row_gone(exception: BaseException | None) -> bool:
 
 
 def is_connection_lost(exception: BaseException | None) -> bool:
-    """Return whether there is no connection to the database any more, or none could be had."""
-    if isinstance(exception, InterfaceError):
+    """Return whether there is no connection to the database or the broker any more, or none could be had."""
+    if isinstance(exception, InterfaceError | BrokerError):  # tasks are enqueued in the same transaction
         return True
     # Without a code, the error is the driver's or the pool's, which has none to report but that of a connection.
     return isinstance(exception, OperationalError) and (

@@ -1,4 +1,4 @@
-"""Model of the heartbeats of the installation's processes."""
+"""Models of the heartbeats of the installation's processes, and of rate limits."""
 
 from django.db import models
 
@@ -11,3 +11,13 @@ class Heartbeat(models.Model):
 
     def __str__(self) -> str:
         return f"{self.part} at {self.at:%Y-%m-%d %H:%M:%S}"
+
+
+class RateLimit(models.Model):
+    """Time up to which the allowance of a key is used; written by ``rate_limits`` only. The table is not logged."""
+
+    key = models.CharField(primary_key=True, max_length=100)
+    used_until = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.key

@@ -5,8 +5,10 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, TooManyFilesSent
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.utils.module_loading import import_string
 from django.views import defaults
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -89,6 +91,19 @@ def _respond(document: dict[str, Any], headers: dict[str, str]) -> Response:
 def problem_response(problem: Problem) -> HttpResponse:
     """Return the response for a problem that is raised outside REST framework's views."""
     return JsonResponse(problem.document(), status=problem.status, headers=problem.headers, content_type=CONTENT_TYPE)
+
+
+def refusal(path: str, problem: Problem) -> HttpResponse:
+    """Return the response for a problem of any path, in the form that its clients expect."""
+    form = next((form for prefix, form in settings.ERROR_FORMS.items() if path.startswith(prefix)), None)
+    response: HttpResponse = import_string(form)(problem) if form else _text_response(problem)
+    for name, value in problem.headers.items():
+        response[name] = value
+    return response
+
+
+def _text_response(problem: Problem) -> HttpResponse:
+    return HttpResponse(problem.detail, status=problem.status, content_type="text/plain; charset=utf-8")
 
 
 # Django's error handlers: a problem document under /api/, else an HTML page

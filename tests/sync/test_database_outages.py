@@ -12,10 +12,12 @@ from rest_framework.test import APIClient
 
 from apps.accounts.operations import create_token
 from apps.chats.models import Message
+from apps.llm.operations import create_connection
 from config.env import with_timeouts
 from tests.conftest import WebServer
 from tests.contract.conftest import client_of
 from tests.factories import UserFactory, make_chat
+from tests.llm.scripted_server import ScriptedServer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -89,3 +91,23 @@ def test_timeouts_reach_the_server() -> None:
 def _parameters() -> dict[str, Any]:
     given = connection.get_connection_params()
     return {name: given[name] for name in ("dbname", "user", "password", "host", "port", "options") if name in given}
+
+
+def test_no_transaction_is_open_while_a_model_server_is_called(web_server: WebServer) -> None:
+    owner = UserFactory()
+    headers = {"Authorization": f"Bearer {create_token(owner, name='test')[1]}", "Idempotency-Key": "k"}
+    held: list[int] = []
+
+    def look(request: Any) -> str:
+        with psycopg.connect(**_parameters()) as other:
+            state = "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'"
+            held.append(other.execute(state).fetchone()[0])  # type: ignore[index]
+        return "ready"
+
+    with ScriptedServer(look) as server:
+        model = create_connection(
+            owner, name="A", backend="openai", base_url=f"{server.url}/v1", api_key="k", model="small", timeout=20
+        )
+        url = f"{web_server.url}/api/v1/connections/{model.pk}/test/"
+        assert httpx.post(url, headers=headers, timeout=60).json()["ok"]
+    assert held == [0]
