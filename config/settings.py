@@ -98,6 +98,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "apps.common.compression.PageCompressionMiddleware",
+    "apps.common.caching.NoStoreMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -252,6 +253,7 @@ STORAGES = {
     "staticfiles": {"BACKEND": "apps.common.static_files.HashedStaticFiles"},
 }
 MEDIA_ROOT = LOCI_HOME / "media"
+FILE_UPLOAD_DIRECTORY_PERMISSIONS, FILE_UPLOAD_PERMISSIONS = 0o700, 0o600
 
 # Rates of requests by user, such as 600/m; empty: no limit. Nobody is another's problem on a machine for one.
 
@@ -386,6 +388,7 @@ CELERY_BEAT_SCHEDULE = {
 # Language models that users connect
 
 LLM_ALLOWED_ADDRESSES = allowed_addresses(LOCI_HOST, ALLOWED_HOSTS)
+LLM_ALLOWED_PORTS = [int(port) for port in env.list("LLM_ALLOWED_PORTS", default=[])]  # none: all
 LLM_DAILY_TOKENS = env.int("LLM_DAILY_TOKENS", default=2_000_000)  # 0: no limit
 
 # Logs

@@ -34,7 +34,7 @@ ADD_USAGE = """
 
 def address_policy() -> AddressPolicy:
     """Return the address policy of this installation."""
-    return AddressPolicy.parse(settings.LLM_ALLOWED_ADDRESSES)
+    return AddressPolicy.parse(settings.LLM_ALLOWED_ADDRESSES, settings.LLM_ALLOWED_PORTS)
 
 
 @transaction.atomic
