@@ -97,6 +97,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "apps.common.metrics.MetricsMiddleware",
     "apps.common.compression.PageCompressionMiddleware",
     "apps.common.caching.NoStoreMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -104,7 +105,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django_structlog.middlewares.RequestMiddleware",
+    "apps.common.request_logging.RequestLogMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
@@ -391,9 +392,11 @@ LLM_ALLOWED_ADDRESSES = allowed_addresses(LOCI_HOST, ALLOWED_HOSTS)
 LLM_ALLOWED_PORTS = [int(port) for port in env.list("LLM_ALLOWED_PORTS", default=[])]  # none: all
 LLM_DAILY_TOKENS = env.int("LLM_DAILY_TOKENS", default=2_000_000)  # 0: no limit
 
-# Logs
+# Logs and metrics
 
+METRICS_TOKEN = env.str("METRICS_TOKEN", default="")  # empty: nothing is counted
 configure_structlog()
 LOG_FORMAT = env.str("LOG_FORMAT", default="console" if sys.stderr.isatty() else "json")
 LOGGING = logging_settings(level=env.str("LOG_LEVEL", default="INFO"), log_format=LOG_FORMAT)
 DJANGO_STRUCTLOG_CELERY_ENABLED = True
+DJANGO_STRUCTLOG_TRUST_UPSTREAM_REQUEST_ID = False  # anybody could write into the log, or reuse another's id

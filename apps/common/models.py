@@ -1,4 +1,4 @@
-"""Models of the heartbeats of the installation's processes, and of rate limits."""
+"""Models of the heartbeats of the installation's processes, of rate limits and metrics."""
 
 from django.db import models
 
@@ -21,3 +21,13 @@ class RateLimit(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+
+class Metric(models.Model):
+    """Value of a counter over all processes; written by ``metrics`` only. The table is not logged."""
+
+    sample = models.TextField(primary_key=True)
+    value = models.FloatField(default=0)
+
+    def __str__(self) -> str:
+        return self.sample

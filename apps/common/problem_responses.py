@@ -16,6 +16,7 @@ from rest_framework.views import exception_handler as drf_exception_handler
 from rest_framework.views import set_rollback
 
 from apps.common.database_errors import Unavailable, unavailable_after
+from apps.common.metrics import count
 from apps.common.problems import FieldError, Invalid, Problem, ProblemType, TooLarge, pointer_of
 
 CONTENT_TYPE = "application/problem+json"
@@ -85,6 +86,7 @@ def _detail_of(exc: Exception) -> str:
 
 
 def _respond(document: dict[str, Any], headers: dict[str, str]) -> Response:
+    count("loci_problems_total", type=str(document["type"]))
     return Response(document, status=document["status"], headers=headers, content_type=CONTENT_TYPE)
 
 

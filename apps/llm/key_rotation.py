@@ -1,6 +1,7 @@
 """Encryption of stored keys with the current SECRET_KEY, after it was replaced."""
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.db import connection as database
 
@@ -30,7 +31,7 @@ def rotate_keys() -> Rotation:
     return result
 
 
-def _rotate(pk: object, result: Rotation) -> None:
+def _rotate(pk: UUID, result: Rotation) -> None:
     """Encrypt one key again, unless it was changed since it was read."""
     with database.cursor() as cursor:
         cursor.execute(STORED, [pk])

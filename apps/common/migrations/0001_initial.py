@@ -34,6 +34,14 @@ class Migration(migrations.Migration):
                 ("used_until", models.DateTimeField()),
             ],
         ),
+        migrations.CreateModel(
+            name="Metric",
+            fields=[
+                ("sample", models.TextField(primary_key=True, serialize=False)),
+                ("value", models.FloatField(default=0)),
+            ],
+        ),
+        migrations.RunSQL("ALTER TABLE common_metric SET UNLOGGED", migrations.RunSQL.noop),
         # Counters may be lost in a crash, and each request writes one.
         migrations.RunSQL("ALTER TABLE common_ratelimit SET UNLOGGED", migrations.RunSQL.noop),
         migrations.RunSQL(  # as `createcachetable` does

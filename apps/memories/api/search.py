@@ -13,6 +13,7 @@ from apps.accounts.authentication import instance_of
 from apps.chats.models import Character, Message
 from apps.chats.queries import access_chat
 from apps.chats.serializers import MessageSerializer
+from apps.common.metrics import timed
 from apps.common.serializer_fields import BoundedListField, NumberField, StrictIntegerField, StrictSerializer, TextField
 from apps.memories.api.base import get_or_missing
 from apps.memories.api.fields import RoundedFloatField
@@ -118,4 +119,6 @@ class SearchView(APIView):
             access_chat(request.user, query.chat)
         if query.character:
             get_or_missing(Character.objects.for_owner(request.user), pk=query.character)
-        return Response(SearchResponseSerializer(search(request.user, query)).data)
+        with timed("loci_search_seconds"):
+            response = search(request.user, query)
+        return Response(SearchResponseSerializer(response).data)
