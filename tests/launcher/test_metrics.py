@@ -4,6 +4,9 @@ import re
 from typing import Any
 
 import pytest
+import structlog
+from django.conf import settings as django_settings
+from django.db import connection
 from django.test import Client
 
 from apps.chats.models import ImportJob
@@ -61,3 +64,23 @@ def test_what_happens_is_counted_and_what_waits_is_shown(settings: Any) -> None:
     assert now['loci_jobs_oldest_seconds{kind="importjob"}'] >= 0
     assert {f'loci_queue_messages{{queue="{queue}"}}' for queue in settings.QUEUES} <= now.keys()
     assert queued.pk != ended.pk
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_request_its_tasks_and_their_jobs_have_ids_in_the_log() -> None:
+    owner = UserFactory()
+    chat = make_chat(owner)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pgmq.purge_queue(name) FROM unnest(%s) AS name", [list(django_settings.QUEUES)])
+    reply = client_of(owner).post(f"/api/v1/chats/{chat.pk}/append/", {"force": True, "message": {"mes": "x"}})
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT message::text FROM pgmq.read('interactive', 0, 10)")
+        messages = [row[0] for row in cursor.fetchall()]
+        cursor.execute("SELECT pgmq.purge_queue(name) FROM unnest(%s) AS name", [list(django_settings.QUEUES)])
+    assert reply["X-Request-ID"]
+    assert any(reply["X-Request-ID"] in message for message in messages), messages
+
+    job = ImportJob.objects.create(owner_id=owner.pk, filename="a")
+    jobs.claim(ImportJob, job.pk)
+    assert structlog.contextvars.get_contextvars()["job"] == f"importjob {job.pk}"
+    structlog.contextvars.unbind_contextvars("job")

@@ -30,10 +30,9 @@ def links_to_other_owners() -> list[str]:
         for field in model._meta.concrete_fields:
             target = field.related_model
             if isinstance(field, models.ForeignKey) and isinstance(target, type) and issubclass(target, OwnedModel):
+                names = {"table": model._meta.db_table, "target": target._meta.db_table, "column": field.column}
                 with connection.cursor() as cursor:
-                    cursor.execute(
-                        LINKS.format(table=model._meta.db_table, target=target._meta.db_table, column=field.column)
-                    )
+                    cursor.execute(LINKS.format(**names))
                     number = cursor.fetchone()[0]
                 if number:
                     found.append(f"{model._meta.label}.{field.name}: {number}")
