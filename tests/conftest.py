@@ -24,7 +24,7 @@ from pytest_django.live_server_helper import LiveServer
 from apps.accounts.models import User
 from apps.common.models import Heartbeat
 from apps.launcher import embedded_postgres
-from apps.launcher.management.commands.up import web
+from apps.launcher.services import web
 from config.celery import app
 from config.env import ROOT, database_home
 from tests.settings import TEST_HOME

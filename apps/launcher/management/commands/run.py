@@ -13,7 +13,7 @@ from apps.launcher.services import beat, web, worker
 
 
 class Command(BaseCommand):
-    """Replace this process by a program of ``manage.py up``, so that signals reach it. ``prepare`` comes first, once."""
+    """Replace this process by a program of ``manage.py up``, so that signals reach it; ``prepare`` comes first."""
 
     help = "Run one program of Loci: web, beat, or the worker of a queue. prepare migrates the database and ends."
     requires_migrations_checks = False
