@@ -17,6 +17,7 @@ import yaml
 from django.conf import settings
 from django.db import connection
 
+from apps.common.request_bodies import MULTIPART_OVERHEAD_BYTES
 from config.env import ROOT
 from tests.conftest import WORKER_TIMEOUT, WebServer
 
@@ -69,9 +70,9 @@ def test_variables_are_those_of_the_configuration() -> None:
 
 
 def test_the_proxy_takes_bodies_that_loci_takes() -> None:
-    limit = re.search(r"max_size (\d+)MB", (ROOT / "deploy/Caddyfile").read_text())
+    limit = re.search(r"max_size (\d+)MiB", (ROOT / "deploy/Caddyfile").read_text())
     assert limit is not None
-    assert int(limit[1]) * 1_000_000 * 1.05 > settings.IMPORT_MAX_BYTES
+    assert settings.IMPORT_MAX_BYTES + MULTIPART_OVERHEAD_BYTES <= int(limit[1]) * 2**20 < 2 * settings.IMPORT_MAX_BYTES
 
 
 def test_the_image_has_what_it_copies_is_not_run_by_root_and_its_packages_are_pinned() -> None:

@@ -71,12 +71,12 @@ def test_a_request_its_tasks_and_their_jobs_have_ids_in_the_log() -> None:
     owner = UserFactory()
     chat = make_chat(owner)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pgmq.purge_queue(name) FROM unnest(%s) AS name", [list(django_settings.QUEUES)])
+        cursor.execute("SELECT pgmq.purge_queue(name) FROM unnest(%s::text[]) AS name", [list(django_settings.QUEUES)])
     reply = client_of(owner).post(f"/api/v1/chats/{chat.pk}/append/", {"force": True, "message": {"mes": "x"}})
     with connection.cursor() as cursor:
         cursor.execute("SELECT message::text FROM pgmq.read('interactive', 0, 10)")
         messages = [row[0] for row in cursor.fetchall()]
-        cursor.execute("SELECT pgmq.purge_queue(name) FROM unnest(%s) AS name", [list(django_settings.QUEUES)])
+        cursor.execute("SELECT pgmq.purge_queue(name) FROM unnest(%s::text[]) AS name", [list(django_settings.QUEUES)])
     assert reply["X-Request-ID"]
     assert any(reply["X-Request-ID"] in message for message in messages), messages
 
