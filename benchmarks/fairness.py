@@ -28,7 +28,7 @@ from apps.chats.tasks import request_import
 from apps.chats.transfer.imports import import_chats
 from apps.common.health import queues_have_workers
 from apps.extraction.models import ExtractionRun
-from apps.launcher.management.commands.up import beat, web, worker
+from apps.launcher.services import beat, web, worker
 from apps.launcher.supervisor import Service
 from benchmarks.imports import upload, write_chat
 

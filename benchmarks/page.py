@@ -30,7 +30,7 @@ from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.models import Character, Chat
 from apps.chats.operations import append_messages, create_chat
 from apps.common.static_files import collect_if_changed
-from apps.launcher.management.commands.up import web
+from apps.launcher.services import web
 from config.env import ROOT
 
 MESSAGES, VISITS = 5000, 5

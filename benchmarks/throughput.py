@@ -16,7 +16,7 @@ from django.test import override_settings
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
 from apps.chats.operations import create_chat
-from apps.launcher.management.commands.up import web
+from apps.launcher.services import web
 
 CLIENTS, SECONDS = 16, 10
 TEXT = "The tide had gone out further than either of them remembered, and the bell lay bare on the sand. " * 4

@@ -6,10 +6,15 @@ from threading import Thread
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+os.environ.setdefault("LOCI_PROCESS", "web")  # its database connections have timeouts
 
-application = get_asgi_application()
+# Models and settings can only be imported after Django's setup.
+django_application = get_asgi_application()
 
-from apps.llm.embeddings import get_embedder  # noqa: E402 - needs the settings
+from apps.accounts.arriving_bodies import BodyLimits  # noqa: E402
+from apps.llm.embeddings import get_embedder  # noqa: E402
+
+application = BodyLimits(django_application)
 
 # Load the embedding model in advance, which takes a second, so that the first search does not wait for it.
 Thread(target=get_embedder, name="warm-up", daemon=True).start()

@@ -9,7 +9,7 @@ from typing import Any
 
 import kombu.transport
 from celery import Celery, bootsteps
-from celery.signals import celeryd_init, setup_logging, worker_init, worker_process_init, worker_ready
+from celery.signals import celeryd_init, setup_logging, task_postrun, worker_init, worker_process_init, worker_ready
 from django.conf import settings
 from django_structlog.celery.steps import DjangoStructLogInitStep
 
@@ -94,6 +94,14 @@ def forbid_queue_declaration(**kwargs: object) -> None:
     """Undo ``declare_queues`` in the worker's child processes."""
     for queue in app.amqp.queues.values():
         queue.no_declare = True
+
+
+@task_postrun.connect
+def flush_metrics(**kwargs: object) -> None:
+    """Add what the task counted to the metrics of the installation, every few seconds."""
+    from apps.common.metrics import flush_if_due
+
+    flush_if_due()
 
 
 @setup_logging.connect

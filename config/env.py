@@ -77,6 +77,13 @@ def broker_conninfo(database: dict[str, Any]) -> str:
     return make_conninfo("", **parameters, **database["OPTIONS"] | {"options": options.strip()})
 
 
+def with_timeouts(database: dict[str, Any], seconds: Mapping[str, float]) -> dict[str, Any]:
+    """Return the database settings with Postgres' timeouts, by their names. One of 0 is left as the server has it."""
+    settings = [f"-c {name}={round(value * 1000)}" for name, value in seconds.items() if value > 0]
+    options = " ".join([database["OPTIONS"].get("options", ""), *settings]).strip()
+    return database | {"OPTIONS": database["OPTIONS"] | ({"options": options} if options else {})}
+
+
 def secret_key() -> str:
     """Return ``SECRET_KEY``, or a random key that is generated once and kept in the data folder."""
     configured = env.str("SECRET_KEY", default="")
@@ -95,10 +102,13 @@ def public_hosts(url: str) -> list[str]:
     return [*env.list("ALLOWED_HOSTS", default=[]), public_host, "localhost", "127.0.0.1", "[::1]"]
 
 
+def is_local(listens_on: str, hosts: list[str]) -> bool:
+    """Return whether only this machine reaches the installation: it listens on the loopback and has no other name."""
+    return LOOPBACK_HOSTS.issuperset([listens_on, *hosts])
+
+
 def allowed_addresses(listens_on: str, hosts: list[str]) -> list[str]:
     """Return ``LLM_ALLOWED_ADDRESSES``; without it, private addresses if only this machine reaches the installation.
-
-    That is so if it listens on the loopback and all of ``hosts``, the names that it answers to, are of the loopback.
+    ``hosts`` are the names that it answers to.
     """
-    is_local = LOOPBACK_HOSTS.issuperset([listens_on, *hosts])
-    return env.list("LLM_ALLOWED_ADDRESSES", default=["private"] if is_local else [])
+    return env.list("LLM_ALLOWED_ADDRESSES", default=["private"] if is_local(listens_on, hosts) else [])

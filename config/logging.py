@@ -1,9 +1,24 @@
 """Logging with structlog: a line of JSON for each event, or coloured text on a terminal."""
 
 import logging
+import re
 from typing import Any
 
 import structlog
+
+# Secrets in paths: the keys of links that reset a password or confirm an address.
+SECRET_PATH = re.compile(r"(/accounts/(?:password/reset/key|confirm-email)/)[^/\s\"]+")
+
+
+def redact_paths(logger: Any, method: str, event: dict[str, Any]) -> dict[str, Any]:
+    """Remove the queries and secrets of paths from a record of a request."""
+    for name in ("event", "request"):
+        if isinstance(text := event.get(name), str) and "/" in text:
+            event[name] = SECRET_PATH.sub(r"\1…", text)
+    if "request" in event:
+        event["request"] = str(event["request"]).partition("?")[0]
+    return event
+
 
 SHARED_PROCESSORS: list[Any] = [
     structlog.contextvars.merge_contextvars,
@@ -12,6 +27,7 @@ SHARED_PROCESSORS: list[Any] = [
     structlog.stdlib.PositionalArgumentsFormatter(),
     structlog.processors.TimeStamper(fmt="iso", utc=True),
     structlog.processors.StackInfoRenderer(),
+    redact_paths,
 ]
 
 # Tasks that the scheduler sends every few minutes or more often. Their success is not logged.

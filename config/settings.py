@@ -15,9 +15,11 @@ from config.env import (
     database_home,
     demo_password,
     env,
+    is_local,
     loci_home,
     public_hosts,
     secret_key,
+    with_timeouts,
 )
 from config.logging import configure_structlog, logging_settings
 
@@ -44,6 +46,7 @@ DEMO_MODEL = env.str("DEMO_MODEL", default="")
 REQUEST_MAX_BYTES = env.int("REQUEST_MAX_BYTES", default=64 * 1024 * 1024)
 SNAPSHOT_MAX_BYTES = env.int("SNAPSHOT_MAX_BYTES", default=4 * 1024**3)  # of a snapshot when unpacked
 SNAPSHOTS_DAILY = env.int("SNAPSHOTS_DAILY", default=7)  # daily snapshots kept of an account; 0: none are made
+REQUEST_MAX_VALUES = env.int("REQUEST_MAX_VALUES", default=500_000)
 IMPORT_MAX_BYTES = env.int("IMPORT_MAX_BYTES", default=200 * 1024 * 1024)
 MESSAGE_DATA_MAX_BYTES = env.int("MESSAGE_DATA_MAX_BYTES", default=256 * 1024)
 CHAT_METADATA_MAX_BYTES = env.int("CHAT_METADATA_MAX_BYTES", default=4 * 1024 * 1024)
@@ -98,18 +101,21 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "apps.common.metrics.MetricsMiddleware",
     "apps.common.compression.PageCompressionMiddleware",
+    "apps.common.caching.NoStoreMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django_structlog.middlewares.RequestMiddleware",
+    "apps.common.request_logging.RequestLogMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "apps.common.request_bodies.RequestBodyMiddleware",
+    "apps.accounts.throttling.ThrottleMiddleware",
     "apps.common.retries.RetryMiddleware",
     "apps.sync.idempotency.IdempotencyMiddleware",
 ]
@@ -138,8 +144,25 @@ EMBEDDED_DATABASE = database_home() is not None
 DATABASES = {"default": database()}
 BROKER_CONNINFO = broker_conninfo(DATABASES["default"])
 DATABASE_POOL_SIZE = env.int("DATABASE_POOL_SIZE", default=8)
+# Requests wait for no statement for long. Jobs and migrations may, so that only their idle transactions are ended.
+DATABASES["default"] = with_timeouts(
+    DATABASES["default"],
+    {
+        "statement_timeout": env.float("DATABASE_STATEMENT_TIMEOUT", default=30.0),
+        "lock_timeout": env.float("DATABASE_LOCK_TIMEOUT", default=10.0),
+        "idle_in_transaction_session_timeout": env.float("DATABASE_IDLE_TIMEOUT", default=60.0),
+    }
+    if env.str("LOCI_PROCESS", default="") == "web"
+    else {
+        "statement_timeout": env.float("WORKER_STATEMENT_TIMEOUT", default=0.0),
+        "lock_timeout": env.float("WORKER_LOCK_TIMEOUT", default=0.0),
+        "idle_in_transaction_session_timeout": env.float("WORKER_IDLE_TIMEOUT", default=600.0),
+    },
+)
+# A connection that the server has closed, by a restart for example, is replaced before it is used.
+DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 if DATABASE_POOL_SIZE:
-    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": DATABASE_POOL_SIZE}
+    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": DATABASE_POOL_SIZE, "timeout": 15}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Accounts
@@ -159,6 +182,18 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+# Sign-in, sign-up and password resets are limited by allauth, which counts in the cache: one for all processes.
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "common_cache"}}
+_sign_in = env.str("RATE_LIMIT_SIGN_IN", default="30/m")
+_sign_in_failed = env.str("RATE_LIMIT_SIGN_IN_FAILED", default="5/5m")
+_sign_up = env.str("RATE_LIMIT_SIGN_UP", default="20/m")
+ACCOUNT_RATE_LIMITS = {
+    "login": f"{_sign_in}/ip",
+    "login_failed": f"{_sign_in}/ip,{_sign_in_failed}/key",
+    "signup": f"{_sign_up}/ip",
+}
+# How many proxies stand in front and append to X-Forwarded-For: without them, the header is not believed.
+ALLAUTH_TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "account_login"
@@ -223,6 +258,30 @@ STORAGES = {
     "staticfiles": {"BACKEND": "apps.common.static_files.HashedStaticFiles"},
 }
 MEDIA_ROOT = LOCI_HOME / "media"
+FILE_UPLOAD_DIRECTORY_PERMISSIONS, FILE_UPLOAD_PERMISSIONS = 0o700, 0o600
+
+# Rates of requests by user, such as 600/m; empty: no limit. Nobody is another's problem on a machine for one.
+
+_limited = not is_local(LOCI_HOST, ALLOWED_HOSTS)
+RATE_LIMITS = {
+    "api": env.str("RATE_LIMIT_API", default="1200/m" if _limited else ""),
+    "search": env.str("RATE_LIMIT_SEARCH", default="300/m" if _limited else ""),
+    "generation": env.str("RATE_LIMIT_GENERATION", default="60/m" if _limited else ""),
+    "imports": env.str("RATE_LIMIT_IMPORTS", default="300/h" if _limited else ""),
+}
+RATE_LIMIT_SCOPES = {
+    "search": {"api-search"},
+    "generation": {"api-reply", "replies:panel", "proxy-chat-completions", "api-connection-test", "llm:test"},
+    "imports": {
+        *("api-chat-import", "api-imports", "api-character-import", "api-lorebook-import"),
+        *("api-chat-memories-import", "api-character-memories-import", "chats:import", "characters:import"),
+    },
+}
+# Who refuses a request before its view, in the form of whose API, by the beginning of the path; else in plain text.
+ERROR_FORMS = {
+    "/api/": "apps.common.problem_responses.problem_response",
+    "/v1/": "apps.proxy.errors.error_response",
+}
 
 # API
 
@@ -331,17 +390,21 @@ CELERY_BEAT_SCHEDULE = {
     "purge-old-chats": {"task": "apps.chats.tasks.purge_old_chats", "schedule": 3600.0},
     "purge-old-personas": {"task": "apps.chats.tasks.purge_old_personas", "schedule": 3600.0},
     "sweep-journals": {"task": "apps.journal.tasks.sweep_journals", "schedule": 3600.0},
+    "sweep-rate-limits": {"task": "apps.accounts.tasks.sweep_rate_limits", "schedule": 3600.0},
     "trim-settings-logs": {"task": "apps.sync.tasks.trim_settings_logs", "schedule": 3600.0},
 }
 
 # Language models that users connect
 
 LLM_ALLOWED_ADDRESSES = allowed_addresses(LOCI_HOST, ALLOWED_HOSTS)
+LLM_ALLOWED_PORTS = [int(port) for port in env.list("LLM_ALLOWED_PORTS", default=[])]  # none: all
 LLM_DAILY_TOKENS = env.int("LLM_DAILY_TOKENS", default=2_000_000)  # 0: no limit
 
-# Logs
+# Logs and metrics
 
+METRICS_TOKEN = env.str("METRICS_TOKEN", default="")  # empty: nothing is counted
 configure_structlog()
 LOG_FORMAT = env.str("LOG_FORMAT", default="console" if sys.stderr.isatty() else "json")
 LOGGING = logging_settings(level=env.str("LOG_LEVEL", default="INFO"), log_format=LOG_FORMAT)
 DJANGO_STRUCTLOG_CELERY_ENABLED = True
+DJANGO_STRUCTLOG_TRUST_UPSTREAM_REQUEST_ID = False  # anybody could write into the log, or reuse another's id

@@ -1,5 +1,6 @@
 """URL patterns of pages, API, health probes and admin site."""
 
+from allauth.account.decorators import secure_admin_login
 from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
@@ -7,11 +8,16 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 
 from apps.common import health, theme
 from apps.extraction import urls as extraction
+from apps.launcher.metrics import metrics
 from apps.memories import urls as memories
+
+# Who is not signed in is sent to the usual page, whose attempts are counted.
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 urlpatterns = [
     path("healthz/", health.alive, name="healthz"),
     path("readyz/", health.ready, name="readyz"),
+    path("metrics", metrics, name="metrics"),
     path("theme/", theme.choose, name="theme"),
     path("accounts/", include("allauth.urls")),
     path("settings/instances/", include("apps.instances.urls")),

@@ -25,7 +25,7 @@ from apps.accounts.models import User
 from apps.common.health import record_heartbeat
 from apps.common.models import Heartbeat
 from apps.launcher import embedded_postgres
-from apps.launcher.management.commands.up import web
+from apps.launcher.services import web
 from config.celery import app
 from config.env import ROOT, database_home
 from tests.database import empty_tables

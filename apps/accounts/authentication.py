@@ -1,21 +1,27 @@
 """Authentication of API requests by bearer token."""
 
+import copy
 import datetime as dt
 import hashlib
 from typing import Any
+from uuid import UUID
 
+from django.http import HttpRequest
 from django.utils import timezone
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.exceptions import APIException, AuthenticationFailed
+from rest_framework.parsers import BaseParser
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
+from rest_framework.settings import api_settings
 
 from apps.accounts.models import ApiToken, User
 from apps.accounts.operations import record_token_use
 from apps.common.compiled_queries import CompiledQuery
 from apps.common.scoping import system_scope
 
+REALM = 'Bearer realm="loci"'
 # The use of a token is recorded at most this often: recording each use would turn every read into a write.
 LAST_USED_PRECISION = dt.timedelta(minutes=1)
 
@@ -44,7 +50,38 @@ class BearerAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         """Return the WWW-Authenticate header of a 401."""
-        return 'Bearer realm="loci"'
+        return REALM
+
+
+def authenticated_user_id(request: HttpRequest) -> UUID | None:
+    """Return the id of the user that the API's authentication classes recognize, or None. It is found once."""
+    found: dict[str, UUID | None] = request.__dict__
+    if "authenticated_user_id" not in found:
+        found["authenticated_user_id"] = _authenticated_user_id(request)
+    return found["authenticated_user_id"]
+
+
+def _authenticated_user_id(request: HttpRequest) -> UUID | None:
+    classes: Any = api_settings.DEFAULT_AUTHENTICATION_CLASSES
+    authenticators = [authenticator() for authenticator in classes]
+    # A copy, so that the view receives an unchanged request.
+    api_request = Request(copy.copy(request), parsers=[NoParser()], authenticators=authenticators)
+    try:
+        return api_request.user.pk
+    except APIException:
+        return None
+
+
+class NoParser(BaseParser):
+    """Return no data, so that the CSRF check of session authentication doesn't read the body before the view.
+
+    The check then finds the CSRF token in the header only.
+    """
+
+    media_type = "*/*"
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> dict[str, Any]:
+        return {}
 
 
 def find_token(secret: str, at: dt.datetime) -> ApiToken | None:

@@ -7,6 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.accounts.models import ApiToken, User
+from apps.accounts.signals import token_revoked
 from apps.common.scoping import Owner, owner_id_of
 
 
@@ -37,6 +38,7 @@ def revoke_token(token: ApiToken) -> None:
     if token.revoked_at is None:
         token.revoked_at = timezone.now()
         token.save(update_fields=["revoked_at"])
+        token_revoked.send(ApiToken, owner_id=token.owner_id)
 
 
 def record_token_use(token: ApiToken, at: dt.datetime) -> None:

@@ -10,6 +10,7 @@ from rest_framework import serializers
 
 from apps.chats.change_log import Changes
 from apps.chats.dates import parse_date, timestamp
+from apps.chats.formats.sillytavern import MAX_SWIPES
 from apps.chats.models import (
     MAX_TAG_LENGTH,
     MAX_TAGS,
@@ -22,6 +23,7 @@ from apps.chats.models import (
     refuse_comma,
 )
 from apps.common.serializer_fields import (
+    BoundedListField,
     JSONObjectField,
     StrictBooleanField,
     StrictIntegerField,
@@ -273,8 +275,8 @@ class MessageInputSerializer(serializers.Serializer[Any]):
     mes = TextField()
     extra = JSONObjectField(required=False)
     swipe_id = StrictIntegerField(min_value=0, required=False)
-    swipes = serializers.ListField(child=TextField(), required=False, allow_empty=False)
-    swipe_info = serializers.ListField(child=JSONObjectField(), required=False)
+    swipes = BoundedListField(child=TextField(), required=False, allow_empty=False, max_length=MAX_SWIPES)
+    swipe_info = BoundedListField(child=JSONObjectField(), required=False, max_length=MAX_SWIPES)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Check that ``swipe_id`` and ``swipe_info`` fit the number of swipes."""

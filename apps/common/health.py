@@ -67,3 +67,8 @@ def queues_have_workers() -> bool:
     """Return whether a worker of each queue had a recent heartbeat."""
     recent = Heartbeat.objects.filter(part__in=settings.QUEUES, at__gte=now() - HEARTBEAT_MAX_AGE)
     return recent.count() == len(settings.QUEUES)
+
+
+def queue_has_worker(queue: str) -> bool:
+    """Return whether a worker of this queue had a recent heartbeat."""
+    return Heartbeat.objects.filter(part=queue, at__gte=now() - HEARTBEAT_MAX_AGE).exists()

@@ -44,6 +44,7 @@ from django.db.models.functions import Coalesce
 from django.dispatch import Signal
 from django.utils import timezone
 
+from apps.common.metrics import count
 from apps.common.registry import Registry
 from apps.common.scoping import OwnedManager, OwnedModel, OwnedQuerySet, Owner, owner_id_of, system_scope
 
@@ -165,7 +166,11 @@ def claim(model: type[J], job_id: UUID, **fields: Any) -> J | None:
             **fields,
         )
         rows: Any = model.objects.filter(pk=job_id)
-        return rows.first() if claimed else None
+        job = rows.first() if claimed else None
+    if job is not None:
+        # Of the task that runs it, whose context begins empty; a job that follows in the same task replaces it.
+        structlog.contextvars.bind_contextvars(job=f"{model._meta.model_name} {job_id}")
+    return job
 
 
 @dataclass(frozen=True)
@@ -259,6 +264,7 @@ def end(job: Job, state: str, error: str = "", **fields: Any) -> bool:
     fields = type(job).idle_fields | fields
     ended = bool(owned(job).update(state=state, error=error, finished_at=timezone.now(), **fields))
     if ended:
+        count("loci_jobs_ended_total", kind=type(job)._meta.model_name, state=state)
         job_changed.send(type(job), job=job, state=state)
     return ended
 

@@ -1,4 +1,4 @@
-"""Model of the heartbeats of the installation's processes."""
+"""Models of the heartbeats of the installation's processes, of rate limits and metrics."""
 
 from django.db import models
 
@@ -11,3 +11,23 @@ class Heartbeat(models.Model):
 
     def __str__(self) -> str:
         return f"{self.part} at {self.at:%Y-%m-%d %H:%M:%S}"
+
+
+class RateLimit(models.Model):
+    """Time up to which the allowance of a key is used; written by ``rate_limits`` only. The table is not logged."""
+
+    key = models.CharField(primary_key=True, max_length=100)
+    used_until = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class Metric(models.Model):
+    """Value of a counter over all processes; written by ``metrics`` only. The table is not logged."""
+
+    sample = models.TextField(primary_key=True)
+    value = models.FloatField(default=0)
+
+    def __str__(self) -> str:
+        return self.sample

@@ -1,17 +1,22 @@
 """Convert exceptions to problem responses: exception handler of REST framework, and error handlers of Django."""
 
 import http
+import sys
 from collections.abc import Mapping
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, TooManyFilesSent
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.utils.module_loading import import_string
 from django.views import defaults
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as drf_exception_handler
 from rest_framework.views import set_rollback
 
+from apps.common.database_errors import Unavailable, unavailable_after
+from apps.common.metrics import count
 from apps.common.problems import FieldError, Invalid, Problem, ProblemType, TooLarge, pointer_of
 
 CONTENT_TYPE = "application/problem+json"
@@ -81,12 +86,26 @@ def _detail_of(exc: Exception) -> str:
 
 
 def _respond(document: dict[str, Any], headers: dict[str, str]) -> Response:
+    count("loci_problems_total", type=str(document["type"]))
     return Response(document, status=document["status"], headers=headers, content_type=CONTENT_TYPE)
 
 
 def problem_response(problem: Problem) -> HttpResponse:
     """Return the response for a problem that is raised outside REST framework's views."""
     return JsonResponse(problem.document(), status=problem.status, headers=problem.headers, content_type=CONTENT_TYPE)
+
+
+def refusal(path: str, problem: Problem) -> HttpResponse:
+    """Return the response for a problem of any path, in the form that its clients expect."""
+    form = next((form for prefix, form in settings.ERROR_FORMS.items() if path.startswith(prefix)), None)
+    response: HttpResponse = import_string(form)(problem) if form else _text_response(problem)
+    for name, value in problem.headers.items():
+        response[name] = value
+    return response
+
+
+def _text_response(problem: Problem) -> HttpResponse:
+    return HttpResponse(problem.detail, status=problem.status, content_type="text/plain; charset=utf-8")
 
 
 # Django's error handlers: a problem document under /api/, else an HTML page
@@ -108,9 +127,22 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Return the response for an unhandled exception."""
+    """Return the response for an unhandled exception: a 503 if the database can't answer now."""
+    if problem := unavailable_after(sys.exception()):
+        return unavailable(request, problem)
     detail = "An internal error. Stored data is not affected."
     return _api_problem(request, 500, detail) or defaults.server_error(request)
+
+
+def unavailable(request: HttpRequest, problem: Unavailable) -> HttpResponse:
+    """Return the 503 for a database that can't answer now."""
+    if request.path.startswith("/api/"):
+        return problem_response(problem)
+    response = defaults.server_error(request)
+    response.status_code = problem.status
+    for name, value in problem.headers.items():
+        response[name] = value
+    return response
 
 
 def _api_problem(request: HttpRequest, status: int, detail: str) -> HttpResponse | None:

@@ -24,6 +24,7 @@ class ProblemType(StrEnum):
     UNSUPPORTED_MEDIA_TYPE = "/problems/unsupported-media-type"
     THROTTLED = "/problems/throttled"
     INTERNAL_ERROR = "/problems/internal-error"
+    UNAVAILABLE = "/problems/unavailable"
     PATCH_TEST_FAILED = "/problems/patch-test-failed"
     INTEGRITY_REQUIRED = "/problems/integrity-required"
     INTEGRITY_CONFLICT = "/problems/integrity-conflict"

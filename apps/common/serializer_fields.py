@@ -9,6 +9,8 @@ from uuid import UUID
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from apps.common.problems import MAX_ERRORS
+
 
 class TextField(serializers.CharField):
     """JSON string, not trimmed; may be empty by default."""
@@ -68,6 +70,18 @@ class PositionField(StrictIntegerField):
         super().__init__(**{"min_value": 0, "max_value": 2**31 - 1} | kwargs)
 
 
+class BoundedListField(serializers.ListField):
+    """List of a maximum length, which is checked before the items: validating them is what takes the time."""
+
+    def __init__(self, *, max_length: int, **kwargs: Any) -> None:
+        super().__init__(max_length=max_length, **kwargs)
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        if isinstance(data, list) and self.max_length is not None and len(data) > self.max_length:
+            self.fail("max_length", max_length=self.max_length)
+        return super().to_internal_value(data)
+
+
 class JSONObjectField(serializers.DictField):
     """JSON object with any content."""
 
@@ -82,7 +96,7 @@ class StrictSerializer(serializers.Serializer[Any]):
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict):
-            unknown = sorted(set(data) - set(self.fields))
+            unknown = sorted(set(data) - set(self.fields))[:MAX_ERRORS]
             if unknown:
                 raise serializers.ValidationError({key: ["This field is unknown."] for key in unknown})
         return super().to_internal_value(data)

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from apps.common.ids import uuid7
 from apps.common.jobs import lock_owner
+from apps.common.metrics import count
 from apps.common.problems import FieldError, Invalid, Missing
 from apps.common.scoping import Owner, owner_id_of
 from apps.llm.events import announce_embedding_change, announce_generation_change
@@ -34,7 +35,7 @@ ADD_USAGE = """
 
 def address_policy() -> AddressPolicy:
     """Return the address policy of this installation."""
-    return AddressPolicy.parse(settings.LLM_ALLOWED_ADDRESSES)
+    return AddressPolicy.parse(settings.LLM_ALLOWED_ADDRESSES, settings.LLM_ALLOWED_PORTS)
 
 
 @transaction.atomic
@@ -168,6 +169,9 @@ def record_dimensions(connection: Connection, dimensions: int) -> bool:
 
 def record_usage(owner: Owner, model: str, prompt_tokens: int, completion_tokens: int) -> None:
     """Add a call to the owner's usage of today."""
+    count("loci_model_calls_total")
+    count("loci_model_tokens_total", prompt_tokens, direction="sent")
+    count("loci_model_tokens_total", completion_tokens, direction="received")
     values: list[Any] = [uuid7(), owner_id_of(owner), timezone.now().date(), model, 1, prompt_tokens, completion_tokens]
     with connection.cursor() as cursor:
         cursor.execute(ADD_USAGE, values)

@@ -1,29 +1,24 @@
 """Replay the stored response to a repeated write with the same Idempotency-Key, at every endpoint of the API."""
 
-import copy
 import datetime as dt
 import hashlib
 from collections.abc import Callable
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import IntegrityError, connection, transaction
+from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.http import HttpRequest, HttpResponse
-from rest_framework.exceptions import APIException
-from rest_framework.parsers import BaseParser
+from django.urls import Resolver404, resolve
 from rest_framework.permissions import SAFE_METHODS
-from rest_framework.request import Request
-from rest_framework.settings import api_settings
 
+from apps.accounts.authentication import authenticated_user_id
 from apps.common.problem_responses import problem_response
 from apps.common.problems import Invalid, Problem, ProblemType
 from apps.common.request_bodies import API_PREFIX, CHUNK_BYTES, is_multipart, rewindable_body
-from apps.common.retries import repetition_after
+from apps.common.retries import KEY_HEADER, response_after
 from apps.common.scoping import system_scope
 from apps.sync.models import IdempotencyRecord
 
-KEY_HEADER = "Idempotency-Key"
 MAX_KEY_LENGTH = 255
 
 
@@ -38,7 +33,8 @@ class KeyReused(Problem):
 class IdempotencyMiddleware:
     """Store the response to a write with an Idempotency-Key in the write's transaction, and replay it for retries.
 
-    An error response rolls the transaction back and is not stored, so that a retry is executed again.
+    Views with ``ignores_idempotency_key`` get no transaction. An error response rolls it back and is not stored, so
+    that a retry is executed again.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -48,17 +44,17 @@ class IdempotencyMiddleware:
         key = request.headers.get(KEY_HEADER)
         if key is None or request.method in SAFE_METHODS or not request.path.startswith(API_PREFIX):
             return self.get_response(request)
-        owner_id = _owner_id(request)
-        if owner_id is None:
-            return self.get_response(request)  # the response is a 401
         try:
+            owner_id = authenticated_user_id(request)
+            if owner_id is None or _is_ignored(request):
+                return self.get_response(request)  # the response is a 401
             return self._respond_once(request, owner_id, key)
         except Problem as problem:
             return problem_response(problem)
-        except IntegrityError as error:
+        except (DatabaseError, InterfaceError) as error:
             # Deferred constraints are checked when the transaction ends, outside of the view.
-            if repetition := repetition_after(request, error):
-                return repetition
+            if response := response_after(request, error):
+                return response
             raise
 
     def _respond_once(self, request: HttpRequest, owner_id: UUID, key: str) -> HttpResponse:
@@ -95,28 +91,13 @@ def drop_old_bodies(now: dt.datetime) -> int:
         return IdempotencyRecord.objects.filter(created_at__lt=before, body__isnull=False).update(body=None)
 
 
-def _owner_id(request: HttpRequest) -> Any:
-    """Return the id of the user that the API's authentication classes recognize, or None."""
-    classes: Any = api_settings.DEFAULT_AUTHENTICATION_CLASSES
-    authenticators = [authenticator() for authenticator in classes]
-    # A copy, so that the view receives an unchanged request.
-    api_request = Request(copy.copy(request), parsers=[NoParser()], authenticators=authenticators)
+def _is_ignored(request: HttpRequest) -> bool:
+    """Return whether the request is for a view with ``ignores_idempotency_key``."""
     try:
-        return api_request.user.pk
-    except APIException:
-        return None
-
-
-class NoParser(BaseParser):
-    """Return no data, so that the CSRF check of session authentication doesn't read the body before the view.
-
-    The check then finds the CSRF token in the header only.
-    """
-
-    media_type = "*/*"
-
-    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> dict[str, Any]:
-        return {}
+        view = resolve(request.path_info).func
+    except Resolver404:
+        return False
+    return getattr(getattr(view, "cls", None), "ignores_idempotency_key", False)
 
 
 def _lock_key(owner_id: UUID, key: str) -> None:

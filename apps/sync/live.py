@@ -9,6 +9,7 @@ from django.db import connection
 from apps.chats.signals import ChatChanged
 
 CHANNEL = "loci_live"
+CHECK = "check"  # not an event for clients: their streams find out whether they are still allowed
 
 
 def notify_chat_changed(event: ChatChanged, **kwargs: Any) -> None:
@@ -25,6 +26,11 @@ def notify_run_changed(job: Any, state: str, **kwargs: Any) -> None:
 def notify_chat_list_changed(owner_id: UUID, **kwargs: Any) -> None:
     """Receive ``chat_list_changed``: notify clients when its transaction commits."""
     notify(owner_id, "chats", {})
+
+
+def notify_token_revoked(owner_id: UUID, **kwargs: Any) -> None:
+    """Receive ``token_revoked``: have the owner's streams check their tokens when its transaction commits."""
+    notify(owner_id, CHECK, {})
 
 
 def notify_settings_changed(owner_id: UUID, rev: int, integrity: UUID) -> None:

@@ -21,7 +21,7 @@ from django.conf import settings
 from django.db import connection
 
 from apps.common.problems import Problem, ProblemType
-from apps.sync.live import CHANNEL
+from apps.sync.live import CHANNEL, CHECK
 
 logger = logging.getLogger(__name__)
 
@@ -42,11 +42,16 @@ class EventQueue:
         self.chat_id = chat_id
         self.started = False
         self.ended = False
+        self.must_check = False
         self._pending: dict[str, bytes] = {}
         self._wakeup = asyncio.Event()
 
     def push(self, event: str, data: dict[str, Any]) -> None:
         """Queue an event. Drop an older one of the same kind and chat, or of the settings."""
+        if event == CHECK:
+            self.must_check = True
+            self._wakeup.set()
+            return
         if self.chat_id is not None and self.chat_id != data.get("chat"):
             return
         key = f"{event}/{data.get('chat', '')}"
@@ -161,7 +166,8 @@ def end_all() -> None:
 class EventStream:
     """The body of a streaming response, as an asynchronous iterable of bytes.
 
-    It ends with its queue, or when ``is_allowed``, called at each heartbeat, returns False. It counts towards the
+    It ends with its queue, or when ``is_allowed`` returns False, which is called once in the time of a heartbeat, and
+    when a token is revoked. It counts towards the
     user's maximum of streams until ``close``, which Django always calls at the end of a response.
     """
 
@@ -191,11 +197,17 @@ class EventStream:
         try:
             await hub.open(str(self.owner_id), self.queue)
             yield RETRY
+            loop = asyncio.get_running_loop()
+            checked_at = loop.time()
             while not self.queue.ended:
                 events = await self.queue.next_events(settings.SSE_HEARTBEAT)
-                if events is None and not await self.is_allowed():
-                    return
-                yield HEARTBEAT if events is None else events
+                # Also while there are always events.
+                if self.queue.must_check or loop.time() - checked_at >= settings.SSE_HEARTBEAT:
+                    self.queue.must_check = False
+                    if not await self.is_allowed():
+                        return
+                    checked_at = loop.time()
+                yield events or HEARTBEAT
         finally:
             hub.close(str(self.owner_id), self.queue)
 

@@ -16,7 +16,7 @@ from apps.common import jobs
 from apps.common.jobs import kinds
 from apps.extraction import tasks
 from apps.extraction.models import ExtractionRun, IndexJob
-from apps.launcher.management.commands.up import worker
+from apps.launcher.services import worker
 from apps.memories.models import Passage
 from tests.factories import UserFactory, make_chat, parsed
 

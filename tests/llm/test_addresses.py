@@ -20,7 +20,7 @@ PUBLIC = "93.184.215.14"
     100.64.0.1 100.100.100.200 192.0.0.192 192.0.2.1 198.18.0.1 198.51.100.1 203.0.113.1 192.88.99.1 224.0.0.1
     239.255.255.250 240.0.0.1 255.255.255.255 :: ::1 ::7f00:1 ::ffff:127.0.0.1 ::ffff:10.0.0.1 fe80::1 fe80::1%eth0
     fc00::1 fd00:ec2::254 fec0::1 ff02::1 2001:db8::1 3fff::1 5f00::1 100::1 2001::1 2002:7f00:1:: 2002:a00:1::
-    64:ff9b::7f00:1 64:ff9b::a9fe:a9fe 64:ff9b:1::1 2001:10::1""".split(),
+    168.63.129.16 fd20:ce::254 64:ff9b::7f00:1 64:ff9b::a9fe:a9fe 64:ff9b:1::1 2001:10::1""".split(),
 )
 def test_addresses_that_are_not_public(address):
     assert not NONE.permits(address)
@@ -144,3 +144,12 @@ def test_any_text_is_a_url_or_refused(text):
 def test_an_installation_with_such_an_entry_does_not_start():
     with pytest.raises(ImproperlyConfigured, match=r"LLM_ALLOWED_ADDRESSES: '10\.0\.0\.0/40' is neither"):
         apps.get_app_config("llm").ready()
+
+
+def test_only_the_ports_that_the_operator_allows_are_called() -> None:
+    policy = AddressPolicy.parse(["10.0.0.0/8"], [443, 11434])
+    for url in ("https://models.example/v1", "http://10.0.0.1:11434"):
+        policy.checked_url(url)
+    for url in ("http://models.example/v1", "https://models.example:22/"):
+        with pytest.raises(AddressNotAllowed, match="port"):
+            policy.checked_url(url)

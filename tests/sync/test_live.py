@@ -214,6 +214,17 @@ def test_a_stream_ends_when_its_token_is_revoked(server: WebServer, alice: User)
         assert listener.ended.wait(PATIENCE)
 
 
+def test_a_stream_ends_at_once_when_its_token_is_revoked(web_server: WebServer, alice: User) -> None:
+    token, secret = create_token(alice, name="test")
+    with httpx.Client(
+        base_url=web_server.url, headers={"Authorization": f"Bearer {secret}"}, timeout=60, trust_env=False
+    ) as client:
+        listener = Listener(client)
+        time.sleep(1)  # until it listens for notifications
+        revoke_token(token)
+        assert listener.ended.wait(10), "it waits for the next heartbeat, after 15 seconds"
+
+
 def test_a_stream_ends_with_its_session(server: WebServer, alice: User) -> None:
     session = SessionStore()
     session[SESSION_KEY] = str(alice.pk)

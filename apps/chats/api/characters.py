@@ -32,7 +32,7 @@ from apps.chats.queries import access_character, image_of
 from apps.chats.transfer import cards
 from apps.common.pagination import NewestFirstPagination
 from apps.common.problems import Invalid, Missing
-from apps.common.serializer_fields import JSONObjectField, TextField, read_body
+from apps.common.serializer_fields import BoundedListField, JSONObjectField, TextField, read_body
 from apps.common.strict_json import CompactJSONRenderer
 
 # The most items in each list of a character.
@@ -49,14 +49,14 @@ class CharacterSerializer(serializers.ModelSerializer[Character]):
     system_prompt = TextField(required=False)
     post_history_instructions = TextField(required=False)
     creator_notes = TextField(required=False)
-    alternate_greetings = serializers.ListField(child=TextField(), required=False, max_length=MAX_LIST_ITEMS)
-    group_only_greetings = serializers.ListField(child=TextField(), required=False, max_length=MAX_LIST_ITEMS)
-    tags = serializers.ListField(child=TextField(), required=False, max_length=MAX_LIST_ITEMS)
+    alternate_greetings = BoundedListField(child=TextField(), required=False, max_length=MAX_LIST_ITEMS)
+    group_only_greetings = BoundedListField(child=TextField(), required=False, max_length=MAX_LIST_ITEMS)
+    tags = BoundedListField(child=TextField(), required=False, max_length=MAX_LIST_ITEMS)
     creator = TextField(required=False)
     character_version = TextField(required=False)
     nickname = TextField(required=False)
     creator_notes_multilingual = JSONObjectField(required=False)
-    source = serializers.ListField(  # type: ignore[assignment]
+    source = BoundedListField(  # type: ignore[assignment]
         child=TextField(), required=False, max_length=MAX_LIST_ITEMS, help_text="The sources of the card."
     )
     extensions = JSONObjectField(required=False)

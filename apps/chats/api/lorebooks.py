@@ -25,6 +25,7 @@ from apps.chats.transfer import cards
 from apps.common.pagination import NewestFirstPagination
 from apps.common.problems import Invalid
 from apps.common.serializer_fields import (
+    BoundedListField,
     JSONObjectField,
     NumberField,
     PositionField,
@@ -34,13 +35,15 @@ from apps.common.serializer_fields import (
     read_body,
 )
 
+MAX_KEYS = 10_000  # of an entry
+
 
 class EntrySerializer(serializers.Serializer[Any]):
     """An entry in the format of cards, version 3. Unknown fields are kept."""
 
     id = serializers.JSONField(required=False)
-    keys = serializers.ListField(child=TextField(), required=False)
-    secondary_keys = serializers.ListField(child=TextField(), required=False)
+    keys = BoundedListField(child=TextField(), required=False, max_length=MAX_KEYS)
+    secondary_keys = BoundedListField(child=TextField(), required=False, max_length=MAX_KEYS)
     name = TextField(required=False)
     comment = TextField(required=False)
     content = TextField(required=False)
@@ -73,7 +76,7 @@ class BookSerializer(StrictSerializer):
     token_budget = PositionField(required=False, allow_null=True)
     recursive_scanning = StrictBooleanField(required=False)
     extensions = JSONObjectField(required=False)
-    entries = serializers.ListField(child=EntrySerializer(), required=False, max_length=MAX_ENTRIES)
+    entries = BoundedListField(child=EntrySerializer(), required=False, max_length=MAX_ENTRIES)
 
 
 class LorebookSerializer(serializers.Serializer[Lorebook]):

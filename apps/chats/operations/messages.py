@@ -26,6 +26,7 @@ from apps.chats.operations.attachments import saved_attachments
 from apps.chats.operations.patches import Patch
 from apps.chats.operations.patching import Batch, Draft, swipe_state
 from apps.chats.operations.rows import message_row, participant_ids, save_order, swipe_rows, with_date
+from apps.common.metrics import count
 from apps.common.problems import Invalid
 from apps.common.scoping import Owner
 
@@ -71,6 +72,7 @@ def append_messages(
     chat = lock_chat(owner, chat_id, guard)
     fingerprint = fingerprint_of(ChatChange.Kind.APPEND, guard, parsed)
     if repeated := find_repeated_change(chat, guard, fingerprint):
+        count("loci_messages_deduplicated_total", len(parsed))
         return AppendResult(chat, messages_of_change(chat, repeated), deduplicated=len(parsed))
     if guard.is_stale(chat) and not (guard.rebase and _tells_retries(chat, guard)):
         raise IntegrityConflict.for_chat(chat, guard)

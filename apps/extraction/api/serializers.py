@@ -5,11 +5,18 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
-from apps.common.serializer_fields import JSONObjectField, StrictIntegerField, StrictSerializer, TextField
+from apps.common.serializer_fields import (
+    BoundedListField,
+    JSONObjectField,
+    StrictIntegerField,
+    StrictSerializer,
+    TextField,
+)
 from apps.extraction.models import ExtractionRun, ModelCall
 from apps.extraction.settings.schema import TIERS
 from apps.llm.models import Connection
 
+MAX_TIERS = 100  # in a request; more than there are, since repeated ones are accepted
 OUTCOMES = ("passed", "superseded", "reconfirmed", "rejected", "merged")
 USAGE_KEYS = ("calls", "prompt_tokens", "completion_tokens")
 
@@ -18,7 +25,9 @@ class ExtractSerializer(StrictSerializer):
     """Options of a new run: its tiers, the index of the first message, and whether to retry refused messages."""
 
     refused = serializers.BooleanField(required=False, help_text="Read messages again that the model refused to read.")
-    tiers = serializers.ListField(child=serializers.ChoiceField(TIERS), required=False, allow_empty=False)
+    tiers = BoundedListField(
+        child=serializers.ChoiceField(TIERS), required=False, allow_empty=False, max_length=MAX_TIERS
+    )
 
     def get_fields(self) -> dict[str, Any]:
         # "from" is a keyword of Python and can't be declared as an attribute.

@@ -6,7 +6,13 @@ from django.core.validators import RegexValidator
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from apps.common.serializer_fields import StrictIntegerField, StrictSerializer, StrictUUIDField, TextField
+from apps.common.serializer_fields import (
+    BoundedListField,
+    StrictIntegerField,
+    StrictSerializer,
+    StrictUUIDField,
+    TextField,
+)
 from apps.instances.models import Conflict, Instance, Item
 from apps.instances.operations.targets import LONG_TERM, TIERS
 from apps.instances.vector_clock import errors_of
@@ -135,7 +141,7 @@ class PushedMemorySerializer(StrictSerializer):
     text = NonBlankTextField(max_length=MAX_LENGTH)
     clock = ClockField()
     instance = NameField()
-    participating_instances = serializers.ListField(child=NameField(), default=list, max_length=256)
+    participating_instances = BoundedListField(child=NameField(), default=list, max_length=256)
     chat = StrictUUIDField(allow_null=True, default=None)
     updated_at = serializers.DateTimeField()
 

@@ -76,6 +76,9 @@ class ConnectionView(APIView):
 class ConnectionTestView(APIView):
     """Test a connection: request its models, a reply and a vector. The call counts as usage."""
 
+    # A transaction around the call of the server would last as long as that takes. A retry tests again.
+    ignores_idempotency_key = True
+
     @extend_schema(request=None, responses=ConnectionCheckSerializer)
     def post(self, request: Request, connection_id: UUID) -> Response:
         check = check_connection(access_connection(request.user, connection_id))

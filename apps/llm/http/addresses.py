@@ -22,7 +22,15 @@ PRIVATE_NETWORKS = tuple(
     for network in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "::1/128", "fc00::/7")
 )
 # Metadata services of clouds, which give out credentials. The entry "private" doesn't allow them.
-METADATA_IPS = frozenset(map(ip_address, ("169.254.169.254", "fd00:ec2::254", "100.100.100.200", "192.0.0.192")))
+METADATA_IPS = frozenset(
+    map(
+        ip_address,
+        (
+            *("169.254.169.254", "169.254.170.2", "fd00:ec2::254"),  # AWS, and most others
+            *("168.63.129.16", "fd20:ce::254", "100.100.100.200", "192.0.0.192"),  # Azure, GCP, Alibaba, Oracle
+        ),
+    )
+)
 # Not public either, but ``is_global`` is true for them in older versions of Python's ``ipaddress``.
 NON_PUBLIC_NETWORKS = tuple(
     ip_network(network)
@@ -31,6 +39,7 @@ NON_PUBLIC_NETWORKS = tuple(
         *("64:ff9b:1::/48", "fec0::/10", "3fff::/20", "5f00::/16"),
     )
 )
+DEFAULT_PORTS = {"http": 80, "https": 443}
 NAT64_NETWORK = ip_network("64:ff9b::/96")
 HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?", re.IGNORECASE)
 NUMERIC_HOST = re.compile(r"(0x[0-9a-f]*|\d+)(\.(0x[0-9a-f]*|\d+)){0,3}", re.IGNORECASE)
@@ -48,10 +57,14 @@ class AddressPolicy:
     hosts: frozenset[str] = frozenset()
     private: bool = False
     everything: bool = False
+    ports: frozenset[int] = frozenset()
 
     @classmethod
-    def parse(cls, entries: Iterable[str]) -> Self:
-        """Parse the entries ``*``, ``private``, networks and host names. Raise ValueError for any other."""
+    def parse(cls, entries: Iterable[str], ports: Iterable[int] = ()) -> Self:
+        """Parse the entries ``*``, ``private``, networks and host names. Raise ValueError for any other.
+
+        Without ``ports``, all are allowed.
+        """
         items = [entry.strip().lower() for entry in entries if entry.strip()]
         keywords = {"*", "private"}
         networks = {entry: network for entry in items if (network := _network(entry)) is not None}
@@ -60,7 +73,11 @@ class AddressPolicy:
             if not HOST_NAME.fullmatch(host) or NUMERIC_HOST.fullmatch(host):
                 raise ValueError(f"{host!r} is neither a network, nor a host name, nor 'private', nor '*'.")
         return cls(
-            tuple(networks.values()), frozenset(map(_plain, hosts)), private="private" in items, everything="*" in items
+            tuple(networks.values()),
+            frozenset(map(_plain, hosts)),
+            private="private" in items,
+            everything="*" in items,
+            ports=frozenset(ports),
         )
 
     def permits(self, address: str | Address, host: str = "") -> bool:
@@ -93,6 +110,10 @@ class AddressPolicy:
             raise AddressNotAllowed("It has no valid host.")
         if parsed.port is not None and not 0 < parsed.port < 65536:
             raise AddressNotAllowed("The port must be between 1 and 65535.")
+        if self.ports and (parsed.port or DEFAULT_PORTS[parsed.scheme]) not in self.ports:
+            raise AddressNotAllowed(
+                "This installation does not allow the port. Whoever runs it can, with LLM_ALLOWED_PORTS."
+            )
         if literal is not None and not self.permits(literal, host):
             raise AddressNotAllowed(refusal_message(host))
         return parsed

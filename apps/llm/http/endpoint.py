@@ -11,6 +11,7 @@ from typing import Self, TypeVar
 import httpx2
 from django.utils import timezone
 
+from apps.common.connections import release_connection
 from apps.llm.generation import GenerationFailed, Misconfigured, Refused, TransientFailure, Watch
 from apps.llm.http.addresses import AddressNotAllowed, AddressPolicy
 from apps.llm.http.transport import CONNECT_TIMEOUT, CancellationChecker, CheckedTransport
@@ -58,6 +59,7 @@ class CallPolicy:
         return self._attempt(work, checker)
 
     def _attempt(self, work: Callable[[httpx2.Client], T], checker: CancellationChecker) -> T:
+        release_connection()
         try:
             with self._client(checker) as client:
                 return work(client)

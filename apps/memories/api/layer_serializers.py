@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from apps.chats.serializers import OwnedCharacterField
 from apps.common.serializer_fields import (
+    BoundedListField,
     JSONObjectField,
     StrictBooleanField,
     StrictSerializer,
@@ -113,9 +114,7 @@ class EntitySerializer(serializers.Serializer[Any]):
 class EntityUpdateSerializer(StrictSerializer):
     name = NonBlankTextField(max_length=MAX_NAME, required=False)
     kind = serializers.ChoiceField(Entity.Kind.choices, required=False)
-    aliases = serializers.ListField(
-        child=TextField(max_length=MAX_NAME, allow_blank=False), max_length=50, required=False
-    )
+    aliases = BoundedListField(child=TextField(max_length=MAX_NAME, allow_blank=False), max_length=50, required=False)
 
 
 class EntityMergeSerializer(StrictSerializer):
@@ -127,8 +126,8 @@ class EntitySplitSerializer(StrictSerializer):
 
     name = NonBlankTextField(max_length=MAX_NAME)
     kind = serializers.ChoiceField(Entity.Kind.choices, required=False)
-    aliases = serializers.ListField(child=TextField(max_length=MAX_NAME), max_length=50, required=False)
-    memories = serializers.ListField(child=StrictUUIDField(), min_length=1, max_length=1000)
+    aliases = BoundedListField(child=TextField(max_length=MAX_NAME), max_length=50, required=False)
+    memories = BoundedListField(child=StrictUUIDField(), min_length=1, max_length=1000)
 
 
 class LedgerEntrySerializer(LayerEntrySerializer):

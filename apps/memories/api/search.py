@@ -13,7 +13,8 @@ from apps.accounts.authentication import instance_of
 from apps.chats.models import Character, Message
 from apps.chats.queries import access_chat
 from apps.chats.serializers import MessageSerializer
-from apps.common.serializer_fields import NumberField, StrictIntegerField, StrictSerializer, TextField
+from apps.common.metrics import timed
+from apps.common.serializer_fields import BoundedListField, NumberField, StrictIntegerField, StrictSerializer, TextField
 from apps.memories.api.base import get_or_missing
 from apps.memories.api.fields import RoundedFloatField
 from apps.memories.api.journal_serializers import JournalEntrySerializer
@@ -43,8 +44,11 @@ class SearchSerializer(StrictSerializer):
         max_length=100, allow_null=True, default=None, help_text="Without one, the instance that the token is bound to."
     )
     # The contract also names the tier "scenes". They aren't indexed yet, so they have no results.
-    tiers = serializers.ListField(
-        child=serializers.ChoiceField([*ALL_TIERS, "scenes"]), default=list(ALL_TIERS), allow_empty=False
+    tiers = BoundedListField(
+        child=serializers.ChoiceField([*ALL_TIERS, "scenes"]),
+        default=list(ALL_TIERS),
+        allow_empty=False,
+        max_length=100,
     )
     limit = StrictIntegerField(min_value=1, max_value=MAX_RESULTS, default=10)
     min_score = NumberField(min_value=0, max_value=1, default=0.0)
@@ -115,4 +119,6 @@ class SearchView(APIView):
             access_chat(request.user, query.chat)
         if query.character:
             get_or_missing(Character.objects.for_owner(request.user), pk=query.character)
-        return Response(SearchResponseSerializer(search(request.user, query)).data)
+        with timed("loci_search_seconds"):
+            response = search(request.user, query)
+        return Response(SearchResponseSerializer(response).data)

@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from apps.chats.models import Chat, Message
 from apps.chats.serializers import OwnedCharacterField
-from apps.common.serializer_fields import StrictBooleanField, StrictIntegerField, StrictSerializer
+from apps.common.serializer_fields import BoundedListField, StrictBooleanField, StrictIntegerField, StrictSerializer
 from apps.memories.api.fields import NonBlankTextField, OwnedRelatedField
 from apps.memories.models import Inheritance, Memory, MemorySource
 
@@ -117,7 +117,7 @@ class MemoryCreateSerializer(StrictSerializer):
         lambda owner: Chat.objects.for_owner(owner).select_related("character"), allow_null=True, default=None
     )
     character = OwnedCharacterField(default=None)
-    source_messages = serializers.ListField(
+    source_messages = BoundedListField(
         source="sources",
         child=OwnedRelatedField(
             lambda owner: Message.objects.for_owner(owner).filter(chat__deleted_at=None).with_swipes()
@@ -135,7 +135,7 @@ class MemoryCreateSerializer(StrictSerializer):
 class MergeSerializer(StrictSerializer):
     """Memories of one tier and character, and the text that they are merged into."""
 
-    memories = serializers.ListField(
+    memories = BoundedListField(
         child=OwnedRelatedField(lambda owner: Memory.objects.for_owner(owner).active()), min_length=2, max_length=50
     )
     text = NonBlankTextField(max_length=MAX_TEXT_LENGTH)
@@ -151,4 +151,4 @@ class MergeSerializer(StrictSerializer):
 class SplitSerializer(StrictSerializer):
     """The texts that a memory is split into."""
 
-    texts = serializers.ListField(child=NonBlankTextField(max_length=MAX_TEXT_LENGTH), min_length=2, max_length=20)
+    texts = BoundedListField(child=NonBlankTextField(max_length=MAX_TEXT_LENGTH), min_length=2, max_length=20)

@@ -6,6 +6,7 @@ from rest_framework import generics, serializers
 
 from apps.common.pagination import NewestFirstPagination
 from apps.common.serializer_fields import (
+    BoundedListField,
     NumberField,
     StrictBooleanField,
     StrictIntegerField,
@@ -58,7 +59,7 @@ class GenerationPresetSerializer(StrictSerializer, serializers.ModelSerializer[G
     max_tokens = StrictIntegerField(
         min_value=1, max_value=MAX_REPLY_TOKENS, required=False, help_text="At most half of the context is used."
     )
-    stop = serializers.ListField(
+    stop = BoundedListField(
         child=TextField(allow_blank=False, max_length=MAX_STOP_LENGTH),
         max_length=MAX_STOPS,
         required=False,

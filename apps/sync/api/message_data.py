@@ -18,7 +18,7 @@ from apps.chats.models import Message, Swipe
 from apps.chats.operations import Patch, patch_messages
 from apps.chats.queries import access_message
 from apps.common.problems import Invalid, Missing
-from apps.common.serializer_fields import JSONObjectField, TextField
+from apps.common.serializer_fields import BoundedListField, JSONObjectField, TextField
 from apps.common.strict_json import storage_errors
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
 from apps.sync.api.views import chat_state
@@ -30,7 +30,7 @@ SWIPE_PARAMETER = OpenApiParameter(
 
 class DataSerializer(GuardedSerializer):
     data = JSONObjectField(default=dict)  # type: ignore[assignment]
-    clear = serializers.ListField(child=TextField(), default=list, max_length=1000, help_text="Keys to delete.")
+    clear = BoundedListField(child=TextField(), default=list, max_length=1000, help_text="Keys to delete.")
 
 
 class ValueSerializer(GuardedSerializer):

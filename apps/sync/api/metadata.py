@@ -12,8 +12,8 @@ from rest_framework.views import APIView
 from apps.chats.operations import patch_metadata
 from apps.chats.queries import access_chat
 from apps.common.document_patches import DocumentPatch
-from apps.common.json_patch import check_syntax
-from apps.common.serializer_fields import JSONObjectField
+from apps.common.json_patch import MAX_OPERATIONS, check_syntax
+from apps.common.serializer_fields import BoundedListField, JSONObjectField
 from apps.common.strict_json import JSON_PATCH, JSONPatchParser, StrictJSONParser, is_json_patch
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
 from apps.sync.api.views import chat_state
@@ -27,7 +27,9 @@ class MetadataMergeSerializer(GuardedSerializer):
 
 
 class MetadataOperationsSerializer(GuardedSerializer):
-    operations = serializers.ListField(child=JSONObjectField(), help_text="The operations of an RFC 6902 patch.")
+    operations = BoundedListField(
+        child=JSONObjectField(), max_length=MAX_OPERATIONS, help_text="The operations of an RFC 6902 patch."
+    )
 
     def document_patch(self) -> DocumentPatch:
         """Return the patch. Raise Invalid."""

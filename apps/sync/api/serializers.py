@@ -18,7 +18,9 @@ from apps.chats.models import Chat, Participant
 from apps.chats.operations.patches import Patch, Splice
 from apps.chats.serializers import MessageInputSerializer, MessageSerializer, SendDateField
 from apps.common.problems import Invalid
+from apps.common.retries import KEY_HEADER
 from apps.common.serializer_fields import (
+    BoundedListField,
     JSONObjectField,
     PositionField,
     StrictBooleanField,
@@ -27,7 +29,6 @@ from apps.common.serializer_fields import (
     StrictUUIDField,
     TextField,
 )
-from apps.sync.idempotency import KEY_HEADER
 
 MAX_BATCH = 1000
 
@@ -63,9 +64,7 @@ def _fields_of(serializer_class: type[GuardedSerializer]) -> Any:
 
 
 class AppendSerializer(GuardedSerializer):
-    messages = serializers.ListField(
-        child=MessageInputSerializer(), required=False, allow_empty=False, max_length=MAX_BATCH
-    )
+    messages = BoundedListField(child=MessageInputSerializer(), required=False, allow_empty=False, max_length=MAX_BATCH)
     message = MessageInputSerializer(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -126,7 +125,7 @@ class DataPatchSerializer(StrictSerializer):
 
     namespace = TextField(max_length=MAX_NAMESPACE_LENGTH, allow_blank=False)
     values = JSONObjectField(default=dict, help_text="Keys to set. null is a value.")
-    clear = serializers.ListField(child=TextField(), default=list, max_length=1000, help_text="Keys to delete.")
+    clear = BoundedListField(child=TextField(), default=list, max_length=1000, help_text="Keys to delete.")
 
     def validate_values(self, values: dict[str, Any]) -> dict[str, Any]:
         if not all(0 < len(key) <= MAX_KEY_LENGTH for key in values):
@@ -144,7 +143,7 @@ class PatchSerializer(StrictSerializer):
     if_rev = StrictIntegerField(min_value=1, required=False)
     add_swipe = NewSwipeSerializer(required=False)
     delete_swipe = PositionField(required=False)
-    swipe_order = serializers.ListField(child=PositionField(), required=False, max_length=MAX_SWIPES)
+    swipe_order = BoundedListField(child=PositionField(), required=False, max_length=MAX_SWIPES)
     swipe_id = PositionField(required=False)
     set = PatchSetSerializer(required=False)
     extra = JSONObjectField(required=False)
@@ -170,7 +169,7 @@ class PatchSerializer(StrictSerializer):
 
 
 class PatchesSerializer(GuardedSerializer):
-    patches = serializers.ListField(child=PatchSerializer(), allow_empty=False, max_length=MAX_BATCH)
+    patches = BoundedListField(child=PatchSerializer(), allow_empty=False, max_length=MAX_BATCH)
 
     def parsed_patches(self, chat: Chat) -> list[Patch]:
         """Return the patches. Raise Invalid."""

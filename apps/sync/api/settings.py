@@ -9,8 +9,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.common.document_patches import DocumentPatch
-from apps.common.json_patch import check_syntax
-from apps.common.serializer_fields import JSONObjectField
+from apps.common.json_patch import MAX_OPERATIONS, check_syntax
+from apps.common.serializer_fields import BoundedListField, JSONObjectField
 from apps.common.strict_json import JSON_PATCH, JSONPatchParser, StrictJSONParser, is_json_patch
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
 from apps.sync.settings_documents import Settings, patch_settings, read_settings
@@ -24,7 +24,9 @@ class SettingsMergeSerializer(GuardedSerializer):
 
 
 class SettingsOperationsSerializer(GuardedSerializer):
-    operations = serializers.ListField(child=JSONObjectField(), help_text="The operations of an RFC 6902 patch.")
+    operations = BoundedListField(
+        child=JSONObjectField(), max_length=MAX_OPERATIONS, help_text="The operations of an RFC 6902 patch."
+    )
 
     def document_patch(self) -> DocumentPatch:
         """Return the patch. Raise Invalid."""

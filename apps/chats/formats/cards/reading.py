@@ -20,8 +20,8 @@ from apps.chats.formats.layout import dump
 CARD_KEYWORDS = ("ccv3", "chara")
 # NovelAI keeps lorebooks in pictures under this keyword.
 BOOK_KEYWORD = "naidata"
-# oobabooga's YAML cards are short. Longer texts take the parser seconds.
-MAX_YAML_BYTES = 2**19
+# oobabooga's YAML cards are short and flat. What is longer or deeper takes the parser seconds.
+MAX_YAML_BYTES, MAX_YAML_EVENTS, MAX_YAML_DEPTH = 2**19, 10_000, 32
 
 # Top-level keys of chat files.
 CHAT_KEYS = {"mes", "user_name", "chat_metadata", "histories", "data_visible", "messages", "savedsettings"}
@@ -174,20 +174,30 @@ def _parse_card(card: dict[str, Any], warn: Warn, picture: bytes | None = None) 
 
 
 def _parse_yaml(content: bytes, warn: Warn) -> Any:
-    """Return the value of a YAML text. Raise UnreadableCard for aliases too: expanded, they may exhaust the memory."""
+    """Return the value of a YAML text. Raise UnreadableCard."""
     if len(content) > MAX_YAML_BYTES:
         raise UnreadableCard(UNKNOWN_FILE)
     try:
         text = content.decode()
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
-            raise UnreadableCard("YAML with aliases is not supported.")
+        _check_yaml(text)
         return loads(dump(yaml.load(text, Loader=_StringLoader)).encode(), warn)  # noqa: S506 - a subclass of SafeLoader
     except (ValueError, TypeError, yaml.YAMLError, RecursionError) as error:
         reason = error if isinstance(error, UnreadableCard) else UNKNOWN_FILE
         raise UnreadableCard(str(reason)) from None
 
 
-class _StringLoader(yaml.SafeLoader):
+def _check_yaml(text: str) -> None:
+    """Raise UnreadableCard for aliases, which may exhaust the memory once expanded, and for long or deep documents."""
+    depth = 0
+    for number, event in enumerate(yaml.parse(text, Loader=yaml.CSafeLoader)):
+        if isinstance(event, yaml.AliasEvent):
+            raise UnreadableCard("YAML with aliases is not supported.")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_YAML_DEPTH or number > MAX_YAML_EVENTS:
+            raise UnreadableCard(UNKNOWN_FILE)
+
+
+class _StringLoader(yaml.CSafeLoader):
     """The safe loader, reading dates and numbers as strings: all fields of these cards are texts."""
 
 

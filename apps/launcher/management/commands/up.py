@@ -4,7 +4,6 @@ import contextlib
 import fcntl
 import signal
 import socket
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -20,13 +19,10 @@ from django.db import connections
 from apps.common.health import delete_heartbeats
 from apps.common.static_files import collect_if_changed
 from apps.launcher import embedded_postgres
+from apps.launcher.services import PYTHON, beat, web, worker
 from apps.launcher.supervisor import Service, ServiceFailed, StopRequested, keep_running, print_status, spawn, stopping
 
 READY_TIMEOUT, READY_INTERVAL = 180, 0.25  # seconds
-PYTHON = sys.executable
-CELERY = [PYTHON, "-m", "celery", "--quiet", "-A", "config"]
-NICENESS = {"extraction": 5, "indexing": 10}  # what users wait for gets the processor first
-NO_POOL = {"DATABASE_POOL_SIZE": "0"}  # tasks use one connection, and a pool's threads do not survive a fork
 
 
 class Command(BaseCommand):
@@ -67,34 +63,6 @@ def run(services: Sequence[Service]) -> None:
     wait_until_ready(services)
     print_status(ready_message())
     keep_running(services, check=database_check())
-
-
-# Services
-
-
-def web() -> Service:
-    """Return the web server."""
-    options = ["--worker-class", "config.web_worker.WebWorker", "--asgi-lifespan", "off", "--no-control-socket"]
-    options += ["--bind", f"{settings.LOCI_HOST}:{settings.LOCI_PORT}", "--log-level", "warning"]
-    options += ["--workers", str(settings.WEB_CONCURRENCY), "--graceful-timeout", "5"]
-    return Service("web", [PYTHON, "-m", "gunicorn", *options, "config.asgi:application"])
-
-
-def worker(queue: str) -> Service:
-    """Return the Celery worker of a queue, without its messages to other workers and monitors."""
-    options = ["worker", "--without-gossip", "--without-mingle", "--without-heartbeat"]
-    options += ["--queues", queue, "--concurrency", str(concurrency(queue))]
-    return Service(f"{queue} worker", ["nice", "-n", str(NICENESS.get(queue, 0)), *CELERY, *options], NO_POOL)
-
-
-def concurrency(queue: str) -> int:
-    """Return how many tasks the worker of a queue executes at once."""
-    return settings.WORKER_CONCURRENCY if queue in ("interactive", "extraction", "replies") else 1
-
-
-def beat() -> Service:
-    """Return the Celery scheduler, without a pid file."""
-    return Service("beat", [*CELERY, "beat", "--pidfile="], NO_POOL)
 
 
 def database_check() -> Callable[[], None]:

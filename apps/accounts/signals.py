@@ -1,0 +1,6 @@
+"""Signals of accounts."""
+
+from django.dispatch import Signal
+
+# A token was revoked. Sent with its ``owner_id`` in the transaction of the change.
+token_revoked = Signal()

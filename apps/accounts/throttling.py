@@ -1,0 +1,86 @@
+"""Middleware that limits how many requests a user makes: of all kinds, and of those that cost more."""
+
+from collections.abc import Callable
+from uuid import UUID
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, HttpResponseBase
+from django.urls import Resolver404, resolve
+from rest_framework.permissions import SAFE_METHODS
+
+from apps.accounts.authentication import authenticated_user_id
+from apps.common.problem_responses import refusal
+from apps.common.problems import Problem, ProblemType
+from apps.common.rate_limits import Allowance, Rate, take
+
+DEFAULT_SCOPE = "api"
+
+
+class Throttled(Problem):
+    """The user has made too many requests."""
+
+    status = 429
+    type = ProblemType.THROTTLED
+    title = "Too many requests"
+
+    def __init__(self, allowance: Allowance) -> None:
+        rate = allowance.rate
+        super().__init__(
+            f"At most {rate.limit} requests of this kind in {rate.window} s. Wait {allowance.retry_after} s."
+        )
+        self.allowance = allowance
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return self.allowance.headers
+
+
+class ThrottleMiddleware:
+    """Refuse requests of a user above the rates of ``RATE_LIMITS``.
+
+    It is no throttle class of REST framework, since these run inside of the transaction of an idempotency key, where
+    a counter would make all requests of its user wait for each other. ``RATE_LIMIT_SCOPES`` names the views of a scope;
+    all else, and reads of these views, are of the scope "api". Who is not signed in is not counted here: allauth
+    counts attempts to sign in.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        allowance = _allowance_of(request) if any(settings.RATE_LIMITS.values()) else None
+        if allowance is None:
+            return self.get_response(request)
+        if not allowance.is_allowed:
+            return refusal(request.path, Throttled(allowance))
+        response = self.get_response(request)
+        for name, value in allowance.headers.items():
+            response.setdefault(name, value)
+        return response
+
+
+def _allowance_of(request: HttpRequest) -> Allowance | None:
+    """Count the request and return what is left to its user, or None if it is not limited."""
+    try:
+        scope = _scope_of(request)
+        rate = Rate.parse(settings.RATE_LIMITS.get(scope, ""))
+        user_id = authenticated_user_id(request) if rate else None
+        return take(_key(scope, user_id), rate) if rate and user_id else None
+    except DatabaseError:  # the view repeats what it needs, or reports that the database is down
+        connection.close()
+        return None
+
+
+def _key(scope: str, user_id: UUID) -> str:
+    return f"{scope} {user_id}"
+
+
+def _scope_of(request: HttpRequest) -> str:
+    if request.method in SAFE_METHODS:
+        return DEFAULT_SCOPE
+    try:
+        name = resolve(request.path_info).view_name
+    except Resolver404:
+        return DEFAULT_SCOPE
+    return next((scope for scope, names in settings.RATE_LIMIT_SCOPES.items() if name in names), DEFAULT_SCOPE)

@@ -1,0 +1,62 @@
+"""What an error of the database means for a request: nothing was written, or the database can't answer now."""
+
+from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError
+from kombu.exceptions import OperationalError as BrokerError
+
+from apps.common.problems import Problem, ProblemType
+
+DEADLOCK_DETECTED, SERIALIZATION_FAILURE, FOREIGN_KEY_VIOLATION = "40P01", "40001", "23503"
+STATEMENT_TIMEOUT, LOCK_TIMEOUT, TOO_MANY_CONNECTIONS = "57014", "55P03", "53300"
+# Classes of codes: connection exceptions, and what a server reports that shuts down or has just been started.
+CONNECTION_LOST = ("08", "57P0", "25P03")
+
+
+class Unavailable(Problem):
+    """The database is down, or a statement took too long. Whether the request was executed may be unknown."""
+
+    status = 503
+    type = ProblemType.UNAVAILABLE
+    title = "Not available now"
+    headers = {"Retry-After": "2"}
+
+
+def is_rolled_back(exception: BaseException | None) -> bool:
+    """Return whether Postgres rolled the transaction back because of others, so that it may succeed if repeated."""
+    return isinstance(exception, OperationalError) and _code(exception) in (DEADLOCK_DETECTED, SERIALIZATION_FAILURE)
+
+
+def is_row_gone(exception: BaseException | None) -> bool:
+    """Return whether a write failed because a row that was read before, and is updated or referred to, is gone."""
+    if isinstance(exception, IntegrityError):
+        return _code(exception) == FOREIGN_KEY_VIOLATION
+    # The only error of this class itself is that of ``save(update_fields=...)`` if it updates no row.
+    return type(exception) is DatabaseError
+
+
+def is_connection_lost(exception: BaseException | None) -> bool:
+    """Return whether there is no connection to the database or the broker any more, or none could be had."""
+    if isinstance(exception, InterfaceError | BrokerError):  # tasks are enqueued in the same transaction
+        return True
+    # Without a code, the error is the driver's or the pool's, which has none to report but that of a connection.
+    return isinstance(exception, OperationalError) and (
+        not _code(exception) or _code(exception).startswith(CONNECTION_LOST)
+    )
+
+
+def is_overload(exception: BaseException | None) -> bool:
+    """Return whether a statement or a lock took longer than allowed, or there are too many connections."""
+    codes = (STATEMENT_TIMEOUT, LOCK_TIMEOUT, TOO_MANY_CONNECTIONS)
+    return isinstance(exception, OperationalError) and _code(exception) in codes
+
+
+def unavailable_after(exception: BaseException | None) -> Unavailable | None:
+    """Return the problem for an error after which a client should try again later, or None for any other error."""
+    if is_connection_lost(exception):
+        return Unavailable("The database can't be reached. Try again in a moment.")
+    if is_overload(exception):
+        return Unavailable("This took too long, perhaps because of other requests. Nothing was stored.")
+    return None
+
+
+def _code(exception: BaseException) -> str:
+    return getattr(exception.__cause__, "sqlstate", None) or ""

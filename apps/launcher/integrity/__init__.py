@@ -1,0 +1,1 @@
+"""Checks of what the database itself can't promise."""

@@ -1,0 +1,37 @@
+"""The programs that an installation consists of, and the commands that start them."""
+
+import sys
+
+from django.conf import settings
+
+from apps.launcher.supervisor import Service
+
+PYTHON = sys.executable
+CELERY = [PYTHON, "-m", "celery", "--quiet", "-A", "config"]
+NICENESS = {"extraction": 5, "indexing": 10}  # what users wait for gets the processor first
+NO_POOL = {"DATABASE_POOL_SIZE": "0"}  # tasks use one connection, and a pool's threads do not survive a fork
+
+
+def web() -> Service:
+    """Return the web server."""
+    options = ["--worker-class", "config.web_worker.WebWorker", "--asgi-lifespan", "off", "--no-control-socket"]
+    options += ["--bind", f"{settings.LOCI_HOST}:{settings.LOCI_PORT}", "--log-level", "warning"]
+    options += ["--workers", str(settings.WEB_CONCURRENCY), "--graceful-timeout", "5"]
+    return Service("web", [PYTHON, "-m", "gunicorn", *options, "config.asgi:application"])
+
+
+def worker(queue: str) -> Service:
+    """Return the Celery worker of a queue, without its messages to other workers and monitors."""
+    options = ["worker", "--without-gossip", "--without-mingle", "--without-heartbeat"]
+    options += ["--queues", queue, "--concurrency", str(concurrency(queue))]
+    return Service(f"{queue} worker", ["nice", "-n", str(NICENESS.get(queue, 0)), *CELERY, *options], NO_POOL)
+
+
+def concurrency(queue: str) -> int:
+    """Return how many tasks the worker of a queue executes at once."""
+    return settings.WORKER_CONCURRENCY if queue in ("interactive", "extraction", "replies") else 1
+
+
+def beat() -> Service:
+    """Return the Celery scheduler, without a pid file."""
+    return Service("beat", [*CELERY, "beat", "--pidfile="], NO_POOL)

@@ -1,0 +1,83 @@
+"""The web server refuses bodies while they arrive: too large ones, and large ones that nobody signed in sends."""
+
+import socket
+from typing import Any
+
+import pytest
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+
+from apps.accounts.models import User
+from apps.accounts.operations import create_token
+from tests.conftest import WebServer
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CHUNK = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+CHUNKED = "Transfer-Encoding: chunked"
+ENDLESS = "Content-Length: 10000000000"
+
+
+def response_to(server: WebServer, path: str, *headers: str, sent: bytes = b"") -> str:
+    """The response to a request of which only a part is sent: the server answers before the rest, or never."""
+    lines = [f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json", *headers, "", ""]
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+        connection.sendall("\r\n".join(lines).encode() + sent)
+        received = b""
+        while not received.endswith(b"}") and (part := connection.recv(65536)):
+            received += part
+        return received.decode()
+
+
+def session_of(user: User) -> str:
+    session = SessionStore()
+    session[SESSION_KEY] = str(user.pk)
+    session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+    session.save()
+    return str(session.session_key)
+
+
+@pytest.fixture
+def credentials() -> dict[str, str]:
+    user = UserFactory()
+    return {
+        "nobody": "X-Nobody: 1",
+        "a wrong token": "Authorization: Bearer loci_wrong",
+        "a wrong session": "Cookie: sessionid=abcdefghijklmnopqrstuvwxyz012345",
+        "a token": f"Authorization: Bearer {create_token(user, name='test')[1]}",
+        "a session": f"Cookie: theme=dark; sessionid={session_of(user)}",
+    }
+
+
+@pytest.mark.parametrize("framing", [ENDLESS, CHUNKED], ids=["declared", "chunked"])
+def test_a_large_body_is_refused_at_once(web_server: WebServer, credentials: Any, framing: str) -> None:
+    expected = {"nobody": 401, "a wrong token": 401, "a wrong session": 401}
+    if framing == ENDLESS:  # a chunked one is received up to the limit
+        expected |= {"a token": 413, "a session": 413}
+    for name, status in expected.items():
+        for path in ("/api/v1/chats/", "/v1/chat/completions"):
+            sent = CHUNK * 2 if framing == CHUNKED else b""
+            response = response_to(web_server, path, credentials[name], framing, sent=sent)
+            assert response.startswith(f"HTTP/1.1 {status} "), (name, path, response)
+            assert ('"type": "/problems/' in response) == path.startswith("/api/"), response
+            assert ("www-authenticate" in response.lower()) == (status == 401)
+
+
+def test_a_chunked_body_is_refused_once_it_is_too_large(web_server: WebServer, credentials: Any) -> None:
+    part = CHUNK * (2 * 1024)  # two times the largest body
+    try:
+        response = response_to(web_server, "/api/v1/chats/", credentials["a token"], CHUNKED, sent=part)
+    except (BrokenPipeError, ConnectionResetError):
+        return  # the server answered and closed the connection while the rest was being sent
+    assert response.startswith("HTTP/1.1 413 ")
+
+
+def test_what_is_small_or_allowed_arrives(web_server: WebServer, credentials: Any) -> None:
+    large = b'{"title": "A", "user_name": "B"' + b" " * 100_000 + b"}"
+    length = f"Content-Length: {len(large)}"
+    assert " 201 " in response_to(web_server, "/api/v1/chats/", credentials["a token"], length, sent=large)[:20]
+    chunked = f"{len(large):x}\r\n".encode() + large + b"\r\n0\r\n\r\n"
+    assert " 201 " in response_to(web_server, "/api/v1/chats/", credentials["a token"], CHUNKED, sent=chunked)[:20]
+    assert " 401 " in response_to(web_server, "/api/v1/chats/", "Content-Length: 2", sent=b"{}")[:20]

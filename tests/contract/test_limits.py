@@ -1,0 +1,68 @@
+"""What one request may cost: items, values and memory. What is too much is refused before it is worked through."""
+
+import json
+import time
+import tracemalloc
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from rest_framework.test import APIClient
+
+# A tenth of what validating or parsing what is sent here took; a refusal takes some hundredths of a second.
+AT_ONCE = 1.0  # seconds of processor time
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "item"),
+    [
+        ("patch/", "patches", {"index": 0, "set": {"mes": "x"}}),
+        ("append/", "messages", {"mes": "x"}),
+    ],
+)
+def test_items_are_counted_before_they_are_validated(
+    alice: APIClient, chat: dict[str, Any], path: str, key: str, item: dict[str, Any]
+) -> None:
+    body = json.dumps({"integrity": chat["integrity"], key: [item] * 75_000})
+    started = time.process_time()
+    reply = alice.generic("POST", f"/api/v1/chats/{chat['id']}/{path}", body, content_type="application/json")
+    assert time.process_time() - started < AT_ONCE
+    assert reply.status_code == 400
+    assert [error["pointer"] for error in reply.json()["errors"]] == [f"/{key}"]
+
+
+def test_rows_named_in_a_request_are_counted_before_they_are_looked_up(
+    alice: APIClient, chat: dict[str, Any], django_assert_max_num_queries: Any
+) -> None:
+    with django_assert_max_num_queries(10):
+        reply = alice.post("/api/v1/memories/merge/", {"memories": [chat["id"]] * 1000, "text": "x"})
+    assert (reply.status_code, reply.json()["errors"][0]["pointer"]) == (400, "/memories")
+
+
+@pytest.mark.parametrize("body", [b"[" + b"{}," * 2_700_000 + b"{}]", b'["' + b'\\"' * 4_000_000 + b"," * 600_000])
+def test_many_values_are_refused_before_they_are_in_memory(alice: APIClient, chat: dict[str, Any], body: bytes) -> None:
+    started = time.process_time()
+    tracemalloc.start()
+    reply = alice.generic("POST", f"/api/v1/chats/{chat['id']}/append/", body, content_type="application/json")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert reply.status_code in (400, 413)
+    assert peak < 12 * len(body)  # the copies of the test client among them; parsed, it would be 30 times as much
+    assert time.process_time() - started < 5 * AT_ONCE
+
+
+def test_commas_inside_of_texts_are_no_values(alice: APIClient, settings: Any) -> None:
+    settings.REQUEST_MAX_VALUES = 3
+    assert alice.post("/api/v1/chats/", {"title": 'a, b, [c], {d}, ", e'}).status_code == 201
+    assert alice.post("/api/v1/chats/", {"title": "a", "user_name": "b", "pinned": True, "tags": []}).status_code == 413
+
+
+@pytest.mark.parametrize("text", ["k{0}: v\n", "? a\n", "- - - "], ids=["keys", "marks", "nested"])
+def test_yaml_takes_no_seconds(alice: APIClient, text: str) -> None:
+    card = "name: Mira\n" + "".join(text.format(number) for number in range(390_000 // len(text)))
+    started = time.process_time()
+    reply = alice.post(
+        "/api/v1/characters/import/", {"file": SimpleUploadedFile("card.yaml", card.encode())}, format="multipart"
+    )
+    assert time.process_time() - started < AT_ONCE
+    assert reply.status_code == 400
