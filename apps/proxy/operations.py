@@ -14,9 +14,9 @@ from apps.chats.queries import access_chat
 from apps.common.scoping import Owner, owner_id_of
 from apps.proxy.conversation import Turn, key_of, keys_of, normalized
 from apps.proxy.finding import Compared, Request, compare, entries_of, find_chat
-from apps.proxy.matching import Entry, Plan
 from apps.proxy.models import ProxiedChat
 from apps.proxy.parsed_turns import parsed_turn, storable, swipe_of
+from apps.proxy.plans import Entry, Plan
 
 TITLE_LENGTH = 60
 MAX_CLIENTS = 20  # of a chat; one that was silent for longest is forgotten, and deletes nothing by its next request
