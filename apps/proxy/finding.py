@@ -9,7 +9,7 @@ from django.db.models import F, QuerySet
 
 from apps.chats.models import Character, Chat, Message, Swipe
 from apps.common.scoping import Owner
-from apps.proxy.conversation import Turn, key_of, normalized
+from apps.proxy.conversation import Turn, key_of, normalized, unspaced
 from apps.proxy.matching import is_same_chat, plan_changes
 from apps.proxy.models import ProxiedChat
 from apps.proxy.plans import Entry, Plan
@@ -64,15 +64,16 @@ def compare(chat: Chat, request: Request) -> Compared:
     @cache
     def texts(ids: tuple[UUID, ...]) -> dict[UUID, str]:
         return dict(_shown_swipes(chat, ids).values_list("message_id", "mes"))
+
     plan = plan_changes(entries, request.turns, request.keys, follows=request.follows, texts=texts)
     shown = _shown_keys(chat, plan.deletions)
     changed = {entry.id for entry in entries if shown.get(entry.id, entry.key) != entry.key}
     if changed:
         entries = [replace(entry, is_fixed=True) if entry.id in changed else entry for entry in entries]
         plan = plan_changes(entries, request.turns, request.keys, follows=request.follows, texts=texts)
-    edited = {entry.id: normalized(turn.text) for entry, turn in plan.edits}
+    edited = {entry.id: unspaced(turn.text) for entry, turn in plan.edits}
     swipes = Swipe.objects.for_owner(chat.owner_id).filter(message__in=edited).values_list("message_id", "mes")
-    plan.selected = {pk for pk, text in (swipes if edited else ()) if normalized(text) == edited[pk]}
+    plan.selected = {pk for pk, text in (swipes if edited else ()) if unspaced(text) == edited[pk]}
     return Compared(chat, plan)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from apps.proxy.alignment import align
-from apps.proxy.conversation import Turn
+from apps.proxy.conversation import Turn, unspaced_key
 from apps.proxy.pairing import Texts, no_texts, pair_turns
 from apps.proxy.plans import Entry, Plan
 
@@ -23,7 +23,7 @@ def plan_changes(
     its context may be too small for them. With ``follows``, such a gap is deleted. If the client ends with a turn that
     has a reply, the reply is kept: it will get another swipe.
     """
-    plan = Plan(matched=align([entry.key for entry in entries], keys))
+    plan = Plan(matched=align([unspaced_key(entry.key) for entry in entries], list(map(unspaced_key, keys))))
     pairs, kept = pair_turns(entries, turns, plan.matched, follows=follows, texts=texts)
     last_place = {number: place for place, number in pairs}.get(len(turns) - 1)
     pairs = [pair for pair in pairs if not _is_gone(entries[pair[0]], pair[1], turns, keys)]
@@ -70,12 +70,16 @@ def is_same_chat(turns: Sequence[Turn], plan: Plan, *, same_opening: bool) -> bo
     return plan.equal >= 2 or same_opening
 
 
+def _is_equal(key: int, other: int) -> bool:
+    return unspaced_key(key) == unspaced_key(other)
+
+
 def _is_gone(entry: Entry, number: int, turns: Sequence[Turn], keys: Sequence[int]) -> bool:
     """Return whether a turn is new although its message was known: that was deleted by somebody else.
 
     A turn that the client still sends as it was stays deleted, unless it is the last, to which it wants a reply.
     """
-    return not entry.is_stored and (entry.key != keys[number] or number == len(turns) - 1)
+    return not entry.is_stored and (not _is_equal(entry.key, keys[number]) or number == len(turns) - 1)
 
 
 def _reply_of(entries: Sequence[Entry], last: int) -> int:
@@ -90,7 +94,8 @@ def _change(plan: Plan, entry: Entry, turn: Turn, key: int) -> None:
     if turn.tools:
         plan.tools[entry.id] = turn
     if entry.key != key:
-        plan.edits.append((entry, turn))
+        changed = plan.respaced if _is_equal(entry.key, key) else plan.edits
+        changed.append((entry, turn))
 
 
 def _add_new(

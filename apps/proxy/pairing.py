@@ -62,7 +62,10 @@ def _pair_gap(
         new = [trigrams(turns[number].text) for number in numbers]
         found = _most_like(
             [
-                [PAIRED + likeness(text, other) ** 2 if speaker == want else 0.0 for want, other in zip(wanted, new, strict=True)]
+                [
+                    PAIRED + likeness(text, other) ** 2 if speaker == want else 0.0
+                    for want, other in zip(wanted, new, strict=True)
+                ]
                 for speaker, text in zip(speakers, old, strict=True)
             ]
         )

@@ -29,14 +29,16 @@ class Entry:
 class Plan:
     """What a client has changed since its last request, to be applied to the stored messages.
 
-    ``matched`` are positions of equal entries and turns, ``edits`` entries with the turns that replace their texts. Of
-    these, ``selected`` have the text as one of their swipes already. ``insertions`` are turns with the message that
+    ``matched`` are positions of equal entries and turns, of which ``respaced`` differ in white space. ``edits`` are
+    entries with the turns that replace their texts. Of these, ``selected`` have the text as one of their swipes
+    already. ``insertions`` are turns with the message that
     they precede. ``anchor`` is the message of the last turn, None if that is new. ``known`` are afterwards the
     messages that the client has, with their keys; None stands for a new message. ``cut`` counts user messages that the
     client dropped from the end, ``last_kept`` is the last message before them.
     """
 
     matched: list[tuple[int, int]] = field(default_factory=list)
+    respaced: list[tuple[Entry, Turn]] = field(default_factory=list)
     edits: list[tuple[Entry, Turn]] = field(default_factory=list)
     selected: set[UUID] = field(default_factory=set)
     tools: dict[UUID, Turn] = field(default_factory=dict)

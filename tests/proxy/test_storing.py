@@ -290,6 +290,33 @@ def test_a_continued_reply_grows(alice: User) -> None:
     assert texts_of(alice) == [["a", "Once upon a time"]]
 
 
+@pytest.mark.parametrize("joint", ["", " ", "\n", "\n\n"])
+def test_a_continuation_stays_the_same_message_however_the_client_joins_it(alice: User, joint: str) -> None:
+    exchanged(alice, "a", "Not this.")
+    exchanged(alice, "a", "Once upon")
+    replied(sent(alice, "a", "Once upon"), "a time")
+    whole = f"Once upon{joint}a time"
+    replied(sent(alice, "a", whole), "there was")
+    exchanged(alice, "a", f"{whole}{joint}there was", "c", "d")
+    assert texts_of(alice) == [["a", f"{whole}{joint}there was", "c", "d"]]
+    assert swipes_of(alice) == {"a", "Not this.", f"{whole}{joint}there was", "c", "d"}
+
+
+def test_a_continuation_of_which_the_client_shows_another_swipe_is_found_again(alice: User) -> None:
+    exchanged(alice, "a", "Once upon")
+    replied(sent(alice, "a", "Once upon"), "a time")
+    exchanged(alice, "a", "Not this.")
+    exchanged(alice, "a", "Once upon a time", "c", "d")
+    assert texts_of(alice) == [["a", "Once upon a time", "c", "d"]]
+    assert swipes_of(alice) == {"a", "Not this.", "Once upon a time", "c", "d"}
+
+
+def test_a_sentence_that_continues_a_sentence_is_set_off(alice: User) -> None:
+    exchanged(alice, "a", "He left.")
+    replied(sent(alice, "a", "He left."), "She stayed.")
+    assert texts_of(alice) == [["a", "He left. She stayed."]]
+
+
 def test_two_equal_continuations_at_once_are_stored_once(alice: User) -> None:
     exchanged(alice, "a", "Once upon")
     first, second = sent(alice, "a", "Once upon"), sent(alice, "a", "Once upon")
