@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
 from apps.proxy.conversation import Turn
-from apps.proxy.likeness import Trigrams, likeness, trigrams
+from apps.proxy.likeness import likeness, trigrams
 from apps.proxy.plans import Entry
 
 MAX_MISSING = 2  # exchanges that a client deletes at once in the middle; what is more was left out of its context

@@ -17,7 +17,6 @@ from tests.coroutines import in_thread
 from tests.factories import UserFactory, make_character
 from tests.llm.scripted_server import Reply, ScriptedServer
 
-
 LONG_REPLY = "Once upon a time, " + "and then again, " * 30
 
 
