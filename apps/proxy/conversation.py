@@ -118,11 +118,11 @@ def unspaced(text: str) -> str:
 def key_of(owner_id: UUID, *, is_user: bool, text: str) -> int:
     """Return 63 bits that identify an owner's text and its speaker.
 
-    The lowest bit is set for the user. SPACING_BITS above it tell where white space stands.
+    The lowest bit is set for the user. SPACING_BITS above it tell where words and lines begin.
     """
     letters, spacing = (
         int.from_bytes(hashlib.blake2b(form.encode("utf-8", "replace"), digest_size=8, key=owner_id.bytes).digest())
-        for form in (unspaced(text), normalized(text))
+        for form in (unspaced(text), "\n".join(filter(None, map(normalized, text.splitlines()))))
     )
     return letters >> (2 + SPACING_BITS) << (1 + SPACING_BITS) | spacing >> (64 - SPACING_BITS) << 1 | is_user
 
