@@ -6,7 +6,7 @@ from uuid import UUID
 
 from apps.chats.models import Chat, Message
 from apps.injection.models import Recall
-from apps.injection.operations import UNDO_FIELDS
+from apps.injection.operations import KEPT_FIELDS
 
 BATCH_SIZE = 200
 
@@ -31,7 +31,7 @@ def _ids_in_branch(chat: Chat) -> dict[str, UUID]:
 
 
 def _copy(recall: Recall, chat: Chat, ids: dict[str, UUID]) -> Recall:
-    values = {name: getattr(recall, name) for name in UNDO_FIELDS}
+    values = {name: getattr(recall, name) for name in KEPT_FIELDS}
     for name in ("memories", "left_out"):
         values[name] = [
             item | {key: str(ids[item[key]]) if item[key] in ids else item[key] for key in ("id", "message")}

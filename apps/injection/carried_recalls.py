@@ -10,7 +10,7 @@ from apps.chats.models import Chat, Message
 from apps.common.ids import uuid7
 from apps.common.serializer_fields import NumberField, PositionField, StrictBooleanField, StrictUUIDField, TextField
 from apps.injection.models import Recall
-from apps.injection.operations import UNDO_FIELDS
+from apps.injection.operations import KEPT_FIELDS
 from apps.injection.turns import text_hash
 from apps.llm.tokens import count_tokens
 from apps.memories.models import Memory
@@ -46,6 +46,15 @@ class CarriedEntrySerializer(serializers.Serializer[Any]):
     budget = PositionField(required=False)
 
 
+class CarriedLoreSerializer(serializers.Serializer[Any]):
+    name = TextField()
+    keys = serializers.ListField(child=TextField(), max_length=MAX_ENTRIES)
+    text = TextField()
+    tokens = PositionField()
+    place = TextField(max_length=32)
+    constant = StrictBooleanField()
+
+
 class CarriedRecallSerializer(serializers.Serializer[Any]):
     text = TextField()
     edited = StrictBooleanField()
@@ -54,6 +63,7 @@ class CarriedRecallSerializer(serializers.Serializer[Any]):
     memories = CarriedEntrySerializer(many=True, max_length=MAX_ENTRIES)  # type: ignore[call-arg]
     left_out = CarriedEntrySerializer(many=True, max_length=MAX_ENTRIES)  # type: ignore[call-arg]
     left_out_count = PositionField()
+    lore = CarriedLoreSerializer(many=True, max_length=MAX_ENTRIES, required=False)  # type: ignore[call-arg]
     turn_hash = TextField(max_length=64)
 
 
@@ -108,7 +118,7 @@ def _own_memories(chat: Chat, items: Iterable[Mapping[str, Any]]) -> set[UUID]:
 
 
 def _exported(recall: Recall, sources: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    values = {name: getattr(recall, name) for name in UNDO_FIELDS if name != "tokens"}
+    values = {name: getattr(recall, name) for name in KEPT_FIELDS if name != "tokens"}
     for name in ("memories", "left_out"):
         values[name] = [
             item

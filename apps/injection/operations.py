@@ -23,6 +23,7 @@ from apps.injection.turns import UserTurn, text_hash, turn_from_message
 from apps.llm.tokens import count_tokens
 
 UNDO_FIELDS = ("text", "edited", "deleted", "source", "memories", "left_out", "left_out_count", "tokens", "turn_hash")
+KEPT_FIELDS = (*UNDO_FIELDS, "lore")  # of a recall that is copied, exported, or comes back with its message
 MAX_LEFT_OUT = 10  # entries stored of those that had no room
 
 # Make a recall
@@ -131,6 +132,20 @@ def unstored_recall(retrieved: RetrievalResult) -> Recall:
     )
 
 
+def record_lore(turn: UserTurn, entries: list[dict[str, Any]]) -> None:
+    """Store with a turn's recall which lorebook entries its last prompt had. A turn without a text has no recall."""
+    recalls = Recall.objects.for_owner(turn.owner_id).filter(chat=turn.chat, message=turn.message)
+    if recalls.exclude(lore=entries).update(lore=entries) or not entries or not turn.text:
+        return
+    with suppress(Missing), transaction.atomic():
+        message_id = _lock_turn(turn)
+        if not recalls.exists():
+            # Nothing could be recalled. Without a hash, the recall of the turn is still to be made.
+            Recall.objects.create(
+                owner_id=turn.owner_id, chat=turn.chat, message_id=message_id, turn_hash="", lore=entries
+            )
+
+
 def mark_reused(recall: Recall) -> Recall:
     """Record that a prompt used the stored recall instead of a fresh one, if it still exists."""
     if recall.source != Recall.Source.PERSISTENT:
@@ -168,9 +183,9 @@ def restore_recall(turn: UserTurn, values: dict[str, Any], *, replace: bool = Fa
 
 
 def save_recalls(chat: Chat, message_ids: Collection[UUID], swipe_ids: Collection[UUID]) -> dict[str, Any]:
-    """Return the ``undo_values`` of the recalls of messages that are about to be deleted, by message id."""
+    """Return the values of the recalls of messages that are about to be deleted, by message id."""
     recalls = Recall.objects.for_owner(chat.owner_id).filter(message__in=message_ids)
-    return {str(recall.message_id): undo_values(recall) for recall in recalls}
+    return {str(recall.message_id): {name: getattr(recall, name) for name in KEPT_FIELDS} for recall in recalls}
 
 
 def restore_recalls(chat: Chat, saved: dict[str, Any]) -> None:

@@ -22,10 +22,11 @@ from apps.llm.usage.limits import check_limit
 from apps.proxy.conversation import Turn, opening_of, text_of, turns_of
 from apps.proxy.memory import messages_with_memory
 from apps.proxy.models import ProxiedChat
+from apps.proxy.nudges import Nudge, nudge_of
 from apps.proxy.operations import StoredRequest, store_request
 from apps.proxy.replies import CollectedReply
 from apps.proxy.requests import character_of, named_chat, owner_of, parsed_body
-from apps.proxy.side_calls import is_nudged, is_side_call, quotes_a_chat
+from apps.proxy.side_calls import is_side_call, quotes_a_chat
 from apps.proxy.storing_replies import store_reply
 from apps.proxy.upstream import base_url, connection_of, model_of
 
@@ -73,7 +74,7 @@ def prepare_call(request: HttpRequest) -> UpstreamCall:
         named=named_chat(request.headers),
         character=character,
         follows=request.headers.get("X-Loci-Deletions", "").strip().lower() == "follow",
-        is_nudged=is_nudged(body["messages"], turns),
+        is_nudged=nudge_of(body["messages"], turns) is Nudge.NEXT_REPLY,
         client=writer_of(request),
     )
     sent["messages"], memory = messages_with_memory(stored.chat, connection, sent, character)

@@ -14,6 +14,7 @@ INSTRUCTION_ROLES = ("system", "developer")
 TOOL_ROLES = ("tool", "function")
 WITHOUT_TEXT = {"image_url": "[image]", "input_audio": "[audio]"}  # stored for a turn of such parts alone
 OTHER_PART = "[attachment]"
+SPACING_BITS = 12  # of a key; 50 bits are left for the text
 Document = Mapping[str, Any]
 
 
@@ -109,10 +110,26 @@ def normalized(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
+def unspaced(text: str) -> str:
+    """Return the text without white space: clients join a reply and its continuation in their own ways."""
+    return "".join(unicodedata.normalize("NFC", text).split())
+
+
 def key_of(owner_id: UUID, *, is_user: bool, text: str) -> int:
-    """Return 63 bits that identify an owner's text and its speaker. The lowest bit is set for the user."""
-    digest = hashlib.blake2b(normalized(text).encode("utf-8", "replace"), digest_size=8, key=owner_id.bytes).digest()
-    return (int.from_bytes(digest) >> 2) << 1 | is_user
+    """Return 63 bits that identify an owner's text and its speaker.
+
+    The lowest bit is set for the user. SPACING_BITS above it tell where words and lines begin.
+    """
+    letters, spacing = (
+        int.from_bytes(hashlib.blake2b(form.encode("utf-8", "replace"), digest_size=8, key=owner_id.bytes).digest())
+        for form in (unspaced(text), "\n".join(filter(None, map(normalized, text.splitlines()))))
+    )
+    return letters >> (2 + SPACING_BITS) << (1 + SPACING_BITS) | spacing >> (64 - SPACING_BITS) << 1 | is_user
+
+
+def unspaced_key(key: int) -> int:
+    """Return a key without what it tells about white space."""
+    return key >> (1 + SPACING_BITS) << 1 | key & 1
 
 
 def keys_of(owner_id: UUID, turns: Sequence[Turn]) -> list[int]:

@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from uuid import UUID
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from apps.chats.models import Character, Chat, Message, Swipe
 from apps.common.scoping import Owner
-from apps.proxy.conversation import Turn, key_of, normalized
-from apps.proxy.matching import Entry, Plan, is_same_chat, plan_changes
+from apps.proxy.conversation import Turn, key_of, normalized, unspaced
+from apps.proxy.matching import is_same_chat, plan_changes
 from apps.proxy.models import ProxiedChat
+from apps.proxy.plans import Entry, Plan
 
 KEPT_FINGERPRINTS = 40
 MAX_FOUND = 50  # chats with an equal user turn, latest first
@@ -58,15 +60,20 @@ def compare(chat: Chat, request: Request) -> Compared:
     A message that somebody else has changed since the client had it is not deleted by the client.
     """
     entries = entries_of(chat, request.client)
-    plan = plan_changes(entries, request.turns, request.keys, follows=request.follows)
+
+    @cache
+    def texts(ids: tuple[UUID, ...]) -> dict[UUID, str]:
+        return dict(_shown_swipes(chat, ids).values_list("message_id", "mes"))
+
+    plan = plan_changes(entries, request.turns, request.keys, follows=request.follows, texts=texts)
     shown = _shown_keys(chat, plan.deletions)
     changed = {entry.id for entry in entries if shown.get(entry.id, entry.key) != entry.key}
     if changed:
         entries = [replace(entry, is_fixed=True) if entry.id in changed else entry for entry in entries]
-        plan = plan_changes(entries, request.turns, request.keys, follows=request.follows)
-    edited = {entry.id: normalized(turn.text) for entry, turn in plan.edits}
+        plan = plan_changes(entries, request.turns, request.keys, follows=request.follows, texts=texts)
+    edited = {entry.id: unspaced(turn.text) for entry, turn in plan.edits}
     swipes = Swipe.objects.for_owner(chat.owner_id).filter(message__in=edited).values_list("message_id", "mes")
-    plan.selected = {pk for pk, text in (swipes if edited else ()) if normalized(text) == edited[pk]}
+    plan.selected = {pk for pk, text in (swipes if edited else ()) if unspaced(text) == edited[pk]}
     return Compared(chat, plan)
 
 
@@ -112,10 +119,15 @@ def _with_deleted(entries: list[Entry], known: dict[UUID, int]) -> list[Entry]:
     return merged
 
 
+def _shown_swipes(chat: Chat, ids: Sequence[UUID]) -> QuerySet[Swipe]:
+    """Return the shown swipes of messages."""
+    swipes = Swipe.objects.for_owner(chat.owner_id)
+    return swipes.filter(message__in=ids, position=F("message__swipe_id")) if ids else swipes.none()
+
+
 def _shown_keys(chat: Chat, ids: Sequence[UUID]) -> dict[UUID, int]:
     """Return the keys of the shown texts of messages."""
-    swipes = Swipe.objects.for_owner(chat.owner_id).filter(message__in=ids, position=F("message__swipe_id"))
-    rows = swipes.values_list("message_id", "message__is_user", "mes") if ids else []
+    rows = _shown_swipes(chat, ids).values_list("message_id", "message__is_user", "mes")
     return {pk: key_of(chat.owner_id, is_user=is_user, text=text) for pk, is_user, text in rows}
 
 

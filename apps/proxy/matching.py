@@ -1,79 +1,30 @@
 """Merge what a client sends with what others wrote since. Nothing here reads or writes the database."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from uuid import UUID
 
 from apps.proxy.alignment import align
-from apps.proxy.conversation import Turn
-
-MAX_MISSING = 2  # exchanges that a client deletes at once in the middle; what is more was left out of its context
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A message of a chat. ``key`` identifies its speaker and its text as the client has it, see ``key_of``.
-
-    ``is_known``: the client has sent or received it. ``is_fixed``: the client's history neither changes nor deletes
-    it, since it was written by somebody else or is hidden. ``is_stored`` is False if somebody else has deleted it.
-    """
-
-    id: UUID
-    key: int
-    is_known: bool = True
-    is_fixed: bool = False
-    is_stored: bool = True
-
-    @property
-    def is_user(self) -> bool:
-        return bool(self.key & 1)
-
-
-@dataclass
-class Plan:
-    """What a client has changed since its last request, to be applied to the stored messages.
-
-    ``matched`` are positions of equal entries and turns, ``edits`` entries with the turns that replace their texts. Of
-    these, ``selected`` have the text as one of their swipes already. ``insertions`` are turns with the message that
-    they precede. ``anchor`` is the message of the last turn, None if that is new. ``known`` are afterwards the
-    messages that the client has, with their keys; None stands for a new message. ``cut`` counts user messages that the
-    client dropped from the end, ``last_kept`` is the last message before them.
-    """
-
-    matched: list[tuple[int, int]] = field(default_factory=list)
-    edits: list[tuple[Entry, Turn]] = field(default_factory=list)
-    selected: set[UUID] = field(default_factory=set)
-    tools: dict[UUID, Turn] = field(default_factory=dict)
-    deletions: list[UUID] = field(default_factory=list)
-    insertions: list[tuple[UUID, Turn]] = field(default_factory=list)
-    appended: list[Turn] = field(default_factory=list)
-    anchor: UUID | None = None
-    known: list[tuple[UUID | None, int]] = field(default_factory=list)
-    cut: int = 0
-    last_kept: UUID | None = None
-
-    @property
-    def equal(self) -> int:
-        """Return the number of turns that are equal to a message or a swipe of it."""
-        return len(self.matched) + len(self.selected)
-
-    @property
-    def changes(self) -> int:
-        """Return the number of changes besides new turns at the end and another choice of swipes."""
-        return len(self.edits) - len(self.selected) + len(self.deletions) + len(self.insertions)
+from apps.proxy.conversation import Turn, unspaced_key
+from apps.proxy.pairing import Texts, no_texts, pair_turns
+from apps.proxy.plans import Entry, Plan
 
 
 def plan_changes(
-    entries: Sequence[Entry], turns: Sequence[Turn], keys: Sequence[int], *, follows: bool = False
+    entries: Sequence[Entry],
+    turns: Sequence[Turn],
+    keys: Sequence[int],
+    *,
+    follows: bool = False,
+    texts: Texts = no_texts,
 ) -> Plan:
-    """Return the changes that the client made. ``keys`` are those of the turns.
+    """Return the changes that the client made. ``keys`` are those of the turns, ``texts`` returns those of messages.
 
     Messages before the first one that the client sends are kept, and so is a gap of more than MAX_MISSING exchanges:
     its context may be too small for them. With ``follows``, such a gap is deleted. If the client ends with a turn that
     has a reply, the reply is kept: it will get another swipe.
     """
-    plan = Plan(matched=align([entry.key for entry in entries], keys))
-    pairs, kept = _pairs(entries, turns, plan.matched, follows=follows)
+    plan = Plan(matched=align([unspaced_key(entry.key) for entry in entries], list(map(unspaced_key, keys))))
+    pairs, kept = pair_turns(entries, turns, plan.matched, follows=follows, texts=texts)
     last_place = {number: place for place, number in pairs}.get(len(turns) - 1)
     pairs = [pair for pair in pairs if not _is_gone(entries[pair[0]], pair[1], turns, keys)]
     by_turn = {number: place for place, number in pairs}
@@ -119,53 +70,16 @@ def is_same_chat(turns: Sequence[Turn], plan: Plan, *, same_opening: bool) -> bo
     return plan.equal >= 2 or same_opening
 
 
+def _is_equal(key: int, other: int) -> bool:
+    return unspaced_key(key) == unspaced_key(other)
+
+
 def _is_gone(entry: Entry, number: int, turns: Sequence[Turn], keys: Sequence[int]) -> bool:
     """Return whether a turn is new although its message was known: that was deleted by somebody else.
 
     A turn that the client still sends as it was stays deleted, unless it is the last, to which it wants a reply.
     """
-    return not entry.is_stored and (entry.key != keys[number] or number == len(turns) - 1)
-
-
-def _pairs(
-    entries: Sequence[Entry], turns: Sequence[Turn], matched: Sequence[tuple[int, int]], *, follows: bool
-) -> tuple[list[tuple[int, int]], set[int]]:
-    """Return the equal turns, between them those that the client has edited, and the places it left out."""
-    pairs = list(matched)
-    kept: set[int] = set()
-    starts = [(-1, -1), *matched]
-    ends = [*matched, (len(entries), len(turns))]
-    for (start, turn_start), (end, turn_end) in zip(starts, ends, strict=True) if matched else ():
-        places = [place for place in range(start + 1, end) if entries[place].is_known and not entries[place].is_fixed]
-        numbers = list(range(turn_start + 1, turn_end))
-        missing = sum(entries[place].is_user for place in places) - sum(turns[number].is_user for number in numbers)
-        is_inside = start >= 0 and end < len(entries)
-        left_out = start < 0 or (is_inside and missing > MAX_MISSING and not follows)
-        if left_out:
-            # What the client no longer sends is further back.
-            pairs += _pair_gap(entries, turns, places[::-1], numbers[::-1])
-            kept.update(places)
-        else:
-            pairs += _pair_gap(entries, turns, places, numbers)
-    return sorted(pairs), kept
-
-
-def _pair_gap(
-    entries: Sequence[Entry], turns: Sequence[Turn], places: Iterable[int], numbers: Iterable[int]
-) -> list[tuple[int, int]]:
-    """Pair turns with entries of the same speaker, in order."""
-    pairs: list[tuple[int, int]] = []
-    remaining = iter(places)
-    for number in numbers:
-        skipped: list[int] = []
-        for place in remaining:
-            if entries[place].is_user == turns[number].is_user:
-                pairs.append((place, number))
-                break
-            skipped.append(place)
-        else:
-            remaining = iter(skipped)  # nobody's turn: the next one may be of the other speaker
-    return pairs
+    return not entry.is_stored and (not _is_equal(entry.key, keys[number]) or number == len(turns) - 1)
 
 
 def _reply_of(entries: Sequence[Entry], last: int) -> int:
@@ -180,7 +94,8 @@ def _change(plan: Plan, entry: Entry, turn: Turn, key: int) -> None:
     if turn.tools:
         plan.tools[entry.id] = turn
     if entry.key != key:
-        plan.edits.append((entry, turn))
+        changed = plan.respaced if _is_equal(entry.key, key) else plan.edits
+        changed.append((entry, turn))
 
 
 def _add_new(

@@ -12,7 +12,8 @@ from apps.injection.prompts.assembly import assemble
 from apps.injection.slots.allocation import CONTEXT_SHARE
 from apps.llm.models import Connection
 from apps.llm.tokens import token_counter
-from apps.proxy.conversation import INSTRUCTION_ROLES, Document, mentions, text_of
+from apps.proxy.conversation import Document, mentions, text_of
+from apps.proxy.nudges import naming_instruction
 from apps.proxy.prompts import with_memory
 
 logger = structlog.get_logger(__name__)
@@ -51,7 +52,7 @@ def speaker_in(chat: Chat, messages: Sequence[Document], character: Character | 
         return None
     members = chat.participants.filter(character__isnull=False).select_related("character")
     by_name = {member.name: member.character for member in members}
-    instruction = text_of(messages[-1]) if messages[-1]["role"] in INSTRUCTION_ROLES else ""
+    instruction = naming_instruction(messages)
     named = [name for name in by_name if mentions(instruction, name)]
     if len(named) == 1:
         return by_name[named[0]]

@@ -12,11 +12,11 @@ from apps.chats.models import Character, Chat, Message
 from apps.chats.operations import Patch, append_messages, branch_chat, create_chat, patch_messages
 from apps.chats.queries import access_chat
 from apps.common.scoping import Owner, owner_id_of
-from apps.proxy.conversation import Turn, key_of, keys_of, normalized
+from apps.proxy.conversation import Turn, key_of, keys_of, normalized, unspaced
 from apps.proxy.finding import Compared, Request, compare, entries_of, find_chat
-from apps.proxy.matching import Entry, Plan
 from apps.proxy.models import ProxiedChat
 from apps.proxy.parsed_turns import parsed_turn, storable, swipe_of
+from apps.proxy.plans import Entry, Plan
 
 TITLE_LENGTH = 60
 MAX_CLIENTS = 20  # of a chat; one that was silent for longest is forgotten, and deletes nothing by its next request
@@ -143,15 +143,21 @@ def _apply(owner: Owner, compared: Compared, request: Request) -> StoredRequest:
 def _patches(owner: Owner, plan: Plan) -> list[Patch]:
     """Return the patches that give messages the client's texts and calls of tools."""
     edits = {entry.id: (entry, turn) for entry, turn in plan.edits}
-    changed = Message.objects.for_owner(owner).filter(pk__in=[*edits, *plan.tools]).with_swipes()
-    patches = [_edit(message, *edits[message.pk], plan) for message in changed if message.pk in edits]
+    respaced = {entry.id: turn for entry, turn in plan.respaced}
+    patches = []
+    for message in Message.objects.for_owner(owner).filter(pk__in=[*edits, *respaced]).with_swipes():
+        if message.pk in edits:
+            patches += _edit(message, *edits[message.pk], plan)
+        elif unspaced(message.mes) == unspaced(respaced[message.pk].text):
+            # A client joins a reply and its continuation in its own way. What somebody else has changed stays.
+            patches.append(Patch(id=message.pk, values={"mes": respaced[message.pk].text}))
     for pk, turn in plan.tools.items():
         patches.append(Patch(id=pk, data=DataChange(LOCI_NAMESPACE, {"tools": storable(turn.tools)})))
-    return [patch for patch in patches if patch is not None]
+    return patches
 
 
-def _edit(message: Message, entry: Entry, turn: Turn, plan: Plan) -> Patch | None:
-    """Return the patch that shows the text of a turn: the swipe that has it, an edit, or another swipe.
+def _edit(message: Message, entry: Entry, turn: Turn, plan: Plan) -> list[Patch]:
+    """Return the patches that show the text of a turn: by the swipe that has it, an edit, or another swipe.
 
     It is another swipe if somebody else has changed the text since the client had it, if the reply has swipes, of which
     the client may show one that was changed here, or if the client takes back the end of the last reply to have it
@@ -160,15 +166,19 @@ def _edit(message: Message, entry: Entry, turn: Turn, plan: Plan) -> Patch | Non
     texts = [normalized(swipe.mes) for swipe in message.ordered_swipes]
     wanted = normalized(turn.text)
     if texts[message.swipe_id] == wanted:
-        return None
+        return []
     if wanted in texts:
-        return Patch(id=message.pk, swipe_id=texts.index(wanted))
+        return [Patch(id=message.pk, swipe_id=texts.index(wanted))]
+    rewritten = Patch(id=message.pk, values={"mes": turn.text})
+    unspaced_texts = list(map(unspaced, texts))
+    if unspaced(wanted) in unspaced_texts:
+        return [Patch(id=message.pk, swipe_id=unspaced_texts.index(unspaced(wanted))), rewritten]
     is_unchanged = key_of(message.owner_id, is_user=message.is_user, text=message.mes) == entry.key
     has_swipes = not message.is_user and len(texts) > 1
     is_taken_back = message.pk == plan.anchor and not turn.is_user and texts[message.swipe_id].startswith(wanted)
     if is_unchanged and not has_swipes and not is_taken_back:
-        return Patch(id=message.pk, values={"mes": turn.text})
-    return Patch(id=message.pk, add_swipe=swipe_of(turn))
+        return [rewritten]
+    return [Patch(id=message.pk, add_swipe=swipe_of(turn))]
 
 
 def remember(chat: Chat, request: Request, known: Sequence[tuple[UUID, int]]) -> None:

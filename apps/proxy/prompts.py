@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from apps.chats.macros import macros_in, resolve_macros
 from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.prompts.history import insert_slots
-from apps.injection.slots.macros import macros_in, resolve_macros
 from apps.proxy.conversation import INSTRUCTION_ROLES, TOOL_ROLES, leading_instructions
 
 Message = dict[str, Any]

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from apps.proxy.conversation import INSTRUCTION_ROLES, Turn, normalized, text_of
+from apps.proxy.conversation import Turn, normalized
+from apps.proxy.nudges import ends_with_instruction, nudge_of
 
 MAX_TOKENS_OF_SIDE_CALL = 64  # replies of a conversation are longer
-MAX_NUDGE = 80  # characters; what asks for a summary or a picture is longer
 MIN_QUOTED = 20  # characters; shorter messages may be quoted by chance
 
 
@@ -20,19 +20,9 @@ def is_side_call(body: Mapping[str, Any], turns: Sequence[Turn]) -> bool:
     is_tiny = any(type(limit) is int and 0 < limit <= MAX_TOKENS_OF_SIDE_CALL for limit in limits)
     response_format = body.get("response_format")
     is_formatted = isinstance(response_format, dict) and response_format.get("type") != "text"
-    is_instruction = _ends_with_instruction(body["messages"], turns) and not is_nudged(body["messages"], turns)
+    messages = body["messages"]
+    is_instruction = ends_with_instruction(messages, turns) and nudge_of(messages, turns) is None
     return is_tiny or is_formatted or is_instruction or not any(turn.is_user for turn in turns)
-
-
-def is_nudged(messages: Sequence[Mapping[str, Any]], turns: Sequence[Turn]) -> bool:
-    """Return whether a short instruction in brackets after a reply asks for another one, as in group chats."""
-    text = text_of(messages[-1]).strip()
-    is_short = text.startswith("[") and text.endswith("]") and len(text) <= MAX_NUDGE
-    return is_short and _ends_with_instruction(messages, turns)
-
-
-def _ends_with_instruction(messages: Sequence[Mapping[str, Any]], turns: Sequence[Turn]) -> bool:
-    return messages[-1]["role"] in INSTRUCTION_ROLES and bool(turns) and not turns[-1].is_user
 
 
 def quotes_a_chat(turns: Sequence[Turn], latest_texts: Iterable[Sequence[str]]) -> bool:

@@ -1,5 +1,6 @@
 """Store what the model replies."""
 
+import re
 from dataclasses import replace
 from uuid import UUID
 
@@ -18,6 +19,8 @@ from apps.proxy.parsed_turns import data_of, parsed_turn, swipe_of
 from apps.proxy.replies import CollectedReply
 
 GUARD = Guard(optional=True)
+SENTENCE_END = re.compile(r"[.!?…][\"”»*]*$")
+SENTENCE_BEGINNING = re.compile(r"[\"“«*]*[^\W\d]")
 
 
 @transaction.atomic
@@ -54,13 +57,18 @@ def _continue(owner: Owner, chat: Chat, anchor: Message, continued: str, reply: 
     If the text was changed in the meantime, by a person or another continuation, the whole is another swipe.
     """
     tools = (*namespace_of(anchor.extra, LOCI_NAMESPACE).get("tools", []), *reply.tools)
-    text = joined(continued, reply.text) if tools else continued + reply.text
+    text = joined(continued, reply.text) if tools else f"{continued}{_joint(continued, reply.text)}{reply.text}"
     whole = replace(reply, text=text, tools=tools)
     if same_text(anchor.mes, continued):
         _patch(owner, chat, anchor, whole)
     else:
         _add_version(owner, chat, anchor, whole)
     return text
+
+
+def _joint(text: str, continuation: str) -> str:
+    """Return what stands between two texts until the client sends them as it has joined them."""
+    return " " if SENTENCE_END.search(text) and SENTENCE_BEGINNING.match(continuation) else ""
 
 
 def _add_version(owner: Owner, chat: Chat, message: Message, reply: CollectedReply) -> None:

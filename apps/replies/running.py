@@ -3,6 +3,7 @@
 No transaction and no lock is held during the call.
 """
 
+from apps.chats.macros import resolve_card_text
 from apps.common import jobs
 from apps.common.problems import Invalid, Problem
 from apps.injection.turns import visible_messages
@@ -14,7 +15,6 @@ from apps.replies.models import Generation
 from apps.replies.operations import settle, update_fields, write_text
 from apps.replies.presets import preset_or_default, reply_tokens_of
 from apps.replies.prompts.assembly import assemble_whole
-from apps.replies.prompts.macros import resolve
 from apps.replies.speakers import without_name
 
 WORKER_LOST = "The worker that wrote the reply was lost. What it had received is kept."
@@ -114,5 +114,5 @@ def _request(generation: Generation, connection: Connection) -> GenerationReques
         top_k=preset.top_k,
         min_p=preset.min_p,
         repetition_penalty=preset.repetition_penalty,
-        stop=[resolve(text, prompt.names) for text in preset.stop],
+        stop=[resolve_card_text(text, prompt.names) for text in preset.stop],
     )

@@ -59,6 +59,9 @@ def test_an_instruction_at_the_end_names_the_speaker(group: Chat, members: list[
     mira, tom = members
     assert told(group, tom, "[Write the next reply only as Mira.]") == (True, "on")
     assert told(group, mira, "[Write the next reply only as Tom.]") == (False, "on")
+    continuing = "[Continue the following message. Do not repeat it: Mira, are you there?]"
+    assert told(group, mira, "[Write the next reply only as Tom.]", continuing) == (False, "on")
+    assert told(group, tom, continuing) == (False, "on")
     assert told(group, tom, "[Write as Mira or Tom.]") == (False, "on")
 
 

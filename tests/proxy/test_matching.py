@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from apps.proxy.alignment import align
 from apps.proxy.conversation import Turn, keys_of, turns_of
-from apps.proxy.matching import Entry, Plan, is_same_chat, plan_changes
+from apps.proxy.matching import is_same_chat, plan_changes
+from apps.proxy.plans import Entry, Plan
 
 OWNER = uuid.uuid4()
 OWN_ACTIONS = ["send", "edit", "delete", "regenerate", "swipe_back", "truncate"]

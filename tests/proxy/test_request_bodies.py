@@ -10,11 +10,14 @@ from apps.accounts.operations import create_token
 from apps.llm.operations import create_connection
 from apps.proxy import upstream
 from apps.proxy.conversation import turns_of
+from apps.proxy.nudges import Nudge, nudge_of
 from apps.proxy.requests import character_of
 from apps.proxy.side_calls import is_side_call
 from tests.coroutines import in_thread
 from tests.factories import UserFactory, make_character
 from tests.llm.scripted_server import Reply, ScriptedServer
+
+LONG_REPLY = "Once upon a time, " + "and then again, " * 30
 
 
 @pytest.mark.django_db
@@ -46,16 +49,29 @@ def test_a_turn_of_images_alone_has_a_placeholder() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "is_side"),
-    [("[Write the next reply only as Tom]", False), ("Write a title.", True), (f"[Summarize {'all ' * 30}]", True)],
+    ("text", "nudge"),
+    [
+        ("[Write the next reply only as Tom.]", Nudge.NEXT_REPLY),
+        ("[Continue the story as Tom.]", Nudge.NEXT_REPLY),
+        ("[Continue your last message without repeating its original content.]", Nudge.CONTINUATION),
+        (
+            "[Continue the following message. Do not include ANY parts of the original message. Use capitalization "
+            f"and punctuation as if your reply is a part of the original message: {LONG_REPLY}]",
+            Nudge.CONTINUATION,
+        ),
+        ("Write a title.", None),
+        (f"[Summarize {'all ' * 30}]", None),
+        (f"[Summarize the following message: {LONG_REPLY}]", None),
+    ],
 )
-def test_a_nudge_for_the_next_speaker_is_no_side_call(text: str, is_side: bool) -> None:
+def test_nudges_as_sillytavern_words_them_are_told_apart_from_side_calls(text: str, nudge: Nudge | None) -> None:
     messages = [
         {"role": "user", "content": "a"},
-        {"role": "assistant", "content": "b"},
+        {"role": "assistant", "content": LONG_REPLY},
         {"role": "system", "content": text},
     ]
-    assert is_side_call({"messages": messages}, turns_of(messages)) == is_side
+    assert nudge_of(messages, turns_of(messages)) is nudge
+    assert is_side_call({"messages": messages}, turns_of(messages)) == (nudge is None)
 
 
 @pytest.mark.django_db

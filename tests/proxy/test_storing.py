@@ -66,6 +66,20 @@ def test_edits_and_deletions_in_between_are_followed(alice: User) -> None:
     assert texts_of(alice) == [["a", "B", "e", "f", "g", "h"]]
 
 
+@pytest.mark.parametrize("deleted", [slice(2, 4), slice(4, 6)])
+def test_an_edit_next_to_a_deletion_changes_the_edited_message(alice: User, deleted: slice) -> None:
+    texts = ["Hi", "Hello.", "Who lives in the lighthouse?", "Nobody does.", "Then who keeps the lamp?", "The wind."]
+    texts += ["And where is the key?", "Under the stone."]
+    chats = [exchanged(alice, *texts[:end]) for end in range(2, len(texts) + 1, 2)]
+    edited = [f"{text} I wonder." if 2 <= place < 6 else text for place, text in enumerate(texts)]
+    ids = list(Message.objects.for_owner(alice).order_by("index").values_list("pk", flat=True))
+    del edited[deleted]
+    del ids[deleted]
+    exchanged(alice, *edited, "Thanks.", "Welcome.", named=chats[-1].pk)
+    assert texts_of(alice) == [[*edited, "Thanks.", "Welcome."]]
+    assert list(Message.objects.for_owner(alice).order_by("index").values_list("pk", flat=True))[:-2] == ids
+
+
 def test_a_truncated_beginning_finds_its_chat_and_keeps_it(alice: User) -> None:
     texts = [f"text {number}" for number in range(20)]
     chats = {exchanged(alice, *texts[:end]).pk for end in range(2, 21, 2)}
@@ -274,6 +288,33 @@ def test_a_continued_reply_grows(alice: User) -> None:
     exchanged(alice, "a", "Once upon")
     replied(sent(alice, "a", "Once upon"), " a time")
     assert texts_of(alice) == [["a", "Once upon a time"]]
+
+
+@pytest.mark.parametrize("joint", ["", " ", "\n", "\n\n"])
+def test_a_continuation_stays_the_same_message_however_the_client_joins_it(alice: User, joint: str) -> None:
+    exchanged(alice, "a", "Not this.")
+    exchanged(alice, "a", "Once upon")
+    replied(sent(alice, "a", "Once upon"), "a time")
+    whole = f"Once upon{joint}a time"
+    replied(sent(alice, "a", whole), "there was")
+    exchanged(alice, "a", f"{whole}{joint}there was", "c", "d")
+    assert texts_of(alice) == [["a", f"{whole}{joint}there was", "c", "d"]]
+    assert swipes_of(alice) == {"a", "Not this.", f"{whole}{joint}there was", "c", "d"}
+
+
+def test_a_continuation_of_which_the_client_shows_another_swipe_is_found_again(alice: User) -> None:
+    exchanged(alice, "a", "Once upon")
+    replied(sent(alice, "a", "Once upon"), "a time")
+    exchanged(alice, "a", "Not this.")
+    exchanged(alice, "a", "Once upon a time", "c", "d")
+    assert texts_of(alice) == [["a", "Once upon a time", "c", "d"]]
+    assert swipes_of(alice) == {"a", "Not this.", "Once upon a time", "c", "d"}
+
+
+def test_a_sentence_that_continues_a_sentence_is_set_off(alice: User) -> None:
+    exchanged(alice, "a", "He left.")
+    replied(sent(alice, "a", "He left."), "She stayed.")
+    assert texts_of(alice) == [["a", "He left. She stayed."]]
 
 
 def test_two_equal_continuations_at_once_are_stored_once(alice: User) -> None:

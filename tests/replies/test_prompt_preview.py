@@ -1,14 +1,19 @@
 """The whole prompt of a chat, as its preview shows it."""
 
+import io
+
 import pytest
 from rest_framework.test import APIClient
 
-from apps.chats.models import Chat
+from apps.chats.macros import resolve_card_text
+from apps.chats.models import Chat, Lorebook
 from apps.chats.operations import create_lorebook, create_persona, update_chat
+from apps.chats.transfer.exports import export_jsonl
+from apps.chats.transfer.imports import import_chats
 from apps.injection.models import Recall
 from apps.replies.presets import create_preset
+from apps.replies.prompts.assembly import assemble_whole
 from apps.replies.prompts.lorebook import matching_lore
-from apps.replies.prompts.macros import resolve
 from tests.factories import UserFactory, make_character, make_chat
 from tests.injection.conftest import client_of
 
@@ -66,6 +71,32 @@ def test_a_preview_leaves_no_trace(api, chat):
     assert Chat.objects.for_owner(chat.owner_id).get(pk=chat.pk).rev == before
 
 
+@pytest.mark.parametrize("has_recall", [True, False])
+def test_the_card_of_a_turn_records_the_lorebook_entries_of_its_prompt(api, alice, chat, client, has_recall):
+    if not has_recall:
+        Recall.objects.for_owner(alice).delete()
+    for _ in range(2):
+        assemble_whole(chat, context_tokens=8000)
+    [recall] = api.get(f"/api/v1/chats/{chat.pk}/recalls/").json()["results"]
+    assert recall["lore"] == [
+        {
+            "name": "Well",
+            "keys": ["Well"],
+            "text": "The well is dry.",
+            "tokens": 5,
+            "place": "lore_before",
+            "constant": False,
+        }
+    ]
+    client.force_login(alice)
+    assert "1 lorebook entry" in client.get(f"/chats/{chat.pk}/").content.decode()
+    [again] = import_chats(alice, io.BytesIO(b"".join(export_jsonl(chat))), filename="chat.jsonl").chats
+    assert Recall.objects.for_owner(alice).get(chat=again).lore == recall["lore"]
+    Lorebook.objects.for_owner(alice).update(document={"entries": []})
+    assemble_whole(chat, context_tokens=8000)
+    assert Recall.objects.for_owner(alice).get(chat=chat).lore == []
+
+
 def test_the_persona_and_the_authors_note_are_in_the_prompt(api, alice, chat):
     chat = update_chat(chat, persona=create_persona(alice, name="Alia", description="{{user}} is a thief."))
     Chat.objects.for_owner(alice).filter(pk=chat.pk).update(metadata={"note_prompt": "It rains.", "note_depth": 1})
@@ -94,7 +125,10 @@ def test_the_prompt_never_exceeds_the_context_less_the_reply(api, alice, chat):
 
 
 def test_macros_are_resolved_once_and_values_are_inert():
-    assert resolve("{{char}} <USER> {{Other}}", {"char": "{{user}}", "user": r"\1$&"}) == r"{{user}} \1$& {{Other}}"
+    assert (
+        resolve_card_text("{{char}} <USER> {{Other}}", {"char": "{{user}}", "user": r"\1$&"})
+        == r"{{user}} \1$& {{Other}}"
+    )
 
 
 def lore(entry, *recent, budget=100, **book):
@@ -102,7 +136,7 @@ def lore(entry, *recent, budget=100, **book):
         {"keys": ["key"], "content": "Lore.", **item} for item in ([entry] if isinstance(entry, dict) else entry)
     ]
     found = matching_lore({"entries": entries, **book}, recent, budget, len)
-    return found.before + found.after
+    return tuple(item.text for item in found.at("lore_before") + found.at("lore_after"))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from apps.chats.macros import resolve_card_text
 from apps.chats.models import Message
 from apps.extraction.checks import is_checked
 from apps.extraction.parsers.continuity import parse_contradictions
@@ -116,7 +117,9 @@ def _repair(context: Context, issues: list[dict[str, str]]) -> str:
 def _facts(context: Context, reply: Message) -> list[str]:
     """Return the texts to check against: card, memories and summary, without memories learnt from the reply."""
     character = context.character
-    card = [character.description, character.personality, character.scenario] if character else []
+    names = context.chat.names_for(character)
+    fields = [character.description, character.personality, character.scenario] if character else []
+    card = [resolve_card_text(text, names) for text in fields]
     memories: list[str] = []
     for tier in (Memory.Tier.LONG_TERM, Memory.Tier.SESSION):
         rows = active_memories(context.chat, tier, character.pk if character else None).filter(hidden=False)

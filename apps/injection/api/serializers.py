@@ -68,6 +68,15 @@ class LeftOutMemorySerializer(RecalledMemorySerializer):
     budget = serializers.IntegerField(help_text="Number of tokens that its slot had.")
 
 
+class LoreEntrySerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    keys = serializers.ListField(child=serializers.CharField())
+    text = serializers.CharField()
+    tokens = serializers.IntegerField()
+    place = serializers.ChoiceField(choices=["lore_before", "lore_after", "lore_at_depth"])
+    constant = serializers.BooleanField(help_text="Whether the entry is in every prompt.")
+
+
 class NodeSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     kind = serializers.CharField()
@@ -107,6 +116,7 @@ class RecallSerializer(serializers.Serializer[Any]):
     graph = GraphSerializer(source="*")
     left_out = LeftOutMemorySerializer(many=True, help_text="The first entries that no budget had room for.")
     left_out_count = serializers.IntegerField(help_text="Number of entries that no budget had room for.")
+    lore = LoreEntrySerializer(many=True, help_text="The lorebook entries in the last prompt of this turn.")
     tokens = serializers.IntegerField()
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()

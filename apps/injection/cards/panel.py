@@ -36,6 +36,12 @@ class Card:
         return sum(not item["triggered"] for item in self.recall.memories)
 
     @property
+    def lore_count(self) -> str:
+        """Return the number of lorebook entries in the last prompt, in words."""
+        count = len(self.recall.lore)
+        return f"{count} lorebook {'entry' if count == 1 else 'entries'}" if count else ""
+
+    @property
     def title(self) -> str:
         """Return a title such as "Recalled 4 memories"."""
         if not self.recall.text:
@@ -52,7 +58,9 @@ def recall_panel(owner: Owner, messages: Iterable[Message]) -> dict[UUID, str]:
     turns = {message.pk: message for message in messages if message.is_user}
     recalls = {recall.sent_message.pk: recall for recall in recalls_of_messages(owner, turns.values())}
     template = get_template("injection/_card.html")
-    html_by_message = {pk: template.render({"card": Card(recall)}) for pk, recall in recalls.items() if recall.text}
+    html_by_message = {
+        pk: template.render({"card": Card(recall)}) for pk, recall in recalls.items() if recall.text or recall.lore
+    }
     newest = max(turns.values(), key=lambda message: message.index, default=None)
     is_recent = newest and timezone.now() - newest.created_at < RECALL_EXPECTED_WITHIN
     if newest and newest.pk not in recalls and is_recent and awaits_recall(newest):

@@ -77,6 +77,7 @@ class Migration(migrations.Migration):
                 ('memories', models.JSONField(default=list, help_text='Entries in the form that Entry.document returns, best first.')),
                 ('left_out', models.JSONField(default=list, help_text='The first entries that no budget had room for, likewise.')),
                 ('left_out_count', models.PositiveIntegerField(default=0, help_text='The number of entries that had no room.')),
+                ('lore', models.JSONField(default=list, help_text='Lorebook entries in the last prompt, in their order.')),
                 ('tokens', models.PositiveIntegerField(default=0)),
                 ('turn_hash', models.CharField(help_text="SHA-256 of the turn's text that the recall was made for.", max_length=64)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),

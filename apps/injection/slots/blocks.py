@@ -3,8 +3,8 @@
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from apps.chats.macros import macros_in, resolve_macros
 from apps.injection.slots.definitions import ENTRIES, Slot
-from apps.injection.slots.macros import macros_in, resolve_macros
 
 SEPARATOR = "\n\n"
 PLACEHOLDERS = {"entries", "char", "user"}

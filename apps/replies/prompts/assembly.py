@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
+from apps.chats.macros import resolve_card_text
 from apps.chats.models import Character, Chat, Lorebook
 from apps.common.problems import Invalid
+from apps.injection.operations import record_lore
 from apps.injection.prompts.assembly import Prompt, assemble
 from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.prompts.history import history_within, insert_slots
@@ -17,8 +19,7 @@ from apps.llm.queries import generation_connection
 from apps.llm.tokens import token_counter
 from apps.replies.models import GenerationPreset
 from apps.replies.presets import preset_or_default
-from apps.replies.prompts.lorebook import Lore, matching_lore
-from apps.replies.prompts.macros import resolve
+from apps.replies.prompts.lorebook import LORE_AT_DEPTH, Lore, matching_lore
 from apps.replies.prompts.notes import note_of
 from apps.replies.prompts.parts import Card, Part, closing_text, opening_texts
 
@@ -89,8 +90,11 @@ def assemble_whole(
     opening = partial(opening_texts, card, preset.system_prompt, persona, lore, others)
     closing = partial(closing_text, card, preset.post_history_instructions)
     note = note_of(chat.metadata)
-    note_text = resolve(note.text, names).strip()
-    deep = [(_part("lore_at_depth", resolve(item.text, names), count, item.role), item.depth) for item in lore.deep]
+    note_text = resolve_card_text(note.text, names).strip()
+    deep = [
+        (_part(LORE_AT_DEPTH, resolve_card_text(item.text, names), count, item.role), item.depth)
+        for item in lore.at(LORE_AT_DEPTH)
+    ]
     deep += [(_part("authors_note", note_text, count), note.depth)] if note_text else []
     deep_parts = [part for part, _ in deep]
     texts = [*opening(names).values(), closing(names), instruction]
@@ -108,9 +112,11 @@ def assemble_whole(
         settings=settings,
         leave_trace=leave_trace,
     )
+    if leave_trace:
+        record_lore(find_turn(chat, text, speaker), [item.document for item in lore.texts])
     values = {**memory.macros, **names}
     openings = [_part(name, content, count) for name, content in opening(values).items()]
-    last_texts = {"post_history": closing(values), "instruction": resolve(instruction, names)}
+    last_texts = {"post_history": closing(values), "instruction": resolve_card_text(instruction, names)}
     closings = [_part(name, content, count) for name, content in last_texts.items() if content]
     fixed = [*openings, *closings, *deep_parts]
     spent = sum(part.tokens for part in fixed) + sum(filled.tokens for filled in memory.slots)

@@ -11,28 +11,43 @@ DEFAULT_DEPTH = 4  # messages below an entry that stands in the conversation
 MAX_ROUNDS = 5  # of entries that were found in the texts of others
 BEFORE_CHARACTER = "before_char"
 AT_DEPTH = 4  # SillyTavern's number of the position in the conversation
+LORE_BEFORE, LORE_AFTER, LORE_AT_DEPTH = "lore_before", "lore_after", "lore_at_depth"
+TITLE_KEYS = 4  # which name an entry without a name
 ROLES = {0: "system", 1: "user", 2: "assistant"}
 
 
 @dataclass(frozen=True)
-class DeepLore:
-    """An entry that stands before the last ``depth`` messages."""
+class LoreText:
+    """An entry that matches, with its place: ``lore_before`` or ``lore_after`` the description, or ``lore_at_depth``.
 
+    One at a depth stands before the last ``depth`` messages.
+    """
+
+    name: str
+    keys: tuple[str, ...]
     text: str
+    tokens: int
+    place: str
     depth: int
     role: str
+    is_constant: bool
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """Return what is recorded of an entry in a prompt."""
+        names = ("name", "text", "tokens", "place")
+        return {name: getattr(self, name) for name in names} | {"keys": list(self.keys), "constant": self.is_constant}
 
 
 @dataclass(frozen=True)
 class Lore:
-    """The contents of the entries that match, in the order of the prompt.
+    """The entries that match, in the order of the prompt."""
 
-    They stand before the description, after it, or in the conversation.
-    """
+    texts: tuple[LoreText, ...] = ()
 
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-    deep: tuple[DeepLore, ...] = ()
+    def at(self, place: str) -> list[LoreText]:
+        """Return the entries at a place."""
+        return [item for item in self.texts if item.place == place]
 
 
 def matching_lore(
@@ -44,19 +59,14 @@ def matching_lore(
     """
     own_budget = book.get("token_budget")
     room = budget if own_budget is None else min(budget, int(own_budget))
-    kept: list[Entry] = []
+    kept: list[tuple[Entry, int]] = []
     for entry in sorted(_found(book, recent), key=_importance):
         tokens = count_tokens(entry["content"])
         if tokens <= room:
-            kept.append(entry)
+            kept.append((entry, tokens))
             room -= tokens
-    kept.sort(key=lambda entry: entry.get("insertion_order", 0))
-    beside = [entry for entry in kept if extra_of(entry, "position") != AT_DEPTH]
-    return Lore(
-        before=_contents(entry for entry in beside if entry.get("position") == BEFORE_CHARACTER),
-        after=_contents(entry for entry in beside if entry.get("position") != BEFORE_CHARACTER),
-        deep=tuple(_deep(entry) for entry in kept if extra_of(entry, "position") == AT_DEPTH),
-    )
+    kept.sort(key=lambda item: item[0].get("insertion_order", 0))
+    return Lore(tuple(_text_of(entry, tokens) for entry, tokens in kept))
 
 
 def _found(book: Mapping[str, Any], recent: Sequence[str]) -> list[Entry]:
@@ -94,14 +104,20 @@ def _number(values: Iterable[Any]) -> int:
     return next(int(value) for value in values if isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def _deep(entry: Entry) -> DeepLore:
-    depth = max(_number((extra_of(entry, "depth"), DEFAULT_DEPTH)), 0)
+def _text_of(entry: Entry, tokens: int) -> LoreText:
+    keys = tuple(str(key) for key in entry.get("keys") or [])
     role = extra_of(entry, "role")
-    return DeepLore(entry["content"], depth, ROLES.get(role, "system") if isinstance(role, int) else "system")
-
-
-def _contents(entries: Iterable[Entry]) -> tuple[str, ...]:
-    return tuple(entry["content"] for entry in entries)
+    before = entry.get("position") == BEFORE_CHARACTER
+    return LoreText(
+        name=str(entry.get("name") or entry.get("comment") or ", ".join(keys[:TITLE_KEYS])),
+        keys=keys,
+        text=entry["content"],
+        tokens=tokens,
+        place=LORE_AT_DEPTH if extra_of(entry, "position") == AT_DEPTH else LORE_BEFORE if before else LORE_AFTER,
+        depth=max(_number((extra_of(entry, "depth"), DEFAULT_DEPTH)), 0),
+        role=ROLES.get(role, "system") if isinstance(role, int) else "system",
+        is_constant=bool(entry.get("constant")),
+    )
 
 
 def _importance(entry: Entry) -> tuple[bool, float, float]:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from apps.replies.prompts.lorebook import Lore
-from apps.replies.prompts.macros import resolve
+from apps.chats.macros import resolve_card_text
+from apps.replies.prompts.lorebook import LORE_AFTER, LORE_BEFORE, Lore
 
 DEFAULT_SYSTEM_PROMPT = (
     "Write the next reply of {{char}} in a conversation with {{user}}. Stay in character and don't speak for {{user}}."
@@ -45,19 +45,19 @@ def opening_texts(
     ``system_prompt`` stands for a card's if it has none. ``others`` are the names of other speakers, ``values`` those
     of macros. ``{{original}}`` is ``system_prompt`` in a card, and the default one in ``system_prompt``.
     """
-    default = {"original": resolve(DEFAULT_SYSTEM_PROMPT, values)}
-    original = {"original": resolve(system_prompt.strip() or "{{original}}", {**values, **default})}
+    default = {"original": resolve_card_text(DEFAULT_SYSTEM_PROMPT, values)}
+    original = {"original": resolve_card_text(system_prompt.strip() or "{{original}}", {**values, **default})}
     templates = {
         "system_prompt": card.system_prompt.strip() or "{{original}}",
-        "lore_before": "\n".join(lore.before),
+        LORE_BEFORE: "\n".join(item.text for item in lore.at(LORE_BEFORE)),
         "persona": persona,
         "description": card.description,
         "personality": _labelled("Personality of {{char}}", card.personality),
         "scenario": _labelled("Scenario", card.scenario),
-        "lore_after": "\n".join(lore.after),
+        LORE_AFTER: "\n".join(item.text for item in lore.at(LORE_AFTER)),
         "examples": _labelled("Examples of how {{char}} speaks", card.mes_example),
     }
-    texts = {name: resolve(text, {**values, **original}).strip() for name, text in templates.items()}
+    texts = {name: resolve_card_text(text, {**values, **original}).strip() for name, text in templates.items()}
     texts["group"] = f"Also present: {', '.join(others)}." if others else ""
     return {name: text for name, text in texts.items() if text}
 
@@ -67,8 +67,10 @@ def closing_text(card: Card, instructions: str, values: Mapping[str, str]) -> st
 
     Those of the card take precedence over ``instructions``, which are its ``{{original}}``.
     """
-    original = resolve(instructions, {**values, "original": ""}).strip()
-    return resolve(card.post_history_instructions.strip() or "{{original}}", {**values, "original": original}).strip()
+    original = resolve_card_text(instructions, {**values, "original": ""}).strip()
+    return resolve_card_text(
+        card.post_history_instructions.strip() or "{{original}}", {**values, "original": original}
+    ).strip()
 
 
 def _labelled(label: str, text: str) -> str:

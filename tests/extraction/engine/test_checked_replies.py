@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 
 from apps.accounts.models import User
-from apps.chats.models import Chat
+from apps.chats.models import Character, Chat
 from apps.extraction.models import ExtractionRun
 from apps.extraction.settings.operations import change_settings
 from apps.memories.models import VersionedText
 from apps.memories.queries.texts import current_version
 from tests.extraction.engine.story import append, edit, read, settle, swipe, tell
+from tests.llm.scripted_server import ScriptedServer
 
 CHECK, NOTE = VersionedText.Kind.CONTINUITY, VersionedText.Kind.REPAIR
 
@@ -48,6 +49,16 @@ def test_a_contradiction_leaves_a_note_and_the_next_checked_reply_has_none(chat:
     append(chat, "He waves.")
     settle(chat)
     assert current_version(chat, NOTE) is None
+
+
+def test_macros_of_the_card_are_names_where_a_reply_is_checked(chat: Chat, server: ScriptedServer) -> None:
+    Character.objects.for_owner(chat.owner_id).update(description="{{char}} guards the well of <user>.")
+    append(chat, "He waves.")
+    server.requests.clear()
+    settle(chat)
+    asked = "".join(message["content"] for request in server.requests for message in request.messages)
+    assert "Mira guards the well of Alice." in asked
+    assert "{{char}}" not in asked
 
 
 def test_another_version_of_a_reply_and_an_edited_one_are_checked_again(chat: Chat) -> None:

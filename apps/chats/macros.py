@@ -1,9 +1,11 @@
-"""Macros such as ``{{smartmemory-longterm}}``: find and replace them. Without database access."""
+"""Macros such as ``{{char}}`` or ``{{smartmemory-longterm}}``: find and replace them. Without database access."""
 
 import re
 from collections.abc import Iterable, Mapping
 
 _MACRO = re.compile(r"\{\{\s*([A-Za-z][\w-]*)\s*\}\}", re.ASCII)
+LEGACY_NAMES = {"<user>": "{{user}}", "<bot>": "{{char}}", "<char>": "{{char}}"}  # cards of 2022
+LEGACY = re.compile("|".join(LEGACY_NAMES), re.IGNORECASE)
 
 
 def resolve_macros(text: str, macros: Mapping[str, str]) -> str:
@@ -13,6 +15,12 @@ def resolve_macros(text: str, macros: Mapping[str, str]) -> str:
     replaced.
     """
     return _MACRO.sub(lambda match: macros.get(match[1].lower(), match[0]), text)
+
+
+def resolve_card_text(text: str, values: Mapping[str, str]) -> str:
+    """Replace the macros in a text of a card, also those of old cards, in one pass."""
+    text = LEGACY.sub(lambda match: LEGACY_NAMES[match[0].lower()], text)
+    return resolve_macros(text, values)
 
 
 def macros_in(texts: Iterable[str]) -> set[str]:
