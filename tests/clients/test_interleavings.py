@@ -289,10 +289,5 @@ def test_nothing_is_lost_stored_twice_garbled_or_hidden(db: None) -> None:
     with override_settings(CHANGE_LOG_MIN=3):  # so that sessions fall behind the log
         run_state_machine_as_test(
             Interleavings,
-            settings=settings(
-                max_examples=settings().max_examples // 2,  # each takes a second
-                stateful_step_count=10,
-                deadline=None,
-                suppress_health_check=list(HealthCheck),
-            ),
+            settings=settings(stateful_step_count=10, deadline=None, suppress_health_check=list(HealthCheck)),
         )
