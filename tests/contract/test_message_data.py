@@ -4,12 +4,14 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import transaction
 from rest_framework.test import APIClient
 
 from apps.chats.locking import Guard
 from apps.chats.operations import Patch, patch_messages
 from apps.chats.queries import access_chat
 from apps.chats.scenes import scene_change, scenes_of
+from apps.chats.signals import chat_changed
 from apps.common.problems import Missing
 from tests.contract.test_patch_operations import messages, now, patch, undo, url
 
@@ -301,3 +303,24 @@ def test_scenes_come_in_with_a_file(alice: APIClient) -> None:
 def test_a_scene_that_can_not_be(alice: APIClient, chat: dict[str, Any], body: dict[str, Any]) -> None:
     assert alice.post(url(chat, "scenes"), body).status_code in (400, 404)
     assert scenes(alice, chat) == []
+
+
+@pytest.mark.parametrize("route", ["data/notes/", "data/notes/a/", "recap/"])
+def test_a_write_is_answered_though_its_message_is_deleted_right_after(
+    transactional_db: None, alice: APIClient, chat: dict[str, Any], route: str
+) -> None:
+    """Another client deletes the message between the commit and the reply."""
+    message = messages(alice, chat)[1]["id"]
+    target = f"{url(chat, 'messages')}{message}/{route}"
+    bodies: Any = {"data/notes/": {"data": {"a": 1}, "integrity": chat["integrity"]}, "data/notes/a/": {"value": 1}}
+    deletion = {"patches": [{"id": message, "delete": True}], "force": True}
+
+    def delete_it(**kwargs: Any) -> None:
+        chat_changed.disconnect(delete_it)
+        transaction.on_commit(lambda: alice.post(url(chat, "patch"), deletion))
+
+    chat_changed.connect(delete_it)
+    write = alice.patch if route == "data/notes/" else alice.put
+    reply = write(target, bodies.get(route, {"text": "A key is missing."}))
+    assert reply.status_code == 200, reply.content
+    assert alice.get(target).status_code == 404
