@@ -4,7 +4,8 @@
  *
  *   const { openSync } = await import("./sync-client.js");
  *   const sync = await openSync({ chatId, headers: () => ({ "X-CSRFToken": token }) });
- *   await sync.load({ from: -50, limit: 50 });     // a window, kept up to date; or track(messages) those shown already
+ *   await sync.load({ from: -50, limit: 50 });     // a window, kept up to date; or track(messages) those shown already.
+ *                                                  // Without a network: the copy of the last visit, see forgetCopies
  *   sync.edit(id, { mes: text });                  // sent after the debounce, merged with what others write
  *   await sync.append({ mes: "Hello", is_user: true });
  *   sync.addEventListener("changed", ({ detail }) => render(detail.messages, detail.deleted));
@@ -28,6 +29,7 @@ export { ChatSync } from "./sync/chat.js";
 export { SettingsSync } from "./sync/settings.js";
 export { EventFeed } from "./sync/live.js";
 export { IndexedStorage, MemoryStorage } from "./sync/storage.js";
+export { forgetCopies } from "./sync/copies.js";
 
 import { ChatSync } from "./sync/chat.js";
 import { SettingsSync } from "./sync/settings.js";

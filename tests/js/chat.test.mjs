@@ -1,4 +1,4 @@
-import { ChatSync, MemoryStorage, SettingsSync } from "../../static/js/sync-client.js";
+import { ChatSync, MemoryStorage, SettingsSync, forgetCopies } from "../../static/js/sync-client.js";
 import { equal, next, ok, pause, test, until } from "./harness.mjs";
 import { MemoryLocks } from "./locks.mjs";
 import { MemoryServer } from "./server.mjs";
@@ -752,4 +752,74 @@ test("a deletion that is taken back in a conflict is told apart from one that ar
   const reply = sync.delete(id, { alone: true });
   (await conflict).discard();
   equal([await reply, server.messages.length], [undefined, 2]);
+});
+
+test("an open chat can be read, and written in, after a reload while the server is away", async () => {
+  const server = new MemoryServer("one", "two");
+  const [copies, storage] = [new MemoryStorage(), new MemoryStorage()];
+  const first = await client(server, { copies, storage });
+  await first.append({ mes: "three" });
+  await first.lookForChanges();
+  await first.close();
+  server.weather = () => "away";
+  const shown = [];
+  const again = new ChatSync({ ...FAST, copies, storage, locks: new MemoryLocks(), fetch: server.fetch, chatId: server.chat.id });
+  again.addEventListener("changed", ({ detail }) => shown.push(texts(detail.messages)));
+  await again.open();
+  equal(texts(await again.load({ from: 0, limit: Infinity })), ["one", "two", "three"]);
+  equal(shown, [["one", "two", "three"]]);
+  again.edit(again.messages[1].id, { mes: "two, offline" });
+  again.append({ mes: "four, offline" });
+  equal(texts(again.messages), ["one", "two, offline", "three", "four, offline"]);
+  await again.close();
+
+  const other = new MemoryStorage();
+  server.weather = () => "fine";
+  const elsewhere = await client(server, { storage: other });
+  elsewhere.edit(elsewhere.messages[0].id, { mes: "one, elsewhere" });
+  await elsewhere.flush();
+  const back = await client(server, { copies, storage });
+  await back.flush();
+  equal(texts(back.messages), ["one, elsewhere", "two, offline", "three", "four, offline"]);
+  equal(texts(server.messages), texts(back.messages));
+});
+
+test("where others wrote the same since the copy, a person decides", async () => {
+  const server = new MemoryServer("one");
+  const [copies, storage] = [new MemoryStorage(), new MemoryStorage()];
+  await (await client(server, { copies, storage })).close();
+  const elsewhere = await client(server);
+  elsewhere.edit(elsewhere.messages[0].id, { mes: "theirs" });
+  await elsewhere.flush();
+  let away = true;
+  server.weather = () => (away ? "away" : "fine");
+  const sync = new ChatSync({ ...FAST, copies, storage, locks: new MemoryLocks(), fetch: server.fetch, chatId: server.chat.id });
+  await sync.open();
+  await sync.load({ from: 0, limit: Infinity });
+  const conflict = next(sync, "conflict");
+  sync.edit(sync.messages[0].id, { mes: "mine" });
+  away = false;
+  const { mine, theirs } = await conflict;
+  equal([mine, theirs], ["mine", "theirs"]);
+  equal(texts(server.messages), ["theirs"]);
+});
+
+test("a copy goes with the right to read the chat, at signing out, and holds the last messages only", async () => {
+  const server = new MemoryServer(...Array.from({ length: 230 }, (_, n) => `${n}`));
+  const copies = new MemoryStorage();
+  const sync = await client(server, { copies, user: "alice" });
+  await sync.close();
+  const [name] = await copies.names("");
+  const { window } = await copies.get(name);
+  equal([window.from, window.total, window.messages.length], [30, 230, 200]);
+  await forgetCopies({ user: "bob", copies });
+  equal((await copies.names("")).length, 1);
+  await forgetCopies({ user: "alice", copies });
+  equal(await copies.names(""), []);
+  await (await client(server, { copies, user: "alice" })).close();
+  equal((await copies.names("")).length, 1);
+  server.weather = () => ({ status: 404 });
+  const gone = await client(server, { copies, user: "alice" });
+  await gone.close();
+  equal([gone.blocked.status, await copies.names("")], [404, []]);
 });

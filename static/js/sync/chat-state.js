@@ -1,4 +1,5 @@
 // The state of a chat as the server has it, with the unsent edits over it, and how writes and changes move it on.
+import { ChatCopy, copiesOf } from "./copies.js";
 import { mergePatch } from "./documents.js";
 import { follow } from "./live.js";
 import { currentOf, edited, locateSwipe } from "./messages.js";
@@ -19,10 +20,12 @@ export class ChatState extends Outbox {
   #metadata = null;
   #wanted = null; // the window to be read: {from, limit}
   #unfollow = () => {};
+  #copy;
 
   /** @param {import("./edits.js").SyncOptions & {chatId: string}} options */
   constructor(options) {
     super(options, options.chatId);
+    this.#copy = new ChatCopy(copiesOf(options), this.scope);
     this.chatId = options.chatId;
     this.path = `chats/${options.chatId}/`;
   }
@@ -47,19 +50,43 @@ export class ChatState extends Outbox {
   async close() {
     this.#unfollow();
     await super.close();
+    await this.#copy.close();
   }
 
   // Reading
 
   /**
-   * Read a window of messages and keep it up to date.
+   * Read a window of messages and keep it up to date. While the server can't be reached, it is that of the last visit,
+   * if there was one; `changed` tells when the server has been reached.
    * @param {{from?: number, limit?: number}} [window] from: negative counts from the end; limit: Infinity for the rest
    * @returns {Promise<object[]>} the messages, with unsent edits in them
    */
   async load({ from = -50, limit = from < 0 ? -from : 50 } = {}) {
     this.#wanted = { from, limit };
-    await this.lookForChanges();
+    const copy = this.total === null ? await this.#copy.read() : undefined;
+    await (copy ? this.reach() : this.lookForChanges());
+    if (copy && this.total === null && !this.blocked) this.#showCopy(copy);
     return this.messages;
+  }
+
+  /** Show what was read at an earlier visit. What was written since is taken in as soon as the server is reached. */
+  #showCopy({ state, metadata, window }) {
+    this.state ??= state;
+    this.#metadata ??= metadata;
+    this.replica.show(window);
+    this.emit("changed", { messages: this.messages, deleted: [], metadata: this.metadata, chat: null, reload: true });
+  }
+
+  save() {
+    const { from, total, messages } = this.replica;
+    const isExact = total !== null && this.#wanted === null; // what is edited later has to be what the server had
+    if (isExact) this.#copy.keep({ state: this.state, metadata: this.#metadata, window: { from, total, messages } });
+    return super.save();
+  }
+
+  block(reply) {
+    this.#copy.refuse(reply.status);
+    super.block(reply);
   }
 
   /** Have `count` more messages before those of the window. @returns {Promise<object[]>} */

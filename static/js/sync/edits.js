@@ -15,6 +15,8 @@ import { newKey } from "./transport.js";
  * @property {number} [timeout] ms before a request counts as lost; 30000 unless given
  * @property {typeof fetch} [fetch]
  * @property {{get, put, delete, names}} [storage] as IndexedStorage, which it is unless given
+ * @property {{get, put, delete, names} | null} [copies] where readable copies of chats are kept for when the server
+ *   can't be reached; unless given, in IndexedDB, or nowhere if `storage` is given. `forgetCopies` deletes them
  * @property {LockManager | null} [locks] navigator.locks unless given
  * @property {() => number} [random] of 0 to 1; Math.random unless given
  */

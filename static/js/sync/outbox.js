@@ -142,6 +142,7 @@ export class Outbox extends KeptEdits {
   /** Read what others wrote, unless the server can't be reached now: then it goes on by itself. */
   async reach() {
     const offline = new Promise((resolve) => {
+      if (this.#status.startsWith("offline")) resolve();
       this.addEventListener("status", (/** @type {CustomEvent} */ { detail }) => detail.state === "offline" && resolve());
     });
     await Promise.race([this.lookForChanges(), offline]);
