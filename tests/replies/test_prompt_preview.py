@@ -1,6 +1,7 @@
 """The whole prompt of a chat, as its preview shows it."""
 
 import io
+import time
 
 import pytest
 from rest_framework.test import APIClient
@@ -167,10 +168,41 @@ def lore(entry, *recent, budget=100, **book):
         ({"extensions": {"match_whole_words": True}}, "The key!", True),
         ({"extensions": {"selectiveLogic": "x", "role": {}, "depth": "y", "scan_depth": []}}, "key", True),
         ({"use_regex": True, "keys": ["(a+)+$"]}, "aaaa", False),
+        ({"use_regex": True, "keys": ["key"]}, "The KEY.", True),
+        *[
+            ({"keys": [key]}, text, found)
+            for key, text, found in [
+                ("/k.y/", "The key.", True),
+                ("/k.y/", "The KEY.", False),
+                ("/k.y/i", "The KEY.", True),
+                (r"/\bkey\b/", "A keyhole.", False),
+                (r"/\bkey\b/", "Ein Schlüßkey", True),
+                (r"/^key$/", "A door.\nkey\nA well.", False),
+                (r"/^key$/m", "A door.\nkey\nA well.", True),
+                (r"/^key$/", "key\n", False),
+                ("/a.b/s", "a\nb", True),
+                (r"/[\d[]+%/", "5[0%", True),
+                (r"/\d/", "٣", False),
+                (r"/and\/or/g", "and/or", True),
+                ("/and/or/", "and", False),
+                ("/and/or/", "It is /and/or/.", True),
+                ("/(/", "a", False),
+                ("/(/", "a /(/ b", True),
+            ]
+        ],
+        ({"keys": ["/KEY/"], "case_sensitive": False, "extensions": {"match_whole_words": True}}, "KEYS", True),
+        ({"keys": ["/k/"], "selective": True, "secondary_keys": ["/d[o0]+r/"]}, "k d0or", True),
     ],
 )
 def test_an_entry_matches_by_its_keys(entry, recent, found):
     assert bool(lore(entry, recent)) == found
+
+
+def test_expressions_that_take_forever_match_nothing_and_hold_up_nothing():
+    begun = time.monotonic()
+    endless = [{"keys": ["/(a|a|aa)+$/"], "content": str(number)} for number in range(100)]
+    assert lore([*endless, {}], "key " + "a" * 5000 + "b") == ("Lore.",)
+    assert time.monotonic() - begun < 5
 
 
 def test_an_entry_found_in_another_counts_in_a_recursive_book_a_few_times():

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apps.replies.prompts.lore_keys import Entry, extra_of, is_usable, matches
+from apps.replies.prompts.lore_patterns import KeyPatterns
 
 DEFAULT_SCAN_DEPTH = 4  # messages
 DEFAULT_DEPTH = 4  # messages below an entry that stands in the conversation
@@ -70,27 +71,32 @@ def matching_lore(
 
 
 def _found(book: Mapping[str, Any], recent: Sequence[str]) -> list[Entry]:
-    """Return the entries that match the messages and, in a recursive book, the texts of entries already found."""
+    """Return the entries that match the messages and, in a recursive book, the texts of entries already found.
+
+    Secondary keys are sought in both.
+    """
+    patterns = KeyPatterns()
     waiting = [entry for entry in book.get("entries", []) if is_usable(entry)]
     found = [
         entry
         for entry in waiting
-        if not extra_of(entry, "delay_until_recursion") and matches(entry, _scanned(book, entry, recent))
+        if not extra_of(entry, "delay_until_recursion") and matches(entry, _scanned(book, entry, recent), patterns)
     ]
     latest = found
     for _ in range(MAX_ROUNDS if book.get("recursive_scanning") else 0):
         text = "\n".join(entry["content"] for entry in latest if not extra_of(entry, "prevent_recursion"))
         known = {id(entry) for entry in found}
-        latest = [entry for entry in waiting if id(entry) not in known and _matches_lore(book, entry, recent, text)]
+        latest = [
+            entry
+            for entry in waiting
+            if id(entry) not in known
+            and not extra_of(entry, "exclude_recursion")
+            and matches(entry, f"{_scanned(book, entry, recent)}\n{text}", patterns)
+        ]
         if not latest or not text:
             break
         found = [*found, *latest]
     return found
-
-
-def _matches_lore(book: Mapping[str, Any], entry: Entry, recent: Sequence[str], text: str) -> bool:
-    """Return whether an entry matches the texts of other entries, with the messages for its secondary keys."""
-    return not extra_of(entry, "exclude_recursion") and matches(entry, f"{_scanned(book, entry, recent)}\n{text}")
 
 
 def _scanned(book: Mapping[str, Any], entry: Entry, recent: Sequence[str]) -> str:
