@@ -31,6 +31,7 @@ class LoreText:
     place: str
     depth: int
     role: str
+    order: float
     is_constant: bool
 
     @property
@@ -49,6 +50,17 @@ class Lore:
     def at(self, place: str) -> list[LoreText]:
         """Return the entries at a place."""
         return [item for item in self.texts if item.place == place]
+
+
+def lore_of_books(
+    books: Iterable[Mapping[str, Any]], recent: Sequence[str], budget: int, count_tokens: Callable[[str], int]
+) -> Lore:
+    """Return the lore of several books, in one order. The first ones take their share of the budget first."""
+    found: list[LoreText] = []
+    for book in books:
+        room = budget - sum(item.tokens for item in found)
+        found += matching_lore(book, recent, room, count_tokens).texts
+    return Lore(tuple(sorted(found, key=lambda item: item.order)))
 
 
 def matching_lore(
@@ -122,6 +134,7 @@ def _text_of(entry: Entry, tokens: int) -> LoreText:
         place=LORE_AT_DEPTH if extra_of(entry, "position") == AT_DEPTH else LORE_BEFORE if before else LORE_AFTER,
         depth=max(_number((extra_of(entry, "depth"), DEFAULT_DEPTH)), 0),
         role=ROLES.get(role, "system") if isinstance(role, int) else "system",
+        order=entry.get("insertion_order", 0),
         is_constant=bool(entry.get("constant")),
     )
 
