@@ -120,11 +120,17 @@ class Avatar(OwnedModel):
 
 
 class Lorebook(OwnedModel):
-    """World-info entries triggered by keywords. It may belong to a character."""
+    """World-info entries triggered by keywords. It may belong to a character, and be used with a persona or a chat."""
 
     name = models.CharField(max_length=200)
     character = models.ForeignKey(
         Character, on_delete=models.CASCADE, null=True, blank=True, related_name="lorebooks", db_index=False
+    )
+    persona = models.ForeignKey(
+        Persona, on_delete=models.SET_NULL, null=True, blank=True, related_name="lorebooks", db_index=False
+    )
+    chat = models.ForeignKey(
+        "Chat", on_delete=models.SET_NULL, null=True, blank=True, related_name="lorebooks", db_index=False
     )
     document = OrderedJSONField(default=dict, help_text="The book in the form of card version 3.")
     source_format = models.CharField(max_length=32, blank=True, default="")
@@ -136,6 +142,8 @@ class Lorebook(OwnedModel):
         indexes = [
             models.Index("owner", "name", name="lorebook_owner_name"),  # the list
             models.Index("character", name="lorebook_character"),  # the lorebook of a character
+            models.Index("persona", name="lorebook_persona"),  # likewise, also for the foreign key
+            models.Index("chat", name="lorebook_chat"),
         ]
 
 

@@ -119,6 +119,20 @@ def lorebook_of(character: Character) -> Lorebook | None:
     return character.lorebooks.order_by("pk").first()
 
 
+def lorebooks_in(chat: Chat, speaker: Character | None) -> list[Lorebook]:
+    """Return the lorebooks of a prompt: of the chat and those that it branched from, the persona and the speaker."""
+    chats, parent = [chat.pk], chat.parent_id
+    while parent is not None and parent not in chats:
+        chats.append(parent)
+        parent = Chat.objects.for_owner(chat.owner_id).filter(pk=parent).values_list("parent_id", flat=True).first()
+    used = Q(chat__in=chats)
+    used |= Q(persona=chat.persona_id) if chat.persona_id else Q()
+    used |= Q(character=speaker) if speaker else Q()
+    books = list(Lorebook.objects.for_owner(chat.owner_id).filter(used).order_by("pk"))
+    # As in SillyTavern, the chat's come first, then the persona's: what they take of the budget is gone.
+    return sorted(books, key=lambda book: (book.chat_id not in chats, book.persona_id != chat.persona_id))
+
+
 def list_chats(owner: Owner, words: str = "", *, tag: str = "", archived: bool | None = False) -> Any:
     """Return the owner's chats: pinned ones first, then those that were used last.
 

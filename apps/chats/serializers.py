@@ -184,6 +184,16 @@ class OwnedPersonaField(serializers.PrimaryKeyRelatedField[Persona]):
         return Persona.objects.for_owner(self.context["request"].user)
 
 
+class OwnedChatField(serializers.PrimaryKeyRelatedField[Chat]):
+    """The id of one of the user's chats, or null."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(pk_field=serializers.UUIDField(), allow_null=True, **kwargs)
+
+    def get_queryset(self) -> Any:
+        return Chat.objects.for_owner(self.context["request"].user)
+
+
 class TagsField(serializers.ListField):
     """The tags of a chat. Repeated ones are left out."""
 

@@ -103,7 +103,7 @@ def store_recall(retrieved: RetrievalResult, *, overwrite: bool = False) -> Reca
     Raise Missing if the message was deleted.
     """
     turn, new_recall = retrieved.turn, unstored_recall(retrieved)
-    message_id = _lock_turn(turn)
+    message_id = lock_turn(turn)
     recalls = Recall.objects.for_owner(turn.owner_id).filter(chat=turn.chat, message=message_id)
     # An edit doesn't lock the chat: with the row locked, it is either seen here or follows.
     recall: Recall | None = recalls.select_for_update().first()
@@ -130,20 +130,6 @@ def unstored_recall(retrieved: RetrievalResult) -> Recall:
         tokens=count_tokens(retrieved.text),
         turn_hash=retrieved.turn.hash,
     )
-
-
-def record_lore(turn: UserTurn, entries: list[dict[str, Any]]) -> None:
-    """Store with a turn's recall which lorebook entries its last prompt had. A turn without a text has no recall."""
-    recalls = Recall.objects.for_owner(turn.owner_id).filter(chat=turn.chat, message=turn.message)
-    if recalls.exclude(lore=entries).update(lore=entries) or not entries or not turn.text:
-        return
-    with suppress(Missing), transaction.atomic():
-        message_id = _lock_turn(turn)
-        if not recalls.exists():
-            # Nothing could be recalled. Without a hash, the recall of the turn is still to be made.
-            Recall.objects.create(
-                owner_id=turn.owner_id, chat=turn.chat, message_id=message_id, turn_hash="", lore=entries
-            )
 
 
 def mark_reused(recall: Recall) -> Recall:
@@ -173,7 +159,7 @@ def restore_recall(turn: UserTurn, values: dict[str, Any], *, replace: bool = Fa
 
     With ``replace``, that one is overwritten, unless the user edited it. Raise Missing if the message was deleted.
     """
-    message_id = _lock_turn(turn)
+    message_id = lock_turn(turn)
     recalls = Recall.objects.for_owner(turn.owner_id).filter(message=message_id)
     recall: Recall | None = recalls.select_for_update().first()
     if recall is None:
@@ -201,7 +187,7 @@ def undo_values(recall: Recall) -> dict[str, Any]:
     return {name: getattr(recall, name) for name in UNDO_FIELDS}
 
 
-def _lock_turn(turn: UserTurn) -> UUID | None:
+def lock_turn(turn: UserTurn) -> UUID | None:
     """Lock the turn's chat until the transaction ends. Return the id of its message, if it has one. Raise Missing."""
     chat = lock_chat(turn.owner_id, turn.chat.pk)
     if turn.message is None:

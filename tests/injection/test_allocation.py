@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.injection.slots.allocation import SHARES, divided, tuned, within_context
-from apps.injection.slots.definitions import SLOTS
+from apps.injection.slots.definitions import ALL_SLOTS, SLOTS, UNIFIED_ORDER
 from apps.llm.tokens import count_tokens, token_counter
 
 DEFAULTS = {slot.name: slot.budget for slot in SLOTS}
@@ -12,19 +12,47 @@ budgets = st.fixed_dictionaries(dict.fromkeys(DEFAULTS, st.integers(0, 3000)))
 
 
 def test_simple_mode_divides_the_total_by_the_shares_of_the_reference():
-    """Table A14 of the reference; its shares sum to 1.03, so that its budgets exceeded the total."""
+    """The shares of Smart Memory 1.7.9, which sum to 1.03, so that its budgets exceeded the total."""
     assert sum(divided(3750).values()) <= 3750
     assert divided(1030) == {name: round(1000 * share) for name, share in SHARES.items()}
     assert set(divided(0).values()) == {0}
 
 
 def test_tuning_adds_15_percent_and_rounds_half_up_to_50():
-    """Table A14 of the reference."""
+    """The auto-tune of Smart Memory 1.7.9: at least the default, slots without a demand and the summary as before."""
     demands = {"long_term": 500, "session": 1000, "scenes": 10, "short_term": 9000, "arcs": 0}
     after = tuned(DEFAULTS, DEFAULTS, demands, None)
     assert (after["long_term"], after["session"], after["scenes"]) == (600, 1150, 300)
     assert (after["short_term"], after["arcs"]) == (2000, 700)
     assert tuned(DEFAULTS, DEFAULTS, {"long_term": 1500}, None)["long_term"] == 1750  # 1725 is half of a step
+
+
+def test_the_slots_stand_and_are_budgeted_as_in_the_reference():
+    """The table of slots of Smart Memory 1.7.9 (those of a unified block and of a repair besides)."""
+    placed = {slot.name: (slot.position, slot.depth, slot.budget, slot.role) for slot in ALL_SLOTS}
+    table = {
+        "short_term": ("in_prompt", 0, 2000),
+        "canon": ("in_prompt", 0, 800),
+        "profiles": ("in_prompt", 1, 400),
+        "long_term": ("in_prompt", 2, 500),
+        "scenes": ("in_chat", 6, 300),
+        "relationships": ("in_chat", 5, 250),
+        "session": ("in_chat", 3, 400),
+        "arcs": ("in_chat", 2, 700),
+        "epistemic": ("in_chat", 1, 200),
+        "state_ledger": ("in_chat", 1, 200),
+    }
+    assert {name: placed[name][:3] for name in table} == table
+    assert sum(placed[name][2] for name in SHARES) == 3750
+    assert {name: placed[name][:2] for name in ("triggered", "repair", "unified")} == {
+        "triggered": ("in_chat", 4),
+        "repair": ("in_chat", 0),
+        "unified": ("in_prompt", 0),
+    }
+    assert len(placed) == 13
+    assert {role for *_, role in placed.values()} == {"system"}
+    order = "canon profiles long_term short_term scenes session arcs"
+    assert " ".join(slot.name for slot in UNIFIED_ORDER) == order
 
 
 @given(budgets, budgets, st.integers(0, 20_000))

@@ -1,6 +1,7 @@
 """For any memories, witnesses, settings and budgets: no prompt of a group's member tells what they must not know."""
 
 import pytest
+from django.utils import timezone
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -66,6 +67,65 @@ def test_no_prompt_tells_a_member_what_they_must_not_know(
         recall = Recall.objects.for_owner(user).filter(chat=chat, edited=False, deleted=False).exclude(text="").first()
         if is_edited and recall is not None:
             edit_recall(recall, f"{recall.text}!", turn_hash=find_turn(chat, None).hash)
+
+
+FATES = ("told", "hidden", "retired", "in the bin", "unwitnessed")
+
+
+@settings(
+    max_examples=6, deadline=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    remembered=st.lists(
+        st.tuples(st.sampled_from(["session", "long_term"]), st.sampled_from(FATES), st.booleans()),
+        min_size=1,
+        max_size=5,
+    ),
+    document=documents,
+    with_vectors=st.booleans(),
+)
+def test_no_prompt_of_two_tells_what_is_hidden_retired_or_was_not_witnessed(
+    members, remembered, document, with_vectors
+) -> None:
+    """Outside groups: what another member of a group learnt is no more told than what is hidden."""
+    user, (mira, tom, _) = members
+    group = make_chat(user)
+    ids = {one.name: add_participant(user, group.pk, name=one.name, character=one).pk for one in (mira, tom)}
+    chat = make_chat(user, *["We walk on."] * TALK, "Where is the silver key?", character=mira)
+    make_memory(chat, "The harbour is closed.", pinned=True)
+    kept = []
+    embedder = get_embedder()
+    for number, (tier, fate, pinned) in enumerate(remembered):
+        text = f"The silver key is below the stone [{fate} {number} {chat.pk.hex[-5:]}]."
+        vector = {"embedding": embedder.embed([text])[0], "embedding_model": embedder.model} if with_vectors else {}
+        is_elsewhere = fate == "unwitnessed"
+        make_memory(
+            group if is_elsewhere else chat,
+            text,
+            tier=tier,
+            pinned=pinned,
+            character=tom if is_elsewhere else mira,  # whose long-term memory it is, knows it
+            hidden=fate == "hidden",
+            state=Memory.State.RETIRED if fate == "retired" else Memory.State.ACTIVE,
+            deleted_at=timezone.now() if fate == "in the bin" else None,
+            witnessed_by=[ids["Tom"]] if is_elsewhere else [],
+            **vector,
+        )
+        if fate != "told":
+            kept.append(text)
+    for forms in (resolve([document]), resolve([])):
+        prompt = assemble(chat, text=None, character=None, context_tokens=4000, with_history=True, settings=forms)
+        whole = "\n".join(
+            [
+                *(slot.text for slot in prompt.slots),
+                *prompt.macros.values(),
+                prompt.unified or "",
+                prompt.recall.text if prompt.recall else "",
+                *(message["content"] for message in prompt.messages or []),
+            ]
+        )
+        assert not [text for text in kept if text in whole]
+    assert "The harbour is closed." in whole
 
 
 def make_group(user, characters, early, late, turn, remembered) -> tuple[Chat, dict[str, list[str]]]:

@@ -8,6 +8,7 @@ from apps.chats.operations import merge_characters
 from apps.common.problems import Invalid
 from apps.injection.settings.schema import SETTINGS, resolve, validate
 from apps.injection.settings.stores import INJECTION_SETTINGS, settings_of
+from apps.injection.slots.definitions import ALL_SLOTS
 from tests.factories import make_character
 
 
@@ -45,7 +46,8 @@ def test_a_patch_keeps_other_settings_and_a_stale_one_is_refused(api, chat):
     ("name", "value"),
     [
         ("mode", "clever"), ("mode", 1), ("total_budget", -1), ("total_budget", 10**9), ("total_budget", 1.5),
-        ("long_term_budget", True), ("long_term_budget", "500"), ("canon_depth", -1), ("canon_role", "tool"),
+        ("long_term_budget", -1), ("long_term_budget", True), ("long_term_budget", "500"),
+        ("canon_depth", -1), ("canon_role", "tool"),
         ("canon_position", "nowhere"), ("refresh_period", 0), ("adaptive", 1), ("canon_template", ""),
         ("canon_template", "no placeholder"), ("canon_template", "{{entries}} {{entries}}"),
         ("canon_template", "{{entries}} {{other}}"), ("canon_template", "{{entries"), ("canon_template", 7),
@@ -59,6 +61,15 @@ def test_bad_values_are_refused_by_name(api, chat, name, value):
         assert reply.status_code == 400, reply.content
         assert [error["pointer"] for error in reply.json()["errors"]] == [f"/{name}"]
         assert api.get(path).json()["own"] == {}
+
+
+@pytest.mark.parametrize("slot", [slot.name for slot in ALL_SLOTS])
+def test_a_negative_budget_of_any_slot_is_refused_by_name(slot):
+    validate({f"{slot}_budget": 0})
+    for budget in (-1, -(10**9)):
+        with pytest.raises(Invalid) as refused:
+            validate({f"{slot}_budget": budget})
+        assert f"/{slot}_budget" in str(refused.value.errors)
 
 
 @pytest.mark.parametrize("budget", [0, 1, 1_000_000])

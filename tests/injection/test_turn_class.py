@@ -43,11 +43,31 @@ def test_multipliers_of_a_dialogue_are_scaled_to_the_base_sum():
     ],
 )
 def test_the_budgets_of_the_reference(turn_class, expected):
-    """The table A14 of the reference, whose rounding lets the sum grow in one case: ours is rounded down."""
+    """As run with Smart Memory 1.7.9, whose rounding lets the sum grow in one case: ours is rounded down."""
     names = ["long_term", "session", "scenes", "arcs", "profiles"]
     budgets = dict(zip(names, [500, 400, 300, 700, 400], strict=True))
     adapted = adapted_budgets(turn_class, budgets)
     assert all(value - 1 <= adapted[name] <= value for name, value in zip(names, expected, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("turn_class", "multipliers"),
+    [
+        ("dialogue", (1.2, 0.8, 0.7, 1.0, 1.2)),
+        ("action", (0.8, 1.3, 1.2, 1.0, 0.8)),
+        ("transition", (1.0, 0.9, 1.0, 1.3, 1.0)),
+        ("intimate", (0.9, 1.2, 1.0, 0.8, 1.3)),
+    ],
+)
+def test_the_multipliers_of_the_reference_are_scaled_down_only_where_the_sum_would_grow(turn_class, multipliers):
+    """The multipliers of Smart Memory 1.7.9 for lasting memories, the chat's memories, scenes, arcs and profiles."""
+    names = ["long_term", "session", "scenes", "arcs", "profiles"]
+    for budgets in ([500, 400, 300, 700, 400], [1000] * 5, [0, 0, 0, 1000, 0], [0, 1000, 0, 0, 0]):
+        wanted = [budget * factor for budget, factor in zip(budgets, multipliers, strict=True)]
+        scale = min(sum(budgets) / sum(wanted), 1)
+        adapted = adapted_budgets(turn_class, dict(zip(names, budgets, strict=True)))
+        for name, value in zip(names, wanted, strict=True):
+            assert value * scale - 1 <= adapted[name] <= value * scale + 1e-6
 
 
 @given(

@@ -1,13 +1,15 @@
 """The whole prompt of a chat, as its preview shows it."""
 
 import io
+import time
 
 import pytest
+from django.urls import reverse
 from rest_framework.test import APIClient
 
 from apps.chats.macros import resolve_card_text
 from apps.chats.models import Chat, Lorebook
-from apps.chats.operations import create_lorebook, create_persona, update_chat
+from apps.chats.operations import branch_chat, create_lorebook, create_persona, update_chat
 from apps.chats.transfer.exports import export_jsonl
 from apps.chats.transfer.imports import import_chats
 from apps.injection.models import Recall
@@ -167,10 +169,75 @@ def lore(entry, *recent, budget=100, **book):
         ({"extensions": {"match_whole_words": True}}, "The key!", True),
         ({"extensions": {"selectiveLogic": "x", "role": {}, "depth": "y", "scan_depth": []}}, "key", True),
         ({"use_regex": True, "keys": ["(a+)+$"]}, "aaaa", False),
+        ({"use_regex": True, "keys": ["key"]}, "The KEY.", True),
+        *[
+            ({"keys": [key]}, text, found)
+            for key, text, found in [
+                ("/k.y/", "The key.", True),
+                ("/k.y/", "The KEY.", False),
+                ("/k.y/i", "The KEY.", True),
+                (r"/\bkey\b/", "A keyhole.", False),
+                (r"/\bkey\b/", "Ein Schlüßkey", True),
+                (r"/^key$/", "A door.\nkey\nA well.", False),
+                (r"/^key$/m", "A door.\nkey\nA well.", True),
+                (r"/^key$/", "key\n", False),
+                ("/a.b/s", "a\nb", True),
+                (r"/[\d[]+%/", "5[0%", True),
+                (r"/\d/", "٣", False),
+                (r"/and\/or/g", "and/or", True),
+                ("/and/or/", "and", False),
+                ("/and/or/", "It is /and/or/.", True),
+                ("/(/", "a", False),
+                ("/(/", "a /(/ b", True),
+            ]
+        ],
+        ({"keys": ["/KEY/"], "case_sensitive": False, "extensions": {"match_whole_words": True}}, "KEYS", True),
+        ({"keys": ["/k/"], "selective": True, "secondary_keys": ["/d[o0]+r/"]}, "k d0or", True),
     ],
 )
 def test_an_entry_matches_by_its_keys(entry, recent, found):
     assert bool(lore(entry, recent)) == found
+
+
+def test_expressions_that_take_forever_match_nothing_and_hold_up_nothing():
+    begun = time.monotonic()
+    endless = [{"keys": ["/(a|a|aa)+$/"], "content": str(number)} for number in range(100)]
+    assert lore([*endless, {}], "key " + "a" * 5000 + "b") == ("Lore.",)
+    assert time.monotonic() - begun < 5
+
+
+def test_lorebooks_of_the_chat_and_the_persona_are_used_too_also_in_branches(api, alice, chat):
+    persona, stranger = create_persona(alice, name="Alia"), make_chat(alice, "Where is the well?")
+    chat = update_chat(chat, persona=persona)
+    entry = {"keys": ["well"], "content": "", "enabled": True, "position": "before_char"}
+    made = {}
+    for order, (field, of) in enumerate({"persona": persona, "chat": chat, "character": None}.items(), 2):
+        body = {"name": field, "entries": [{**entry, "content": f"Of the {field}.", "insertion_order": order}]}
+        response = api.post("/api/v1/lorebooks/", body | {field: of and str(of.pk)}, format="json")
+        assert response.status_code == 201, response.content
+        made[field] = response.json()
+    assert (made["chat"]["chat"], made["chat"]["persona"]) == (str(chat.pk), None)
+    for used_in in (chat, branch_chat(alice, chat.pk, 2)):
+        lore = next(part["text"] for part in preview(api, used_in)["parts"] if part["name"] == "lore_before")
+        assert lore == "The well is dry.\nOf the persona.\nOf the chat."
+    assert "Of the" not in str(preview(api, stranger))
+    api.patch(f"/api/v1/lorebooks/{made['chat']['id']}/", {"chat": None}, format="json")
+    assert "Of the chat" not in str(preview(api, chat))
+    foreign = make_chat(UserFactory(), "Hi")
+    response = api.patch(f"/api/v1/lorebooks/{made['chat']['id']}/", {"chat": str(foreign.pk)}, format="json")
+    assert response.status_code == 400
+    assert "chat" in str(response.json())
+
+
+def test_the_page_of_a_lorebook_binds_it_to_a_persona_and_a_chat(alice, chat, client):
+    book, persona = chat.character.lorebooks.get(), create_persona(alice, name="Alia")
+    client.force_login(alice)
+    url = reverse("characters:lorebook", args=[book.pk])
+    assert client.post(url, {"persona": str(persona.pk), "chat": str(chat.pk)}).status_code == 302
+    book.refresh_from_db()
+    assert (book.persona, book.chat, book.character) == (persona, chat, chat.character)
+    assert client.post(url, {"chat": str(make_chat(UserFactory(), "Hi").pk)}).status_code == 400
+    assert "selected>Alia" in client.get(url).content.decode()
 
 
 def test_an_entry_found_in_another_counts_in_a_recursive_book_a_few_times():

@@ -20,7 +20,7 @@ from apps.chats.formats.layout import dump
 from apps.chats.formats.lorebooks.entries import AFTER, BEFORE, MAX_ENTRIES
 from apps.chats.models import Lorebook
 from apps.chats.queries import access_lorebook
-from apps.chats.serializers import OwnedCharacterField
+from apps.chats.serializers import OwnedCharacterField, OwnedChatField, OwnedPersonaField
 from apps.chats.transfer import cards
 from apps.common.pagination import NewestFirstPagination
 from apps.common.problems import Invalid
@@ -71,6 +71,8 @@ class BookSerializer(StrictSerializer):
 
     name = TextField(max_length=200, allow_blank=False)
     character = OwnedCharacterField(required=False)
+    persona = OwnedPersonaField(required=False)
+    chat = OwnedChatField(required=False)
     description = TextField(required=False)
     scan_depth = PositionField(required=False, allow_null=True)
     token_budget = PositionField(required=False, allow_null=True)
@@ -85,6 +87,8 @@ class LorebookSerializer(serializers.Serializer[Lorebook]):
     id = serializers.UUIDField()
     name = serializers.CharField()
     character = serializers.UUIDField(allow_null=True)
+    persona = serializers.UUIDField(allow_null=True, help_text="With whom the lorebook is used in any chat.")
+    chat = serializers.UUIDField(allow_null=True, help_text="In which the lorebook is used, and in its branches.")
     source_format = serializers.CharField()
     description = serializers.CharField()
     scan_depth = serializers.IntegerField(allow_null=True)
@@ -101,6 +105,8 @@ class LorebookSerializer(serializers.Serializer[Lorebook]):
             "id": str(instance.pk),
             "name": instance.name,
             "character": str(instance.character_id) if instance.character_id else None,
+            "persona": str(instance.persona_id) if instance.persona_id else None,
+            "chat": str(instance.chat_id) if instance.chat_id else None,
             "source_format": instance.source_format,
             **{key: instance.document[key] for key in members},
             "created_at": timestamp(instance.created_at),
@@ -123,9 +129,8 @@ class LorebookListView(generics.ListAPIView[Lorebook]):
     @extend_schema(request=BookSerializer, responses={201: LorebookSerializer})
     def post(self, request: Request) -> Response:
         fields = read_body(BookSerializer, request)
-        book = operations.create_lorebook(
-            request.user, name=fields.pop("name"), character=fields.pop("character", None), document=fields
-        )
+        owners = {name: fields.pop(name, None) for name in ("character", "persona", "chat")}
+        book = operations.create_lorebook(request.user, name=fields.pop("name"), document=fields, **owners)
         return Response(LorebookSerializer(book).data, status=status.HTTP_201_CREATED)
 
 

@@ -290,4 +290,22 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('chat', 'key'), name='image_chat_key')],
             },
         ),
+        migrations.AddField(
+            model_name='lorebook',
+            name='persona',
+            field=models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='lorebooks', to='chats.persona'),
+        ),
+        migrations.AddField(
+            model_name='lorebook',
+            name='chat',
+            field=models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='lorebooks', to='chats.chat'),
+        ),
+        migrations.AddIndex(
+            model_name='lorebook',
+            index=models.Index(models.F('persona'), name='lorebook_persona'),
+        ),
+        migrations.AddIndex(
+            model_name='lorebook',
+            index=models.Index(models.F('chat'), name='lorebook_chat'),
+        ),
     ]

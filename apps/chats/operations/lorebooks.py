@@ -5,7 +5,7 @@ from typing import Any
 from django.db import transaction
 
 from apps.chats.formats.lorebooks import ParsedLorebook, normalise_book
-from apps.chats.models import Character, Lorebook
+from apps.chats.models import Character, Chat, Lorebook, Persona
 from apps.common.problems import Invalid, Missing
 from apps.common.scoping import Owner, owner_id_of
 
@@ -14,15 +14,22 @@ MAX_NAME = 200  # characters
 
 @transaction.atomic
 def create_lorebook(
-    owner: Owner, *, name: str, character: Character | None = None, document: dict[str, Any] | None = None
+    owner: Owner,
+    *,
+    name: str,
+    character: Character | None = None,
+    persona: Persona | None = None,
+    chat: Chat | None = None,
+    document: dict[str, Any] | None = None,
 ) -> Lorebook:
-    """Create a lorebook. ``document`` has the format of cards.
+    """Create a lorebook of a character, or for a persona or a chat. ``document`` has the format of cards.
 
     Raise Invalid if the character was deleted or already has one.
     """
     _check_no_lorebook(character)
     normalised = normalise_book(document or {}, lambda text: None) | {"name": name}
-    return Lorebook.objects.create(owner_id=owner_id_of(owner), name=name, character=character, document=normalised)
+    used_in = {"character": character, "persona": persona, "chat": chat}
+    return Lorebook.objects.create(owner_id=owner_id_of(owner), name=name, document=normalised, **used_in)
 
 
 def store_book(owner: Owner, parsed: ParsedLorebook, name: str, character: Character | None = None) -> Lorebook:
@@ -39,7 +46,7 @@ def store_book(owner: Owner, parsed: ParsedLorebook, name: str, character: Chara
 
 @transaction.atomic
 def update_lorebook(lorebook: Lorebook, **fields: Any) -> Lorebook:
-    """Change ``name``, ``character`` and fields of the document.
+    """Change ``name``, ``character``, ``persona``, ``chat`` and fields of the document.
 
     Raise Missing, and Invalid if a new character already has one.
     """
@@ -51,11 +58,14 @@ def update_lorebook(lorebook: Lorebook, **fields: Any) -> Lorebook:
     if "character" in fields and fields["character"] != lorebook.character:
         _check_no_lorebook(fields["character"])
         lorebook.character = fields["character"]
+    for name in ("persona", "chat"):
+        if name in fields:
+            setattr(lorebook, name, fields[name])
     if "name" in fields:
         lorebook.name = fields["name"]
-    changes = {key: value for key, value in fields.items() if key != "character"}
+    changes = {key: value for key, value in fields.items() if key not in ("character", "persona", "chat")}
     lorebook.document = normalise_book(lorebook.document | changes, lambda text: None)
-    lorebook.save(update_fields=["name", "character", "document", "updated_at"])
+    lorebook.save(update_fields=["name", "character", "persona", "chat", "document", "updated_at"])
     return lorebook
 
 

@@ -6,16 +6,25 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods
 
 from apps.chats import operations
+from apps.chats.forms.lorebooks import LorebookUseForm
 from apps.chats.views.access import own_lorebook
 
 
 @login_required
-@require_safe
+@require_http_methods(["GET", "POST"])
 def detail(request: HttpRequest, lorebook_id: UUID) -> HttpResponse:
-    return render(request, "chats/lorebooks/detail.html", {"book": own_lorebook(request, lorebook_id)})
+    """Show a lorebook, or bind it to a persona and a chat."""
+    book = own_lorebook(request, lorebook_id)
+    form = LorebookUseForm(request.POST if request.method == "POST" else None, book=book)
+    if form.is_bound and form.is_valid():
+        operations.update_lorebook(book, **form.cleaned_data)
+        messages.success(request, "Saved.")
+        return redirect("characters:lorebook", book.pk)
+    context = {"book": book, "form": form}
+    return render(request, "chats/lorebooks/detail.html", context, status=400 if form.errors else 200)
 
 
 @login_required

@@ -6,9 +6,10 @@ from functools import partial
 from itertools import islice
 
 from apps.chats.macros import resolve_card_text
-from apps.chats.models import Character, Chat, Lorebook
+from apps.chats.models import Character, Chat
+from apps.chats.queries import lorebooks_in
 from apps.common.problems import Invalid
-from apps.injection.operations import record_lore
+from apps.injection.lore import record_lore
 from apps.injection.prompts.assembly import Prompt, assemble
 from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.prompts.history import history_within, insert_slots
@@ -19,7 +20,7 @@ from apps.llm.queries import generation_connection
 from apps.llm.tokens import token_counter
 from apps.replies.models import GenerationPreset
 from apps.replies.presets import preset_or_default
-from apps.replies.prompts.lorebook import LORE_AT_DEPTH, Lore, matching_lore
+from apps.replies.prompts.lorebook import LORE_AT_DEPTH, Lore, lore_of_books
 from apps.replies.prompts.notes import note_of
 from apps.replies.prompts.parts import Card, Part, closing_text, opening_texts
 
@@ -138,13 +139,13 @@ def _others(chat: Chat, speaker: Character | None) -> list[str]:
 def _lore(
     chat: Chat, speaker: Character | None, text: str | None, available: int, count: Counter, skipped: int
 ) -> Lore:
-    """Return what the speaker's lorebook says about the recent messages that the speaker witnessed, but ``skipped``."""
-    book = Lorebook.objects.for_owner(chat.owner_id).filter(character=speaker).first() if speaker else None
-    if book is None:
+    """Return what the lorebooks say about the recent messages that the speaker witnessed, but ``skipped``."""
+    books = [book.document for book in lorebooks_in(chat, speaker)]
+    if not books:
         return Lore()
     heard = spoken_turns_newest_first(chat, speaker, skipped=skipped)
     recent = [message.mes for message in islice(heard, MAX_SCANNED_MESSAGES)]
-    return matching_lore(book.document, [text, *recent] if text else recent, available // LORE_SHARE, count)
+    return lore_of_books(books, [text, *recent] if text else recent, available // LORE_SHARE, count)
 
 
 def _part(name: str, text: str, count: Counter, role: str = "system") -> Part:

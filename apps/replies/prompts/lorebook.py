@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apps.replies.prompts.lore_keys import Entry, extra_of, is_usable, matches
+from apps.replies.prompts.lore_patterns import KeyPatterns
 
 DEFAULT_SCAN_DEPTH = 4  # messages
 DEFAULT_DEPTH = 4  # messages below an entry that stands in the conversation
@@ -30,6 +31,7 @@ class LoreText:
     place: str
     depth: int
     role: str
+    order: float
     is_constant: bool
 
     @property
@@ -48,6 +50,17 @@ class Lore:
     def at(self, place: str) -> list[LoreText]:
         """Return the entries at a place."""
         return [item for item in self.texts if item.place == place]
+
+
+def lore_of_books(
+    books: Iterable[Mapping[str, Any]], recent: Sequence[str], budget: int, count_tokens: Callable[[str], int]
+) -> Lore:
+    """Return the lore of several books, in one order. The first ones take their share of the budget first."""
+    found: list[LoreText] = []
+    for book in books:
+        room = budget - sum(item.tokens for item in found)
+        found += matching_lore(book, recent, room, count_tokens).texts
+    return Lore(tuple(sorted(found, key=lambda item: item.order)))
 
 
 def matching_lore(
@@ -70,27 +83,32 @@ def matching_lore(
 
 
 def _found(book: Mapping[str, Any], recent: Sequence[str]) -> list[Entry]:
-    """Return the entries that match the messages and, in a recursive book, the texts of entries already found."""
+    """Return the entries that match the messages and, in a recursive book, the texts of entries already found.
+
+    Secondary keys are sought in both.
+    """
+    patterns = KeyPatterns()
     waiting = [entry for entry in book.get("entries", []) if is_usable(entry)]
     found = [
         entry
         for entry in waiting
-        if not extra_of(entry, "delay_until_recursion") and matches(entry, _scanned(book, entry, recent))
+        if not extra_of(entry, "delay_until_recursion") and matches(entry, _scanned(book, entry, recent), patterns)
     ]
     latest = found
     for _ in range(MAX_ROUNDS if book.get("recursive_scanning") else 0):
         text = "\n".join(entry["content"] for entry in latest if not extra_of(entry, "prevent_recursion"))
         known = {id(entry) for entry in found}
-        latest = [entry for entry in waiting if id(entry) not in known and _matches_lore(book, entry, recent, text)]
+        latest = [
+            entry
+            for entry in waiting
+            if id(entry) not in known
+            and not extra_of(entry, "exclude_recursion")
+            and matches(entry, f"{_scanned(book, entry, recent)}\n{text}", patterns)
+        ]
         if not latest or not text:
             break
         found = [*found, *latest]
     return found
-
-
-def _matches_lore(book: Mapping[str, Any], entry: Entry, recent: Sequence[str], text: str) -> bool:
-    """Return whether an entry matches the texts of other entries, with the messages for its secondary keys."""
-    return not extra_of(entry, "exclude_recursion") and matches(entry, f"{_scanned(book, entry, recent)}\n{text}")
 
 
 def _scanned(book: Mapping[str, Any], entry: Entry, recent: Sequence[str]) -> str:
@@ -116,6 +134,7 @@ def _text_of(entry: Entry, tokens: int) -> LoreText:
         place=LORE_AT_DEPTH if extra_of(entry, "position") == AT_DEPTH else LORE_BEFORE if before else LORE_AFTER,
         depth=max(_number((extra_of(entry, "depth"), DEFAULT_DEPTH)), 0),
         role=ROLES.get(role, "system") if isinstance(role, int) else "system",
+        order=entry.get("insertion_order", 0),
         is_constant=bool(entry.get("constant")),
     )
 

@@ -1,0 +1,29 @@
+"""The form that binds a lorebook to a persona and a chat."""
+
+from typing import Any
+
+from django import forms
+
+from apps.chats.models import Chat, Lorebook
+from apps.chats.queries import list_personas
+
+MAX_CHATS = 200  # offered; the API binds to any
+
+
+class LorebookUseForm(forms.Form):
+    persona = forms.ModelChoiceField(None, required=False, empty_label="No persona", label="Used with the persona")
+    chat = forms.ModelChoiceField(None, required=False, empty_label="No chat", label="Used in the chat")
+
+    def __init__(self, *args: Any, book: Lorebook, **kwargs: Any) -> None:
+        super().__init__(*args, initial={"persona": book.persona_id, "chat": book.chat_id}, **kwargs)
+        chats = Chat.objects.for_owner(book.owner_id)
+        latest = list(chats.order_by("-pk").values_list("pk", flat=True)[:MAX_CHATS])
+        bound = [book.chat_id] if book.chat_id else []
+        offered = {
+            "persona": (list_personas(book.owner_id), "name"),
+            "chat": (chats.filter(pk__in=[*latest, *bound]).order_by("-pk"), "title"),
+        }
+        for name, (rows, label) in offered.items():
+            field: Any = self.fields[name]
+            field.queryset = rows
+            field.label_from_instance = lambda row, label=label: getattr(row, label)
