@@ -183,7 +183,13 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 # Sign-in, sign-up and password resets are limited by allauth, which counts in the cache: one for all processes.
-CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "common_cache"}}
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "common_cache",
+        "OPTIONS": {"MAX_ENTRIES": 1_000_000},  # above it, counters that are still needed would be deleted
+    }
+}
 _sign_in = env.str("RATE_LIMIT_SIGN_IN", default="30/m")
 _sign_in_failed = env.str("RATE_LIMIT_SIGN_IN_FAILED", default="5/5m")
 _sign_up = env.str("RATE_LIMIT_SIGN_UP", default="20/m")
@@ -227,8 +233,8 @@ SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = SERVED_OVER_TLS
-# The container's health check requests these by plain HTTP.
-SECURE_REDIRECT_EXEMPT = [r"^healthz/$", r"^readyz/$"]
+# Health checks of containers and Prometheus request these by plain HTTP.
+SECURE_REDIRECT_EXEMPT = [r"^healthz/$", r"^readyz/$", r"^metrics$"]
 if SERVED_OVER_TLS:
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")

@@ -12,11 +12,12 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth import get_user
 from django.contrib.sessions.backends.db import SessionStore
-from django.db import connections
+from django.db import DatabaseError, InterfaceError, connections
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from apps.accounts.authentication import REALM, find_token
+from apps.common.database_errors import unavailable_after
 from apps.common.problem_responses import refusal
 from apps.common.problems import Problem, ProblemType, TooLarge
 from apps.common.request_bodies import MULTIPART_OVERHEAD_BYTES
@@ -98,12 +99,16 @@ class _ArrivingBody:
 
 
 def _is_signed_in(headers: Mapping[bytes, str]) -> bool:
-    """Return whether the headers have a usable token, or the session of a user who is signed in."""
+    """Return whether the headers have a usable token, or the session of a user who is signed in. Raise Unavailable."""
     try:
         keyword, _, secret = headers.get(b"authorization", "").partition(" ")
         if keyword.lower() == "bearer":
             return find_token(secret.strip(), timezone.now()) is not None
         return _has_session(headers.get(b"cookie", ""))
+    except (DatabaseError, InterfaceError, ValueError) as error:
+        if problem := unavailable_after(error):
+            raise problem from error
+        return False  # a value that no token or session can have
     finally:
         connections.close_all()
 

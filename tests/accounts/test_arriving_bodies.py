@@ -46,6 +46,7 @@ def credentials() -> dict[str, str]:
         "nobody": "X-Nobody: 1",
         "a wrong token": "Authorization: Bearer loci_wrong",
         "a wrong session": "Cookie: sessionid=abcdefghijklmnopqrstuvwxyz012345",
+        "no session": 'Cookie: sessionid="\\000\\000\\000\\000\\000\\000\\000\\000"',
         "a token": f"Authorization: Bearer {create_token(user, name='test')[1]}",
         "a session": f"Cookie: theme=dark; sessionid={session_of(user)}",
     }
@@ -53,7 +54,7 @@ def credentials() -> dict[str, str]:
 
 @pytest.mark.parametrize("framing", [ENDLESS, CHUNKED], ids=["declared", "chunked"])
 def test_a_large_body_is_refused_at_once(web_server: WebServer, credentials: Any, framing: str) -> None:
-    expected = {"nobody": 401, "a wrong token": 401, "a wrong session": 401}
+    expected = {"nobody": 401, "a wrong token": 401, "a wrong session": 401, "no session": 401}
     if framing == ENDLESS:  # a chunked one is received up to the limit
         expected |= {"a token": 413, "a session": 413}
     for name, status in expected.items():

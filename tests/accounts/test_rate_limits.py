@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 import time_machine
 from django.db import connection
-from django.test import Client
+from django.test import Client, override_settings
 
+from apps.accounts.checks import check_rates
 from apps.accounts.models import User
 from apps.common.models import RateLimit
 from apps.common.rate_limits import Rate, delete_unused, take
@@ -37,6 +38,18 @@ def test_a_user_is_limited_by_kind_of_request_whatever_the_token_and_others_are_
     assert (completion.status_code, completion.json()["error"]["type"]) == (429, "rate_limit_error")
 
 
+def test_pages_are_counted_with_the_api(settings: Any, client: Client) -> None:
+    settings.RATE_LIMITS = {"api": "2/m", "imports": "1/m"}
+    user = UserFactory()
+    client.force_login(user)
+    assert [client.post("/chats/import/").status_code for _ in range(2)][1] == 429
+    assert client.get("/settings/")["RateLimit-Remaining"] == "1"
+    assert client_of(user).get("/api/v1/chats/")["RateLimit-Remaining"] == "0"
+    assert client.get("/settings/").status_code == 429
+    client.logout()
+    assert client.get("/accounts/login/").status_code == 200
+
+
 def test_no_limit_no_counter(settings: Any) -> None:
     settings.RATE_LIMITS = {"api": ""}
     reply = client_of(UserFactory()).get("/api/v1/chats/")
@@ -64,6 +77,8 @@ def test_what_is_no_rate_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a rate"):
         Rate.parse(text)
     assert Rate.parse("5/10m") == Rate(5, 600)
+    with override_settings(RATE_LIMITS={"api": text}):
+        assert [error.id for error in check_rates()] == ["accounts.E001"]
 
 
 def test_guesses_of_a_password_are_limited_also_for_the_admin_site(client: Client) -> None:

@@ -51,6 +51,17 @@ def test_many_values_are_refused_before_they_are_in_memory(alice: APIClient, cha
     assert time.process_time() - started < 5 * AT_ONCE
 
 
+def test_values_of_files_are_limited_too(alice: APIClient) -> None:
+    card = b'{"name": "Mira", "data": [' + b"{}," * 1_100_000 + b"{}]}"
+    tracemalloc.start()
+    upload = {"file": SimpleUploadedFile("card.json", card)}
+    reply = alice.post("/api/v1/characters/import/", upload, format="multipart")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (reply.status_code, "more than 1000000 values" in reply.content.decode()) == (400, True)
+    assert peak < 12 * len(card)
+
+
 def test_commas_inside_of_texts_are_no_values(alice: APIClient, settings: Any) -> None:
     settings.REQUEST_MAX_VALUES = 3
     assert alice.post("/api/v1/chats/", {"title": 'a, b, [c], {d}, ", e'}).status_code == 201

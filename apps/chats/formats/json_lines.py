@@ -6,10 +6,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO, cast
 
+from apps.common.strict_json import has_more_values
+
 # Real messages reach a few megabytes, with many swipes and inline images.
 MAX_LINE_BYTES = 16 * 2**20
 # The same depth as the API accepts, so that an imported message can also be sent to it.
 MAX_DEPTH = 64
+# Of one line, or of a file that is one value. Parsed, a value takes much more memory than its text.
+MAX_VALUES = 1_000_000
 # Python refuses to parse longer integers (`sys.get_int_max_str_digits`).
 MAX_DIGITS = 4300
 
@@ -42,8 +46,10 @@ def _lines_of_file(file: BinaryIO) -> Iterator[bytes | None]:
 def loads(line: bytes, warn: Warn) -> Any:
     """Return the JSON value of `line`. Replace what Postgres can't store, and report each repair to `warn`.
 
-    Raise BrokenLine if the line is not JSON, or nested more than `MAX_DEPTH` levels deep.
+    Raise BrokenLine if the line is not JSON, or is nested too deeply, or has too many values.
     """
+    if has_more_values(line, MAX_VALUES):
+        raise BrokenLine(f"It has more than {MAX_VALUES} values.")
     text = _decode(line, warn)
     try:
         value = _parse(text, warn)

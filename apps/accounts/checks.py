@@ -1,0 +1,20 @@
+"""Checks of the settings of accounts, run before Loci starts."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import Error, register
+
+from apps.common.rate_limits import Rate
+
+
+@register
+def check_rates(**kwargs: Any) -> list[Error]:
+    """Report rates that can't be read."""
+    errors = []
+    for scope, text in settings.RATE_LIMITS.items():
+        try:
+            Rate.parse(text)
+        except ValueError as error:
+            errors.append(Error(f"RATE_LIMIT_{scope.upper()}: {error}", id="accounts.E001"))
+    return errors
