@@ -75,7 +75,7 @@ BESIDE_CHAT = {
     "chats.Character": ("chats", "participations__chat"),
     "chats.CharacterImage": ("character__chats", "character__participations__chat"),
     "chats.Avatar": ("character__chats", "character__participations__chat", "persona__chats"),
-    "chats.Lorebook": ("character__chats", "character__participations__chat"),
+    "chats.Lorebook": ("chat", "persona__chats", "character__chats", "character__participations__chat"),
     "memories.Entity": ("chat", "character__chats", "character__participations__chat"),
 }
 # Rows that no restore replaces or deletes. A connection's key is in no archive.
