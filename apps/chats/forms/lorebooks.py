@@ -11,11 +11,12 @@ MAX_CHATS = 200  # offered; the API binds to any
 
 
 class LorebookUseForm(forms.Form):
-    persona = forms.ModelChoiceField(None, required=False, empty_label="No persona", label="Used with the persona")
-    chat = forms.ModelChoiceField(None, required=False, empty_label="No chat", label="Used in the chat")
+    persona: Any = forms.ModelChoiceField(None, required=False, empty_label="No persona", label="Used with the persona")
+    chat: Any = forms.ModelChoiceField(None, required=False, empty_label="No chat", label="Used in the chat")
 
     def __init__(self, *args: Any, book: Lorebook, **kwargs: Any) -> None:
-        super().__init__(*args, initial={"persona": book.persona_id, "chat": book.chat_id}, **kwargs)
+        kwargs["initial"] = {"persona": book.persona_id, "chat": book.chat_id}
+        super().__init__(*args, **kwargs)
         chats = Chat.objects.for_owner(book.owner_id)
         latest = list(chats.order_by("-pk").values_list("pk", flat=True)[:MAX_CHATS])
         bound = [book.chat_id] if book.chat_id else []
