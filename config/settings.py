@@ -281,6 +281,7 @@ RATE_LIMIT_SCOPES = {
     "imports": {
         *("api-chat-import", "api-imports", "api-character-import", "api-lorebook-import"),
         *("api-chat-memories-import", "api-character-memories-import", "chats:import", "characters:import"),
+        *("api-snapshot-upload", "api-snapshot-restore", "snapshots:upload", "snapshots:restore"),
     },
 }
 # Who refuses a request before its view, in the form of whose API, by the beginning of the path; else in plain text.
