@@ -1,15 +1,18 @@
 """Data of messages, kept for each swipe; recaps and scene breaks in it."""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import transaction
 from rest_framework.test import APIClient
 
 from apps.chats.locking import Guard
 from apps.chats.operations import Patch, patch_messages
 from apps.chats.queries import access_chat
 from apps.chats.scenes import scene_change, scenes_of
+from apps.chats.signals import chat_changed
 from apps.common.problems import Missing
 from tests.contract.test_patch_operations import messages, now, patch, undo, url
 
@@ -301,3 +304,37 @@ def test_scenes_come_in_with_a_file(alice: APIClient) -> None:
 def test_a_scene_that_can_not_be(alice: APIClient, chat: dict[str, Any], body: dict[str, Any]) -> None:
     assert alice.post(url(chat, "scenes"), body).status_code in (400, 404)
     assert scenes(alice, chat) == []
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("patch", "messages/{id}/data/notes", {"force": True, "data": {"a": 1}}),
+        ("put", "messages/{id}/data/notes/a", {"value": 1}),
+        ("delete", "messages/{id}/data/notes/a", {}),
+        ("put", "messages/{id}/recap", {"text": "They met."}),
+        ("post", "scenes", {"index": 1, "name": "Arrival"}),
+    ],
+)
+def test_a_stored_write_is_answered_though_its_message_is_deleted_right_after_the_commit(
+    alice: APIClient, chat: dict[str, Any], method: str, path: str, body: dict[str, Any]
+) -> None:
+    message_id = messages(alice, chat)[1]["id"]
+    before = alice.put(f"{url(chat, 'messages')}{message_id}/data/notes/a/", {"value": 0}).json()
+
+    def delete_message() -> None:
+        patch_messages(alice.user, chat["id"], [Patch(id=UUID(message_id), delete=True)], Guard(force=True))
+
+    def delete_after_commit(**signal: Any) -> None:
+        chat_changed.disconnect(delete_after_commit)
+        transaction.on_commit(delete_message)
+
+    chat_changed.connect(delete_after_commit)
+    try:
+        reply = getattr(alice, method)(url(chat, path.format(id=message_id)), body)
+    finally:
+        chat_changed.disconnect(delete_after_commit)
+    assert 200 <= reply.status_code < 300, reply.content
+    assert reply.json()["rev"] == before["rev"] + 1
+    assert message_id not in [message["id"] for message in messages(alice, chat)]

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -170,10 +171,14 @@ def _requested_swipe(request: Request, message: Message) -> Swipe:
     return message.ordered_swipes[position]
 
 
+@transaction.atomic
 def _write(
     request: Request, chat_id: UUID, message_id: UUID, change: DataChange, guard: Guard
 ) -> tuple[dict[str, Any], Message]:
-    """Apply a change. Return the new integrity and rev of the chat as JSON, and the message."""
+    """Apply a change. Return the new integrity and rev of the chat as JSON, and the message.
+
+    The message is read while the chat is still locked: after the commit, another program may delete it.
+    """
     result = patch_messages(request.user, chat_id, [Patch(id=message_id, data=change)], guard)
     return chat_state(result.chat), access_message(request.user, chat_id, message_id)
 
