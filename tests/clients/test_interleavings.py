@@ -26,7 +26,7 @@ from loci_client import (
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
 from apps.chats.models import ChatChange, Swipe
-from apps.chats.operations.change_log import trim_change_logs
+from apps.chats.operations.trimming import trim_change_logs
 from apps.common.scoping import system_scope
 from apps.sync.idempotency import drop_old_bodies
 

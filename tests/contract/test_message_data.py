@@ -1,6 +1,7 @@
 """Data of messages, kept for each swipe; recaps and scene breaks in it."""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -305,22 +306,35 @@ def test_a_scene_that_can_not_be(alice: APIClient, chat: dict[str, Any], body: d
     assert scenes(alice, chat) == []
 
 
-@pytest.mark.parametrize("route", ["data/notes/", "data/notes/a/", "recap/"])
-def test_a_write_is_answered_though_its_message_is_deleted_right_after(
-    transactional_db: None, alice: APIClient, chat: dict[str, Any], route: str
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("patch", "messages/{id}/data/notes", {"force": True, "data": {"a": 1}}),
+        ("put", "messages/{id}/data/notes/a", {"value": 1}),
+        ("delete", "messages/{id}/data/notes/a", {}),
+        ("put", "messages/{id}/recap", {"text": "They met."}),
+        ("post", "scenes", {"index": 1, "name": "Arrival"}),
+    ],
+)
+def test_a_stored_write_is_answered_though_its_message_is_deleted_right_after_the_commit(
+    alice: APIClient, chat: dict[str, Any], method: str, path: str, body: dict[str, Any]
 ) -> None:
-    """Another client deletes the message between the commit and the reply."""
-    message = messages(alice, chat)[1]["id"]
-    target = f"{url(chat, 'messages')}{message}/{route}"
-    bodies: Any = {"data/notes/": {"data": {"a": 1}, "integrity": chat["integrity"]}, "data/notes/a/": {"value": 1}}
-    deletion = {"patches": [{"id": message, "delete": True}], "force": True}
+    message_id = messages(alice, chat)[1]["id"]
+    before = alice.put(f"{url(chat, 'messages')}{message_id}/data/notes/a/", {"value": 0}).json()
 
-    def delete_it(**kwargs: Any) -> None:
-        chat_changed.disconnect(delete_it)
-        transaction.on_commit(lambda: alice.post(url(chat, "patch"), deletion))
+    def delete_message() -> None:
+        patch_messages(alice.user, chat["id"], [Patch(id=UUID(message_id), delete=True)], Guard(force=True))
 
-    chat_changed.connect(delete_it)
-    write = alice.patch if route == "data/notes/" else alice.put
-    reply = write(target, bodies.get(route, {"text": "A key is missing."}))
-    assert reply.status_code == 200, reply.content
-    assert alice.get(target).status_code == 404
+    def delete_after_commit(**signal: Any) -> None:
+        chat_changed.disconnect(delete_after_commit)
+        transaction.on_commit(delete_message)
+
+    chat_changed.connect(delete_after_commit)
+    try:
+        reply = getattr(alice, method)(url(chat, path.format(id=message_id)), body)
+    finally:
+        chat_changed.disconnect(delete_after_commit)
+    assert 200 <= reply.status_code < 300, reply.content
+    assert reply.json()["rev"] == before["rev"] + 1
+    assert message_id not in [message["id"] for message in messages(alice, chat)]

@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
-from apps.chats.operations.change_log import trim_change_logs
+from apps.chats.operations.trimming import trim_change_logs
 from apps.sync.idempotency import drop_old_bodies
 from tests.conftest import WebServer
 

@@ -8,7 +8,6 @@ from apps.chats.operations.bin import purge_chat as purge_chat
 from apps.chats.operations.bin import purge_old_chats as purge_old_chats
 from apps.chats.operations.bin import restore_chat as restore_chat
 from apps.chats.operations.branches import branch_chat as branch_chat
-from apps.chats.operations.change_log import trim_change_logs as trim_change_logs
 from apps.chats.operations.characters import create_character as create_character
 from apps.chats.operations.characters import delete_character as delete_character
 from apps.chats.operations.characters import delete_character_image as delete_character_image
@@ -46,5 +45,6 @@ from apps.chats.operations.personas import purge_old_personas as purge_old_perso
 from apps.chats.operations.personas import restore_persona as restore_persona
 from apps.chats.operations.personas import set_persona_avatar as set_persona_avatar
 from apps.chats.operations.personas import update_persona as update_persona
+from apps.chats.operations.trimming import trim_change_logs as trim_change_logs
 from apps.chats.operations.undo import NothingToUndo as NothingToUndo
 from apps.chats.operations.undo import undo_change as undo_change

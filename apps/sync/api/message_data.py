@@ -19,7 +19,7 @@ from apps.chats.models import Message, Swipe
 from apps.chats.operations import Patch, patch_messages
 from apps.chats.queries import access_message
 from apps.common.problems import Invalid, Missing
-from apps.common.serializer_fields import BoundedListField, JSONObjectField, TextField
+from apps.common.serializer_fields import JSONObjectField, TextField
 from apps.common.strict_json import storage_errors
 from apps.sync.api.serializers import GuardedSerializer, WrittenSerializer
 from apps.sync.api.views import chat_state
@@ -31,7 +31,7 @@ SWIPE_PARAMETER = OpenApiParameter(
 
 class DataSerializer(GuardedSerializer):
     data = JSONObjectField(default=dict)  # type: ignore[assignment]
-    clear = BoundedListField(child=TextField(), default=list, max_length=1000, help_text="Keys to delete.")
+    clear = serializers.ListField(child=TextField(), default=list, max_length=1000, help_text="Keys to delete.")
 
 
 class ValueSerializer(GuardedSerializer):
@@ -171,16 +171,16 @@ def _requested_swipe(request: Request, message: Message) -> Swipe:
     return message.ordered_swipes[position]
 
 
+@transaction.atomic
 def _write(
     request: Request, chat_id: UUID, message_id: UUID, change: DataChange, guard: Guard
 ) -> tuple[dict[str, Any], Message]:
     """Apply a change. Return the new integrity and rev of the chat as JSON, and the message.
 
-    The message is read while the chat is locked: after the commit, it might be deleted by then.
+    The message is read while the chat is still locked: after the commit, another program may delete it.
     """
-    with transaction.atomic():
-        result = patch_messages(request.user, chat_id, [Patch(id=message_id, data=change)], guard)
-        return chat_state(result.chat), access_message(request.user, chat_id, message_id)
+    result = patch_messages(request.user, chat_id, [Patch(id=message_id, data=change)], guard)
+    return chat_state(result.chat), access_message(request.user, chat_id, message_id)
 
 
 def _write_recap(request: Request, chat_id: UUID, message_id: UUID, change: DataChange, body: Any) -> Response:

@@ -146,9 +146,11 @@ def _message_id(chat: Chat, message_id: UUID | None, index: int | None) -> UUID:
     return message.pk
 
 
+@transaction.atomic
 def _write_scene(
     request: Request, chat: Chat, patches: list[Patch], body: SceneFieldsSerializer, code: int
 ) -> Response:
+    """Apply patches and return the scene, read while the chat is still locked: later it may be deleted."""
     result = patch_messages(request.user, chat.pk, patches, body.guard(request, optional=True))
     assert patches[0].id is not None
     scene = access_scene(result.chat, patches[0].id)
