@@ -84,6 +84,18 @@ def with_timeouts(database: dict[str, Any], seconds: Mapping[str, float]) -> dic
     return database | {"OPTIONS": database["OPTIONS"] | ({"options": options} if options else {})}
 
 
+def mirror_storage() -> dict[str, Any] | None:
+    """Return the entry of STORAGES for readable copies of chats: a folder, a bucket, or None without a mirror."""
+    if folder := env.str("MIRROR_FOLDER", default=""):
+        options: dict[str, Any] = {"location": folder, "allow_overwrite": True}
+        return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
+    if bucket := env.str("MIRROR_BUCKET", default=""):
+        endpoint = env.str("MIRROR_ENDPOINT", default="") or None
+        options = {"bucket_name": bucket, "endpoint_url": endpoint, "file_overwrite": True, "default_acl": None}
+        return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
+    return None
+
+
 def secret_key() -> str:
     """Return ``SECRET_KEY``, or a random key that is generated once and kept in the data folder."""
     configured = env.str("SECRET_KEY", default="")

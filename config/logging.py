@@ -32,6 +32,7 @@ SHARED_PROCESSORS: list[Any] = [
 
 # Tasks that the scheduler sends every few minutes or more often. Their success is not logged.
 ROUTINE_TASKS = {
+    "apps.snapshots.tasks.mirror_chats",
     "apps.snapshots.tasks.sweep_snapshots",
     "apps.chats.tasks.sweep_import_jobs",
     "apps.extraction.tasks.sweep_chats",

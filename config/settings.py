@@ -17,6 +17,7 @@ from config.env import (
     env,
     is_local,
     loci_home,
+    mirror_storage,
     public_hosts,
     secret_key,
     with_timeouts,
@@ -263,6 +264,8 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "apps.common.static_files.HashedStaticFiles"},
 }
+if mirror := mirror_storage():
+    STORAGES["mirror"] = mirror
 MEDIA_ROOT = LOCI_HOME / "media"
 FILE_UPLOAD_DIRECTORY_PERMISSIONS, FILE_UPLOAD_PERMISSIONS = 0o700, 0o600
 
@@ -389,6 +392,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-jobs": {"task": "apps.extraction.tasks.sweep_jobs", "schedule": 30.0},
     "sweep-chats": {"task": "apps.extraction.tasks.sweep_chats", "schedule": 300.0},
     "sweep-imports": {"task": "apps.chats.tasks.sweep_import_jobs", "schedule": 60.0},
+    "mirror-chats": {"task": "apps.snapshots.tasks.mirror_chats", "schedule": 60.0},
     "sweep-snapshots": {"task": "apps.snapshots.tasks.sweep_snapshots", "schedule": 60.0},
     "daily-snapshots": {"task": "apps.snapshots.tasks.make_daily_snapshots", "schedule": crontab(hour=3, minute=30)},
     "sweep-generations": {"task": "apps.replies.tasks.sweep_generations", "schedule": 30.0},

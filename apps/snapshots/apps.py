@@ -8,6 +8,7 @@ class SnapshotsConfig(AppConfig):
         from apps.chats.signals import before_forced_write, chat_purged
         from apps.common.jobs import Kind, kinds
         from apps.snapshots import tasks
+        from apps.snapshots.mirror import remove_from_mirror
         from apps.snapshots.models import Restore, Snapshot
         from apps.snapshots.operations import (
             delete_automatic_snapshots,
@@ -19,5 +20,6 @@ class SnapshotsConfig(AppConfig):
         kinds.register(Kind(Snapshot, "indexing", tasks.execute_snapshot, tasks.send_snapshot))
         kinds.register(Kind(Restore, "indexing", tasks.execute_restore, tasks.send_restore))
         chat_purged.connect(delete_automatic_snapshots)
+        chat_purged.connect(remove_from_mirror)
         before_forced_write.connect(snapshot_before_forced_write)
         before_forced_settings_write.connect(snapshot_before_forced_settings_write)

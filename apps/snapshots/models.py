@@ -1,11 +1,13 @@
-"""Snapshots, and jobs that restore them."""
+"""Snapshots, jobs that restore them, and which chats are in the mirror."""
 
 from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
 
+from apps.chats.models import Chat
 from apps.common.jobs import OPEN_STATES, Job
+from apps.common.scoping import OwnedModel
 
 
 class Snapshot(Job):
@@ -75,3 +77,10 @@ class Restore(Job):
             models.Index("claimed_at", name="restore_claimed"),  # for the owners' latest turns
             models.Index("state", condition=Q(state__in=OPEN_STATES), name="restore_open"),  # for workers
         ]
+
+
+class MirroredChat(OwnedModel):
+    """A chat of which the mirror has a copy."""
+
+    chat = models.OneToOneField(Chat, on_delete=models.CASCADE, related_name="mirrored")
+    at = models.DateTimeField(help_text="Changes until then are in the copy.")

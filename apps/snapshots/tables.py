@@ -30,6 +30,7 @@ LEFT_OUT = {
     "sync.IdempotencyRecord": "a repeated request stays repeated",
     "snapshots.Snapshot": "snapshot",
     "snapshots.Restore": "job",
+    "snapshots.MirroredChat": "state of the mirror, which is written anew",
 }
 # Many-to-many tables, with the path to their owner.
 RELATIONS = {"memories.Memory_entities": "memory__owner"}

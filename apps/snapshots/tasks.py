@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.chats.models import Chat
 from apps.common import jobs
 from apps.common.scoping import Owner
-from apps.snapshots import operations, running, storing
+from apps.snapshots import mirror, operations, running, storing
 from apps.snapshots.models import Restore, Snapshot
 
 INTERRUPTED = "The restore was interrupted, and nothing was changed. Start it again."
@@ -77,3 +77,9 @@ def sweep_snapshots(**kwargs: Any) -> None:
         for job_id in jobs.take_overdue(model):
             send_snapshot(job_id)
     storing.delete_leftovers(timezone.now())
+
+
+@shared_task
+def mirror_chats(**kwargs: Any) -> None:
+    """Write the chats that have changed into the mirror, if there is one."""
+    mirror.mirror_settled_chats(timezone.now())

@@ -1,0 +1,84 @@
+"""A readable copy of each chat outside of the database, in a folder or a bucket that the configuration names.
+
+Of each chat there are two files: the messages as SillyTavern's JSONL, and what is remembered as Markdown.
+"""
+
+import datetime as dt
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import structlog
+from django.core.files.base import ContentFile
+from django.core.files.storage import Storage, storages
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from apps.chats.models import Chat
+from apps.chats.transfer.exports import export_jsonl
+from apps.common.scoping import system_scope
+from apps.exchange.exporting import markdown_of
+from apps.memories.memory_book import MemoryBook
+from apps.memories.models import Memory
+from apps.snapshots.models import MirroredChat
+
+MIRROR = "mirror"  # of STORAGES
+SETTLED = dt.timedelta(seconds=60)  # without a change
+BATCH = 100  # chats of one sweep
+
+log = structlog.get_logger(__name__)
+
+
+def mirror_settled_chats(now: dt.datetime) -> int:
+    """Write the chats that changed since they were last written, and not within SETTLED. Return how many were written.
+
+    A chat that can't be written is logged, and tried again by the next sweep.
+    """
+    storage = _storage()
+    if storage is None:
+        return 0
+    written = 0
+    with system_scope():
+        chats = list(_changed_chats(now)[:BATCH])
+    for chat in chats:
+        try:
+            _write(storage, chat)
+            written += 1
+        except Exception:
+            log.exception("chat_not_mirrored", chat=str(chat.pk))
+    return written
+
+
+def remove_from_mirror(chat: Chat, **kwargs: Any) -> None:
+    """Receive ``chat_purged``: delete the copy once the transaction is committed."""
+    if storage := _storage():
+        for name, _ in _files(chat):
+            transaction.on_commit(partial(storage.delete, name))
+
+
+def _storage() -> Storage | None:
+    return storages[MIRROR] if MIRROR in storages.backends else None
+
+
+def _changed_chats(now: dt.datetime) -> QuerySet[Chat]:
+    memories = Memory._base_manager.filter(chat=OuterRef("pk"), updated_at__gt=OuterRef("mirrored__at"))
+    changed = Q(mirrored=None) | Q(updated_at__gt=F("mirrored__at")) | Q(Exists(memories))
+    rows = Chat.objects.filter(changed, updated_at__lt=now - SETTLED).select_related("character")
+    return rows.order_by(F("mirrored__at").asc(nulls_first=True), "pk")
+
+
+def _write(storage: Storage, chat: Chat) -> None:
+    began = timezone.now()  # what is written meanwhile is a change since
+    for name, content in _files(chat):
+        storage.save(name, ContentFile(b"".join(content())))
+    MirroredChat.objects.for_owner(chat.owner_id).update_or_create(
+        chat=chat, defaults={"at": began}, create_defaults={"owner_id": chat.owner_id, "at": began}
+    )
+
+
+def _files(chat: Chat) -> Iterator[tuple[str, Any]]:
+    """Return the names of a chat's files, each with a function that returns its content in parts."""
+    name = f"{chat.owner_id}/{chat.pk}"
+    yield f"{name}.jsonl", partial(export_jsonl, chat)
+    yield f"{name}.md", lambda: [markdown_of(MemoryBook(chat.owner_id, chat, chat.character))]
