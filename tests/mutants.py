@@ -34,8 +34,7 @@ SUITES = {
     "apps/chats/scenes.py": "tests/contract/test_message_data.py tests/chats/test_tools.py",
     "apps/common/jobs.py": "tests/common/test_jobs.py",
     "apps/extraction/progress.py": "tests/extraction/test_progress.py tests/extraction/test_runs.py",
-    "apps/extraction/stages/extraction.py": "tests/extraction/test_reading_again.py tests/extraction/test_pipeline.py"
-    " tests/extraction/engine/test_group.py",
+    "apps/extraction/stages/extraction.py": "tests/extraction/test_reading_again.py tests/extraction/test_pipeline.py",
     "apps/injection/slots/budgets.py": "tests/injection/test_budgets.py",
     "apps/llm/http/addresses.py": "tests/llm/test_addresses.py",
     "apps/memories/operations/invalidation.py": "tests/memories/test_inherited_invalidation.py"

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apps.chats.models import Chat
-from apps.chats.operations import append_messages
+from apps.chats.operations import add_participant, append_messages
 from apps.extraction.models import ExtractionRun
 from apps.extraction.settings.queries import settings_of
 from apps.extraction.stages.context import Context
@@ -101,3 +101,26 @@ def test_a_line_keeps_the_source_that_it_names(db: None) -> None:
     reply = "[fact:2:permanent:sources=1] Mira lives in Paris.\n[fact:2:permanent] Mira has a red house."
     proposals = propose(context, turns, "long_term", reply)
     assert [candidate.sources for candidate in proposals.candidates] == [(0,), (1,)]
+
+
+def test_in_a_group_a_line_says_who_learns_it(db: None) -> None:
+    """A line for another member is a secret; one for somebody who is no member says nothing about who learnt it."""
+    owner = UserFactory()
+    mira = make_character(owner)
+    chat = make_chat(owner, "The mill burns.", "Oh.", character=mira)
+    for name in ("Mira", "Tom"):
+        add_participant(owner, chat.pk, name=name, character=mira if name == "Mira" else None)
+    chat.refresh_from_db()
+    run = ExtractionRun.objects.create(owner_id=owner.pk, chat=chat)
+    context = Context(run, settings_of(chat), backend_for(owner.pk), character=mira, replies={})
+    turns = {message.index: message for message in chat.messages.with_swipes().order_by("index")}
+    lines = {
+        "Tom": "The mill is sold.",
+        "Mira": "The boat is red.",
+        "Tom,Mira": "The inn is old.",
+        "Zed": "It rains a lot.",
+    }
+    reply = "\n".join(f"[fact:2:permanent:for={names}:sources=0] {text}" for names, text in lines.items())
+    learnt = propose(context, turns, "long_term", reply, witnessed={0}).candidates
+    assert {candidate.text for candidate in learnt} == set(lines.values()) - {"The mill is sold."}
+    assert not propose(context, turns, "long_term", reply, witnessed={1}).candidates
