@@ -292,8 +292,7 @@ def page(page: Page, transactional_db: None) -> Iterator[Page]:
     yield page
     if not page.is_closed():
         page.wait_for_load_state("networkidle")
-    for each in page.context.pages:
-        each.close()
+        page.close()
     wait_for_idle_database()
 
 

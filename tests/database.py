@@ -2,9 +2,11 @@
 
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.test import TransactionTestCase
 
+TRIES = 5
+LOCK_TIMEOUT = 30  # seconds
 # What `migrate` writes, and no test changes.
 KEPT = {Permission._meta.db_table, ContentType._meta.db_table}
 
@@ -17,7 +19,18 @@ def empty_tables(test_case: TransactionTestCase) -> None:
     """
     every = [name for name in connection.introspection.django_table_names(only_existing=True) if name not in KEPT]
     tables = [connection.ops.quote_name(name) for name in every]
+    for left in reversed(range(TRIES)):
+        try:
+            _delete_all(tables)
+            return
+        except OperationalError:  # such as a deadlock with a worker, which is ended then
+            if not left:
+                raise
+
+
+def _delete_all(tables: list[str]) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}s'")
         cursor.execute(f"LOCK TABLE {', '.join(tables)} IN SHARE ROW EXCLUSIVE MODE")
         cursor.execute(f"SELECT {', '.join(f'EXISTS (SELECT FROM {table})' for table in tables)}")
         used = [table for table, has_rows in zip(tables, cursor.fetchone(), strict=True) if has_rows]
