@@ -19,6 +19,7 @@ from django.test import Client, TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
 from kombu import pools
 from playwright.sync_api import Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 from pytest_django.live_server_helper import LiveServer
 
 from apps.accounts.models import User
@@ -40,6 +41,7 @@ hypothesis_settings.load_profile("loci")
 expect.set_options(timeout=60_000)  # milliseconds; what is expected comes within one second where the cores are free
 
 WORKER_TIMEOUT = 60  # seconds
+LAST_REQUESTS = 5_000  # milliseconds that the last requests of a page may take
 KEPT_WORKERS: dict[tuple[str, ...], subprocess.Popen[bytes]] = {}  # by the queues they take tasks from
 IDLE = 4  # looks, one after the other, at which nobody is at work: then nothing is under way
 
@@ -291,7 +293,9 @@ def page(page: Page, transactional_db: None) -> Iterator[Page]:
     """A page that is closed, and whose requests are answered, before the database is emptied."""
     yield page
     if not page.is_closed():
-        page.wait_for_load_state("networkidle")
+        # Event streams and polls of a page that several clients share may never rest.
+        with contextlib.suppress(PlaywrightTimeoutError):
+            page.wait_for_load_state("networkidle", timeout=LAST_REQUESTS)
         page.close()
     wait_for_idle_database()
 
