@@ -1,6 +1,7 @@
 """Write the rows of an owner into an archive."""
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import BinaryIO
 
 from django.contrib.auth import get_user_model
@@ -8,7 +9,6 @@ from django.db import connection, models
 from django.utils import timezone
 
 from apps.chats.models import Chat
-from apps.common.ids import uuid7
 from apps.snapshots.archives import Manifest, Writer
 from apps.snapshots.models import Snapshot
 from apps.snapshots.tables import ONLY, Scope, Table
@@ -69,11 +69,9 @@ def lines_of(table: Table) -> Iterator[str]:
     columns = ", ".join(f't."{field.column}"' for field in table.fields)
     sql = f"""SELECT row_to_json(r)::text FROM (
         SELECT {columns} FROM {table.name} t WHERE t.id IN ({ids}) ORDER BY t.id) r"""  # noqa: S608
-    connection.ensure_connection()
     # A cursor of the server: the rows of an account need not fit into memory.
-    with connection.connection.cursor(name=f"snapshot_{uuid7().hex}") as cursor:
-        cursor.itersize = FETCHED_ROWS
+    with connection.chunked_cursor() as cursor:
         cursor.execute(sql, parameters)
-        for (line,) in cursor:
+        for (line,) in chain.from_iterable(iter(lambda: cursor.fetchmany(FETCHED_ROWS), [])):
             # Outside of strings, where JSON has none, a `json` column may hold line breaks.
             yield line.replace("\n", " ")

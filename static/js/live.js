@@ -109,6 +109,7 @@ async function play({ target: { selectedOptions: [option] } }) {
     headers: { ...headers(), "Content-Type": "application/json" },
     body: JSON.stringify({ persona: option.value }),
   }).catch(() => null);
+  await response?.text().catch(() => null); // a reply that nobody reads keeps its connection
   if (!response?.ok) say(`The chat could not be changed to ${option.textContent}. Messages are still written under that name.`, "warning");
 }
 
