@@ -66,7 +66,7 @@ def histories_of(owner: Owner, character: Character | None = None) -> dict[str, 
     counted = rows.values("slot").annotate(
         cut=Count("pk", filter=Q(trimmed__gt=0)), chats=Count("pk"), needed=Max("high_water")
     )
-    return {row.pop("slot"): SlotHistory(**row) for row in counted}
+    return {row["slot"]: SlotHistory(row["cut"], row["chats"], row["needed"]) for row in counted}
 
 
 def demands_of(chat: Chat) -> dict[str, int]:

@@ -76,7 +76,7 @@ def test_the_page_shows_what_the_last_prompt_trimmed(browser, chat, remember):
     assemble(chat, text=None, character=None, context_tokens=8000, with_history=False)
     page = browser.get(page_of(chat)).content.decode()
     assert "left out, all need" in page
-    assert re.search(r"of the next prompt left out, \d+ tokens above the budget of \d+:\s+\d × Fact\.", page)
+    assert re.search(r"left out of the next prompt, \d+ tokens above the budget of \d+\.\s+Left out: \d × Fact\.", page)
     for url in (reverse("injection:settings"), reverse("injection:character-settings", args=[chat.character_id])):
         assert "left out of the last prompt of 1 of 1 chat." in browser.get(url).content.decode()
 

@@ -62,7 +62,7 @@ def budget_steps(chat: Chat, settings: Settings, turn_class: str) -> list[Budget
     simple = settings.mode == SIMPLE
     steps = [BudgetStep("", {slot.name: settings.slots[slot.name].budget for slot in SLOTS})]
     if simple:
-        steps.append(BudgetStep("share", steps[-1].budgets | divided(settings.total_budget)))
+        steps.append(BudgetStep("share", {**steps[-1].budgets, **divided(settings.total_budget)}))
     if settings.auto_tune:
         defaults = {slot.name: slot.budget for slot in SLOTS}
         total = settings.total_budget if simple else None
