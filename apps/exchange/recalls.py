@@ -6,7 +6,9 @@ from uuid import UUID
 
 from django.db.models import TextField
 from django.db.models.functions import Cast
+from django.utils import timezone
 
+from apps.chats.dates import parse_date
 from apps.chats.models import Chat, Message, Swipe
 from apps.common.ids import uuid7
 from apps.exchange.reading.values import MAX_ITEMS, text_at
@@ -66,6 +68,7 @@ def _recall(
         source=Recall.Source.PERSISTENT,
         memories=[_entry(memory) for memory in found],
         tokens=count_tokens(text),
+        created_at=parse_date(document.get("createdAt")) or timezone.now(),
         turn_hash=text_hash(made_for if isinstance(made_for, str) and made_for else message.mes),
     )
 

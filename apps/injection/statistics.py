@@ -1,12 +1,15 @@
 """How many tokens the slots of a chat needed and got, for the tuning of budgets."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from django.db import connection
+from django.db.models import Count, Max, Q
 from django.utils import timezone
 
-from apps.chats.models import Chat
+from apps.chats.models import Character, Chat
 from apps.common.ids import uuid7
+from apps.common.scoping import Owner
 from apps.injection.models import SlotStatistics
 from apps.injection.prompts.filled_slots import FilledSlot
 
@@ -45,6 +48,25 @@ def record(chat: Chat, filled: Iterable[FilledSlot]) -> None:
                 "budgets": [row.budget for row in rows],
             },
         )
+
+
+@dataclass(frozen=True)
+class SlotHistory:
+    """In how many of how many chats the last prompt lost entries of a slot, and the most tokens that one needed."""
+
+    cut: int
+    chats: int
+    needed: int
+
+
+def histories_of(owner: Owner, character: Character | None = None) -> dict[str, SlotHistory]:
+    """Return the history of each slot by its name, over the owner's chats, or those of a character."""
+    rows = SlotStatistics.objects.for_owner(owner).filter(chat__deleted_at=None)
+    rows = rows.filter(chat__character=character) if character else rows
+    counted = rows.values("slot").annotate(
+        cut=Count("pk", filter=Q(trimmed__gt=0)), chats=Count("pk"), needed=Max("high_water")
+    )
+    return {row["slot"]: SlotHistory(row["cut"], row["chats"], row["needed"]) for row in counted}
 
 
 def demands_of(chat: Chat) -> dict[str, int]:

@@ -140,12 +140,7 @@ class ConnectionForm(forms.Form):
 
     def clean_extra_body(self) -> dict[str, Any]:
         """Parse the further parameters. Raise ValidationError."""
-        try:
-            value = strict_json.loads(self.cleaned_data["extra_body"] or "{}")
-        except strict_json.JSONError as error:
-            raise forms.ValidationError(f"This is not valid JSON. {error}") from error
-        validate_extra_body(value)
-        return dict(value)
+        return parsed_extra_body(self.cleaned_data["extra_body"])
 
     def clean_currency(self) -> str:
         """Return the currency in capital letters."""
@@ -190,6 +185,16 @@ class ConnectionForm(forms.Form):
             self.add_error(name if name in self.fields else None, error.detail)
         if not problem.errors:
             self.add_error(None, problem.detail)
+
+
+def parsed_extra_body(text: str) -> dict[str, Any]:
+    """Return the further parameters in a field of a form. Raise ValidationError."""
+    try:
+        value = strict_json.loads(text or "{}")
+    except strict_json.JSONError as error:
+        raise forms.ValidationError(f"This is not valid JSON. {error}") from error
+    validate_extra_body(value)
+    return dict(value)
 
 
 def is_same_server(connection: Connection, base_url: str) -> bool:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from itertools import takewhile
 from typing import Any
 
 from apps.proxy.conversation import INSTRUCTION_ROLES, Turn, normalized, text_of
@@ -22,16 +23,19 @@ class Nudge(Enum):
 
 
 def nudge_of(messages: Sequence[Mapping[str, Any]], turns: Sequence[Turn]) -> Nudge | None:
-    """Return what the instruction after a reply asks for, or None if there is none or it asks for something else.
+    """Return what the instructions after a reply ask for, or None if there are none or they ask for something else.
 
-    A nudge stands in brackets and is short. One that asks to continue may quote the reply.
+    A nudge stands in brackets and is short. One that asks to continue may quote the reply, and instructions for every
+    reply, such as SillyTavern's post-history instructions, may follow it. Behind another nudge, they may be a request
+    of the client's own.
     """
-    text = text_of(messages[-1]).strip()
-    if not ends_with_instruction(messages, turns) or not (text.startswith("[") and text.endswith("]")):
+    if not ends_with_instruction(messages, turns):
         return None
-    if CONTINUE.match(text) and len(_without_quote(text, turns[-1])) <= MAX_QUOTING_NUDGE:
+    instructions = trailing_instructions(messages)
+    if any(_asks_to_continue(text, turns[-1]) for text in instructions):
         return Nudge.CONTINUATION
-    return Nudge.NEXT_REPLY if len(text) <= MAX_NUDGE else None
+    last = instructions[0]
+    return Nudge.NEXT_REPLY if _is_in_brackets(last) and len(last) <= MAX_NUDGE else None
 
 
 def ends_with_instruction(messages: Sequence[Mapping[str, Any]], turns: Sequence[Turn]) -> bool:
@@ -39,8 +43,10 @@ def ends_with_instruction(messages: Sequence[Mapping[str, Any]], turns: Sequence
     return messages[-1]["role"] in INSTRUCTION_ROLES and bool(turns) and not turns[-1].is_user
 
 
-def _without_quote(text: str, turn: Turn) -> str:
-    return normalized(text).replace(normalized(turn.text), "", 1)
+def trailing_instructions(messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the texts of the instructions after the last turn, the last one first."""
+    trailing = takewhile(lambda message: message["role"] in INSTRUCTION_ROLES, reversed(messages))
+    return [text_of(message).strip() for message in trailing]
 
 
 def naming_instruction(messages: Sequence[Mapping[str, Any]]) -> str:
@@ -48,9 +54,15 @@ def naming_instruction(messages: Sequence[Mapping[str, Any]]) -> str:
 
     That is the one before an instruction to continue, which names nobody, or whom the quoted reply names.
     """
-    trailing: list[str] = []
-    for message in reversed(messages):
-        if message["role"] not in INSTRUCTION_ROLES:
-            break
-        trailing.append(text_of(message))
-    return next((text for text in trailing if not CONTINUE.match(text.strip())), "")
+    return next((text for text in trailing_instructions(messages) if not CONTINUE.match(text)), "")
+
+
+def _is_in_brackets(text: str) -> bool:
+    return text.startswith("[") and text.endswith("]")
+
+
+def _asks_to_continue(text: str, turn: Turn) -> bool:
+    """Return whether an instruction asks for more of the reply ``turn``, and, besides quoting it, for nothing else."""
+    if not _is_in_brackets(text) or not CONTINUE.match(text):
+        return False
+    return len(normalized(text).replace(normalized(turn.text), "", 1)) <= MAX_QUOTING_NUDGE

@@ -140,6 +140,7 @@ RECALL = {
     "injectionText": "Mira sold the map.",
     "selectedNodeIds": ["n1", "gone"],
     "manuallyEdited": True,
+    "createdAt": "2024-05-01T10:00:00.000Z",
 }
 
 
@@ -167,6 +168,7 @@ def test_a_graph_of_st_bme_and_its_recalls_become_memories_and_cards(stored: Any
     ]
     (recall,) = rows(Recall, chat)
     assert (recall.text, recall.edited, recall.message.index) == ("Mira sold the map.", True, 4)
+    assert f"{recall.created_at:%Y-%m-%d %H:%M}" == "2024-05-01 10:00"
     assert [item["id"] for item in recall.memories] == [str(sold.pk)]
     assert ensure_recall(chat.owner_id, chat.pk, recall.message_id) == recall
 

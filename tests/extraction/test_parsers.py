@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from apps.extraction.parsers.answers import parse_relations, parse_yes_no
 from apps.extraction.parsers.arcs import ArcLine, format_arc, parse_arcs
+from apps.extraction.parsers.canon import LABELS, parse_canon
 from apps.extraction.parsers.continuity import Contradiction, format_contradiction, parse_contradictions
 from apps.extraction.parsers.epistemic import KINDS, KnowledgeLine, format_knowledge, parse_knowledge
 from apps.extraction.parsers.free_text import parse_free_text
@@ -133,6 +134,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "profiles": parse_profiles,
     "triggers": lambda reply: parse_triggers(reply, [3, 4]),
     "triggers of one": lambda reply: parse_triggers(reply, [3]),
+    "canon": lambda reply: parse_canon(reply, LABELS, 500),
     "yes or no": parse_yes_no,
     "relations": parse_relations,
     "prose": lambda reply: parse_free_text(reply, 500),

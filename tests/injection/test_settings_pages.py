@@ -1,5 +1,7 @@
 """Pages of the injection settings: forms, errors, the preview, and statistics."""
 
+import re
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -7,6 +9,7 @@ from django.urls import reverse
 from apps.injection.models import PromptState
 from apps.injection.prompts.assembly import assemble
 from apps.injection.settings.stores import INJECTION_SETTINGS, settings_of, settings_of_owner
+from apps.injection.settings.trimming import REASONS
 from tests.factories import UserFactory
 
 
@@ -71,7 +74,27 @@ def test_the_page_shows_what_the_last_prompt_trimmed(browser, chat, remember):
     for number in range(9):
         remember(f"Fact {number}: the road has {number} milestones.")
     assemble(chat, text=None, character=None, context_tokens=8000, with_history=False)
-    assert "left out, all need" in browser.get(page_of(chat)).content.decode()
+    page = browser.get(page_of(chat)).content.decode()
+    assert "left out, all need" in page
+    assert re.search(r"left out of the next prompt, \d+ tokens above the budget of \d+\.\s+Left out: \d × Fact\.", page)
+    for url in (reverse("injection:settings"), reverse("injection:character-settings", args=[chat.character_id])):
+        assert "left out of the last prompt of 1 of 1 chat." in browser.get(url).content.decode()
+
+
+def test_the_page_says_which_rule_set_the_budget_that_cut(browser, chat, remember):
+    for number in range(9):
+        remember(f"Fact {number}: the road has {number} milestones.")
+    url = reverse("injection:preview", args=[chat.pk])
+
+    def reason(**settings):
+        body = browser.post(url, {"adaptive": "off"} | settings).content.decode()
+        found = [text for rule, text in REASONS.items() if text in body]
+        assert len(found) == 1
+        return next(rule for rule, text in REASONS.items() if text == found[0])
+
+    assert reason(long_term_budget="30", triggered_budget="0") == ""
+    assert reason(mode="simple", total_budget="200", triggered_enabled="off") == "share"
+    assert reason(mode="unified", unified_budget="60", triggered_enabled="off") == "context"
 
 
 def test_pages_of_others_do_not_exist(chat):

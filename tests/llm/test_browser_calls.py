@@ -104,6 +104,7 @@ def test_a_page_gets_the_call_and_its_reply_comes_back(alice, generate):
         "min_p": None,
         "repetition_penalty": None,
         "stop": ["END"],
+        "extra_body": {},
     }
     calls.answer_call(alice, call.pk, PAGE, text="<think>Hm.</think>Hello.", prompt_tokens=7, completion_tokens=3)
     assert future.result(20) == Completion("Hello.", 7, 3, reasoning="Hm.")
@@ -434,6 +435,7 @@ def test_a_call_over_the_api(alice, api, generate):
         "min_p": None,
         "repetition_penalty": None,
         "stop": ["END"],
+        "extra_body": {},
     }
     url = f"/api/v1/browser-calls/{BrowserCall.objects.for_owner(alice).get().pk}/"
     assert api.post(f"{url}progress/", {"page": str(PAGE), "text": "Hel"}).status_code == 204

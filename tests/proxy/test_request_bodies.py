@@ -18,6 +18,7 @@ from tests.factories import UserFactory, make_character
 from tests.llm.scripted_server import Reply, ScriptedServer
 
 LONG_REPLY = "Once upon a time, " + "and then again, " * 30
+CONTINUE = "[Continue your last message without repeating its original content.]"
 
 
 @pytest.mark.django_db
@@ -53,7 +54,7 @@ def test_a_turn_of_images_alone_has_a_placeholder() -> None:
     [
         ("[Write the next reply only as Tom.]", Nudge.NEXT_REPLY),
         ("[Continue the story as Tom.]", Nudge.NEXT_REPLY),
-        ("[Continue your last message without repeating its original content.]", Nudge.CONTINUATION),
+        (CONTINUE, Nudge.CONTINUATION),
         (
             "[Continue the following message. Do not include ANY parts of the original message. Use capitalization "
             f"and punctuation as if your reply is a part of the original message: {LONG_REPLY}]",
@@ -70,6 +71,28 @@ def test_nudges_as_sillytavern_words_them_are_told_apart_from_side_calls(text: s
         {"role": "assistant", "content": LONG_REPLY},
         {"role": "system", "content": text},
     ]
+    assert nudge_of(messages, turns_of(messages)) is nudge
+    assert is_side_call({"messages": messages}, turns_of(messages)) == (nudge is None)
+
+
+@pytest.mark.parametrize(
+    ("instructions", "nudge"),
+    [
+        ([CONTINUE, "Never speak for {{user}}. Write at least two paragraphs."], Nudge.CONTINUATION),
+        (
+            ["[Style: dry wit]", CONTINUE, "Stay in character.", "[Write the next reply only as Tom.]"],
+            Nudge.CONTINUATION,
+        ),
+        (["Stay in character.", "[Write the next reply only as Tom.]"], Nudge.NEXT_REPLY),
+        (["[Style: dry wit]", "Summarize the conversation so far."], None),
+    ],
+)
+def test_instructions_for_every_reply_may_follow_a_nudge_to_continue(
+    instructions: list[str], nudge: Nudge | None
+) -> None:
+    """As post-history instructions do. Behind any other note, an instruction is the client's own request."""
+    messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": LONG_REPLY}]
+    messages += [{"role": "system", "content": text} for text in instructions]
     assert nudge_of(messages, turns_of(messages)) is nudge
     assert is_side_call({"messages": messages}, turns_of(messages)) == (nudge is None)
 

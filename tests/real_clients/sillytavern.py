@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Locator, Page
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 START_TIMEOUT = 300  # seconds: at its first start, it bundles its scripts
 TURN_TIMEOUT = 60_000  # milliseconds
@@ -142,6 +143,12 @@ class SillyTavern:
 
     def _wait_for(self, count: int) -> None:
         """Wait until the chat has so many messages, and no reply is being written."""
-        self.page.wait_for_function(
-            f"() => SillyTavern.getContext().chat.length === {count} && ({IS_IDLE})()", timeout=TURN_TIMEOUT
-        )
+        is_done = f"() => SillyTavern.getContext().chat.length === {count} && ({IS_IDLE})()"
+        try:
+            self.page.wait_for_function(is_done, timeout=TURN_TIMEOUT)
+        except PlaywrightTimeoutError as error:
+            told = self.page.locator(".toast, dialog[open]").all_inner_texts()
+            is_idle = self.page.evaluate(IS_IDLE)
+            raise AssertionError(
+                f"{count} messages expected: {self.messages}; idle: {is_idle}; told: {told}"
+            ) from error

@@ -27,6 +27,7 @@ def parse_chats(file: BinaryIO, report: Report) -> Iterator[ParsedChat]:
         created_at=parse_date(chat.get("created_at")),
         metadata=as_object(chat.get("metadata")),
         layout="",
+        lorebooks=books if isinstance(books := chat.get("lorebooks"), list) else (),
     )
     lines = objects_with_key(read_array(file, ("messages",), chat_report), "mes", chat_report)
     messages = (_message(line, header, chat_report, number) for number, line in lines)

@@ -1,7 +1,7 @@
 """The parsed form of all chat formats, and the report of what was skipped or repaired."""
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,6 +58,7 @@ class ParsedHeader:
     created_at: dt.datetime | None
     metadata: dict[str, Any]
     layout: str
+    lorebooks: Sequence[Any] = ()  # as the file has them
 
 
 @dataclass

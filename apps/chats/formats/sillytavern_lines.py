@@ -10,6 +10,7 @@ from apps.chats.formats.json_lines import Warn
 from apps.chats.formats.layout import apply_layout, dump, make_layout
 from apps.chats.formats.parsed import ParsedHeader, ParsedMessage, ParsedSwipe
 from apps.chats.formats.repairs import as_integer, as_name, as_text, flag_at, object_at
+from apps.chats.message_data.namespaces import LOCI_NAMESPACE, namespace_of
 
 # SillyTavern writes "unused" in place of the header's names since 2025.
 _UNUSED_NAME = "unused"
@@ -22,6 +23,7 @@ def parse_header(line: Mapping[str, Any], warn: Warn) -> ParsedHeader:
     names now.
     """
     user_name = _name_in_header(line.get("user_name"), warn)
+    line, lorebooks = _without_lorebooks(line)
     metadata = object_at(line, "chat_metadata", warn)
     known: dict[str, Any] = {"chat_metadata": metadata} | ({"user_name": user_name} if user_name else {})
     return ParsedHeader(
@@ -30,7 +32,20 @@ def parse_header(line: Mapping[str, Any], warn: Warn) -> ParsedHeader:
         created_at=parse_date(line.get("create_date")),
         metadata=metadata,
         layout=make_layout(line, known),
+        lorebooks=lorebooks,
     )
+
+
+def _without_lorebooks(line: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Any]]:
+    """Return a header without the lorebooks that an export by Loci carries, and these."""
+    metadata = line.get("chat_metadata")
+    given = namespace_of(metadata, LOCI_NAMESPACE) if isinstance(metadata, dict) else {}
+    books = given.get("lorebooks")
+    if not isinstance(metadata, dict) or not isinstance(books, list):
+        return line, []
+    rest = {key: value for key, value in given.items() if key != "lorebooks"}
+    others = {key: value for key, value in metadata.items() if key != LOCI_NAMESPACE}
+    return {**line, "chat_metadata": {**others, LOCI_NAMESPACE: rest} if rest else others}, books
 
 
 def _name_in_header(value: Any, warn: Warn) -> str:

@@ -32,12 +32,19 @@ def create_lorebook(
     return Lorebook.objects.create(owner_id=owner_id_of(owner), name=name, document=normalised, **used_in)
 
 
-def store_book(owner: Owner, parsed: ParsedLorebook, name: str, character: Character | None = None) -> Lorebook:
+def store_book(
+    owner: Owner,
+    parsed: ParsedLorebook,
+    name: str,
+    character: Character | None = None,
+    chat: Chat | None = None,
+) -> Lorebook:
     """Create a lorebook from a file. ``name`` is used if the file has none."""
     return Lorebook.objects.create(
         owner_id=owner_id_of(owner),
         name=(parsed.document["name"].strip() or name)[:MAX_NAME],
         character=character,
+        chat=chat,
         document=parsed.document,
         source_format=parsed.format,
         original=parsed.original,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 
 from apps.chats.dates import humanized_date
+from apps.chats.formats.layout import forget_layout
 from apps.chats.formats.sillytavern_lines import render_header, render_message
 from apps.chats.images import with_data_urls
 from apps.chats.models import Chat, Message
@@ -13,6 +14,7 @@ from apps.chats.queries import message_batches
 from apps.chats.scenes import break_after
 from apps.chats.serializers import chat_document, message_document
 from apps.chats.transfer.carried import with_carried
+from apps.chats.transfer.carried_lorebooks import exported_lorebooks, metadata_with_lorebooks
 from apps.chats.transfer.filenames import safe_filename
 
 
@@ -20,7 +22,7 @@ def export_jsonl(chat: Chat) -> Iterator[bytes]:
     """Yield the chat as a SillyTavern file in UTF-8. As in SillyTavern's own files, the last line has no newline.
 
     The export is lossless: unknown fields, date strings and the order of keys are those of the imported file. What
-    other apps store with messages is added to their ``extra`` (see ``carried``).
+    other apps store with messages is added to their ``extra`` (see ``carried``), lorebooks to the chat's metadata.
     """
     separator = ""
     messages = with_carried(chat, message_batches(chat))
@@ -31,8 +33,13 @@ def export_jsonl(chat: Chat) -> Iterator[bytes]:
 
 
 def export_json(chat: Chat) -> Iterator[bytes]:
-    """Yield one JSON document, `{"chat": …, "messages": […]}`, with the fields of the API."""
-    yield f'{{"chat":{_compact_json(chat_document(chat))},"messages":['.encode()
+    """Yield one JSON document, `{"chat": …, "messages": […]}`, with the fields of the API.
+
+    The chat has its lorebooks, if there are any, as `lorebooks`.
+    """
+    books = exported_lorebooks(chat)
+    document = chat_document(chat) | ({"lorebooks": books} if books else {})
+    yield f'{{"chat":{_compact_json(document)},"messages":['.encode()
     separator = ""
     for batch in with_carried(chat, message_batches(chat)):
         documents = ",".join(_compact_json(message_document(message)) for message in batch)
@@ -88,12 +95,15 @@ def _compact_json(document: object) -> str:
 
 
 def _header_lines(chat: Chat) -> Iterator[list[str]]:
+    metadata, layout = metadata_with_lorebooks(chat), chat.header_layout
+    if metadata is not chat.metadata:
+        layout = forget_layout(layout, ["chat_metadata"])
     line = render_header(
         user_name=chat.user_name,
         character_name=chat.character.name if chat.character else "",
         create_date=humanized_date(chat.created_at),
-        metadata=chat.metadata,
-        layout=chat.header_layout,
+        metadata=metadata,
+        layout=layout,
     )
     if line is not None:
         yield [line]

@@ -19,6 +19,7 @@ from apps.chats.models import Character, Chat, ChatChange, ImportJob, Participan
 from apps.chats.operations import find_or_create_character, store_messages
 from apps.chats.signals import chat_imported
 from apps.chats.transfer.carried import CarriedData
+from apps.chats.transfer.carried_lorebooks import import_lorebooks
 from apps.chats.transfer.filenames import MAX_TITLE, title_from_filename
 from apps.chats.transfer.repeats import Match, find_original, match_of, update_original
 from apps.common.problems import Invalid, TooLarge
@@ -188,6 +189,7 @@ def _store(
         _make_group(chat, speakers)
     chat.last_active = min(speakers.last_sent or timezone.now(), timezone.now())
     chat.save(update_fields=["user_name", "persona", "character", "is_group", "message_count", "last_active"])
+    import_lorebooks(chat, header.lorebooks, parsed.report)
     return chat
 
 

@@ -14,6 +14,7 @@ from apps.chats.models import Chat, Message, Swipe
 from apps.chats.operations import Patch, append_messages, patch_messages
 from apps.chats.operations.rows import parsed_message
 from apps.chats.queries import MAX_WINDOW
+from apps.chats.transfer.carried_lorebooks import move_lorebooks
 
 # A common beginning of this many messages, or of the shorter chat, that includes a message of the user: chats with the
 # same character may all begin with its greeting.
@@ -92,6 +93,7 @@ def update_original(original: Chat, copy: Chat) -> Chat:
     for start in range(appended, copy.message_count, MAX_WINDOW):
         batch = _range(copy, start, min(start + MAX_WINDOW, copy.message_count))
         append_messages(chat.owner_id, chat.pk, [parsed_message(message) for message in batch])
+    move_lorebooks(copy, chat)
     copy.delete()
     chat.refresh_from_db()
     return chat

@@ -2,8 +2,9 @@
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 
-from apps.extraction.parsers.records import Line, ParsedLines, Record, is_heading, parse_lines
+from apps.extraction.parsers.records import Line, ParsedLines, Record, has_lines, is_heading, iter_records, parse_lines
 from apps.extraction.parsers.text_cleanup import clean_line
 
 _TAG = re.compile(r"[*_`]*(?:contradictions?|conflicts?)[\s:=#*_`a-z]*(?P<number>\d{0,9}).*", re.IGNORECASE | re.DOTALL)
@@ -46,6 +47,14 @@ def parse_contradictions(reply: str) -> ParsedLines[Contradiction]:
     if not clear:
         return ParsedLines([item for item in untagged.items if not is_all_clear(item.text)], untagged.unused)
     return ParsedLines([], [*(item.text for item in untagged.items[1:]), *untagged.unused])
+
+
+def is_check(reply: str) -> bool:
+    """Return whether a reply has a tagged line, a JSON object, or says that nothing is contradicted.
+
+    Any other text may be about anything, for instance an opinion of the story.
+    """
+    return has_lines(reply) or any(is_all_clear(record.text) for record in islice(iter_records(reply), 1))
 
 
 def is_all_clear(text: str) -> bool:

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from apps.extraction.parsers.free_text import truncate, unwrap_paragraphs
-from apps.extraction.parsers.text_cleanup import clean_reply, strip_fences, strip_html
+from apps.extraction.parsers.text_cleanup import clean_reply, is_none, strip_fences, strip_html
 
 SECTIONS = ("character_state", "world_state", "relationship_matrix")
 MAX_SECTION = 4000  # characters
@@ -45,6 +45,11 @@ def parse_profiles(reply: str) -> Profile | None:
             name = "" if match["close"] else next(name for name in SECTIONS if name[0] == title[0])
             start = match.end()
     return Profile(**sections) if any(sections.values()) else None
+
+
+def is_profile(reply: str) -> bool:
+    """Return whether a reply has a section, or says that there is nothing to tell."""
+    return is_none(reply) or parse_profiles(reply) is not None
 
 
 def format_profile(profile: Profile) -> str:

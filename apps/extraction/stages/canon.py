@@ -2,9 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 from apps.chats.models import Message
-from apps.extraction.parsers.free_text import parse_free_text
+from apps.extraction.parsers.canon import is_canon, labels_in, parse_canon
+from apps.extraction.prompts.overrides import template_of
+from apps.extraction.prompts.rendering import default_template
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window
 from apps.extraction.stages.members import is_members_turn
 from apps.extraction.stages.turns import messages_between
@@ -40,8 +43,10 @@ def run(context: Context, window: Window) -> StageOutcome:
     if not summaries and not memories:
         return NO_OUTCOME
     subject = context.character.name if context.character else context.chat.title
-    reply = context.ask("canon", {"subject": subject, "arcs": summaries, "memories": memories}, max_tokens=MAX_TOKENS)
-    text = parse_free_text(reply, MAX_TEXT)
+    material = {"subject": subject, "arcs": summaries, "memories": memories}
+    labels = labels_in(template_of(context.owner_id, "canon") or default_template("canon"))
+    reply = context.ask("canon", material, max_tokens=MAX_TOKENS, is_usable=partial(is_canon, labels=labels))
+    text = parse_canon(reply, labels, MAX_TEXT)
     last = next(iter(messages_between(context.chat, 0, context.last_index, limit=1)), None)
     if not text:
         return StageOutcome(unused=["The reply contained no text."])

@@ -9,7 +9,7 @@ from typing import Any
 from apps.chats.macros import resolve_card_text
 from apps.chats.models import Message
 from apps.extraction.checks import is_checked
-from apps.extraction.parsers.continuity import parse_contradictions
+from apps.extraction.parsers.continuity import is_check, parse_contradictions
 from apps.extraction.parsers.free_text import parse_free_text
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.turns import parts_of
@@ -52,7 +52,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     check = due_check(context)
     if check is None:
         return NO_OUTCOME
-    answer = context.ask("continuity", check.material, max_tokens=MAX_TOKENS)
+    answer = context.ask("continuity", check.material, max_tokens=MAX_TOKENS, is_usable=is_check)
     return outcome_of(context, check, answer)
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 from django.utils import timezone
 
-from apps.extraction.parsers.profiles import parse_profiles
+from apps.extraction.parsers.profiles import is_profile, parse_profiles
 from apps.extraction.stages.context import NO_OUTCOME, Context, StageOutcome, Window, turns_material
 from apps.extraction.stages.members import is_members_turn
 from apps.extraction.stages.turns import messages_between, within_budget
@@ -32,7 +32,7 @@ def run(context: Context, window: Window) -> StageOutcome:
     latest = Window(messages_between(context.chat, end - MAX_MESSAGES + 1, end)).turns
     turns = within_budget(context.witnessed(latest), context.token_budget)
     material = {"subject": subject, "names": context.participants, "memories": memories, "turns": turns_material(turns)}
-    profile = parse_profiles(context.ask("profiles", material, max_tokens=MAX_TOKENS))
+    profile = parse_profiles(context.ask("profiles", material, max_tokens=MAX_TOKENS, is_usable=is_profile))
     if profile is None:
         return StageOutcome(unused=["The reply contained no profile."])
     parts = {

@@ -8,7 +8,7 @@ from django.db import OperationalError, transaction
 from apps.chats.models import Character, Chat
 from apps.injection.models import Recall
 from apps.injection.operations import mark_reused, store_recall, unstored_recall
-from apps.injection.prompts.filled_slots import FilledSlot, slots_of_entries, slots_of_text
+from apps.injection.prompts.filled_slots import FilledSlot, slot_of_entries, slots_of_entries, slots_of_text
 from apps.injection.prompts.history import history_within, insert_slots
 from apps.injection.prompts.placement import budgets_in_mode, place
 from apps.injection.prompts.prefix import digests_of, unchanged_count
@@ -143,8 +143,6 @@ def _reuse(
     }
     fitted = fit_in_order(plan, entries, budgets, text.splitlines())
     for name, items in fitted.items():
-        by_name[name] = FilledSlot(
-            plan.slots[name], items.text, items.tokens, items.full_tokens, items.trimmed, budgets[name]
-        )
+        by_name[name] = slot_of_entries(plan.slots[name], items, budgets[name])
     used = mark_reused(recall) if recall and leave_trace else recall
     return used, [by_name[slot.name] for slot in SLOTS], None

@@ -1,7 +1,7 @@
 """Slots filled with text, from a fresh recall or from a stored one."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from apps.chats.macros import resolve_macros
 from apps.injection.retrieval.entries import Entry
@@ -16,7 +16,8 @@ class FilledSlot:
     """A slot with its text in the prompt.
 
     ``tokens`` is the number of tokens of the text, ``full_tokens`` that of all entries, ``trimmed`` the number of
-    entries left out, ``budget`` the maximum number of tokens.
+    entries left out, ``budget`` the maximum number of tokens. ``left_out`` are the entries left out, unless they are
+    lines of a stored text.
     """
 
     slot: Slot
@@ -25,6 +26,7 @@ class FilledSlot:
     full_tokens: int
     trimmed: int
     budget: int
+    left_out: Sequence[Entry] = ()
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,12 @@ def slots_of_entries(
     plan: Plan, fitted: Mapping[str, FittedItems[Entry]], budgets: Mapping[str, int]
 ) -> list[FilledSlot]:
     """Return all slots, filled with ``fitted``, the entries by slot name."""
-    return [_filled_slot(plan.slots[slot.name], fitted[slot.name], budgets[slot.name]) for slot in SLOTS]
+    return [slot_of_entries(plan.slots[slot.name], fitted[slot.name], budgets[slot.name]) for slot in SLOTS]
+
+
+def slot_of_entries(slot: Slot, fitted: FittedItems[Entry], budget: int) -> FilledSlot:
+    """Return a slot filled with entries."""
+    return replace(_filled_slot(slot, fitted, budget), left_out=tuple(fitted.left_out))
 
 
 def slots_of_text(plan: Plan, text: str, budgets: Mapping[str, int], *, whole: bool) -> list[FilledSlot]:

@@ -9,18 +9,25 @@ from apps.extraction.settings.forms import SettingsForm
 from apps.extraction.settings.inheritance import SettingValue, Source, setting_value
 from apps.injection.prompts.filled_slots import FilledSlot
 from apps.injection.settings.schema import GENERAL, SETTINGS, SLOT_FIELDS
+from apps.injection.settings.trimming import Trimming
 from apps.injection.slots.definitions import ALL_SLOTS, Slot
+from apps.injection.statistics import SlotHistory
 
 Row = tuple[forms.BoundField, SettingValue]
 
 
 @dataclass(frozen=True)
 class SlotRows:
-    """A slot with its fields, and what it has in the chat's next prompt, if that is known."""
+    """A slot with its fields, and what it has in the chat's next prompt and lost, if that is known.
+
+    ``history`` is of all chats to which the settings apply.
+    """
 
     slot: Slot
     rows: list[Row]
     filled: FilledSlot | None
+    trimming: Trimming | None = None
+    history: SlotHistory | None = None
 
     @property
     def is_open(self) -> bool:
@@ -39,11 +46,17 @@ class InjectionSettingsForm(SettingsForm):
     def general(self) -> list[Row]:
         return self._rows(GENERAL)
 
-    def slots(self, filled: Mapping[str, FilledSlot]) -> Iterator[SlotRows]:
+    def slots(
+        self,
+        filled: Mapping[str, FilledSlot],
+        trimmings: Mapping[str, Trimming] | None = None,
+        histories: Mapping[str, SlotHistory] | None = None,
+    ) -> Iterator[SlotRows]:
         """Yield the slots in the order of the prompt."""
         for slot in ALL_SLOTS:
             rows = self._rows(f"{slot.name}_{field}" for field in SLOT_FIELDS)
-            yield SlotRows(slot, rows, filled.get(slot.name))
+            trimming, history = (trimmings or {}).get(slot.name), (histories or {}).get(slot.name)
+            yield SlotRows(slot, rows, filled.get(slot.name), trimming, history)
 
     def _rows(self, names: Iterable[str]) -> list[Row]:
         return [(self[name], self.values[name]) for name in names]

@@ -1,5 +1,7 @@
 """Injection settings of users, characters and chats, and the plan of a prompt that follows from them."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from apps.chats.models import Character, Chat
@@ -16,6 +18,14 @@ from apps.llm.queries import generation_connection
 from apps.llm.tokens import token_counter
 
 INJECTION_SETTINGS = SettingsStore(InjectionSettings, SETTINGS, validate, SCHEMA_VERSION)
+
+
+@dataclass(frozen=True)
+class BudgetStep:
+    """Budgets of the slots in tokens by name, and the rule that made them: "share", "tuning", "turn" or ""."""
+
+    rule: str
+    budgets: Mapping[str, int]
 
 
 def settings_of(chat: Chat) -> Settings:
@@ -42,17 +52,24 @@ def plan_for(
     )
 
 
-def budgets_of(chat: Chat, settings: Settings, turn_class: str) -> dict[str, int]:
+def budgets_of(chat: Chat, settings: Settings, turn_class: str) -> Mapping[str, int]:
     """Return the budgets of the slots in tokens by name, before they are fitted into the context."""
+    return budget_steps(chat, settings, turn_class)[-1].budgets
+
+
+def budget_steps(chat: Chat, settings: Settings, turn_class: str) -> list[BudgetStep]:
+    """Return the budgets that are set, then after each rule that changes them."""
     simple = settings.mode == SIMPLE
-    budgets = {slot.name: settings.slots[slot.name].budget for slot in SLOTS}
-    budgets |= divided(settings.total_budget) if simple else {}
+    steps = [BudgetStep("", {slot.name: settings.slots[slot.name].budget for slot in SLOTS})]
+    if simple:
+        steps.append(BudgetStep("share", {**steps[-1].budgets, **divided(settings.total_budget)}))
     if settings.auto_tune:
         defaults = {slot.name: slot.budget for slot in SLOTS}
-        budgets = tuned(budgets, defaults, demands_of(chat), settings.total_budget if simple else None)
+        total = settings.total_budget if simple else None
+        steps.append(BudgetStep("tuning", tuned(steps[-1].budgets, defaults, demands_of(chat), total)))
     if settings.adaptive:
-        budgets = adapted_budgets(turn_class, budgets)
-    return budgets
+        steps.append(BudgetStep("turn", adapted_budgets(turn_class, steps[-1].budgets)))
+    return steps
 
 
 def on_characters_merged(*, character: Character, into: Character, **kwargs: Any) -> None:

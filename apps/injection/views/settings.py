@@ -17,7 +17,9 @@ from apps.extraction.settings.inheritance import Source
 from apps.injection.prompts.previews import preview_memory
 from apps.injection.settings.forms import InjectionSettingsForm, injection_setting_values
 from apps.injection.settings.schema import resolve, validate
-from apps.injection.settings.stores import INJECTION_SETTINGS
+from apps.injection.settings.stores import INJECTION_SETTINGS, budget_steps
+from apps.injection.settings.trimming import trimmings_of
+from apps.injection.statistics import histories_of
 from apps.memories.views.access import own_row
 
 
@@ -77,7 +79,11 @@ def _settings_page(
         "tab": "settings",
     }
     context |= {"character": character}
-    context |= _preview_context(chat, sources, form) if chat else {"slots": form.slots({})}
+    context |= (
+        _preview_context(chat, sources, form)
+        if chat
+        else {"slots": form.slots({}, histories=histories_of(request.user, character))}
+    )
     page = "chat" if chat else "character" if character else "user"
     return render(request, f"injection/settings/{page}.html", context, status=400 if form.errors else 200)
 
@@ -99,8 +105,10 @@ def _preview_context(chat: Chat, sources: list[Source], form: InjectionSettingsF
     try:
         validate({name: value for name, value in changes.items() if value is not None})
         own = {name: value for name, value in {**sources[-1].document, **changes}.items() if value is not None}
-        prompt = preview_memory(chat, resolve([*(source.document for source in sources[:-1]), own]))
+        settings = resolve([*(source.document for source in sources[:-1]), own])
+        prompt = preview_memory(chat, settings)
     except Invalid as problem:
         return {"problem": problem.detail, "slots": form.slots({})}
-    shown = form.slots({filled.slot.name: filled for filled in prompt.slots})
+    trimmings = trimmings_of(prompt.slots, budget_steps(chat, settings, prompt.turn_class))
+    shown = list(form.slots({filled.slot.name: filled for filled in prompt.slots}, trimmings))
     return {"prompt": prompt, "problem": "Some settings are not valid." if form.errors else "", "slots": shown}

@@ -69,3 +69,7 @@ class BrowserCallSerializer(serializers.Serializer[BrowserCall]):
     stop = serializers.ListField(
         source="request.stop", child=serializers.CharField(), help_text="Texts that end the reply."
     )
+    extra_body = serializers.DictField(
+        source="request.extra_body",
+        help_text="The connection's further parameters, such as `seed`: a JSON merge patch of the fields above.",
+    )

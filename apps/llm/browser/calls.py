@@ -52,7 +52,7 @@ def create_call(connection: Connection, request: GenerationRequest, *, is_urgent
             owner_id=connection.owner_id,
             connection=connection,
             is_urgent=is_urgent,
-            request=_document(connection.model, request),
+            request=_document(connection, request),
             awaited_until=now + AWAITED,
         )
     except IntegrityError as error:
@@ -75,11 +75,11 @@ def finish_call(call: BrowserCall) -> None:
     _row(call).update(request={}, text="")
 
 
-def _document(model: str, request: GenerationRequest) -> dict[str, Any]:
+def _document(connection: Connection, request: GenerationRequest) -> dict[str, Any]:
     messages = [{"role": message["role"], "content": storable_text(message["content"])} for message in request.messages]
     return {
         "task": request.task,
-        "model": model,
+        "model": connection.model,
         "messages": messages,
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
@@ -88,6 +88,7 @@ def _document(model: str, request: GenerationRequest) -> dict[str, Any]:
         "min_p": request.min_p,
         "repetition_penalty": request.repetition_penalty,
         "stop": _storable(request.stop),
+        "extra_body": connection.extra_body,
     }
 
 

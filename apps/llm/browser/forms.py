@@ -1,10 +1,11 @@
 """Form of the settings page “Model in the browser”."""
 
+import json
 from typing import Any
 
 from django import forms
 
-from apps.llm.forms import ConnectionForm
+from apps.llm.forms import ConnectionForm, parsed_extra_body
 from apps.llm.models import Connection
 
 EXAMPLES = (
@@ -15,7 +16,7 @@ EXAMPLES = (
     "Qwen2.5-7B-Instruct-q4f16_1-MLC",
     "gemma-2-2b-it-q4f16_1-MLC",
 )
-STORED_FIELDS = ("model", "context_tokens", "timeout")
+STORED_FIELDS = ("model", "context_tokens", "timeout", "extra_body")
 
 
 class BrowserModelForm(forms.Form):
@@ -34,7 +35,21 @@ class BrowserModelForm(forms.Form):
         help_text="Seconds without new text after which a call fails and is tried again later.",
     )
 
+    extra_body = forms.CharField(
+        required=False,
+        max_length=10_000,
+        label="Further parameters",
+        help_text="JSON object that is merged into each request for a reply, in the form of OpenAI’s API: "
+        "<code>{&quot;frequency_penalty&quot;: 0.3, &quot;seed&quot;: 7}</code>.",
+        widget=ConnectionForm.base_fields["extra_body"].widget,
+    )
+
     def __init__(self, *args: Any, connection: Connection | None, **kwargs: Any) -> None:
         if connection:
             kwargs["initial"] = {name: getattr(connection, name) for name in STORED_FIELDS}
+            kwargs["initial"]["extra_body"] = json.dumps(connection.extra_body) if connection.extra_body else ""
         super().__init__(*args, **kwargs)
+
+    def clean_extra_body(self) -> dict[str, Any]:
+        """Parse the further parameters. Raise ValidationError."""
+        return parsed_extra_body(self.cleaned_data["extra_body"])

@@ -34,17 +34,26 @@ export async function loadWebLLM({ url, model, context, onProgress }) {
   return { run, unload: () => engine.unload() };
 }
 
-async function write(engine, { messages, max_tokens, temperature, top_p, stop }, signal, progress) {
-  signal.addEventListener("abort", () => engine.interruptGenerate());
-  const chunks = await engine.chat.completions.create({
-    messages: ordered(messages),
+/**
+ * Return what WebLLM is asked, with the person's further parameters, of which null leaves one out. WebLLM has no field
+ * for top-k and min-p, and refuses a top-p of 0, which means the likeliest token, as a temperature of 0 does.
+ */
+export function completionRequest({ messages, max_tokens, temperature, top_p, repetition_penalty, stop, extra_body }) {
+  const fields = {
     max_tokens,
-    temperature,
-    ...(top_p === null ? {} : { top_p }),
-    ...(stop.length ? { stop } : {}),
-    stream: true,
-    stream_options: { include_usage: true },
-  });
+    temperature: top_p === 0 ? 0 : temperature,
+    top_p: top_p || null,
+    repetition_penalty,
+    stop: stop.length ? stop : null,
+    ...extra_body,
+  };
+  const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
+  return { ...given, messages: ordered(messages), stream: true, stream_options: { include_usage: true } };
+}
+
+async function write(engine, request, signal, progress) {
+  signal.addEventListener("abort", () => engine.interruptGenerate());
+  const chunks = await engine.chat.completions.create(completionRequest(request));
   const reply = { text: "", cut_off: false };
   for await (const { choices: [choice], usage } of chunks) {
     reply.text += choice?.delta?.content ?? "";

@@ -66,7 +66,8 @@ def test_a_summary_of_an_earlier_message(owner: User, server: ScriptedServer, du
 
 
 def test_a_canon_of_a_memory(owner: User, server: ScriptedServer, during: During) -> None:
-    reply_to(server, "canon", lambda request: "Mira keeps an owl." if "owl" in request.prompt else "Mira is here.")
+    owl, none = "Who: Mira keeps an owl.", "Who: Mira is here."
+    reply_to(server, "canon", lambda request: owl if "owl" in request.prompt else none)
     chat = tell(owner, "FACT(3): Mira keeps an owl in the attic.", "FACT(3): Tom owns a boat.", "Good.")
     read(chat, tiers=["long_term"])
     done = during("canon", lambda: delete_memory(Memory.objects.for_owner(owner).get(text__contains="owl")))

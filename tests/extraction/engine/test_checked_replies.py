@@ -7,10 +7,12 @@ import pytest
 from apps.accounts.models import User
 from apps.chats.models import Character, Chat
 from apps.extraction.models import ExtractionRun
+from apps.extraction.prompts.overrides import set_template
 from apps.extraction.settings.operations import change_settings
 from apps.memories.models import VersionedText
 from apps.memories.queries.texts import current_version
 from tests.extraction.engine.story import append, edit, read, settle, swipe, tell
+from tests.extraction.engine.test_replies import reply_to
 from tests.llm.scripted_server import ScriptedServer
 
 CHECK, NOTE = VersionedText.Kind.CONTINUITY, VersionedText.Kind.REPAIR
@@ -90,3 +92,61 @@ def test_without_facts_a_reply_is_not_asked_about_again_and_again(owner: User) -
     append(chat, "He waves.")
     settle(chat)
     assert settle(chat) == []
+
+
+RAMBLING = "What a wonderful scene! I think that Tom is a fascinating character, and the boats stand for freedom."
+
+
+def test_remarks_instead_of_contradictions_are_refused_and_asked_for_again(chat: Chat, server: ScriptedServer) -> None:
+    append(chat, "WRONG: Tom sells horses.")
+    reply_to(server, "continuity", RAMBLING, times=1)
+    (run,) = settle(chat)
+    assert [bool(call.error) for call in run.calls.filter(task="continuity").order_by("pk")] == [True, False]
+    assert current_version(chat, NOTE) is not None
+
+
+def test_a_model_that_only_remarks_leaves_no_contradiction_and_is_not_asked_for_ever(
+    chat: Chat, server: ScriptedServer
+) -> None:
+    before = current_version(chat, CHECK)
+    append(chat, "WRONG: Tom sells horses.")
+    reply_to(server, "continuity", RAMBLING)
+    (run,) = settle(chat)
+    assert run.steps.get(stage="continuity").error
+    assert run.calls.filter(task="continuity").count() == 2
+    assert (current_version(chat, CHECK), current_version(chat, NOTE)) == (before, None)
+    assert settle(chat) == []
+
+
+@pytest.mark.parametrize("kind", ["canon", "profiles"])
+def test_a_text_in_another_form_becomes_no_canon_and_no_profile(kind: str, chat: Chat, server: ScriptedServer) -> None:
+    shown = VersionedText.Kind.CANON if kind == "canon" else VersionedText.Kind.PROFILE
+    before = current_version(chat, shown, chat.character)
+    reply_to(server, kind, RAMBLING, times=2)
+    run = read(chat, tiers=[kind])
+    assert (run.state, bool(run.steps.get(stage=kind).error)) == ("succeeded", True)
+    assert current_version(chat, shown, chat.character) == before
+    reply_to(server, kind, RAMBLING, times=1)
+    read(chat, tiers=[kind])
+    after = current_version(chat, shown, chat.character)
+    assert after is not None
+    assert after != before
+    assert "fascinating" not in after.text
+
+
+def test_only_the_labelled_paragraphs_of_a_reply_are_the_canon(chat: Chat, server: ScriptedServer) -> None:
+    written = "**Who:** Mira sells\nropes.\n\n### What happened\nShe left.\n\nWhere things stand: Well."
+    reply_to(server, "canon", f"{RAMBLING}\n\n{written}\n\n{RAMBLING}")
+    read(chat, tiers=["canon"])
+    canon = current_version(chat, VersionedText.Kind.CANON, chat.character)
+    assert canon is not None
+    assert canon.text == "Who: Mira sells ropes.\n\nWhat happened: She left.\n\nWhere things stand: Well."
+
+
+def test_a_prompt_of_the_user_may_ask_for_a_canon_without_labels(chat: Chat, server: ScriptedServer) -> None:
+    set_template(chat.owner_id, "canon", "Praise {{subject}}:\n{{arcs}}\n{{memories}}")
+    server.reply_with(lambda request: RAMBLING)
+    read(chat, tiers=["canon"])
+    canon = current_version(chat, VersionedText.Kind.CANON, chat.character)
+    assert canon is not None
+    assert canon.text == RAMBLING
