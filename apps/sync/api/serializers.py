@@ -8,7 +8,7 @@ from uuid import UUID
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from apps.accounts.authentication import writer_of
+from apps.accounts.authentication import instance_of, writer_of
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.formats.sillytavern import MAX_SWIPES, NO_HEADER
 from apps.chats.formats.sillytavern_lines import parse_message
@@ -55,6 +55,7 @@ class GuardedSerializer(StrictSerializer):
             optional=optional,
             has_idempotency_key=KEY_HEADER in request.headers,
             writer=writer_of(request),
+            instance=instance_of(request),
         )
 
 
