@@ -14,6 +14,7 @@ from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.lexemes import Lexemes
 from apps.memories.models import Inheritance, JournalEntry, Memory, MemorySource, RetiredReason, Supersession
+from apps.memories.signals import tombstones_changed
 from apps.memories.witnesses import participants_of, witnessed_by_all_of
 
 
@@ -88,12 +89,14 @@ def delete_memory(memory: Memory) -> None:
     """Make a memory a tombstone, which keeps the same statement from being learnt again."""
     memory.deleted_at = memory.deleted_at or timezone.now()
     memory.save(update_fields=["deleted_at", "updated_at"])
+    tombstones_changed.send(Memory, owner_id=memory.owner_id)
 
 
 def restore_memory(memory: Memory) -> None:
     """Undo ``delete_memory``."""
     memory.deleted_at = None
     memory.save(update_fields=["deleted_at", "updated_at"])
+    tombstones_changed.send(Memory, owner_id=memory.owner_id)
 
 
 def supersede(chat: Chat, target: UUID, successor: Memory, reason: str = "", *, keep_pinned: bool = False) -> None:

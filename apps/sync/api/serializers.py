@@ -29,6 +29,7 @@ from apps.common.serializer_fields import (
     StrictUUIDField,
     TextField,
 )
+from apps.memories.api.tombstones import MemoryTombstoneSerializer
 
 MAX_BATCH = 1000
 
@@ -277,4 +278,9 @@ class ChangeSerializer(WrittenSerializer):
 
 class ChangesSerializer(WrittenSerializer):
     changes = ChangeSerializer(many=True)
+    tombstones = MemoryTombstoneSerializer(
+        many=True,
+        help_text="At most 1,000 memories that the chat may have known, deleted since the write of `since`; the rest is"
+        " listed by `memories/tombstones/`. A reply may repeat some.",
+    )
     next = serializers.URLField(allow_null=True, help_text="The next page.")
