@@ -98,9 +98,10 @@ def writer_of(request: Any) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-def instance_of(request: Request) -> str:
+def instance_of(request: Any) -> str:
     """Return the instance that the request's token is bound to, or an empty string."""
-    return request.auth.instance if isinstance(request.auth, ApiToken) else ""
+    token = getattr(request, "auth", None)
+    return token.instance if isinstance(token, ApiToken) else ""
 
 
 class TokenScope(BasePermission):

@@ -43,7 +43,7 @@ class Guard:
     ``integrity`` names the known state. ``rebase`` accepts the write unless the same data has changed.
     ``force`` skips the check. ``optional`` allows a write without an integrity. With ``has_idempotency_key``, retries
     are recognised by the request's Idempotency-Key. ``writer`` is the ``accounts.authentication.writer_of`` the
-    request, or empty for a write that no request makes.
+    request, or empty for a write that no request makes. ``instance`` is the one that the request's token is bound to.
     """
 
     integrity: UUID | None = None
@@ -52,6 +52,7 @@ class Guard:
     optional: bool = False
     has_idempotency_key: bool = False
     writer: str = ""
+    instance: str = ""
 
     def require_integrity(self) -> None:
         """Raise IntegrityRequired if the integrity is missing."""

@@ -341,6 +341,9 @@ class Swipe(OwnedModel):
     mes = models.TextField(blank=True, default="")
     extra = OrderedJSONField(default=dict, blank=True)
     info = OrderedJSONField(default=dict, blank=True, help_text="Its entry of swipe_info without extra.")
+    instance = models.CharField(
+        max_length=64, blank=True, default="", help_text="The instance whose token wrote the text."
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 Points = npt.NDArray[np.float64]
 
 WIDTH = 360  # of the picture, in its own units
-MARGIN_X, MARGIN_Y = 44, 22
+MARGIN_X, MARGIN_Y = 62, 22  # half of the longest label fits beside the outermost nodes
 MAX_NODES = 60  # the entities named most often
 MAX_LABEL = 16  # characters
 CHARACTER_WIDTH, LINE_HEIGHT = 6.2, 13

@@ -1,4 +1,4 @@
-"""Form by which a person settles a conflict."""
+"""Forms by which a person registers an instance and settles a conflict."""
 
 from typing import Any
 
@@ -6,7 +6,27 @@ from django import forms
 
 from apps.instances.models import Conflict
 from apps.instances.operations.targets import LONG_TERM
+from apps.instances.vector_clock import LOCI
 from apps.memories.api.serializers import MAX_TEXT_LENGTH
+
+
+class RegisterForm(forms.Form):
+    """A new instance: its short name, its name and its type."""
+
+    name_id = forms.RegexField(
+        r"^[a-z0-9-]{1,64}\Z",
+        label="Short name",
+        help_text="By which the program calls itself, such as “desk”: a to z, 0 to 9 and hyphens.",
+        error_messages={"invalid": "Use 1 to 64 of a to z, 0 to 9 and the hyphen."},
+    )
+    name = forms.CharField(max_length=100, required=False, help_text="Shown here, such as “At the desk”.")
+    type = forms.CharField(max_length=64, required=False, help_text="What it is, such as “terminal” or “app”.")
+
+    def clean_name_id(self) -> str:
+        name_id: str = self.cleaned_data["name_id"]
+        if name_id == LOCI:
+            raise forms.ValidationError(f"“{LOCI}” is the name of Loci itself.")
+        return name_id
 
 
 class SettleForm(forms.Form):

@@ -11,7 +11,7 @@ from apps.chats.models import Chat
 from apps.common.scoping import Owner
 from apps.journal.calendar import title_of
 from apps.journal.consolidation import sources_of
-from apps.memories.journal_bullets import has_bullets, parse_bullets
+from apps.memories.journal_bullets import Bullet, has_bullets, parse_bullets
 from apps.memories.journal_periods import CONSOLIDATED, Granularity, Period
 from apps.memories.models import JournalEntry
 from apps.memories.operations.journal import period_of
@@ -23,11 +23,15 @@ Entries = QuerySet[JournalEntry]
 
 @dataclass(frozen=True)
 class Line:
-    """A bullet of an entry, with its chat if that is one of the owner's."""
+    """A bullet of an entry, with its chat if that is one of the owner's, in the bin or not.
+
+    ``is_gone``: the chat was deleted for good. Those of other instances are not known here.
+    """
 
     text: str
     chat: Chat | None
     via: str
+    is_gone: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,15 +84,21 @@ def journal_page(owner_id: UUID, period: Period) -> JournalPage:
 def _shown(entry: JournalEntry, chats: Mapping[str, Chat], limit: int | None) -> ShownEntry:
     """Return an entry with at most ``limit`` of its lines."""
     bullets = parse_bullets(entry.text) if has_bullets(entry.text) else []
-    lines = [Line(bullet.text, chats.get(bullet.chat), bullet.via) for bullet in bullets]
+    lines = [_line(bullet, chats.get(bullet.chat)) for bullet in bullets]
     return ShownEntry(entry, title_of(period_of(entry)), lines[:limit], len(lines[limit:]) if limit else 0)
 
 
+def _line(bullet: Bullet, chat: Chat | None) -> Line:
+    is_gone = chat is None and not bullet.via and _is_uuid(bullet.chat)
+    return Line(bullet.text, chat, bullet.via, is_gone)
+
+
 def _chats(owner: Owner, entries: Iterable[JournalEntry]) -> dict[str, Chat]:
-    """Return the owner's chats that entries name, by id. Other ids are those of other instances."""
+    """Return the owner's chats that entries name, those in the bin too, by id."""
     ids = {chat for entry in entries for chat in entry.chats if _is_uuid(chat)}
-    chats = Chat.objects.for_owner(owner).filter(pk__in=ids).only("pk", "title", "owner_id")
-    return {str(chat.pk): chat for chat in chats}
+    managers = Chat.objects, Chat.in_bin
+    rows = (each.for_owner(owner).filter(pk__in=ids).only("pk", "title", "owner_id", "deleted_at") for each in managers)
+    return {str(chat.pk): chat for chats in rows for chat in chats}
 
 
 def _is_uuid(text: str) -> bool:

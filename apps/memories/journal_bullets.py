@@ -26,16 +26,22 @@ class Bullet:
 
 def parse_bullets(text: str) -> list[Bullet]:
     """Return the bullets of a text. A line without a marker continues the bullet before it; a blank line ends it."""
-    paragraphs: list[str] = []
-    continues = False
-    for line in (" ".join(line.split()) for line in text.splitlines()):
-        if continues and line and not _MARKER.match(line):
-            paragraphs[-1] += f" {line}"
-        elif line:
-            paragraphs.append(line)
-        continues = bool(line)
-    bullets = (_parse(paragraph) for paragraph in paragraphs)
+    bullets = (_parse(" ".join(" ".join(lines).split())) for lines in _paragraphs(text))
     return [bullet for bullet in bullets if bullet.text]
+
+
+def _paragraphs(text: str) -> list[list[str]]:
+    """Return the lines of each bullet as they are; a blank line stands alone."""
+    paragraphs: list[list[str]] = []
+    continues = False
+    for line in text.splitlines():
+        words = " ".join(line.split())
+        if continues and words and not _MARKER.match(words):
+            paragraphs[-1].append(line)
+        else:
+            paragraphs.append([line])
+        continues = bool(words)
+    return paragraphs
 
 
 def _parse(paragraph: str) -> Bullet:
@@ -49,6 +55,12 @@ def _parse(paragraph: str) -> Bullet:
 def chats_in(text: str) -> list[str]:
     """Return the chats that bullets of a text are tagged with, each once, in order."""
     return list(dict.fromkeys(bullet.chat for bullet in parse_bullets(text) if bullet.chat))
+
+
+def without_chat(text: str, chat: str) -> str:
+    """Return a text without the bullets that are tagged with a chat. All else stays as it is."""
+    kept = [lines for lines in _paragraphs(text) if chat not in chats_in("\n".join(lines))]
+    return "\n".join(line for lines in kept for line in lines)
 
 
 def new_bullets(text: str, incoming: str, chats: Collection[str] = ()) -> list[Bullet]:

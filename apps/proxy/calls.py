@@ -8,7 +8,7 @@ from uuid import UUID
 import structlog
 from django.http import HttpRequest
 
-from apps.accounts.authentication import writer_of
+from apps.accounts.authentication import instance_of, writer_of
 from apps.accounts.models import User
 from apps.chats.models import Message
 from apps.common import merge_patch
@@ -76,6 +76,7 @@ def prepare_call(request: HttpRequest) -> UpstreamCall:
         follows=request.headers.get("X-Loci-Deletions", "").strip().lower() == "follow",
         is_nudged=nudge_of(body["messages"], turns) is Nudge.NEXT_REPLY,
         client=writer_of(request),
+        instance=instance_of(request),
     )
     sent["messages"], memory = messages_with_memory(stored.chat, connection, sent, character)
     return UpstreamCall(owner.pk, policy, url, sent, stored, memory)

@@ -24,7 +24,8 @@ class Request:
     """What is stored of a request. ``keys`` are those of its turns, ``opening`` that of its system messages.
 
     ``follows``: what the client left out is deleted, however much it is. ``is_nudged``: an instruction asks for
-    another reply after the last one. ``client`` is a hash of the token's id.
+    another reply after the last one. ``client`` is a hash of the token's id, ``instance`` the one that
+    the token is bound to.
     """
 
     turns: Sequence[Turn]
@@ -34,6 +35,7 @@ class Request:
     follows: bool = False
     is_nudged: bool = False
     client: str = ""
+    instance: str = ""
 
     @property
     def fingerprints(self) -> list[int]:

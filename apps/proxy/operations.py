@@ -20,7 +20,6 @@ from apps.proxy.plans import Entry, Plan
 
 TITLE_LENGTH = 60
 MAX_CLIENTS = 20  # of a chat; one that was silent for longest is forgotten, and deletes nothing by its next request
-GUARD = Guard(optional=True)
 
 
 @dataclass(frozen=True)
@@ -47,6 +46,7 @@ def store_request(
     follows: bool = False,
     is_nudged: bool = False,
     client: str = "",
+    instance: str = "",
 ) -> StoredRequest:
     """Apply to the stored chat what the client has changed. Return it; a repeated request stores nothing twice.
 
@@ -56,7 +56,7 @@ def store_request(
     """
     owner_id = owner_id_of(owner)
     opening_key = key_of(owner_id, is_user=False, text=opening)
-    request = Request(turns, keys_of(owner_id, turns), opening_key, character, follows, is_nudged, client)
+    request = Request(turns, keys_of(owner_id, turns), opening_key, character, follows, is_nudged, client, instance)
     compared = _find(owner, request, named)
     with transaction.atomic():
         if compared is None:
@@ -125,10 +125,11 @@ def _apply(owner: Owner, compared: Compared, request: Request) -> StoredRequest:
     messages = Message.objects.for_owner(owner).filter(chat=chat).order_by("index")
     has_new = bool(plan.insertions or plan.appended)
     before = set(messages.values_list("pk", flat=True)) if has_new else set()
+    guard = Guard(optional=True, instance=request.instance)
     if patches:
-        patch_messages(owner, chat.pk, patches, GUARD)
+        patch_messages(owner, chat.pk, patches, guard)
     if plan.appended:
-        append_messages(owner, chat.pk, [parsed_turn(chat, turn) for turn in plan.appended])
+        append_messages(owner, chat.pk, [parsed_turn(chat, turn) for turn in plan.appended], guard)
     new = [pk for pk in messages.values_list("pk", flat=True) if pk not in before] if has_new else []
     ids = iter(new)
     known = [(pk or next(ids), key) for pk, key in plan.known]

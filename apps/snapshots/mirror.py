@@ -11,7 +11,6 @@ from typing import Any
 import structlog
 from django.core.files.base import ContentFile
 from django.core.files.storage import Storage, storages
-from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
@@ -21,7 +20,7 @@ from apps.common.scoping import system_scope
 from apps.exchange.exporting import markdown_of
 from apps.memories.memory_book import MemoryBook
 from apps.memories.models import Memory
-from apps.snapshots.models import MirroredChat
+from apps.snapshots.models import MirrorDeletion, MirroredChat
 
 MIRROR = "mirror"  # of STORAGES
 SETTLED = dt.timedelta(seconds=60)  # without a change
@@ -51,10 +50,24 @@ def mirror_settled_chats(now: dt.datetime) -> int:
 
 
 def remove_from_mirror(chat: Chat, **kwargs: Any) -> None:
-    """Receive ``chat_purged``: delete the copy once the transaction is committed."""
-    if storage := _storage():
-        for name, _ in _files(chat):
-            transaction.on_commit(partial(storage.delete, name))
+    """Receive ``chat_purged``: have the copy deleted by the next sweep."""
+    if _storage():
+        MirrorDeletion.objects.bulk_create(
+            [MirrorDeletion(name=name) for name, _ in _files(chat)], ignore_conflicts=True
+        )
+
+
+def delete_purged_chats() -> None:
+    """Delete the files of chats that were deleted for good. Where that fails, the next sweep tries again."""
+    storage = _storage()
+    if storage is None:
+        return
+    for row in MirrorDeletion.objects.order_by("pk")[:BATCH]:
+        try:
+            storage.delete(row.name)
+            row.delete()
+        except Exception:
+            log.exception("file_not_deleted_from_mirror", name=row.name)
 
 
 def _storage() -> Storage | None:
@@ -72,6 +85,7 @@ def _write(storage: Storage, chat: Chat) -> None:
     began = timezone.now()  # what is written meanwhile is a change since
     for name, content in _files(chat):
         storage.save(name, ContentFile(b"".join(content())))
+        MirrorDeletion.objects.filter(name=name).delete()  # it was purged, and restored from a snapshot
     MirroredChat.objects.for_owner(chat.owner_id).update_or_create(
         chat=chat, defaults={"at": began}, create_defaults={"owner_id": chat.owner_id, "at": began}
     )

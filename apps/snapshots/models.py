@@ -84,3 +84,12 @@ class MirroredChat(OwnedModel):
 
     chat = models.OneToOneField(Chat, on_delete=models.CASCADE, related_name="mirrored")
     at = models.DateTimeField(help_text="Changes until then are in the copy.")
+
+
+class MirrorDeletion(models.Model):
+    """A file that is to be deleted from the mirror. It has no owner, since it outlives the account."""
+
+    name = models.CharField(max_length=100, unique=True)
+
+    def __str__(self) -> str:
+        return self.name

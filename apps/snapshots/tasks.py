@@ -81,5 +81,6 @@ def sweep_snapshots(**kwargs: Any) -> None:
 
 @shared_task
 def mirror_chats(**kwargs: Any) -> None:
-    """Write the chats that have changed into the mirror, if there is one."""
+    """Write the chats that have changed into the mirror, if there is one, and delete those that were purged."""
+    mirror.delete_purged_chats()
     mirror.mirror_settled_chats(timezone.now())

@@ -9,6 +9,7 @@ from django.db import connection
 from apps.chats.signals import ChatChanged
 
 CHANNEL = "loci_live"
+MEMORIES = "memories"  # for the streams of all chats, since a memory may be known in several
 CHECK = "check"  # not an event for clients: their streams find out whether they are still allowed
 
 
@@ -21,6 +22,11 @@ def notify_chat_changed(event: ChatChanged, **kwargs: Any) -> None:
 def notify_run_changed(job: Any, state: str, **kwargs: Any) -> None:
     """Receive ``job_changed`` of extraction runs: notify clients when its transaction commits."""
     notify(job.owner_id, "run", {"chat": str(job.chat_id), "run": str(job.pk), "state": state})
+
+
+def notify_tombstones_changed(owner_id: UUID, **kwargs: Any) -> None:
+    """Receive ``tombstones_changed``: notify clients when its transaction commits."""
+    notify(owner_id, MEMORIES, {})
 
 
 def notify_chat_list_changed(owner_id: UUID, **kwargs: Any) -> None:

@@ -21,7 +21,7 @@ from django.conf import settings
 from django.db import connection
 
 from apps.common.problems import Problem, ProblemType
-from apps.sync.live import CHANNEL, CHECK
+from apps.sync.live import CHANNEL, CHECK, MEMORIES
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class EventQueue:
             self.must_check = True
             self._wakeup.set()
             return
-        if self.chat_id is not None and self.chat_id != data.get("chat"):
+        if self.chat_id is not None and event != MEMORIES and self.chat_id != data.get("chat"):
             return
         key = f"{event}/{data.get('chat', '')}"
         self._pending.pop(key, None)

@@ -3,6 +3,11 @@ const bar = document.querySelector("form[data-chosen]");
 
 const boxes = () => [...document.querySelectorAll(`input[type=checkbox][form="${bar.id}"]`)];
 
+/** Show how many are chosen, on a page where memories can be. */
+export function countChosen() {
+  if (bar) show();
+}
+
 function show() {
   const all = boxes();
   const count = all.filter((box) => box.checked).length;

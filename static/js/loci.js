@@ -14,3 +14,4 @@ import "./recap.js";
 import "./presets.js";
 import "./remember.js";
 import "./chosen.js";
+import "./forgotten.js";

@@ -18,6 +18,7 @@
  *             changed in a way that only the whole window (`sync.messages`) shows.
  *             Settings: {settings, keys}
  *   saved     the server has accepted a write: {rev, integrity, edits}
+ *   tombstones  memories that the chat may have known were deleted: {tombstones: [{id, chat, at}]}
  *   status    {state: "saved" | "waiting" | "saving" | "offline" | "blocked", pending: number of unsent edits}
  *   conflict  the same place was changed by both: {id, field, base, mine, theirs, edit, resolve(value), discard()};
  *             theirs null: the message is gone, or what an insert or a move stands before. Nothing is lost until one of
@@ -30,6 +31,7 @@ export { SettingsSync } from "./sync/settings.js";
 export { EventFeed } from "./sync/live.js";
 export { IndexedStorage, MemoryStorage } from "./sync/storage.js";
 export { forgetCopies } from "./sync/copies.js";
+export { readGraph } from "./sync/graph.js";
 
 import { ChatSync } from "./sync/chat.js";
 import { SettingsSync } from "./sync/settings.js";

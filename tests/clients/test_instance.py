@@ -1,17 +1,20 @@
 """The worked example of the client's README: an assistant in two places, each a process of its own, shares a memory."""
 
+import asyncio
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
-from loci_client import Instance, Loci
+from loci_client import AsyncInstance, AsyncLoci, Instance, Loci
 from loci_client.shared_memory import SharedMemory
 from pytest_django.live_server_helper import LiveServer
 
 from config.env import ROOT
+from tests.clients.unreliable import Proxy
 
 README = ROOT / "clients" / "python" / "README.md"
 
@@ -32,13 +35,16 @@ def run_example(index: int, url: str, token: str, folder: Path) -> str:
     return done.stdout
 
 
-def test_the_readmes_example_in_two_processes(live_server: LiveServer, token: str, tmp_path: Path) -> None:
+def test_the_readmes_example_in_processes_of_their_own(live_server: LiveServer, token: str, tmp_path: Path) -> None:
     assert run_example(0, live_server.url, token, tmp_path) == ""
     assert run_example(1, live_server.url, token, tmp_path) == "0\n"
     with Loci(live_server.url, token) as loci:
         desk = Instance(loci, "desk", tmp_path / "desk.json")
         desk.pull()
         assert list(desk.memories.values()) == ["Alice drinks black tea."]
+        assert run_example(2, live_server.url, token, tmp_path) == "2 0\n"
+        desk.pull()
+        assert set(desk.memories.values()) == {"Alice drinks black tea.", "Alice takes no sugar."}
 
 
 def test_concurrent_writes_are_reported_and_both_places_end_the_same(loci: Loci, tmp_path: Path) -> None:
@@ -74,6 +80,31 @@ def test_an_instance_that_lost_its_file_goes_on_with_its_counter(loci: Loci) -> 
     assert after.memory.counter == 2
     after.pull()
     assert after.memory.entries["identity/self/notes.md"]["content"] == "Be long."
+
+
+def test_what_is_written_during_a_push_is_pushed_next(proxy: Proxy, token: str) -> None:
+    async def play() -> dict[str, str]:
+        async with AsyncLoci(proxy.url, token, http=httpx.AsyncClient(trust_env=False)) as loci:
+            desk, phone = AsyncInstance(loci, "desk"), AsyncInstance(loci, "phone")
+            for instance in (desk, phone):
+                await instance.register()
+                await instance.register()  # which changes nothing
+                await instance.pull()
+            key = desk.remember("Alice drinks tea.")
+            pushing = asyncio.create_task(desk.push())
+            while not pushing.done():  # edit at each step of the push
+                desk.edit(key, "Alice drinks green tea.")
+                await asyncio.sleep(0)
+            assert await pushing == []
+            assert desk.memory.pending
+            await desk.push()
+            await phone.pull()
+            desk.forget(key)
+            with pytest.raises(KeyError):
+                desk.edit(key, "Alice drinks red tea.")
+            return phone.memories
+
+    assert list(asyncio.run(play()).values()) == ["Alice drinks green tea."]
 
 
 @pytest.mark.parametrize("count", [0, 1, 1000, 1001])

@@ -13,11 +13,13 @@ from loci_client import AsyncLoci, Loci
 
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
-from apps.chats.models import ChatChange
+from apps.chats.models import Chat, ChatChange
 from apps.common.scoping import system_scope
+from apps.memories.operations import delete_memory
 from tests.clients.conftest import QUICK
 from tests.clients.unreliable import Answer, Lost, Passing, Proxy
 from tests.conftest import WebServer
+from tests.factories import make_memory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -108,6 +110,18 @@ def test_where_the_log_is_gone_all_is_told(loci: Loci, proxy: Proxy, chat: dict[
     while change["kind"] != "reload":
         change = news.get(timeout=PATIENCE)
     assert [message["mes"] for message in change["messages"]][3:] in (["One."], ["One.", "Two."])
+
+
+def test_a_deleted_memory_is_told_once(loci: Loci, proxy: Proxy, chat: dict[str, Any], watch: Watch) -> None:
+    proxy.rule = without_events
+    with system_scope():
+        memory = make_memory(Chat.objects.get(pk=chat["id"]), "Tom likes tea.")
+    news = watch(loci.session(chat["id"]), poll_every=0.05)
+    delete_memory(memory)
+    change = news.get(timeout=PATIENCE)
+    assert (change["kind"], [tomb["id"] for tomb in change["tombstones"]]) == ("tombstones", [str(memory.pk)])
+    loci.append(chat["id"], [{"mes": "Theirs."}])
+    assert news.get(timeout=PATIENCE)["kind"] == "append"
 
 
 @pytest.fixture

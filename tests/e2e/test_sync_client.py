@@ -5,8 +5,9 @@ from playwright.sync_api import Page
 
 from apps.accounts.models import User
 from apps.accounts.operations import create_token
+from apps.memories.models import Entity
 from tests.e2e.conftest import SCRIPT_TESTS
-from tests.factories import make_chat
+from tests.factories import make_chat, make_memory
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -118,3 +119,31 @@ def test_two_devices_at_this_server(page_with_tests: Page, transactional_db: Non
     assert told["a"] == told["b"] == told["after"]
     assert told["metadata"] == {"theme": {"dark": True, "size": 2}}
     assert told["stored"] == {"sampler": {"temperature": 0.7}}
+
+
+# A page that looks at a chat of this server before and after a memory is deleted, and reads graphs.
+MEMORIES = """async ([chatId, memoryId, token]) => {
+  const { ChatSync, MemoryStorage, readGraph } = await import("/static/js/sync-client.js");
+  const headers = { Authorization: `Bearer ${token}` };
+  const sync = await new ChatSync({ chatId, live: false, locks: null, headers, storage: new MemoryStorage() }).open();
+  await sync.load({ from: 0, limit: 10 });
+  const told = [];
+  sync.addEventListener("tombstones", ({ detail }) => told.push(...detail.tombstones.map(({ id }) => id)));
+  await sync.lookForChanges();
+  const before = (await readGraph({ headers }, { chat: chatId })).nodes.map(({ label }) => label);
+  await fetch(`/api/v1/memories/${memoryId}/`, { method: "DELETE", headers });
+  for (let n = 0; n < 2; n += 1) await sync.lookForChanges();
+  const after = (await readGraph({ headers }, { chat: chatId })).nodes;
+  const problem = await readGraph({ headers }, { memory: "nonsense" }).catch((refused) => refused);
+  return { told, before, after, status: problem.status };
+}"""
+
+
+def test_it_tells_of_a_deleted_memory_once_and_reads_the_graph(page_with_tests: Page, transactional_db: None):
+    owner = User.objects.create_user("alice@example.com", "alice-password")
+    chat = make_chat(owner, "Tom likes tea.")
+    memory = make_memory(chat, "Tom likes tea.")
+    memory.entities.add(Entity.objects.create(owner=owner, chat=chat, name="Tom", kind=Entity.Kind.CHARACTER))
+    _, secret = create_token(owner, name="Device", scope="write")
+    told = page_with_tests.evaluate(MEMORIES, [str(chat.pk), str(memory.pk), secret])
+    assert told == {"told": [str(memory.pk)], "before": ["Tom"], "after": [], "status": 400}

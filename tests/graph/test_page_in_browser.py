@@ -29,6 +29,12 @@ def test_nodes_are_reached_by_keyboard_and_lead_to_their_details(page: Page, liv
     path = f"/memories/chats/{chat.pk}/book/graph/"
     assert list(violations_on(page, path)) == []
     page.goto(path)
+    cut = """() => [...document.querySelectorAll(".whole-graph text:not(.crowded)")].filter((text) => {
+      const [box, { width }] = [text.getBBox(), text.ownerSVGElement.viewBox.baseVal];
+      return box.x < 0 || box.x + box.width > width;
+    }).length"""
+    assert page.locator(".whole-graph text:not(.crowded)").count() > 5
+    assert page.evaluate(cut) == 0
     page.locator("svg a").first.focus()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("#name-"))

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import random
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +15,7 @@ from rest_framework.test import APIClient
 from apps.accounts.models import User
 from apps.common.ids import uuid7
 from apps.instances.models import Conflict, Item, ItemVersion
-from apps.instances.vector_clock import merge
+from apps.instances.vector_clock import Order, compare, merge
 from tests.contract.conftest import client_of
 from tests.instances.conftest import NOW
 
@@ -35,11 +36,13 @@ class Program:
     pending: list[tuple[Key, str, dict[str, Any]]] = field(default_factory=list)
     sent: list[dict[str, Any]] = field(default_factory=list)
     since: dict[str, int] | None = None
+    writes: list[tuple[Key, str | None, dict[str, int]]] = field(default_factory=list)
 
     def write(self, key: Key, text: str | None, at: dt.datetime) -> None:
         self.counter += 1
         self.texts[key] = text
         self.clocks[key] = merge(self.clocks.get(key, {}), {self.name: self.counter})
+        self.writes.append((key, text, self.clocks[key]))
         stamp = {"clock": self.clocks[key], "instance": self.name}
         names: dict[str, Any] = {"category": key[1], "filename": key[2]} if key[0] == "identity" else {"id": key[1]}
         if text is None:
@@ -104,6 +107,7 @@ class World:
         self.user = User.objects.create_user("alice@example.com")
         self.api = client_of(self.user)
         self.random, self.written, self.count = random.Random(seed), set[str](), 0
+        self.changed_in_loci = set[str]()
         self.programs = []
         for priority, name in enumerate(names):
             body = {"id": name, "priority": priority % 2}
@@ -154,10 +158,36 @@ class World:
     def change_in_loci(self, action: str) -> None:
         memories = self.api.get("/api/v1/memories/").json()["results"]
         if memories:
-            url = f"/api/v1/memories/{self.random.choice(memories)['id']}/"
+            chosen = self.random.choice(memories)["id"]
+            self.changed_in_loci.add(chosen)
+            url = f"/api/v1/memories/{chosen}/"
             reply = self.api.patch(url, {"text": self.text()}) if action == "correct" else self.api.delete(url)
             assert reply.status_code in (200, 204)
             self.programs[0].pull()  # Loci itself keeps no text between two corrections
+
+    def share(self) -> None:
+        """Begin with two memories and a file that all know."""
+        for action in ("remember", "remember", "note", "push"):
+            self.do(self.programs[0], action)
+        for program in self.programs:
+            program.pull()
+
+    def check_rules(self) -> None:
+        """What only one program wrote ends as it wrote it last, and no deletion beats an edit that it had not seen."""
+        final = self.programs[0].texts
+        by_key: dict[Key, list[tuple[str, str | None, dict[str, int]]]] = defaultdict(list)
+        for program in self.programs:
+            for key, text, clock in program.writes:
+                by_key[key].append((program.name, text, clock))
+        for key, writes in by_key.items():
+            if key[0] == "daily" or key[1] in self.changed_in_loci:
+                continue
+            if len({name for name, _, _ in writes}) == 1:
+                assert final.get(key) == writes[-1][1]
+            elif final.get(key) is None:
+                others = [clock for _, _, clock in writes]
+                for _, text, clock in writes:
+                    assert text is None or any(compare(clock, other) == Order.BEFORE for other in others)
 
     def settle_down(self) -> None:
         for program in self.programs:
@@ -198,9 +228,11 @@ def present_texts(program: Program) -> dict[Key, str]:
 def test_all_instances_converge_and_nothing_is_lost(size: int, steps: list[tuple[int, str]], seed: int) -> None:
     with transaction.atomic():
         world = World(["amber", "brick", "cloud", "delta", "ember"][:size], seed)
+        world.share()
         for index, action in steps:
             world.do(world.programs[index % size], action)
         world.settle_down()
+        world.check_rules()
         states = [present_texts(program) for program in world.programs]
         assert all(state == states[0] for state in states)
         assert world.written <= world.traces()

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.accounts.models import User
+from apps.chats.operations import delete_chat, purge_chat
 from apps.journal.calendar import at_each_level, neighbours, period_named, weeks_of
 from apps.journal.tasks import keep
 from apps.memories.journal_periods import month_of
 from apps.memories.models import JournalEntry
-from apps.memories.operations.journal import merge_daily
+from apps.memories.operations.journal import edit_entry, merge_daily
 from tests.factories import UserFactory, make_chat
 
 NOW = dt.datetime(2031, 1, 1, 12, tzinfo=dt.UTC)
@@ -41,6 +42,37 @@ def test_each_period_has_a_page_with_what_happened_and_where(owner: User, page: 
         assert "Ana rang &lt;b&gt;." in html
         assert f'href="/chats/{chat.pk}/">The heist</a>' in html
         assert "November, written" in html
+
+
+def test_a_deleted_chat_is_named_while_it_is_in_the_bin_and_leaves_the_journal_for_good(
+    owner: User, page: Client
+) -> None:
+    day, heist, tea = dt.date(2026, 11, 17), make_chat(owner, title="The heist"), make_chat(owner, title="Tea")
+    text = f"- Ana\n  rang. [chat:{heist.pk}]\n\nA note.\n- Tom slept. [chat:{tea.pk}]"
+    merge_daily(owner, period=day, instance="", text=text)
+    merge_daily(owner, period=day, instance="desk", text=f"- Bo came. [chat:{heist.pk}] [via:desk]")
+    edited = merge_daily(owner, period=dt.date(2026, 11, 18), instance="", text=f"- Cy left. [chat:{heist.pk}]")
+    edit_entry(edited, editor="a", text=f"- Cy left us. [chat:{heist.pk}]")
+    keep(owner, NOW)
+
+    def shown(period: str) -> str:
+        return page.get(f"/journal/?period={period}").content.decode()
+
+    delete_chat(heist)
+    html = shown("2026-11-17")
+    assert "The heist, in the bin</a>" in html
+    assert f"/chats/{heist.pk}/" not in html
+    purge_chat(owner, heist.pk)
+    keep(owner, NOW)
+    for period in ("2026-11-17", "2026-W47", "2026"):
+        assert "Tom slept." in shown(period)
+        assert "Ana" not in shown(period)
+        assert "Bo came." not in shown(period)
+    assert "A note." in shown("2026-11-17")
+    assert "Cy left us." in shown("2026-11-18")  # a person's words stay, and say that the chat is gone
+    assert "chat deleted" in shown("2026-11-18")
+    purge_chat(owner, tea.pk, keep_memories=True)
+    assert "Tom slept." in shown("2026-11-17")
 
 
 @pytest.mark.parametrize("name", ["", "2026-W53", "0001", "9999-12", "2026-11-31", "x", "2026-W47-1"])

@@ -10,9 +10,9 @@ from apps.chats.operations import Patch, append_messages, delete_chat, patch_mes
 from apps.llm.models import Connection
 from apps.proxy.conversation import Turn, turns_of
 from apps.proxy.models import ProxiedChat
-from apps.proxy.operations import GUARD, MAX_CLIENTS, StoredRequest, store_request
+from apps.proxy.operations import MAX_CLIENTS, StoredRequest, store_request
 from apps.proxy.replies import CollectedReply, collected_reply
-from apps.proxy.storing_replies import store_reply
+from apps.proxy.storing_replies import GUARD, store_reply
 from apps.proxy.upstream import base_url
 from tests.factories import UserFactory, make_character, make_chat, parsed
 from tests.proxy.conftest import texts_of

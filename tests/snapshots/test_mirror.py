@@ -56,15 +56,20 @@ def test_a_chat_is_written_once_it_has_settled_and_again_when_it_changes(chat: C
     assert {path.parent.name for path in folder.rglob("*.md")} == {str(chat.owner_id)}
 
 
-def test_a_chat_deleted_for_good_leaves_the_mirror(
-    chat: Chat, folder: Path, django_capture_on_commit_callbacks: Any
-) -> None:
+def test_a_chat_deleted_for_good_leaves_the_mirror_as_soon_as_that_can_be_reached(chat: Chat, folder: Path) -> None:
     mirror_settled_chats(timezone.now() + LATER)
     delete_chat(chat)
     assert len(files_in(folder)) == 2
-    with django_capture_on_commit_callbacks(execute=True):
-        purge_chat(chat.owner_id, chat.pk)
-    assert files_in(folder) == {}
+    file = folder / str(chat.owner_id) / f"{chat.pk}.jsonl"
+    file.unlink()
+    (file / "in the way").mkdir(parents=True)  # so that it can't be deleted
+    purge_chat(chat.owner_id, chat.pk)
+    tasks.mirror_chats()
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+    (file / "in the way").rmdir()
+    tasks.mirror_chats()
+    tasks.mirror_chats()
+    assert list(file.parent.iterdir()) == []
 
 
 def test_a_chat_that_can_not_be_written_does_not_keep_others_out(

@@ -26,7 +26,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 # What a restore doesn't bring back: secrets, jobs and consumption (tables.LEFT_OUT); and what waits for an embedding.
 ELSEWHERE = ("tokens", "imports", "model-tests", "usage", "generations", "snapshots", "reembedding")
-TIMES = re.compile(rb'"exported_at": ?"[^"]*"')
+# When a reply was made.
+TIMES = re.compile(rb'"(?:exported_at|until)": ?"[^"]*"')
 
 
 def wipe(owner: User) -> None:

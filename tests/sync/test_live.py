@@ -32,15 +32,17 @@ from apps.chats.operations.organizing import Action
 from apps.common import jobs
 from apps.common.document_patches import DocumentPatch
 from apps.extraction import pipeline, runs
+from apps.memories.operations import delete_memory, restore_memory
 from apps.sync.settings_documents import patch_settings, read_settings
 from tests.conftest import WebServer, wait_for_idle_database
-from tests.factories import make_chat, parsed
+from tests.factories import make_chat, make_memory, parsed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PATIENCE = 20  # seconds
 MAX_STREAMS = 10  # more than the pool has connections
 HEARTBEAT = "0.3"  # seconds
+JSON = {"Accept": "application/json"}
 LISTENING = "FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN loci_live'"
 
 
@@ -173,6 +175,26 @@ def test_a_change_of_the_list_is_sent_as_an_event(server: WebServer, alice: User
             change()
             listener.wait_for(lambda it, number=number: len(it.events) == number)
     assert listener.events == [("chats", {})] * 3
+
+
+def test_a_deleted_memory_is_sent_as_an_event_and_named_by_the_feed(server: WebServer, alice: User, chat: Chat) -> None:
+    """To the streams of all chats: those of one character share memories."""
+    memory, other = make_memory(chat, "Tom likes tea."), make_memory(create_chat(alice, title="Another"), "Milk.")
+    since = chat.integrity
+    with client_of(server, alice) as client:
+        narrow = Listener(client, f"?chat={chat.pk}")
+        for number, act in enumerate((delete_memory, restore_memory, delete_memory), 1):
+            act(memory)
+            narrow.wait_for(lambda it, number=number: len(it.events) == number)
+        delete_memory(other)
+        feed = client.get(f"/api/v1/chats/{chat.pk}/changes/?since={since}", headers=JSON).json()
+        everything = client.get("/api/v1/memories/tombstones/", headers=JSON).json()
+        later = client.get("/api/v1/memories/tombstones/", params={"since": "2999-01-01T00:00Z"}, headers=JSON).json()
+        assert client.get("/api/v1/memories/tombstones/?since=yesterday", headers=JSON).status_code == 400
+    assert {name for name, _ in narrow.events} == {"memories"}
+    assert (feed["changes"], [tomb["id"] for tomb in feed["tombstones"]]) == ([], [str(memory.pk)])
+    assert [tomb["id"] for tomb in everything["tombstones"]] == [str(memory.pk), str(other.pk)]
+    assert (everything["complete"], later["tombstones"]) == (True, [])
 
 
 def test_other_users_get_no_events(server: WebServer, alice: User, chat: Chat) -> None:

@@ -19,11 +19,15 @@ class UnreadableFile(ValueError):
 
 @dataclass(frozen=True)
 class ParsedSwipe:
-    """One version of a message: its text, its `extra`, and its entry of `swipe_info` without `extra`."""
+    """One version of a message: its text, its `extra`, and its entry of `swipe_info` without `extra`.
+
+    `instance` wrote it, if it is copied from a stored one; no file has it.
+    """
 
     mes: str
     extra: dict[str, Any] = field(default_factory=dict)
     info: dict[str, Any] = field(default_factory=dict)
+    instance: str = ""
 
 
 @dataclass(frozen=True)

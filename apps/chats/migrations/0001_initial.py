@@ -228,6 +228,7 @@ class Migration(migrations.Migration):
                 ('mes', models.TextField(blank=True, default='')),
                 ('extra', apps.common.fields.OrderedJSONField(blank=True, default=dict)),
                 ('info', apps.common.fields.OrderedJSONField(blank=True, default=dict, help_text='Its entry of swipe_info without extra.')),
+                ('instance', models.CharField(blank=True, default='', help_text='The instance whose token wrote the text.', max_length=64)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('message', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='swipes', to='chats.message')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),

@@ -76,7 +76,7 @@ def append_messages(
         return AppendResult(chat, messages_of_change(chat, repeated), deduplicated=len(parsed))
     if guard.is_stale(chat) and not (guard.rebase and _tells_retries(chat, guard)):
         raise IntegrityConflict.for_chat(chat, guard)
-    messages = [message for batch in store_messages(chat, map(with_date, parsed)) for message in batch]
+    messages = [message for batch in store_messages(chat, map(with_date, parsed), guard.instance) for message in batch]
     chat.last_active = timezone.now()
     record_change(chat, ChatChange.Kind.APPEND, guard=guard, messages=messages, before={}, fingerprint=fingerprint)
     return AppendResult(chat, messages)
@@ -87,7 +87,7 @@ def _tells_retries(chat: Chat, guard: Guard) -> bool:
     return guard.has_idempotency_key or (guard.integrity is not None and rev_of(chat, guard.integrity) is not None)
 
 
-def store_messages(chat: Chat, parsed: Iterable[ParsedMessage]) -> Iterator[list[Message]]:
+def store_messages(chat: Chat, parsed: Iterable[ParsedMessage], instance: str = "") -> Iterator[list[Message]]:
     """Insert messages at the end of a locked chat and yield them in batches, bounded by number and by size.
 
     The caller has to exhaust the iterator, then call ``record_change``.
@@ -99,7 +99,7 @@ def store_messages(chat: Chat, parsed: Iterable[ParsedMessage]) -> Iterator[list
         ]
         Message.objects.bulk_create(messages)
         Swipe.objects.bulk_create(
-            row for message, item in zip(messages, batch, strict=True) for row in swipe_rows(message, item)
+            row for message, item in zip(messages, batch, strict=True) for row in swipe_rows(message, item, instance)
         )
         chat.message_count += len(messages)
         yield messages
@@ -139,7 +139,10 @@ def patch_messages(owner: Owner, chat_id: UUID, patches: Sequence[Patch], guard:
     fingerprint = fingerprint_of(ChatChange.Kind.PATCH, guard, patches)
     if repeated := find_repeated_change(chat, guard, fingerprint):
         return PatchResult(chat, messages_of_change(chat, repeated), skipped=len(patches))
-    batch = _rebased_batch(chat, patches, guard) if guard.is_stale(chat) else Batch(chat, patches)
+    if guard.is_stale(chat):
+        batch = _rebased_batch(chat, patches, guard)
+    else:
+        batch = Batch(chat, patches, instance=guard.instance)
     if batch.stale_ids:
         detail = "These messages are not at the rev that the patch names."
         raise PatchConflict.for_messages(chat, guard, batch.stale_ids, detail)
@@ -178,7 +181,7 @@ def _rebased_batch(chat: Chat, patches: Sequence[Patch], guard: Guard) -> Batch:
     except HistoryGone:  # such as a change of the whole chat, which names no messages
         raise IntegrityConflict.for_chat(chat, guard) from None
     try:
-        batch = Batch(chat, patches, since)
+        batch = Batch(chat, patches, since, instance=guard.instance)
     except Invalid as invalid:
         # The patches may fit the state that the client knows, so this is a conflict, not an error of the client.
         raise IntegrityConflict.for_chat(chat, guard) from invalid
@@ -227,7 +230,9 @@ def _save_draft(draft: Draft) -> None:
     stored = {state["id"]: (position, state) for position, state in enumerate(draft.before["swipes"])}
     for swipe in draft.swipes:
         if swipe.pk in draft.stored_swipe_ids and stored[str(swipe.pk)] != (swipe.position, swipe_state(swipe)):
-            swipes.filter(pk=swipe.pk).update(position=swipe.position, mes=swipe.mes, extra=swipe.extra)
+            swipes.filter(pk=swipe.pk).update(
+                position=swipe.position, mes=swipe.mes, extra=swipe.extra, instance=swipe.instance
+            )
     added = [swipe for swipe in draft.swipes if swipe.pk not in draft.stored_swipe_ids]
     if added:
         Swipe.objects.bulk_create(added)

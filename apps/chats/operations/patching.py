@@ -53,15 +53,20 @@ def swipe_state(swipe: Swipe) -> dict[str, Any]:
         "mes": swipe.mes,
         "extra": swipe.extra,
         "info": swipe.info,
+        "instance": swipe.instance,
         "created_at": swipe.created_at.isoformat(),
     }
 
 
 class Draft:
-    """A message with patches applied. ``swipes`` are in their new order; ``before`` is the stored state."""
+    """A message with patches applied. ``swipes`` are in their new order; ``before`` is the stored state.
 
-    def __init__(self, message: Message, swipes: Sequence[Swipe]) -> None:
+    Texts that the patches write are those of ``instance``.
+    """
+
+    def __init__(self, message: Message, swipes: Sequence[Swipe], instance: str = "") -> None:
         self.message = message
+        self.instance = instance
         self.swipes = list(swipes)
         self.active = self.swipes[message.swipe_id]
         self.before = message_state(message, swipes)
@@ -103,7 +108,12 @@ class Draft:
     def _add_swipe(self, parsed: ParsedSwipe) -> None:
         owner_id = self.message.owner_id
         self.active = Swipe(
-            owner_id=owner_id, message=self.message, mes=parsed.mes, extra=parsed.extra, info=parsed.info
+            owner_id=owner_id,
+            message=self.message,
+            mes=parsed.mes,
+            extra=parsed.extra,
+            info=parsed.info,
+            instance=self.instance,
         )
         self.swipes.append(self.active)
         self._changed_keys.add("swipes")
@@ -129,6 +139,8 @@ class Draft:
         return self.swipes[position]
 
     def _set_values(self, values: Mapping[str, Any]) -> None:
+        if values.get("mes", self.active.mes) != self.active.mes:
+            self.active.instance = self.instance
         for name, value in values.items():
             setattr(self.active if name == "mes" else self.message, name, value)
         if "send_date" in values:
@@ -153,14 +165,17 @@ class Draft:
 
 
 class Batch:
-    """A batch of patches, applied in their order.
+    """A batch of patches, applied in their order, written by ``instance``.
 
     ``since`` are the changes after the state that the client knows, or None. Raise TargetMismatch, and
     Invalid if a patch names no message or doesn't fit it.
     """
 
-    def __init__(self, chat: Chat, patches: Sequence[Patch], since: Changes | None = None) -> None:
+    def __init__(
+        self, chat: Chat, patches: Sequence[Patch], since: Changes | None = None, *, instance: str = ""
+    ) -> None:
         self.chat = chat
+        self.instance = instance
         self.inserted: dict[UUID, tuple[Message, list[Swipe]]] = {}
         self.deleted: dict[UUID, Draft] = {}
         self.missing_ids: list[UUID] = []  # named by a patch, but deleted in the meantime
@@ -170,7 +185,7 @@ class Batch:
         self.applied_count = 0
         self.order: list[UUID] | None = None  # all ids of the chat; None if the order is unchanged
         self._since = since
-        self._drafts = _load_drafts(chat, patches)
+        self._drafts = _load_drafts(chat, patches, instance)
         self._by_index = {draft.message.index: draft for draft in self._drafts.values()}
         for number, patch in enumerate(patches):
             self._apply(patch, f"/patches/{number}")
@@ -263,7 +278,7 @@ class Batch:
         parsed = with_date(parsed)
         # The index is set when the new order is saved.
         row = message_row(self.chat, 0, parsed, participant_ids(self.chat))
-        self.inserted[row.pk] = row, swipe_rows(row, parsed)
+        self.inserted[row.pk] = row, swipe_rows(row, parsed, self.instance)
         order = self._editable_order()
         order.insert(order.index(anchor.message.pk), row.pk)
 
@@ -297,7 +312,7 @@ SWIPES_BY_ID = CompiledQuery(lambda owner, chat, ids: _with_messages(owner, chat
 SWIPES_BY_INDEX = CompiledQuery(lambda owner, chat, indexes: _with_messages(owner, chat, message__index__any=indexes))
 
 
-def _load_drafts(chat: Chat, patches: Collection[Patch]) -> dict[UUID, Draft]:
+def _load_drafts(chat: Chat, patches: Collection[Patch], instance: str) -> dict[UUID, Draft]:
     """Return a draft of each message that the patches name, by id."""
     ids = {patch.id for patch in patches if patch.id}
     indexes = {patch.index for patch in patches if patch.id is None and patch.index is not None}
@@ -310,4 +325,4 @@ def _load_drafts(chat: Chat, patches: Collection[Patch]) -> dict[UUID, Draft]:
     groups = defaultdict(list)
     for swipe in {row.pk: row for row in rows}.values():
         groups[swipe.message_id].append(swipe)
-    return {pk: Draft(group[0].message, group) for pk, group in groups.items()}
+    return {pk: Draft(group[0].message, group, instance) for pk, group in groups.items()}

@@ -45,8 +45,8 @@ def message_row(chat: Chat, index: int, parsed: ParsedMessage, participants: Map
     )
 
 
-def swipe_rows(message: Message, parsed: ParsedMessage) -> list[Swipe]:
-    """Return the unsaved swipes of ``message``."""
+def swipe_rows(message: Message, parsed: ParsedMessage, instance: str = "") -> list[Swipe]:
+    """Return the unsaved swipes of ``message``, written by ``instance`` unless they say by which."""
     return [
         Swipe(
             owner_id=message.owner_id,
@@ -55,6 +55,7 @@ def swipe_rows(message: Message, parsed: ParsedMessage) -> list[Swipe]:
             mes=swipe.mes,
             extra=swipe.extra,
             info=swipe.info,
+            instance=swipe.instance or instance,
         )
         for position, swipe in enumerate(parsed.swipes)
     ]
@@ -69,7 +70,9 @@ def parsed_message(message: Message) -> ParsedMessage:
         send_date=message.send_date,
         sent_at=message.sent_at,
         swipe_id=message.swipe_id,
-        swipes=tuple(ParsedSwipe(swipe.mes, swipe.extra, swipe.info) for swipe in message.ordered_swipes),
+        swipes=tuple(
+            ParsedSwipe(swipe.mes, swipe.extra, swipe.info, swipe.instance) for swipe in message.ordered_swipes
+        ),
         layout=message.layout,
     )
 

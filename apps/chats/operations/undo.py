@@ -208,7 +208,10 @@ def _save_swipes(message: Message, state: dict[str, Any]) -> None:
     kept = [swipe.pk for swipe in swipes]
     Swipe.objects.for_owner(message.owner_id).filter(message=message).exclude(pk__in=kept).delete()
     Swipe.objects.bulk_create(
-        swipes, update_conflicts=True, unique_fields=["id"], update_fields=["position", "mes", "extra", "info"]
+        swipes,
+        update_conflicts=True,
+        unique_fields=["id"],
+        update_fields=["position", "mes", "extra", "info", "instance"],
     )
 
 
@@ -246,6 +249,7 @@ def _swipes_of(state: dict[str, Any], message: Message) -> list[Swipe]:
             mes=swipe["mes"],
             extra=swipe["extra"],
             info=swipe["info"],
+            instance=swipe.get("instance", ""),
             created_at=dt.datetime.fromisoformat(swipe["created_at"]),
         )
         for position, swipe in enumerate(state["swipes"])

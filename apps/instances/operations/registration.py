@@ -6,6 +6,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from apps.accounts.operations import create_token
 from apps.common import jobs
 from apps.common.problems import Conflict, Invalid
 from apps.common.scoping import Owner, owner_id_of
@@ -30,6 +31,17 @@ def register(owner: Owner, name_id: str, **fields: Any) -> Instance:
         raise Conflict(f"There are {MAX_INSTANCES - 1} instances, removed ones included: no more are possible.")
     instance.removed_at = None
     return update(instance, fields)
+
+
+@transaction.atomic
+def register_with_token(owner: Owner, name_id: str, **fields: Any) -> tuple[Instance, str]:
+    """Register an instance, and create a token bound to it. Return it and the token's secret, which is not stored.
+
+    Raise as ``register`` does.
+    """
+    instance = register(owner, name_id, **fields)
+    _, secret = create_token(owner, name=instance.name or name_id, instance=name_id)
+    return instance, secret
 
 
 def update(instance: Instance, fields: dict[str, Any]) -> Instance:

@@ -97,8 +97,8 @@ CHECKS = (
         "A message has a swipe.",
         ids(f"SELECT id FROM chats_message WHERE {LAST_SWIPE} IS NULL"),  # noqa: S608
         statements(
-            """INSERT INTO chats_swipe (id, owner_id, message_id, position, mes, extra, info, created_at)
-            SELECT gen_random_uuid(), owner_id, id, 0, '', '{}', '{}', now() FROM chats_message
+            """INSERT INTO chats_swipe (id, owner_id, message_id, position, mes, extra, info, instance, created_at)
+            SELECT gen_random_uuid(), owner_id, id, 0, '', '{}', '{}', '', now() FROM chats_message
             WHERE id = ANY(%(ids)s::uuid[])"""
         ),
     ),

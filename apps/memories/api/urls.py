@@ -8,6 +8,7 @@ from apps.memories.api import layers
 from apps.memories.api.entities import EntityViewSet
 from apps.memories.api.questions import QuestionViewSet
 from apps.memories.api.search import SearchView
+from apps.memories.api.tombstones import TombstonesView
 from apps.memories.api.views import MemoryViewSet
 
 LIST_ACTIONS: dict[str, Any] = {"get": "list", "post": "create"}
@@ -17,6 +18,7 @@ CHANGE_ACTIONS: dict[str, Any] = {"patch": "partial_update", "delete": "destroy"
 urlpatterns = [
     path("memories/", MemoryViewSet.as_view(LIST_ACTIONS), name="api-memories"),
     path("memories/search/", SearchView.as_view(), name="api-search"),
+    path("memories/tombstones/", TombstonesView.as_view(), name="api-memory-tombstones"),
     path("memories/merge/", MemoryViewSet.as_view({"post": "merge"}), name="api-memories-merge"),
     path("memories/questions/", QuestionViewSet.as_view({"get": "list"}), name="api-questions"),
     path(

@@ -186,6 +186,7 @@ class Memory(StoryModel):
             models.Index("owner", "character", "tier", "state", name="memory_owner_character"),
             models.Index("owner", "chat", "tier", "state", name="memory_owner_chat"),
             models.Index(fields=["owner", "-id"], name="memory_owner_newest"),  # for the paginated list
+            models.Index("owner", "deleted_at", name="memory_tombstones", condition=Q(deleted_at__isnull=False)),
             GinIndex(fields=["lexemes"], name="memory_lexemes"),
         ]
 

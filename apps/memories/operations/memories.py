@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Func, Q, Value
 from django.utils import timezone
 
 from apps.chats.models import Character, Chat, Message
@@ -14,6 +14,7 @@ from apps.llm.backends import embedder_for
 from apps.llm.embeddings import EmbeddingUnavailable
 from apps.memories.lexemes import Lexemes
 from apps.memories.models import Inheritance, JournalEntry, Memory, MemorySource, RetiredReason, Supersession
+from apps.memories.signals import tombstones_changed
 from apps.memories.witnesses import participants_of, witnessed_by_all_of
 
 
@@ -88,12 +89,14 @@ def delete_memory(memory: Memory) -> None:
     """Make a memory a tombstone, which keeps the same statement from being learnt again."""
     memory.deleted_at = memory.deleted_at or timezone.now()
     memory.save(update_fields=["deleted_at", "updated_at"])
+    tombstones_changed.send(Memory, owner_id=memory.owner_id)
 
 
 def restore_memory(memory: Memory) -> None:
     """Undo ``delete_memory``."""
     memory.deleted_at = None
     memory.save(update_fields=["deleted_at", "updated_at"])
+    tombstones_changed.send(Memory, owner_id=memory.owner_id)
 
 
 def supersede(chat: Chat, target: UUID, successor: Memory, reason: str = "", *, keep_pinned: bool = False) -> None:
@@ -215,6 +218,21 @@ def link_sources(owner_id: UUID, memory_id: UUID, messages: Iterable[Message]) -
         unique_fields=["memory", "swipe"],
         update_fields=["lost"],
     )
+
+
+def instances_of(messages: Iterable[Message]) -> list[str]:
+    """Return the instances that wrote the shown texts of messages, in the order of the messages, each once."""
+    ordered = sorted(messages, key=lambda message: message.index)
+    return list(dict.fromkeys(name for message in ordered if (name := message.active_swipe.instance)))
+
+
+def add_instances(owner: Owner, memory_id: UUID, names: Collection[str]) -> None:
+    """Add instances to those that take part in a memory."""
+    for name in names:
+        memories = Memory.objects.for_owner(owner).filter(pk=memory_id)
+        memories.exclude(participating_instances__contains=[name]).update(
+            participating_instances=Func(F("participating_instances"), Value(name), function="array_append")
+        )
 
 
 def latest_message(messages: Iterable[Message | None]) -> Message | None:

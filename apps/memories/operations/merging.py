@@ -150,6 +150,8 @@ def _successor(
         witnessed_by=members[0].witnessed_by,
         valid_from=latest_message(inheritances.get(member.pk, member).valid_from for member in members),
         pinned=any(member.pinned for member in members),
+        source_instance=next((member.source_instance for member in reversed(members) if member.source_instance), ""),
+        participating_instances=sorted({name for member in members for name in member.participating_instances}),
         edited_by=editor,
         run_id=run_id,
         split_from=split_from,

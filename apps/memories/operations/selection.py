@@ -8,8 +8,9 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from apps.common.scoping import Owner
+from apps.common.scoping import Owner, owner_id_of
 from apps.memories.models import Memory
+from apps.memories.signals import tombstones_changed
 
 # Of each changed memory, by id: its version after the change, and the values that it had before.
 FormerValues = dict[str, dict[str, Any]]
@@ -29,6 +30,8 @@ def change_memories(owner: Owner, ids: Iterable[UUID], *, editor: str, **changes
             former[str(memory.pk)] = {"version": memory.version + 1, "values": values}
     changed = Memory.objects.for_owner(owner).filter(pk__in=former)
     changed.update(**changes, edited_by=editor, version=F("version") + 1, updated_at=timezone.now())
+    if former and "deleted_at" in changes:
+        tombstones_changed.send(Memory, owner_id=owner_id_of(owner))
     return former
 
 
@@ -39,4 +42,6 @@ def undo_changes(owner: Owner, former: Mapping[str, Mapping[str, Any]]) -> int:
     for memory_id, before in sorted(former.items()):
         unchanged = Memory.objects.for_owner(owner).filter(pk=memory_id, version=before["version"])
         restored += unchanged.update(**before["values"], version=F("version") + 1, updated_at=timezone.now())
+    if any("deleted_at" in before["values"] for before in former.values()):
+        tombstones_changed.send(Memory, owner_id=owner_id_of(owner))
     return restored

@@ -16,7 +16,7 @@ from apps.memories.candidates import Candidate, candidate_hash
 from apps.memories.lexemes import Lexemes
 from apps.memories.models import Inheritance, Memory
 from apps.memories.operations.entities import get_or_create_entities
-from apps.memories.operations.memories import latest_message, link_sources, supersede
+from apps.memories.operations.memories import add_instances, instances_of, latest_message, link_sources, supersede
 from apps.memories.operations.questions import ask_which_is_true
 from apps.memories.queries.memories import active_memories
 from apps.memories.querysets import MemoryQuerySet
@@ -107,6 +107,7 @@ def write_verdicts(batch: VerdictBatch) -> Counter[str]:
 
 def _create(batch: VerdictBatch, number: int, candidate: Candidate) -> Memory:
     sources = [batch.turns[n] for n in candidate.sources]
+    instances = instances_of(sources)
     hash_ = hash_of(batch, candidate)
     # The text may have been swiped away and back: a person's marks of the memory from it apply again.
     former = Memory.objects.for_owner(batch.chat.owner_id).filter(
@@ -129,6 +130,8 @@ def _create(batch: VerdictBatch, number: int, candidate: Candidate) -> Memory:
         triggers=list(batch.triggers.get(number, ())),
         witnessed_by=witnessed_by_all_of(sources, batch.participants),
         valid_from=latest_message(sources),
+        source_instance=instances[-1] if instances else "",
+        participating_instances=sorted(set(instances)),
         embedding=None if batch.vectors is None else batch.vectors[number],
         embedding_model=batch.model if batch.vectors is not None else "",
         lexemes=Lexemes(candidate.text),
@@ -158,6 +161,7 @@ def _confirm(batch: VerdictBatch, target: UUID, candidate: Candidate, *, already
         return
     link_sources(batch.chat.owner_id, target, sources)
     _widen_witnesses(batch, target, sources)
+    add_instances(batch.chat.owner_id, target, instances_of(sources))
     if not already_touched:
         Memory.objects.for_owner(batch.chat.owner_id).filter(pk=target).update(
             confidence=confidence, unconfirmed=0, updated_at=timezone.now()

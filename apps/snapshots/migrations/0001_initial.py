@@ -76,6 +76,13 @@ class Migration(migrations.Migration):
                 ('snapshot', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='restores', to='snapshots.snapshot')),
             ],
         ),
+        migrations.CreateModel(
+            name='MirrorDeletion',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=100, unique=True)),
+            ],
+        ),
         migrations.AddIndex(
             model_name='snapshot',
             index=models.Index(fields=['owner', '-id'], name='snapshot_owner'),

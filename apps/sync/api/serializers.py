@@ -8,7 +8,7 @@ from uuid import UUID
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from apps.accounts.authentication import writer_of
+from apps.accounts.authentication import instance_of, writer_of
 from apps.chats.formats.parsed import ParsedMessage, ParsedSwipe
 from apps.chats.formats.sillytavern import MAX_SWIPES, NO_HEADER
 from apps.chats.formats.sillytavern_lines import parse_message
@@ -29,6 +29,7 @@ from apps.common.serializer_fields import (
     StrictUUIDField,
     TextField,
 )
+from apps.memories.api.tombstones import MemoryTombstoneSerializer
 
 MAX_BATCH = 1000
 
@@ -55,6 +56,7 @@ class GuardedSerializer(StrictSerializer):
             optional=optional,
             has_idempotency_key=KEY_HEADER in request.headers,
             writer=writer_of(request),
+            instance=instance_of(request),
         )
 
 
@@ -276,4 +278,9 @@ class ChangeSerializer(WrittenSerializer):
 
 class ChangesSerializer(WrittenSerializer):
     changes = ChangeSerializer(many=True)
+    tombstones = MemoryTombstoneSerializer(
+        many=True,
+        help_text="At most 1,000 memories that the chat may have known, deleted since the write of `since`; the rest is"
+        " listed by `memories/tombstones/`. A reply may repeat some.",
+    )
     next = serializers.URLField(allow_null=True, help_text="The next page.")

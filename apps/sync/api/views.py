@@ -21,6 +21,8 @@ from apps.chats.operations import append_messages, patch_messages, undo_change
 from apps.chats.queries import access_chat
 from apps.chats.serializers import change_documents
 from apps.common.problems import Invalid
+from apps.memories.api.tombstones import MemoryTombstoneSerializer
+from apps.memories.queries.tombstones import OVERLAP, tombstones_since
 from apps.sync.api.serializers import (
     AppendedSerializer,
     AppendSerializer,
@@ -122,9 +124,14 @@ class ChangesView(APIView):
         """
         # The lock keeps state, log and messages consistent with each other.
         chat = lock_chat(request.user, chat_id)
-        page = page_of_changes(chat, _rev_since(chat, request.query_params.get("since", "")))
+        since = _rev_since(chat, request.query_params.get("since", ""))
+        page = page_of_changes(chat, since)
         following = request.build_absolute_uri(f"?since={page.last}") if page.last < chat.rev else None
-        return Response(chat_state(chat) | {"changes": change_documents(page.changes), "next": following})
+        written = chat.changes.filter(rev=since).values_list("at", flat=True).first()
+        deleted = tombstones_since(request.user, written and written - OVERLAP, chat=chat)
+        tombstones = MemoryTombstoneSerializer(deleted.memories, many=True).data
+        changes = {"changes": change_documents(page.changes), "tombstones": tombstones, "next": following}
+        return Response(chat_state(chat) | changes)
 
 
 def _rev_since(chat: Chat, since: str) -> int:

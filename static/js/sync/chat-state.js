@@ -17,6 +17,7 @@ const REPEATABLE = new Set(["field", "extra", "data", "delete"]);
 /** All of ChatSync but the writing. */
 export class ChatState extends Outbox {
   replica = new Replica();
+  #buried = new Set(); // tombstones that were told
   #metadata = null;
   #wanted = null; // the window to be read: {from, limit}
   #unfollow = () => {};
@@ -40,7 +41,8 @@ export class ChatState extends Outbox {
     await this.restore();
     if (this.options.live !== false) {
       const changed = (event, word) =>
-        event === "chat" && word.chat === this.chatId && !(word.rev <= this.state?.rev) && this.lookForChanges();
+        (event === "memories" || (event === "chat" && word.chat === this.chatId && !(word.rev <= this.state?.rev)))
+        && this.lookForChanges();
       this.#unfollow = follow(this.options, changed, () => this.lookForChanges());
     }
     await this.reach();
@@ -240,6 +242,7 @@ export class ChatState extends Outbox {
     if (!this.#metadata) await this.#readChat();
     for (let tries = 0; tries < MAX_TRIES && !this.blocked; tries += 1) {
       const { status, body } = await this.ask("GET", `${this.path}changes/?since=${this.state.integrity}`);
+      if (status === 200) this.#bury(body.tombstones ?? []); // of the first page, which names all
       // More than one page is read as the whole chat: pages are of one state only while nobody writes.
       if (status === 200 && !body.next) this.#take(body);
       else if (![200, 400, 410].includes(status)) this.block({ status, body });
@@ -247,6 +250,13 @@ export class ChatState extends Outbox {
       if (!this.#wanted || this.blocked || (await this.#readWanted())) return;
     }
     if (!this.blocked) throw new Delay();
+  }
+
+  /** Tell of memories that were deleted, each once. */
+  #bury(tombstones) {
+    const fresh = tombstones.filter(({ id, at }) => !this.#buried.has(`${id} ${at}`));
+    for (const { id, at } of fresh) this.#buried.add(`${id} ${at}`);
+    if (fresh.length) this.emit("tombstones", { tombstones: fresh });
   }
 
   async #readChat() {

@@ -29,12 +29,13 @@ from loci_client.errors import (
     UnknownMessage,
     UnreadableReply,
 )
-from loci_client.instance import Instance
+from loci_client.instance import AsyncInstance, Instance
 from loci_client.retries import RetryPolicy
 from loci_client.state import ChatState
 
 __all__ = [
     "AsyncChatSession",
+    "AsyncInstance",
     "AsyncLoci",
     "ChatSession",
     "ChatState",

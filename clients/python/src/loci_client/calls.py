@@ -186,13 +186,13 @@ def get_changes(chat_id: str, since: str | int) -> Flow[Changes]:
     The server sends many changes in several pages. All pages are read, from the start if the chat is written meanwhile.
     """
     page: Changes = yield from ask(read(path("chats", chat_id, "changes"), since=since))
-    integrity, changes = page["integrity"], page["changes"]
+    integrity, changes, tombstones = page["integrity"], page["changes"], page["tombstones"]
     while page["next"]:
         page = yield from ask(read(path("chats", chat_id, "changes"), since=changes[-1]["rev"]))
         if page["integrity"] != integrity:
             return (yield from get_changes(chat_id, since))
         changes += page["changes"]
-    return page | {"changes": changes}
+    return page | {"changes": changes, "tombstones": tombstones}  # those of the first page include all others
 
 
 def undo(chat_id: str, *, rev: int | None = None, integrity: str | None = None, key: str | None = None) -> Flow[Undone]:

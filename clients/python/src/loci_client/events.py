@@ -45,9 +45,9 @@ class EventParser:
 
 
 def concerns(event: Event, chat_id: str) -> bool:
-    """Return True if the event says that the chat was, or may have been, written."""
+    """Return True if the event says that the chat was, or may have been, written, or that a memory was deleted."""
     if event.name != "chat":
-        return event.name == "resync"
+        return event.name in ("resync", "memories")
     try:
         word = json.loads(event.data)
     except ValueError:

@@ -7,7 +7,7 @@ from loci_client.errors import Gone, IntegrityConflict, LociError, UnknownMessag
 from loci_client.reading import read_chat
 from loci_client.requests import Flow
 from loci_client.state import ChatState, Delta
-from loci_client.types import Change, Message
+from loci_client.types import Change, Changes, Message
 
 OWN_REVS = 10_000  # kept, so that ``watch`` leaves out the session's own writes
 
@@ -21,6 +21,7 @@ class Follower:
         self.state: ChatState | None = None
         self._is_behind = False
         self._own: deque[int] = deque(maxlen=OWN_REVS)
+        self._buried: set[tuple[str, str]] = set()
 
     @property
     def known(self) -> ChatState:
@@ -47,7 +48,26 @@ class Follower:
             yield from self._reload()
             return [_reloaded(self.known)], self.known.integrity
         self.state = self.known.after(reply["changes"], reply["integrity"], reply["rev"])
-        return [change for change in reply["changes"] if change["rev"] not in self._own], reply["integrity"]
+        changes = [change for change in reply["changes"] if change["rev"] not in self._own]
+        return changes + self._new_tombstones(reply), reply["integrity"]
+
+    def _new_tombstones(self, reply: Changes) -> list[Change]:
+        """Return a change with the tombstones that no earlier reply had, or none."""
+        new = [tomb for tomb in reply["tombstones"] if (tomb["id"], tomb["at"]) not in self._buried]
+        self._buried.update((tomb["id"], tomb["at"]) for tomb in new)
+        if not new:
+            return []
+        change: Change = {
+            "rev": reply["rev"],
+            "integrity": reply["integrity"],
+            "kind": "tombstones",
+            "at": new[-1]["at"],
+            "messages": [],
+            "deleted": [],
+            "metadata": None,
+            "tombstones": new,
+        }
+        return [change]
 
     def _ready(self) -> Flow[None]:
         if self.state is None or self._is_behind:

@@ -32,14 +32,18 @@ class SharedMemory:
         """Return the texts of the memories that are not deleted, by id."""
         return {entry["id"]: entry["text"] for entry in self.entries.values() if "text" in entry}
 
-    def bodies(self) -> Iterator[tuple[list[str], dict[str, Any]]]:
-        """Yield bodies of pushes of all that is pending, each with its keys."""
+    def bodies(self) -> Iterator[tuple[dict[str, dict[str, Any]], dict[str, Any]]]:
+        """Yield bodies of pushes of all that is pending, each with its entries by key."""
         for start in range(0, len(self.pending), MAX_ENTRIES):
-            keys = self.pending[start : start + MAX_ENTRIES]
+            sent = {key: self.entries[key] for key in self.pending[start : start + MAX_ENTRIES]}
             body: dict[str, Any] = {part: [] for part in PARTS}
-            for key in keys:
-                body[part_of(self.entries[key])].append(self.entries[key])
-            yield keys, body | {"instance": self.name, "clock": {self.name: self.counter}}
+            for entry in sent.values():
+                body[part_of(entry)].append(entry)
+            yield sent, body | {"instance": self.name, "clock": {self.name: self.counter}}
+
+    def forget_pushed(self, sent: dict[str, dict[str, Any]]) -> None:
+        """Mark entries as pushed. One that was written again meanwhile stays pending."""
+        self.pending = [key for key in self.pending if sent.get(key) is not self.entries[key]]
 
     def take_page(self, page: dict[str, Any]) -> None:
         """Take over a page of a pull. What is pending stays: the server resolves it when it is pushed."""

@@ -162,7 +162,8 @@ class Undone(Written):
 class Change(Written):
     """One write to a chat. ``messages`` are the present states of those it changed.
 
-    ``metadata`` is a merge patch (RFC 7396), or the whole metadata if ``metadata_replaced``.
+    ``metadata`` is a merge patch (RFC 7396), or the whole metadata if ``metadata_replaced``. A change of the kind
+    ``tombstones``, which is no write to the chat, names memories that were deleted.
     """
 
     kind: str
@@ -171,6 +172,7 @@ class Change(Written):
     deleted: list[str]
     metadata: dict[str, Any] | None
     metadata_replaced: NotRequired[bool]
+    tombstones: NotRequired[list["Tombstone"]]
     chat: NotRequired["ChatDetails | None"]
 
 
@@ -183,8 +185,17 @@ class ChatDetails(TypedDict):
     persona: NotRequired[str | None]
 
 
+class Tombstone(TypedDict):
+    """A deleted memory."""
+
+    id: str
+    chat: str | None
+    at: str
+
+
 class Changes(Written):
     changes: list[Change]
+    tombstones: list[Tombstone]
     next: str | None
 
 

@@ -1,0 +1,40 @@
+"""API of deleted memories."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.common.serializer_fields import StrictSerializer, read_query
+from apps.memories.models import Memory
+from apps.memories.queries.tombstones import tombstones_since
+
+
+class MemoryTombstoneSerializer(serializers.Serializer[Memory]):
+    """A deleted memory."""
+
+    id = serializers.UUIDField()
+    chat = serializers.UUIDField(source="chat_id", allow_null=True)
+    at = serializers.DateTimeField(source="deleted_at")
+
+
+class TombstonesQuerySerializer(StrictSerializer):
+    since = serializers.DateTimeField(required=False, default=None, help_text="`until` of the last reply.")
+
+
+class TombstonesSerializer(serializers.Serializer[Any]):
+    tombstones = MemoryTombstoneSerializer(many=True)
+    until = serializers.DateTimeField(help_text="From which to ask next.")
+    complete = serializers.BooleanField(source="is_complete", help_text="False: ask again at once.")
+
+
+class TombstonesView(APIView):
+    @extend_schema(parameters=[TombstonesQuerySerializer], responses=TombstonesSerializer)
+    def get(self, request: Request) -> Response:
+        """Return the memories deleted since a moment, or all of them. One may come more than once."""
+        found = tombstones_since(request.user, read_query(TombstonesQuerySerializer, request)["since"])
+        rows = MemoryTombstoneSerializer(found.memories, many=True).data
+        return Response({"tombstones": rows, "until": found.until, "complete": found.is_complete})
