@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from anyio.from_thread import BlockingPortal
 from loci_client import AsyncInstance, AsyncLoci, Instance, Loci
 from loci_client.shared_memory import SharedMemory
 from pytest_django.live_server_helper import LiveServer
@@ -82,7 +83,7 @@ def test_an_instance_that_lost_its_file_goes_on_with_its_counter(loci: Loci) -> 
     assert after.memory.entries["identity/self/notes.md"]["content"] == "Be long."
 
 
-def test_what_is_written_during_a_push_is_pushed_next(proxy: Proxy, token: str) -> None:
+def test_what_is_written_during_a_push_is_pushed_next(proxy: Proxy, token: str, portal: BlockingPortal) -> None:
     async def play() -> dict[str, str]:
         async with AsyncLoci(proxy.url, token, http=httpx.AsyncClient(trust_env=False)) as loci:
             desk, phone = AsyncInstance(loci, "desk"), AsyncInstance(loci, "phone")
@@ -104,7 +105,7 @@ def test_what_is_written_during_a_push_is_pushed_next(proxy: Proxy, token: str) 
                 desk.edit(key, "Alice drinks red tea.")
             return phone.memories
 
-    assert list(asyncio.run(play()).values()) == ["Alice drinks green tea."]
+    assert list(portal.call(play).values()) == ["Alice drinks green tea."]
 
 
 @pytest.mark.parametrize("count", [0, 1, 1000, 1001])

@@ -9,11 +9,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.common.serializer_fields import StrictSerializer, read_query
-from apps.memories.models import Memory
 from apps.memories.queries.tombstones import tombstones_since
 
 
-class MemoryTombstoneSerializer(serializers.Serializer[Memory]):
+class MemoryTombstoneSerializer(serializers.Serializer[Any]):
     """A deleted memory."""
 
     id = serializers.UUIDField()
