@@ -33,7 +33,8 @@ function bury(card) {
   countChosen();
 }
 
-const soon = () => { last = last.then(look); };
+// A reply that breaks off is read again at the next event.
+const soon = () => { last = last.then(look).catch(() => {}); };
 
 if (document.querySelector(".memory-list, .rail")) {
   follow({ user: document.body.dataset.user, headers }, (event) => event === "memories" && soon(), soon);

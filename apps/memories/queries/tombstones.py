@@ -11,9 +11,10 @@ from apps.chats.models import Chat
 from apps.common.scoping import Owner
 from apps.memories.models import Inheritance, Memory
 
-MAX_TOMBSTONES = 1000  # of one reply
+MAX_TOMBSTONES = 1000  # of one reply, and the others of the last one's moment
 # A deletion is dated before it is committed: so far back they are read again. No transaction takes longer.
 OVERLAP = dt.timedelta(minutes=1)
+MOMENT = dt.timedelta(microseconds=1)  # the resolution of the column
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,10 @@ def tombstones_since(owner: Owner, since: dt.datetime | None, *, chat: Chat | No
         inherited = Inheritance.objects.for_owner(owner).filter(chat=chat).values("memory")
         of_character = Q(character=chat.character_id) if chat.character_id else Q()
         rows = rows.filter(Q(chat=chat) | Q(pk__in=inherited) | of_character)
-    found = list(
-        rows.only("pk", "owner_id", "chat_id", "deleted_at").order_by("deleted_at", "pk")[: MAX_TOMBSTONES + 1]
-    )
-    if len(found) > MAX_TOMBSTONES:
-        last = found[MAX_TOMBSTONES - 1].deleted_at
-        assert last is not None
-        return Tombstones(found[:MAX_TOMBSTONES], last, is_complete=False)
-    return Tombstones(found, now - OVERLAP, is_complete=True)
+    rows = rows.only("pk", "owner_id", "chat_id", "deleted_at").order_by("deleted_at", "pk")
+    moments = [row.deleted_at for row in rows[MAX_TOMBSTONES - 1 : MAX_TOMBSTONES + 1]]
+    if len(moments) > 1:
+        assert moments[0] is not None
+        # Memories that a person chose and deleted together have one moment, which no page may begin with twice.
+        return Tombstones(list(rows.filter(deleted_at__lte=moments[0])), moments[0] + MOMENT, is_complete=False)
+    return Tombstones(list(rows), now - OVERLAP, is_complete=True)
