@@ -23,7 +23,8 @@ def stamp_changes(owner: Owner) -> ItemWriter:
     _stamp_present(writer, list(_changed(owner, Memory.objects.for_owner(owner).active().filter(tier=LONG_TERM))))
     _stamp_present(writer, list(_changed(owner, JournalEntry.objects.for_owner(owner).present().exclude(text=""))))
     for item in _gone(owner):
-        keep_version(item)
+        if item.text:  # else it was erased, with a chat that was deleted for good
+            keep_version(item)
         item.deleted_at = item.changed_at = timezone.now()
         _stamp(writer, item)
     return writer

@@ -1,0 +1,36 @@
+"""What instances share of a chat is gone with it."""
+
+from django.db import connection
+from rest_framework.test import APIClient
+
+from apps.chats.operations import purge_chat
+from apps.memories.operations.memories import edit_memory
+from tests.factories import make_chat, make_memory
+from tests.instances.conftest import pull, push
+
+TABLES = ("instances_item", "instances_itemversion", "instances_conflict")
+
+
+def texts_with(word: str) -> int:
+    with connection.cursor() as cursor:
+        counts = " + ".join(f"(SELECT count(*) FROM {name} t WHERE t::text LIKE %(word)s)" for name in TABLES)
+        cursor.execute(f"SELECT {counts}", {"word": f"%{word}%"})
+        return cursor.fetchone()[0]
+
+
+def test_texts_of_a_chat_deleted_for_good_are_erased_and_instances_learn_of_it(alice: APIClient) -> None:
+    chat, other = make_chat(alice.user, "Hello."), make_chat(alice.user, "Hello.")
+    secret, kept = make_memory(chat, "The violet key is hidden."), make_memory(other, "The amber key is lost.")
+    since = pull(alice, "desk")["clock"]
+    edit_memory(secret, editor="alice@example.com", text="The violet key is found.")
+    shared = next(each for each in pull(alice, "phone")["memories"] if each["id"] == str(secret.pk))
+    known = {name: value for name, value in shared["clock"].items() if value <= since.get(name, 0)}
+    concurrent = shared | {"text": "The violet key is sold.", "clock": known | {"desk": 1}, "instance": "desk"}
+    assert push(alice, "desk", memories=[concurrent])["conflicts"]
+    assert texts_with("violet") >= 3
+    purge_chat(alice.user, chat.pk)
+    assert texts_with("violet") == 0
+    page = pull(alice, "phone")
+    assert [each["text"] for each in page["memories"]] == [kept.text]
+    assert str(secret.pk) in {each["id"] for each in page["tombstones"]}
+    assert texts_with("violet") == 0
