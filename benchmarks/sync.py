@@ -79,8 +79,8 @@ class BareWriter:
             )
             self.connection.execute(
                 """
-                INSERT INTO chats_swipe (id, owner_id, message_id, position, mes, extra, info, created_at)
-                VALUES (%s, %s, %s, 0, %s, '{}', '{}', now())
+                INSERT INTO chats_swipe (id, owner_id, message_id, position, mes, extra, info, instance, created_at)
+                VALUES (%s, %s, %s, 0, %s, '{}', '{}', '', now())
                 """,
                 [swipe, self.chat.owner_id, message, f"{next(self.numbers)} {TEXT}"],
             )
