@@ -18,6 +18,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 START_TIMEOUT = 300  # seconds: at its first start, it bundles its scripts
 TURN_TIMEOUT = 60_000  # milliseconds
+CLICK_TIMEOUT, MAX_CLICKS = 3_000, 5
 CONFIG = """
 listen: false
 port: {port}
@@ -103,7 +104,13 @@ class SillyTavern:
         """Send a message, and wait for the reply."""
         count = len(self.messages)
         self.page.locator("#send_textarea").fill(text)
-        self.page.locator("#send_but").click()
+        is_sent = f"() => SillyTavern.getContext().chat.length > {count}"
+        for _ in range(MAX_CLICKS):
+            self.page.locator("#send_but").click()
+            # SillyTavern ignores a click while it still saves what was said before.
+            with contextlib.suppress(PlaywrightTimeoutError):
+                self.page.wait_for_function(is_sent, timeout=CLICK_TIMEOUT)
+                break
         self._wait_for(count + 2)
 
     def swipe(self) -> None:
