@@ -115,6 +115,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "apps.accounts.suspension.SuspensionMiddleware",
     "apps.common.request_bodies.RequestBodyMiddleware",
     "apps.accounts.throttling.ThrottleMiddleware",
     "apps.common.retries.RetryMiddleware",
@@ -303,6 +304,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": [
         "rest_framework.permissions.IsAuthenticated",
         "apps.accounts.authentication.TokenScope",
+        "apps.accounts.suspension.NotSuspended",
     ],
     "DEFAULT_RENDERER_CLASSES": ["apps.common.strict_json.CompactJSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["apps.common.strict_json.StrictJSONParser"],
@@ -371,6 +373,7 @@ CELERY_TASK_ROUTES = {
     "apps.extraction.tasks.run_model_test": {"queue": "extraction"},
     "apps.chats.tasks.run_import_job": {"queue": "indexing"},
     "apps.snapshots.tasks.run_snapshot_job": {"queue": "indexing"},
+    "apps.moderation.tasks.run_scan": {"queue": "indexing"},
     "apps.extraction.tasks.run_reembedding": {"queue": "indexing"},
     "apps.extraction.tasks.index_chat": {"queue": "indexing"},
     "apps.replies.tasks.run_generation": {"queue": "replies"},
@@ -402,6 +405,7 @@ CELERY_BEAT_SCHEDULE = {
     "purge-old-personas": {"task": "apps.chats.tasks.purge_old_personas", "schedule": 3600.0},
     "sweep-journals": {"task": "apps.journal.tasks.sweep_journals", "schedule": 3600.0},
     "sweep-rate-limits": {"task": "apps.accounts.tasks.sweep_rate_limits", "schedule": 3600.0},
+    "sweep-scans": {"task": "apps.moderation.tasks.sweep_scans", "schedule": 60.0},
     "trim-settings-logs": {"task": "apps.sync.tasks.trim_settings_logs", "schedule": 3600.0},
 }
 
@@ -410,6 +414,13 @@ CELERY_BEAT_SCHEDULE = {
 LLM_ALLOWED_ADDRESSES = allowed_addresses(LOCI_HOST, ALLOWED_HOSTS)
 LLM_ALLOWED_PORTS = [int(port) for port in env.list("LLM_ALLOWED_PORTS", default=[])]  # none: all
 LLM_DAILY_TOKENS = env.int("LLM_DAILY_TOKENS", default=2_000_000)  # 0: no limit
+
+# Moderation: an endpoint with OpenAI's moderation API, asked about what is written, besides the rules
+
+MODERATION_URL = env.str("MODERATION_URL", default="")
+MODERATION_KEY = env.str("MODERATION_KEY", default="")
+MODERATION_MODEL = env.str("MODERATION_MODEL", default="omni-moderation-latest")
+MODERATION_LOOK_MINUTES = env.int("MODERATION_LOOK_MINUTES", default=30)
 
 # Logs and metrics
 

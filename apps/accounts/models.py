@@ -46,6 +46,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_active = models.BooleanField(default=True)
     is_staff = models.BooleanField("may use the admin site", default=False)
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
+    suspended_until = models.DateTimeField(null=True, blank=True, editable=False, help_text="Nothing is written before.")
+    suspension_reason = models.TextField(blank=True, default="", editable=False)
     welcomed_at = models.DateTimeField(null=True, editable=False, help_text="When the welcome was dismissed.")
 
     objects = UserManager()

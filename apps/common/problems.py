@@ -16,6 +16,7 @@ class ProblemType(StrEnum):
     VALIDATION = "/problems/validation"
     NOT_AUTHENTICATED = "/problems/not-authenticated"
     FORBIDDEN = "/problems/forbidden"
+    SUSPENDED = "/problems/suspended"
     NOT_FOUND = "/problems/not-found"
     METHOD_NOT_ALLOWED = "/problems/method-not-allowed"
     NOT_ACCEPTABLE = "/problems/not-acceptable"

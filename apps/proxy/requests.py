@@ -9,6 +9,7 @@ from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 
 from apps.accounts.authentication import BearerAuthentication
 from apps.accounts.models import ApiToken, User
+from apps.accounts.suspension import refuse_suspended
 from apps.chats.models import Character
 from apps.chats.operations import find_or_create_character
 from apps.common.problems import Invalid, Missing
@@ -22,7 +23,7 @@ MAX_MESSAGES = 10_000  # of a request; a context of a million tokens has fewer
 def owner_of(request: HttpRequest) -> User:
     """Return the owner of the request's token, and set that as ``request.auth``, as REST framework does.
 
-    Raise AuthenticationFailed, PermissionDenied.
+    Raise AuthenticationFailed, PermissionDenied, Suspended.
     """
     authenticated = BearerAuthentication().authenticate(request)  # type: ignore[arg-type]
     if authenticated is None:
@@ -31,6 +32,8 @@ def owner_of(request: HttpRequest) -> User:
     request.auth = token  # type: ignore[attr-defined]
     if token.scope != ApiToken.Scope.WRITE:
         raise PermissionDenied("This token may only read. The proxy stores chats, so it needs one that may write.")
+    if request.method == "POST":
+        refuse_suspended(owner)
     return owner
 
 

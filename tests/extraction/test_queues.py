@@ -46,6 +46,7 @@ def test_each_kind_of_job_is_run_by_the_queue_to_which_its_messages_go() -> None
     assert queues == {
         "ExtractionRun": "extraction",
         "ImportJob": "indexing",
+        "ScanJob": "indexing",
         "EmbeddingJob": "indexing",
         "IndexJob": "indexing",
         "Snapshot": "indexing",

@@ -1,0 +1,23 @@
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate, post_save
+
+
+class ModerationConfig(AppConfig):
+    name = "apps.moderation"
+
+    def ready(self) -> None:
+        from apps.chats.models import Character
+        from apps.chats.pages.plugins import panels
+        from apps.chats.signals import chat_committed
+        from apps.common.jobs import Kind, kinds
+        from apps.moderation import tasks
+        from apps.moderation.models import ScanJob
+        from apps.moderation.panel import hidden_panel
+        from apps.moderation.roles import create_roles
+        from apps.moderation.scanning.jobs import execute_claimed
+
+        kinds.register(Kind(ScanJob, "indexing", execute_claimed, tasks.send_scan))
+        chat_committed.connect(tasks.on_chat_committed)
+        post_save.connect(tasks.on_character_saved, sender=Character)
+        post_migrate.connect(create_roles, sender=self)
+        panels.register(hidden_panel)

@@ -1,0 +1,1 @@
+"""Writes of moderation. No other module changes its tables."""

@@ -1,0 +1,30 @@
+"""The audit log, and what a moderator may do."""
+
+from uuid import UUID
+
+from django.core.exceptions import PermissionDenied
+
+from apps.accounts.models import User
+from apps.moderation.models import Action, Case, Look
+from apps.moderation.targets import Target
+
+
+def require(moderator: User, permission: str) -> None:
+    """Raise PermissionDenied unless the moderator has a permission of this app."""
+    if not (moderator.is_active and moderator.is_staff and moderator.has_perm(f"moderation.{permission}")):
+        raise PermissionDenied("Your role does not allow this.")
+
+
+def record(moderator: User, verb: str, about: Case | Look | Target, reason: str = "") -> Action:
+    """Add an entry to the audit log, in the transaction of what it records."""
+    case_id: UUID | None = about.pk if isinstance(about, Case) else getattr(about, "case_id", None)
+    return Action.objects.create(
+        moderator_id=moderator.pk,
+        moderator=moderator.email,
+        verb=verb,
+        case_id=case_id,
+        user_id=about.owner_id,
+        kind=about.kind,
+        target_id=about.pk if isinstance(about, Target) else about.target_id,
+        reason=reason,
+    )

@@ -1,0 +1,70 @@
+"""Tell users what was decided, and take their answers."""
+
+import datetime as dt
+from functools import partial
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.formats import date_format
+
+from apps.common.problems import Conflict, Invalid, Missing
+from apps.common.scoping import Owner, system_scope
+from apps.moderation.models import Case, Decision, Notice, Report
+from apps.moderation.operations.cases import lock_case, save_case
+
+TOLD = {
+    Decision.HIDE: "A {kind} of yours is hidden from others.",
+    Decision.SUSPEND: "Your account is suspended until {until} UTC: you can read and export, but not write.",
+    Decision.BAN: "Your account is closed: you can't sign in any more.",
+    Decision.REVERSE: "A decision about a {kind} of yours was taken back.",
+}
+REPORT_TOLD = {
+    Decision.DISMISS: "Your report was read. Nothing against the rules was found.",
+    Decision.HIDE: "Your report was read, and what you reported was hidden.",
+    Decision.SUSPEND: "Your report was read, and measures were taken.",
+    Decision.BAN: "Your report was read, and measures were taken.",
+}
+
+
+def tell_owner(case: Case, decision: str, reason: str, *, until: dt.datetime | None = None) -> None:
+    """Tell the owner of the thing what was decided, and why."""
+    end = date_format(until.astimezone(dt.UTC), "j F Y, H:i") if until else "further notice"
+    told = TOLD[Decision(decision)].format(kind=case.get_kind_display().lower(), until=end)
+    _tell(Notice(owner_id=case.owner_id, case=case, decision=decision, text=f"{told} {reason}"))
+
+
+def tell_reporters(case: Case, decision: str) -> None:
+    """Tell those who reported the thing, without details of what its owner is told."""
+    with system_scope():
+        reporters = list(Report.objects.filter(case=case).values_list("owner_id", flat=True))
+    for reporter in reporters:
+        text = REPORT_TOLD[Decision(decision)]
+        _tell(Notice(owner_id=reporter, case=case, decision=decision, is_about_report=True, text=text))
+
+
+def _tell(notice: Notice) -> None:
+    from apps.moderation.tasks import send_notice
+
+    notice.save(force_insert=True)
+    transaction.on_commit(partial(send_notice.delay, notice_id=str(notice.pk)), robust=True)
+
+
+@transaction.atomic
+def answer(owner: Owner, notice_id: UUID, text: str) -> Notice:
+    """Store the answer to a decision, and put its case into the queue again. Raise Missing, Conflict, Invalid."""
+    notices = Notice.objects.for_owner(owner)
+    notice = notices.filter(pk=notice_id).first()
+    if notice is None:
+        raise Missing("There is no such notice.")
+    case = lock_case(notice.case_id)
+    if not text.strip():
+        raise Invalid.at("/text", "The answer is empty.")
+    if notice.is_about_report or notice.decision == Decision.REVERSE:
+        raise Conflict("This is only for your information.")
+    answered = notices.filter(pk=notice_id, answered_at=None).update(answer=text.strip(), answered_at=timezone.now())
+    if not answered:
+        raise Conflict("You have answered this already.")
+    save_case(case, is_answered=True)
+    notice.refresh_from_db()
+    return notice

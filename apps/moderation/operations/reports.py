@@ -1,0 +1,34 @@
+"""Reports of users, and the case that they open."""
+
+from typing import Any
+
+from django.db import transaction
+
+from apps.common.problems import Conflict
+from apps.common.scoping import Owner, owner_id_of
+from apps.moderation.models import Case, Report
+from apps.moderation.targets import Target
+
+
+def open_case(target: Target) -> Case:
+    """Return the open case about a thing, locked until the transaction ends; create it if there is none."""
+    lookup: dict[str, Any] = {"kind": target.kind, "target_id": target.pk, "state": Case.State.OPEN}
+    cases = Case.objects.for_owner(target.owner_id)
+    while True:
+        found, _ = cases.get_or_create(**lookup, defaults={"owner_id": target.owner_id, "chat_id": target.chat_id})
+        # A moderator may decide it between the two statements; then there is another one to create.
+        if case := cases.select_for_update().filter(pk=found.pk, state=Case.State.OPEN).first():
+            return case
+
+
+@transaction.atomic
+def report(reporter: Owner, target: Target, *, reason: str, note: str = "") -> Report:
+    """Report a thing. Raise Conflict if the reporter has an open report of it."""
+    case = open_case(target)
+    created, is_new = Report.objects.for_owner(reporter).get_or_create(
+        case=case, defaults={"owner_id": owner_id_of(reporter), "reason": reason, "note": note}
+    )
+    if not is_new:
+        raise Conflict("You have reported this already. You will be told what was decided.")
+    created.case = case
+    return created

@@ -1,0 +1,82 @@
+"""Celery tasks of moderation: the search of what was written, and mail about decisions."""
+
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from celery import shared_task
+from django.conf import settings
+from django.core.mail import send_mail
+from django.db import transaction
+from django.utils import timezone
+
+from apps.chats.models import Character
+from apps.chats.signals import ChatChanged
+from apps.common import jobs
+from apps.common.scoping import Owner, system_scope
+from apps.moderation.models import Decision, Notice, ScanJob
+from apps.moderation.scanning.jobs import create_scan, delete_ended_scans
+
+
+@shared_task
+def run_scan(*, job_id: str, **kwargs: Any) -> None:
+    """Run the next job of the queue, which may be another one than the message was sent for."""
+    jobs.run_next("indexing")
+
+
+def send_scan(job_id: UUID) -> None:
+    """Enqueue a message for a scan."""
+    run_scan.delay(job_id=str(job_id))
+
+
+def request_scan(owner: Owner, kind: str, target_id: UUID, message_ids: list[UUID]) -> None:
+    """Create a scan, or join one that waits, and send it to a worker after the commit."""
+    with transaction.atomic():
+        if job := create_scan(owner, kind, target_id, message_ids):
+            transaction.on_commit(partial(send_scan, job.pk))
+
+
+def on_chat_committed(event: ChatChanged, **kwargs: Any) -> None:
+    """Scan the messages of a write; all of the chat after an import or a branch. Runs in a worker."""
+    is_whole = event.kind in ("import", "branch")
+    if event.message_ids or is_whole:
+        request_scan(event.owner_id, "chat", event.chat_id, [] if is_whole else event.message_ids)
+
+
+def on_character_saved(instance: Character, raw: bool = False, **kwargs: Any) -> None:
+    """Scan a character after the commit of a write. Which rules there are is asked by the task."""
+    if not raw:
+        scan_character.delay_on_commit(owner_id=str(instance.owner_id), character_id=str(instance.pk))
+
+
+@shared_task
+def scan_character(*, owner_id: str, character_id: str, **kwargs: Any) -> None:
+    """Create the scan of a character that was written."""
+    with system_scope():
+        exists = Character.objects.filter(pk=character_id, owner_id=owner_id).exists()
+    if exists:
+        request_scan(UUID(owner_id), "character", UUID(character_id), [])
+
+
+@shared_task
+def sweep_scans(**kwargs: Any) -> None:
+    """Re-queue scans that lost their worker or their message, and delete old ones."""
+    for job_id in jobs.take_overdue(ScanJob):
+        send_scan(job_id)
+    delete_ended_scans(timezone.now())
+
+
+@shared_task
+def send_notice(*, notice_id: str, **kwargs: Any) -> None:
+    """Send a notice by mail if there is a mail server."""
+    if settings.EMAIL_BACKEND.endswith("console.EmailBackend"):
+        return
+    with system_scope():
+        notice = Notice.objects.select_related("owner").filter(pk=notice_id).first()
+    if notice is None:
+        return
+    page = f"{settings.LOCI_URL.rstrip('/')}/settings/moderation/"
+    can_answer = not notice.is_about_report and notice.decision != Decision.REVERSE
+    how = "You can reply to this mail." if notice.decision == Decision.BAN else f"You can answer here: {page}"
+    text = f"{notice.text}\n\n{how if can_answer else page}\n"
+    send_mail(f"{settings.ACCOUNT_EMAIL_SUBJECT_PREFIX}A decision of the moderators", text, None, [notice.owner.email])
