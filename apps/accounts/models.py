@@ -46,6 +46,9 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_active = models.BooleanField(default=True)
     is_staff = models.BooleanField("may use the admin site", default=False)
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
+    deletion_due_at = models.DateTimeField(
+        null=True, editable=False, help_text="When the account is deleted, which its user asked for."
+    )
     welcomed_at = models.DateTimeField(null=True, editable=False, help_text="When the welcome was dismissed.")
 
     objects = UserManager()
