@@ -38,7 +38,9 @@ class ClosedAccountMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        due = getattr(request.user, "deletion_due_at", None)
+        # Who has no session needs none to be looked at: a response that depends on it varies by cookies.
+        has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
+        due = getattr(request.user, "deletion_due_at", None) if has_session else None
         if due is None or _view_name(request) in OPEN_VIEWS:
             return self.get_response(request)
         if request.path.startswith(API_PREFIX):
