@@ -111,6 +111,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "apps.common.request_logging.RequestLogMiddleware",
+    "apps.accounts.closing.ClosedAccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
@@ -212,6 +213,8 @@ ACCOUNT_UNIQUE_EMAIL = True
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Loci] "
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGOUT_REDIRECT_URL
+# How long a user can keep an account that they asked to delete.
+ACCOUNT_DELETION_DAYS = env.int("ACCOUNT_DELETION_DAYS", default=14)
 
 # Mail: printed on the console unless EMAIL_URL is set
 
@@ -404,6 +407,7 @@ CELERY_BEAT_SCHEDULE = {
     "purge-old-chats": {"task": "apps.chats.tasks.purge_old_chats", "schedule": 3600.0},
     "purge-old-personas": {"task": "apps.chats.tasks.purge_old_personas", "schedule": 3600.0},
     "sweep-journals": {"task": "apps.journal.tasks.sweep_journals", "schedule": 3600.0},
+    "delete-due-accounts": {"task": "apps.accounts.tasks.delete_due_accounts", "schedule": 3600.0},
     "sweep-rate-limits": {"task": "apps.accounts.tasks.sweep_rate_limits", "schedule": 3600.0},
     "sweep-scans": {"task": "apps.moderation.tasks.sweep_scans", "schedule": 60.0},
     "trim-settings-logs": {"task": "apps.sync.tasks.trim_settings_logs", "schedule": 3600.0},

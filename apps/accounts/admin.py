@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.http import HttpRequest
 
+from apps.accounts.deletion import delete_account
 from apps.accounts.models import ApiToken, User
 from apps.accounts.operations import revoke_token
 from apps.common.admin import OwnedAdmin
@@ -26,6 +27,15 @@ class AccountAdmin(UserAdmin):
         ("Dates", {"fields": ("date_joined", "last_login")}),
     )
     add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
+
+    def delete_model(self, request: HttpRequest, obj: User) -> None:
+        """Delete the user at once, with all rows and files."""
+        delete_account(obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
+        """Delete users at once, with all rows and files."""
+        for user in queryset:
+            delete_account(user)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Return only counts of the rows that deletion removes: their names would reveal what users wrote.

@@ -85,10 +85,12 @@ class NoParser(BaseParser):
 
 
 def find_token(secret: str, at: dt.datetime) -> ApiToken | None:
-    """Return the usable token with this secret, with its owner, or None. Ignore tokens of inactive owners."""
+    """Return the usable token with this secret, with its owner, or None. Ignore tokens of inactive owners
+    and of closed accounts."""
     with system_scope():  # the owner is known only once the token is found
         token = TOKEN_OF_DIGEST.first(ApiToken.digest_of(secret))
-    return token if token and token.is_usable(at) and token.owner.is_active else None
+    is_open = token is not None and token.owner.is_active and token.owner.deletion_due_at is None
+    return token if token and is_open and token.is_usable(at) else None
 
 
 def writer_of(request: Any) -> str:

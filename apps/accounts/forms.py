@@ -7,7 +7,7 @@ from zoneinfo import available_timezones
 from django import forms
 from django.utils import timezone
 
-from apps.accounts.models import ApiToken
+from apps.accounts.models import ApiToken, User
 
 
 def time_zones() -> list[tuple[str, str]]:
@@ -22,6 +22,31 @@ class ProfileForm(forms.Form):
     time_zone = forms.ChoiceField(
         choices=time_zones, required=False, help_text="Where your day begins, for the journal."
     )
+
+
+class ClosingForm(forms.Form):
+    """Form that confirms that an account is to be deleted: by its password, or its address if it has none."""
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+        if user.has_usable_password():
+            attributes = {"autocomplete": "current-password"}
+            field: forms.CharField = forms.CharField(label="Password", widget=forms.PasswordInput(attributes))
+        else:
+            field = forms.CharField(label="Your e-mail address", help_text="To confirm.")
+        self.fields["confirmation"] = field
+
+    def clean_confirmation(self) -> str:
+        """Raise ValidationError unless it is the user's."""
+        value: str = self.cleaned_data["confirmation"]
+        if self.user.has_usable_password():
+            is_right = self.user.check_password(value)
+        else:
+            is_right = value.strip().casefold() == self.user.email.casefold()
+        if not is_right:
+            raise forms.ValidationError("That is not right.")
+        return value
 
 
 class TokenForm(forms.Form):

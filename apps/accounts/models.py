@@ -48,6 +48,9 @@ class User(AbstractBaseUser, PermissionsMixin):
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
     suspended_until = models.DateTimeField(null=True, blank=True, editable=False, help_text="Nothing is written before.")
     suspension_reason = models.TextField(blank=True, default="", editable=False)
+    deletion_due_at = models.DateTimeField(
+        null=True, editable=False, help_text="When the account is deleted, which its user asked for."
+    )
     welcomed_at = models.DateTimeField(null=True, editable=False, help_text="When the welcome was dismissed.")
 
     objects = UserManager()

@@ -3,6 +3,7 @@
 from typing import cast
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -11,7 +12,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts import operations
-from apps.accounts.forms import ProfileForm, TokenForm
+from apps.accounts.closing import close_account, keep_account
+from apps.accounts.forms import ClosingForm, ProfileForm, TokenForm
 from apps.accounts.models import ApiToken, User
 
 
@@ -26,6 +28,29 @@ def index(request: HttpRequest) -> HttpResponse:
         messages.success(request, "Saved.")
         return redirect("settings:index")
     return render(request, "accounts/settings.html", {"form": form}, status=400 if form.errors else 200)
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "POST"])
+def closing(request: HttpRequest) -> HttpResponse:
+    """Ask for a confirmation that the account is to be deleted, or show when it will be."""
+    user = cast(User, request.user)
+    form = ClosingForm(user, request.POST or None)
+    if form.is_valid():
+        close_account(user)
+        return redirect("settings:closing")
+    context = {"form": form, "days": settings.ACCOUNT_DELETION_DAYS}
+    return render(request, "accounts/closing.html", context, status=400 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def keep(request: HttpRequest) -> HttpResponse:
+    """Keep an account that was to be deleted."""
+    keep_account(cast(User, request.user))
+    messages.success(request, "Your account stays, with everything in it.")
+    return redirect("settings:index")
 
 
 @login_required

@@ -7,6 +7,7 @@ import datetime as dt
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 import structlog
 from django.core.files.base import ContentFile
@@ -55,6 +56,13 @@ def remove_from_mirror(chat: Chat, **kwargs: Any) -> None:
         MirrorDeletion.objects.bulk_create(
             [MirrorDeletion(name=name) for name, _ in _files(chat)], ignore_conflicts=True
         )
+
+
+def remove_account_from_mirror(owner_id: UUID, **kwargs: Any) -> None:
+    """Receive ``account_deleting``: have the copies of the account's chats deleted by the next sweep."""
+    if _storage():
+        for chat in Chat._base_manager.filter(owner_id=owner_id).order_by("pk"):
+            remove_from_mirror(chat)
 
 
 def delete_purged_chats() -> None:

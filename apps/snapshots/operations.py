@@ -112,6 +112,11 @@ def snapshot_before_forced_settings_write(owner_id: UUID, **kwargs: Any) -> None
     store_snapshot(Scope(Snapshot.Kind.SETTINGS, owner_id), Snapshot.Reason.FORCED)
 
 
+def delete_snapshots(owner_id: UUID, **kwargs: Any) -> None:
+    """Receive ``account_deleting``: delete all snapshots of the account."""
+    discard(Snapshot.objects.for_owner(owner_id))
+
+
 def delete_automatic_snapshots(chat: Chat, **kwargs: Any) -> None:
     """Receive ``chat_purged``: delete the snapshots of the chat that its owner has not made."""
     reasons = (Snapshot.Reason.FORCED, Snapshot.Reason.RESTORE)

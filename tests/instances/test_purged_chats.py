@@ -6,7 +6,7 @@ from rest_framework.test import APIClient
 from apps.chats.operations import purge_chat
 from apps.memories.operations.memories import edit_memory
 from tests.factories import make_chat, make_memory
-from tests.instances.conftest import pull, push
+from tests.instances.conftest import daily, pull, push
 
 TABLES = ("instances_item", "instances_itemversion", "instances_conflict")
 
@@ -33,4 +33,20 @@ def test_texts_of_a_chat_deleted_for_good_are_erased_and_instances_learn_of_it(a
     page = pull(alice, "phone")
     assert [each["text"] for each in page["memories"]] == [kept.text]
     assert str(secret.pk) in {each["id"] for each in page["tombstones"]}
+    assert texts_with("violet") == 0
+
+
+def test_bullets_of_a_chat_deleted_for_good_are_erased_and_instances_learn_of_it(alice: APIClient) -> None:
+    chat, other = make_chat(alice.user, "Hello."), make_chat(alice.user, "Hello.")
+    kept = f"- Lost the amber key. [chat:{other.pk}]"
+    push(alice, "desk", memories=[daily("desk", {"desk": 1}, f"{kept}\n- Hid the violet key. [chat:{chat.pk}]")])
+    shared = pull(alice, "phone")["memories"][0]
+    text = shared["text"].replace("Hid the", "Sold the")
+    entry = daily("desk", shared["clock"] | {"desk": 2}, f"{text}\n- Slept. [chat:sofa]", id=shared["id"])
+    push(alice, "desk", memories=[entry])
+    assert texts_with("violet") >= 2  # the text and a version
+    purge_chat(alice.user, chat.pk)
+    assert texts_with("violet") == 0
+    page = pull(alice, "phone", since=shared["clock"])
+    assert [each["text"] for each in page["memories"]] == [f"{kept}\n- Slept. [chat:sofa]"]
     assert texts_with("violet") == 0

@@ -32,6 +32,7 @@ class Migration(migrations.Migration):
                 ('date_joined', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('suspended_until', models.DateTimeField(blank=True, editable=False, help_text='Nothing is written before.', null=True)),
                 ('suspension_reason', models.TextField(blank=True, default='', editable=False)),
+                ('deletion_due_at', models.DateTimeField(editable=False, help_text='When the account is deleted, which its user asked for.', null=True)),
                 ('welcomed_at', models.DateTimeField(editable=False, help_text='When the welcome was dismissed.', null=True)),
                 ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
                 ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),

@@ -4,7 +4,7 @@ from django.db.models import Q
 
 from apps.chats.models import Character, Message
 from apps.injection.models import Recall
-from apps.injection.retrieval.active import is_current, memories_of_tier
+from apps.injection.retrieval.choices import is_current, memories_of_tier
 from apps.injection.retrieval.related import MESSAGES_TIER
 from apps.injection.slots.blocks import one_line, without_lines
 from apps.injection.slots.definitions import LONG_TERM, SESSION

@@ -1,23 +1,56 @@
-"""Erase the texts of memories that were deleted for good with their chat."""
+"""Erase what instances shared of a chat that is deleted for good."""
 
 from typing import Any
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from apps.chats.models import Chat
 from apps.instances.models import Conflict, Item, ItemVersion
 from apps.instances.operations.targets import LONG_TERM
-from apps.memories.models import Memory
+from apps.memories.journal_bullets import without_chat
+from apps.memories.models import JournalEntry, Memory
+
+TEXTS: dict[type[ItemVersion] | type[Conflict], tuple[str, ...]] = {
+    ItemVersion: ("text",),
+    Conflict: ("ours", "theirs"),
+}
 
 
 def on_chat_purged(chat: Chat, **kwargs: Any) -> None:
-    """Erase what items, their versions and their conflicts tell of memories that no longer exist.
+    """Erase the texts of memories that no longer exist, and the chat's bullets in entries of the journal.
 
-    The items stay without a text: they become tombstones at the next sync, which tell the instances of the deletion.
+    The items stay without a text: at the next sync they become tombstones or have the entry's new text, which tell
+    the instances of it.
     """
+    _erase_memories(chat)
+    if not chat.keeps_memories:
+        _erase_bullets(chat)
+
+
+def _erase_memories(chat: Chat) -> None:
     memories = Memory.with_bin.for_owner(chat.owner_id).filter(pk=OuterRef("target"))
     items = Item.objects.for_owner(chat.owner_id).filter(~Exists(memories), kind=Item.Kind.MEMORY, tier=LONG_TERM)
     gone = list(items.order_by("pk").values_list("pk", flat=True))
-    for model in (ItemVersion, Conflict):
+    for model in TEXTS:
         model.objects.for_owner(chat.owner_id).filter(item__in=gone).delete()
     Item.objects.for_owner(chat.owner_id).filter(pk__in=gone).update(text="")
+
+
+def _erase_bullets(chat: Chat) -> None:
+    """Remove the chat's bullets from what is kept of entries; what a person wrote or edited stays."""
+    tag = f"[chat:{chat.pk}]"
+    for model, texts in TEXTS.items():
+        has_tag = Q(*((f"{name}__contains", tag) for name in texts), _connector=Q.OR)
+        for row in model.objects.for_owner(chat.owner_id).filter(has_tag, item__in=_entries(chat)).order_by("pk"):
+            for name in texts:
+                setattr(row, name, without_chat(getattr(row, name), str(chat.pk)))
+            row.save(update_fields=texts)
+    tagged = list(_entries(chat).filter(text__contains=tag).order_by("pk").values_list("pk", flat=True))
+    Item.objects.for_owner(chat.owner_id).filter(pk__in=tagged).update(text="")
+
+
+def _entries(chat: Chat) -> QuerySet[Item]:
+    """Return the items of journal entries that no person has written or edited."""
+    written = JournalEntry.objects.for_owner(chat.owner_id).filter(pk=OuterRef("target")).exclude(edited_by="")
+    items = Item.objects.for_owner(chat.owner_id).filter(~Exists(written), kind=Item.Kind.MEMORY)
+    return items.exclude(tier=LONG_TERM)

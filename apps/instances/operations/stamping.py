@@ -52,7 +52,8 @@ def _stamp_present(writer: ItemWriter, rows: list[Memory | JournalEntry]) -> Non
     Item.objects.bulk_create(new, batch_size=1000)
     for row in rows:
         if item := items.get(row.pk):
-            keep_version(item)
+            if item.text:  # else it was erased
+                keep_version(item)
             item.text, item.deleted_at, item.changed_at = row.text, None, row.updated_at
             _stamp(writer, item)
 

@@ -2,7 +2,7 @@
 
 from functools import partial
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
@@ -71,12 +71,14 @@ def _open_stream(request: Request, chat_id: str | None) -> EventStream:
 
 
 def _is_authenticated(request: Request) -> bool:
-    """Return whether the request's token or session is still valid."""
+    """Return whether the request's token or session is still valid, and the account is not closed."""
     try:
         if isinstance(request.auth, ApiToken):
             tokens = ApiToken.objects.for_owner(request.user).usable(timezone.now())
-            return tokens.filter(pk=request.auth.pk, owner__is_active=True).exists()
+            open_accounts = {"owner__is_active": True, "owner__deletion_due_at": None}
+            return tokens.filter(pk=request.auth.pk, **open_accounts).exists()
         session = type(request.session)(request.session.session_key)
-        return get_user(SimpleNamespace(session=session)).is_authenticated  # type: ignore[arg-type]
+        user: Any = get_user(SimpleNamespace(session=session))  # type: ignore[arg-type]
+        return user.is_authenticated and user.deletion_due_at is None
     finally:
         connections.close_all()

@@ -1,0 +1,70 @@
+"""Closing of accounts: their user has asked for the deletion, and can keep the account within a period of grace."""
+
+import datetime as dt
+from collections.abc import Callable
+
+from django.conf import settings
+from django.db import transaction
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import Resolver404, resolve
+from django.utils import timezone
+
+from apps.accounts.models import ApiToken, User
+from apps.accounts.signals import token_revoked
+from apps.common.problem_responses import refusal
+from apps.common.problems import Problem, ProblemType
+from apps.common.request_bodies import API_PREFIX
+
+# Pages that the user of a closed account may open: to keep the account, to take their data along, and to sign out.
+OPEN_VIEWS = {"settings:closing", "settings:keep-account", "account_logout", "theme", "snapshots:download"}
+
+
+class AccountClosed(Problem):
+    """The account is to be deleted. ``due`` is the moment, in ISO 8601."""
+
+    status = 403
+    type = ProblemType.FORBIDDEN
+    title = "This account is closed"
+
+    def __init__(self, due: dt.datetime) -> None:
+        super().__init__("It is to be deleted. Its user can keep it in the settings.", due=due.isoformat())
+
+
+class ClosedAccountMiddleware:
+    """Lead the user of a closed account to the page where it can be kept. Tokens of such accounts are refused."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        # Who has no session needs none to be looked at: a response that depends on it varies by cookies.
+        has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
+        due = getattr(request.user, "deletion_due_at", None) if has_session else None
+        if due is None or _view_name(request) in OPEN_VIEWS:
+            return self.get_response(request)
+        if request.path.startswith(API_PREFIX):
+            return refusal(request.path, AccountClosed(due))
+        return redirect("settings:closing")
+
+
+def _view_name(request: HttpRequest) -> str:
+    try:
+        return resolve(request.path_info).view_name
+    except Resolver404:
+        return ""
+
+
+@transaction.atomic
+def close_account(user: User) -> None:
+    """Have the account deleted after the period of grace. Do nothing if it is closed already."""
+    due = timezone.now() + dt.timedelta(days=settings.ACCOUNT_DELETION_DAYS)
+    User.objects.filter(pk=user.pk, deletion_due_at=None).update(deletion_due_at=due)
+    token_revoked.send(ApiToken, owner_id=user.pk)  # event streams end
+    user.refresh_from_db(fields=["deletion_due_at"])
+
+
+def keep_account(user: User) -> None:
+    """Withdraw the request to delete the account."""
+    User.objects.filter(pk=user.pk).update(deletion_due_at=None)
+    user.refresh_from_db(fields=["deletion_due_at"])
