@@ -110,6 +110,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "apps.accounts.row_scope.RowScopeMiddleware",
     "apps.common.request_logging.RequestLogMiddleware",
     "apps.accounts.closing.ClosedAccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
