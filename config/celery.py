@@ -8,7 +8,8 @@ from logging.config import dictConfig
 from typing import Any
 
 import kombu.transport
-from celery import Celery, Task, bootsteps
+from celery import Celery, bootsteps
+from celery.contrib.django.task import DjangoTask
 from celery.signals import celeryd_init, setup_logging, task_postrun, worker_init, worker_process_init, worker_ready
 from django.conf import settings
 from django_structlog.celery.steps import DjangoStructLogInitStep
@@ -25,7 +26,7 @@ HEARTBEAT_INTERVAL = 15  # seconds
 kombu.transport.TRANSPORT_ALIASES["pgmq"] = "config.broker:Transport"
 
 
-class RestrictedTask(Task):
+class RestrictedTask(DjangoTask):
     """Task that sees no rows of users in the database, until it names one whose rows it works on."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
