@@ -7,6 +7,7 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from apps.common import health, theme
+from apps.common.manifest import manifest
 from apps.extraction import urls as extraction
 from apps.launcher.metrics import metrics
 from apps.memories import urls as memories
@@ -18,6 +19,7 @@ urlpatterns = [
     path("healthz/", health.alive, name="healthz"),
     path("readyz/", health.ready, name="readyz"),
     path("metrics", metrics, name="metrics"),
+    path("manifest.webmanifest", manifest, name="manifest"),
     path("theme/", theme.choose, name="theme"),
     path("accounts/", include("allauth.urls")),
     path("settings/instances/", include("apps.instances.urls")),
