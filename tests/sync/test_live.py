@@ -322,8 +322,8 @@ def test_the_server_stops_at_once_with_streams_open(server: WebServer, alice: Us
 
 
 def test_a_server_without_streams_replies_with_a_resync(alice: User, chat: Chat) -> None:
-    client = APIClient()
-    client.force_authenticate(alice)
+    _, secret = create_token(alice, name="test")
+    client = APIClient(headers={"Authorization": f"Bearer {secret}"})
     reply = client.get("/api/v1/events/", headers={"accept": "text/event-stream"})
     assert reply.status_code == 200
     assert reply["X-Accel-Buffering"] == "no"
