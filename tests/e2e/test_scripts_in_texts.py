@@ -71,6 +71,7 @@ PER_CHAT = 40
 
 # What addresses, settings and keys of programs are, and not what somebody wrote.
 NOT_TEXTS = {"base_url", "file", "backend", "time_zone", "password", "claim", "hash", "digest", "key", "secret", "code"}
+NOT_TEXTS |= {"period", "media_type", "model", "namespace", "filename_hash"}
 
 FIND = """() => [...document.querySelectorAll("*")].flatMap((element) => {
     const found = [...element.attributes].filter(({ name, value }) =>
@@ -139,7 +140,7 @@ def watch(page: Page) -> list[str]:
 
 
 def sign_in(page: Page, live_server: LiveServer, user: User) -> Client:
-    client = Client()
+    client = Client(raise_request_exception=False)  # some rows are such as no operation would leave
     client.force_login(user)
     session = client.cookies[settings.SESSION_COOKIE_NAME].value
     page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": live_server.url}])
@@ -166,7 +167,9 @@ def test_no_text_of_an_account_runs_on_its_pages(
     client = sign_in(page, live_server, ids["user"])
     paths = [f"/chats/{chat.pk}/" for chat in chats] + [f"/memories/?chat={chat.pk}" for chat in chats]
     paths += [f"/characters/?page={number}" for number in range(1, 5)]
-    assert found_on(page, [*paths, *pages_of(client, {"task": next(iter(TASKS)), **ids})]) == []
+    paths += pages_of(client, {"task": next(iter(TASKS)), **ids})
+    assert len(paths) > 80
+    assert found_on(page, paths) == []
     assert seen == []
 
 
