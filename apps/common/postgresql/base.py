@@ -38,9 +38,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.applied = wanted
 
     def _rollback(self) -> None:
-        super()._rollback()
+        super()._rollback()  # type: ignore[misc]
         self.applied = UNKNOWN  # a rollback takes back what was applied in its transaction
 
     def _savepoint_rollback(self, sid: str) -> None:
-        super()._savepoint_rollback(sid)
+        super()._savepoint_rollback(sid)  # type: ignore[misc]
         self.applied = UNKNOWN
