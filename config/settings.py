@@ -210,6 +210,9 @@ ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_UNIQUE_EMAIL = True
+ACCOUNT_ADAPTER = "apps.accounts.invitations.AccountAdapter"
+ACCOUNT_FORMS = {"signup": "apps.accounts.invitations.InvitedSignupForm"}
+SIGN_UP = env.str("SIGN_UP", default="open")
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Loci] "
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGOUT_REDIRECT_URL
