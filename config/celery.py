@@ -9,9 +9,12 @@ from typing import Any
 
 import kombu.transport
 from celery import Celery, bootsteps
+from celery.contrib.django.task import DjangoTask
 from celery.signals import celeryd_init, setup_logging, task_postrun, worker_init, worker_process_init, worker_ready
 from django.conf import settings
 from django_structlog.celery.steps import DjangoStructLogInitStep
+
+from apps.common.restriction import restricted_to
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -22,7 +25,17 @@ HEARTBEAT_INTERVAL = 15  # seconds
 
 kombu.transport.TRANSPORT_ALIASES["pgmq"] = "config.broker:Transport"
 
-app = Celery("loci")
+
+class RestrictedTask(DjangoTask):
+    """Task that sees no rows of users in the database, until it names one whose rows it works on."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the task."""
+        with restricted_to(None):
+            return super().__call__(*args, **kwargs)
+
+
+app = Celery("loci", task_cls=RestrictedTask)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import structlog
 
-# Secrets in paths: the keys of links that reset a password or confirm an address.
-SECRET_PATH = re.compile(r"(/accounts/(?:password/reset/key|confirm-email)/)[^/\s\"]+")
+# Secrets in paths: the keys of links that reset a password, confirm an address or invite somebody.
+SECRET_PATH = re.compile(r"(/accounts/(?:password/reset/key|confirm-email|invitation)/)[^/\s\"]+")
 
 
 def redact_paths(logger: Any, method: str, event: dict[str, Any]) -> dict[str, Any]:

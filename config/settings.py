@@ -71,6 +71,7 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "allauth",
     "allauth.account",
+    "allauth.usersessions",
     "csp",
     "django_htmx",
     "django_filters",
@@ -110,6 +111,8 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "apps.accounts.row_scope.RowScopeMiddleware",
+    "apps.accounts.sessions.LastSeenMiddleware",
     "apps.common.request_logging.RequestLogMiddleware",
     "apps.accounts.closing.ClosedAccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -210,6 +213,14 @@ ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_UNIQUE_EMAIL = True
+ACCOUNT_ADAPTER = "apps.accounts.invitations.AccountAdapter"
+ACCOUNT_FORMS = {
+    "signup": "apps.accounts.invitations.InvitedSignupForm",
+    "change_password": "apps.accounts.passwords.ChangePasswordForm",
+    "reset_password_from_key": "apps.accounts.passwords.ResetPasswordForm",
+}
+USERSESSIONS_TRACK_ACTIVITY = True  # by LastSeenMiddleware
+SIGN_UP = env.str("SIGN_UP", default="open")
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Loci] "
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGOUT_REDIRECT_URL

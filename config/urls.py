@@ -6,7 +6,9 @@ from django.contrib import admin
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
+from apps.accounts import invitations
 from apps.common import health, theme
+from apps.common.manifest import manifest
 from apps.extraction import urls as extraction
 from apps.launcher.metrics import metrics
 from apps.memories import urls as memories
@@ -18,7 +20,9 @@ urlpatterns = [
     path("healthz/", health.alive, name="healthz"),
     path("readyz/", health.ready, name="readyz"),
     path("metrics", metrics, name="metrics"),
+    path("manifest.webmanifest", manifest, name="manifest"),
     path("theme/", theme.choose, name="theme"),
+    path("accounts/invitation/<str:key>/", invitations.accept, name="invitation"),
     path("accounts/", include("allauth.urls")),
     path("settings/instances/", include("apps.instances.urls")),
     path("settings/snapshots/", include("apps.snapshots.urls")),

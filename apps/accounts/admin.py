@@ -1,15 +1,21 @@
-"""Admin pages of users and tokens."""
+"""Admin pages of users, tokens and invitations."""
 
+import datetime as dt
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
 
 from apps.accounts.deletion import delete_account
-from apps.accounts.models import ApiToken, User
+from apps.accounts.invitations import create_invitation
+from apps.accounts.models import ApiToken, Invitation, User
 from apps.accounts.operations import revoke_token
 from apps.common.admin import OwnedAdmin
+
+INVITATION_DAYS = 14  # for which an invitation is valid, unless its form says otherwise
 
 
 @admin.register(User)
@@ -61,3 +67,26 @@ class ApiTokenAdmin(OwnedAdmin):
         """Revoke the selected tokens."""
         for token in queryset:
             revoke_token(token)
+
+
+@admin.register(Invitation)
+class InvitationAdmin(admin.ModelAdmin):
+    """Admin page of invitations. The link of one is shown once, when it is added."""
+
+    list_display = ("created_at", "note", "expires_at", "used_at", "used_by")
+    list_select_related = ("used_by",)
+    readonly_fields = ("created_at", "used_at", "used_by")
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Return the values of a new invitation's form."""
+        return {"expires_at": timezone.now() + dt.timedelta(days=INVITATION_DAYS)}
+
+    def save_model(self, request: HttpRequest, obj: Invitation, form: Any, change: bool) -> None:
+        """Save an invitation, and show the link of a new one."""
+        if change:
+            super().save_model(request, obj, form, change)
+            return
+        created, key = create_invitation(obj.note, obj.expires_at)
+        obj.pk = created.pk
+        link = request.build_absolute_uri(reverse("invitation", args=[key]))
+        messages.info(request, f"The link of the invitation, which is shown only now: {link}")

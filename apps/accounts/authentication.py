@@ -19,6 +19,7 @@ from rest_framework.settings import api_settings
 from apps.accounts.models import ApiToken, User
 from apps.accounts.operations import record_token_use
 from apps.common.compiled_queries import CompiledQuery
+from apps.common.restriction import restrict
 from apps.common.scoping import system_scope
 
 REALM = 'Bearer realm="loci"'
@@ -44,6 +45,7 @@ class BearerAuthentication(BaseAuthentication):
         token = find_token(parts[1].decode("latin-1"), now)
         if token is None:
             raise AuthenticationFailed("This token is unknown, revoked or expired.")
+        restrict(token.owner_id)
         if token.last_used_at is None or now - token.last_used_at > LAST_USED_PRECISION:
             record_token_use(token, now)
         return token.owner, token

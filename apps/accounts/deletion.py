@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.accounts.signals import account_deleting
+from apps.common.restriction import restricted_to
 from apps.common.scoping import OwnedModel
 
 log = structlog.get_logger(__name__)
@@ -32,7 +33,8 @@ def delete_due_accounts(now: dt.datetime) -> int:
     deleted = 0
     for user_id in list(due):
         try:
-            deleted += _delete_if_due(user_id, now)
+            with restricted_to(user_id):
+                deleted += _delete_if_due(user_id, now)
         except Exception:
             log.exception("account_not_deleted", user=str(user_id))
     return deleted

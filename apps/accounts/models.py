@@ -137,3 +137,18 @@ class ApiToken(OwnedModel):
     def digest_of(secret: str) -> str:
         """Return the SHA-256 of a secret, in hexadecimal."""
         return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Invitation(models.Model):
+    """Permission for one person to sign up. Only the digest of its key is stored."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    note = models.CharField(max_length=200, blank=True, default="", help_text="For whom it is; only shown here.")
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True, editable=False)
+    used_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+", editable=False)
+
+    def __str__(self) -> str:
+        return f"invitation {self.pk}"

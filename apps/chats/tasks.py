@@ -13,13 +13,16 @@ from apps.chats.models import Chat, ImportJob
 from apps.chats.signals import ChatChanged, chat_committed
 from apps.chats.transfer import import_jobs
 from apps.common import jobs
+from apps.common.restriction import restrict
 from apps.common.scoping import Owner
 
 
 @shared_task
 def dispatch_chat_committed(**event: Any) -> None:
     """Send ``chat_committed`` to all receivers. Exceptions are logged, and do not stop the others."""
-    chat_committed.send_robust(sender=Chat, event=ChatChanged(**event))
+    changed = ChatChanged(**event)
+    restrict(changed.owner_id)
+    chat_committed.send_robust(sender=Chat, event=changed)
 
 
 @shared_task

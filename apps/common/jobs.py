@@ -46,6 +46,7 @@ from django.utils import timezone
 
 from apps.common.metrics import count
 from apps.common.registry import Registry
+from apps.common.restriction import restrict
 from apps.common.scoping import OwnedManager, OwnedModel, OwnedQuerySet, Owner, owner_id_of, system_scope
 
 MAX_CLAIMS = 5  # after this many claims without progress, a job fails
@@ -143,7 +144,10 @@ def lock_owner(owner: Owner) -> None:
 
 
 def claim(model: type[J], job_id: UUID, **fields: Any) -> J | None:
-    """Claim a job for this worker and update ``fields``. Return None if there is no such job to claim."""
+    """Claim a job for this worker and update ``fields``. Return None if there is no such job to claim.
+
+    What follows in the same task sees the rows of the job's owner only.
+    """
     now = timezone.now()
     with system_scope():
         candidates = model.objects.filter(model.claimable(now), pk=job_id)
@@ -168,6 +172,7 @@ def claim(model: type[J], job_id: UUID, **fields: Any) -> J | None:
         rows: Any = model.objects.filter(pk=job_id)
         job = rows.first() if claimed else None
     if job is not None:
+        restrict(job.owner_id)
         # Of the task that runs it, whose context begins empty; a job that follows in the same task replaces it.
         structlog.contextvars.bind_contextvars(job=f"{model._meta.model_name} {job_id}")
     return job

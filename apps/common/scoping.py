@@ -2,6 +2,8 @@
 
 Read with ``Model.objects.for_owner(user)``. A query without an owner raises UnscopedQuery, except within
 ``system_scope()``, which is for work across all owners: cleanup tasks, migrations, the admin site.
+
+Requests and tasks are also restricted in the database, to the rows of one owner or none: see ``row_security``.
 """
 
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ from django.conf import settings
 from django.db import models
 
 from apps.common.ids import uuid7
+from apps.common.restriction import unrestricted
 
 _in_system_scope = ContextVar("system_scope", default=False)
 M = TypeVar("M", bound=models.Model, covariant=True)
@@ -36,10 +39,11 @@ class UnscopedQuery(RuntimeError):
 
 @contextmanager
 def system_scope() -> Iterator[None]:
-    """Allow queries without an owner inside the block."""
+    """Allow queries without an owner inside the block, and see the rows of all owners in the database."""
     token = _in_system_scope.set(True)
     try:
-        yield
+        with unrestricted():
+            yield
     finally:
         _in_system_scope.reset(token)
 

@@ -13,6 +13,7 @@ from apps.chats.models import Chat, ChatChange
 from apps.chats.signals import ChatChanged
 from apps.common import jobs
 from apps.common.problems import Conflict, Missing
+from apps.common.restriction import restrict
 from apps.common.scoping import Owner, system_scope
 from apps.extraction import pipeline, runs
 from apps.extraction.checks import check_is_due
@@ -114,6 +115,7 @@ def settle_chat(*, chat_id: str, **kwargs: Any) -> None:
     with system_scope():
         chat = Chat.objects.select_related("character").filter(pk=chat_id).first()
     if chat is not None:
+        restrict(chat.owner_id)
         settle(chat)
 
 

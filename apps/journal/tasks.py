@@ -12,6 +12,7 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.common.restriction import restrict
 from apps.common.scoping import Owner, owner_id_of, system_scope
 from apps.journal.consolidation import consolidate_all, periods_to_make
 from apps.journal.dailies import write_dailies
@@ -34,6 +35,7 @@ def sweep_journals(**kwargs: Any) -> None:
 @shared_task
 def keep_journal(*, owner_id: str, granularity: str = "", period: str = "", **kwargs: Any) -> None:
     """Write the dailies of an owner, then what is due above them, or one period."""
+    restrict(UUID(owner_id))
     owner = User.objects.filter(pk=owner_id, is_active=True).first()
     if owner is not None:
         keep(owner, timezone.now(), Granularity(granularity) if granularity else None, period)
@@ -43,6 +45,7 @@ def keep_journal(*, owner_id: str, granularity: str = "", period: str = "", **kw
 @shared_task
 def rewrite_journal(*, owner_id: str, **kwargs: Any) -> None:
     """Have a connected model write what waits for it."""
+    restrict(UUID(owner_id))
     if rewrite_due(UUID(owner_id), timezone.now()):
         rewrite_journal.delay(owner_id=owner_id)
 

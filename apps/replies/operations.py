@@ -45,6 +45,7 @@ def request_generation(
         raise IntegrityConflict.for_chat(chat, guard)
     if generation_connection(owner) is None:
         raise Invalid("No model is connected. Connect one in the settings.")
+    settle_ended(chat)
     if Generation.objects.for_owner(owner).filter(chat=chat).active().exists():
         raise Conflict("A reply is being written in this chat. Wait for it, or stop it.")
     generation = Generation(owner_id=chat.owner_id, chat=chat, mode=mode, preset=preset)
@@ -94,6 +95,13 @@ def on_chat_deleted(chat: Chat, **kwargs: Any) -> None:
     """Receive ``chat_deleted``: stop the reply that is being written."""
     for generation in Generation.objects.for_owner(chat.owner_id).filter(chat=chat).active():
         jobs.cancel(generation)
+
+
+def settle_ended(chat: Chat) -> None:
+    """Write the texts of the chat's generations that have ended, which their workers are about to write."""
+    generations = Generation.objects.for_owner(chat.owner_id).filter(chat=chat, settled=False)
+    for generation in generations.filter(state__in=jobs.TERMINAL_STATES):
+        settle(generation)
 
 
 @transaction.atomic

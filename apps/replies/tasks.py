@@ -7,6 +7,7 @@ import structlog
 from celery import shared_task
 
 from apps.common import jobs
+from apps.common.restriction import restricted_to
 from apps.common.scoping import system_scope
 from apps.replies import operations, running
 from apps.replies.models import Generation
@@ -31,7 +32,8 @@ def sweep_generations(**kwargs: Any) -> None:
         unsettled = list(ended)
     for generation in unsettled:
         try:
-            operations.settle(generation)
+            with restricted_to(generation.owner_id):
+                operations.settle(generation)
         except Exception:  # which must not keep the others from being stored
             logger.exception("could not store the text of a generation", generation=str(generation.pk))
     for generation_id in jobs.take_overdue(Generation):

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from apps.chats.models import Chat
 from apps.chats.transfer.exports import export_jsonl
+from apps.common.restriction import restricted_to
 from apps.common.scoping import system_scope
 from apps.exchange.exporting import markdown_of
 from apps.memories.memory_book import MemoryBook
@@ -43,7 +44,8 @@ def mirror_settled_chats(now: dt.datetime) -> int:
         chats = list(_changed_chats(now)[:BATCH])
     for chat in chats:
         try:
-            _write(storage, chat)
+            with restricted_to(chat.owner_id):
+                _write(storage, chat)
             written += 1
         except Exception:
             log.exception("chat_not_mirrored", chat=str(chat.pk))

@@ -27,6 +27,7 @@ LEFT_OUT = {
     "extraction.ModelCall": "log of a model's replies",
     "replies.Generation": "job; its reply is a message",
     "memories.Passage": "made anew of the messages",
+    "sync.OpenStream": "under way",
     "sync.IdempotencyRecord": "a repeated request stays repeated",
     "snapshots.Snapshot": "snapshot",
     "snapshots.Restore": "job",

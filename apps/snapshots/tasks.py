@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from apps.chats.models import Chat
 from apps.common import jobs
+from apps.common.restriction import restricted_to
 from apps.common.scoping import Owner
 from apps.snapshots import mirror, operations, running, storing
 from apps.snapshots.models import Restore, Snapshot
@@ -66,7 +67,8 @@ def make_daily_snapshots(**kwargs: Any) -> None:
     """Request a snapshot of each account that has changed since its last one."""
     if settings.SNAPSHOTS_DAILY:
         for owner_id in operations.owners_with_changes():
-            request_snapshot(owner_id, reason=Snapshot.Reason.DAILY)
+            with restricted_to(owner_id):
+                request_snapshot(owner_id, reason=Snapshot.Reason.DAILY)
 
 
 @shared_task

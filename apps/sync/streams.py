@@ -8,8 +8,7 @@ number of chats.
 import asyncio
 import json
 import logging
-import threading
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
@@ -20,7 +19,6 @@ import psycopg
 from django.conf import settings
 from django.db import connection
 
-from apps.common.problems import Problem, ProblemType
 from apps.sync.live import CHANNEL, CHECK, MEMORIES
 
 logger = logging.getLogger(__name__)
@@ -167,18 +165,20 @@ class EventStream:
     """The body of a streaming response, as an asynchronous iterable of bytes.
 
     It ends with its queue, or when ``is_allowed`` returns False, which is called once in the time of a heartbeat, and
-    when a token is revoked. It counts towards the
-    user's maximum of streams until ``close``, which Django always calls at the end of a response.
+    when a token is revoked. ``close`` is called once it has ended: Django always does, at the end of a response.
     """
 
-    def __init__(self, owner_id: UUID, queue: EventQueue, is_allowed: Callable[[], Awaitable[bool]]) -> None:
+    def __init__(
+        self,
+        owner_id: UUID,
+        queue: EventQueue,
+        is_allowed: Callable[[], Awaitable[bool]],
+        close: Callable[[], None],
+    ) -> None:
         self.owner_id = owner_id
         self.queue = queue
         self.is_allowed = is_allowed
-        _count_open(owner_id)
-
-    def close(self) -> None:
-        _count_closed(self.owner_id)
+        self.close = close
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
@@ -210,32 +210,3 @@ class EventStream:
                 yield events or HEARTBEAT
         finally:
             hub.close(str(self.owner_id), self.queue)
-
-
-class TooManyStreams(Problem):
-    """The user has the maximum number of streams open."""
-
-    status = 429
-    type = ProblemType.TOO_MANY_STREAMS
-    title = "Too many streams"
-    headers = {"Retry-After": "30"}
-
-
-# Number of open streams of each user in this process.
-_stream_counts: Counter[UUID] = Counter()
-_stream_counts_lock = threading.Lock()
-
-
-def _count_open(owner_id: UUID) -> None:
-    """Count an opened stream of the user. Raise TooManyStreams."""
-    with _stream_counts_lock:
-        if _stream_counts[owner_id] >= settings.SSE_MAX_PER_USER:
-            raise TooManyStreams(f"You have {settings.SSE_MAX_PER_USER} streams open. Close one first.")
-        _stream_counts[owner_id] += 1
-
-
-def _count_closed(owner_id: UUID) -> None:
-    with _stream_counts_lock:
-        _stream_counts[owner_id] -= 1
-        if not _stream_counts[owner_id]:
-            del _stream_counts[owner_id]

@@ -60,6 +60,7 @@ def test_neither_queries_nor_links_of_mails_are_logged(client: Client, lines: li
     assert link is not None
     client.get(link[0])
     client.get(f"/accounts/confirm-email/{'x' * 20}secret/")
+    client.get(f"/accounts/invitation/{'x' * 20}secret/")
 
     requests = [record["request"] for line in lines if "request" in (record := json.loads(line))]
     assert "GET /memories/search/" in requests

@@ -21,6 +21,7 @@ from apps.chats.queries import MAX_WINDOW
 from apps.chats.transfer.exports import export_filename, export_jsonl
 from apps.chats.transfer.imports import import_chats
 from tests.chats.test_sillytavern import HEADER, PLAIN, SWIPED, message_lines, text
+from tests.contract.conftest import client_of
 from tests.coroutines import in_thread
 
 pytestmark = pytest.mark.django_db
@@ -116,8 +117,7 @@ def test_the_file_is_named_for_the_chat(title: str, filename: str) -> None:
 class TestApi:
     def test_it_streams_a_file(self, alice: Any) -> None:
         chat = take_in(alice, HEADER, PLAIN)
-        api = APIClient()
-        api.force_authenticate(alice)
+        api = client_of(alice)
         for query, accept in [("", "*/*"), ("?format=jsonl", "application/jsonl")]:
             reply = api.get(f"/api/v1/chats/{chat.pk}/export/{query}", headers={"Accept": accept})
             assert reply.status_code == 200
@@ -125,8 +125,7 @@ class TestApi:
             assert reply.getvalue().decode().split("\n")[1] == json.dumps(PLAIN, separators=(",", ":"))
 
     def test_another_format_is_refused(self, alice: Any) -> None:
-        api = APIClient()
-        api.force_authenticate(alice)
+        api = client_of(alice)
         reply = api.get(f"/api/v1/chats/{take_in(alice, PLAIN).pk}/export/?format=exe")
         assert reply.status_code == 400
         assert reply.json()["errors"][0]["pointer"] == "/format"

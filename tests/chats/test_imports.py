@@ -17,6 +17,7 @@ from apps.chats.signals import ChatChanged
 from apps.chats.transfer.imports import ImportResult, import_chats
 from apps.common.problems import Invalid, TooLarge
 from apps.common.scoping import system_scope
+from tests.contract.conftest import client_of
 
 pytestmark = pytest.mark.django_db
 URL = "/api/v1/chats/import/"
@@ -58,9 +59,7 @@ def charlie() -> Any:
 
 @pytest.fixture
 def api(alice: Any) -> APIClient:
-    client = APIClient()
-    client.force_authenticate(alice)
-    return client
+    return client_of(alice)
 
 
 def post(api: APIClient, content: bytes, name: str = "The gate.jsonl", **fields: Any) -> Any:

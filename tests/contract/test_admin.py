@@ -5,7 +5,9 @@ from django.conf import settings
 from django.contrib import admin
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
+from apps.accounts.invitations import create_invitation
 from apps.accounts.models import ApiToken, User
 from apps.accounts.operations import create_token
 from apps.chats.models import Chat
@@ -27,6 +29,7 @@ def chat(alice: User) -> Chat:
     chat = make_chat(alice, PRIVATE)
     Chat.objects.for_owner(alice).update(title=PRIVATE, metadata={"note": PRIVATE})
     create_token(alice, name="laptop")
+    create_invitation("", timezone.now())
     ExtractionRun.objects.create(owner_id=alice.pk, chat=chat)
     record_usage(alice, "small", 3, 4)
     set_daily_limit(alice, 500)

@@ -17,6 +17,7 @@ from apps.extraction.templatetags.extraction_tags import describe_cost
 from apps.llm.backends.connection_check import check_connection
 from apps.llm.models import Connection
 from apps.llm.operations import set_daily_limit, update_connection
+from tests.contract.conftest import client_of
 from tests.extraction.engine.conftest import connect as connect
 from tests.extraction.engine.conftest import owner as owner
 from tests.extraction.engine.conftest import server as server
@@ -33,9 +34,7 @@ def chat(owner: User) -> Chat:
 
 @pytest.fixture
 def api(owner: User) -> APIClient:
-    client = APIClient()
-    client.force_authenticate(owner)
-    return client
+    return client_of(owner)
 
 
 @pytest.fixture

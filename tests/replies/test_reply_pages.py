@@ -5,7 +5,9 @@ import re
 import pytest
 from django.urls import reverse
 
+from apps.chats.models import Message
 from apps.chats.operations import Patch, add_participant, append_messages, patch_messages
+from apps.common import jobs
 from apps.common.scoping import system_scope
 from apps.injection.models import SlotStatistics
 from apps.injection.settings.stores import settings_of
@@ -32,6 +34,10 @@ def ask(site, url, mode="reply", **fields):  # noqa: F811
 def last_generation() -> Generation | None:
     with system_scope():
         return Generation.objects.order_by("-pk").first()
+
+
+def last_message(chat) -> Message:
+    return Message.objects.for_owner(chat.owner_id).filter(chat=chat).order_by("-index").first()
 
 
 def run_last() -> Generation:
@@ -126,6 +132,20 @@ def test_a_reply_that_broke_off_is_tried_again_as_another_version(site, url, con
     ask(site, url, "swipe")
     run_last()
     assert "Incomplete" not in site.get(reverse("chats:detail", args=[chat.pk])).content.decode()
+    assert chat.messages.count() == 4
+
+
+def test_trying_again_before_the_text_of_a_failure_is_stored_makes_another_version(site, url, connect, chat):  # noqa: F811
+    connect()
+    ask(site, url)
+    failed = jobs.claim(Generation, last_generation().pk)
+    jobs.heartbeat(failed, text="It is here, under")
+    jobs.end(failed, Generation.State.FAILED, error="The server closed the connection.")
+    assert 'value="reply">Try again' in site.get(url, headers=HTMX).content.decode()
+    assert ask(site, url).status_code == 200
+    assert (last_generation().mode, last_generation().message_id) == ("swipe", last_message(chat).pk)
+    run_last()
+    assert [swipe.mes for swipe in last_message(chat).ordered_swipes] == ["It is here, under", "Hello."]
     assert chat.messages.count() == 4
 
 

@@ -1,5 +1,6 @@
 """Test the event stream of the real web server."""
 
+import datetime as dt
 import json
 import threading
 import time
@@ -13,6 +14,7 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
 from django.test import override_settings
+from django.utils import timezone
 from rest_framework.test import APIClient
 
 from apps.accounts.models import User
@@ -33,9 +35,10 @@ from apps.common import jobs
 from apps.common.document_patches import DocumentPatch
 from apps.extraction import pipeline, runs
 from apps.memories.operations import delete_memory, restore_memory
+from apps.sync.models import OpenStream
 from apps.sync.settings_documents import patch_settings, read_settings
 from tests.conftest import WebServer, wait_for_idle_database
-from tests.factories import make_chat, make_memory, parsed
+from tests.factories import UserFactory, make_chat, make_memory, parsed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -225,6 +228,22 @@ def test_too_many_streams_are_refused_until_one_is_closed(server: WebServer, ali
             time.sleep(0.1)
 
 
+def test_streams_of_other_processes_count_while_these_live(server: WebServer, alice: User) -> None:
+    later = timezone.now() + dt.timedelta(hours=1)  # as if their processes marked them all the time
+    others = [OpenStream.objects.create(owner=alice, seen_at=later) for _ in range(MAX_STREAMS)]
+    OpenStream.objects.create(owner=UserFactory(), seen_at=later)
+    with client_of(server, alice) as client:
+        assert client.get("/api/v1/events/").status_code == 429
+        killed = timezone.now() - dt.timedelta(minutes=5)
+        OpenStream.objects.for_owner(alice).filter(pk=others[0].pk).update(seen_at=killed)
+        listener = Listener(client)
+        listener.wait_for(lambda it: it.beats > 1)
+        [own] = OpenStream.objects.for_owner(alice).exclude(pk__in=[other.pk for other in others])
+        assert client.get("/api/v1/events/").status_code == 429
+        listener.wait_for(lambda it: it.beats > 4)
+        assert OpenStream.objects.for_owner(alice).get(pk=own.pk).seen_at > own.seen_at
+
+
 def test_a_stream_ends_when_its_token_is_revoked(server: WebServer, alice: User) -> None:
     token, secret = create_token(alice, name="test")
     with httpx.Client(
@@ -303,8 +322,8 @@ def test_the_server_stops_at_once_with_streams_open(server: WebServer, alice: Us
 
 
 def test_a_server_without_streams_replies_with_a_resync(alice: User, chat: Chat) -> None:
-    client = APIClient()
-    client.force_authenticate(alice)
+    _, secret = create_token(alice, name="test")
+    client = APIClient(headers={"Authorization": f"Bearer {secret}"})
     reply = client.get("/api/v1/events/", headers={"accept": "text/event-stream"})
     assert reply.status_code == 200
     assert reply["X-Accel-Buffering"] == "no"

@@ -42,6 +42,18 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='Invitation',
+            fields=[
+                ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('note', models.CharField(blank=True, default='', help_text='For whom it is; only shown here.', max_length=200)),
+                ('digest', models.CharField(editable=False, max_length=64, unique=True)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('expires_at', models.DateTimeField()),
+                ('used_at', models.DateTimeField(editable=False, null=True)),
+                ('used_by', models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+        ),
+        migrations.CreateModel(
             name='ApiToken',
             fields=[
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),

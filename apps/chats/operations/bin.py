@@ -14,6 +14,7 @@ from apps.chats.models import Character, Chat
 from apps.chats.signals import chat_deleted, chat_list_changed, chat_purged, chat_restored
 from apps.common.jobs import lock_owner
 from apps.common.problems import Missing
+from apps.common.restriction import restricted_to
 from apps.common.scoping import Owner, system_scope
 
 BIN_PERIOD = dt.timedelta(days=30)  # time in the bin after which a chat is deleted for good
@@ -99,7 +100,7 @@ def purge_old_chats(now: dt.datetime) -> int:
     purged = 0
     for owner_id, chat_id in old:
         # It may have been restored, and even deleted again, in the meantime.
-        with suppress(Missing), transaction.atomic():
+        with restricted_to(owner_id), suppress(Missing), transaction.atomic():
             _purge(_lock_in_bin(owner_id, pk=chat_id, **is_old))
             purged += 1
     return purged

@@ -11,7 +11,8 @@ from apps.chats.models import Chat
 from apps.chats.views.access import or_404, own_chat, wants_partial
 from apps.common.problems import Problem
 from apps.replies.forms import ReplyForm
-from apps.replies.operations import dismiss_generation, request_generation, stop_generation
+from apps.replies.models import Generation
+from apps.replies.operations import dismiss_generation, request_generation, settle_ended, stop_generation
 from apps.replies.panel import panel_of
 from apps.replies.queries import access_generation
 
@@ -26,10 +27,14 @@ def panel(request: HttpRequest, chat_id: UUID) -> HttpResponse:
     form = ReplyForm(request.POST, chat=chat)
     if not form.is_valid():
         return _panel(request, chat, "Choose what to ask for, and somebody who takes part in this chat.", 400)
-    if (modes := panel_of(chat).modes) and form.cleaned_data["mode"] not in modes:  # another tab was faster
+    settle_ended(chat)  # what a failed reply has left is there before its "Try again" is understood
+    now, mode = panel_of(chat), form.cleaned_data["mode"]
+    if mode == Generation.Mode.REPLY and mode not in now.modes and now.retry_mode:
+        mode = now.retry_mode  # the text came after the button
+    if now.modes and mode not in now.modes:  # another tab was faster
         return _panel(request, chat, "The chat has changed in the meantime. This is how it stands now.", 409)
     try:
-        request_generation(request.user, chat.pk, **form.cleaned_data)
+        request_generation(request.user, chat.pk, **form.cleaned_data | {"mode": mode})
     except Problem as problem:
         return _panel(request, chat, problem.detail, problem.status)
     return _panel(request, chat) if wants_partial(request) else redirect("chats:detail", chat_id=chat.pk)

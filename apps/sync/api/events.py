@@ -20,6 +20,7 @@ from apps.accounts.models import ApiToken
 from apps.chats.queries import access_chat
 from apps.common.problems import Missing
 from apps.common.strict_json import CompactJSONRenderer, EventStreamRenderer
+from apps.sync.open_streams import mark_stream, register_stream, unregister_stream
 from apps.sync.streams import RESYNC, EventQueue, EventStream
 
 # A WSGI server can't hold streams open. This response makes the client read the changes and reconnect in 15 seconds.
@@ -63,16 +64,22 @@ def _chat_id(request: Request) -> str | None:
 
 def _open_stream(request: Request, chat_id: str | None) -> EventStream:
     """Return a new stream of events. Raise TooManyStreams."""
-    is_allowed = partial(sync_to_async(_is_authenticated), request)
-    stream = EventStream(cast(UUID, request.user.pk), EventQueue(chat_id), is_allowed)
+    owner_id = cast(UUID, request.user.pk)
+    stream_id = register_stream(owner_id)
+    is_allowed = partial(sync_to_async(_is_allowed), request, stream_id)
+    stream = EventStream(owner_id, EventQueue(chat_id), is_allowed, partial(unregister_stream, owner_id, stream_id))
     # A stream may stay open for hours and must not hold a database connection.
     connections.close_all()
     return stream
 
 
-def _is_authenticated(request: Request) -> bool:
-    """Return whether the request's token or session is still valid, and the account is not closed."""
+def _is_allowed(request: Request, stream_id: UUID) -> bool:
+    """Return whether the request's token or session is still valid, and the account is not closed.
+
+    Mark the stream as alive.
+    """
     try:
+        mark_stream(cast(UUID, request.user.pk), stream_id)
         if isinstance(request.auth, ApiToken):
             tokens = ApiToken.objects.for_owner(request.user).usable(timezone.now())
             open_accounts = {"owner__is_active": True, "owner__deletion_due_at": None}

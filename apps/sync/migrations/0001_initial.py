@@ -50,6 +50,17 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='OpenStream',
+            fields=[
+                ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('seen_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'indexes': [models.Index(fields=['owner', 'seen_at'], name='stream_owner')],
+            },
+        ),
+        migrations.CreateModel(
             name='SettingsChange',
             fields=[
                 ('id', models.UUIDField(default=apps.common.ids.uuid7, editable=False, primary_key=True, serialize=False)),

@@ -1,0 +1,43 @@
+"""Forms that set a new password, and revoke the API tokens if that is wanted."""
+
+from typing import Any
+
+from allauth.account import forms as allauth_forms
+from django import forms
+
+from apps.accounts.models import ApiToken
+from apps.accounts.operations import revoke_token
+from apps.common.restriction import restricted_to
+
+
+class RevokeTokensMixin(forms.Form):
+    """Form with the choice to revoke the user's API tokens."""
+
+    user: Any
+
+    revoke_tokens = forms.BooleanField(
+        required=False,
+        label="Revoke my API tokens too",
+        help_text="Programs that use them are signed out. Other browsers are in any case.",
+    )
+
+    def save(self) -> None:
+        """Set the password."""
+        super().save()  # type: ignore[misc]
+        if not self.cleaned_data["revoke_tokens"]:
+            return
+        with restricted_to(self.user.pk):  # who has only a link is not signed in
+            for token in ApiToken.objects.for_owner(self.user).filter(revoked_at=None):
+                revoke_token(token)
+
+
+class ChangePasswordForm(RevokeTokensMixin, allauth_forms.ChangePasswordForm):
+    """Form of who knows the old password."""
+
+    field_order = ("oldpassword", "password1", "password2", "revoke_tokens")
+
+
+class ResetPasswordForm(RevokeTokensMixin, allauth_forms.ResetPasswordKeyForm):
+    """Form of who has received a link by mail."""
+
+    field_order = ("password1", "password2", "revoke_tokens")

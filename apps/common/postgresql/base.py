@@ -1,0 +1,46 @@
+"""The connection, which Django finds here by name."""
+
+from typing import Any
+
+from django.db.backends.postgresql import base
+from psycopg.pq import TransactionStatus
+
+from apps.common.restriction import OWNER_SETTING, RESTRICTED_ROLE, restriction
+
+UNKNOWN = "unknown"
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """Connection that takes the role and the owner of ``restriction()`` before a statement, where they have changed."""
+
+    applied: str | None = UNKNOWN
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        """Return a connection, which may come from the pool with what its last user had applied."""
+        self.applied = UNKNOWN
+        return super().get_new_connection(conn_params)
+
+    def create_cursor(self, name: str | None = None) -> Any:
+        """Return a cursor for statements that see what ``restriction()`` allows."""
+        self.apply_restriction()
+        return super().create_cursor(name)
+
+    def apply_restriction(self) -> None:
+        """Take the role and the owner. A failed transaction accepts nothing but its end."""
+        wanted = restriction()
+        if wanted == self.applied or self.connection.info.transaction_status == TransactionStatus.INERROR:
+            return
+        role = "none" if wanted is None else RESTRICTED_ROLE
+        with self.wrap_database_errors, self.connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT set_config('role', %s, false), set_config(%s, %s, false)", [role, OWNER_SETTING, wanted or ""]
+            )
+        self.applied = wanted
+
+    def _rollback(self) -> None:
+        super()._rollback()  # type: ignore[misc]
+        self.applied = UNKNOWN  # a rollback takes back what was applied in its transaction
+
+    def _savepoint_rollback(self, sid: str) -> None:
+        super()._savepoint_rollback(sid)  # type: ignore[misc]
+        self.applied = UNKNOWN
