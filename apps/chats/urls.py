@@ -13,7 +13,6 @@ from apps.chats.views import (
     personas,
     scenes,
     tools,
-    usage,
 )
 
 CHAT = "chats/<uuid:chat_id>/"
@@ -34,7 +33,6 @@ chat_urls = [
     path("chats/sample/", importing.open_sample, name="sample"),
     path("chats/organize/undo/<uuid:undo_id>/", organizing.undo, name="undo-organize"),
     path("chats/organize/<str:action>/", organizing.organize, name="organize"),
-    path("settings/usage/", usage.usage, name="usage"),
     path("chats/deleted/", chat_list.deleted, name="deleted"),
     path(CHAT, conversation.detail, name="detail"),
     path(f"{CHAT}window/", conversation.window, name="window"),

@@ -30,6 +30,11 @@ class Meter:
         return max((self.limit or 0) - self.used, 0)
 
     @property
+    def low(self) -> float:
+        """Return the value up to which much is left."""
+        return 0.75 * (self.limit or 0)
+
+    @property
     def high(self) -> float:
         """Return the value above which little is left."""
         return 0.9 * (self.limit or 0)
